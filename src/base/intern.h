@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * intern.h: byte strings to small numbers and back: equal bytes, equal number, from 0 upwards.
+ *
+ * The bytes are copied into chunks that never move, so a pointer from sp_intern_get() lives as long as the intern
+ * table, and is aligned to 8. At most 2^32 - 2 entries. Not thread-safe. Hash: wyhash-like mix of 8-byte words (own).
+ */
+#ifndef SP_BASE_INTERN_H
+#define SP_BASE_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_intern;
+
+int sp_intern_new(struct sp_intern **ret_intern);
+void sp_intern_free(struct sp_intern *t);
+/* The number of these bytes, added if they are new; or -ENOMEM. */
+int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len);
+/* The number of these bytes, or -ENOENT. */
+int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len);
+const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *ret_len); /* ret_len may be NULL */
+uint32_t sp_intern_count(const struct sp_intern *t);
+
+uint64_t sp_hash_bytes(const void *bytes, size_t len, uint64_t seed);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mem.h: cleanup attributes and growing arrays.
+ *
+ * Cleanup attributes replace goto: a variable declared SP_FREE is freed at the end of its scope, SP_CLOSE closed, and
+ * SP_FCLOSE closed as a stream. sp_take_ptr() and sp_take_fd() hand the value out and disarm the cleanup.
+ * sp_grow() makes room in a plain array kept as pointer, count and capacity.
+ * Threads: no state of its own.
+ */
+#ifndef SP_BASE_MEM_H
+#define SP_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+void sp_cleanup_free(void *pointer_to_pointer);
+void sp_cleanup_close(const int *fd);
+void sp_cleanup_fclose(FILE **stream);
+#define SP_FREE __attribute__((cleanup(sp_cleanup_free)))
+#define SP_CLOSE __attribute__((cleanup(sp_cleanup_close)))
+#define SP_FCLOSE __attribute__((cleanup(sp_cleanup_fclose)))
+#define sp_take_ptr(p) __extension__({ __typeof__(p) sp_taken = (p); (p) = NULL; sp_taken; })
+int sp_take_fd(int *fd);
+
+#define SP_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define SP_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define SP_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/*
+ * Makes *array hold at least n_wanted elements of `size` bytes (new ones zeroed), growing by half.
+ * 0 or -ENOMEM, on which nothing has changed.
+ */
+int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size);
+
+#endif

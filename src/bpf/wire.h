@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * wire.h: everything that the kernel half and the user half say to each other.
+ *
+ * The only kernel-half header that user space includes. It includes nothing, compiles as BPF C and as C17, and every
+ * structure has the same layout in both. Numbers are little-endian host numbers; addresses of the unwind tables
+ * ("table words") are indexes of 4-byte words in one address space that is cut into segments of SP_SEG_BYTES.
+ *
+ * Records arrive through two ring buffers: `events` (files and processes; a file wakes the reader) and `stacks`
+ * (frames of a new stack, and samples that wait for a table; read by a timer). The kernel half sends each of them once.
+ */
+#ifndef SP_BPF_WIRE_H
+#define SP_BPF_WIRE_H
+
+typedef __UINT8_TYPE__ sp_u8;
+typedef __UINT16_TYPE__ sp_u16;
+typedef __UINT32_TYPE__ sp_u32;
+typedef __UINT64_TYPE__ sp_u64;
+typedef __INT16_TYPE__ sp_s16;
+typedef __INT32_TYPE__ sp_s32;
+typedef __INT64_TYPE__ sp_s64;
+
+enum {
+	SP_COMM_LEN = 16,
+	SP_MAX_FRAMES = 512,	    /* user frames of one stack */
+	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
+	SP_MAX_FILES = 32768,	    /* files (and anonymous regions) known at one time */
+	SP_MAX_PROCESSES = 65536,
+	SP_PENDING_STACK = 16384, /* stack bytes sent with a sample that waits for a table */
+	SP_PENDING_MAPS = 192,	  /* executable mappings sent with it */
+	SP_NAME_LEN = 64,
+};
+
+/*
+ * A frame word: kind (2 bits), flags (2), file id (20), offset (40).
+ * FILE: the byte offset in the file of the instruction; for a caller, of the last byte of its call instruction.
+ * KERNEL: the low 60 bits of the address (a caller's is the return address less one, too).
+ * ANON: memory without a file. The id is that of an anonymous region, {process record, address >> 40}, which has its
+ * own number among the file ids, so that equal addresses of two processes never merge; the offset is the low 40 bits.
+ */
+#define SP_FRAME_KIND_SHIFT 62
+#define SP_FRAME_FILE 0ULL
+#define SP_FRAME_KERNEL 1ULL
+#define SP_FRAME_ANON 2ULL
+#define SP_FRAME_GUESSED (1ULL << 61) /* reached by a frame-pointer step where frame pointers are not the ABI */
+#define SP_FRAME_DERIVED (1ULL << 60) /* reached by rows that were derived from instructions */
+#define SP_FRAME_ID_SHIFT 40
+#define SP_FRAME_ID_MASK 0xfffffULL
+#define SP_FRAME_OFFSET_MASK ((1ULL << 40) - 1)
+#define SP_FRAME_KERNEL_MASK ((1ULL << 60) - 1)
+
+/* Why a user stack ended. COMPLETE: the root was reached. NONE, GONE: there was no user stack to walk. */
+enum sp_stop {
+	SP_STOP_COMPLETE,
+	SP_STOP_NONE,	  /* kernel thread, idle, or user stacks not asked for */
+	SP_STOP_GONE,	  /* the sample fell inside execve or exit */
+	SP_STOP_PENDING,  /* the user half finishes it: never in a drained profile */
+	SP_STOP_DEEP,	  /* more than SP_MAX_FRAMES frames */
+	SP_STOP_UNMAPPED, /* an address outside every executable mapping */
+	SP_STOP_BUSY,	  /* the mapping tree was in flux */
+	SP_STOP_READ,	  /* stack memory not readable */
+	SP_STOP_RULE,	  /* the unwind information cannot be expressed as a row */
+	SP_STOP_REGISTER, /* a rule needs a register whose value is lost */
+	SP_STOP_CFA,	  /* an impossible frame address */
+	SP_STOP_GUESS,	  /* no unwind information, and no credible frame pointer */
+	SP_STOP_TABLE,	  /* the file's table could not be loaded in time */
+	SP_STOP_FILES,	  /* no file id left */
+	SP_N_STOPS,
+};
+#define SP_STACK_GUESSED 0x100u /* flag beside an sp_stop: at least one frame was guessed */
+
+/*
+ * Unwind tables. A file's text is cut into groups of 1 << shift bytes; `first` is the number of the first group.
+ * Index word of a group: position of its first row relative to `rows` (22 bits) << 10 | number of rows (10 bits).
+ * A group's first row covers the group's first byte; its rows never cross a segment's border. A row is the low 16
+ * bits of the file offset where it begins, and the rule (high 16 bits) that holds from there to the next row.
+ * Rule 0 of every table is SP_CFA_NONE: no unwind information here.
+ */
+#define SP_SEG_SHIFT 18 /* words */
+#define SP_SEG_WORDS (1u << SP_SEG_SHIFT)
+#define SP_SEG_BYTES (SP_SEG_WORDS * 4u)
+#define SP_MAX_SEGS 1024 /* 1 GiB of tables */
+#define SP_INDEX_COUNT_BITS 10
+#define SP_INDEX_COUNT_MASK ((1u << SP_INDEX_COUNT_BITS) - 1)
+#define SP_MAX_ROWS (1u << (32 - SP_INDEX_COUNT_BITS))
+
+enum sp_table_state {
+	SP_TABLE_ABSENT, /* not loaded (yet, or any more): the sample is finished by the user half, which loads it */
+	SP_TABLE_LOADED,
+	SP_TABLE_FP, /* there is no unwind information: frame-pointer steps, guessed */
+};
+
+struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
+	sp_u32 state;
+	sp_u32 index; /* table words */
+	sp_u32 rows;
+	sp_u32 rules; /* multiple of 4 */
+	sp_u32 first;
+	sp_u32 n_groups;
+	sp_u32 shift;
+	sp_u32 used; /* window number of the last use; written by the kernel half */
+};
+
+/* Registers have their DWARF numbers. `sp` and `fp` are 7 and 6 on x86-64. */
+enum sp_cfa_kind {
+	SP_CFA_NONE,   /* a gap: no unwind information for this address */
+	SP_CFA_ROOT,   /* the return address is undefined: the outermost frame */
+	SP_CFA_REG,    /* reg + off */
+	SP_CFA_DEREF,  /* *(reg + off) + add */
+	SP_CFA_PLT,    /* sp + off + ((ip & 15) >= add ? 8 : 0) */
+	SP_CFA_BAD,    /* known, but not expressible: SP_STOP_RULE */
+};
+enum sp_fp_kind {
+	SP_FP_SAME,
+	SP_FP_CFA,  /* saved at CFA + fp_off */
+	SP_FP_FP,   /* saved at fp + fp_off */
+	SP_FP_SP,   /* saved at sp + fp_off */
+	SP_FP_LOST, /* undefined, or not expressible: unknown in the caller */
+};
+enum sp_ra_kind {
+	SP_RA_CFA, /* saved at CFA + ra_off */
+	SP_RA_SP,  /* saved at sp + ra_off */
+	SP_RA_REG, /* still in register ra_off (link-register machines; __vfork keeps it in rdi) */
+};
+#define SP_RULE_SIGNAL 0x80u /* in `ra`: a signal frame; the caller was interrupted, not calling */
+
+struct sp_rule { /* 16 bytes */
+	sp_u8 cfa;
+	sp_u8 reg;
+	sp_u8 fp;
+	sp_u8 ra;
+	sp_s32 off;
+	sp_s32 add;
+	sp_s16 fp_off;
+	sp_s16 ra_off;
+};
+
+/* A file as the kernel knows it. The user half never computes one: stat(2) shows other devices on some file systems. */
+#define SP_DEV_ANON 0xffffffffu /* ino = process record, size = address >> 40 */
+#define SP_DEV_VDSO 0xfffffffeu
+struct sp_file_key {
+	sp_u64 ino;
+	sp_u64 size;
+	sp_u64 mtime_ns;
+	sp_u32 dev; /* major << 20 | minor */
+	sp_u32 generation;
+};
+
+struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
+	sp_u64 start_ns;
+	sp_u32 tgid;
+	sp_u32 pad;
+};
+
+/* The key of a counted row. Stack ids are hashes of frames and stop; 0 = no stack. */
+struct sp_count_key {
+	sp_u64 user_stack;
+	sp_u64 kernel_stack;
+	sp_u32 process; /* process record */
+	sp_u32 recipe;
+	char comm[SP_COMM_LEN];
+};
+struct sp_count {
+	sp_u64 n;
+	sp_u64 weight; /* the recipe's second value: ns for cpu */
+};
+
+enum sp_record_type { SP_RECORD_FILE = 1, SP_RECORD_PROCESS, SP_RECORD_STACK, SP_RECORD_PENDING };
+
+struct sp_record_file {
+	sp_u32 type;
+	sp_u32 id;
+	struct sp_file_key key;
+	sp_u64 start, end, pgoff; /* the mapping where it was seen; pgoff in bytes */
+	sp_u32 tgid;
+	sp_u32 pad;
+	char name[SP_NAME_LEN]; /* last component of the path, cut */
+};
+
+struct sp_record_process {
+	sp_u32 type;
+	sp_u32 id;
+	sp_u32 tgid;
+	sp_u32 ns_tgid; /* in its own PID namespace */
+	sp_u32 uid;
+	sp_u32 exe; /* file id, 0 = unknown */
+	sp_u64 start_ns;
+	sp_u64 cgroup;
+	char comm[SP_COMM_LEN]; /* of the thread-group leader */
+};
+
+struct sp_record_stack {
+	sp_u32 type;
+	sp_u16 n_frames;
+	sp_u16 stop; /* enum sp_stop | SP_STACK_GUESSED; kernel stacks: SP_STOP_COMPLETE */
+	sp_u64 id;
+	sp_u64 frames[]; /* leaf first */
+};
+
+/* A machine state to go on from; `regs` (DWARF order) hold at the leaf only. */
+struct sp_regs {
+	sp_u64 ip;
+	sp_u64 sp;
+	sp_u64 fp;
+	sp_u64 r[16];
+};
+
+struct sp_map { /* an executable mapping; file 0 = anonymous */
+	sp_u64 start, end;
+	sp_u64 pgoff;
+	sp_u32 file;
+	sp_u32 pad;
+};
+
+struct sp_record_pending {
+	sp_u32 type;
+	sp_u32 n_maps; /* SP_PENDING_MAPS: there may have been more */
+	struct sp_count_key key; /* user_stack not filled in */
+	struct sp_count value;
+	struct sp_regs regs;
+	sp_u32 waits_for; /* file id */
+	sp_u32 stack_bytes;
+	struct sp_map maps[SP_PENDING_MAPS];
+	sp_u8 stack[SP_PENDING_STACK]; /* from regs.sp upwards */
+};
+
+/* What the kernel half counts, each on its own CPU. All but the first group are losses or shares that the user sees. */
+enum sp_counter {
+	SP_N_SAMPLES,	  /* kept: passed the filters */
+	SP_N_KERNEL,	  /* of these, in kernel mode */
+	SP_N_IDLE,	  /* left out: the idle task */
+	SP_N_FILTERED,	  /* left out by -p, --tid, --cgroup, -U, -K */
+	SP_N_USER_FRAMES, /* walked */
+	SP_N_VMA_WALKS,
+	SP_N_STACKS_SENT,
+	SP_N_PENDING,	      /* sent to the user half for completion */
+	SP_N_LOST_PENDING,    /* no room in the ring for that: the stack was cut */
+	SP_N_LOST_STACKS,     /* no room in the ring for a new stack's frames (sent again at its next sample) */
+	SP_N_LOST_FILES,      /* no room in the ring for a new file (announced again) */
+	SP_N_LOST_PROCESSES,  /* no room for a new process record */
+	SP_N_LOST_COUNTS,     /* the table of counts was full: samples lost */
+	SP_N_LOST_NESTED,     /* a sample inside a sample: lost */
+	SP_N_COUNTERS,
+};
+
+#endif

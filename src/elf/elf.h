@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * elf.h: one reader of ELF files, for unwind tables and for names.
+ *
+ * Reads by bounded pread from a descriptor that the caller keeps open, or from bytes in memory (the vDSO, tests,
+ * fuzzers); never maps a file. Works from the program headers first and takes the section headers as an extra that may
+ * be missing or false: a section-less file still gives its segments, build id, .eh_frame (by PT_GNU_EH_FRAME) and
+ * dynamic symbols (by PT_DYNAMIC). Every size is capped (SP_ELF_MAX_*) and every offset checked against the file.
+ * Pure: no state but the struct, no output. Only 64-bit little-endian x86-64 files are taken (-ENOEXEC otherwise).
+ */
+#ifndef SP_ELF_ELF_H
+#define SP_ELF_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SP_ELF_MAX_PHDRS = 1024,
+	SP_ELF_MAX_SHDRS = 65536,
+	SP_ELF_MAX_READ = 512 << 20, /* bytes read from one file, all together */
+};
+
+struct sp_elf;
+
+struct sp_elf_segment { /* PT_LOAD */
+	uint64_t offset, vaddr, file_size, mem_size;
+	bool executable;
+};
+struct sp_elf_section {
+	const char *name; /* lives as long as the sp_elf */
+	uint32_t type;
+	uint64_t flags, addr, offset, size, entry_size;
+	uint32_t link, info;
+};
+
+int sp_elf_open_fd(int fd, struct sp_elf **ret_elf);
+int sp_elf_open_bytes(const void *bytes, size_t size, struct sp_elf **ret_elf);
+void sp_elf_close(struct sp_elf *e);
+
+uint16_t sp_elf_type(const struct sp_elf *e); /* ET_EXEC, ET_DYN ... */
+uint64_t sp_elf_entry(const struct sp_elf *e); /* virtual address, 0 = none */
+size_t sp_elf_n_segments(const struct sp_elf *e);
+const struct sp_elf_segment *sp_elf_segment(const struct sp_elf *e, size_t i);
+/* Sections by name; -ENOENT when the file has none of that name. */
+int sp_elf_section(const struct sp_elf *e, const char *name, struct sp_elf_section *ret_section);
+size_t sp_elf_n_sections(const struct sp_elf *e);
+int sp_elf_section_at(const struct sp_elf *e, size_t i, struct sp_elf_section *ret_section);
+
+/* Virtual address to file offset and back, by the PT_LOAD segments; -ENOENT outside them. */
+int sp_elf_offset_of(const struct sp_elf *e, uint64_t vaddr, uint64_t *ret_offset);
+int sp_elf_vaddr_of(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr);
+
+/* Bytes of the file into a new buffer (free it). -EFBIG over the cap, -ENODATA when the file ends before. */
+int sp_elf_read(struct sp_elf *e, uint64_t offset, size_t size, void **ret_bytes);
+
+/* From PT_NOTE or .note.gnu.build-id: the length (at most `size`), or -ENOENT. */
+int sp_elf_build_id(struct sp_elf *e, uint8_t *ret_id, size_t size);
+/* DT_SONAME into a new string (free it), or -ENOENT. */
+int sp_elf_soname(struct sp_elf *e, char **ret_soname);
+
+/* Where .eh_frame and .eh_frame_hdr are: by section, else by PT_GNU_EH_FRAME. -ENOENT when there is none. */
+struct sp_elf_eh_frame {
+	uint64_t vaddr, offset, size;		/* .eh_frame; size up to the end of its segment if no section tells */
+	uint64_t hdr_vaddr, hdr_offset, hdr_size; /* .eh_frame_hdr; hdr_size 0 = none */
+};
+int sp_elf_eh_frame(struct sp_elf *e, struct sp_elf_eh_frame *ret_eh);
+
+#endif

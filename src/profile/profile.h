@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile.h: struct sp_profile, the single currency between the layers.
+ *
+ * A profile is a set of rows: (key, user stack, kernel stack) -> values. Everything a row names is interned in the
+ * profile and referred to by a 32-bit number: strings, files, functions, frames, stacks, processes, keys. Number 0 of
+ * each is "none" ("" for strings). Numbers are stable; nothing is ever removed. The profile owns all memory; pointers
+ * that it hands out are valid until the next call that adds something of the same kind.
+ * Functions return 0 or a negative errno; sp_profile_add_* return the number (>= 0) or a negative errno.
+ * Not thread-safe. No limits but memory: who fills a profile from outside caps what he adds.
+ */
+#ifndef SP_PROFILE_PROFILE_H
+#define SP_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SP_MAX_VALUES = 8, SP_BUILD_ID_MAX = 32 };
+
+struct sp_profile;
+
+/* --- what a row's values are ---------------------------------------------------------------------------------- */
+struct sp_value_type {
+	uint32_t name; /* string: "samples", "cpu" ... */
+	uint32_t unit; /* string: "count", "nanoseconds", "bytes" */
+};
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+enum sp_file_kind {
+	SP_FILE_ELF = 1,
+	SP_FILE_KERNEL, /* the kernel itself; modules are files of their own, named "[name]" */
+	SP_FILE_VDSO,
+	SP_FILE_ANON,  /* memory without a file: JIT code; belongs to one process */
+	SP_FILE_OTHER, /* foreign profiles: whatever they call a mapping */
+};
+struct sp_file {
+	uint8_t kind;
+	uint8_t build_id_len;
+	uint8_t build_id[SP_BUILD_ID_MAX];
+	bool deleted;	 /* the path no longer leads to it */
+	uint32_t name;	 /* string: what a person calls it: soname, or the last component of the path */
+	uint32_t path;	 /* string: may be "" */
+	uint32_t package; /* string: filled in when a view asks for packages */
+	uint32_t process; /* ANON: whose memory */
+	uint32_t note;	 /* string: why it has no names, if something went wrong: "parser failed", "cannot open: ..." */
+	uint64_t bias;	 /* ANON: address of offset 0 */
+	uint64_t tag;	 /* the adder's own identity of the file: unequal tags are unequal files; not interpreted */
+};
+
+/* --- functions and frames --------------------------------------------------------------------------------------- */
+struct sp_func {
+	uint32_t name;	/* string, demangled; or library+0xSTART */
+	uint32_t linkage_name; /* string, as in the symbol table; "" when the name is library+0xSTART */
+	uint32_t file;
+	bool is_range; /* named by its range only: library+0xSTART */
+	uint64_t start, size; /* in the offsets of the file */
+};
+enum { SP_FRAMEF_GUESSED = 1, SP_FRAMEF_DERIVED = 2, SP_FRAMEF_KERNEL = 4 };
+struct sp_frame {
+	uint64_t offset; /* FILE: byte offset in the file; KERNEL: address; ANON: relative to the file's bias */
+	uint32_t file;
+	uint32_t func; /* 0 until named; not part of the frame's identity */
+	uint32_t flags;
+};
+
+/* --- stacks ----------------------------------------------------------------------------------------------------- */
+/* How whole a user stack is. The reasons of CUT are wire.h's enum sp_stop, kept as a number for the summary. */
+enum sp_stack_class { SP_STACK_COMPLETE, SP_STACK_CUT, SP_STACK_GUESS, SP_STACK_ABSENT };
+struct sp_stack {
+	uint16_t stack_class; /* enum sp_stack_class */
+	uint16_t reason;      /* enum sp_stop */
+	uint32_t n_frames;
+	const uint32_t *frames; /* frame numbers, leaf first */
+};
+
+/* --- who -------------------------------------------------------------------------------------------------------- */
+struct sp_process {
+	uint32_t pid, ns_pid;
+	uint32_t uid;
+	uint32_t exe;  /* file */
+	uint32_t comm; /* string: the leader's */
+	uint32_t cgroup_path; /* string, "" until looked up */
+	uint64_t start_ns;    /* CLOCK_BOOTTIME */
+	uint64_t cgroup;
+};
+struct sp_key {
+	uint32_t process;
+	uint32_t comm; /* string: the thread's name */
+	uint32_t recipe; /* string */
+};
+struct sp_row {
+	uint32_t key, user, kernel; /* numbers of key and stacks; stack 0 = none */
+	int64_t values[SP_MAX_VALUES];
+};
+
+/* What the session that made the profile wants told beside it: shown in summaries, never interpreted. */
+struct sp_profile_info {
+	uint64_t duration_ns;
+	uint64_t time_ns; /* wall clock of the start, since 1970 */
+	uint64_t period;  /* of period_type */
+	struct sp_value_type period_type;
+};
+
+int sp_profile_new(struct sp_profile **ret_profile);
+void sp_profile_free(struct sp_profile *p);
+struct sp_profile_info *sp_profile_info(struct sp_profile *p);
+
+/* Declare the values of a row, in order; before the first row. */
+int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit);
+uint32_t sp_profile_n_value_types(const struct sp_profile *p);
+const struct sp_value_type *sp_profile_value_type(const struct sp_profile *p, uint32_t i);
+
+int64_t sp_profile_add_string(struct sp_profile *p, const char *s);
+int64_t sp_profile_add_bytes(struct sp_profile *p, const void *s, size_t len); /* cut at the first NUL */
+const char *sp_profile_string(const struct sp_profile *p, uint32_t string);
+
+/* Files are distinct by {kind, tag}; an added file with both equal to an older one's is that file (fields not renewed). */
+int64_t sp_profile_add_file(struct sp_profile *p, const struct sp_file *file);
+int64_t sp_profile_add_func(struct sp_profile *p, const struct sp_func *func); /* distinct by all fields */
+int64_t sp_profile_add_frame(struct sp_profile *p, const struct sp_frame *frame); /* distinct by offset, file, flags */
+int64_t sp_profile_add_stack(struct sp_profile *p, const struct sp_stack *stack);
+int64_t sp_profile_add_process(struct sp_profile *p, const struct sp_process *process); /* distinct by pid, start_ns */
+int64_t sp_profile_add_key(struct sp_profile *p, const struct sp_key *key);
+/* Adds the values to the row with this key and these stacks, making it if need be. */
+int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel, const int64_t *values);
+
+/* Counts include number 0: valid numbers are 0 .. n-1. */
+uint32_t sp_profile_n_files(const struct sp_profile *p);
+uint32_t sp_profile_n_funcs(const struct sp_profile *p);
+uint32_t sp_profile_n_frames(const struct sp_profile *p);
+uint32_t sp_profile_n_stacks(const struct sp_profile *p);
+uint32_t sp_profile_n_processes(const struct sp_profile *p);
+uint32_t sp_profile_n_keys(const struct sp_profile *p);
+uint32_t sp_profile_n_rows(const struct sp_profile *p);
+struct sp_file *sp_profile_file(const struct sp_profile *p, uint32_t file);	   /* mutable: names are added late */
+const struct sp_func *sp_profile_func(const struct sp_profile *p, uint32_t func);
+struct sp_frame *sp_profile_frame(const struct sp_profile *p, uint32_t frame);	   /* mutable: func only */
+struct sp_stack sp_profile_stack(const struct sp_profile *p, uint32_t stack);
+struct sp_process *sp_profile_process(const struct sp_profile *p, uint32_t process); /* mutable: labels only */
+const struct sp_key *sp_profile_key(const struct sp_profile *p, uint32_t key);
+const struct sp_row *sp_profile_row(const struct sp_profile *p, uint32_t row); /* 0 .. n-1, all real */
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * names.h: file offsets of one ELF file in, function names out.
+ *
+ * A pure function from bytes to names, so that it runs in a worker without privileges. For each offset, in this order:
+ * the full symbol table (.symtab) -> an exported symbol (.dynsym), only if the offset lies within its size -> the
+ * function's own range from .eh_frame -> nothing (name ""), which the caller writes as library+0xOFFSET. Of several
+ * symbols at one address the one that a person would use wins: global before weak before local, fewer leading
+ * underscores, then the shorter, then by bytes, so that the choice is always the same. Symbols without a size reach to
+ * the next symbol or the end of their section. IFUNC resolvers count as functions. C++ and Rust names are demangled
+ * (libiberty), with a cap on the length of what comes out.
+ */
+#ifndef SP_SYMBOL_NAMES_H
+#define SP_SYMBOL_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SP_NAME_MAX = 4096 };
+
+struct sp_name {
+	char *name;	    /* demangled; NULL when only a range, or nothing, is known */
+	char *linkage_name; /* as in the table; NULL when equal to name or unknown */
+	uint64_t start, size; /* in file offsets; size 0 = nothing is known about this offset */
+};
+
+struct sp_elf;
+/* names[i] belongs to offsets[i]; offsets sorted ascending. The caller frees them with sp_names_done(). */
+int sp_names_find(struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_name *names);
+void sp_names_done(struct sp_name *names, size_t n);
+
+/* A new string: the demangled form, or a copy of the name itself. NULL only when memory is short. */
+char *sp_demangle(const char *linkage_name);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * view.h: a profile in, bytes out. Each view is one file src/view/NAME.c with one `const struct sp_view sp_view_NAME`,
+ * and its name stands in one list in meson.build, from which the table is generated.
+ *
+ * A view never changes the profile, never prints elsewhere, and encodes every name (base/encode.h). It writes to a
+ * stdio stream; the caller checks the stream's error flag. Functions return 0 or a negative errno. Reentrant.
+ */
+#ifndef SP_VIEW_VIEW_H
+#define SP_VIEW_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct sp_profile;
+
+/* What table groups by; the order of sp_view_groupings' names. */
+enum sp_group_by {
+	SP_BY_LIBRARY,
+	SP_BY_FUNCTION,
+	SP_BY_PROCESS,
+	SP_BY_CALLER, /* the library that called into the leaf's library */
+	SP_BY_PACKAGE,
+	SP_BY_COMM,
+	SP_BY_CGROUP,
+	SP_BY_USER,
+	SP_N_GROUPINGS,
+};
+extern const char *const sp_view_groupings[SP_N_GROUPINGS]; /* "library", "function" ... */
+
+struct sp_view_options {
+	const char *header;   /* text: the line(s) before the stacks, without the last newline; NULL = none */
+	const char *title;    /* svg */
+	const char *subtitle; /* svg; NULL = none */
+	uint32_t value;	      /* index of the value shown where a view shows one */
+	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */
+	bool delimiter;	   /* text, folded: -d */
+	bool annotate;	   /* text, folded: -a: kernel frames end in _[k] */
+	bool verbose;	   /* text: -v: name+0xOFFSET [library] */
+	bool addresses;	   /* text: -A: the frame's offset in hex before the name */
+	bool ascending;	   /* text: rows by rising count (the default of the command) */
+	enum sp_group_by by; /* table */
+	uint32_t limit;	     /* table: rows shown, 0 = all; how many were left out is said */
+	bool colour;	     /* escape sequences for a terminal */
+};
+
+struct sp_view {
+	const char *name;    /* --format NAME */
+	const char *suffix;  /* -o FILE: ".svg", ".pb.gz" */
+	const char *mime;
+	const char *summary; /* one line of help */
+	bool binary;	     /* refuses a terminal */
+	int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
+};
+
+extern const struct sp_view *const sp_views[]; /* NULL at the end; generated */
+const struct sp_view *sp_view_by_name(const char *name);     /* NULL = unknown */
+const struct sp_view *sp_view_by_path(const char *path);     /* by the longest suffix; NULL = unknown */
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * worker.h: parse foreign files, and open them, in processes that may die or hang.
+ *
+ * A parser process has no privileges (no capabilities, no new privileges, uid/gid nobody when started by root, a
+ * seccomp filter that leaves it read, pread, fstat, memory, clock, its socket and exit) and limits (RLIMIT_AS, NOFILE,
+ * no core, no files written) and gets descriptors over a socket pair; every answer is validated here (sp_blob_validate)
+ * before anyone uses it. A crash or a missed deadline costs the file that was being parsed, which is told by its note;
+ * the process is replaced. An opener process keeps the privileges but does nothing but open(2) and its relatives, since
+ * a file on a hostile FUSE mount blocks its opener for ever, even against SIGKILL: past the deadline it is abandoned
+ * (at most SP_WORKER_ABANDONED of them) and replaced. The caller's own process opens and parses nothing foreign.
+ *
+ * Requests are queued and answered in any order through the callback given with each, from sp_workers_dispatch() in
+ * the caller's thread. Ownership: descriptors given are the workers' to close; descriptors and blobs received are the
+ * callback's. Not thread-safe. Linux only.
+ */
+#ifndef SP_WORKER_WORKER_H
+#define SP_WORKER_WORKER_H
+
+#include "bpf/wire.h"
+#include "symbol/names.h"
+#include "unwind/build.h"
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { SP_WORKER_ABANDONED = 4 };
+
+struct sp_workers;
+
+struct sp_workers_options {
+	unsigned n_parsers;	 /* 0 = one for every two CPUs, at least 1, at most 4; started on first use */
+	unsigned deadline_ms;	 /* for one file in a parser; 0 = 10,000 */
+	unsigned open_deadline_ms; /* for one open; 0 = 2,000 */
+};
+
+/* How to find a file that the kernel half has announced. */
+struct sp_open_request {
+	pid_t pid; /* a process that has it mapped: /proc/PID/map_files/START-END */
+	uint64_t start, end;
+	struct sp_file_key key; /* for open_by_handle_at when the process has gone (needs CAP_DAC_READ_SEARCH) */
+};
+struct sp_open_result {
+	int r;	    /* 0 or negative errno */
+	int fd;	    /* readable, close-on-exec; the callback's; -1 on failure */
+	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure or unknown */
+	int deleted;
+	uint32_t uid, mode; /* owner and mode bits, by fstat in the opener */
+};
+struct sp_identity {
+	int r;
+	uint8_t build_id[32];
+	uint32_t build_id_len; /* 0 = none */
+	char *soname;	       /* NULL = none; the callback's */
+};
+
+int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_workers);
+void sp_workers_free(struct sp_workers *w); /* ends the processes; unanswered callbacks get -ECANCELED */
+
+int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
+		    void (*done)(void *arg, struct sp_open_result *result), void *arg);
+/* fd is dup'ed, the caller keeps his. */
+int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identity *id), void *arg);
+/* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
+int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
+/* names belong to the callback, which ends them with sp_names_done() and free(). */
+int sp_workers_names(struct sp_workers *w, int fd, const uint64_t *offsets, size_t n,
+		     void (*done)(void *arg, int r, struct sp_name *names, size_t n), void *arg);
+
+/* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
+int sp_workers_fd(const struct sp_workers *w);
+int sp_workers_timeout_ms(const struct sp_workers *w);
+/* Sends what is queued, takes in what has come, enforces deadlines, calls back. Never blocks. */
+int sp_workers_dispatch(struct sp_workers *w);
+/* Dispatches until nothing is outstanding or timeout_ms have passed (-ETIMEDOUT). */
+int sp_workers_wait(struct sp_workers *w, int timeout_ms);
+unsigned sp_workers_outstanding(const struct sp_workers *w);
+
+struct sp_workers_stats {
+	uint64_t n_crashed, n_late, n_abandoned;
+	uint64_t cpu_ns; /* of all worker processes, those that ended included */
+	uint64_t peak_bytes; /* sum of the processes' VmHWM */
+};
+void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats);
+
+#endif
