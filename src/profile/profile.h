@@ -49,12 +49,17 @@ struct sp_file {
 };
 
 /* --- functions and frames --------------------------------------------------------------------------------------- */
+/*
+ * func.file may differ from frame.file for kernel frames: these all lie in the file "[kernel]", and a function of a
+ * module lies in the module's own file, so views show func.file where frame.file is of kind SP_FILE_KERNEL.
+ */
 struct sp_func {
 	uint32_t name;	/* string, demangled; or library+0xSTART */
 	uint32_t linkage_name; /* string, as in the symbol table; "" when the name is library+0xSTART */
 	uint32_t file;
 	bool is_range; /* named by its range only: library+0xSTART */
 	uint64_t start, size; /* in the offsets of the file */
+	uint64_t vaddr; /* of start, as readelf prints it: the START of library+0xSTART; kernel, anonymous: the address */
 };
 enum { SP_FRAMEF_GUESSED = 1, SP_FRAMEF_DERIVED = 2, SP_FRAMEF_KERNEL = 4 };
 struct sp_frame {
