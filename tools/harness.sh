@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Sourced by ./test: runs one test at a time, kills what it leaves, and keeps count.
+#   run_test NAME DEADLINE-SECONDS ISOLATION COMMAND...
+# prints one line: `ok NAME (1.2 s)`, `FAILED NAME (1.2 s)` with the log's tail, or `skipped NAME: why`. Exit code 77 of
+# the command means skipped, the reason is its last line. In CI a skip is a failure unless NAME stands in
+# tests/skip-allowed. ISOLATION: `own` = a process, mount and network namespace of its own where root allows; `host` =
+# the machine's processes and network (profiling needs them) and a mount namespace of its own.
+# Whatever a test starts carries SOPROF_TEST in its environment; what is alive after the test is killed, and fails it.
+n_passed=0 n_failed=0 n_skipped=0
+logs=$build/test-logs
+test_job=
+test_mark=
+
+# In a namespace of its own if we may; decided once.
+can_unshare=$([ "$(id -u)" = 0 ] && unshare --pid --fork --kill-child --mount-proc --net true 2>/dev/null && echo yes)
+
+processes_of_mark() {
+	[ -n "$test_mark" ] || return 0
+	grep -lzsx "SOPROF_TEST=$test_mark" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3
+}
+# Kills the running test's processes until none is left; prints their names.
+kill_leftovers() {
+	local pids
+	for _ in 1 2 3 4 5; do
+		pids=$(processes_of_mark)
+		[ -n "$pids" ] || return 0
+		# shellcheck disable=SC2086
+		ps -o pid=,comm= -p "$(echo $pids | tr ' ' ,)" 2>/dev/null | tr -s ' \n' ' '
+		# shellcheck disable=SC2086
+		kill -KILL $pids 2>/dev/null
+		sleep 0.1
+	done
+}
+stop_all() {
+	trap - INT TERM HUP EXIT
+	[ -n "$test_job" ] && kill -KILL "$test_job" 2>/dev/null
+	kill_leftovers >/dev/null
+	[ -n "${TMPDIR_TEST:-}" ] && rm -rf "$TMPDIR_TEST"
+	say "stopped"
+	exit 130
+}
+trap stop_all INT TERM HUP
+
+passed() { n_passed=$((n_passed + 1)); printf 'ok %s (%s s)\n' "$1" "$2"; }
+failed() {
+	n_failed=$((n_failed + 1))
+	printf 'FAILED %s (%s s)%s\n' "$1" "$2" "${3:+: $3}"
+	tail -n 40 "$4" | sed 's/^/    /'
+}
+skipped() {
+	if [ "${CI:-}" = true ] && ! grep -qxF -- "$1" "$root/tests/skip-allowed" 2>/dev/null; then
+		n_failed=$((n_failed + 1))
+		printf 'FAILED %s: skipped, which CI allows only for the names in tests/skip-allowed: %s\n' "$1" "$2"
+	else
+		n_skipped=$((n_skipped + 1))
+		printf 'skipped %s: %s\n' "$1" "$2"
+	fi
+}
+# Cases that a unit test skipped by itself, with the `skip: why` that it printed before each.
+skipped_cases() {
+	local name=$1 line why=
+	while IFS= read -r line; do
+		case $line in
+		'skip: '*) why=${line#skip: } ;;
+		*'[  SKIPPED ] '*) [[ $line == *' test(s)'* ]] || skipped "$name:${line##*\] }" "${why:-no reason given}"; why= ;;
+		esac
+	done < <(grep -a -e '^skip: ' -e '^\[  SKIPPED \] [a-z_A-Z0-9]*$' "$2" | awk '!/SKIPPED/ || !seen[$0]++')
+}
+tenths() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b - a }'; }
+
+# Runs COMMAND with the deadline in the background, so that a signal to ./test is dealt with at once.
+start_job() {
+	local deadline=$1 isolation=$2 log=$3
+	shift 3
+	local -a before=()
+	if [ "$can_unshare" = yes ] && [ "$isolation" = own ]; then
+		before=(unshare --pid --fork --kill-child --mount-proc --net)
+	elif [ "$can_unshare" = yes ]; then
+		before=(unshare --mount)
+	fi
+	"${before[@]}" timeout -k 3 "$deadline" env SOPROF_TEST="$test_mark" TMPDIR="$TMPDIR_TEST" "$@" \
+		>"$log" 2>&1 </dev/null &
+	test_job=$!
+}
+
+run_test() {
+	local name=$1 deadline=$2 isolation=$3 log start took r left
+	shift 3
+	log=$logs/${name//\//-}.log
+	test_mark=$$.$RANDOM.${name//[^a-z0-9]/-}
+	TMPDIR_TEST=$(mktemp -d /tmp/soprof-test.XXXXXX) || die "cannot make a directory in /tmp"
+	chmod 755 "$TMPDIR_TEST"
+	start=$EPOCHREALTIME
+	start_job "$deadline" "$isolation" "$log" "$@"
+	wait "$test_job"
+	r=$?
+	test_job=
+	took=$(tenths "$start" "$EPOCHREALTIME")
+	left=$(kill_leftovers)
+	test_mark=
+	rm -rf "$TMPDIR_TEST"
+	TMPDIR_TEST=
+	case $r in
+	77) skipped "$name" "$(tail -n 1 "$log")" ;;
+	124 | 137) failed "$name" "$took" "stopped after $deadline s" "$log" ;;
+	0) if [ -n "$left" ]; then failed "$name" "$took" "left processes behind: $left" "$log"; else passed "$name" "$took"; fi ;;
+	*) failed "$name" "$took" "exit code $r" "$log" ;;
+	esac
+	[ "$r" != 0 ] || skipped_cases "$name" "$log"
+}
+
+# A suite counts for itself (tests/vm/run, tests/bench/run): its output is shown as it comes, and its last line, if it is
+# `N passed, N failed, N skipped`, added to ours; else it is one test.
+run_suite() {
+	local name=$1 deadline=$2 log r start n
+	shift 2
+	log=$logs/${name//\//-}.log
+	start=$EPOCHREALTIME
+	test_mark=$$.$RANDOM.suite
+	timeout -k 10 "$deadline" env SOPROF_TEST="$test_mark" SOPROF_BUILD="$build" "$@" < /dev/null > >(tee "$log" | grep -v '^[0-9]* passed, ') 2>&1 &
+	test_job=$!
+	wait "$test_job"
+	r=$?
+	test_job=
+	sleep 0.2 # tee
+	kill_leftovers >/dev/null
+	test_mark=
+	if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+		n=("${BASH_REMATCH[@]}")
+		n_passed=$((n_passed + n[1])) n_failed=$((n_failed + n[2])) n_skipped=$((n_skipped + n[3]))
+		[ "$r" = 0 ] || [ "${n[2]}" -gt 0 ] || failed "$name" "$(tenths "$start" "$EPOCHREALTIME")" "exit code $r" "$log"
+	elif [ "$r" = 77 ]; then
+		skipped "$name" "$(tail -n 1 "$log")"
+	elif [ "$r" = 0 ]; then
+		passed "$name" "$(tenths "$start" "$EPOCHREALTIME")"
+	else
+		failed "$name" "$(tenths "$start" "$EPOCHREALTIME")" "exit code $r" "$log"
+	fi
+}
+
+finish() {
+	trap - INT TERM HUP EXIT
+	printf '%d passed, %d failed, %d skipped\n' "$n_passed" "$n_failed" "$n_skipped"
+	[ "$n_failed" = 0 ]
+	exit
+}
