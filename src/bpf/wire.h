@@ -22,12 +22,12 @@ typedef __INT64_TYPE__ sp_s64;
 
 enum {
 	SP_COMM_LEN = 16,
-	SP_MAX_FRAMES = 512,	    /* user frames of one stack */
+	SP_MAX_FRAMES = 512,        /* user frames of one stack */
 	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
-	SP_MAX_FILES = 32768,	    /* files (and anonymous regions) known at one time */
+	SP_MAX_FILES = 32768,       /* files (and anonymous regions) known at one time */
 	SP_MAX_PROCESSES = 65536,
 	SP_PENDING_STACK = 16384, /* stack bytes sent with a sample that waits for a table */
-	SP_PENDING_MAPS = 192,	  /* executable mappings sent with it */
+	SP_PENDING_MAPS = 192,    /* executable mappings sent with it */
 	SP_NAME_LEN = 64,
 };
 
@@ -52,19 +52,20 @@ enum {
 /* Why a user stack ended. COMPLETE: the root was reached. NONE, GONE: there was no user stack to walk. */
 enum sp_stop {
 	SP_STOP_COMPLETE,
-	SP_STOP_NONE,	  /* kernel thread, idle, or user stacks not asked for */
-	SP_STOP_GONE,	  /* the sample fell inside execve or exit */
+	SP_STOP_NONE,     /* kernel thread, idle, or user stacks not asked for */
+	SP_STOP_GONE,     /* the sample fell inside execve or exit */
 	SP_STOP_PENDING,  /* the user half finishes it: never in a drained profile */
-	SP_STOP_DEEP,	  /* more than SP_MAX_FRAMES frames */
+	SP_STOP_DEEP,     /* more than SP_MAX_FRAMES frames */
 	SP_STOP_UNMAPPED, /* an address outside every executable mapping */
-	SP_STOP_BUSY,	  /* the mapping tree was in flux */
-	SP_STOP_READ,	  /* stack memory not readable */
-	SP_STOP_RULE,	  /* the unwind information cannot be expressed as a row */
+	SP_STOP_BUSY,     /* the mapping tree was in flux */
+	SP_STOP_READ,     /* stack memory not readable */
+	SP_STOP_RULE,     /* the unwind information cannot be expressed as a row */
 	SP_STOP_REGISTER, /* a rule needs a register whose value is lost */
-	SP_STOP_CFA,	  /* an impossible frame address */
-	SP_STOP_GUESS,	  /* no unwind information, and no credible frame pointer */
-	SP_STOP_TABLE,	  /* the file's table could not be loaded in time */
-	SP_STOP_FILES,	  /* no file id left */
+	SP_STOP_CFA,      /* an impossible frame address */
+	SP_STOP_GUESS,    /* no unwind information, and no credible frame pointer */
+	SP_STOP_TABLE,    /* the file's table could not be loaded in time */
+	SP_STOP_FILES,    /* no file id left */
+	SP_STOP_BITS,     /* a 32-bit program */
 	SP_N_STOPS,
 };
 #define SP_STACK_GUESSED 0x100u /* flag beside an sp_stop: at least one frame was guessed */
@@ -103,12 +104,12 @@ struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the
 
 /* Registers have their DWARF numbers. `sp` and `fp` are 7 and 6 on x86-64. */
 enum sp_cfa_kind {
-	SP_CFA_NONE,   /* a gap: no unwind information for this address */
-	SP_CFA_ROOT,   /* the return address is undefined: the outermost frame */
-	SP_CFA_REG,    /* reg + off */
-	SP_CFA_DEREF,  /* *(reg + off) + add */
-	SP_CFA_PLT,    /* sp + off + ((ip & 15) >= add ? 8 : 0) */
-	SP_CFA_BAD,    /* known, but not expressible: SP_STOP_RULE */
+	SP_CFA_NONE,  /* a gap: no unwind information for this address */
+	SP_CFA_ROOT,  /* the return address is undefined: the outermost frame */
+	SP_CFA_REG,   /* reg + off */
+	SP_CFA_DEREF, /* *(reg + off) + add */
+	SP_CFA_PLT,   /* sp + off + ((ip & 15) >= add ? 8 : 0) */
+	SP_CFA_BAD,   /* known, but not expressible: SP_STOP_RULE */
 };
 enum sp_fp_kind {
 	SP_FP_SAME,
@@ -149,7 +150,7 @@ struct sp_file_key {
 struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
 	sp_u64 start_ns;
 	sp_u32 tgid;
-	sp_u32 pad;
+	sp_u32 exec_id; /* changes at each execve: another program under the same number */
 };
 
 /* The key of a counted row. Stack ids are hashes of frames and stop; 0 = no stack. */
@@ -194,10 +195,16 @@ struct sp_record_stack {
 	sp_u16 n_frames;
 	sp_u16 stop; /* enum sp_stop | SP_STACK_GUESSED; kernel stacks: SP_STOP_COMPLETE */
 	sp_u64 id;
-	sp_u64 frames[]; /* leaf first */
+	/* sp_u64 frames[n_frames], leaf first, follow */
 };
 
-/* A machine state to go on from; `regs` (DWARF order) hold at the leaf only. */
+/* What is known about a machine state. */
+#define SP_HOW_EXACT 1u   /* ip is where the thread is, not a return address */
+#define SP_HOW_REGS 2u    /* r[] hold */
+#define SP_HOW_NO_FP 4u   /* fp is lost */
+#define SP_HOW_GUESSED 8u /* reached by a frame-pointer guess */
+
+/* A machine state to go on from; r[] (DWARF order) as far as SP_HOW_REGS. */
 struct sp_regs {
 	sp_u64 ip;
 	sp_u64 sp;
@@ -205,41 +212,63 @@ struct sp_regs {
 	sp_u64 r[16];
 };
 
-struct sp_map { /* an executable mapping; file 0 = anonymous */
+struct sp_map { /* an executable mapping */
 	sp_u64 start, end;
-	sp_u64 pgoff;
-	sp_u32 file;
-	sp_u32 pad;
+	sp_u64 shift_by; /* offset of an address in its file or region = address + shift_by */
+	sp_u64 word;     /* kind and id of its frame words */
 };
 
 struct sp_record_pending {
 	sp_u32 type;
-	sp_u32 n_maps; /* SP_PENDING_MAPS: there may have been more */
+	sp_u32 n_maps;           /* SP_PENDING_MAPS: there may have been more */
 	struct sp_count_key key; /* user_stack not filled in */
 	struct sp_count value;
 	struct sp_regs regs;
 	sp_u32 waits_for; /* file id */
 	sp_u32 stack_bytes;
+	sp_u32 how;      /* SP_HOW_* of regs */
+	sp_u32 n_frames; /* walked before the table was missed */
+	sp_u32 guessed;  /* SP_STACK_GUESSED, if one of those was */
+	sp_u32 pad;
+	sp_u64 stack_at; /* user address of stack[0]: the stack pointer when it was taken */
+	sp_u64 frames[SP_MAX_FRAMES];
 	struct sp_map maps[SP_PENDING_MAPS];
-	sp_u8 stack[SP_PENDING_STACK]; /* from regs.sp upwards */
+	sp_u8 stack[SP_PENDING_STACK];
+};
+
+/* What the user half decides before it loads the programs. */
+enum sp_unwind_mode { SP_UNWIND_AUTO, SP_UNWIND_DWARF, SP_UNWIND_FP };
+enum sp_filter { SP_FILTER_NONE, SP_FILTER_TGID, SP_FILTER_TID };
+struct sp_config {
+	sp_u32 has_cast;     /* the kernel has bpf_rdonly_cast() */
+	sp_u32 unwind;       /* enum sp_unwind_mode */
+	sp_u32 filter;       /* enum sp_filter: which numbers map `targets` holds */
+	sp_u32 user, kernel; /* which stacks are wanted */
+	sp_u32 idle;         /* keep samples of the idle task */
+	sp_u32 recipe;
+	sp_u32 cgroup_level; /* of the only cgroup wanted */
+	sp_u64 cgroup;       /* its id; 0 = all */
+	sp_u32 own_tgid;     /* the profiler itself (in the first PID namespace), 0 = unknown */
+	sp_u32 pad;
 };
 
 /* What the kernel half counts, each on its own CPU. All but the first group are losses or shares that the user sees. */
 enum sp_counter {
-	SP_N_SAMPLES,	  /* kept: passed the filters */
-	SP_N_KERNEL,	  /* of these, in kernel mode */
-	SP_N_IDLE,	  /* left out: the idle task */
-	SP_N_FILTERED,	  /* left out by -p, --tid, --cgroup, -U, -K */
+	SP_N_SAMPLES,     /* kept: passed the filters */
+	SP_N_KERNEL,      /* of these, in kernel mode */
+	SP_N_IDLE,        /* left out: the idle task */
+	SP_N_FILTERED,    /* left out by -p, --tid, --cgroup, -U, -K */
 	SP_N_USER_FRAMES, /* walked */
 	SP_N_VMA_WALKS,
 	SP_N_STACKS_SENT,
-	SP_N_PENDING,	      /* sent to the user half for completion */
-	SP_N_LOST_PENDING,    /* no room in the ring for that: the stack was cut */
-	SP_N_LOST_STACKS,     /* no room in the ring for a new stack's frames (sent again at its next sample) */
-	SP_N_LOST_FILES,      /* no room in the ring for a new file (announced again) */
-	SP_N_LOST_PROCESSES,  /* no room for a new process record */
-	SP_N_LOST_COUNTS,     /* the table of counts was full: samples lost */
-	SP_N_LOST_NESTED,     /* a sample inside a sample: lost */
+	SP_N_PENDING,        /* sent to the user half for completion */
+	SP_N_LOST_PENDING,   /* no room in the ring for that: the stack was cut */
+	SP_N_LOST_STACKS,    /* no room in the ring for a new stack's frames (sent again at its next sample) */
+	SP_N_LOST_FILES,     /* no room in the ring for a new file (announced again) */
+	SP_N_LOST_PROCESSES, /* no room for a new process record */
+	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
+	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
+	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
 	SP_N_COUNTERS,
 };
 

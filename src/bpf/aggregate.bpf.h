@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * aggregate.bpf.h: counts in the kernel, and everything that is sent once: process records and the frames of stacks.
+ *
+ * A row is (process record, thread name, user stack, kernel stack). The counts are kept in two tables that the user
+ * half drains by turns (sp_window's lowest bit says which one is in use), the process records and the ids of the stacks
+ * that were sent in tables of their own. Stacks are remembered in an LRU table: one that was forgotten is sent again.
+ * Whatever does not fit is counted in `counters`.
+ */
+#ifndef SP_BPF_AGGREGATE_BPF_H
+#define SP_BPF_AGGREGATE_BPF_H
+
+#include "bpf/unwind.bpf.h"
+
+#define SP_COUNT_MAP                                                                                                   \
+	__uint(type, BPF_MAP_TYPE_HASH);                                                                               \
+	__uint(map_flags, BPF_F_NO_PREALLOC);                                                                          \
+	__uint(max_entries, 40960);                                                                                    \
+	__uint(key_size, sizeof(struct sp_count_key));                                                                 \
+	__uint(value_size, sizeof(struct sp_count))
+
+struct {
+	SP_COUNT_MAP;
+} counts_even SEC(".maps");
+
+struct {
+	SP_COUNT_MAP;
+} counts_odd SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__uint(key_size, 8);
+	__uint(value_size, 4);
+} stacks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SP_MAX_PROCESSES);
+	__uint(key_size, sizeof(struct sp_process_key));
+	__uint(value_size, 8);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 * 1024 * 1024);
+} samples SEC(".maps");
+
+sp_u32 sp_last_process;
+
+static __always_inline sp_u32 sp_ns_tgid(struct task_struct *leader)
+{
+	sp_u64 pid = (sp_u64)leader->thread_pid;
+	sp_u32 level = sp_kfield32(pid, struct pid, level);
+
+	return sp_kload32(pid + bpf_core_field_offset(struct pid, numbers) +
+			  (sp_u64)level * bpf_core_type_size(struct upid));
+}
+
+/* The file that the program was started from, found by its code: the same key as its mappings have. */
+static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
+{
+	sp_u64 code = task->mm ? task->mm->start_code : 0;
+
+	if (!code || sp_seen_fill(s, code, 0))
+		return 0;
+	return s->seen[0].file;
+}
+
+__noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_process_key *key)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct sp_record_process *r;
+	sp_u64 id;
+
+	if (!s || !key)
+		return 0;
+	id = __sync_fetch_and_add(&sp_last_process, 1) + 1;
+	s->process = id;
+	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+	if (!r) {
+		sp_tally(SP_N_LOST_PROCESSES, 1);
+		return 0;
+	}
+	r->type = SP_RECORD_PROCESS;
+	r->id = id;
+	r->tgid = key->tgid;
+	r->start_ns = key->start_ns;
+	r->uid = bpf_get_current_uid_gid();
+	r->cgroup = bpf_get_current_cgroup_id();
+	r->ns_tgid = sp_ns_tgid(leader);
+	r->exe = task->flags & SP_PF_KTHREAD ? 0 : sp_exe_file(s, task);
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader->comm);
+	if (bpf_map_update_elem(&processes, key, &id, BPF_NOEXIST)) {
+		sp_u64 *known = bpf_map_lookup_elem(&processes, key);
+
+		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);
+		if (!known)
+			sp_tally(SP_N_LOST_PROCESSES, 1);
+		return known ? (sp_u32)*known : 0;
+	}
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return id;
+}
+
+static __always_inline sp_u32 sp_process_id(struct sp_scratch *s, struct task_struct *task)
+{
+	struct sp_process_key key = {.start_ns = task->group_leader->start_boottime, .tgid = task->tgid};
+	sp_u64 *id;
+
+	key.exec_id = task->self_exec_id;
+	id = bpf_map_lookup_elem(&processes, &key);
+	return id ? (sp_u32)*id : sp_process_announce(s, &key);
+}
+
+/* Sends the frames of a stack that was not sent before (or was forgotten since). */
+static __always_inline void sp_stack_send(struct sp_record_stack *record, sp_u32 max_frames)
+{
+	sp_u64 id = record->id;
+	sp_u32 one = 1, bytes;
+
+	if (bpf_map_lookup_elem(&stacks, &id))
+		return;
+	bytes = record->n_frames;
+	if (bytes > max_frames)
+		bytes = max_frames;
+	bytes = sizeof(*record) + 8 * bytes;
+	sp_opaque(bytes);
+	if (bytes > sizeof(*record) + 8 * max_frames)
+		return;
+	if (bpf_ringbuf_output(&samples, record, bytes, BPF_RB_NO_WAKEUP)) {
+		sp_tally(SP_N_LOST_STACKS, 1);
+		return;
+	}
+	sp_tally(SP_N_STACKS_SENT, 1);
+	bpf_map_update_elem(&stacks, &id, &one, BPF_ANY);
+}
+
+/* Two calls, because a map chosen at run time would hide its type from the verifier. */
+static __always_inline void *sp_counts_lookup(sp_u32 odd, const struct sp_count_key *key)
+{
+	return odd ? bpf_map_lookup_elem(&counts_odd, key) : bpf_map_lookup_elem(&counts_even, key);
+}
+
+static __always_inline long sp_counts_add(sp_u32 odd, const struct sp_count_key *key, const struct sp_count *value)
+{
+	return odd ? bpf_map_update_elem(&counts_odd, key, value, BPF_NOEXIST)
+		   : bpf_map_update_elem(&counts_even, key, value, BPF_NOEXIST);
+}
+
+__noinline int sp_count(struct sp_scratch *s)
+{
+	sp_u32 odd = sp_window & 1;
+	struct sp_count *known;
+
+	if (!s)
+		return 0;
+	known = sp_counts_lookup(odd, &s->key);
+	if (!known && !sp_counts_add(odd, &s->key, &s->value))
+		return 0;
+	if (!known) /* another CPU was first, or the table is full */
+		known = sp_counts_lookup(odd, &s->key);
+	if (!known) {
+		sp_tally(SP_N_LOST_COUNTS, 1);
+		return 0;
+	}
+	__sync_fetch_and_add(&known->n, s->value.n);
+	__sync_fetch_and_add(&known->weight, s->value.weight);
+	return 0;
+}
+
+static __always_inline void sp_user_stack_close(struct sp_scratch *s)
+{
+	s->record.type = SP_RECORD_STACK;
+	s->record.n_frames = s->n_frames;
+	s->record.stop = s->stop | s->guessed;
+	s->record.id = sp_hash_mix(s->hash, s->record.stop | 1ULL << 32) | 1;
+	s->key.user_stack = s->record.id;
+	sp_stack_send(&s->record, SP_MAX_FRAMES);
+}
+
+/* Turns n raw addresses into frame words. */
+__noinline sp_u64 sp_kernel_words(struct sp_scratch *s, sp_u32 n)
+{
+	sp_u64 hash = 2;
+	sp_u32 i;
+
+	if (!s)
+		return 0;
+	for (i = 0; i < SP_MAX_KERNEL_FRAMES - 1; i++) {
+		sp_u64 word;
+
+		if (i >= n)
+			break;
+		word = (s->kernel_frames[i] - (i ? 1 : 0)) & SP_FRAME_KERNEL_MASK;
+		word |= SP_FRAME_KERNEL << SP_FRAME_KIND_SHIFT;
+		s->kernel_frames[i] = word;
+		hash = sp_hash_mix(hash, word);
+	}
+	return hash;
+}
+
+static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx)
+{
+	long bytes = bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), 0);
+
+	if (bytes <= 0)
+		return;
+	s->kernel_record.type = SP_RECORD_STACK;
+	s->kernel_record.n_frames = bytes / 8;
+	s->kernel_record.stop = SP_STOP_COMPLETE;
+	s->kernel_record.id = sp_kernel_words(s, bytes / 8) | 1;
+	s->key.kernel_stack = s->kernel_record.id;
+	sp_stack_send(&s->kernel_record, SP_MAX_KERNEL_FRAMES - 1);
+}
+
+#endif

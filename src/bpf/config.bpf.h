@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * config.bpf.h: what the user half decides before the programs are loaded (read-only afterwards, so that the verifier
+ * removes what is not wanted), the scratch of a sample, and the counters.
+ */
+#ifndef SP_BPF_CONFIG_BPF_H
+#define SP_BPF_CONFIG_BPF_H
+
+#include "bpf/core.bpf.h"
+
+const volatile struct sp_config sp_config = {};
+
+volatile sp_u32 sp_window; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SP_N_COUNTERS);
+	__uint(key_size, 4);
+	__uint(value_size, 8);
+} counters SEC(".maps");
+
+static __always_inline void sp_tally(sp_u32 counter, sp_u64 n)
+{
+	sp_u64 *v = bpf_map_lookup_elem(&counters, &counter);
+
+	if (v)
+		*v += n;
+}
+
+/* A mapping that this sample has met, with what its file's table says. */
+struct sp_seen {
+	sp_u64 start, end;
+	sp_u64 shift_by; /* offset in the file (or region) = address + shift_by, modulo 2^64 */
+	sp_u64 word;     /* kind and id of its frame words */
+	sp_u32 state;    /* enum sp_table_state */
+	sp_u32 index, rows, rules;
+	sp_u32 first, n_groups, shift;
+	sp_u32 file;
+};
+
+enum { SP_N_SEEN = 4, SP_WINDOW_BYTES = 2048 };
+
+/* One a CPU: a stack walk needs more than the 512 bytes of BPF's own stack. Its programs do not nest (see `busy`). */
+struct sp_scratch {
+	sp_u32 busy;
+	sp_u32 how;     /* SP_HOW_* of regs */
+	sp_u32 guessed; /* SP_STACK_GUESSED, once a frame was */
+	sp_u32 stop;    /* enum sp_stop, with SP_STACK_GUESSED */
+	sp_u32 n_frames;
+	sp_u32 n_walks;
+	sp_u32 waits_for;
+	sp_u32 process;
+	sp_u32 n_seen;
+	sp_u32 last_seen;
+	sp_u64 hash;
+	sp_u64 root; /* of the mapping tree */
+	sp_u64 mm;
+	sp_u64 vdso;
+	struct sp_regs regs;
+	struct sp_seen seen[SP_N_SEEN];
+	sp_u64 node[32];
+	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
+	sp_u32 window_bytes;
+	sp_u32 pad;
+	sp_u8 window[SP_WINDOW_BYTES];
+	struct sp_count_key key;
+	struct sp_count value;
+	struct sp_record_stack record; /* header of frames[] */
+	sp_u64 frames[SP_MAX_FRAMES];
+	struct sp_record_stack kernel_record;
+	sp_u64 kernel_frames[SP_MAX_KERNEL_FRAMES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, sizeof(struct sp_scratch));
+} scratch SEC(".maps");
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * core.bpf.h: the kernel's types, as far as the kernel half uses them.
+ *
+ * Only the named fields exist here; their offsets come from the running kernel's BTF at load time (CO-RE). What differs
+ * between kernels is told apart in compat.bpf.h by the existence of a field or type. Offsets that are used as numbers
+ * (objects reached through addresses, not through BTF pointers) come from bpf_core_field_offset() of these types.
+ */
+#ifndef SP_BPF_CORE_BPF_H
+#define SP_BPF_CORE_BPF_H
+
+#include <linux/types.h>
+
+#include <linux/bpf.h>
+
+#include <linux/bpf_perf_event.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/wire.h"
+
+#define SP_CORE __attribute__((preserve_access_index))
+
+enum { SP_PF_EXITING = 0x4, SP_PF_KTHREAD = 0x200000, SP_VM_EXEC = 0x4 };
+
+typedef struct {
+	void *vdso;
+} SP_CORE mm_context_t;
+
+struct maple_tree {
+	void *ma_root;
+} SP_CORE;
+
+struct maple_range_64 {
+	unsigned long pivot[15];
+	void *slot[16];
+} SP_CORE;
+
+struct maple_arange_64 {
+	unsigned long pivot[9];
+	void *slot[10];
+} SP_CORE;
+
+struct mm_struct {
+	struct maple_tree mm_mt;
+	unsigned long start_code;
+	mm_context_t context;
+} SP_CORE;
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	struct mm_struct *vm_mm;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+} SP_CORE;
+
+struct super_block {
+	sp_u32 s_dev;
+} SP_CORE;
+
+struct timespec64 {
+	sp_s64 tv_sec;
+	long tv_nsec;
+};
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	sp_s64 i_size;
+	sp_u32 i_generation;
+} SP_CORE;
+
+struct qstr {
+	const unsigned char *name;
+} SP_CORE;
+
+struct dentry {
+	struct qstr d_name;
+} SP_CORE;
+
+struct path {
+	struct dentry *dentry;
+} SP_CORE;
+
+struct file {
+	struct inode *f_inode;
+	struct path f_path;
+} SP_CORE;
+
+struct upid {
+	int nr;
+	void *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} SP_CORE;
+
+struct task_struct {
+	unsigned int flags;
+	int pid, tgid;
+	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	struct pid *thread_pid;
+	sp_u64 start_boottime;
+	sp_u64 self_exec_id;
+	char comm[16];
+} SP_CORE;
+
+struct bpf_iter_meta {
+	void *seq;
+} SP_CORE;
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+} SP_CORE;
+
+#endif

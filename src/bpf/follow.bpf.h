@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * follow.bpf.h: whom to sample: the numbers in `targets`, and, for `-- CMD`, every process that one of them starts.
+ *
+ * sp_fork and sp_exit are loaded only when a command is followed.
+ */
+#ifndef SP_BPF_FOLLOW_BPF_H
+#define SP_BPF_FOLLOW_BPF_H
+
+#include "bpf/config.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SP_MAX_PROCESSES);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} targets SEC(".maps");
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(sp_fork, struct task_struct *parent, struct task_struct *child)
+{
+	sp_u32 tgid = parent->tgid, new_tgid = child->tgid, one = 1;
+
+	if (new_tgid != tgid && bpf_map_lookup_elem(&targets, &tgid) &&
+	    bpf_map_update_elem(&targets, &new_tgid, &one, BPF_ANY))
+		sp_tally(SP_N_LOST_TARGETS, 1);
+	return 0;
+}
+
+/* A leader that ends takes its number out, so that it is not sampled under another's. Threads may outlive it. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(sp_exit, struct task_struct *task)
+{
+	sp_u32 tgid = task->tgid;
+
+	if (task->pid == task->tgid)
+		bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+#endif

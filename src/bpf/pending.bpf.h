@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * pending.bpf.h: a sample that met a file whose table is not there yet goes to the user half, to be finished there.
+ *
+ * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, up to 16 KiB of
+ * stack from that frame upwards, and the process's executable mappings, whose files are thereby announced all at once.
+ */
+#ifndef SP_BPF_PENDING_BPF_H
+#define SP_BPF_PENDING_BPF_H
+
+#include "bpf/aggregate.bpf.h"
+
+enum { SP_PENDING_WALKS = 2048 }; /* mappings and holes looked at */
+
+__noinline sp_u32 sp_pending_map(struct sp_scratch *s, struct sp_map *to, sp_u64 addr, sp_u64 *ret_next)
+{
+	sp_u64 last = 0, vma, next;
+	struct sp_seen *e;
+
+	if (!s || !to || !ret_next)
+		return 0;
+	vma = sp_vma_walk(s, addr, &last);
+	next = last + 1;
+	*ret_next = next;
+	if (!vma || !last)
+		return 0;
+	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
+		return 0;
+	if (sp_seen_fill(s, addr, 0))
+		return 0;
+	e = &s->seen[0];
+	to->start = e->start;
+	to->end = e->end;
+	to->shift_by = e->shift_by;
+	to->word = e->word;
+	return 1;
+}
+
+static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_record_pending *r)
+{
+	sp_u64 addr = 0, next = 0;
+	sp_u32 i, n = 0;
+
+	for (i = 0; i < SP_PENDING_WALKS; i++) {
+		struct sp_map map = {};
+
+		if (n >= SP_PENDING_MAPS || addr >= SP_USER_END)
+			break;
+		if (sp_pending_map(s, &map, addr, &next)) {
+			r->maps[n] = map;
+			n++;
+		}
+		if (next <= addr)
+			break;
+		addr = next;
+	}
+	r->n_maps = n;
+}
+
+/* As much stack as there is up to 16 KiB, found by halving. */
+static __always_inline sp_u32 sp_pending_stack(struct sp_record_pending *r, sp_u64 sp)
+{
+	sp_u32 have = 0, step, i;
+
+	if (!bpf_probe_read_user(r->stack, SP_PENDING_STACK, (void *)sp))
+		return SP_PENDING_STACK;
+	step = 4096 - (sp & 4095);
+	for (i = 0; i < 5; i++) {
+		if (have + step > SP_PENDING_STACK || have > SP_PENDING_STACK - 4096)
+			break;
+		if (bpf_probe_read_user(&r->stack[have], step, (void *)(sp + have)))
+			break;
+		have += step;
+		step = 4096;
+	}
+	return have;
+}
+
+/* 0: the record is on its way. */
+__noinline int sp_pending_send(struct sp_scratch *s)
+{
+	struct sp_record_pending *r;
+	sp_u32 n;
+
+	if (!s)
+		return -1;
+	r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
+	if (!r) {
+		sp_tally(SP_N_LOST_PENDING, 1);
+		return -1;
+	}
+	n = s->n_frames;
+	r->type = SP_RECORD_PENDING;
+	r->key = s->key;
+	r->value = s->value;
+	r->regs = s->regs;
+	r->waits_for = s->waits_for;
+	r->how = s->how;
+	r->n_frames = n;
+	r->guessed = s->guessed;
+	r->pad = 0;
+	r->stack_at = s->regs.sp;
+	bpf_probe_read_kernel(r->frames, sizeof(r->frames), s->frames);
+	r->stack_bytes = sp_pending_stack(r, s->regs.sp);
+	sp_pending_maps(s, r);
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	sp_tally(SP_N_PENDING, 1);
+	return 0;
+}
+
+#endif

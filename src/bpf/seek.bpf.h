@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * seek.bpf.h: announces every executable file that is mapped now, so that its table is there before it is sampled.
+ *
+ * An iterator over the mappings of all processes; one read() of it is one pass. The keys of files come from here
+ * because stat(2) shows other devices than the kernel uses on overlayfs and btrfs.
+ */
+#ifndef SP_BPF_SEEK_BPF_H
+#define SP_BPF_SEEK_BPF_H
+
+#include "bpf/vma.bpf.h"
+
+SEC("iter/task_vma")
+int sp_seek(struct bpf_iter__task_vma *ctx)
+{
+	struct vm_area_struct *vma = ctx->vma;
+	struct task_struct *task = ctx->task;
+	struct sp_file_key key = {};
+	struct sp_sight sight = {};
+
+	if (!task || !vma || !(vma->vm_flags & SP_VM_EXEC) || !vma->vm_file)
+		return 0;
+	sight.start = vma->vm_start;
+	sight.end = vma->vm_end;
+	sight.pgoff = vma->vm_pgoff << 12;
+	sight.file = (sp_u64)vma->vm_file;
+	sight.tgid = task->tgid;
+	sp_file_key_of(sight.file, &key);
+	sp_file_id(&key, &sight);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * unwind.bpf.h: a user stack, walked in the kernel, from a sample's registers to frame words in the scratch.
+ *
+ * The steps are unwind/step.h's. Here are its surroundings: the table segments (an array of maps, so that memory grows
+ * on demand), the mappings that this sample has met, and the stack, which is read 2 KiB at a time because one such
+ * read costs about what a single word costs. A frame in a file whose table is absent sends everything that the user
+ * half needs to finish the stack (pending.bpf.h).
+ */
+#ifndef SP_BPF_UNWIND_BPF_H
+#define SP_BPF_UNWIND_BPF_H
+
+#include "bpf/vma.bpf.h"
+
+#define SP_WALK struct sp_scratch
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SP_MAX_FILES);
+	__uint(key_size, 4);
+	__uint(value_size, sizeof(struct sp_table));
+} tables SEC(".maps");
+
+/* key_size and value_size, not types: 6.1 refuses inner maps made without BTF where the template has typed ones. */
+struct sp_segment_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, SP_SEG_BYTES);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, SP_MAX_SEGS);
+	__uint(key_size, 4);
+	__array(values, struct sp_segment_map);
+} segments SEC(".maps");
+
+struct sp_segment;
+
+static __always_inline const struct sp_segment *sp_env_segment(struct sp_scratch *s, sp_u32 word)
+{
+	sp_u32 number = word >> SP_SEG_SHIFT, zero = 0;
+	void *map = bpf_map_lookup_elem(&segments, &number);
+
+	(void)s;
+	return map ? bpf_map_lookup_elem(map, &zero) : 0;
+}
+
+/* Reads the chunk that begins at addr; near the end of a mapping only the rest of the page. 0 or -1. */
+__noinline int sp_window_read(struct sp_scratch *s, sp_u64 addr)
+{
+	sp_u32 n = 4096 - (addr & 4095);
+
+	if (!s)
+		return -1;
+	s->window_at = addr;
+	s->window_bytes = SP_WINDOW_BYTES;
+	if (!bpf_probe_read_user(s->window, SP_WINDOW_BYTES, (void *)addr))
+		return 0;
+	if (n > SP_WINDOW_BYTES)
+		n = SP_WINDOW_BYTES;
+	s->window_bytes = n;
+	if (n >= 8 && !bpf_probe_read_user(s->window, n, (void *)addr))
+		return 0;
+	s->window_bytes = 0;
+	return -1;
+}
+
+static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret)
+{
+	sp_u64 at = addr - s->window_at;
+
+	if (at + 8 > s->window_bytes || at + 8 < 8) {
+		if ((addr & 7) || sp_window_read(s, addr))
+			return bpf_probe_read_user(ret, 8, (void *)addr) ? -1 : 0;
+		at = 0;
+	}
+	sp_opaque(at);
+	if (at > SP_WINDOW_BYTES - 8)
+		return -1;
+	*ret = *(sp_u64 *)&s->window[at];
+	return 0;
+}
+
+static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr);
+
+#include "unwind/step.h"
+
+static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
+{
+	sp_u8 code[8];
+
+	(void)s;
+	if (addr < 4096 || addr >= SP_USER_END || bpf_probe_read_user(code, 8, (void *)(addr - 8)))
+		return 0;
+	return sp_ends_in_call(code);
+}
+
+static __always_inline void sp_seen_table(struct sp_seen *e)
+{
+	sp_u32 id = e->file;
+	struct sp_table *t = bpf_map_lookup_elem(&tables, &id);
+
+	e->state = SP_TABLE_ABSENT;
+	if (!t)
+		return;
+	/* State first: what is read after it belongs to it, or to a later load (see unwind/tables.h). */
+	e->state = *(volatile sp_u32 *)&t->state;
+	e->index = t->index;
+	e->rows = t->rows;
+	e->rules = t->rules;
+	e->first = t->first;
+	e->n_groups = t->n_groups;
+	e->shift = t->shift;
+	t->used = sp_window;
+}
+
+/* Fills in what file (or anonymous region) a checked mapping shows. 0 or a stop. */
+static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 vma, sp_u64 addr)
+{
+	sp_u64 pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
+	struct sp_sight sight = {.start = e->start, .end = e->end, .pgoff = pgoff};
+	struct sp_file_key key = {};
+
+	sight.file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	sight.tgid = bpf_get_current_pid_tgid() >> 32;
+	e->shift_by = pgoff - e->start;
+	e->word = SP_FRAME_FILE << SP_FRAME_KIND_SHIFT;
+	if (sight.file) {
+		sp_file_key_of(sight.file, &key);
+	} else if (e->start == s->vdso) {
+		key.dev = SP_DEV_VDSO;
+		e->shift_by = -e->start;
+	} else {
+		key.dev = SP_DEV_ANON;
+		key.ino = s->process;
+		key.size = addr >> SP_FRAME_ID_SHIFT;
+		e->shift_by = 0; /* the frame word's mask leaves the low 40 bits */
+		e->word = SP_FRAME_ANON << SP_FRAME_KIND_SHIFT;
+	}
+	e->file = sp_file_id(&key, &sight);
+	if (!e->file)
+		return SP_STOP_FILES;
+	e->word |= (sp_u64)e->file << SP_FRAME_ID_SHIFT;
+	if (key.dev == SP_DEV_ANON)
+		e->state = SP_TABLE_FP;
+	else
+		sp_seen_table(e);
+	return 0;
+}
+
+/* Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. */
+__noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
+{
+	sp_u64 last = 0, vma;
+	struct sp_seen *e;
+
+	if (!s)
+		return SP_STOP_UNMAPPED;
+	e = &s->seen[slot & (SP_N_SEEN - 1)];
+	e->start = 1;
+	e->end = 0;
+	s->n_walks++;
+	vma = sp_vma_walk(s, addr, &last);
+	if (!vma)
+		return last ? SP_STOP_UNMAPPED : SP_STOP_BUSY;
+	e->start = sp_kfield(vma, struct vm_area_struct, vm_start);
+	e->end = sp_kfield(vma, struct vm_area_struct, vm_end);
+	if (addr < e->start || addr >= e->end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm) {
+		e->end = 0;
+		return SP_STOP_BUSY;
+	}
+	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC)) {
+		e->end = 0;
+		return SP_STOP_UNMAPPED;
+	}
+	return sp_seen_file(s, e, vma, addr);
+}
+
+/* The mapping of addr: one of those met before, or looked up. 0, or the stop; the slot in s->last_seen. */
+static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
+{
+	sp_u32 i = s->last_seen & (SP_N_SEEN - 1);
+
+	if (addr - s->seen[i].start < s->seen[i].end - s->seen[i].start)
+		return 0;
+	for (i = 0; i < SP_N_SEEN; i++) {
+		if (addr - s->seen[i].start < s->seen[i].end - s->seen[i].start) {
+			s->last_seen = i;
+			return 0;
+		}
+	}
+	i = s->n_seen++ & (SP_N_SEEN - 1);
+	s->last_seen = i;
+	return sp_seen_fill(s, addr, i);
+}
+
+static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
+{
+	if (sp_config.unwind == SP_UNWIND_DWARF)
+		return SP_STOP_GUESS;
+	s->guessed = SP_STACK_GUESSED;
+	return sp_step_guess(s, &s->regs, &s->how);
+}
+
+static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
+{
+	struct sp_table t = {.index = e->index,
+			     .rows = e->rows,
+			     .rules = e->rules,
+			     .first = e->first,
+			     .n_groups = e->n_groups,
+			     .shift = e->shift};
+	struct sp_rule rule = {};
+	sp_u32 at = sp_rule_find(s, &t, offset);
+
+	if (!at)
+		return sp_step_guessed(s);
+	if (sp_rule_get(s, at, &rule))
+		return SP_STOP_TABLE;
+	return sp_step_rule(s, &s->regs, &s->how, &rule);
+}
+
+/* One frame: its word is stored and the registers become its caller's. SP_STEP_NEXT, or the stop. */
+__noinline sp_u32 sp_step(struct sp_scratch *s)
+{
+	sp_u64 addr, offset, word;
+	struct sp_seen *e;
+	sp_u32 r, n;
+
+	if (!s)
+		return SP_STOP_UNMAPPED;
+	addr = s->regs.ip - (s->how & SP_HOW_EXACT ? 0 : 1);
+	if (addr >= SP_USER_END)
+		return SP_STOP_UNMAPPED;
+	r = sp_seen_find(s, addr);
+	if (r)
+		return r;
+	e = &s->seen[s->last_seen & (SP_N_SEEN - 1)];
+	offset = addr + e->shift_by;
+	if (e->state == SP_TABLE_ABSENT && sp_config.unwind != SP_UNWIND_FP) {
+		s->waits_for = e->file;
+		return SP_STOP_PENDING;
+	}
+	word = e->word | (offset & SP_FRAME_OFFSET_MASK) | (s->how & SP_HOW_GUESSED ? SP_FRAME_GUESSED : 0);
+	n = s->n_frames;
+	if (n >= SP_MAX_FRAMES)
+		return SP_STOP_DEEP;
+	s->frames[n & (SP_MAX_FRAMES - 1)] = word;
+	s->n_frames = n + 1;
+	s->hash = sp_hash_mix(s->hash, word);
+	if (e->state == SP_TABLE_LOADED && sp_config.unwind != SP_UNWIND_FP)
+		return sp_step_table(s, e, offset);
+	return sp_step_guessed(s);
+}
+
+/* Walks the stack that s->regs begins. The frames and the stop are left in s. */
+static __always_inline void sp_unwind(struct sp_scratch *s)
+{
+	sp_u32 i, r = SP_STOP_DEEP;
+
+	for (i = 0; i <= SP_MAX_FRAMES; i++) {
+		r = sp_step(s);
+		if (r != SP_STEP_NEXT)
+			break;
+	}
+	s->stop = r;
+}
+
+#endif

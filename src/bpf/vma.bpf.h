@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * vma.bpf.h: which mapping, and which file, is at an address of the current process. No state per process.
+ *
+ * The method: walk the maple tree mm->mm_mt by hand (lib/maple_tree.c describes the nodes). A node word holds the
+ * node's address (aligned to 256) and, in bits 3 to 6, its type. The first pivot that is not below the address picks
+ * the slot; 0 ends a part-filled node's pivots. The leaf's slot is the mapping. Nothing is locked: a node that died
+ * while it was read is detected (it is its own parent) and the walk begins again; a mapping is believed only if it
+ * belongs to this mm and spans the address. On kernels that change trees in place (6.1) a sample may interrupt such a
+ * change on its own CPU; that is seen as a mapping that does not check out, counted, and never a wrong one.
+ */
+#ifndef SP_BPF_VMA_BPF_H
+#define SP_BPF_VMA_BPF_H
+
+#include "bpf/compat.bpf.h"
+
+enum { SP_MAPLE_LEAF = 1, SP_MAPLE_RANGE = 2, SP_MAPLE_ARANGE = 3, SP_MAPLE_LEVELS = 8, SP_MAPLE_PIVOTS = 15 };
+
+/* Forces a value through a register, so that the compiler forgets what it proved and the verifier sees each mask. */
+#define sp_opaque(x) asm volatile("" : "+r"(x))
+
+struct sp_node_shape {
+	sp_u32 n_pivots, slots; /* of words in the node */
+};
+
+static __always_inline struct sp_node_shape sp_node_shape_of(sp_u64 node)
+{
+	struct sp_node_shape shape;
+
+	if (((node >> 3) & 0xf) == SP_MAPLE_ARANGE) {
+		shape.n_pivots = bpf_core_field_size(struct maple_arange_64, pivot) / 8;
+		shape.slots = bpf_core_field_offset(struct maple_arange_64, slot) / 8;
+	} else {
+		shape.n_pivots = bpf_core_field_size(struct maple_range_64, pivot) / 8;
+		shape.slots = bpf_core_field_offset(struct maple_range_64, slot) / 8;
+	}
+	return shape;
+}
+
+static __always_inline sp_u64 sp_node_word(struct sp_scratch *s, sp_u64 at, sp_u32 i)
+{
+	if (sp_config.has_cast)
+		return sp_kload(at + 8 * i);
+	return s->node[i & 31];
+}
+
+/*
+ * One level down: the slot for addr in this node, and in *ret_last the last address that the slot speaks for.
+ * 0 with *ret_last = 0: the node is dead.
+ */
+__noinline sp_u64 sp_node_slot(struct sp_scratch *s, sp_u64 node, sp_u64 addr, sp_u64 *ret_last)
+{
+	struct sp_node_shape shape = sp_node_shape_of(node);
+	sp_u64 at = node & ~0xffULL, pivot = 0;
+	sp_u32 i;
+
+	if (!s || !ret_last)
+		return 0;
+	if (!sp_config.has_cast)
+		bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)at);
+	if ((sp_node_word(s, at, 0) & ~0xffULL) == at) {
+		*ret_last = 0;
+		return 0;
+	}
+	for (i = 0; i < SP_MAPLE_PIVOTS; i++) {
+		if (i >= shape.n_pivots)
+			break;
+		pivot = sp_node_word(s, at, 1 + i);
+		if (pivot >= addr || (!pivot && i))
+			break;
+	}
+	if (i < shape.n_pivots && pivot >= addr)
+		*ret_last = pivot;
+	return sp_node_word(s, at, shape.slots + i);
+}
+
+/* The address of the mapping that may hold addr, or 0. *ret_last: the end of the hole, or of the mapping. */
+__noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_last)
+{
+	sp_u64 node, last = ~0ULL;
+	int level, tries = 0;
+
+	if (!s || !ret_last)
+		return 0;
+	node = s->root;
+	if ((node & 3) != 2)
+		return 0;
+	for (level = 0; level < 3 * SP_MAPLE_LEVELS; level++) {
+		sp_u64 type = (node >> 3) & 0xf;
+
+		if (type < SP_MAPLE_LEAF || type > SP_MAPLE_ARANGE)
+			return 0;
+		node = sp_node_slot(s, node, addr, &last);
+		if (!last) {
+			if (++tries == 3)
+				return 0;
+			node = s->root;
+			last = ~0ULL;
+			continue;
+		}
+		if (type == SP_MAPLE_LEAF) {
+			*ret_last = last;
+			return node;
+		}
+	}
+	return 0;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SP_MAX_FILES);
+	__uint(key_size, sizeof(struct sp_file_key));
+	__uint(value_size, 8);
+} files SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+} events SEC(".maps");
+
+sp_u32 sp_last_file; /* the last file id given; 0 is none */
+
+/* A file's basename, where its dentry is at hand; only to have a name if it cannot be opened. */
+static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
+{
+	sp_u64 dentry, name;
+
+	ret_name[0] = 0;
+	if (!file)
+		return;
+	dentry = sp_kload(file + bpf_core_field_offset(struct file, f_path.dentry));
+	name = sp_kload(dentry + bpf_core_field_offset(struct dentry, d_name.name));
+	bpf_probe_read_kernel_str(ret_name, SP_NAME_LEN, (void *)name);
+}
+
+struct sp_sight { /* where a file was seen */
+	sp_u64 start, end, pgoff, file;
+	sp_u32 tgid;
+	sp_u32 pad;
+};
+
+/* The id of a new file, announced to the user half. 0: no id, or no room for the announcement (counted). */
+__noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_sight *sight)
+{
+	struct sp_record_file *r;
+	sp_u64 id;
+
+	if (!key || !sight)
+		return 0;
+	if (sp_last_file >= SP_MAX_FILES - 1)
+		return 0;
+	id = __sync_fetch_and_add(&sp_last_file, 1) + 1;
+	if (id >= SP_MAX_FILES)
+		return 0;
+	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+	if (!r) {
+		sp_tally(SP_N_LOST_FILES, 1);
+		return 0;
+	}
+	r->type = SP_RECORD_FILE;
+	r->id = id;
+	r->key = *key;
+	r->start = sight->start;
+	r->end = sight->end;
+	r->pgoff = sight->pgoff;
+	r->tgid = sight->tgid;
+	r->pad = 0;
+	sp_file_basename(sight->file, r->name);
+	if (bpf_map_update_elem(&files, key, &id, BPF_NOEXIST)) {
+		/* Another CPU was first (its id stands and this one stays unused), or the table is full. */
+		sp_u64 *known = bpf_map_lookup_elem(&files, key);
+
+		bpf_ringbuf_discard(r, 0);
+		return known ? (sp_u32)*known : 0;
+	}
+	bpf_ringbuf_submit(r, 0);
+	return id;
+}
+
+static __always_inline sp_u32 sp_file_id(const struct sp_file_key *key, const struct sp_sight *sight)
+{
+	sp_u64 *id = bpf_map_lookup_elem(&files, key);
+
+	return id ? (sp_u32)*id : sp_file_announce(key, sight);
+}
+
+static __always_inline void sp_file_key_of(sp_u64 file, struct sp_file_key *ret_key)
+{
+	sp_u64 inode = sp_kfield(file, struct file, f_inode);
+	sp_u64 sb = sp_kfield(inode, struct inode, i_sb);
+
+	ret_key->ino = sp_kfield(inode, struct inode, i_ino);
+	ret_key->size = sp_kfield(inode, struct inode, i_size);
+	ret_key->mtime_ns = sp_inode_mtime_ns(inode);
+	ret_key->dev = sp_kfield32(sb, struct super_block, s_dev);
+	ret_key->generation = sp_kfield32(inode, struct inode, i_generation);
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * x86_64.bpf.h: the registers of x86-64, in their DWARF order (System V psABI, figure 3.36).
+ */
+#ifndef SP_BPF_X86_64_BPF_H
+#define SP_BPF_X86_64_BPF_H
+
+#include "bpf/config.bpf.h"
+
+#define SP_USER_CS 0x33 /* 64-bit user code; 0x23 is a 32-bit program */
+
+/* A macro, because a sample's registers and a task's saved ones have the same fields but are of different types. */
+#define sp_regs_copy(to, from)                                                                                         \
+	do {                                                                                                           \
+		(to)->ip = (from)->rip;                                                                                \
+		(to)->sp = (from)->rsp;                                                                                \
+		(to)->fp = (from)->rbp;                                                                                \
+		(to)->r[0] = (from)->rax;                                                                              \
+		(to)->r[1] = (from)->rdx;                                                                              \
+		(to)->r[2] = (from)->rcx;                                                                              \
+		(to)->r[3] = (from)->rbx;                                                                              \
+		(to)->r[4] = (from)->rsi;                                                                              \
+		(to)->r[5] = (from)->rdi;                                                                              \
+		(to)->r[6] = (from)->rbp;                                                                              \
+		(to)->r[7] = (from)->rsp;                                                                              \
+		(to)->r[8] = (from)->r8;                                                                               \
+		(to)->r[9] = (from)->r9;                                                                               \
+		(to)->r[10] = (from)->r10;                                                                             \
+		(to)->r[11] = (from)->r11;                                                                             \
+		(to)->r[12] = (from)->r12;                                                                             \
+		(to)->r[13] = (from)->r13;                                                                             \
+		(to)->r[14] = (from)->r14;                                                                             \
+		(to)->r[15] = (from)->r15;                                                                             \
+	} while (0)
+
+static __always_inline int sp_in_kernel_mode(const struct pt_regs *regs)
+{
+	return (long)regs->rip < 0;
+}
+
+#endif

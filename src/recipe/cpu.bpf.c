@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * cpu.bpf.c: the cpu recipe's kernel half: a sample of whoever runs, at a timed interval, on every CPU.
+ *
+ * Runs in the timer's interrupt (cpu-clock) or in an NMI (hardware events). Values: 1 sample, and the event's period.
+ */
+#include "bpf/follow.bpf.h"
+#include "bpf/pending.bpf.h"
+#include "bpf/seek.bpf.h"
+#include "bpf/x86_64.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+static __always_inline int sp_is_wanted(struct task_struct *task)
+{
+	sp_u32 number = sp_config.filter == SP_FILTER_TID ? task->pid : task->tgid;
+
+	if (!task->pid && !sp_config.idle) {
+		sp_tally(SP_N_IDLE, 1);
+		return 0;
+	}
+	if ((sp_config.filter && !bpf_map_lookup_elem(&targets, &number)) ||
+	    (sp_config.cgroup && bpf_get_current_ancestor_cgroup_id(sp_config.cgroup_level) != sp_config.cgroup)) {
+		sp_tally(SP_N_FILTERED, 1);
+		return 0;
+	}
+	return 1;
+}
+
+/* Sets the scratch up for a user stack that begins at s->regs. SP_STEP_NEXT, or the reason why there is none. */
+static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	int i;
+
+	s->n_frames = 0;
+	s->hash = 1;
+	s->guessed = 0;
+	s->how = SP_HOW_EXACT | SP_HOW_REGS;
+	s->n_seen = 0;
+	s->last_seen = 0;
+	s->n_walks = 0;
+	s->window_bytes = 0;
+	s->window_at = 0;
+	for (i = 0; i < SP_N_SEEN; i++) {
+		s->seen[i].start = 1;
+		s->seen[i].end = 1;
+	}
+	if (task->flags & SP_PF_KTHREAD)
+		return SP_STOP_NONE;
+	if (!mm || (task->flags & SP_PF_EXITING && !mm))
+		return SP_STOP_GONE;
+	s->mm = (sp_u64)mm;
+	s->root = (sp_u64)mm->mm_mt.ma_root;
+	s->vdso = (sp_u64)mm->context.vdso;
+	return SP_STEP_NEXT;
+}
+
+/* The user registers; those of a sample in kernel mode were saved at the entry. SP_STEP_NEXT or a stop. */
+static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, struct bpf_perf_event_data *ctx,
+					   struct task_struct *task, int in_kernel)
+{
+	sp_u64 cs;
+
+	if (in_kernel) {
+		struct pt_regs *saved = (struct pt_regs *)bpf_task_pt_regs(task);
+
+		sp_regs_copy(&s->regs, saved);
+		cs = saved->cs;
+	} else {
+		sp_regs_copy(&s->regs, &ctx->regs);
+		cs = ctx->regs.cs;
+	}
+	if (!s->regs.ip)
+		return SP_STOP_GONE;
+	return cs == SP_USER_CS ? SP_STEP_NEXT : SP_STOP_BITS;
+}
+
+static __always_inline void sp_user_walk(struct sp_scratch *s, int in_kernel)
+{
+	sp_unwind(s);
+	/* Inside execve or exit the saved registers speak of a program that is no more. */
+	if (in_kernel && !s->n_frames && (s->stop == SP_STOP_UNMAPPED || s->stop == SP_STOP_READ))
+		s->stop = SP_STOP_GONE;
+}
+
+static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
+{
+	int in_kernel = sp_in_kernel_mode((const struct pt_regs *)&ctx->regs);
+	sp_u32 r = sp_user_begin(s, task);
+
+	s->process = 0;
+	s->key.user_stack = 0;
+	s->key.kernel_stack = 0;
+	s->key.recipe = sp_config.recipe;
+	bpf_probe_read_kernel(s->key.comm, sizeof(s->key.comm), task->comm);
+	s->value.n = 1;
+	s->value.weight = ctx->sample_period;
+	s->process = sp_process_id(s, task);
+	s->key.process = s->process;
+	s->n_seen = 0;
+	sp_tally(SP_N_SAMPLES, 1);
+	if (in_kernel)
+		sp_tally(SP_N_KERNEL, 1);
+	if (sp_config.kernel && in_kernel)
+		sp_kernel_stack(s, ctx);
+	if (sp_config.user) {
+		if (r == SP_STEP_NEXT)
+			r = sp_user_regs(s, ctx, task, in_kernel);
+		s->stop = r;
+		if (r == SP_STEP_NEXT)
+			sp_user_walk(s, in_kernel);
+		sp_tally(SP_N_USER_FRAMES, s->n_frames);
+		sp_tally(SP_N_VMA_WALKS, s->n_walks);
+		if (s->stop == SP_STOP_PENDING) {
+			if (!sp_pending_send(s))
+				return;
+			s->stop = SP_STOP_TABLE;
+		}
+		sp_user_stack_close(s);
+	}
+	sp_count(s);
+}
+
+SEC("perf_event")
+int sp_cpu(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct sp_scratch *s;
+	sp_u32 zero = 0;
+
+	if (!sp_is_wanted(task))
+		return 0;
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s)
+		return 0;
+	if (s->busy) {
+		sp_tally(SP_N_LOST_NESTED, 1);
+		return 0;
+	}
+	s->busy = 1;
+	sp_sample(s, ctx, task);
+	s->busy = 0;
+	return 0;
+}

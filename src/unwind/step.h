@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * step.h: the unwinder's core: from the machine state of one frame to that of its caller.
+ *
+ * Plain C that compiles twice: into the kernel half (bpf/unwind.bpf.h) and into the user half (unwind/finish.c), where
+ * tests compare it with libdw and fuzzers drive it. It knows no memory of its own; its includer defines
+ *   SP_WALK                                                      the type that the functions below get
+ *   int sp_env_stack(SP_WALK *w, sp_u64 addr, sp_u64 *ret)       8 bytes of stack memory; 0, or not readable
+ *   int sp_env_is_return(SP_WALK *w, sp_u64 addr)                whether a return address may be this (sp_ends_in_call)
+ *   const struct sp_segment *sp_env_segment(SP_WALK *w, sp_u32 word)     the segment with this table word, or NULL
+ *   sp_opaque(x)                                                 hides x from the compiler's range analysis (BPF), or
+ * nothing Results: SP_STEP_NEXT, or the enum sp_stop that ends the stack. A stack that cannot go on is never called
+ * complete. Sources: System V x86-64 psABI 3.2.2 and 3.4.1 (frames, process entry); DWARF 5, 6.4 (the rules).
+ */
+#ifndef SP_UNWIND_STEP_H
+#define SP_UNWIND_STEP_H
+
+#include "unwind/step_types.h"
+
+#define SP_STEP_INLINE static inline __attribute__((always_inline))
+#define SP_STEP_NEXT 0xffffu
+#define SP_USER_END (1ULL << 47)    /* x86-64, four levels of page tables: where programs and their libraries live */
+#define SP_GUESS_REACH (8ULL << 20) /* a frame is believed to be smaller than the usual limit of a whole stack */
+
+enum { SP_REG_FP = 6, SP_REG_SP = 7, SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
+
+/* Stack ids are hashes of their frame words and stop: an odd multiplier (2^64 / golden ratio) and a xor shift a word.
+ */
+SP_STEP_INLINE sp_u64 sp_hash_mix(sp_u64 hash, sp_u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+/* The word of the table at this address, or 0 where there is no such segment. */
+SP_STEP_INLINE sp_u32 sp_table_word(SP_WALK *w, sp_u32 at)
+{
+	const struct sp_segment *segment = sp_env_segment(w, at);
+
+	return segment ? segment->word[at & (SP_SEG_WORDS - 1)] : 0;
+}
+
+/* The number of the last of n rows (n > 0) that begins at or before pc. The first one does, by construction. */
+SP_STEP_INLINE sp_u32 sp_row_search(const struct sp_segment *segment, sp_u32 at, sp_u32 n, sp_u32 pc)
+{
+	sp_u32 i, lo = at, half;
+
+	for (i = 0; i < SP_ROW_STEPS; i++) {
+		sp_u32 row;
+
+		if (n <= 1)
+			break;
+		half = n >> 1;
+		row = lo + half;
+		sp_opaque(row);
+		if ((segment->word[row & (SP_SEG_WORDS - 1)] & 0xffff) <= pc)
+			lo += half;
+		n -= half;
+	}
+	return lo;
+}
+
+/* The table word of the rule for this offset in the file; 0: a gap, or outside the table. */
+SP_STEP_INLINE sp_u32 sp_rule_find(SP_WALK *w, const struct sp_table *t, sp_u64 offset)
+{
+	sp_u32 group = (sp_u32)(offset >> (t->shift & 31)) - t->first;
+	const struct sp_segment *segment;
+	sp_u32 entry, at, row;
+
+	if ((offset >> 40) || group >= t->n_groups)
+		return 0;
+	entry = sp_table_word(w, t->index + group);
+	at = t->rows + (entry >> SP_INDEX_COUNT_BITS);
+	segment = sp_env_segment(w, at);
+	if (!segment || !(entry & SP_INDEX_COUNT_MASK))
+		return 0;
+	row = sp_row_search(segment, at & (SP_SEG_WORDS - 1), entry & SP_INDEX_COUNT_MASK, offset & 0xffff);
+	sp_opaque(row);
+	row = segment->word[row & (SP_SEG_WORDS - 1)] >> 16;
+	return row ? t->rules + 4 * row : 0;
+}
+
+/* The rule at a table word, copied: tables may change while a stack is walked. */
+SP_STEP_INLINE int sp_rule_get(SP_WALK *w, sp_u32 at, struct sp_rule *ret_rule)
+{
+	const struct sp_segment *segment = sp_env_segment(w, at);
+
+	if (!segment)
+		return -1;
+	at &= (SP_SEG_WORDS - 1) & ~3u;
+	sp_opaque(at);
+	at &= (SP_SEG_WORDS - 1) & ~3u;
+	*ret_rule = *(const struct sp_rule *)&segment->word[at];
+	return 0;
+}
+
+/* Whether the 8 bytes before a return address end in a call instruction: e8 rel32, or ff /2 in its seven lengths. */
+SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
+{
+	if (b[3] == 0xe8)
+		return 1;
+	if (b[6] == 0xff && ((b[7] & 0xf8) == 0xd0 || ((b[7] & 0xf8) == 0x10 && (b[7] & 6) != 4)))
+		return 1;
+	if (b[5] == 0xff && (((b[6] & 0xf8) == 0x50 && b[6] != 0x54) || b[6] == 0x14))
+		return 1;
+	if (b[4] == 0xff && b[5] == 0x54)
+		return 1;
+	if (b[2] == 0xff && (((b[3] & 0xf8) == 0x90 && b[3] != 0x94) || b[3] == 0x15))
+		return 1;
+	return b[1] == 0xff && b[2] == 0x94;
+}
+
+/*
+ * No unwind information: the frame pointer, if it leads to a return address behind a call; at the leaf, which may not
+ * have set up a frame, else the word at the stack pointer. A frame pointer of 0 is the psABI's mark of the outermost
+ * frame. Whatever comes of it is marked guessed by the caller.
+ */
+SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
+{
+	sp_u64 fp = regs->fp, next, ra;
+
+	if (!(*how & SP_HOW_NO_FP) && !(fp & 7) && fp >= regs->sp && fp - regs->sp < SP_GUESS_REACH &&
+	    !sp_env_stack(w, fp, &next) && !sp_env_stack(w, fp + 8, &ra) && sp_env_is_return(w, ra)) {
+		regs->ip = ra;
+		regs->sp = fp + 16;
+		regs->fp = next;
+		*how = SP_HOW_GUESSED;
+		return SP_STEP_NEXT;
+	}
+	if ((*how & SP_HOW_EXACT) && !sp_env_stack(w, regs->sp, &ra) && sp_env_is_return(w, ra)) {
+		regs->ip = ra;
+		regs->sp += 8;
+		*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
+		return SP_STEP_NEXT;
+	}
+	return !fp && !(*how & SP_HOW_NO_FP) ? SP_STOP_COMPLETE : SP_STOP_GUESS;
+}
+
+/* A register's value, or a stop. */
+SP_STEP_INLINE sp_u32 sp_reg_get(const struct sp_regs *regs, sp_u32 how, sp_u32 reg, sp_u64 *ret)
+{
+	if (reg == SP_REG_SP) {
+		*ret = regs->sp;
+	} else if (reg == SP_REG_FP) {
+		if (how & SP_HOW_NO_FP)
+			return SP_STOP_REGISTER;
+		*ret = regs->fp;
+	} else {
+		if (!(how & SP_HOW_REGS) || reg > 15)
+			return SP_STOP_REGISTER;
+		sp_opaque(reg);
+		*ret = regs->r[reg & 15];
+	}
+	return SP_STEP_NEXT;
+}
+
+SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
+			     sp_u64 *ret)
+{
+	sp_u64 base;
+	sp_u32 r;
+
+	if (rule->cfa == SP_CFA_PLT) {
+		*ret = regs->sp + rule->off + ((regs->ip & 15) >= (sp_u32)rule->add ? 8 : 0);
+		return SP_STEP_NEXT;
+	}
+	if (rule->cfa != SP_CFA_REG && rule->cfa != SP_CFA_DEREF)
+		return SP_STOP_RULE;
+	r = sp_reg_get(regs, how, rule->reg, &base);
+	if (r != SP_STEP_NEXT)
+		return r;
+	base += rule->off;
+	if (rule->cfa == SP_CFA_DEREF) {
+		if (sp_env_stack(w, base, &base))
+			return SP_STOP_READ;
+		base += rule->add;
+	}
+	*ret = base;
+	return SP_STEP_NEXT;
+}
+
+/* The caller's frame pointer into *fp. Sets SP_HOW_NO_FP where it is lost. */
+SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const struct sp_rule *rule, sp_u64 cfa,
+				   sp_u64 *fp, sp_u32 *how)
+{
+	sp_u64 at;
+
+	switch (rule->fp) {
+	case SP_FP_SAME:
+		return SP_STEP_NEXT;
+	case SP_FP_CFA:
+		at = cfa;
+		break;
+	case SP_FP_FP:
+		if (*how & SP_HOW_NO_FP)
+			return SP_STOP_REGISTER;
+		at = regs->fp;
+		break;
+	case SP_FP_SP:
+		at = regs->sp;
+		break;
+	default:
+		*how |= SP_HOW_NO_FP;
+		return SP_STEP_NEXT;
+	}
+	*how &= ~SP_HOW_NO_FP;
+	return sp_env_stack(w, at + rule->fp_off, fp) ? SP_STOP_READ : SP_STEP_NEXT;
+}
+
+SP_STEP_INLINE sp_u32 sp_caller_ip(SP_WALK *w, const struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
+				   sp_u64 cfa, sp_u64 *ip)
+{
+	sp_u32 kind = rule->ra & ~SP_RULE_SIGNAL;
+
+	if (kind == SP_RA_REG)
+		return sp_reg_get(regs, how, rule->ra_off, ip);
+	return sp_env_stack(w, (kind == SP_RA_SP ? regs->sp : cfa) + rule->ra_off, ip) ? SP_STOP_READ : SP_STEP_NEXT;
+}
+
+/*
+ * Applies a rule. A frame must lie above the one that it called (the stack grows down), but for a signal's, which may
+ * have come from another stack, and for a return address in a register, which may have no frame yet.
+ */
+SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, const struct sp_rule *rule)
+{
+	sp_u64 cfa = 0, ip = 0, fp = regs->fp;
+	sp_u32 next_how = *how & SP_HOW_NO_FP, r;
+
+	if (rule->cfa == SP_CFA_ROOT)
+		return SP_STOP_COMPLETE;
+	r = sp_cfa(w, regs, *how, rule, &cfa);
+	if (r != SP_STEP_NEXT)
+		return r;
+	if ((cfa & 7) || cfa >= SP_USER_END || cfa < 4096)
+		return SP_STOP_CFA;
+	if (!(rule->ra & SP_RULE_SIGNAL) && (rule->ra == SP_RA_REG ? cfa < regs->sp : cfa <= regs->sp))
+		return SP_STOP_CFA;
+	/* The frame pointer first: it is saved below the return address, and memory is read in chunks upwards. */
+	r = sp_caller_fp(w, regs, rule, cfa, &fp, &next_how);
+	if (r != SP_STEP_NEXT)
+		return r;
+	r = sp_caller_ip(w, regs, *how, rule, cfa, &ip);
+	if (r != SP_STEP_NEXT)
+		return r;
+	*how = next_how | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0);
+	regs->ip = ip;
+	regs->sp = cfa;
+	regs->fp = fp;
+	return SP_STEP_NEXT;
+}
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "unwind/tables.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "unwind/build.h"
+#include "unwind/step_types.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SP_GRAIN = 64 }; /* words: tables begin on cache lines, and the list of runs stays short */
+
+struct sp_run { /* of words; the runs cover all segments without a gap, in order */
+	uint32_t at, n;
+	uint32_t file; /* 0 = free */
+};
+
+struct sp_tables {
+	int segments_fd;
+	struct sp_table *table; /* [SP_MAX_FILES] */
+	bool is_mapped;
+	uint32_t max_segments, n_segments;
+	struct sp_segment *segment[SP_MAX_SEGS];
+	int segment_fd[SP_MAX_SEGS];
+	struct sp_run *runs;
+	size_t n_runs, runs_capacity;
+	struct sp_tables_stats stats;
+};
+
+static int map_tables(struct sp_tables *t, int tables_fd)
+{
+	size_t bytes = (size_t)SP_MAX_FILES * sizeof(struct sp_table);
+
+	if (tables_fd < 0) {
+		t->table = calloc(SP_MAX_FILES, sizeof(struct sp_table));
+		return t->table ? 0 : -ENOMEM;
+	}
+	t->table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, tables_fd, 0);
+	if (t->table == MAP_FAILED) {
+		t->table = NULL;
+		return sp_fail(-errno, "map the unwind tables");
+	}
+	t->is_mapped = true;
+	return 0;
+}
+
+int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables)
+{
+	struct sp_tables *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->segments_fd = segments_fd;
+	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
+	r = map_tables(t, tables_fd);
+	if (r < 0) {
+		sp_tables_free(t);
+		return r;
+	}
+	*ret_tables = t;
+	return 0;
+}
+
+void sp_tables_free(struct sp_tables *t)
+{
+	uint32_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->n_segments; i++) {
+		if (!t->is_mapped) {
+			free(t->segment[i]);
+			continue;
+		}
+		munmap(t->segment[i], SP_SEG_BYTES);
+		close(t->segment_fd[i]);
+	}
+	if (t->is_mapped)
+		munmap(t->table, (size_t)SP_MAX_FILES * sizeof(struct sp_table));
+	else
+		free(t->table);
+	free(t->runs);
+	free(t);
+}
+
+/* --- segments ---------------------------------------------------------------------------------------------------- */
+static int segment_create(struct sp_tables *t, uint32_t number)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, SP_SEG_BYTES, 1, &o);
+	void *mapped;
+	int r;
+
+	if (fd < 0)
+		return sp_fail(-errno, "make a segment of unwind tables");
+	mapped = mmap(NULL, SP_SEG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (mapped == MAP_FAILED) {
+		r = sp_fail(-errno, "map a segment of unwind tables");
+		close(fd);
+		return r;
+	}
+	if (bpf_map_update_elem(t->segments_fd, &number, &fd, BPF_ANY)) {
+		r = sp_fail(-errno, "put a segment of unwind tables in place");
+		munmap(mapped, SP_SEG_BYTES);
+		close(fd);
+		return r;
+	}
+	t->segment[number] = mapped;
+	t->segment_fd[number] = fd;
+	return 0;
+}
+
+static int runs_insert(struct sp_tables *t, size_t i, struct sp_run run)
+{
+	int r = sp_grow(&t->runs, &t->runs_capacity, t->n_runs + 1, sizeof(*t->runs));
+
+	if (r < 0)
+		return r;
+	memmove(t->runs + i + 1, t->runs + i, (t->n_runs - i) * sizeof(*t->runs));
+	t->runs[i] = run;
+	t->n_runs++;
+	return 0;
+}
+
+static void runs_join(struct sp_tables *t)
+{
+	size_t from, to = 0;
+
+	for (from = 1; from < t->n_runs; from++) {
+		if (!t->runs[from].file && !t->runs[to].file)
+			t->runs[to].n += t->runs[from].n;
+		else
+			t->runs[++to] = t->runs[from];
+	}
+	t->n_runs = t->n_runs ? to + 1 : 0;
+}
+
+static int segment_add(struct sp_tables *t)
+{
+	uint32_t number = t->n_segments;
+	int r;
+
+	if (t->is_mapped) {
+		r = segment_create(t, number);
+	} else {
+		t->segment[number] = calloc(1, SP_SEG_BYTES);
+		r = t->segment[number] ? 0 : -ENOMEM;
+	}
+	if (r < 0)
+		return r;
+	r = runs_insert(t, t->n_runs, (struct sp_run){.at = number << SP_SEG_SHIFT, .n = SP_SEG_WORDS});
+	if (r < 0)
+		return r;
+	t->n_segments++;
+	t->stats.bytes += SP_SEG_BYTES;
+	runs_join(t);
+	return 0;
+}
+
+/* Returns when no program that began before this call still runs: the update of an array of maps waits for them. */
+static void grace_wait(struct sp_tables *t)
+{
+	uint32_t zero = 0;
+
+	if (t->is_mapped && t->n_segments)
+		bpf_map_update_elem(t->segments_fd, &zero, &t->segment_fd[0], BPF_ANY);
+}
+
+/* --- allocation and eviction ---------------------------------------------------------------------------------------
+ */
+static ssize_t runs_first_fit(const struct sp_tables *t, uint32_t n)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_runs; i++)
+		if (!t->runs[i].file && t->runs[i].n >= n)
+			return (ssize_t)i;
+	return -1;
+}
+
+static void table_state_set(struct sp_table *table, enum sp_table_state state)
+{
+	__atomic_store_n(&table->state, state, __ATOMIC_RELEASE);
+}
+
+/* Marks the file that was used the longest time ago absent and frees its run. False: nothing is left to evict. */
+static bool evict_one(struct sp_tables *t, uint32_t keep)
+{
+	struct sp_run *oldest = NULL;
+	size_t i;
+
+	for (i = 0; i < t->n_runs; i++) {
+		struct sp_run *run = &t->runs[i];
+
+		if (!run->file || run->file == keep)
+			continue;
+		if (!oldest || t->table[run->file].used < t->table[oldest->file].used)
+			oldest = run;
+	}
+	if (!oldest)
+		return false;
+	table_state_set(&t->table[oldest->file], SP_TABLE_ABSENT);
+	t->stats.n_evicted++;
+	t->stats.n_loaded--;
+	t->stats.used_bytes -= 4ULL * oldest->n;
+	oldest->file = 0;
+	runs_join(t);
+	return true;
+}
+
+/* A free run of at least n words: there already, by another segment, or by eviction (then after a grace period). */
+static ssize_t room_find(struct sp_tables *t, uint32_t n, uint32_t file)
+{
+	ssize_t i = runs_first_fit(t, n);
+	bool evicted = false;
+
+	while (i < 0 && t->n_segments < t->max_segments) {
+		int r = segment_add(t);
+
+		if (r < 0)
+			return r;
+		i = runs_first_fit(t, n);
+	}
+	while (i < 0) {
+		if (!evict_one(t, file))
+			return sp_fail_said(-E2BIG,
+					    "the unwind table is larger than the memory allowed (--max-memory)");
+		evicted = true;
+		i = runs_first_fit(t, n);
+	}
+	if (evicted)
+		grace_wait(t);
+	return i;
+}
+
+static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint32_t *ret_at)
+{
+	ssize_t i = room_find(t, n, file);
+	int r;
+
+	if (i < 0)
+		return (int)i;
+	if (t->runs[i].n > n) {
+		r = runs_insert(t, i + 1, (struct sp_run){.at = t->runs[i].at + n, .n = t->runs[i].n - n});
+		if (r < 0)
+			return r;
+	}
+	t->runs[i].n = n;
+	t->runs[i].file = file;
+	*ret_at = t->runs[i].at;
+	return 0;
+}
+
+/* --- writing a table --------------------------------------------------------------------------------------------- */
+static void words_write(struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
+{
+	while (n) {
+		uint32_t in = at & (SP_SEG_WORDS - 1), some = SP_MIN(n, SP_SEG_WORDS - in);
+
+		memcpy(&t->segment[at >> SP_SEG_SHIFT]->word[in], words, 4UL * some);
+		at += some;
+		words += some;
+		n -= some;
+	}
+}
+
+static uint32_t rows_sum(const struct sp_blob *b)
+{
+	const uint32_t *index = sp_blob_index(b);
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < b->n_groups; i++)
+		sum += index[i] & SP_INDEX_COUNT_MASK;
+	return (uint32_t)SP_MIN(sum, UINT32_MAX / 2);
+}
+
+/* Copies the rows group by group, stepping over segment borders, and writes the index that fits. */
+static int groups_write(struct sp_tables *t, struct sp_table *table, const struct sp_blob *b)
+{
+	const uint32_t *index = sp_blob_index(b), *rows = sp_blob_rows(b);
+	uint32_t at = table->rows, i;
+
+	for (i = 0; i < b->n_groups; i++) {
+		uint32_t n = index[i] & SP_INDEX_COUNT_MASK, entry;
+
+		if ((at & (SP_SEG_WORDS - 1)) + n > SP_SEG_WORDS)
+			at = (at | (SP_SEG_WORDS - 1)) + 1;
+		if (at - table->rows >= SP_MAX_ROWS)
+			return sp_fail_said(-E2BIG, "the unwind table has too many rows");
+		entry = (at - table->rows) << SP_INDEX_COUNT_BITS | n;
+		words_write(t, table->index + i, &entry, 1);
+		words_write(t, at, rows + (index[i] >> SP_INDEX_COUNT_BITS), n);
+		at += n;
+	}
+	return 0;
+}
+
+static uint32_t round_up(uint32_t n, uint32_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+static void run_release(struct sp_tables *t, uint32_t file)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_runs; i++)
+		if (t->runs[i].file == file)
+			t->runs[i].file = 0;
+	runs_join(t);
+}
+
+static int table_write(struct sp_tables *t, struct sp_table *table, const struct sp_blob *b, uint32_t at)
+{
+	int r;
+
+	table->rules = at;
+	table->index = at + 4 * b->n_rules;
+	table->rows = table->index + b->n_groups;
+	table->first = b->first;
+	table->n_groups = b->n_groups;
+	table->shift = b->shift;
+	words_write(t, table->rules, (const uint32_t *)sp_blob_rules(b), 4 * b->n_rules);
+	r = groups_write(t, table, b);
+	if (!r)
+		table_state_set(table, SP_TABLE_LOADED);
+	return r;
+}
+
+int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
+{
+	uint64_t rows = rows_sum(b), n;
+	struct sp_table *table;
+	uint32_t at;
+	int r;
+
+	if (!file || file >= SP_MAX_FILES)
+		return sp_fail_said(-EINVAL, "file number %u out of range", file);
+	table = &t->table[file];
+	if (table->state == SP_TABLE_LOADED)
+		return 0;
+	/* Each border may cost a group's rows of padding. */
+	n = 4ULL * b->n_rules + b->n_groups + rows;
+	n = round_up(n + (n / SP_SEG_WORDS + 1) * SP_INDEX_COUNT_MASK, SP_GRAIN);
+	if (n > (uint64_t)t->max_segments << SP_SEG_SHIFT)
+		return sp_fail_said(-E2BIG, "the unwind table is larger than the memory allowed (--max-memory)");
+	r = room_take(t, (uint32_t)n, file, &at);
+	if (r < 0)
+		return r;
+	r = table_write(t, table, b, at);
+	if (r < 0) {
+		run_release(t, file);
+		return r;
+	}
+	t->stats.n_loaded++;
+	t->stats.used_bytes += 4 * n;
+	return 0;
+}
+
+void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
+{
+	if (file < SP_MAX_FILES)
+		table_state_set(&t->table[file], SP_TABLE_FP);
+}
+
+enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file)
+{
+	return file < SP_MAX_FILES ? t->table[file].state : SP_TABLE_FP;
+}
+
+const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file)
+{
+	return file < SP_MAX_FILES ? &t->table[file] : NULL;
+}
+
+const struct sp_segment *sp_tables_segment(const struct sp_tables *t, uint32_t word)
+{
+	uint32_t number = word >> SP_SEG_SHIFT;
+
+	return number < t->n_segments ? t->segment[number] : NULL;
+}
+
+struct sp_tables_stats sp_tables_stats(const struct sp_tables *t)
+{
+	return t->stats;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tables.h: the unwind tables in the kernel's memory: load, look up, evict, under a budget.
+ *
+ * Tables live in segments of 1 MiB (BPF arrays of one element, mapped here, reached by the kernel half through an array
+ * of maps), which are made on demand up to the budget. A table takes one run of words; its groups of rows never cross a
+ * segment's border. Loading: the words are written first, then struct sp_table with its state last, so a reader that
+ * sees LOADED sees the rest. Eviction: the files that were used the longest time ago are marked ABSENT; their words are
+ * used again only after every CPU has left the programs that may have read the mark (an RCU grace period, which an
+ * update of an array of maps waits for). The kernel half asks again for an evicted file when it next meets it.
+ *
+ * Ownership: segments and mappings are this object's; map descriptors given to sp_tables_new() stay the caller's.
+ * Not thread-safe. Errors: negative errno with sp_error_text(); -E2BIG: this table alone exceeds the budget.
+ */
+#ifndef SP_UNWIND_TABLES_H
+#define SP_UNWIND_TABLES_H
+
+#include "bpf/wire.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_tables;
+struct sp_blob;
+struct sp_segment;
+
+/*
+ * segments_fd: the array of maps; tables_fd: the mappable array of struct sp_table. Both -1: a set of tables that only
+ * the user half uses (tests, unwinding without BPF).
+ */
+int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables);
+void sp_tables_free(struct sp_tables *t);
+
+/* Loads a valid blob (sp_blob_validate) for a file id, evicting others if need be. The blob stays the caller's. */
+int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *blob);
+/* This file has no unwind information (or cannot have it): frame-pointer steps. */
+void sp_tables_set_fp(struct sp_tables *t, uint32_t file);
+
+enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
+const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file);
+const struct sp_segment *sp_tables_segment(const struct sp_tables *t, uint32_t word); /* NULL = none */
+
+struct sp_tables_stats {
+	uint64_t bytes; /* in segments */
+	uint64_t used_bytes;
+	uint32_t n_loaded;
+	uint64_t n_evicted;
+};
+struct sp_tables_stats sp_tables_stats(const struct sp_tables *t);
+
+#endif
