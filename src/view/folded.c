@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * folded.c: one line a stack, `comm;user root;...;leaf;-;kernel root;...;leaf count`, which flamegraph.pl,
+ * difffolded.pl and speedscope read.
+ *
+ * The form is bcc's, but not its rows: bcc keeps a row for each process though no pid stands in the line, so that two
+ * processes of one comm give two lines with the same text. Here a line is printed once, with the sum: readers add equal
+ * lines anyway, and what is printed can be compared, sorted and joined.
+ */
+#include "base/encode.h"
+#include "profile/profile.h"
+#include "view/priv.h"
+
+#include <inttypes.h>
+
+struct line {
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+	FILE *out;
+	bool begun;
+};
+
+static void separate(struct line *l)
+{
+	if (l->begun)
+		fputc(';', l->out);
+	l->begun = true;
+}
+
+static void put_word(struct line *l, const char *word)
+{
+	separate(l);
+	fputs(word, l->out);
+}
+
+static void put_half(struct line *l, const struct sp_half *half, bool kernel)
+{
+	if (half->state == SP_HALF_MISSED)
+		put_word(l, kernel ? "[Missed Kernel Stack]" : "[Missed User Stack]");
+	for (uint32_t i = half->n; i-- > 0;) {
+		separate(l);
+		sp_rows_put_name(l->p, half->ids[i], SP_ENCODE_FOLDED, l->out);
+		if (kernel && l->o->annotate)
+			fputs("_[k]", l->out);
+	}
+}
+
+static void put_row(struct line *l, const struct sp_shown_row *row)
+{
+	const char *comm = sp_profile_string(l->p, row->comm);
+
+	l->begun = false;
+	if (*comm) {
+		separate(l);
+		sp_encode(l->out, SP_ENCODE_FOLDED, comm);
+	}
+	put_half(l, &row->user, false);
+	if (l->o->delimiter && row->user.state == SP_HALF_FRAMES && row->kernel.state == SP_HALF_FRAMES)
+		put_word(l, "-");
+	put_half(l, &row->kernel, true);
+	if (!l->begun) /* a foreign profile may know neither a comm nor a frame; an empty line would be refused */
+		put_word(l, "[unknown]");
+	fprintf(l->out, " %" PRId64 "\n", row->value);
+}
+
+static int folded_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct line line = {p, o, out, false};
+	struct sp_rows rows = {0};
+	int r = sp_rows_merge(p, o, 0, &rows);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < rows.n; i++)
+		put_row(&line, &rows.rows[i]);
+	sp_rows_done(&rows);
+	return 0;
+}
+
+extern const struct sp_view sp_view_folded;
+const struct sp_view sp_view_folded = {
+    .name = "folded",
+    .suffix = ".folded",
+    .mime = "text/plain; charset=utf-8",
+    .summary = "one line a stack, for flamegraph.pl",
+    .write = folded_write,
+};

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* frame.c: how a frame is called and where it lies. */
+#include "view/priv.h"
+
+#include "base/encode.h"
+#include "profile/profile.h"
+
+#include <inttypes.h>
+
+uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame)
+{
+	const struct sp_frame *f = sp_profile_frame(p, frame);
+
+	if (f->func && sp_profile_file(p, f->file)->kind == SP_FILE_KERNEL)
+		return sp_profile_func(p, f->func)->file;
+	return f->file;
+}
+
+void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out)
+{
+	const struct sp_frame *f = sp_profile_frame(p, frame);
+	const char *name = sp_profile_string(p, sp_profile_func(p, f->func)->name);
+
+	if (f->func && *name) {
+		sp_encode(out, encoding, name);
+		return;
+	}
+	name = sp_profile_string(p, sp_profile_file(p, f->file)->name);
+	sp_encode(out, encoding, *name ? name : "[unknown]");
+	fprintf(out, "+0x%" PRIx64, f->offset);
+}
+
+uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame)
+{
+	const struct sp_frame *f = sp_profile_frame(p, frame);
+	const struct sp_func *func = sp_profile_func(p, f->func);
+	const struct sp_file *file = sp_profile_file(p, f->file);
+
+	if (file->kind == SP_FILE_ANON)
+		return file->bias + f->offset;
+	return f->func && func->vaddr ? func->vaddr + (f->offset - func->start) : f->offset;
+}
+
+uint64_t sp_view_distance(const struct sp_profile *p, uint32_t frame)
+{
+	const struct sp_frame *f = sp_profile_frame(p, frame);
+
+	return f->func ? f->offset - sp_profile_func(p, f->func)->start : 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * priv.h: what the views share: how a frame is called, and rows merged by what is shown of them.
+ *
+ * Nothing here is thread-bound or global; strings belong to the profile. Names are raw: who writes them encodes them.
+ */
+#ifndef SP_VIEW_PRIV_H
+#define SP_VIEW_PRIV_H
+
+#include "view/view.h"
+
+#include <stddef.h>
+
+struct sp_intern;
+
+/* --- frames (frame.c) --------------------------------------------------------------------------------------------- */
+/* The file whose code a frame is: the module's own file for kernel frames that lie in a module. */
+uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame);
+/* Writes the name alone, encoded (enum sp_encoding); a frame without a function is LIBRARY+0xOFFSET. */
+void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out);
+/* The address as readelf would print it (of a kernel frame and of anonymous memory: the address itself). */
+uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame);
+/* How far it lies from the start of its function. */
+uint64_t sp_view_distance(const struct sp_profile *p, uint32_t frame);
+
+/* --- rows merged by what is shown (rows.c) ------------------------------------------------------------------------ */
+/* One half (user or kernel) of a shown row. */
+enum sp_half_state {
+	SP_HALF_NONE, /* there is no such stack, or it was not asked for: nothing is shown */
+	SP_HALF_FRAMES,
+	SP_HALF_MISSED, /* there was one, but not a single frame of it is known */
+};
+struct sp_half {
+	enum sp_half_state state;
+	bool cut;
+	uint32_t reason;
+	uint32_t n;
+	const uint32_t *ids; /* leaf first; see sp_rows_frame() */
+};
+struct sp_shown_row {
+	int64_t value;
+	uint32_t pid;  /* 0 if not asked for */
+	uint32_t comm; /* string */
+	struct sp_half user, kernel;
+};
+struct sp_rows {
+	struct sp_intern *keys;
+	struct sp_shown_row *rows;
+	size_t n;
+};
+enum {
+	SP_ROWS_BY_PID = 1, /* equal stacks of two processes stay two rows */
+	SP_ROWS_EXACT = 2,  /* frames are told apart by their place, not by their name alone */
+};
+/*
+ * The rows of p with a value, as the options want them shown (-U, -K), those that look the same added up, by rising
+ * (o->ascending) or falling value; ties by comm, pid and names. 0 or -ENOMEM. Give them back with sp_rows_done().
+ */
+int sp_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, struct sp_rows *ret);
+void sp_rows_done(struct sp_rows *rows);
+/* Whether id stands for a frame of the profile (then *ret_frame) or only for a name (then *ret_name, a string). */
+bool sp_rows_frame(uint32_t id, uint32_t *ret_frame, uint32_t *ret_name);
+/* Writes the name that the id stands for. */
+void sp_rows_put_name(const struct sp_profile *p, uint32_t id, int encoding, FILE *out);
+
+#endif

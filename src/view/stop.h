@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stop.h: why a user stack ended, in words for a person.
+ *
+ * sp_stack.reason (profile/profile.h) carries the number that the kernel half gave, an enum sp_stop of bpf/wire.h.
+ * Views know nothing of the kernel half, so the words stand here in the order of that enum; tests/unit/view/stop.c
+ * compares the two, so that a reason cannot be added or moved without its words. The strings are constants, short
+ * enough for
+ * `[cut: WORDS]` at the end of a stack. Any number is allowed: an unknown one gives "unknown".
+ */
+#ifndef SP_VIEW_STOP_H
+#define SP_VIEW_STOP_H
+
+const char *sp_stop_words(unsigned int reason);
+
+#endif

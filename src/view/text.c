@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * text.c: the multi-line layout of bcc's profile, so that scripts move over by changing the command's name.
+ *
+ * A block for each process, comm and stack: the kernel's frames leaf first, the user's frames leaf first, who it was,
+ * and the count. Without -v nothing is printed that bcc would not print; -v adds where each frame lies, which frames
+ * were guessed, and why a stack was cut. Blocks that look the same are one block: bcc, which tells stacks apart by
+ * their addresses, would print one for each address in a function.
+ */
+#include "base/encode.h"
+#include "profile/profile.h"
+#include "view/priv.h"
+#include "view/stop.h"
+
+#include <inttypes.h>
+
+static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
+{
+	const struct sp_file *file = sp_profile_file(p, sp_view_library(p, frame));
+
+	fprintf(out, "+0x%" PRIx64, sp_view_distance(p, frame));
+	if (file->name) {
+		fputs(" [", out);
+		sp_encode(out, SP_ENCODE_TERMINAL, sp_profile_string(p, file->name));
+		fputc(']', out);
+	}
+	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_GUESSED)
+		fputs(" (guessed)", out);
+}
+
+static void put_frame(const struct sp_profile *p, const struct sp_view_options *o, uint32_t id, bool kernel, FILE *out)
+{
+	uint32_t frame = 0, name;
+	bool exact = sp_rows_frame(id, &frame, &name);
+
+	fputs("    ", out);
+	if (o->addresses && exact)
+		fprintf(out, "0x%016" PRIx64 " ", sp_view_address(p, frame));
+	sp_rows_put_name(p, id, SP_ENCODE_TERMINAL, out);
+	if (o->annotate && kernel)
+		fputs("_[k]", out);
+	if (o->verbose && exact)
+		put_place(p, frame, out);
+	fputc('\n', out);
+}
+
+static void put_half(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_half *half,
+		     bool kernel, FILE *out)
+{
+	if (half->state == SP_HALF_MISSED)
+		fprintf(out, "    [Missed %s Stack]\n", kernel ? "Kernel" : "User");
+	for (uint32_t i = 0; i < half->n; i++)
+		put_frame(p, o, half->ids[i], kernel, out);
+	if (half->cut && o->verbose)
+		fprintf(out, "    [cut: %s]\n", sp_stop_words(half->reason));
+}
+
+static void put_row(const struct sp_profile *p, const struct sp_view_options *o, const struct sp_shown_row *row,
+		    FILE *out)
+{
+	put_half(p, o, &row->kernel, true, out);
+	if (o->delimiter && row->kernel.state == SP_HALF_FRAMES && row->user.state == SP_HALF_FRAMES)
+		fputs("    --\n", out);
+	put_half(p, o, &row->user, false, out);
+	fprintf(out, "    %-16s ", "-");
+	sp_encode(out, SP_ENCODE_TERMINAL, sp_profile_string(p, row->comm));
+	fprintf(out, " (%" PRIu32 ")\n        %" PRId64 "\n\n", row->pid, row->value);
+}
+
+static int text_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	unsigned int flags = SP_ROWS_BY_PID | (o->verbose || o->addresses ? SP_ROWS_EXACT : 0);
+	struct sp_rows rows = {0};
+	int r = sp_rows_merge(p, o, flags, &rows);
+
+	if (r < 0)
+		return r;
+	if (o->header)
+		fprintf(out, "%s\n", o->header);
+	for (size_t i = 0; i < rows.n; i++)
+		put_row(p, o, &rows.rows[i], out);
+	sp_rows_done(&rows);
+	return 0;
+}
+
+extern const struct sp_view sp_view_text;
+const struct sp_view sp_view_text = {
+    .name = "text",
+    .suffix = ".txt",
+    .mime = "text/plain; charset=utf-8",
+    .summary = "one block a stack, as bcc's profile prints it",
+    .write = text_write,
+};
