@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* elf.c: opening, reading, program headers, addresses. */
+#include "elf/elf.h"
+#include "base/mem.h"
+#include "elf/priv.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int read_fd(int fd, uint64_t offset, uint8_t *buffer, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = pread(fd, buffer, size, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -ENODATA; /* cut since it was opened */
+		buffer += n;
+		offset += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer, size_t size)
+{
+	if (offset > e->size || size > e->size - offset)
+		return -ENODATA;
+	if (size > SP_ELF_MAX_READ - e->n_read)
+		return -EFBIG;
+	e->n_read += size;
+	if (e->fd >= 0)
+		return read_fd(e->fd, offset, buffer, size);
+	if (size > 0)
+		memcpy(buffer, e->bytes + offset, size);
+	return 0;
+}
+
+int sp_elf_read(struct sp_elf *e, uint64_t offset, size_t size, void **ret_bytes)
+{
+	if (offset > e->size || size > e->size - offset)
+		return -ENODATA;
+	if (size > SP_ELF_MAX_READ - e->n_read)
+		return -EFBIG;
+	SP_FREE void *bytes = malloc(size ? size : 1);
+	if (!bytes)
+		return -ENOMEM;
+	int r = sp_elf_read_into(e, offset, bytes, size);
+	if (r < 0)
+		return r;
+	*ret_bytes = sp_take_ptr(bytes);
+	return 0;
+}
+
+static bool header_is_ours(const Elf64_Ehdr *h)
+{
+	return memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
+	       h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == EM_X86_64;
+}
+
+/* More than 65,534 program headers are counted in section 0; the kernel runs no such file, and neither do we. */
+static int load_phdrs(struct sp_elf *e)
+{
+	size_t n = e->header.e_phnum;
+	if (n == 0 || e->header.e_phoff == 0)
+		return 0;
+	if (e->header.e_phentsize != sizeof(Elf64_Phdr) || n > SP_ELF_MAX_PHDRS)
+		return -ENOEXEC;
+	void *bytes;
+	int r = sp_elf_read(e, e->header.e_phoff, n * sizeof(Elf64_Phdr), &bytes);
+	if (r < 0)
+		return r == -ENODATA ? -ENOEXEC : r;
+	e->phdrs = bytes;
+	e->n_phdrs = n;
+	return 0;
+}
+
+/* A PT_LOAD as a segment, clipped to the file; false if it is none or wraps around. */
+static bool segment_of(const struct sp_elf *e, const Elf64_Phdr *p, struct sp_elf_segment *ret_segment)
+{
+	uint64_t end;
+	if (p->p_type != PT_LOAD || p->p_offset > e->size || p->p_filesz > p->p_memsz)
+		return false;
+	if (__builtin_add_overflow(p->p_vaddr, p->p_memsz, &end))
+		return false;
+	*ret_segment = (struct sp_elf_segment){
+	    .offset = p->p_offset,
+	    .vaddr = p->p_vaddr,
+	    .file_size = SP_MIN(p->p_filesz, e->size - p->p_offset),
+	    .mem_size = p->p_memsz,
+	    .executable = (p->p_flags & PF_X) != 0,
+	};
+	return true;
+}
+
+static int load_segments(struct sp_elf *e)
+{
+	e->segments = calloc(e->n_phdrs ? e->n_phdrs : 1, sizeof(*e->segments));
+	if (!e->segments)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->n_phdrs; i++)
+		if (segment_of(e, &e->phdrs[i], &e->segments[e->n_segments]))
+			e->n_segments++;
+	return 0;
+}
+
+static int load(struct sp_elf *e)
+{
+	int r = sp_elf_read_into(e, 0, &e->header, sizeof(e->header));
+	if (r < 0)
+		return r == -ENODATA ? -ENOEXEC : r;
+	if (!header_is_ours(&e->header))
+		return -ENOEXEC;
+	r = load_phdrs(e);
+	if (r == 0)
+		r = load_segments(e);
+	if (r == 0)
+		r = sp_elf_load_sections(e);
+	if (r == 0)
+		r = sp_elf_add_dynamic_sections(e);
+	return r;
+}
+
+static int open_with(int fd, const void *bytes, uint64_t size, struct sp_elf **ret_elf)
+{
+	struct sp_elf *e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->fd = fd;
+	e->bytes = bytes;
+	e->size = size;
+	int r = load(e);
+	if (r < 0) {
+		sp_elf_close(e);
+		return r;
+	}
+	*ret_elf = e;
+	return 0;
+}
+
+int sp_elf_open_fd(int fd, struct sp_elf **ret_elf)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	return open_with(fd, NULL, (uint64_t)st.st_size, ret_elf);
+}
+
+int sp_elf_open_bytes(const void *bytes, size_t size, struct sp_elf **ret_elf)
+{
+	return open_with(-1, bytes, size, ret_elf);
+}
+
+void sp_elf_close(struct sp_elf *e)
+{
+	if (!e)
+		return;
+	free(e->phdrs);
+	free(e->segments);
+	free(e->sections);
+	free(e->names);
+	free(e);
+}
+
+uint16_t sp_elf_type(const struct sp_elf *e)
+{
+	return e->header.e_type;
+}
+
+uint64_t sp_elf_entry(const struct sp_elf *e)
+{
+	return e->header.e_entry;
+}
+
+size_t sp_elf_n_segments(const struct sp_elf *e)
+{
+	return e->n_segments;
+}
+
+const struct sp_elf_segment *sp_elf_segment(const struct sp_elf *e, size_t i)
+{
+	return i < e->n_segments ? &e->segments[i] : NULL;
+}
+
+const Elf64_Phdr *sp_elf_phdr(const struct sp_elf *e, uint32_t type)
+{
+	for (size_t i = 0; i < e->n_phdrs; i++)
+		if (e->phdrs[i].p_type == type)
+			return &e->phdrs[i];
+	return NULL;
+}
+
+int sp_elf_offset_of(const struct sp_elf *e, uint64_t vaddr, uint64_t *ret_offset)
+{
+	for (size_t i = 0; i < e->n_segments; i++) {
+		const struct sp_elf_segment *s = &e->segments[i];
+		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->file_size) {
+			*ret_offset = s->offset + (vaddr - s->vaddr);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+int sp_elf_vaddr_of(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr)
+{
+	for (size_t i = 0; i < e->n_segments; i++) {
+		const struct sp_elf_segment *s = &e->segments[i];
+		if (offset >= s->offset && offset - s->offset < s->file_size) {
+			*ret_vaddr = s->vaddr + (offset - s->offset);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}

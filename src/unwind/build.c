@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * build.c: from .eh_frame to rows: FDEs collected, sorted by start, run one after the other.
+ *
+ * Where FDEs overlap, the one that starts first keeps its bytes (of equal starts, the first in .eh_frame), and the
+ * other keeps what is left of it. A malformed FDE whose range is known is one row of SP_CFA_BAD.
+ */
+#include "base/intern.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "unwind/priv.h"
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RULES = 1 << 16, RULE_CACHE = 64 };
+
+struct builder {
+	struct sp_elf *elf;
+	struct sp_blob head;
+	uint8_t *bytes; /* of .eh_frame */
+	size_t n_bytes;
+	struct sp_eh_reader reader;
+	size_t segment; /* where the last FDE was found */
+	struct sp_fde *fdes;
+	size_t n_fdes, fdes_capacity;
+	uint64_t *rows;
+	size_t n_rows, rows_capacity;
+	struct sp_intern *rules;
+	struct {
+		struct sp_rule rule;
+		uint16_t number;
+		bool used;
+	} cache[RULE_CACHE]; /* in front of `rules` */
+	uint64_t entry;      /* file offset of the ELF entry point; UINT64_MAX: none */
+	uint64_t end;        /* of what FDEs have covered so far */
+	uint64_t fde_start;  /* of the FDE that is being run */
+	bool last_lost;
+};
+
+static int rule_add(struct builder *b, const struct sp_rule *rule)
+{
+	int64_t n = sp_intern_find(b->rules, rule, sizeof(*rule));
+	if (n >= 0)
+		return (int)n;
+	if (sp_intern_count(b->rules) < MAX_RULES)
+		return (int)sp_intern_add(b->rules, rule, sizeof(*rule));
+	b->head.flags |= SP_BLOB_PARTIAL;
+	return -ENOSPC;
+}
+
+/* The number of a rule; when there is no room for it, of SP_CFA_BAD, which is always rule 1. */
+static int rule_number(struct builder *b, const struct sp_rule *rule)
+{
+	uint64_t w[2];
+	memcpy(w, rule, sizeof(w));
+	uint64_t h = (w[0] ^ w[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
+	size_t i = (size_t)(h >> 58) % RULE_CACHE;
+	if (b->cache[i].used && memcmp(&b->cache[i].rule, rule, sizeof(*rule)) == 0)
+		return b->cache[i].number;
+	int n = rule_add(b, rule);
+	if (n == -ENOSPC)
+		return 1;
+	if (n < 0)
+		return n;
+	b->cache[i].rule = *rule;
+	b->cache[i].number = (uint16_t)n;
+	b->cache[i].used = true;
+	return n;
+}
+
+static int row_append(struct builder *b, uint64_t row)
+{
+	if (b->n_rows == SP_MAX_ROWS) {
+		b->head.flags |= SP_BLOB_PARTIAL;
+		return -EFBIG;
+	}
+	int r = sp_grow(&b->rows, &b->rows_capacity, b->n_rows + 1, sizeof(*b->rows));
+	if (r == 0)
+		b->rows[b->n_rows++] = row;
+	return r;
+}
+
+/* A row at this offset, not below the last one's; it takes the place of one that begins there, and equal ones merge. */
+static int row_push(struct builder *b, uint64_t offset, const struct sp_rule *rule, bool lost)
+{
+	int n = rule_number(b, rule);
+	if (n < 0)
+		return n;
+	if (b->n_rows > 0 && sp_row_offset(b->rows[b->n_rows - 1]) == offset)
+		b->n_rows--;
+	if (b->n_rows > 0 && (uint16_t)b->rows[b->n_rows - 1] == n)
+		return 0;
+	return row_append(b, sp_row_make(offset, lost, (uint16_t)n));
+}
+
+static int row_none(struct builder *b, uint64_t offset)
+{
+	static const struct sp_rule none = {.cfa = SP_CFA_NONE};
+	return b->n_rows > 0 ? row_push(b, offset, &none, false) : 0;
+}
+
+/* The bytes [b->end, to) have no FDE; the entry point may lie there. */
+static int fill_gap(struct builder *b, uint64_t to)
+{
+	static const struct sp_rule root = {.cfa = SP_CFA_ROOT};
+	int r = 0;
+	if (b->entry < b->end || b->entry >= to)
+		return to - b->end >= SP_PADDING_BYTES ? row_none(b, b->end) : 0;
+	if (b->entry - b->end >= SP_PADDING_BYTES)
+		r = row_none(b, b->end);
+	if (r == 0)
+		r = row_push(b, b->entry, &root, false);
+	if (r == 0 && to - b->entry > SP_ENTRY_BYTES)
+		r = row_none(b, b->entry + SP_ENTRY_BYTES);
+	return r;
+}
+
+static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
+{
+	struct builder *b = arg;
+	return row_push(b, SP_MAX(b->fde_start + at, b->end), rule, lost);
+}
+
+static int run_fde(struct builder *b, const struct sp_fde *fde)
+{
+	static const struct sp_rule bad = {.cfa = SP_CFA_BAD};
+	if (fde->start + fde->size <= b->end) {
+		b->head.n_bad_fdes++;
+		return 0;
+	}
+	int r = fde->start > b->end ? fill_gap(b, fde->start) : 0;
+	if (r < 0)
+		return r;
+	b->end = SP_MAX(b->end, fde->start);
+	b->fde_start = fde->start;
+	size_t n_rows = b->n_rows;
+	struct sp_cursor all = sp_cursor_on(b->bytes, b->n_bytes);
+	sp_cursor_seek(&all, fde->program);
+	r = sp_cfi_run(&b->reader.cies[fde->cie], fde, sp_cursor_sub(&all, fde->program_bytes),
+		       b->reader.vaddr + fde->program, take_row, b);
+	if (r == -EBADMSG) {
+		b->n_rows = n_rows;
+		b->head.n_bad_fdes++;
+		r = row_push(b, b->end, &bad, false);
+	}
+	b->end = fde->start + fde->size;
+	return r;
+}
+
+/* The file offset of an FDE that lies in one executable segment. */
+static bool place_fde(struct builder *b, struct sp_fde *fde)
+{
+	size_t n = sp_elf_n_segments(b->elf);
+	for (size_t i = 0; i < n; i++) {
+		size_t k = (b->segment + i) % n;
+		const struct sp_elf_segment *s = sp_elf_segment(b->elf, k);
+		if (!s->executable || fde->vaddr < s->vaddr || fde->vaddr - s->vaddr >= s->file_size)
+			continue;
+		uint64_t at = fde->vaddr - s->vaddr;
+		if (fde->size > s->file_size - at || s->offset + s->file_size > SP_MAX_OFFSET)
+			return false;
+		b->segment = k;
+		fde->start = s->offset + at;
+		return true;
+	}
+	return false;
+}
+
+static int add_fde(struct builder *b, struct sp_fde *fde)
+{
+	if (fde->size == 0)
+		return 0;
+	if (!place_fde(b, fde)) {
+		b->head.n_bad_fdes++;
+		return 0;
+	}
+	if (b->n_fdes == SP_EH_MAX_FDES) {
+		b->head.flags |= SP_BLOB_PARTIAL;
+		return -EFBIG;
+	}
+	int r = sp_grow(&b->fdes, &b->fdes_capacity, b->n_fdes + 1, sizeof(*b->fdes));
+	if (r == 0)
+		b->fdes[b->n_fdes++] = *fde;
+	return r;
+}
+
+/* All entries of .eh_frame; cb says 0 to go on. The result is cb's, or negative. */
+static int for_each_fde(struct builder *b, int (*cb)(struct builder *b, struct sp_fde *fde))
+{
+	struct sp_fde fde;
+	int r;
+	while ((r = sp_eh_next(&b->reader, &fde)) == 1) {
+		b->head.n_fdes++;
+		r = cb(b, &fde);
+		if (r != 0)
+			return r;
+	}
+	return r;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct sp_fde *x = a, *y = b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->program < y->program ? -1 : x->program > y->program;
+}
+
+static void sort_fdes(struct builder *b)
+{
+	for (size_t i = 1; i < b->n_fdes; i++) {
+		if (by_start(&b->fdes[i - 1], &b->fdes[i]) <= 0)
+			continue;
+		qsort(b->fdes, b->n_fdes, sizeof(*b->fdes), by_start);
+		return;
+	}
+}
+
+/* Reads .eh_frame; -ENOENT when the file has none. */
+static int load_eh_frame(struct builder *b)
+{
+	struct sp_elf_eh_frame eh;
+	struct sp_elf_section s;
+	void *bytes;
+	int r = sp_elf_eh_frame(b->elf, &eh);
+	if (r < 0)
+		return r;
+	bool exact = sp_elf_section(b->elf, ".eh_frame", &s) == 0 && s.offset == eh.offset;
+	if (eh.size > SP_EH_MAX_BYTES) {
+		b->head.flags |= SP_BLOB_PARTIAL;
+		eh.size = SP_EH_MAX_BYTES;
+	}
+	r = sp_elf_read(b->elf, eh.offset, (size_t)eh.size, &bytes);
+	if (r < 0)
+		return r;
+	b->bytes = bytes;
+	b->n_bytes = (size_t)eh.size;
+	sp_eh_init(&b->reader, bytes, b->n_bytes, eh.vaddr, exact);
+	return 0;
+}
+
+static void find_entry(struct builder *b)
+{
+	uint64_t entry = sp_elf_entry(b->elf);
+	struct sp_fde fde = {.vaddr = entry, .size = 1};
+	b->entry = entry != 0 && place_fde(b, &fde) ? fde.start : UINT64_MAX;
+}
+
+static int make_rows(struct builder *b)
+{
+	int r = 0;
+	sort_fdes(b);
+	find_entry(b);
+	for (size_t i = 0; i < b->n_fdes && r == 0; i++)
+		r = run_fde(b, &b->fdes[i]);
+	if (r == 0 && b->n_fdes > 0)
+		r = fill_gap(b, UINT64_MAX);
+	if (r == -EFBIG) { /* a partial table, and so marked: it ends with its last row */
+		b->rows[b->n_rows - 1] = sp_row_make(sp_row_offset(b->rows[b->n_rows - 1]), false, 0);
+		r = 0;
+	}
+	return r;
+}
+
+static int make_blob(struct builder *b, struct sp_blob **ret_blob)
+{
+	size_t n = sp_intern_count(b->rules);
+	SP_FREE struct sp_rule *rules = calloc(n, sizeof(*rules));
+	if (!rules)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		memcpy(&rules[i], sp_intern_get(b->rules, (uint32_t)i, NULL), sizeof(rules[i]));
+	int len = sp_elf_build_id(b->elf, b->head.build_id, sizeof(b->head.build_id));
+	b->head.build_id_len = len > 0 ? (uint32_t)len : 0;
+	return sp_blob_pack(&b->head, b->rows, b->n_rows, rules, n, ret_blob);
+}
+
+static int build(struct builder *b, struct sp_blob **ret_blob)
+{
+	static const struct sp_rule first[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}};
+	int r = sp_intern_new(&b->rules);
+	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
+		r = rule_number(b, &first[i]) == (int)i ? 0 : -ENOMEM;
+	if (r < 0)
+		return r;
+	r = load_eh_frame(b);
+	if (r == -ENOENT)
+		b->head.flags |= SP_BLOB_NO_EH_FRAME;
+	else if (r == 0)
+		r = for_each_fde(b, add_fde);
+	if (r < 0 && r != -ENOENT && r != -EFBIG)
+		return r;
+	b->head.n_bad_fdes += b->reader.n_bad;
+	b->head.flags |= b->reader.partial ? SP_BLOB_PARTIAL : 0;
+	r = make_rows(b);
+	return r < 0 ? r : make_blob(b, ret_blob);
+}
+
+static void builder_done(struct builder *b)
+{
+	sp_eh_done(&b->reader);
+	sp_intern_free(b->rules);
+	free(b->bytes);
+	free(b->fdes);
+	free(b->rows);
+}
+
+int sp_blob_build(struct sp_elf *e, struct sp_blob **ret_blob)
+{
+	struct builder b = {.elf = e};
+	int r = build(&b, ret_blob);
+	builder_done(&b);
+	return r;
+}
+
+struct walk {
+	struct builder b;
+	int (*cb)(void *arg, uint64_t start, uint64_t size);
+	void *arg;
+};
+
+static int walk_fde(struct builder *b, struct sp_fde *fde)
+{
+	struct walk *w = (struct walk *)b; /* its first member */
+	if (fde->size == 0 || !place_fde(b, fde))
+		return 0;
+	return w->cb(w->arg, fde->start, fde->size);
+}
+
+int sp_fde_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg)
+{
+	struct walk w = {.b = {.elf = e}, .cb = cb, .arg = arg};
+	int r = load_eh_frame(&w.b);
+	if (r == 0)
+		r = for_each_fde(&w.b, walk_fde);
+	builder_done(&w.b);
+	return r == -ENOENT ? 0 : r;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cfi_rule.c: the state of a call frame program as a rule of wire.h. */
+#include "unwind/priv.h"
+
+static bool fits16(int64_t n)
+{
+	return n == (int16_t)n;
+}
+
+static bool fits32(int64_t n)
+{
+	return n == (int32_t)n;
+}
+
+static bool put_cfa(struct sp_rule *rule, const struct sp_cfi_value *v)
+{
+	if (!fits32(v->off) || !fits32(v->add))
+		return false;
+	rule->reg = v->reg;
+	rule->off = (int32_t)v->off;
+	rule->add = (int32_t)v->add;
+	switch (v->kind) {
+	case SP_CFI_REG:
+		rule->cfa = SP_CFA_REG;
+		rule->add = 0;
+		return v->reg < SP_REG_RA;
+	case SP_CFI_DEREF:
+		rule->cfa = SP_CFA_DEREF;
+		return true;
+	case SP_CFI_PLT:
+		rule->cfa = SP_CFA_PLT;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool put_ra(struct sp_rule *rule, const struct sp_cfi_column *ra)
+{
+	const struct sp_cfi_value *v = &ra->value;
+	if (ra->how == SP_HOW_REG) {
+		rule->ra = SP_RA_REG;
+		rule->ra_off = v->reg;
+		return v->reg < SP_REG_RA;
+	}
+	if (ra->how != SP_HOW_AT || !fits16(v->off))
+		return false;
+	rule->ra_off = (int16_t)v->off;
+	rule->ra = v->kind == SP_CFI_CFA ? SP_RA_CFA : SP_RA_SP;
+	return v->kind == SP_CFI_CFA || (v->kind == SP_CFI_REG && v->reg == SP_REG_SP);
+}
+
+static uint8_t fp_kind(const struct sp_cfi_value *v)
+{
+	if (!fits16(v->off))
+		return SP_FP_LOST;
+	if (v->kind == SP_CFI_CFA)
+		return SP_FP_CFA;
+	if (v->kind == SP_CFI_REG && v->reg == SP_REG_FP)
+		return SP_FP_FP;
+	return v->kind == SP_CFI_REG && v->reg == SP_REG_SP ? SP_FP_SP : SP_FP_LOST;
+}
+
+static void put_fp(struct sp_rule *rule, const struct sp_cfi_column *fp, bool *ret_lost)
+{
+	if (fp->how == SP_HOW_SAME)
+		return;
+	rule->fp = fp->how == SP_HOW_AT ? fp_kind(&fp->value) : SP_FP_LOST;
+	if (rule->fp != SP_FP_LOST)
+		rule->fp_off = (int16_t)fp->value.off;
+	*ret_lost = rule->fp == SP_FP_LOST && fp->how != SP_HOW_UNDEFINED;
+}
+
+struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool *ret_lost)
+{
+	struct sp_rule rule = {0};
+	*ret_lost = false;
+	if (s->ra.how == SP_HOW_UNDEFINED)
+		return (struct sp_rule){.cfa = SP_CFA_ROOT};
+	if (!put_cfa(&rule, s->by_expression ? &s->expression : &s->cfa) || !put_ra(&rule, &s->ra))
+		return (struct sp_rule){.cfa = SP_CFA_BAD};
+	put_fp(&rule, &s->fp, ret_lost);
+	rule.ra |= signal ? SP_RULE_SIGNAL : 0;
+	return rule;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * priv.h: the parts of the table builder: .eh_frame entries, call frame programs, expressions, packing.
+ *
+ * .eh_frame is walked once from its start. CIEs are parsed and their initial instructions run once each, so that the
+ * work is linear in the bytes whatever they are; an FDE may only point back to a CIE that was walked over before.
+ * A call frame program is run symbolically for three columns: the CFA, the frame pointer, the return address.
+ * Everything borrows the bytes of .eh_frame, which the builder owns. -EBADMSG: malformed; -EFBIG: over a cap.
+ */
+#ifndef SP_UNWIND_PRIV_H
+#define SP_UNWIND_PRIV_H
+
+#include "base/cursor.h"
+#include "unwind/build.h"
+#include <stdbool.h>
+
+enum {
+	SP_EH_MAX_BYTES = 96 << 20, /* of .eh_frame; the rest of a longer one is left out */
+	SP_EH_MAX_CIES = 1 << 17,
+	SP_EH_MAX_FDES = 1 << 21,
+	SP_BLOB_MAX_GROUPS = 1 << 20,
+	SP_PADDING_BYTES = 16, /* a gap between FDEs that is smaller is padding */
+	SP_ENTRY_BYTES = 256,  /* the code at the ELF entry point, when no FDE covers it, is not longer */
+	SP_REG_FP = 6,
+	SP_REG_SP = 7,
+	SP_REG_RA = 16,
+};
+
+/* What a DWARF expression, or a rule, comes to. */
+enum sp_cfi_kind {
+	SP_CFI_OTHER, /* not expressible */
+	SP_CFI_CONST, /* off */
+	SP_CFI_REG,   /* reg + off */
+	SP_CFI_CFA,   /* CFA + off */
+	SP_CFI_DEREF, /* *(reg + off) + add */
+	SP_CFI_AND15, /* ip & 15 */
+	SP_CFI_GE,    /* (ip & 15) >= add */
+	SP_CFI_STEP,  /* ((ip & 15) >= add) << 3 */
+	SP_CFI_PLT,   /* sp + off + STEP */
+};
+struct sp_cfi_value {
+	uint8_t kind, reg;
+	int64_t off, add;
+};
+/* Evaluates a block; SP_CFI_OTHER for what it cannot follow. with_cfa: the CFA is on the stack at the start. */
+struct sp_cfi_value sp_cfi_eval(struct sp_cursor block, bool with_cfa);
+
+enum sp_cfi_how {
+	SP_HOW_SAME,
+	SP_HOW_UNDEFINED,
+	SP_HOW_AT,    /* saved at address `value` */
+	SP_HOW_REG,   /* in register value.reg */
+	SP_HOW_VALUE, /* is a computed value */
+};
+struct sp_cfi_column {
+	uint8_t how;
+	struct sp_cfi_value value;
+};
+struct sp_cfi_state {
+	bool by_expression;
+	struct sp_cfi_value cfa, expression; /* cfa: SP_CFI_REG */
+	struct sp_cfi_column fp, ra;
+};
+
+struct sp_cie {
+	uint64_t at; /* in .eh_frame */
+	uint8_t encoding;
+	bool bad, signal, has_data;
+	uint64_t code_align;
+	int64_t data_align;
+	struct sp_cfi_state initial;
+};
+struct sp_fde {
+	uint64_t vaddr, size;
+	uint64_t start; /* file offset: filled in by the builder */
+	uint32_t cie;
+	uint32_t program, program_bytes; /* in .eh_frame */
+};
+
+struct sp_eh_reader {
+	struct sp_cursor c;
+	uint64_t vaddr;
+	bool exact; /* the size is known: go on behind a terminator */
+	struct sp_cie *cies;
+	size_t n_cies, cies_capacity;
+	uint32_t last; /* CIE used last */
+	uint32_t n_bad;
+	bool partial;
+};
+void sp_eh_init(struct sp_eh_reader *r, const void *bytes, size_t size, uint64_t vaddr, bool exact);
+void sp_eh_done(struct sp_eh_reader *r);
+/* 1: an FDE; 0: the end; or -ENOMEM. Malformed entries are counted in n_bad and passed over. */
+int sp_eh_next(struct sp_eh_reader *r, struct sp_fde *ret_fde);
+/* A pointer of this DW_EH_PE_ encoding that stands at address `vaddr`; false if it cannot be had. */
+bool sp_eh_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr, uint64_t *ret_value);
+
+/* Runs a CIE's initial instructions into cie->initial. */
+int sp_cfi_start(struct sp_cie *cie, struct sp_cursor program, uint64_t program_vaddr);
+/* Rows of an FDE, in order, each with its start relative to the FDE; lost: the frame pointer is told but not kept. */
+typedef int sp_cfi_emit(void *arg, uint64_t at, const struct sp_rule *rule, bool lost);
+int sp_cfi_run(const struct sp_cie *cie, const struct sp_fde *fde, struct sp_cursor program, uint64_t program_vaddr,
+	       sp_cfi_emit *emit, void *arg);
+/* The rule of a state; *ret_lost as above. */
+struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool *ret_lost);
+
+/* A row before packing: file offset << 24 | lost << 16 | rule. */
+static inline uint64_t sp_row_make(uint64_t offset, bool lost, uint16_t rule)
+{
+	return offset << 24 | (uint64_t)lost << 16 | rule;
+}
+static inline uint64_t sp_row_offset(uint64_t row)
+{
+	return row >> 24;
+}
+#define SP_MAX_OFFSET (1ULL << 40)
+
+/* Packs rows (sorted, offsets distinct) behind the header h, whose counts of FDEs are filled in, into a new blob. */
+int sp_blob_pack(const struct sp_blob *h, const uint64_t *rows, size_t n_rows, const struct sp_rule *rules,
+		 size_t n_rules, struct sp_blob **ret_blob);
+/* Bytes of a blob with these counts, and where its rules begin. */
+uint64_t sp_blob_bytes(uint64_t n_groups, uint64_t n_rows, uint64_t n_rules, uint64_t *ret_rules_at);
+uint64_t sp_blob_hash(const struct sp_blob *b);
+
+#endif
