@@ -4,8 +4,9 @@
  *
  * `return sp_fail(r, "open %s", path);` keeps r and puts "open PATH" in front of what was already said below it, so
  * that the top can print `soprof: profile: open /x: Permission denied` from sp_error_text(). The chain belongs to the
- * thread, holds at most 1 KiB (cut, never overrun) and is cleared by sp_error_clear() or by the next first failure
- * after it was read. Layers below cmd and agent never print and never exit.
+ * thread, holds at most 1 KiB (cut, never overrun) and is cleared by sp_error_clear(), by a failure with another number
+ * (say the lower words anew if you change r), and by the first failure after it was read. A failure that is dealt with
+ * and not reported should be cleared. Layers below cmd and agent never print and never exit.
  */
 #ifndef SP_BASE_ERROR_H
 #define SP_BASE_ERROR_H

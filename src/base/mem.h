@@ -20,7 +20,12 @@ void sp_cleanup_fclose(FILE **stream);
 #define SP_FREE __attribute__((cleanup(sp_cleanup_free)))
 #define SP_CLOSE __attribute__((cleanup(sp_cleanup_close)))
 #define SP_FCLOSE __attribute__((cleanup(sp_cleanup_fclose)))
-#define sp_take_ptr(p) __extension__({ __typeof__(p) sp_taken = (p); (p) = NULL; sp_taken; })
+#define sp_take_ptr(p)                                                                                                 \
+	__extension__({                                                                                                \
+		__typeof__(p) sp_taken = (p);                                                                          \
+		(p) = NULL;                                                                                            \
+		sp_taken;                                                                                              \
+	})
 int sp_take_fd(int *fd);
 
 #define SP_COUNT(array) (sizeof(array) / sizeof((array)[0]))

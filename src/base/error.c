@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHAIN_BYTES = 1024, STRERROR_BYTES = 128 };
+
+static _Thread_local struct {
+	char words[CHAIN_BYTES];
+	int r;     /* the failure that the words are about */
+	bool said; /* the words are the whole message */
+	bool read; /* told already: what fails next is another failure */
+} chain;
+static _Thread_local char told[CHAIN_BYTES + STRERROR_BYTES];
+
+void sp_error_clear(void)
+{
+	chain.words[0] = '\0';
+	chain.r = 0;
+	chain.said = chain.read = false;
+}
+
+static void put_in_front(int r, bool said, const char *format, va_list args)
+{
+	char below[CHAIN_BYTES];
+
+	if (chain.read || chain.r != r)
+		sp_error_clear();
+	memcpy(below, chain.words, sizeof(below));
+	if (vsnprintf(chain.words, sizeof(chain.words), format, args) < 0)
+		chain.words[0] = '\0';
+	size_t n = strlen(chain.words);
+	if (below[0] != '\0')
+		(void)snprintf(chain.words + n, sizeof(chain.words) - n, "%s%s", n > 0 ? ": " : "", below);
+	chain.r = r;
+	chain.said |= said;
+}
+
+int sp_fail(int r, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_in_front(r, false, format, args);
+	va_end(args);
+	return r;
+}
+
+int sp_fail_said(int r, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put_in_front(r, true, format, args);
+	va_end(args);
+	return r;
+}
+
+static const char *words_of(int r, char *buffer, size_t size)
+{
+	return strerror_r(r < 0 ? -r : r, buffer, size);
+}
+
+const char *sp_error_text(int r)
+{
+	char buffer[STRERROR_BYTES];
+	bool about_r = chain.r == r && chain.words[0] != '\0';
+
+	if (about_r && chain.said)
+		(void)snprintf(told, sizeof(told), "%s", chain.words);
+	else if (about_r)
+		(void)snprintf(told, sizeof(told), "%s: %s", chain.words, words_of(r, buffer, sizeof(buffer)));
+	else
+		(void)snprintf(told, sizeof(told), "%s", words_of(r, buffer, sizeof(buffer)));
+	chain.read = true;
+	return told;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/intern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/mem.h"
+
+enum { CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20, SLOTS_MIN = 64 };
+#define NUMBERS_MAX (UINT32_MAX - 1)
+
+struct entry {
+	const void *bytes;
+	size_t len;
+};
+
+/* 32 bits of hash beside the number spare most looks at the bytes; number is one more than the entry's, 0 = free. */
+struct slot {
+	uint32_t hash, number;
+};
+
+struct chunk {
+	struct chunk *next;
+	uint64_t data[];
+};
+
+struct sp_intern {
+	struct entry *entries;
+	size_t n, capacity;
+	struct slot *slots;
+	size_t n_slots; /* a power of two */
+	struct chunk *chunks;
+	size_t chunk_left, chunk_bytes; /* of the newest: bytes not given out; size of the next */
+	char *chunk_at;
+	uint64_t seed;
+};
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	__extension__ unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t word_at(const unsigned char *bytes)
+{
+	uint64_t w;
+
+	memcpy(&w, bytes, sizeof(w));
+	return w;
+}
+
+/* Odd constants with about half of their bits set: the golden ratio's, and those of pi's fraction. */
+#define K0 UINT64_C(0x9e3779b97f4a7c15)
+#define K1 UINT64_C(0x243f6a8885a308d3)
+#define K2 UINT64_C(0x13198a2e03707345)
+
+uint64_t sp_hash_bytes(const void *bytes, size_t len, uint64_t seed)
+{
+	const unsigned char *b = bytes;
+	uint64_t h = mix(seed ^ K0, len ^ K1), last = 0;
+
+	for (; len >= 16; len -= 16, b += 16)
+		h = mix(word_at(b) ^ h, word_at(b + 8) ^ K2) + K0;
+	if (len >= 8) {
+		h = mix(word_at(b) ^ h, K1);
+		b += 8, len -= 8;
+	}
+	if (len > 0)
+		memcpy(&last, b, len);
+	return mix(last ^ h ^ K2, h + K1);
+}
+
+/* A table that outsiders fill must not be made slow by them: every run has a seed that they do not know. */
+static uint64_t seed_of_run(void)
+{
+	uint64_t seed = 0;
+	unsigned long random = getauxval(AT_RANDOM);
+
+	if (random != 0)
+		memcpy(&seed, (const void *)random, sizeof(seed)); /* NOLINT(performance-no-int-to-ptr) */
+	return seed;
+}
+
+int sp_intern_new(struct sp_intern **ret_intern)
+{
+	struct sp_intern *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return -ENOMEM;
+	t->slots = calloc(SLOTS_MIN, sizeof(*t->slots));
+	if (t->slots == NULL) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->n_slots = SLOTS_MIN;
+	t->chunk_bytes = CHUNK_MIN_BYTES;
+	t->seed = seed_of_run();
+	*ret_intern = t;
+	return 0;
+}
+
+void sp_intern_free(struct sp_intern *t)
+{
+	if (t == NULL)
+		return;
+	for (struct chunk *next, *c = t->chunks; c != NULL; c = next) {
+		next = c->next;
+		free(c);
+	}
+	free(t->entries);
+	free(t->slots);
+	free(t);
+}
+
+static uint32_t hash_of(const struct sp_intern *t, const void *bytes, size_t len)
+{
+	return (uint32_t)(sp_hash_bytes(bytes, len, t->seed) >> 32);
+}
+
+/* The slot that holds these bytes, or the free one where they belong. */
+static struct slot *slot_of(const struct sp_intern *t, const void *bytes, size_t len, uint32_t hash)
+{
+	size_t mask = t->n_slots - 1;
+
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		struct slot *s = &t->slots[i];
+		if (s->number == 0)
+			return s;
+		const struct entry *e = &t->entries[s->number - 1];
+		if (s->hash == hash && e->len == len && (len == 0 || memcmp(e->bytes, bytes, len) == 0))
+			return s;
+	}
+}
+
+static int grow_slots(struct sp_intern *t)
+{
+	size_t n = t->n_slots * 2;
+	struct slot *slots = calloc(n, sizeof(*slots));
+
+	if (slots == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n_slots; i++) {
+		if (t->slots[i].number == 0)
+			continue;
+		size_t at = t->slots[i].hash & (n - 1);
+		while (slots[at].number != 0)
+			at = (at + 1) & (n - 1);
+		slots[at] = t->slots[i];
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots = n;
+	return 0;
+}
+
+static int new_chunk(struct sp_intern *t, size_t bytes)
+{
+	size_t size = SP_MAX(t->chunk_bytes, bytes);
+	struct chunk *c = malloc(sizeof(*c) + size);
+
+	if (c == NULL)
+		return -ENOMEM;
+	c->next = t->chunks;
+	t->chunks = c;
+	t->chunk_at = (char *)c->data;
+	t->chunk_left = size;
+	t->chunk_bytes = SP_MIN(t->chunk_bytes * 2, (size_t)CHUNK_MAX_BYTES);
+	return 0;
+}
+
+/* A copy in the chunks, with a NUL behind it. */
+static const void *keep(struct sp_intern *t, const void *bytes, size_t len)
+{
+	size_t room = (len + 1 + 7) & ~(size_t)7;
+
+	if (len > PTRDIFF_MAX / 2)
+		return NULL;
+	if (room > t->chunk_left && new_chunk(t, room) < 0)
+		return NULL;
+	char *copy = t->chunk_at;
+	if (len > 0)
+		memcpy(copy, bytes, len);
+	memset(copy + len, 0, room - len);
+	t->chunk_at += room;
+	t->chunk_left -= room;
+	return copy;
+}
+
+int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len)
+{
+	uint32_t hash = hash_of(t, bytes, len);
+	struct slot *s = slot_of(t, bytes, len, hash);
+
+	if (s->number != 0)
+		return (int64_t)s->number - 1;
+	if (t->n >= NUMBERS_MAX || sp_grow(&t->entries, &t->capacity, t->n + 1, sizeof(*t->entries)) < 0)
+		return -ENOMEM;
+	if (t->n + t->n / 2 >= t->n_slots) {
+		if (grow_slots(t) < 0)
+			return -ENOMEM;
+		s = slot_of(t, bytes, len, hash);
+	}
+	const void *copy = keep(t, bytes, len);
+	if (copy == NULL)
+		return -ENOMEM;
+	t->entries[t->n++] = (struct entry){.bytes = copy, .len = len};
+	*s = (struct slot){.hash = hash, .number = (uint32_t)t->n};
+	return (int64_t)t->n - 1;
+}
+
+int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len)
+{
+	const struct slot *s = slot_of(t, bytes, len, hash_of(t, bytes, len));
+
+	return s->number != 0 ? (int64_t)s->number - 1 : -ENOENT;
+}
+
+const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *ret_len)
+{
+	const struct entry *e = &t->entries[number];
+
+	if (ret_len != NULL)
+		*ret_len = e->len;
+	return e->bytes;
+}
+
+uint32_t sp_intern_count(const struct sp_intern *t)
+{
+	return (uint32_t)t->n;
+}

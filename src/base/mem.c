@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sp_cleanup_free(void *pointer_to_pointer)
+{
+	void *p;
+
+	memcpy(&p, pointer_to_pointer, sizeof(p));
+	free(p);
+}
+
+void sp_cleanup_close(const int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd);
+	errno = saved;
+}
+
+void sp_cleanup_fclose(FILE **stream)
+{
+	int saved = errno;
+
+	if (*stream != NULL)
+		(void)fclose(*stream);
+	errno = saved;
+}
+
+int sp_take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size)
+{
+	size_t n = *capacity + *capacity / 2, bytes;
+	char *old;
+
+	if (n_wanted <= *capacity)
+		return 0;
+	n = SP_MAX(SP_MAX(n, n_wanted), 8);
+	if (__builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
+		return -ENOMEM;
+	memcpy(&old, array_pointer, sizeof(old));
+	char *array = realloc(old, bytes);
+	if (array == NULL)
+		return -ENOMEM;
+	memset(array + *capacity * size, 0, (n - *capacity) * size);
+	memcpy(array_pointer, &array, sizeof(array));
+	*capacity = n;
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { STEP_BYTES = 4096 };
+
+/* Reads to the end, or to one byte more than is allowed. */
+static int read_all(int fd, size_t max_bytes, char **text, size_t *ret_len)
+{
+	size_t len = 0, capacity = 0;
+
+	while (len <= max_bytes) {
+		int r = sp_grow(text, &capacity, len + STEP_BYTES + 1, 1);
+		if (r < 0)
+			return r;
+		ssize_t n = read(fd, *text + len, capacity - len - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	(*text)[len] = '\0';
+	*ret_len = len;
+	return len > max_bytes ? -EFBIG : 0;
+}
+
+int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *ret_len)
+{
+	SP_FREE char *text = NULL;
+	size_t len = 0;
+
+	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return sp_fail(-errno, "open %s", path);
+	int r = read_all(fd, max_bytes, &text, &len);
+	if (r < 0)
+		return sp_fail(r, "read %s", path);
+	*ret_text = sp_take_ptr(text);
+	if (ret_len != NULL)
+		*ret_len = len;
+	return 0;
+}
