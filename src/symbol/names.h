@@ -5,11 +5,12 @@
  * A pure function from bytes to names, so that it runs in a worker without privileges. For each offset, in this order:
  * the full symbol table (.symtab) -> an exported symbol (.dynsym), only if the offset lies within its size -> the
  * function's own range from .eh_frame -> nothing (size 0), which the caller writes as library+0xADDRESS. Of several
- * symbols at one address the one that a person would use wins: global before weak before local, fewer leading
- * underscores, then the shorter, then by bytes, so that the choice is always the same. Symbols of .symtab without a size
- * reach to the next symbol or the end of their section, where no symbol with a size covers the offset. IFUNC resolvers
- * count as functions. Versions (@GLIBC_2.2.5) are no part of a name. C++ and Rust names are demangled (libiberty).
- * Limits: what is not in the answer is not kept, so memory follows the number of offsets, not that of symbols.
+ * symbols at one address the one that a person would use wins: exported (global or weak) before local, fewer leading
+ * underscores, global before weak, the shorter, by bytes; so the choice is always the same. Symbols of .symtab that
+ * have no size reach to the next symbol or the end of their section, where none with a size covers the offset. IFUNC
+ * resolvers count as functions. Versions (@GLIBC_2.2.5) are no part of a name. C++ and Rust names are demangled, by
+ * libiberty with its limits. Memory follows the number of offsets, not that of symbols. Caps: SP_NAME_MAX - 1 bytes a
+ * name (a longer one ends in "..."), 5 M symbols a table. Reentrant.
  */
 #ifndef SP_SYMBOL_NAMES_H
 #define SP_SYMBOL_NAMES_H
@@ -21,16 +22,18 @@
 enum { SP_NAME_MAX = 4096 };
 
 struct sp_name {
-	char *name;	    /* demangled; NULL when only a range, or nothing, is known */
-	char *linkage_name; /* as in the table; NULL when equal to name or unknown */
-	uint64_t start, size; /* in file offsets; size 0 = nothing is known about this offset, and start is the offset */
-	uint64_t vaddr;	      /* virtual address of start, as readelf prints it; 0 when no segment holds it */
+	char *name;         /* demangled; NULL when only a range, or nothing, is known */
+	char *linkage_name; /* as in the table, cut like a name; NULL when equal to name or unknown */
+	uint64_t start,
+	    size;       /* in file offsets; size 0 = nothing is known about this offset, and start is the offset */
+	uint64_t vaddr; /* virtual address of start, as readelf prints it; 0 when no segment holds it */
 };
 
 struct sp_elf;
 /*
- * names[i] belongs to offsets[i]; offsets sorted ascending. The caller frees them with sp_names_done(). `walk` tells the
- * function ranges of the file and is sp_fde_walk (unwind/build.h), which this layer may not include; NULL = no ranges.
+ * names[i] belongs to offsets[i]; offsets sorted ascending. The caller frees them with sp_names_done(). `walk` tells
+ * the function ranges of the file and is sp_fde_walk (unwind/build.h), which this layer may not include; NULL = no
+ * ranges.
  */
 int sp_names_find(struct sp_elf *e,
 		  int (*walk)(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg),

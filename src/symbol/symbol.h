@@ -2,12 +2,14 @@
 /*
  * symbol.h: a profile in, the same profile with names out. Works late: on the frames that were sampled, and only them.
  *
- * Kernel frames get their names from /proc/kallsyms, read once, with the module as their file ("[ext4]"); without
- * permission to see addresses they stay "[kernel]+0x..." and the file's note says why. Frames in ELF files are asked
- * from the caller's resolver, one request a file with all its sampled offsets, because foreign files are parsed in a
- * worker (worker/worker.h); the resolver may fail, which costs that file's names only and is written in its note.
- * A frame whose function has no name is named LIBRARY+0xSTART by its range, else LIBRARY+0xOFFSET; anonymous memory is
- * named [anon]+0xADDRESS. Afterwards every frame of the profile has a function.
+ * Kernel frames get their names from /proc/kallsyms, read once, with the module as the file of their function
+ * ("[ext4]", BPF programs "[bpf]"); without permission to see addresses they stay "[kernel]+0x..." and the file's note
+ * says why. Frames in ELF files are asked from the caller's resolver, one request a file with all its sampled offsets,
+ * because foreign files are parsed in a worker (worker/worker.h); the resolver may fail, which costs that file's names
+ * only and is written in its note. A function without a name is called LIBRARY+0xSTART by its range, with START as the
+ * virtual address that readelf prints; where there is no range, LIBRARY+0xADDRESS of the frame itself (where the file
+ * could not be read: of its file offset); anonymous memory is [anon]+0xADDRESS; frames without a file are [unknown].
+ * Frames that have a function already keep it. Afterwards every frame of the profile has a function.
  */
 #ifndef SP_SYMBOL_SYMBOL_H
 #define SP_SYMBOL_SYMBOL_H
@@ -20,12 +22,12 @@ struct sp_resolver {
 	void *arg;
 	/*
 	 * Names for the sorted offsets of file number `file`; names[] is zeroed and n long. 0 or negative errno with
-	 * sp_error_text(). Called from sp_symbol_apply() only.
+	 * sp_error_text(). Called from sp_symbol_apply() only, which frees the names.
 	 */
 	int (*resolve)(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
 };
 
-/* kallsyms: the path to read, or NULL for /proc/kallsyms. progress may be NULL. */
+/* kallsyms: the path to read, or NULL for /proc/kallsyms. Without a resolver ELF files keep library+0xOFFSET. */
 int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, const char *kallsyms);
 
 #endif

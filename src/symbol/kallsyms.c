@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kallsyms.c: names of kernel addresses, by one pass over /proc/kallsyms that keeps only what was asked for.
+ *
+ * Lines are `ADDRESS TYPE NAME[\t[MODULE]]`, mostly but not wholly sorted; t, T, w and W are code. The file tells no
+ * sizes: a function reaches to the next symbol of any type, and not further than MAX_FUNCTION_BYTES.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "symbol/priv.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LINE = 1024, MAX_FUNCTION_BYTES = 1 << 20 };
+
+struct line {
+	uint64_t address;
+	char type;
+	const char *name, *module; /* module NULL = the kernel itself */
+};
+
+/* Cuts the line in place. */
+static bool parse_line(char *s, struct line *l)
+{
+	char *end;
+	l->address = strtoull(s, &end, 16);
+	if (end == s || end[0] != ' ' || !end[1] || end[2] != ' ')
+		return false;
+	l->type = end[1];
+	char *name = end + 3, *stop = name + strcspn(name, "\t\n");
+	char *module = *stop == '\t' ? stop + 1 : NULL;
+	*stop = 0;
+	if (module)
+		module[strcspn(module, "\n")] = 0;
+	l->name = name;
+	l->module = module && *module == '[' ? module : NULL;
+	return *name != 0;
+}
+
+static bool is_text(char type)
+{
+	return type == 't' || type == 'T' || type == 'w' || type == 'W';
+}
+
+static enum sp_bind bind_of(char type)
+{
+	if (type == 'w' || type == 'W')
+		return SP_BIND_WEAK;
+	return type >= 'A' && type <= 'Z' ? SP_BIND_GLOBAL : SP_BIND_LOCAL;
+}
+
+static size_t first_at(const struct sp_kernel_name *names, size_t n, uint64_t address)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (names[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool better(const struct sp_kernel_name *k, const struct line *l)
+{
+	if (!k->name || l->address != k->start)
+		return !k->name || l->address > k->start;
+	if (is_text(l->type) != k->text)
+		return is_text(l->type);
+	return sp_symbol_prefer(l->name, bind_of(l->type), k->name, k->bind);
+}
+
+static int keep(struct sp_kernel_name *k, const struct line *l)
+{
+	char *name = strdup(l->name), *module = l->module ? strdup(l->module) : NULL;
+	if (!name || (l->module && !module)) {
+		free(name);
+		free(module);
+		return -ENOMEM;
+	}
+	free(k->name);
+	free(k->module);
+	k->name = name;
+	k->module = module;
+	k->start = l->address;
+	k->bind = bind_of(l->type);
+	k->text = is_text(l->type);
+	return 0;
+}
+
+/* While the file is read, `size` is the address of the next symbol behind; 0 = none yet. */
+static int note_line(struct sp_kernel_name *names, size_t n, const struct line *l)
+{
+	size_t i = first_at(names, n, l->address);
+	if (i > 0 && (!names[i - 1].size || l->address < names[i - 1].size))
+		names[i - 1].size = l->address;
+	return i < n && better(&names[i], l) ? keep(&names[i], l) : 0;
+}
+
+static int read_lines(FILE *f, struct sp_kernel_name *names, size_t n)
+{
+	char s[MAX_LINE];
+	bool whole = true, shown = false, any = false;
+	while (fgets(s, sizeof(s), f)) {
+		struct line l;
+		bool begins = whole;
+		whole = strchr(s, '\n') != NULL;
+		if (!begins || !parse_line(s, &l))
+			continue;
+		any = true;
+		shown |= l.address != 0;
+		int r = l.address ? note_line(names, n, &l) : 0;
+		if (r)
+			return r;
+	}
+	if (ferror(f))
+		return -EIO;
+	if (any && !shown)
+		return sp_fail_said(-EPERM, "the kernel hides its addresses (kernel.kptr_restrict; needs CAP_SYSLOG)");
+	return 0;
+}
+
+static int spread(struct sp_kernel_name *names, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct sp_kernel_name *k = &names[i], *before = &names[i - 1], *late = &names[n - 1 - i];
+		if (!k->name && before->name) {
+			const struct line l = {before->start, 0, before->name, before->module};
+			int r = keep(k, &l);
+			if (r)
+				return r;
+			k->bind = before->bind;
+			k->text = before->text;
+		}
+		uint64_t next = names[n - i].size;
+		if (next && (!late->size || next < late->size))
+			late->size = next;
+	}
+	return 0;
+}
+
+static void settle(struct sp_kernel_name *k)
+{
+	uint64_t into = k->address - k->start;
+	uint64_t size = k->size > k->start ? k->size - k->start : MAX_FUNCTION_BYTES;
+	if (k->name && k->text && into < size && into < MAX_FUNCTION_BYTES) {
+		k->size = SP_MIN(size, (uint64_t)MAX_FUNCTION_BYTES);
+		return;
+	}
+	free(k->name);
+	free(k->module);
+	*k = (struct sp_kernel_name){.address = k->address};
+}
+
+int sp_kallsyms_find(const char *path, struct sp_kernel_name *names, size_t n)
+{
+	FILE *f SP_FCLOSE = fopen(path, "re");
+	if (!f)
+		return sp_fail(-errno, "open %s", path);
+	int r = read_lines(f, names, n);
+	if (!r)
+		r = spread(names, n);
+	for (size_t i = 0; i < n; i++)
+		settle(&names[i]);
+	return r ? sp_fail(r, "read %s", path) : 0;
+}
+
+void sp_kallsyms_done(struct sp_kernel_name *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(names[i].name);
+		free(names[i].module);
+		names[i] = (struct sp_kernel_name){0};
+	}
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * names.c: which function lies at each of some offsets, in two passes over a symbol table that is never kept.
+ *
+ * The first pass finds where the function at each offset starts: the latest start of all symbols that cover the offset
+ * by their size; failing that, the latest start before it, if the symbols there have no size. The second pass chooses
+ * among the symbols at these starts. Everything is compared in virtual addresses, as the table has them.
+ */
+#include "symbol/names.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "symbol/priv.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum how { NOT_FOUND, BY_SIZE, BY_FLOOR };
+
+struct want {
+	uint64_t offset, vaddr;
+	size_t number; /* of the answer */
+	enum how how;
+	uint64_t start, end;       /* the function found so far, in virtual addresses */
+	uint64_t floor, floor_end; /* the latest symbol up to here, and the end of what holds it; floor_end 0 = none */
+	uint64_t next;             /* the first symbol behind */
+	bool floor_open;           /* the latest symbol has no size */
+	char *name;                /* as in the table; NULL = not named yet */
+	enum sp_bind bind;
+};
+
+struct search {
+	struct sp_elf *elf;
+	struct sp_symtab *table;
+	struct want *wants; /* by address */
+	size_t n_wants;
+	struct want **open; /* those without a name yet: by address in the first pass, by start in the second */
+	size_t n;
+	bool exported; /* the table is .dynsym: symbols without a size say nothing */
+	char *name;    /* SP_LINKAGE_MAX + 1 bytes */
+};
+
+bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp_bind b_bind)
+{
+	if ((a_bind == SP_BIND_LOCAL) != (b_bind == SP_BIND_LOCAL))
+		return b_bind == SP_BIND_LOCAL;
+	size_t a_bars = strspn(a, "_"), b_bars = strspn(b, "_");
+	if (a_bars != b_bars)
+		return a_bars < b_bars;
+	if (a_bind != b_bind)
+		return a_bind > b_bind;
+	size_t a_len = strlen(a), b_len = strlen(b);
+	return a_len != b_len ? a_len < b_len : strcmp(a, b) < 0;
+}
+
+/* --- first pass: where does the function start? ----------------------------------------------------------------- */
+
+/* The first open want at or behind an address. */
+static size_t want_at(const struct search *s, uint64_t vaddr)
+{
+	size_t low = 0, high = s->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (s->open[middle]->vaddr < vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void note_cover(struct search *s, const struct sp_symbol *y, size_t first)
+{
+	uint64_t end = y->vaddr + y->size;
+	for (size_t i = first; i < s->n && s->open[i]->vaddr < end; i++) {
+		struct want *w = s->open[i];
+		if (w->how == NOT_FOUND || y->vaddr > w->start) {
+			w->how = BY_SIZE;
+			w->start = y->vaddr;
+		}
+	}
+}
+
+/* Only the nearest want hears of a symbol before it and behind it; settle_floors() tells the others. */
+static void note_floor(struct search *s, const struct sp_symbol *y, size_t first)
+{
+	if (first > 0)
+		s->open[first - 1]->next = SP_MIN(s->open[first - 1]->next, y->vaddr);
+	if (first == s->n)
+		return;
+	struct want *w = s->open[first];
+	if (w->floor_end && y->vaddr < w->floor)
+		return;
+	bool newer = !w->floor_end || y->vaddr > w->floor;
+	w->floor_open = !y->size || (!newer && w->floor_open);
+	w->floor = y->vaddr;
+	w->floor_end = y->limit;
+}
+
+static int note_start(void *arg, const struct sp_symbol *y)
+{
+	struct search *s = arg;
+	if (s->exported && !y->size)
+		return 0;
+	if (y->label && sp_symtab_name(s->table, y, s->name, 3) == -ENOENT)
+		return 0;
+	size_t first = want_at(s, y->vaddr);
+	note_cover(s, y, first);
+	if (!s->exported)
+		note_floor(s, y, first);
+	return 0;
+}
+
+static void settle_floors(struct search *s)
+{
+	for (size_t i = 1; i < s->n; i++) {
+		struct want *w = s->open[i], *before = s->open[i - 1];
+		if (!w->floor_end && before->floor_end) {
+			w->floor = before->floor;
+			w->floor_end = before->floor_end;
+			w->floor_open = before->floor_open;
+		}
+		struct want *v = s->open[s->n - 1 - i];
+		v->next = SP_MIN(v->next, s->open[s->n - i]->next);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		struct want *w = s->open[i];
+		if (w->how != NOT_FOUND || !w->floor_open || w->vaddr >= w->floor_end)
+			continue;
+		w->how = BY_FLOOR;
+		w->start = w->floor;
+		w->end = SP_MIN(w->next, w->floor_end);
+	}
+}
+
+/* --- second pass: which of the symbols that start there? -------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct want *x = *(struct want *const *)a, *y = *(struct want *const *)b;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
+}
+
+static size_t start_at(const struct search *s, uint64_t start)
+{
+	size_t low = 0, high = s->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (s->open[middle]->start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool fits(const struct want *w, const struct sp_symbol *y)
+{
+	return w->how == BY_FLOOR ? !y->size : y->vaddr + y->size > w->vaddr;
+}
+
+static int note_name(void *arg, const struct sp_symbol *y)
+{
+	struct search *s = arg;
+	size_t i = start_at(s, y->vaddr);
+	if (i == s->n || s->open[i]->start != y->vaddr)
+		return 0;
+	int64_t len = sp_symtab_name(s->table, y, s->name, SP_LINKAGE_MAX + 1);
+	if (len < 0)
+		return len == -ENOENT ? 0 : (int)len;
+	for (; i < s->n && s->open[i]->start == y->vaddr; i++) {
+		struct want *w = s->open[i];
+		if (!fits(w, y) || (w->name && !sp_symbol_prefer(s->name, y->bind, w->name, w->bind)))
+			continue;
+		char *name = strdup(s->name);
+		if (!name)
+			return -ENOMEM;
+		free(w->name);
+		w->name = name;
+		w->bind = y->bind;
+		w->end = w->how == BY_FLOOR ? w->end : y->vaddr + y->size;
+	}
+	return 0;
+}
+
+/* --- one table, both passes ------------------------------------------------------------------------------------- */
+
+static void open_wants(struct search *s)
+{
+	s->n = 0;
+	for (size_t i = 0; i < s->n_wants; i++) {
+		struct want *w = &s->wants[i];
+		if (w->name)
+			continue;
+		w->how = NOT_FOUND;
+		w->floor_end = 0;
+		w->floor_open = false;
+		w->next = UINT64_MAX;
+		s->open[s->n++] = w;
+	}
+}
+
+static void keep_found(struct search *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->open[i]->how != NOT_FOUND)
+			s->open[n++] = s->open[i];
+	s->n = n;
+	qsort(s->open, n, sizeof(*s->open), by_start);
+}
+
+static int search_opened(struct search *s)
+{
+	int r = sp_symtab_walk(s->table, note_start, s);
+	if (r)
+		return r;
+	settle_floors(s);
+	keep_found(s);
+	return s->n ? sp_symtab_walk(s->table, note_name, s) : 0;
+}
+
+/* A table that is not there or cannot be read leaves the offsets to the next one. */
+static int search_table(struct search *s, bool exported)
+{
+	open_wants(s);
+	if (!s->n)
+		return 0;
+	s->exported = exported;
+	int r = sp_symtab_open(s->elf, exported, &s->table);
+	if (!r) {
+		r = search_opened(s);
+		sp_symtab_close(s->table);
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+/* --- ranges ----------------------------------------------------------------------------------------------------- */
+
+struct ranges {
+	const uint64_t *offsets;
+	size_t n;
+	struct sp_name *names;
+};
+
+static int note_range(void *arg, uint64_t start, uint64_t size)
+{
+	struct ranges *g = arg;
+	size_t low = 0, high = g->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (g->offsets[middle] < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i < g->n && g->offsets[i] - start < size; i++) {
+		struct sp_name *m = &g->names[i];
+		if (m->name || (m->size && start < m->start))
+			continue;
+		m->size = size;
+		m->start = start;
+	}
+	return 0;
+}
+
+/* --- answers ---------------------------------------------------------------------------------------------------- */
+
+/* The longest executable piece of the file wins where segments share file offsets, as a mapping of code would. */
+static int vaddr_of(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr)
+{
+	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
+		const struct sp_elf_segment *g = sp_elf_segment(e, i);
+		if (g->executable && offset >= g->offset && offset - g->offset < g->file_size) {
+			*ret_vaddr = g->vaddr + (offset - g->offset);
+			return 0;
+		}
+	}
+	return sp_elf_vaddr_of(e, offset, ret_vaddr);
+}
+
+static int by_vaddr(const void *a, const void *b)
+{
+	const struct want *x = a, *y = b;
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int search_init(struct search *s, const uint64_t *offsets, size_t n)
+{
+	s->wants = calloc(n, sizeof(*s->wants));
+	s->open = calloc(n, sizeof(struct want *));
+	s->name = malloc(SP_LINKAGE_MAX + 1);
+	if (!s->wants || !s->open || !s->name)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct want *w = &s->wants[s->n_wants];
+		*w = (struct want){.offset = offsets[i], .number = i};
+		if (!vaddr_of(s->elf, offsets[i], &w->vaddr))
+			s->n_wants++;
+	}
+	qsort(s->wants, s->n_wants, sizeof(*s->wants), by_vaddr);
+	return 0;
+}
+
+static void search_done(struct search *s)
+{
+	for (size_t i = 0; i < s->n_wants; i++)
+		free(s->wants[i].name);
+	free(s->wants);
+	free(s->open);
+	free(s->name);
+}
+
+/* Neighbours are often in one function, whose name is then not demangled again. */
+static int answer(const struct want *w, const struct want *before, const struct sp_name *names,
+		  struct sp_name *ret_name)
+{
+	uint64_t into = w->vaddr - w->start;
+	if (into > w->offset)
+		return 0;
+	bool same = before && before->name && before->start == w->start && !strcmp(before->name, w->name);
+	char *name = same && names[before->number].name ? strdup(names[before->number].name) : sp_demangle(w->name);
+	char *linkage = sp_name_cut(w->name);
+	if (!name || !linkage) {
+		free(name);
+		free(linkage);
+		return -ENOMEM;
+	}
+	if (strcmp(name, linkage) == 0) {
+		free(linkage);
+		linkage = NULL;
+	}
+	*ret_name = (struct sp_name){name, linkage, w->offset - into, w->end - w->start, w->start};
+	return 0;
+}
+
+static int answer_all(struct search *s, struct sp_name *names)
+{
+	for (size_t i = 0; i < s->n_wants; i++) {
+		const struct want *w = &s->wants[i];
+		int r = w->name ? answer(w, i ? w - 1 : NULL, names, &names[w->number]) : 0;
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int find_symbols(struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	struct search s = {.elf = e};
+	int r = search_init(&s, offsets, n);
+	if (!r)
+		r = search_table(&s, false);
+	if (!r)
+		r = search_table(&s, true);
+	if (!r)
+		r = answer_all(&s, names);
+	search_done(&s);
+	return r;
+}
+
+static void fill_addresses(struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (names[i].name)
+			continue;
+		if (!names[i].size)
+			names[i].start = offsets[i];
+		if (vaddr_of(e, names[i].start, &names[i].vaddr))
+			names[i].vaddr = 0;
+	}
+}
+
+static bool all_named(const struct sp_name *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!names[i].name)
+			return false;
+	return true;
+}
+
+int sp_names_find(struct sp_elf *e,
+		  int (*walk)(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg),
+		  const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	memset(names, 0, n * sizeof(*names));
+	if (!n)
+		return 0;
+	int r = find_symbols(e, offsets, n, names);
+	if (r) {
+		sp_names_done(names, n);
+		return sp_fail(r, "find names of functions");
+	}
+	struct ranges g = {offsets, n, names};
+	if (walk && !all_named(names, n))
+		walk(e, note_range, &g); /* a broken .eh_frame costs the ranges behind the fault, not the names */
+	fill_addresses(e, offsets, n, names);
+	return 0;
+}
+
+void sp_names_done(struct sp_name *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(names[i].name);
+		free(names[i].linkage_name);
+		names[i] = (struct sp_name){0};
+	}
+}

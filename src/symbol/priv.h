@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * priv.h: the parts of the symbol layer, for each other and for their tests.
+ *
+ * A symbol table is walked in chunks, so that a file with a million symbols costs no more memory than a small one;
+ * its strings are read page by page when they are asked for, through a cache of fixed size. Only symbols that name
+ * code come through: STT_FUNC, STT_GNU_IFUNC and labels (STT_NOTYPE) that lie in an executable section which agrees
+ * with them; where there are no sections, an executable segment. Owner: who opened closes. Errors: 0 or negative errno.
+ * Not thread-safe. Caps: SP_SYMBOLS_MAX symbols a table (the rest of a larger one is not seen).
+ */
+#ifndef SP_SYMBOL_PRIV_H
+#define SP_SYMBOL_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_elf;
+
+enum { SP_SYMBOLS_MAX = 5 << 20, SP_LINKAGE_MAX = 32768 };
+
+enum sp_bind { SP_BIND_LOCAL, SP_BIND_WEAK, SP_BIND_GLOBAL };
+
+struct sp_symbol {
+	uint64_t vaddr, size; /* size never beyond `limit`; 0 = not told */
+	uint64_t limit;       /* end of the section, or segment, that holds it */
+	uint32_t name;        /* position in the string table */
+	uint8_t bind;         /* enum sp_bind */
+	bool label;           /* STT_NOTYPE: may be one that the assembler made for itself */
+};
+
+struct sp_symtab; /* one table of one file: where it is, its strings' cache, the file's executable ranges */
+
+/* .symtab, or the dynamic symbols. -ENOENT when the file has none. */
+int sp_symtab_open(struct sp_elf *e, bool dynamic, struct sp_symtab **ret_table);
+void sp_symtab_close(struct sp_symtab *t);
+/* Calls back for every symbol that names code, in table order. Stops when cb returns non-zero, and returns that. */
+int sp_symtab_walk(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_symbol *s), void *arg);
+/*
+ * The symbol's name without its version, NUL-terminated, cut at `size` bytes: its length, or a negative errno
+ * (-ENOENT: no name, or the label is one of the assembler's own: .L1, $x).
+ */
+int64_t sp_symtab_name(struct sp_symtab *t, const struct sp_symbol *s, char *ret_name, size_t size);
+
+/* Whether symbol name a is rather shown than b, at the same address: the rule stands in names.h. */
+bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp_bind b_bind);
+
+/* A copy of at most SP_NAME_MAX - 1 bytes, ended by "..." if it was longer; NULL when memory is short. */
+char *sp_name_cut(const char *s);
+
+struct sp_kernel_name {
+	uint64_t address; /* what is asked */
+	uint64_t start, size;
+	char *name;   /* NULL = not known */
+	char *module; /* "[ext4]", "[bpf]"; NULL = the kernel itself */
+	uint8_t bind;
+	bool text;
+};
+/*
+ * Names for n kernel addresses, sorted ascending and zeroed but for `address`, by one pass over the file.
+ * -EPERM with its words when the file hides all addresses. Free with sp_kallsyms_done().
+ */
+int sp_kallsyms_find(const char *path, struct sp_kernel_name *names, size_t n);
+void sp_kallsyms_done(struct sp_kernel_name *names, size_t n);
+
+#endif
