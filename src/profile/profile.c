@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/mem.h"
+
+enum { SLOTS_MIN = 64 };
+
+/* Things found by their identity, with fields beside it: an interned identity and an item have the same number. */
+struct table {
+	struct sp_intern *identities;
+	void *items;
+	size_t capacity, item_bytes;
+};
+
+struct sp_profile {
+	struct sp_profile_info info;
+	struct sp_value_type value_types[SP_MAX_VALUES];
+	uint32_t n_value_types;
+	struct sp_intern *strings, *stacks, *keys; /* these are their identity */
+	struct table files, funcs, frames, processes;
+	uint64_t *scratch; /* a stack, while it is looked up */
+	size_t scratch_capacity;
+	struct sp_row *rows;
+	size_t n_rows, row_capacity;
+	uint32_t *slots; /* of rows, open addressing: row + 1, 0 = free */
+	size_t n_slots;  /* a power of two */
+};
+
+/* Identities: only fields without padding between them. A stack's frames follow its head. */
+struct file_identity {
+	uint64_t kind, tag;
+};
+struct func_identity {
+	uint32_t name, linkage_name, file, is_range;
+	uint64_t start, size, vaddr;
+};
+struct frame_identity {
+	uint64_t offset;
+	uint32_t file, flags;
+};
+struct process_identity {
+	uint64_t pid, start_ns;
+};
+struct stack_head {
+	uint32_t stack_class, reason;
+};
+_Static_assert(sizeof(struct sp_key) == 12, "a key is its own identity: no padding");
+
+static int64_t table_add(struct table *t, const void *identity, size_t len, const void *item)
+{
+	uint32_t n = sp_intern_count(t->identities);
+	int r = sp_grow(&t->items, &t->capacity, (size_t)n + 1, t->item_bytes);
+
+	if (r < 0)
+		return r;
+	int64_t number = sp_intern_add(t->identities, identity, len);
+	if (number == n)
+		memcpy((char *)t->items + n * t->item_bytes, item, t->item_bytes);
+	return number;
+}
+
+static int table_new(struct table *t, size_t item_bytes)
+{
+	t->item_bytes = item_bytes;
+	return sp_intern_new(&t->identities);
+}
+
+static void table_free(struct table *t)
+{
+	sp_intern_free(t->identities);
+	free(t->items);
+}
+
+static int make_tables(struct sp_profile *p)
+{
+	p->n_slots = SLOTS_MIN;
+	p->slots = calloc(p->n_slots, sizeof(*p->slots));
+	if (p->slots == NULL || sp_intern_new(&p->strings) < 0 || sp_intern_new(&p->stacks) < 0 ||
+	    sp_intern_new(&p->keys) < 0 || table_new(&p->files, sizeof(struct sp_file)) < 0 ||
+	    table_new(&p->funcs, sizeof(struct sp_func)) < 0 || table_new(&p->frames, sizeof(struct sp_frame)) < 0 ||
+	    table_new(&p->processes, sizeof(struct sp_process)) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Number 0 of everything. */
+static int add_nones(struct sp_profile *p)
+{
+	if (sp_profile_add_string(p, "") < 0 || sp_profile_add_file(p, &(struct sp_file){0}) < 0 ||
+	    sp_profile_add_func(p, &(struct sp_func){0}) < 0 || sp_profile_add_frame(p, &(struct sp_frame){0}) < 0 ||
+	    sp_profile_add_stack(p, &(struct sp_stack){0}) < 0 ||
+	    sp_profile_add_process(p, &(struct sp_process){0}) < 0 || sp_profile_add_key(p, &(struct sp_key){0}) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+int sp_profile_new(struct sp_profile **ret_profile)
+{
+	struct sp_profile *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return -ENOMEM;
+	if (make_tables(p) < 0 || add_nones(p) < 0) {
+		sp_profile_free(p);
+		return -ENOMEM;
+	}
+	*ret_profile = p;
+	return 0;
+}
+
+void sp_profile_free(struct sp_profile *p)
+{
+	if (p == NULL)
+		return;
+	sp_intern_free(p->strings);
+	sp_intern_free(p->stacks);
+	sp_intern_free(p->keys);
+	table_free(&p->files);
+	table_free(&p->funcs);
+	table_free(&p->frames);
+	table_free(&p->processes);
+	free(p->scratch);
+	free(p->rows);
+	free(p->slots);
+	free(p);
+}
+
+struct sp_profile_info *sp_profile_info(struct sp_profile *p)
+{
+	return &p->info;
+}
+
+int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit)
+{
+	if (p->n_rows > 0)
+		return -EINVAL;
+	if (p->n_value_types == SP_MAX_VALUES)
+		return -E2BIG;
+	int64_t n = sp_profile_add_string(p, name), u = sp_profile_add_string(p, unit);
+	if (n < 0 || u < 0)
+		return -ENOMEM;
+	p->value_types[p->n_value_types++] = (struct sp_value_type){.name = (uint32_t)n, .unit = (uint32_t)u};
+	return 0;
+}
+
+uint32_t sp_profile_n_value_types(const struct sp_profile *p)
+{
+	return p->n_value_types;
+}
+
+const struct sp_value_type *sp_profile_value_type(const struct sp_profile *p, uint32_t i)
+{
+	return &p->value_types[i];
+}
+
+int64_t sp_profile_add_string(struct sp_profile *p, const char *s)
+{
+	return sp_intern_add(p->strings, s, strlen(s));
+}
+
+int64_t sp_profile_add_bytes(struct sp_profile *p, const void *s, size_t len)
+{
+	return sp_intern_add(p->strings, s, len > 0 ? strnlen(s, len) : 0);
+}
+
+const char *sp_profile_string(const struct sp_profile *p, uint32_t string)
+{
+	return sp_intern_get(p->strings, string, NULL);
+}
+
+static bool is_string(const struct sp_profile *p, uint32_t number)
+{
+	return number < sp_intern_count(p->strings);
+}
+
+/* "None" is valid from the beginning, before number 0 has been added. */
+static bool is_file(const struct sp_profile *p, uint32_t number)
+{
+	return number == 0 || number < sp_profile_n_files(p);
+}
+
+int64_t sp_profile_add_file(struct sp_profile *p, const struct sp_file *file)
+{
+	struct file_identity identity = {.kind = file->kind, .tag = file->tag};
+
+	if (!is_string(p, file->name) || !is_string(p, file->path) || !is_string(p, file->package) ||
+	    !is_string(p, file->note) || file->build_id_len > SP_BUILD_ID_MAX ||
+	    (file->process != 0 && file->process >= sp_profile_n_processes(p)))
+		return -EINVAL;
+	return table_add(&p->files, &identity, sizeof(identity), file);
+}
+
+int64_t sp_profile_add_func(struct sp_profile *p, const struct sp_func *func)
+{
+	struct func_identity identity = {.name = func->name,
+					 .linkage_name = func->linkage_name,
+					 .file = func->file,
+					 .is_range = func->is_range,
+					 .start = func->start,
+					 .size = func->size,
+					 .vaddr = func->vaddr};
+
+	if (!is_string(p, func->name) || !is_string(p, func->linkage_name) || !is_file(p, func->file))
+		return -EINVAL;
+	return table_add(&p->funcs, &identity, sizeof(identity), func);
+}
+
+int64_t sp_profile_add_frame(struct sp_profile *p, const struct sp_frame *frame)
+{
+	struct frame_identity identity = {.offset = frame->offset, .file = frame->file, .flags = frame->flags};
+
+	if (!is_file(p, frame->file) || (frame->func != 0 && frame->func >= sp_profile_n_funcs(p)))
+		return -EINVAL;
+	return table_add(&p->frames, &identity, sizeof(identity), frame);
+}
+
+int64_t sp_profile_add_process(struct sp_profile *p, const struct sp_process *process)
+{
+	struct process_identity identity = {.pid = process->pid, .start_ns = process->start_ns};
+
+	if (!is_file(p, process->exe) || !is_string(p, process->comm) || !is_string(p, process->cgroup_path))
+		return -EINVAL;
+	return table_add(&p->processes, &identity, sizeof(identity), process);
+}
+
+int64_t sp_profile_add_stack(struct sp_profile *p, const struct sp_stack *stack)
+{
+	struct stack_head head = {.stack_class = stack->stack_class, .reason = stack->reason};
+	size_t frame_bytes = (size_t)stack->n_frames * sizeof(*stack->frames), bytes = sizeof(head) + frame_bytes;
+	uint32_t n_frames = sp_profile_n_frames(p);
+
+	for (uint32_t i = 0; i < stack->n_frames; i++)
+		if (stack->frames[i] >= n_frames)
+			return -EINVAL;
+	int r = sp_grow(&p->scratch, &p->scratch_capacity, (bytes + 7) / 8, sizeof(*p->scratch));
+	if (r < 0)
+		return r;
+	memcpy(p->scratch, &head, sizeof(head));
+	if (frame_bytes > 0)
+		memcpy(p->scratch + sizeof(head) / 8, stack->frames, frame_bytes);
+	return sp_intern_add(p->stacks, p->scratch, bytes);
+}
+
+int64_t sp_profile_add_key(struct sp_profile *p, const struct sp_key *key)
+{
+	if (key->process >= sp_profile_n_processes(p) || !is_string(p, key->comm) || !is_string(p, key->recipe))
+		return -EINVAL;
+	return sp_intern_add(p->keys, key, sizeof(*key));
+}
+
+static size_t slot_of(uint32_t key, uint32_t user, uint32_t kernel)
+{
+	uint32_t words[] = {key, user, kernel};
+
+	return sp_hash_bytes(words, sizeof(words), 0);
+}
+
+static int grow_slots(struct sp_profile *p)
+{
+	size_t n = p->n_slots * 2;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (slots == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_rows; i++) {
+		const struct sp_row *row = &p->rows[i];
+		size_t at = slot_of(row->key, row->user, row->kernel) & (n - 1);
+		while (slots[at] != 0)
+			at = (at + 1) & (n - 1);
+		slots[at] = (uint32_t)i + 1;
+	}
+	free(p->slots);
+	p->slots = slots;
+	p->n_slots = n;
+	return 0;
+}
+
+/* The row of these three, made with zero values if it is not there; NULL when memory is short. */
+static struct sp_row *row_for(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel)
+{
+	if (p->n_rows >= UINT32_MAX - 1 || (p->n_rows * 2 >= p->n_slots && grow_slots(p) < 0) ||
+	    sp_grow(&p->rows, &p->row_capacity, p->n_rows + 1, sizeof(*p->rows)) < 0)
+		return NULL;
+	size_t mask = p->n_slots - 1, at = slot_of(key, user, kernel) & mask;
+	for (; p->slots[at] != 0; at = (at + 1) & mask) {
+		struct sp_row *row = &p->rows[p->slots[at] - 1];
+		if (row->key == key && row->user == user && row->kernel == kernel)
+			return row;
+	}
+	struct sp_row *row = &p->rows[p->n_rows++];
+	*row = (struct sp_row){.key = key, .user = user, .kernel = kernel};
+	p->slots[at] = (uint32_t)p->n_rows;
+	return row;
+}
+
+/* Foreign profiles may hold any number: a sum that does not fit stays at the end of the range. */
+static int64_t saturated_sum(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return a > 0 ? INT64_MAX : INT64_MIN;
+	return sum;
+}
+
+int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel, const int64_t *values)
+{
+	if (key >= sp_profile_n_keys(p) || user >= sp_profile_n_stacks(p) || kernel >= sp_profile_n_stacks(p))
+		return -EINVAL;
+	struct sp_row *row = row_for(p, key, user, kernel);
+	if (row == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->n_value_types; i++)
+		row->values[i] = saturated_sum(row->values[i], values[i]);
+	return 0;
+}
+
+uint32_t sp_profile_n_files(const struct sp_profile *p)
+{
+	return sp_intern_count(p->files.identities);
+}
+
+uint32_t sp_profile_n_funcs(const struct sp_profile *p)
+{
+	return sp_intern_count(p->funcs.identities);
+}
+
+uint32_t sp_profile_n_frames(const struct sp_profile *p)
+{
+	return sp_intern_count(p->frames.identities);
+}
+
+uint32_t sp_profile_n_stacks(const struct sp_profile *p)
+{
+	return sp_intern_count(p->stacks);
+}
+
+uint32_t sp_profile_n_processes(const struct sp_profile *p)
+{
+	return sp_intern_count(p->processes.identities);
+}
+
+uint32_t sp_profile_n_keys(const struct sp_profile *p)
+{
+	return sp_intern_count(p->keys);
+}
+
+uint32_t sp_profile_n_rows(const struct sp_profile *p)
+{
+	return (uint32_t)p->n_rows;
+}
+
+struct sp_file *sp_profile_file(const struct sp_profile *p, uint32_t file)
+{
+	return (struct sp_file *)p->files.items + file;
+}
+
+const struct sp_func *sp_profile_func(const struct sp_profile *p, uint32_t func)
+{
+	return (const struct sp_func *)p->funcs.items + func;
+}
+
+struct sp_frame *sp_profile_frame(const struct sp_profile *p, uint32_t frame)
+{
+	return (struct sp_frame *)p->frames.items + frame;
+}
+
+struct sp_process *sp_profile_process(const struct sp_profile *p, uint32_t process)
+{
+	return (struct sp_process *)p->processes.items + process;
+}
+
+struct sp_stack sp_profile_stack(const struct sp_profile *p, uint32_t stack)
+{
+	size_t len;
+	const char *bytes = sp_intern_get(p->stacks, stack, &len);
+	struct stack_head head;
+
+	memcpy(&head, bytes, sizeof(head));
+	return (struct sp_stack){.stack_class = (uint16_t)head.stack_class,
+				 .reason = (uint16_t)head.reason,
+				 .n_frames = (uint32_t)((len - sizeof(head)) / sizeof(uint32_t)),
+				 .frames = (const uint32_t *)(const void *)(bytes + sizeof(head))};
+}
+
+const struct sp_key *sp_profile_key(const struct sp_profile *p, uint32_t key)
+{
+	return sp_intern_get(p->keys, key, NULL);
+}
+
+const struct sp_row *sp_profile_row(const struct sp_profile *p, uint32_t row)
+{
+	return &p->rows[row];
+}
