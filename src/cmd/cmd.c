@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/cmd.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "cmd/help.h"
+#include <errno.h>
+#include <stdio.h>
+
+int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code)
+{
+	fputs("soprof: ", stderr);
+	if (cmd)
+		fprintf(stderr, "%s: ", cmd->name);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, sp_error_text(r));
+	fputc('\n', stderr);
+	return exit_code;
+}
+
+bool sp_cmd_parsed(const struct sp_cmd *cmd, int r, int *ret_exit)
+{
+	if (r == SP_PARSED)
+		return true;
+	if (r == SP_PARSED_HELP) {
+		sp_help_cmd(cmd, stdout);
+		*ret_exit = SP_EXIT_OK;
+	} else {
+		*ret_exit = sp_cmd_error(cmd, r, r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
+	}
+	return false;
+}

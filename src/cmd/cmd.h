@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd.h: a command of soprof.
+ *
+ * Each command is one file src/cmd/NAME.c with one `const struct sp_cmd sp_cmd_NAME`, and its name stands in one list
+ * in meson.build, from which the table is generated. What a command is, it says as data: help, the man page's synopsis
+ * and options, and shell completion are written from it (help.h); main.c finds the command and calls run.
+ *
+ * run gets the arguments after the command's name and returns the exit code: SP_EXIT_*, or with `-- COMMAND` the
+ * command's own. Commands are the only place that prints errors, by sp_cmd_error(): one line, `soprof: NAME: ...`, on
+ * stderr, with control characters made visible. Threads: run is called once, in the main thread.
+ */
+#ifndef SP_CMD_CMD_H
+#define SP_CMD_CMD_H
+
+#include "cmd/options.h"
+
+enum sp_exit {
+	SP_EXIT_OK = 0,
+	SP_EXIT_FAILED = 1,
+	SP_EXIT_USAGE = 2,
+	SP_EXIT_REFUSED = 3, /* the kernel or the privileges do not allow it */
+	SP_EXIT_THRESHOLD = 4,
+};
+
+/* What commands are for: the headings of `soprof --help`, in this order. */
+enum sp_cmd_group { SP_CMD_SAMPLE, SP_CMD_COUNT, SP_CMD_READ, SP_CMD_WATCH, SP_CMD_CHECK, SP_CMD_N_GROUPS };
+
+struct sp_example {
+	const char *line; /* as typed; NULL ends the list */
+	const char *what;
+};
+
+struct sp_cmd {
+	const char *name;
+	const char *summary; /* no capital, no full stop */
+	enum sp_cmd_group group;
+	const char *needs;    /* of the machine and the user; NULL = nothing */
+	const char *synopsis; /* after the name: "[OPTIONS] [SECONDS] [-- COMMAND...]" */
+	const struct sp_option *options;
+	const struct sp_example *examples; /* three */
+	int (*run)(const struct sp_cmd *cmd, int argc, char **argv);
+};
+
+extern const struct sp_cmd *const sp_cmds[]; /* NULL at the end; generated */
+
+/* Prints the failure r with its chain of words and gives back the exit code. cmd may be NULL. */
+int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code);
+
+/*
+ * What all commands do with the result of parsing: help is printed to standard output, a failure as an error. true =
+ * the arguments are good, go on; false = return *ret_exit.
+ */
+bool sp_cmd_parsed(const struct sp_cmd *cmd, int r, int *ret_exit);
+
+#endif

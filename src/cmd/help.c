@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/help.h"
+#include "cmd/cmd.h"
+#include <string.h>
+
+enum { HELP_COLUMN = 29, WIDTH = 80 }; /* where the options' texts begin and end */
+
+static const char *const headings[SP_CMD_N_GROUPS] = {
+    [SP_CMD_SAMPLE] = "Sample what runs",        [SP_CMD_COUNT] = "Count calls",
+    [SP_CMD_READ] = "Read and compare profiles", [SP_CMD_WATCH] = "Watch, all the time",
+    [SP_CMD_CHECK] = "Check this machine",
+};
+
+static void list_group(const struct sp_cmd *const *cmds, enum sp_cmd_group group, FILE *out)
+{
+	bool any = false;
+
+	for (; *cmds; cmds++) {
+		if ((*cmds)->group != group)
+			continue;
+		if (!any)
+			fprintf(out, "\n%s:\n", headings[group]);
+		any = true;
+		fprintf(out, "  %-10s %s\n", (*cmds)->name, (*cmds)->summary);
+	}
+}
+
+void sp_help_all(const struct sp_cmd *const *cmds, FILE *out)
+{
+	fputs("soprof: what every library on this machine costs, who calls it, and how often\n\n"
+	      "usage: soprof COMMAND [OPTIONS]\n"
+	      "       soprof COMMAND --help\n",
+	      out);
+	for (int group = 0; group < SP_CMD_N_GROUPS; group++)
+		list_group(cmds, (enum sp_cmd_group)group, out);
+	fputs("\n  --help     this page\n"
+	      "  --version  the version\n",
+	      out);
+}
+
+static bool is_option(const struct sp_option *o)
+{
+	return o->type != SP_OPT_OPERAND && o->type != SP_OPT_COMMAND;
+}
+
+/* Words at HELP_COLUMN, on as many lines as they need. `room` is false when the cursor stands behind that column. */
+static void wrapped(const char *text, bool room, FILE *out)
+{
+	int at = room ? HELP_COLUMN : WIDTH;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+		if (at + 1 + len > WIDTH) {
+			fprintf(out, "\n%*s", HELP_COLUMN, "");
+			at = HELP_COLUMN;
+		} else if (at > HELP_COLUMN) {
+			fputc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, (size_t)len, out);
+		at += len;
+		text += len + (text[len] == ' ');
+	}
+	fputc('\n', out);
+}
+
+/* The help and, where there is a choice, what there is to choose from. */
+static void option_text(const struct sp_option *o, char *text, size_t size)
+{
+	size_t n = (size_t)snprintf(text, size, "%s", o->help);
+	const char *choice;
+
+	for (size_t i = 0; o->choice && (choice = o->choice(i)) && n < size; i++)
+		n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : ": ", choice);
+}
+
+static void option_line(const struct sp_option *o, FILE *out)
+{
+	char left[64], text[512], letter[8] = "    ";
+	int n;
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	if (is_option(o))
+		n = snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "",
+			     o->arg ? o->arg : "");
+	else
+		n = snprintf(left, sizeof(left), "  %s%s", o->type == SP_OPT_COMMAND ? "-- " : "", o->arg);
+	fprintf(out, "%-*s", HELP_COLUMN, left);
+	option_text(o, text, sizeof(text));
+	wrapped(text, n < HELP_COLUMN, out);
+}
+
+void sp_help_cmd(const struct sp_cmd *cmd, FILE *out)
+{
+	fprintf(out, "soprof %s: %s\n\nusage: soprof %s %s\n", cmd->name, cmd->summary, cmd->name, cmd->synopsis);
+	if (cmd->needs)
+		fprintf(out, "needs: %s\n", cmd->needs);
+	fputc('\n', out);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
+		option_line(o, out);
+	fputs("\nexamples:\n", out);
+	for (const struct sp_example *e = cmd->examples; e->line; e++)
+		fprintf(out, "  %-45s %s\n", e->line, e->what);
+}
+
+/* Text for scdoc, where _ * \ and some others mean something. */
+static void scdoc_text(const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		if (strchr("\\_*[]<>#~`|.", *text))
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+}
+
+static void scdoc_option(const struct sp_option *o, FILE *out)
+{
+	char text[512];
+
+	if (o->letter)
+		fprintf(out, "*-%c*, ", o->letter);
+	if (is_option(o)) {
+		fputs("*--", out);
+		scdoc_text(o->name, out);
+		fputc('*', out);
+	} else if (o->type == SP_OPT_COMMAND) {
+		fputs("*--*", out);
+	}
+	if (o->arg) {
+		fputs(o->type == SP_OPT_OPERAND ? "_" : " _", out);
+		scdoc_text(o->arg, out);
+		fputc('_', out);
+	}
+	fputs("\n\t", out);
+	option_text(o, text, sizeof(text));
+	scdoc_text(text, out);
+	fputs("\n\n", out);
+}
+
+void sp_help_options(const struct sp_cmd *cmd, FILE *out)
+{
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++)
+		scdoc_option(o, out);
+}
+
+static void completion_values(const struct sp_option *o, FILE *out)
+{
+	const char *choice;
+
+	fprintf(out, "\t\t--%s", o->name);
+	if (o->letter)
+		fprintf(out, " | -%c", o->letter);
+	fputs(") COMPREPLY=(", out);
+	if (o->choice) {
+		fputs("$(compgen -W '", out);
+		for (size_t i = 0; (choice = o->choice(i)); i++)
+			fprintf(out, "%s%s", i ? " " : "", choice);
+		fputs("' -- \"$cur\")", out);
+	} else if (!strcmp(o->arg, "FILE") || !strcmp(o->arg, "PATH")) {
+		fputs("$(compgen -f -- \"$cur\")", out);
+	}
+	fputs("); return ;;\n", out);
+}
+
+static void completion_cmd(const struct sp_cmd *cmd, FILE *out)
+{
+	fprintf(out, "\t%s)\n\t\tcase $prev in\n", cmd->name);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
+		if (is_option(o) && o->type != SP_OPT_FLAG)
+			completion_values(o, out);
+	}
+	fputs("\t\tesac\n\t\twords='--help", out);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
+		if (is_option(o))
+			fprintf(out, " --%s", o->name);
+	}
+	fputs("' ;;\n", out);
+}
+
+void sp_help_completion(const struct sp_cmd *const *cmds, FILE *out)
+{
+	fputs("# bash completion for soprof, written by `soprof --completion bash`\n"
+	      "_soprof() {\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words i\n"
+	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	      "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { _command_offset $((i + 1)) 2>/dev/null; return; }\n"
+	      "\tdone\n"
+	      "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
+	      "\t\tCOMPREPLY=($(compgen -W '--help --version",
+	      out);
+	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
+		fprintf(out, " %s", (*cmd)->name);
+	fputs("' -- \"$cur\"))\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n", out);
+	for (const struct sp_cmd *const *cmd = cmds; *cmd; cmd++)
+		completion_cmd(*cmd, out);
+	fputs("\tesac\n"
+	      "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	      "}\n"
+	      "complete -F _soprof soprof\n",
+	      out);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/profile_args.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	DEFAULT_HZ = 49,
+	MAX_HZ = 100000, /* the kernel's cpu-clock ticks every 10 us at most */
+	MIN_CLOCK_PERIOD_NS = 10000,
+	DEFAULT_STACKS = 16384, /* as bcc's profile */
+	DEFAULT_ROWS = 40960,
+	MAX_STORAGE = 1 << 24,
+	MAX_SECONDS = 366 * 86400,
+	MAX_PID = 1 << 22, /* PID_MAX_LIMIT */
+	MAX_CPU = 8191,
+};
+#define DEFAULT_MEMORY (24ULL << 20)
+#define MIN_MEMORY (1ULL << 20)
+#define MAX_MEMORY (64ULL << 30)
+
+/* Options of one set exclude each other. */
+enum { WHO = 1, WHICH_HALF = 2, RATE = 4, FORMAT = 8 };
+
+static const struct sp_profile_event events[] = {
+    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true},
+    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false},
+    {"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, false},
+    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false},
+    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false},
+    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false},
+};
+
+static const char *event_choice(size_t i)
+{
+	return i < SP_COUNT(events) ? events[i].name : NULL;
+}
+
+static const char *by_choice(size_t i)
+{
+	return i < SP_N_GROUPINGS ? sp_view_groupings[i] : NULL;
+}
+
+static const char *view_choice(size_t i)
+{
+	return sp_views[i] ? sp_views[i]->name : NULL;
+}
+
+static const char *unwind_choice(size_t i)
+{
+	static const char *const names[] = {
+	    [SP_UNWIND_AUTO] = "auto", [SP_UNWIND_DWARF] = "dwarf", [SP_UNWIND_FP] = "fp"};
+
+	return i < SP_COUNT(names) ? names[i] : NULL;
+}
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct sp_profile_args, member)
+const struct sp_option sp_profile_options[] = {
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_LIST, 'L', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_FLAG, 'U', "user-stacks-only", NULL, "user stacks, no kernel stacks", AT(user_only), .excludes = WHICH_HALF},
+	{SP_OPT_FLAG, 'K', "kernel-stacks-only", NULL, "kernel stacks, no user stacks", AT(kernel_only), .excludes = WHICH_HALF},
+	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ, .excludes = RATE},
+	{SP_OPT_NUMBER, 'c', "count", "COUNT", "one sample every COUNT events (ns for cpu-clock)", AT(period), .min = 1, .max = INT64_MAX, .excludes = RATE},
+	{SP_OPT_FLAG, 'd', "delimited", NULL, "a delimiter between kernel and user stacks", AT(delimiter)},
+	{SP_OPT_FLAG, 'a', "annotations", NULL, "_[k] behind kernel frames", AT(annotate)},
+	{SP_OPT_FLAG, 'f', "folded", NULL, "one line a stack, for flame graph tools", AT(folded), .excludes = FORMAT},
+	{SP_OPT_FLAG, 'I', "include-idle", NULL, "the idle threads too", AT(include_idle)},
+	{SP_OPT_RANGES, 'C', "cpu", "CPU[,CPU]", "these CPUs only; ranges too: 0-3,6", AT(cpus), .min = 0, .max = MAX_CPU},
+	{SP_OPT_NUMBER, 0, "stack-storage-size", "N", "different stacks kept (16384)", AT(stack_storage), .min = 1, .max = MAX_STORAGE},
+	{SP_OPT_NUMBER, 0, "hash-storage-size", "N", "different rows kept (40960)", AT(hash_storage), .min = 1, .max = MAX_STORAGE},
+	{SP_OPT_FLAG, 'A', "address", NULL, "addresses before names", AT(addresses)},
+	{SP_OPT_FLAG, 'v', "verbose", NULL, "+0xOFFSET [library] behind names", AT(verbose)},
+	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library only", AT(library)},
+	{SP_OPT_STRING, 0, "comm", "GLOB", "threads of such a name only", AT(comm)},
+	{SP_OPT_STRING, 0, "cgroup", "PATH", "this cgroup only, and those in it", AT(cgroup)},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = by_choice},
+	{SP_OPT_CHOICE, 0, "unwind", "HOW", "unwind by", AT(unwind), .choice = unwind_choice},
+	{SP_OPT_CHOICE, 'e', "event", "EVENT", "what is sampled", AT(event_number), .choice = event_choice},
+	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = view_choice, .excludes = FORMAT},
+	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
+	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and profile it and all that it starts", AT(command), .excludes = WHO},
+	{0},
+};
+/* clang-format on */
+
+const struct sp_example sp_profile_examples[] = {
+    {"sudo soprof profile 10", "all CPUs for 10 seconds"},
+    {"sudo soprof profile -p 4711 -o out.svg 30", "a flame graph"},
+    {"sudo soprof profile --by library -- make -j2", "what a build costs"},
+    {0},
+};
+
+static int check_targets(const struct sp_profile_args *a)
+{
+	for (size_t i = 0; i < a->pids.n; i++) {
+		pid_t pid = (pid_t)a->pids.values[i];
+		/* Unlike kill(), this knows a process from a thread. */
+		if (syscall(SYS_tgkill, pid, pid, 0) != 0 && errno == ESRCH)
+			return sp_fail_said(-ESRCH, "-p: there is no process %d", pid);
+	}
+	for (size_t i = 0; i < a->tids.n; i++) {
+		pid_t tid = (pid_t)a->tids.values[i];
+		if (kill(tid, 0) != 0 && errno == ESRCH)
+			return sp_fail_said(-ESRCH, "-L: there is no thread %d", tid);
+	}
+	return 0;
+}
+
+static int check_cpus(const struct sp_profile_args *a)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (a->cpus.n && n > 0 && a->cpus.values[a->cpus.n - 1] >= n)
+		return sp_fail_said(-EINVAL, "-C: there is no CPU %u; this machine's are 0 to %ld",
+				    a->cpus.values[a->cpus.n - 1], n - 1);
+	return 0;
+}
+
+static int set_event(struct sp_profile_args *a)
+{
+	a->event = &events[a->event_number < 0 ? 0 : a->event_number];
+	if (a->period && a->event->is_clock && a->period < MIN_CLOCK_PERIOD_NS)
+		return sp_fail_said(-EINVAL, "-c must be at least %d (nanoseconds) with %s, not %llu",
+				    MIN_CLOCK_PERIOD_NS, a->event->name, (unsigned long long)a->period);
+	if (!a->period && !a->frequency_hz)
+		a->frequency_hz = DEFAULT_HZ;
+	return 0;
+}
+
+static int unknown_suffix(const char *path)
+{
+	char all[256] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; sp_views[i] && n < sizeof(all); i++)
+		n += (size_t)snprintf(all + n, sizeof(all) - n, " %s", sp_views[i]->suffix);
+	return sp_fail_said(-EINVAL, "-o %s: no view has this suffix; give --format, or one of%s", path, all);
+}
+
+/* -f, --format, --by, the suffix of -o, text: the first that is there says what is written. */
+static int set_view(struct sp_profile_args *a)
+{
+	if (a->folded)
+		a->view = sp_view_by_name("folded");
+	else if (a->view_number >= 0)
+		a->view = sp_views[a->view_number];
+	else if (a->output && !(a->view = sp_view_by_path(a->output)))
+		return unknown_suffix(a->output);
+	else if (!a->output)
+		a->view = sp_view_by_name(a->by >= 0 ? "table" : "text");
+	if (!a->view)
+		return sp_fail_said(-EINVAL, "this soprof was built without that view");
+	if (a->by >= 0 && strcmp(a->view->name, "table") != 0)
+		return sp_fail_said(-EINVAL, "--by is for the view table, not %s", a->view->name);
+	if (a->view->binary && !a->output && isatty(STDOUT_FILENO))
+		return sp_fail_said(-EINVAL, "%s is not for a terminal; give -o FILE%s", a->view->name,
+				    a->view->suffix);
+	return 0;
+}
+
+int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)
+{
+	int r;
+
+	*ret_args = (struct sp_profile_args){
+	    .stack_storage = DEFAULT_STACKS,
+	    .hash_storage = DEFAULT_ROWS,
+	    .max_memory_bytes = DEFAULT_MEMORY,
+	    .by = -1,
+	    .view_number = -1,
+	    .event_number = -1,
+	};
+	r = sp_options_parse(sp_profile_options, argc, argv, ret_args);
+	if (r != SP_PARSED)
+		return r;
+	r = set_event(ret_args);
+	if (r == 0)
+		r = set_view(ret_args);
+	if (r == 0)
+		r = check_cpus(ret_args);
+	return r < 0 ? r : check_targets(ret_args);
+}
+
+void sp_profile_args_done(struct sp_profile_args *a)
+{
+	sp_u32_list_done(&a->pids);
+	sp_u32_list_done(&a->tids);
+	sp_u32_list_done(&a->cpus);
+}

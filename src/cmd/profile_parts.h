@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile_parts.h: the parts of `soprof profile`'s run: its state, the command it profiles, what it prints.
+ *
+ * profile.c composes; profile_child.c starts and waits for the command; profile_show.c narrows, prints and sums up.
+ * Everything here belongs to one struct sp_profile_session, which profile.c frees.
+ */
+#ifndef SP_CMD_PROFILE_PARTS_H
+#define SP_CMD_PROFILE_PARTS_H
+
+#include "cmd/profile_args.h"
+#include "symbol/names.h"
+#include <signal.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct sp_capture;
+struct sp_profile;
+struct sp_workers;
+
+struct sp_child { /* -1 where there is none */
+	pid_t pid;
+	int pid_fd; /* readable when it has ended */
+	int gate;   /* it waits until this is closed, then execs */
+	int told;   /* the errno of a failed exec comes here */
+	int status; /* as of waitpid(), once it was waited for */
+	const char *command;
+	bool is_over;
+};
+
+struct sp_profile_session {
+	const struct sp_profile_args *args;
+	struct sp_workers *workers;
+	struct sp_capture *capture;
+	struct sp_profile *profile;
+	struct sp_child child;
+	unsigned *cpus;
+	size_t n_cpus;
+	int signal_fd;
+	sigset_t old_signals;
+	uint64_t n_left_out;  /* samples outside --library and --comm */
+	uint64_t samples_all; /* samples before that */
+};
+
+extern const struct sp_cmd sp_cmd_profile;
+
+/* Forks the command; it waits before its exec. An exec that fails is told by sp_child_release(). */
+int sp_child_start(struct sp_child *child, char **command, const sigset_t *signals);
+int sp_child_release(struct sp_child *child);
+int sp_child_code(struct sp_child *child); /* waits for it; its exit code, or 128 + signal */
+void sp_child_done(struct sp_child *child);
+
+/* 0, or -EPERM with the whole story in one line. */
+int sp_privileges_check(const struct sp_profile_args *a);
+int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names);
+
+void sp_header_print(const struct sp_profile_session *s);
+int sp_profile_narrow(struct sp_profile_session *s);
+int sp_profile_print(struct sp_profile_session *s);
+int sp_profile_summarise(struct sp_profile_session *s);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/profile_args.h"
+#include "base/error.h"
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int parse(const char *line, struct sp_profile_args *ret_args)
+{
+	static char copy[4096], *argv[256];
+	int argc = 0;
+	char *at = copy, *word;
+
+	snprintf(copy, sizeof(copy), "%s", line);
+	while ((word = strsep(&at, " "))) {
+		if (*word)
+			argv[argc++] = word;
+	}
+	argv[argc] = NULL;
+	sp_error_clear();
+	return sp_profile_args_parse(argc, argv, ret_args);
+}
+
+static struct sp_profile_args good(const char *line)
+{
+	struct sp_profile_args a;
+	int r = parse(line, &a);
+
+	if (r != SP_PARSED)
+		fail_msg("%s: %s", line, sp_error_text(r));
+	return a;
+}
+
+static void refused(const char *line, const char *message)
+{
+	struct sp_profile_args a;
+
+	assert_int_equal(parse(line, &a), -EINVAL);
+	assert_string_equal(sp_error_text(-EINVAL), message);
+	sp_profile_args_done(&a);
+}
+
+static void test_defaults(void **state)
+{
+	struct sp_profile_args a = good("");
+
+	(void)state;
+	assert_int_equal(a.frequency_hz, 49);
+	assert_int_equal(a.period, 0);
+	assert_int_equal(a.duration_s, 0);
+	assert_int_equal(a.stack_storage, 16384);
+	assert_int_equal(a.hash_storage, 40960);
+	assert_int_equal(a.max_memory_bytes, 24 << 20);
+	assert_int_equal(a.by, -1);
+	assert_int_equal(a.unwind, SP_UNWIND_AUTO);
+	assert_string_equal(a.view->name, "text");
+	assert_string_equal(a.event->name, "cpu-clock");
+	assert_null(a.command);
+}
+
+/* The examples of bcc's profile, and every option of it by its long name. */
+static void test_command_lines_of_bcc(void **state)
+{
+	static const char *const lines[] = {
+	    "-F 99",
+	    "-c 1000000",
+	    "5",
+	    "-f 5",
+	    "-U",
+	    "-K",
+	    "-dF 99 -f 5",
+	    "-F 99 -adf 60",
+	    "--user-stacks-only",
+	    "--kernel-stacks-only --frequency 99 --delimited --annotations --include-idle --folded",
+	    "--count 1000000",
+	    "--stack-storage-size 2048 --hash-storage-size 10240 -C 0 --address",
+	    "--cpu 0 --folded 10",
+	    "-I",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct sp_profile_args a = good(lines[i]);
+		sp_profile_args_done(&a);
+	}
+}
+
+static void test_targets(void **state)
+{
+	char line[64];
+	struct sp_profile_args a;
+	pid_t gone = fork();
+
+	(void)state;
+	if (gone == 0)
+		_exit(0);
+	assert_int_equal(waitpid(gone, NULL, 0), gone);
+	snprintf(line, sizeof(line), "-p %d,%d", getpid(), getppid() ? getppid() : getpid());
+	a = good(line);
+	assert_true(a.pids.n >= 1);
+	sp_profile_args_done(&a);
+	snprintf(line, sizeof(line), "-p %d", gone);
+	assert_int_equal(parse(line, &a), -ESRCH);
+	assert_non_null(strstr(sp_error_text(-ESRCH), "-p: there is no process"));
+	sp_profile_args_done(&a);
+	snprintf(line, sizeof(line), "--tid=%d", gone);
+	assert_int_equal(parse(line, &a), -ESRCH);
+	sp_profile_args_done(&a);
+	snprintf(line, sizeof(line), "-L %d -- true", gettid());
+	refused(line, "-L and -- COMMAND exclude each other");
+	snprintf(line, sizeof(line), "-L %d -p 1", gettid());
+	refused(line, "-L and -p exclude each other");
+	snprintf(line, sizeof(line), "-C %ld", sysconf(_SC_NPROCESSORS_CONF));
+	assert_int_equal(parse(line, &a), -EINVAL);
+	assert_non_null(strstr(sp_error_text(-EINVAL), "-C: there is no CPU"));
+	sp_profile_args_done(&a);
+}
+
+static void test_rate(void **state)
+{
+	struct sp_profile_args a = good("-c 10000");
+
+	(void)state;
+	assert_int_equal(a.frequency_hz, 0);
+	assert_int_equal(a.period, 10000);
+	a = good("-e cycles -c 77");
+	assert_int_equal(a.event->type, PERF_TYPE_HARDWARE);
+	assert_int_equal(a.event->config, PERF_COUNT_HW_CPU_CYCLES);
+	refused("-c 9999", "-c must be at least 10000 (nanoseconds) with cpu-clock, not 9999");
+	refused("-F 0", "-F must be 1 to 100000, not 0");
+	refused("-F 99 -c 1000000", "-F and -c exclude each other");
+	refused("-UK", "-U and -K exclude each other");
+	refused("-e cycle", "-e: 'cycle' is none of cpu-clock, cycles, ref-cycles, instructions, cache-misses, "
+			    "branch-misses; did you mean cycles?");
+}
+
+static void test_views(void **state)
+{
+	struct sp_profile_args a = good("-f");
+
+	(void)state;
+	assert_string_equal(a.view->name, "folded");
+	a = good("-o out.pb.gz");
+	assert_string_equal(a.view->name, "pprof");
+	a = good("--format folded -o out.pb.gz");
+	assert_string_equal(a.view->name, "folded");
+	assert_string_equal(a.output, "out.pb.gz");
+	refused("-f --format text", "-f and --format exclude each other");
+	refused("-f --by library", "--by is for the view table, not folded");
+	assert_int_equal(parse("-o x.docx", &a), -EINVAL);
+	assert_non_null(strstr(sp_error_text(-EINVAL), "-o x.docx: no view has this suffix; give --format, or one of"));
+}
+
+static void test_the_rest(void **state)
+{
+	struct sp_profile_args a =
+	    good("-l libz.so.1 --comm py* --cgroup /a --unwind fp --max-memory 48M -vA 3 -- x -v");
+
+	(void)state;
+	assert_string_equal(a.library, "libz.so.1");
+	assert_string_equal(a.comm, "py*");
+	assert_string_equal(a.cgroup, "/a");
+	assert_int_equal(a.unwind, SP_UNWIND_FP);
+	assert_int_equal(a.max_memory_bytes, 48 << 20);
+	assert_true(a.verbose && a.addresses);
+	assert_int_equal(a.duration_s, 3);
+	assert_string_equal(a.command[1], "-v");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_defaults), cmocka_unit_test(test_command_lines_of_bcc),
+	    cmocka_unit_test(test_targets),  cmocka_unit_test(test_rate),
+	    cmocka_unit_test(test_views),    cmocka_unit_test(test_the_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

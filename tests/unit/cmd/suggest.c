@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/suggest.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *nearest(const char *word)
+{
+	static const char *const names[] = {"profile", "report", "query", "agent", "diff", "doctor", "calls", "libs"};
+	struct sp_suggest s = {.word = word};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		sp_suggest_offer(&s, names[i]);
+	return s.best;
+}
+
+static void test_nearest(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("profile"), "profile");
+	assert_string_equal(nearest("prfoile"), "profile"); /* swapped */
+	assert_string_equal(nearest("proflie"), "profile");
+	assert_string_equal(nearest("profiles"), "profile");
+	assert_string_equal(nearest("prof"), "profile"); /* a beginning */
+	assert_string_equal(nearest("doctr"), "doctor");
+	assert_string_equal(nearest("dif"), "diff");
+	assert_string_equal(nearest("lib"), "libs");
+}
+
+static void test_nothing_is_near(void **state)
+{
+	char word[4096];
+
+	(void)state;
+	memset(word, 'p', sizeof(word));
+	word[sizeof(word) - 1] = '\0';
+	assert_null(nearest("xyzzy"));
+	assert_null(nearest(""));
+	assert_null(nearest("p"));
+	assert_null(nearest(word));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_nearest),
+	    cmocka_unit_test(test_nothing_is_near),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
