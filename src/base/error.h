@@ -17,7 +17,8 @@ int sp_fail(int r, const char *format, ...) __attribute__((format(printf, 2, 3))
 /* As sp_fail, but the words are the whole message: no ": strerror" is added at the end. */
 int sp_fail_said(int r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The chain for the failure r, outermost first, ended by strerror(-r) unless said otherwise. Valid until the next call. */
+/* The chain for the failure r, outermost first, ended by strerror(-r) unless said otherwise. Valid until the next call.
+ */
 const char *sp_error_text(int r);
 void sp_error_clear(void);
 

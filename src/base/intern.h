@@ -2,9 +2,9 @@
 /*
  * intern.h: byte strings to small numbers and back: equal bytes, equal number, from 0 upwards.
  *
- * The bytes are copied, with a NUL behind, into chunks that never move: a pointer from sp_intern_get() lives as long as the
- * table, and is aligned to 8. At most 2^32 - 2 entries. Not thread-safe. Hash: wyhash-like mix of 8-byte words (own),
- * with a seed that differs from run to run, so that no one can choose names that collide.
+ * The bytes are copied, with a NUL behind, into chunks that never move: a pointer from sp_intern_get() lives as long as
+ * the table, and is aligned to 8. At most 2^32 - 2 entries. Not thread-safe. Hash: wyhash-like mix of 8-byte words
+ * (own), with a seed that differs from run to run, so that no one can choose names that collide.
  */
 #ifndef SP_BASE_INTERN_H
 #define SP_BASE_INTERN_H
