@@ -387,9 +387,9 @@ int sp_names_find(struct sp_elf *e,
 		  int (*walk)(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg),
 		  const uint64_t *offsets, size_t n, struct sp_name *names)
 {
-	memset(names, 0, n * sizeof(*names));
 	if (!n)
 		return 0;
+	memset(names, 0, n * sizeof(*names));
 	int r = find_symbols(e, offsets, n, names);
 	if (r) {
 		sp_names_done(names, n);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A profile made by hand, a resolver that answers from a list, and what the frames are called afterwards. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "symbol/symbol.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+enum { LIB, BROKEN, KERNEL, VDSO, ANON, OTHER, N_FILES };
+
+struct fixture {
+	struct sp_profile *profile;
+	uint32_t files[N_FILES];
+	char kallsyms[40];
+	unsigned n_calls;
+	bool fail_all;
+};
+
+static uint32_t string(struct fixture *x, const char *s)
+{
+	int64_t n = sp_profile_add_string(x->profile, s);
+	assert_true(n >= 0);
+	return (uint32_t)n;
+}
+
+static void add_file(struct fixture *x, int i, int kind, const char *name, const char *path)
+{
+	const struct sp_file f = {.kind = (uint8_t)kind,
+				  .name = string(x, name),
+				  .path = string(x, path),
+				  .tag = (uint64_t)i,
+				  .bias = kind == SP_FILE_ANON ? 0x7f0000000000 : 0};
+	int64_t n = sp_profile_add_file(x->profile, &f);
+	assert_true(n > 0);
+	x->files[i] = (uint32_t)n;
+}
+
+static uint32_t add_frame(struct fixture *x, uint32_t file, uint64_t offset, uint32_t flags)
+{
+	const struct sp_frame f = {.offset = offset, .file = file, .flags = flags};
+	int64_t n = sp_profile_add_frame(x->profile, &f);
+	assert_true(n > 0);
+	return (uint32_t)n;
+}
+
+static const char kernel_symbols[] = "ffffffff81000000 T do_syscall_64\nffffffff81000100 D end_of_it\n"
+				     "ffffffffc0200000 t ext4_read\t[ext4]\nffffffffc0300000 t bpf_prog_1_x\t[bpf]\n"
+				     "ffffffffc0400000 r rodata\n";
+
+static int set_up(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+	assert_int_equal(sp_profile_new(&x->profile), 0);
+	add_file(x, LIB, SP_FILE_ELF, "libx.so.1", "/lib/libx.so.1.2");
+	add_file(x, BROKEN, SP_FILE_ELF, "", "/opt/broken.so");
+	add_file(x, KERNEL, SP_FILE_KERNEL, "[kernel]", "");
+	add_file(x, VDSO, SP_FILE_VDSO, "[vdso]", "");
+	add_file(x, ANON, SP_FILE_ANON, "whatever", "");
+	add_file(x, OTHER, SP_FILE_OTHER, "mapping", "");
+	snprintf(x->kallsyms, sizeof(x->kallsyms), "/tmp/soprof-apply-XXXXXX");
+	int fd = mkstemp(x->kallsyms);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, kernel_symbols, sizeof(kernel_symbols) - 1), sizeof(kernel_symbols) - 1);
+	close(fd);
+	*state = x;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *x = *state;
+	sp_profile_free(x->profile);
+	unlink(x->kallsyms);
+	free(x);
+	return 0;
+}
+
+/* Offsets below 0x100 have a name, below 0x200 a range, the others nothing; segments begin 0x1000 higher. */
+static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	struct fixture *x = arg;
+	x->n_calls++;
+	if (file == x->files[BROKEN] || x->fail_all)
+		return sp_fail_said(-EIO, "parser failed");
+	for (size_t i = 0; i < n; i++) {
+		assert_true(!i || offsets[i - 1] < offsets[i]);
+		assert_null(names[i].name);
+		uint64_t start = offsets[i] & ~0x3full;
+		if (offsets[i] < 0x100) {
+			names[i].name = strdup("name()");
+			names[i].linkage_name = strdup("_Z4namev");
+		}
+		if (offsets[i] < 0x200)
+			names[i].size = 0x40;
+		else
+			start = offsets[i];
+		names[i].start = start;
+		names[i].vaddr = 0x1000 + start;
+	}
+	return 0;
+}
+
+static void apply(struct fixture *x)
+{
+	const struct sp_resolver r = {x, resolve};
+	assert_int_equal(sp_symbol_apply(x->profile, &r, x->kallsyms), 0);
+	for (uint32_t i = 1; i < sp_profile_n_frames(x->profile); i++)
+		assert_int_not_equal(sp_profile_frame(x->profile, i)->func, 0);
+}
+
+static const struct sp_func *func_of(const struct fixture *x, uint32_t frame)
+{
+	return sp_profile_func(x->profile, sp_profile_frame(x->profile, frame)->func);
+}
+
+static void expect(const struct fixture *x, uint32_t frame, const char *name, bool is_range)
+{
+	const struct sp_func *f = func_of(x, frame);
+	assert_string_equal(sp_profile_string(x->profile, f->name), name);
+	assert_int_equal(f->is_range, is_range);
+	if (is_range)
+		assert_int_equal(f->linkage_name, 0);
+}
+
+static void test_elf(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t named = add_frame(x, x->files[LIB], 0x85, 0);
+	uint32_t flagged = add_frame(x, x->files[LIB], 0x85, SP_FRAMEF_GUESSED);
+	uint32_t same = add_frame(x, x->files[LIB], 0x86, 0);
+	uint32_t range = add_frame(x, x->files[LIB], 0x1c3, 0);
+	uint32_t nothing = add_frame(x, x->files[LIB], 0x777, 0);
+	uint32_t vdso = add_frame(x, x->files[VDSO], 0x10, 0);
+	apply(x);
+	assert_int_equal(x->n_calls, 2);
+	expect(x, named, "name()", false);
+	assert_string_equal(sp_profile_string(x->profile, func_of(x, named)->linkage_name), "_Z4namev");
+	assert_int_equal(func_of(x, named)->start, 0x80);
+	assert_int_equal(func_of(x, named)->vaddr, 0x1080);
+	assert_int_equal(func_of(x, named)->size, 0x40);
+	assert_int_equal(func_of(x, named)->file, x->files[LIB]);
+	assert_ptr_equal(func_of(x, named), func_of(x, flagged));
+	assert_ptr_equal(func_of(x, named), func_of(x, same));
+	expect(x, range, "libx.so.1+0x11c0", true);
+	assert_int_equal(func_of(x, range)->size, 0x40);
+	expect(x, nothing, "libx.so.1+0x1777", true);
+	assert_int_equal(func_of(x, nothing)->start, 0x777);
+	expect(x, vdso, "name()", false);
+}
+
+static void test_failure_costs_one_file(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t lost = add_frame(x, x->files[BROKEN], 0x85, 0), kept = add_frame(x, x->files[LIB], 0x85, 0);
+	apply(x);
+	expect(x, lost, "broken.so+0x85", true);
+	expect(x, kept, "name()", false);
+	const struct sp_file *f = sp_profile_file(x->profile, x->files[BROKEN]);
+	assert_string_equal(sp_profile_string(x->profile, f->note), "parser failed");
+	assert_int_equal(sp_profile_file(x->profile, x->files[LIB])->note, 0);
+}
+
+static void test_kernel(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t core = add_frame(x, x->files[KERNEL], 0xffffffff81000020, SP_FRAMEF_KERNEL);
+	uint32_t cut = add_frame(x, x->files[KERNEL], 0x0fffffff81000021, SP_FRAMEF_KERNEL);
+	uint32_t module = add_frame(x, x->files[KERNEL], 0xffffffffc0200123, SP_FRAMEF_KERNEL);
+	uint32_t bpf = add_frame(x, x->files[KERNEL], 0xffffffffc0300001, SP_FRAMEF_KERNEL);
+	uint32_t unknown = add_frame(x, x->files[KERNEL], 0xffffffffc0400001, SP_FRAMEF_KERNEL);
+	apply(x);
+	expect(x, core, "do_syscall_64", false);
+	assert_ptr_equal(func_of(x, core), func_of(x, cut));
+	assert_int_equal(func_of(x, core)->file, x->files[KERNEL]);
+	assert_int_equal(func_of(x, core)->size, 0x100);
+	expect(x, module, "ext4_read", false);
+	const struct sp_file *f = sp_profile_file(x->profile, func_of(x, module)->file);
+	assert_string_equal(sp_profile_string(x->profile, f->name), "[ext4]");
+	assert_int_equal(f->kind, SP_FILE_KERNEL);
+	f = sp_profile_file(x->profile, func_of(x, bpf)->file);
+	assert_string_equal(sp_profile_string(x->profile, f->name), "[bpf]");
+	expect(x, unknown, "[kernel]+0xffffffffc0400001", true);
+	assert_int_equal(sp_profile_frame(x->profile, module)->file, x->files[KERNEL]);
+}
+
+static void test_hidden_kernel(void **state)
+{
+	struct fixture *x = *state;
+	FILE *f = fopen(x->kallsyms, "w");
+	fputs("0000000000000000 T do_syscall_64\n", f);
+	assert_int_equal(fclose(f), 0);
+	uint32_t core = add_frame(x, x->files[KERNEL], 0xffffffff81000020, SP_FRAMEF_KERNEL);
+	apply(x);
+	expect(x, core, "[kernel]+0xffffffff81000020", true);
+	const char *note = sp_profile_string(x->profile, sp_profile_file(x->profile, x->files[KERNEL])->note);
+	assert_non_null(strstr(note, "kptr_restrict"));
+}
+
+static void test_other_frames(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t anon = add_frame(x, x->files[ANON], 0x123, 0), other = add_frame(x, x->files[OTHER], 0x44, 0);
+	uint32_t none = add_frame(x, 0, 0x55, 0), none_either = add_frame(x, 0, 0x66, 0);
+	apply(x);
+	expect(x, anon, "[anon]+0x7f0000000123", true);
+	assert_int_equal(func_of(x, anon)->vaddr, 0x7f0000000123);
+	expect(x, other, "mapping+0x44", true);
+	expect(x, none, "[unknown]", true);
+	assert_ptr_equal(func_of(x, none), func_of(x, none_either));
+	assert_int_equal(x->n_calls, 0);
+}
+
+static void test_late_and_again(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t first = add_frame(x, x->files[LIB], 0x85, 0);
+	apply(x);
+	apply(x);
+	assert_int_equal(x->n_calls, 1);
+	uint32_t later = add_frame(x, x->files[LIB], 0x87, 0);
+	x->fail_all = true;
+	apply(x);
+	assert_int_equal(x->n_calls, 2);
+	expect(x, first, "name()", false);
+	expect(x, later, "libx.so.1+0x87", true);
+}
+
+static void test_no_resolver(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t frame = add_frame(x, x->files[LIB], 0x85, 0);
+	assert_int_equal(sp_symbol_apply(x->profile, NULL, "/nowhere"), 0);
+	expect(x, frame, "libx.so.1+0x85", true);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_elf),           TEST(test_failure_costs_one_file), TEST(test_kernel),
+	    TEST(test_hidden_kernel), TEST(test_other_frames),           TEST(test_late_and_again),
+	    TEST(test_no_resolver),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
