@@ -9,8 +9,9 @@
  * A mapping has functions only when every one of its frames was named by a symbol; one named by its range only
  * (library+0xSTART) leaves the door open for a reader with debug files.
  * A function's filename is its library's path: there are no source lines, and `pprof -files` then sums by library.
- * Labels are strings, like those of Go's own profiles: Parca and Pyroscope filter by these, and go tool pprof would
- * print the number 7 with a made-up unit. Strings are encoded as for a terminal: valid UTF-8, no control characters.
+ * Labels: comm, thread_name and stack (complete, cut, guessed, none) are strings; pid is a number, as in Google's own
+ * converter of perf.data: go tool pprof takes a number in -tagfocus for a range and would not find a string.
+ * Strings are encoded as for a terminal: valid UTF-8, no control characters.
  */
 #include "base/encode.h"
 #include "base/intern.h"
@@ -43,6 +44,7 @@ enum {
 	SAMPLE_LABEL = 3,
 	LABEL_KEY = 1,
 	LABEL_STR = 2,
+	LABEL_NUM = 3,
 	MAPPING_ID = 1,
 	MAPPING_START = 2,
 	MAPPING_LIMIT = 3,
@@ -212,14 +214,18 @@ static void place_mappings(struct writer *w)
 	}
 }
 
-static const char *mapping_name(const struct writer *w, uint32_t file)
+/* Readers merge mappings of one name and size: anonymous memory of two processes must not have the same name. */
+static uint32_t mapping_name(struct writer *w, uint32_t file)
 {
 	const struct sp_file *f = sp_profile_file(w->p, file);
-	const char *path = sp_profile_string(w->p, f->path);
+	char anon[32];
 
 	if (f->kind == SP_FILE_KERNEL)
-		return "[kernel.kallsyms]";
-	return *path ? path : sp_profile_string(w->p, f->name);
+		return string_of(w, "[kernel.kallsyms]");
+	if (f->kind != SP_FILE_ANON)
+		return profile_string(w, f->path ? f->path : f->name);
+	snprintf(anon, sizeof(anon), "[anon:%" PRIu32 "]", sp_profile_process(w->p, f->process)->pid);
+	return string_of(w, anon);
 }
 
 static void put_mapping(struct writer *w, const struct mapping *m)
@@ -232,7 +238,7 @@ static void put_mapping(struct writer *w, const struct mapping *m)
 	sp_pbuf_number(&w->message, MAPPING_ID, m->id);
 	sp_pbuf_number(&w->message, MAPPING_START, m->start);
 	sp_pbuf_number(&w->message, MAPPING_LIMIT, m->start ? m->start + m->extent : 0);
-	sp_pbuf_number(&w->message, MAPPING_FILENAME, string_of(w, mapping_name(w, m->file)));
+	sp_pbuf_number(&w->message, MAPPING_FILENAME, mapping_name(w, m->file));
 	sp_pbuf_number(&w->message, MAPPING_BUILD_ID, string_of(w, hex));
 	sp_pbuf_number(&w->message, MAPPING_HAS_FUNCTIONS, m->seen && !m->has_ranges);
 	emit(w, PROFILE_MAPPING);
@@ -319,12 +325,13 @@ static void put_stack(struct writer *w, uint32_t number, const char *missed)
 		sp_pbuf_varint(&w->part, said(w, missed));
 }
 
-static void put_label(struct writer *w, const char *key, const char *value)
+static void put_label(struct writer *w, const char *key, const char *value, uint32_t number)
 {
-	if (!*value)
+	if (!*value && !number)
 		return;
 	sp_pbuf_number(&w->part, LABEL_KEY, string_of(w, key));
 	sp_pbuf_number(&w->part, LABEL_STR, string_of(w, value));
+	sp_pbuf_number(&w->part, LABEL_NUM, number);
 	sp_pbuf_message(&w->message, SAMPLE_LABEL, &w->part);
 }
 
@@ -343,13 +350,11 @@ static void put_labels(struct writer *w, const struct sp_row *row)
 {
 	const struct sp_key *key = sp_profile_key(w->p, row->key);
 	const struct sp_process *process = sp_profile_process(w->p, key->process);
-	char pid[16];
 
-	snprintf(pid, sizeof(pid), "%" PRIu32, process->pid);
-	put_label(w, "comm", sp_profile_string(w->p, process->comm ? process->comm : key->comm));
-	put_label(w, "pid", key->process ? pid : "");
-	put_label(w, "thread_name", sp_profile_string(w->p, key->comm));
-	put_label(w, "stack", class_words(w->p, row->user));
+	put_label(w, "comm", sp_profile_string(w->p, process->comm ? process->comm : key->comm), 0);
+	put_label(w, "pid", "", process->pid);
+	put_label(w, "thread_name", sp_profile_string(w->p, key->comm), 0);
+	put_label(w, "stack", class_words(w->p, row->user), 0);
 }
 
 static void put_sample(struct writer *w, const struct sp_row *row)

@@ -16,13 +16,13 @@
 
 static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
 {
-	const struct sp_file *file = sp_profile_file(p, sp_view_library(p, frame));
+	const char *library = sp_profile_string(p, sp_profile_file(p, sp_view_library(p, frame))->name);
 
 	fprintf(out, "+0x%" PRIx64, sp_view_distance(p, frame));
-	if (file->name) {
-		fputs(" [", out);
-		sp_encode(out, SP_ENCODE_TERMINAL, sp_profile_string(p, file->name));
-		fputc(']', out);
+	if (*library) {
+		fputs(*library == '[' ? " " : " [", out); /* "[kernel]", "[ext4]", "[vdso]" have their brackets */
+		sp_encode(out, SP_ENCODE_TERMINAL, library);
+		fputs(*library == '[' ? "" : "]", out);
 	}
 	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_GUESSED)
 		fputs(" (guessed)", out);
@@ -51,7 +51,7 @@ static void put_half(const struct sp_profile *p, const struct sp_view_options *o
 		fprintf(out, "    [Missed %s Stack]\n", kernel ? "Kernel" : "User");
 	for (uint32_t i = 0; i < half->n; i++)
 		put_frame(p, o, half->ids[i], kernel, out);
-	if (half->cut && o->verbose)
+	if (half->cut && o->verbose && !kernel) /* a reason is a user stack's */
 		fprintf(out, "    [cut: %s]\n", sp_stop_words(half->reason));
 }
 

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The folded view: golden files, and the rules by which flamegraph.pl reads a line. */
+#include "fixture.h"
+
+#include "base/mem.h"
+
+#include <regex.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const struct sp_view sp_view_folded;
+
+static const struct {
+	const char *name;
+	struct sp_view_options o;
+} goldens[] = {
+    {"folded.txt", {.ascending = true}},
+    {"folded-d.txt", {.ascending = true, .delimiter = true}},
+    {"folded-da.txt", {.ascending = true, .delimiter = true, .annotate = true}},
+    {"folded-U.txt", {.ascending = true, .user_only = true, .delimiter = true}},
+    {"folded-K.txt", {.ascending = true, .kernel_only = true, .delimiter = true, .annotate = true}},
+    {"folded-ns.txt", {.value = 1}},
+};
+
+static void equal_to_the_golden_files(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(goldens); i++)
+		fixture_golden(goldens[i].name, &sp_view_folded, &goldens[i].o);
+}
+
+struct reader {
+	regex_t form; /* flamegraph.pl: /^(.*)\s+(\d+(?:\.\d*)?)$/ */
+	int64_t sum;
+	unsigned int ignored, deepest;
+};
+
+static void read_line(struct reader *r, char *line)
+{
+	regmatch_t at[3];
+	unsigned int depth = 1;
+
+	if (regexec(&r->form, line, 3, at, 0)) {
+		r->ignored++;
+		return;
+	}
+	r->sum += strtoll(line + at[2].rm_so, NULL, 10);
+	for (regoff_t i = at[1].rm_so; i < at[1].rm_eo; i++)
+		depth += line[i] == ';';
+	r->deepest = SP_MAX(r->deepest, depth);
+}
+
+static void readable_by_the_rules_of_flamegraph(void **state)
+{
+	struct sp_profile *p = fixture_profile();
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(goldens); i++) {
+		char *text SP_FREE = fixture_render(&sp_view_folded, p, &goldens[i].o, NULL);
+		struct reader r = {0};
+		char *rest = text, *line;
+
+		assert_int_equal(regcomp(&r.form, "^(.*)[ \t]+([0-9]+(\\.[0-9]*)?)$", REG_EXTENDED), 0);
+		while (*rest && (line = strsep(&rest, "\n")))
+			read_line(&r, line);
+		regfree(&r.form);
+		assert_int_equal(r.ignored, 0);
+		assert_int_equal(r.sum, FIXTURE_SAMPLES * (goldens[i].o.value ? FIXTURE_PERIOD_NS : 1));
+		/* comm, and the longest stack of the fixture: an unencoded `;` in a name would make one deeper */
+		assert_int_equal(r.deepest, goldens[i].o.kernel_only ? 6 : goldens[i].o.user_only ? 8 : r.deepest);
+	}
+	sp_profile_free(p);
+}
+
+/* Two processes of one comm give one line: no line's stack appears twice. */
+static void equal_lines_are_one(void **state)
+{
+	struct sp_view_options o = {0};
+	struct sp_profile *p = fixture_profile();
+	char *text SP_FREE = fixture_render(&sp_view_folded, p, &o, NULL);
+	const char *stack = "openssl;_start;__libc_start_main;main;EVP_DigestUpdate;libcrypto.so.3+0x29eb40 ";
+	const char *first = strstr(text, stack);
+
+	(void)state;
+	assert_non_null(first);
+	assert_int_equal(strtol(first + strlen(stack), NULL, 10), 86);
+	assert_null(strstr(first + 1, stack));
+	sp_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(equal_to_the_golden_files),
+	    cmocka_unit_test(readable_by_the_rules_of_flamegraph),
+	    cmocka_unit_test(equal_lines_are_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
