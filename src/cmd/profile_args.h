@@ -10,6 +10,7 @@
 #ifndef SP_CMD_PROFILE_ARGS_H
 #define SP_CMD_PROFILE_ARGS_H
 
+#include "bpf/wire.h"
 #include "cmd/cmd.h"
 #include "view/view.h"
 
