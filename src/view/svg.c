@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * svg: the interactive flame graph, one file that needs nothing else.
+ *
+ * What is drawn here is the whole picture for 1,200 px, for readers without scripts; svg.js then lays it out again for
+ * the window. Every name is character data (never part of the script, of a class or of an address): see svg_text.h. The
+ * script gets numbers only: D, depth and value of each frame in the order drawn (parents first), and B, the first hex
+ * digits of each library's build id. A frame's <title> has its name, its library (if any) and its value on lines of
+ * their own. Frames narrower than 0.1 px, as in flamegraph.pl, are left out and counted in the footer.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "view/svg_colour.h"
+#include "view/svg_text.h"
+#include "view/svg_tree.h"
+#include "view/view.h"
+
+enum {
+	WIDTH = 1200,
+	PAD = 10,
+	ROW = 17,
+	LEGEND_ROW = 18,
+	LEGEND_MAX = 14, /* libraries named in the legend; the rest is one entry */
+};
+#define INNER ((double)(WIDTH - 2 * PAD))
+#define MIN_WIDTH 0.1
+#define CELL 7.23 /* advance of DejaVu Sans Mono at 12 px, the widest of the usual monospaced fonts */
+
+static const char style[] =
+#include "svg.css.inc"
+    ;
+static const char script[] =
+#include "svg.js.inc"
+    ;
+
+struct drawing {
+	const struct sp_svg_tree *t;
+	const struct sp_view_options *o;
+	FILE *out;
+	const char *value_name, *unit;
+	double scale;    /* px for 1 of the value */
+	int64_t *starts; /* node -> where it begins, in the value */
+	uint32_t deepest, n_drawn, n_dropped;
+	int64_t dropped; /* the value of what is not drawn, counted once */
+	bool has_kernel, has_guessed, has_note;
+	int y; /* the next free line */
+};
+
+static bool is_drawn(const struct drawing *d, uint32_t node)
+{
+	return !node || (double)d->t->nodes[node].value * d->scale >= MIN_WIDTH;
+}
+
+static uint32_t drawn_of(const struct drawing *d, uint32_t sibling)
+{
+	while (sibling && !is_drawn(d, sibling))
+		sibling = d->t->nodes[sibling].next;
+	return sibling;
+}
+
+/* Parents first; 0 at the end. What is not drawn leaves its room at the right, so the starts follow from the values. */
+static uint32_t next_drawn(struct drawing *d, uint32_t node)
+{
+	uint32_t next = drawn_of(d, d->t->nodes[node].first);
+	if (next) {
+		d->starts[next] = d->starts[node];
+		return next;
+	}
+	while (node && !(next = drawn_of(d, d->t->nodes[node].next)))
+		node = d->t->nodes[node].parent;
+	if (next)
+		d->starts[next] = d->starts[node] + d->t->nodes[node].value;
+	return next;
+}
+
+static void survey(struct drawing *d)
+{
+	for (uint32_t i = 0; i < sp_svg_tree_n_nodes(d->t); i++) {
+		const struct sp_svg_node *node = &d->t->nodes[i];
+		uint32_t kind = sp_svg_tree_entity(d->t, i)->kind;
+		if (!is_drawn(d, i)) {
+			d->n_dropped++;
+			d->dropped += is_drawn(d, node->parent) ? node->value : 0;
+			continue;
+		}
+		d->n_drawn++;
+		d->deepest = SP_MAX(d->deepest, node->depth);
+		d->has_kernel |= kind == SP_SVG_KERNEL;
+		d->has_guessed |= kind == SP_SVG_GUESSED;
+		d->has_note |= kind == SP_SVG_NOTE;
+	}
+}
+
+/* With one digit after the point if it needs one, whatever the locale. */
+static void put_px(FILE *out, double px)
+{
+	long tenths = lround(px * 10);
+	if (tenths % 10)
+		fprintf(out, "%ld.%ld", tenths / 10, tenths % 10);
+	else
+		fprintf(out, "%ld", tenths / 10);
+}
+
+static void put_owned(FILE *out, char *text)
+{
+	SP_FREE char *owned = text;
+	sp_svg_put_text(out, owned ? owned : "");
+}
+
+static void put_amount(struct drawing *d, int64_t value)
+{
+	put_owned(d->out, sp_svg_amount(value, d->value_name, d->unit));
+}
+
+static void put_percent(struct drawing *d, int64_t value)
+{
+	put_owned(d->out, sp_svg_fixed(100.0 * (double)value / (double)d->t->nodes[0].value, 2));
+	fputc('%', d->out);
+}
+
+/* --- style ------------------------------------------------------------------------------------------------------ */
+
+static void put_colours(struct drawing *d, bool is_dark)
+{
+	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t); i++) {
+		const struct sp_svg_library *l = &d->t->libraries[i];
+		if (l->total > 0)
+			fprintf(d->out, ".l%u{fill:#%06x}", i, sp_svg_colour(l->name, l->is_kernel, is_dark));
+	}
+}
+
+static void put_style(struct drawing *d)
+{
+	fprintf(d->out, "<style><![CDATA[\n%s", style);
+	put_colours(d, false);
+	fputs("\n@media (prefers-color-scheme:dark){", d->out);
+	put_colours(d, true);
+	fputs("}\n]]></style>\n", d->out);
+}
+
+/* --- legend ----------------------------------------------------------------------------------------------------- */
+
+struct legend {
+	double x;
+	int y;
+};
+
+/* Begins an entry that is n_cells wide beside its swatch; on a new line where there is no more room. */
+static void begin_entry(struct drawing *d, struct legend *at, const char *class, uint32_t n_cells)
+{
+	double width = 16 + n_cells * CELL + 16;
+	if (at->x > PAD && at->x + width > WIDTH - PAD) {
+		at->x = PAD;
+		at->y += LEGEND_ROW;
+	}
+	fprintf(d->out, "<g class=\"%s\" transform=\"translate(", class);
+	put_px(d->out, at->x);
+	fprintf(d->out, " %d)\">", at->y);
+	at->x += width;
+}
+
+static void put_library_entry(struct drawing *d, struct legend *at, uint32_t library)
+{
+	enum { NAME_CELLS = 40 };
+	const struct sp_svg_library *l = &d->t->libraries[library];
+	uint32_t cells = SP_MIN(sp_svg_text_cells(l->name), NAME_CELLS);
+	begin_entry(d, at, "e", cells + 7);
+	fputs("<title>", d->out);
+	sp_svg_put_text(d->out, l->name);
+	fputs("\nself ", d->out);
+	put_percent(d, l->self);
+	fputs(", total ", d->out);
+	put_percent(d, l->total);
+	fprintf(d->out, "%s%s</title><rect class=\"l%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
+		l->build_id[0] ? "\nbuild id " : "", l->build_id, library);
+	sp_svg_put_label(d->out, l->name, NAME_CELLS);
+	fputc(' ', d->out);
+	put_percent(d, l->self);
+	fputs("</text></g>\n", d->out);
+}
+
+static void put_kind_entry(struct drawing *d, struct legend *at, const char *class, const char *text)
+{
+	begin_entry(d, at, "y", (uint32_t)strlen(text));
+	fprintf(d->out, "<rect class=\"%s\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">%s</text></g>\n", class,
+		text);
+}
+
+static int by_self(const void *a, const void *b, void *arg)
+{
+	const struct sp_svg_tree *t = arg;
+	const struct sp_svg_library *x = &t->libraries[*(const uint32_t *)a], *y = &t->libraries[*(const uint32_t *)b];
+	if (x->self != y->self)
+		return x->self > y->self ? -1 : 1;
+	return strcmp(x->name, y->name) ?: strcmp(x->build_id, y->build_id);
+}
+
+static void put_rest_entry(struct drawing *d, struct legend *at, const uint32_t *order, uint32_t n)
+{
+	char text[64];
+	int64_t self = 0;
+	for (uint32_t i = 0; i < n; i++)
+		self += d->t->libraries[order[i]].self;
+	SP_FREE char *percent = sp_svg_fixed(100.0 * (double)self / (double)d->t->nodes[0].value, 2);
+	snprintf(text, sizeof(text), "%u more librar%s %s%%", n, n == 1 ? "y" : "ies", percent ? percent : "");
+	put_kind_entry(d, at, "t", text);
+}
+
+static int put_legend(struct drawing *d)
+{
+	struct legend at = {.x = PAD, .y = d->y};
+	uint32_t n = 0;
+	SP_FREE uint32_t *order = calloc(sp_svg_tree_n_libraries(d->t), sizeof(*order));
+	if (!order)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t); i++)
+		if (d->t->libraries[i].self > 0)
+			order[n++] = i;
+	qsort_r(order, n, sizeof(*order), by_self, (void *)d->t);
+	fputs("<g id=\"legend\">\n", d->out);
+	for (uint32_t i = 0; i < SP_MIN(n, LEGEND_MAX); i++)
+		put_library_entry(d, &at, order[i]);
+	if (n > LEGEND_MAX)
+		put_rest_entry(d, &at, order + LEGEND_MAX, n - LEGEND_MAX);
+	if (d->has_kernel)
+		put_kind_entry(d, &at, "kernel", "kernel");
+	if (d->has_guessed)
+		put_kind_entry(d, &at, "guessed", "guessed frame");
+	if (d->has_note)
+		put_kind_entry(d, &at, "n", "stack not whole");
+	fputs("</g>\n", d->out);
+	d->y = at.y + LEGEND_ROW + 6;
+	return 0;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------------- */
+
+/* Two tones of a library's colour by the function's name, so that neighbours can be told apart. */
+static const char *tone_of(const char *name)
+{
+	uint32_t h = 0;
+	while (*name)
+		h = h * 31 + (uint8_t)*name++;
+	return h % 3 == 0 ? "" : h % 3 == 1 ? " b" : " c";
+}
+
+static void put_class(struct drawing *d, uint32_t node)
+{
+	const struct sp_svg_entity *e = sp_svg_tree_entity(d->t, node);
+	if (e->kind == SP_SVG_PLAIN || e->kind == SP_SVG_NOTE || !e->library)
+		fputs(e->kind == SP_SVG_NOTE ? "n" : "t", d->out);
+	else
+		fprintf(d->out, "l%u%s", e->library, tone_of(sp_svg_tree_name(d->t, node)));
+	fputs(e->kind == SP_SVG_KERNEL ? " k" : e->kind == SP_SVG_GUESSED ? " g" : "", d->out);
+}
+
+static void put_title(struct drawing *d, uint32_t node)
+{
+	uint32_t library = sp_svg_tree_entity(d->t, node)->library;
+	fputs("<title>", d->out);
+	sp_svg_put_text(d->out, sp_svg_tree_name(d->t, node));
+	if (library) {
+		fputc('\n', d->out);
+		sp_svg_put_text(d->out, d->t->libraries[library].name);
+	}
+	fputc('\n', d->out);
+	put_amount(d, d->t->nodes[node].value);
+	fputs(", ", d->out);
+	put_percent(d, d->t->nodes[node].value);
+	fputs("</title>", d->out);
+}
+
+static void put_frame(struct drawing *d, uint32_t node)
+{
+	const struct sp_svg_node *it = &d->t->nodes[node];
+	double x = PAD + (double)d->starts[node] * d->scale, width = (double)it->value * d->scale;
+	int y = d->y + (int)(d->deepest - it->depth) * ROW;
+	fputs("<g>", d->out);
+	put_title(d, node);
+	fputs("<rect class=\"", d->out);
+	put_class(d, node);
+	fputs("\" x=\"", d->out);
+	put_px(d->out, x);
+	fprintf(d->out, "\" y=\"%d\" width=\"", y);
+	put_px(d->out, width > 2 ? width - 0.5 : width);
+	fprintf(d->out, "\" height=\"%d\"/>", ROW - 1);
+	if (width >= 3 * CELL + 6) {
+		fputs("<text x=\"", d->out);
+		put_px(d->out, x + 3);
+		fprintf(d->out, "\" y=\"%d\">", y + 12);
+		sp_svg_put_label(d->out, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / CELL));
+		fputs("</text>", d->out);
+	}
+	fputs("</g>\n", d->out);
+}
+
+static void put_frames(struct drawing *d)
+{
+	uint32_t node = 0;
+	fputs("<g id=\"frames\">\n", d->out);
+	do
+		put_frame(d, node);
+	while ((node = next_drawn(d, node)));
+	fputs("</g>\n", d->out);
+	d->y += (int)(d->deepest + 1) * ROW;
+}
+
+static void put_script(struct drawing *d)
+{
+	uint32_t node = 0;
+	fputs("<script><![CDATA[\nconst D=[", d->out);
+	do
+		fprintf(d->out, "%u,%" PRId64 ",", d->t->nodes[node].depth, d->t->nodes[node].value);
+	while ((node = next_drawn(d, node)));
+	fputs("],\nB=[", d->out);
+	for (uint32_t i = 0; i < sp_svg_tree_n_libraries(d->t); i++)
+		fprintf(d->out, "\"%s\",", d->t->libraries[i].build_id);
+	fprintf(d->out, "];\n%s]]></script>\n", script);
+}
+
+/* --- the page --------------------------------------------------------------------------------------------------- */
+
+static void put_line(struct drawing *d, const char *id, int y, const char *text, uint32_t n_cells)
+{
+	fprintf(d->out, "<text id=\"%s\" x=\"%d\" y=\"%d\"><title>", id, PAD, y);
+	sp_svg_put_text(d->out, text);
+	fputs("</title>", d->out);
+	sp_svg_put_label(d->out, text, n_cells);
+	fputs("</text>\n", d->out);
+}
+
+/* The size is not known before the legend is set: so the picture goes to memory first and the head is put before it. */
+static void put_head(struct drawing *d, int height)
+{
+	const char *title = d->o->title ? d->o->title : "Flame graph";
+	fprintf(d->out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- made by soprof -->\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",
+		WIDTH, height, WIDTH, height);
+	sp_svg_put_text(d->out, title);
+	fputs("</title>\n", d->out);
+	put_style(d);
+	fputs("<rect id=\"page\" width=\"100%\" height=\"100%\"/>\n<g id=\"head\">\n", d->out);
+	put_line(d, "title", 26, title, 105);
+	if (d->o->subtitle)
+		put_line(d, "subtitle", 44, d->o->subtitle, 160);
+}
+
+static void put_sum(struct drawing *d)
+{
+	fprintf(d->out, "<text id=\"sum\" x=\"%d\" y=\"%d\">", PAD, d->y);
+	put_amount(d, d->t->nodes[0].value);
+	fputs(", ", d->out);
+	put_owned(d->out, sp_svg_count(d->n_drawn));
+	fprintf(d->out, " frame%s; libraries by their own share:</text>\n", d->n_drawn == 1 ? "" : "s");
+}
+
+static void put_note(struct drawing *d, uint64_t n, const char *text)
+{
+	fprintf(d->out, "<text class=\"note\" x=\"%d\" y=\"%d\">", PAD, d->y += 16);
+	put_owned(d->out, sp_svg_count(n));
+	fprintf(d->out, "%s", text);
+}
+
+static void put_notes(struct drawing *d)
+{
+	fputs("<g id=\"foot\">\n", d->out);
+	if (d->n_dropped) {
+		put_note(d, d->n_dropped, " more frames, each narrower than 0.1 of 1,200 px, are not drawn; together ");
+		put_percent(d, d->dropped);
+		fputs(" of the whole.</text>\n", d->out);
+	}
+	if (d->t->n_negative)
+		put_note(d, d->t->n_negative, " rows with a value below 0 are not drawn.</text>\n");
+	fputs("</g>\n", d->out);
+}
+
+static int put_body(struct drawing *d)
+{
+	d->y = d->o->subtitle ? 64 : 46;
+	if (!d->t->nodes[0].value) {
+		fprintf(d->out, "<text id=\"empty\" x=\"%d\" y=\"%d\">There were no samples.</text>\n</g>\n", PAD,
+			d->y + 10);
+		d->y += 10;
+		put_notes(d);
+		return 0;
+	}
+	put_sum(d);
+	d->y += 12;
+	int r = put_legend(d);
+	if (r < 0)
+		return r;
+	fputs("</g>\n", d->out);
+	put_frames(d);
+	put_notes(d);
+	put_script(d);
+	return 0;
+}
+
+static int draw(struct drawing *d, FILE *out)
+{
+	SP_FREE char *body = NULL;
+	size_t len = 0;
+	d->out = open_memstream(&body, &len);
+	if (!d->out)
+		return -ENOMEM;
+	int r = put_body(d);
+	if (fclose(d->out) || r < 0)
+		return r < 0 ? r : -ENOMEM;
+	d->out = out;
+	put_head(d, d->y + 16);
+	fwrite(body, 1, len, out);
+	fputs("</svg>\n", out);
+	return 0;
+}
+
+static int write_svg(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct sp_svg_tree *t;
+	int r = sp_svg_tree_new(p, o, &t);
+	if (r < 0)
+		return sp_fail(r, "flame graph");
+	const struct sp_value_type *type = sp_profile_value_type(p, o->value);
+	SP_FREE int64_t *starts = calloc(sp_svg_tree_n_nodes(t), sizeof(*starts));
+	struct drawing d = {.t = t, .o = o, .starts = starts};
+	d.value_name = sp_profile_string(p, type->name);
+	d.unit = sp_profile_string(p, type->unit);
+	d.scale = t->nodes[0].value ? INNER / (double)t->nodes[0].value : 0;
+	survey(&d);
+	r = starts ? draw(&d, out) : -ENOMEM;
+	sp_svg_tree_free(t);
+	return r < 0 ? sp_fail(r, "flame graph") : 0;
+}
+
+const struct sp_view sp_view_svg = {
+    .name = "svg",
+    .suffix = ".svg",
+    .mime = "image/svg+xml",
+    .summary = "interactive flame graph, one file for a browser",
+    .write = write_svg,
+};

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The flame graph in a browser: node svg.mjs CHROMIUM DIRECTORY-OF-GOLDEN-FILES [FILE-TO-LOAD-AS-WELL...]
+// What is expected of svg-demo.svg is worked out here from svg-demo.stacks. Prints a line a check; exit code 1 if any failed.
+import {readFileSync} from "node:fs";
+import {pathToFileURL} from "node:url";
+import {Browser} from "./chromium.mjs";
+
+const [program, data, ...others] = process.argv.slice(2);
+const url = (name) => String(pathToFileURL(data + "/" + name));
+const rows = readFileSync(data + "/svg-demo.stacks", "utf8").trim().split("\n").map((line) => {
+	const [value, comm, user, kernel] = line.split("\t");
+	const frames = [user.replace(/^~/, ""), kernel].flatMap((s) => s ? s.split(";") : []);
+	return {value: Number(value), frames: frames.map((f) => f.replace(/^\?/, "").split("`")), comm};
+});
+const total = rows.reduce((sum, r) => sum + r.value, 0);
+const share = (test, of = total) => (100 * rows.filter(test).reduce((s, r) => s + r.value, 0) / of).toFixed(2) + "%";
+
+let failed = 0;
+function check(what, got, wanted) {
+	const ok = wanted instanceof RegExp ? wanted.test(got) : JSON.stringify(got) === JSON.stringify(wanted);
+	console.log((ok ? "ok " : "FAILED ") + what + (ok ? "" : ": " + JSON.stringify(got) + ", wanted " + wanted));
+	failed += !ok;
+}
+
+// Frames but the last of a row end half a pixel before their neighbour.
+// Helpers inside the page.
+const inPage = `
+	const all = () => [...document.querySelectorAll("#frames > g")];
+	const shown = () => all().filter((g) => !g.classList.contains("off"));
+	const named = (name) => all().find((g) => g.firstChild.textContent.split("\\n")[0] === name);
+	const box = (e) => e.getBoundingClientRect();
+	const middle = (e) => { const b = box(e); return [b.x + Math.min(b.width / 2, 40), b.y + b.height / 2]; };
+	const found = () => document.querySelector(".tools b").textContent;
+	const button = (text) => [...document.querySelectorAll("button")].find((b) => b.textContent.startsWith(text));
+`;
+const browser = new Browser(program);
+const page = await browser.page(1200, 800);
+const run = (code) => page.run("(() => {" + inPage + "return " + code + "})()");
+const click = async (code) => page.click(...await run("middle(" + code + ")"));
+const settled = () => new Promise((done) => setTimeout(done, 150));
+
+// Nothing overlaps: labels end inside their frames, frames lie over their parents, the legend ends above the frames.
+async function checkPicture(what) {
+	check(what + ": labels stay in their frames", await run(`shown().filter((g) => {
+		const t = g.querySelector("text"), r = box(g.querySelector("rect"));
+		return t && t.textContent && (box(t).right > r.right + 0.6 || box(t).left < r.left);
+	}).map((g) => g.textContent)`), []);
+	check(what + ": frames of a row do not overlap", await run(`(() => {
+		const rows = new Map();
+		for (const g of shown()) {
+			const b = box(g.querySelector("rect"));
+			rows.set(b.y, [...rows.get(b.y) || [], b]);
+		}
+		return [...rows.values()].flatMap((row) => row.sort((a, b) => a.x - b.x)
+			.filter((b, i) => i && b.x < row[i - 1].right - 0.2)).length;
+	})()`), 0);
+	check(what + ": the legend ends above the frames",
+		await run(`Math.max(...[...document.querySelectorAll(".legend > *")].map((e) => box(e).bottom)) <=
+			Math.min(...shown().map((g) => box(g.querySelector("rect")).top)) || scrollY > 0`), true);
+	check(what + ": nothing is wider than the window", await run("document.documentElement.scrollWidth <= innerWidth"), true);
+}
+
+async function testLoad() {
+	await page.open(url("svg-demo.svg"));
+	check("title", await page.run("document.title"), "Demo");
+	check("frames", await run("shown().length"), await run("D.length / 2"));
+	check("the root is as wide as the window", await run(`Math.round(box(named("all").querySelector("rect")).width)`), 1180);
+	await checkPicture("1200 px");
+	await page.resize(420, 700);
+	await settled();
+	check("the root follows the window", await run(`Math.round(box(named("all").querySelector("rect")).width)`), 400);
+	await checkPicture("420 px");
+	await page.resize(1200, 300);
+	await settled();
+	await page.run("scrollTo(0, 1e6)");
+	await settled();
+	check("the bar stays in sight", await run(`Math.round(box(document.querySelector(".bar")).top)`), 0);
+	await page.resize(1200, 800);
+}
+
+async function testZoom() {
+	const python = rows.filter((r) => r.comm === "python3").reduce((s, r) => s + r.value, 0);
+	await page.open(url("svg-demo.svg"));
+	await click(`named("deflate")`);
+	const width = (name) => run(`Math.round(box(named("${name}").querySelector("rect")).width)`);
+	const hash = await page.run("location.hash");
+	check("zoom is in the address", hash, /^#z=[0-9a-z]+\.[0-9a-z]+$/);
+	check("the zoomed frame is as wide as the window", await width("deflate"), 1180);
+	check("its ancestors too", await width("python3"), 1180);
+	check("and are marked", await run(`named("python3").classList.contains("past")`), true);
+	check("others are gone", await run(`[named("openssl"), named("main")].map((g) => box(g).width)`), [0, 0]);
+	check("a child takes its share", await width("crc32_z"), Math.round(61 / 271 * 1180 - 0.5));
+	check("labels are cut anew", await run(`named("crc32_z").querySelector("text").textContent`), "crc32_z");
+	await checkPicture("zoomed");
+	await click(`named("python3")`);
+	check("a click on an ancestor", await width("python3"), 1180);
+	check("what was zoomed is a part again", await width("deflate"), Math.round(271 / python * 1180 - 0.5));
+	await page.run("history.back()");
+	await settled();
+	check("back", [await page.run("location.hash"), await width("deflate")], [hash, 1180]);
+	await page.run("history.back()");
+	await settled();
+	check("back to the whole", [await page.run("location.hash"), await run(`box(named("openssl")).width > 100`)], ["", true]);
+	await page.run("history.forward()");
+	await settled();
+	check("forward", await width("deflate"), 1180);
+	await page.key("Escape");
+	check("Escape", await run(`box(named("openssl")).width > 100`), true);
+	await page.open(url("svg-demo.svg") + hash);
+	check("an address with a zoom", await width("deflate"), 1180);
+	await click(`button("Reset")`);
+	check("reset", [await page.run("location.hash"), await run(`box(named("openssl")).width > 100`)], ["", true]);
+	await page.open(url("svg-demo.svg") + "#z=no.such&s=");
+	check("an unknown zoom is the whole", await width("all"), 1180);
+}
+
+async function testSearch() {
+	const has = (re) => (r) => r.frames.some(([, name]) => re.test(name));
+	await page.open(url("svg-demo.svg"));
+	await page.key("/");
+	await page.type("encoder");
+	check("nested matches count once", await run("found()"), "Matched: " + share(has(/encoder/)));
+	check("matches are marked", await run(`all().filter((g) => g.classList.contains("match")).length`), 3);
+	check("search is in the address", await page.run("location.hash"), "#s=encoder");
+	await page.key("Escape");
+	check("Escape clears it", [await run("found()"), await page.run("location.hash")], ["", ""]);
+	await page.key("f", 2);
+	await page.type("^PY.*");
+	check("upper and lower case differ", await run("found()"), "Matched: 0.00%");
+	await page.key("i", 2);
+	check("Ctrl-I", await run("found()"), "Matched: " + share(has(/^PY.*/i)));
+	check("Ctrl-I is in the address", await page.run("new URLSearchParams(location.hash.slice(1)).get('i')"), "1");
+	await click(`named("xz")`);
+	check("matches in what is zoomed", await run("found()"), "Matched: " + share(has(/^PY.*/i)) + ", 0.00% of this");
+	const address = await page.run("location.href");
+	await page.open(address);
+	check("an address with a search", [await run("found()"), await run("document.querySelector('input').value")],
+		["Matched: " + share(has(/^PY.*/i)) + ", 0.00% of this", "^PY.*"]);
+	await page.open(url("svg-demo.svg") + "#s=lib:crypto%7Clibz");
+	check("libraries by expression", await run("found()"),
+		"Matched: " + share((r) => r.frames.some(([library]) => /crypto|libz/.test(library))));
+	await page.open(url("svg-demo.svg") + "#s=" + encodeURIComponent("(["));
+	check("no regular expression", await run("found()"), "not a regular expression");
+	check("one typed step in the history", await page.run(`(() => {
+		const before = history.length, input = document.querySelector("input");
+		for (const s of ["a", "ab", "abc"]) {
+			input.value = s;
+			input.dispatchEvent(new Event("input"));
+		}
+		return history.length - before;
+	})()`), 0);
+}
+
+async function testLibraries() {
+	const self = share((r) => r.frames.at(-1)[0] === "libcrypto.so.3");
+	const some = share((r) => r.frames.some(([library]) => library === "libcrypto.so.3"));
+	await page.open(url("svg-demo.svg"));
+	check("the legend has the heaviest first", await run(`button("libcrypto").textContent`), "libcrypto.so.3 " + self);
+	await click(`button("libcrypto")`);
+	check("its share", await run("found()"), `libcrypto.so.3: self ${self}, total ${some}`);
+	check("all others are dimmed", await run(`[named("EVP_Digest"), named("deflate")].map((g) => g.className.baseVal)`),
+		["", "other"]);
+	check("the button is down", await run(`button("libcrypto").getAttribute("aria-pressed")`), "true");
+	check("library in the address", await page.run("location.hash"), "#l=libcrypto.so.3");
+	await click(`button("libcrypto")`);
+	check("once more ends it", await run(`[found(), location.hash, named("deflate").className.baseVal]`), ["", "", ""]);
+	const fills = await run(`["EVP_Digest", "deflate", "vfs_read"].map((n) => getComputedStyle(named(n).querySelector("rect")).fill)`);
+	check("libraries differ in colour", new Set(fills).size, 3);
+	check("the kernel's frames are marked", await run(`named("vfs_read").querySelector("rect").classList.contains("k")`), true);
+	check("guessed frames are dashed",
+		await run(`getComputedStyle(named("Builtin:ArrayMap").querySelector("rect")).strokeDasharray`), "3px, 2px");
+}
+
+async function testDetails() {
+	const about = () => run(`[...document.querySelectorAll(".about div")].map((d) => d.textContent)`);
+	await page.open(url("svg-demo.svg"));
+	check("the whole", await about(), /866 samples, \d+ frames/);
+	await page.hover(...await run(`middle(named("crc32_z"))`));
+	const [name, facts] = await about();
+	check("name", name, "crc32_z");
+	check("details", facts,
+		new RegExp(`^61 samples, ${share(has("crc32_z"))} of all · 22.51% of its parent · libz.so.1.2.13 \\(build id [0-9a-f]{12}\\)$`));
+	check("tooltip", await run(`named("crc32_z").firstChild.textContent.split("\\n").length`), 4);
+	await page.hover(...await run(`middle(named("Builtin:ArrayMap"))`));
+	check("guessed is said", (await about())[1], /guessed frame$/);
+	await page.run(`document.querySelector("#frames > g").focus()`);
+	for (const key of ["ArrowUp", "ArrowRight", "ArrowUp"]) await page.key(key);
+	const at = () => page.run(`document.activeElement.firstChild.textContent.split("\\n")[0]`);
+	check("arrow keys", await at(), "ret_from_fork");
+	await page.key("Enter");
+	check("Enter zooms", await run(`Math.round(box(named("ret_from_fork").querySelector("rect")).width)`), 1180);
+	await page.key("ArrowDown");
+	check("arrow down", await at(), "kworker/0:1");
+}
+const has = (wanted) => (r) => r.frames.some(([, name]) => name === wanted);
+
+async function testDark() {
+	const light = (rgb) => rgb.match(/\d+/g).slice(0, 3).reduce((s, c) => s + Number(c), 0) > 382;
+	const look = async () => [await run("getComputedStyle(document.documentElement).backgroundColor"),
+		await run("getComputedStyle(document.querySelector('.about')).color"),
+		await run("getComputedStyle(named('deflate').querySelector('rect')).fill")];
+	await page.open(url("svg-demo.svg"));
+	const day = await look();
+	await page.dark(true);
+	const night = await look();
+	await page.dark(false);
+	check("light page, dark text", day.slice(0, 2).map(light), [true, false]);
+	check("dark page, light text", night.slice(0, 2).map(light), [false, true]);
+	check("libraries' colours change with the page", day[2] !== night[2], true);
+}
+
+// As a picture in a page, where no script runs: the frames that the view itself drew.
+async function testWithoutScripts() {
+	await page.scripts(false);
+	await page.open(url("svg-demo.svg"));
+	const {root} = await page.send("DOM.getDocument");
+	const query = async (selector) => (await page.send("DOM.querySelectorAll", {nodeId: root.nodeId, selector})).nodeIds;
+	check("no script ran", (await query("foreignObject")).length, 0);
+	check("frames are there", (await query("#frames > g")).length, 98);
+	const boxes = [];
+	for (const nodeId of [...await query("#legend rect"), ...await query("#frames rect")])
+		boxes.push((await page.send("DOM.getBoxModel", {nodeId})).model.content);
+	check("and inside the picture", boxes.every((b) => b[0] >= 9 && b[2] <= 1192), true);
+	await page.scripts(true);
+}
+
+async function testHostile() {
+	await page.open(url("svg-hostile.svg"));
+	await page.key("/");
+	await page.type("x");
+	await click(`button("]]>")`);
+	await page.hover(...await run(`middle(all()[5])`));
+	check("no name became a script", await page.run("typeof window.owned"), "undefined");
+	check("or an element", await page.run(`[...new Set([...document.querySelectorAll("*")].map((e) => e.localName))].sort()`),
+		["b", "button", "div", "foreignObject", "g", "h1", "input", "p", "rect", "script", "span", "style", "svg", "text",
+			"title"]);
+	check("or a handler", await page.run(`[...document.querySelectorAll("*")].flatMap((e) => [...e.attributes])
+		.filter((a) => /^on|href|src/.test(a.name)).length`), 0);
+	check("the title is text", await page.run("document.querySelector('h1').textContent"), "</title><script>owned=1</script>");
+	check("names are whole", await run(`Boolean(named("</script><script>window.owned=1</script>") && named("a\\\\x0ab\\\\x0dc\\\\x09d"))`),
+		true);
+	await page.open(url("svg-empty.svg"));
+	check("no samples", await page.run("document.getElementById('empty').textContent"), "There were no samples.");
+}
+
+async function testOthers() {
+	for (const file of others) {
+		const before = Date.now();
+		await page.open(String(pathToFileURL(file)));
+		check(file + " is laid out", await run("shown().length > 0 && document.querySelectorAll('.bar').length"), 1);
+		console.log(`   ${await run("all().length")} frames in ${Date.now() - before} ms`);
+	}
+}
+
+try {
+	for (const test of [testLoad, testZoom, testSearch, testLibraries, testDetails, testDark, testWithoutScripts, testHostile,
+		testOthers]) await test();
+	check("no errors, no dialogs", page.problems, []);
+	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:)/.test(u)), []);
+} catch (e) {
+	console.log("FAILED " + e.stack);
+	failed++;
+} finally {
+	await browser.close();
+}
+process.exit(failed ? 1 : 0);

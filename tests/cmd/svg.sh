@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 120
+# The flame graph is well-formed XML and works in a browser (clicks, search, address, dark, without scripts, hostile
+# names): Debian's chromium without a window, driven by svg.mjs.
+set -u
+here=$(dirname "$(readlink -f "$0")")
+data=$here/../data/view
+skip() { echo "$*"; exit 77; }
+command -v chromium >/dev/null || skip "needs chromium"
+command -v node >/dev/null || skip "needs nodejs"
+command -v xmllint >/dev/null || skip "needs libxml2-utils"
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export TMPDIR=$dir HOME=$dir
+
+# Stacks 300 deep and names as long as C++ has them.
+frames=$(seq -f 'libdeep.so.1`recurse_into_level_%g' -s ';' 300)
+long=$(printf 'std::vector<std::pair<int, long>, %.0s' $(seq 60))
+printf '%s\tdeep\t%s\t\n%s\tcxx\tlibcxx.so`main;libcxx.so`%s\t\n1\tsh\tdash`main\t\n' 900 "$frames" 7000 "$long" >"$dir/deep.stacks"
+builder=${SOPROF_BUILD:-$here/../../build}/tests/unit/view-svg
+[ -x "$builder" ] || { echo "no $builder; build it first"; exit 1; }
+"$builder" "$dir/deep.stacks" "$dir/deep.svg" || exit 1
+
+bad=0
+for svg in "$data"/svg-*.svg "$dir/deep.svg"; do
+	xmllint --noout --nonet "$svg" || { echo "FAILED $svg is not well-formed"; bad=1; }
+done
+node "$here/svg.mjs" "$(command -v chromium)" "$data" "$dir/deep.svg" || bad=1
+exit $bad

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The flame graph: golden files, how stacks merge, what is dropped, hostile names, colours, labels and units.
+ * SP_UPDATE_GOLDEN=1 in the environment writes the golden files anew. `view-svg IN.stacks OUT.svg` draws a file of
+ * stacks (the format is at read_stacks); tests/cmd/svg.sh and people who want to look use it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "view/svg_colour.h"
+#include "view/svg_text.h"
+#include "view/svg_tree.h"
+#include "view/view.h"
+
+extern const struct sp_view sp_view_svg;
+
+/* --- profiles from text ----------------------------------------------------------------------------------------- */
+
+static uint32_t number(int64_t n)
+{
+	assert_true(n >= 0);
+	return (uint32_t)n;
+}
+
+static struct sp_profile *new_profile(const char *name, const char *unit)
+{
+	struct sp_profile *p;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, name, unit) >= 0);
+	return p;
+}
+
+static uint32_t add_file(struct sp_profile *p, const char *name, uint8_t kind, const char *build_id, uint64_t tag)
+{
+	struct sp_file file = {.kind = kind, .tag = tag, .name = number(sp_profile_add_string(p, name))};
+	file.build_id_len = (uint8_t)strlen(build_id);
+	memcpy(file.build_id, build_id, file.build_id_len);
+	return number(sp_profile_add_file(p, &file));
+}
+
+static uint32_t add_frame(struct sp_profile *p, uint32_t file, const char *name, uint32_t flags)
+{
+	struct sp_func func = {.name = number(sp_profile_add_string(p, name)), .file = file};
+	func.start = 0x1000ULL * func.name;
+	func.size = 0x100;
+	struct sp_frame frame = {.offset = func.start + flags, .file = file, .flags = flags};
+	uint32_t n = number(sp_profile_add_frame(p, &frame));
+	sp_profile_frame(p, n)->func = number(sp_profile_add_func(p, &func));
+	return n;
+}
+
+/* "lib`func", root first; "?lib`func" is a guessed frame; libraries in brackets are the kernel's, but for [anon... */
+static uint32_t add_named(struct sp_profile *p, char *text)
+{
+	uint32_t flags = *text == '?' ? SP_FRAMEF_GUESSED : 0;
+	char *library = text + (flags != 0), *name = strchr(library, '`');
+	assert_non_null(name);
+	*name++ = 0;
+	bool is_kernel = library[0] == '[' && strncmp(library, "[anon", 5) != 0 && strcmp(library, "[vdso]") != 0;
+	uint64_t tag = 5381;
+	for (const char *c = library; *c; c++)
+		tag = tag * 33 + (uint8_t)*c;
+	char id[8];
+	memcpy(id, &tag, sizeof(id));
+	id[7] = 0;
+	uint32_t file = add_file(p, library, is_kernel ? SP_FILE_KERNEL : SP_FILE_ELF, id, tag);
+	return add_frame(p, file, name, flags | (is_kernel ? SP_FRAMEF_KERNEL : 0));
+}
+
+enum { MAX_DEPTH = 512 };
+
+/* "~" before the stack: cut short. */
+static uint32_t add_stack_text(struct sp_profile *p, char *text)
+{
+	uint32_t rootward[MAX_DEPTH], frames[MAX_DEPTH], n = 0;
+	struct sp_stack stack = {.frames = frames};
+	stack.stack_class = *text == '~' ? SP_STACK_CUT : SP_STACK_COMPLETE;
+	text += *text == '~';
+	if (!*text)
+		return 0;
+	for (char *next = text, *at; (at = strsep(&next, ";"));) {
+		assert_true(n < MAX_DEPTH);
+		rootward[n++] = add_named(p, at);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		frames[i] = rootward[n - 1 - i];
+	stack.n_frames = n;
+	return number(sp_profile_add_stack(p, &stack));
+}
+
+static void add_row(struct sp_profile *p, const char *comm, uint32_t user, uint32_t kernel, int64_t value)
+{
+	struct sp_process process = {.pid = 7, .comm = number(sp_profile_add_string(p, comm))};
+	struct sp_key key = {.process = number(sp_profile_add_process(p, &process)), .comm = process.comm};
+	int64_t values[SP_MAX_VALUES] = {value};
+	assert_int_equal(sp_profile_add(p, number(sp_profile_add_key(p, &key)), user, kernel, values), 0);
+}
+
+/* VALUE TAB COMM TAB user stack TAB kernel stack */
+static void add_line(struct sp_profile *p, const char *line)
+{
+	SP_FREE char *copy = strdup(line);
+	char *next = copy, *value = strsep(&next, "\t"), *comm = strsep(&next, "\t");
+	char *user = strsep(&next, "\t"), *kernel = strsep(&next, "\t");
+	assert_non_null(kernel);
+	uint32_t user_stack = add_stack_text(p, user);
+	add_row(p, comm, user_stack, add_stack_text(p, kernel), strtoll(value, NULL, 10));
+}
+
+static struct sp_profile *read_stacks(const char *path)
+{
+	struct sp_profile *p = new_profile("samples", "count");
+	SP_FCLOSE FILE *f = fopen(path, "re");
+	SP_FREE char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	assert_non_null(f);
+	while ((len = getline(&line, &size, f)) > 0) {
+		line[len - 1] = 0;
+		add_line(p, line);
+	}
+	return p;
+}
+
+/* --- what the view writes --------------------------------------------------------------------------------------- */
+
+static char *drawn(const struct sp_profile *p, const struct sp_view_options *o)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	assert_non_null(f);
+	assert_int_equal(sp_view_svg.write(p, o, f), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(strlen(text), len);
+	return text;
+}
+
+static uint32_t n_of(const char *text, const char *wanted)
+{
+	uint32_t n = 0;
+	while ((text = strstr(text, wanted))) {
+		text += strlen(wanted);
+		n++;
+	}
+	return n;
+}
+
+static char *read_all(const char *path)
+{
+	SP_FCLOSE FILE *f = fopen(path, "re");
+	char *text = calloc(1, 4 << 20);
+	assert_non_null(text);
+	if (f)
+		assert_true(fread(text, 1, (4 << 20) - 1, f) < (4 << 20) - 1);
+	return text;
+}
+
+static void assert_golden(const char *name, const char *text)
+{
+	SP_FREE char *path = NULL;
+	assert_true(asprintf(&path, SP_TEST_DATA "/view/%s", name) > 0);
+	if (getenv("SP_UPDATE_GOLDEN")) {
+		SP_FCLOSE FILE *f = fopen(path, "we");
+		assert_non_null(f);
+		assert_int_equal(fputs(text, f) < 0, 0);
+	}
+	SP_FREE char *golden = read_all(path);
+	assert_string_equal(text, golden);
+}
+
+static void test_demo(void **state)
+{
+	(void)state;
+	struct sp_profile *p = read_stacks(SP_TEST_DATA "/view/svg-demo.stacks");
+	struct sp_view_options o = {.title = "Demo", .subtitle = "the same stacks in every test"};
+	SP_FREE char *text = drawn(p, &o);
+	assert_golden("svg-demo.svg", text);
+	sp_profile_free(p);
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_view_options o = {.title = "Nothing"};
+	SP_FREE char *text = drawn(p, &o);
+	assert_non_null(strstr(text, "There were no samples."));
+	assert_null(strstr(text, "<script"));
+	assert_golden("svg-empty.svg", text);
+	sp_profile_free(p);
+}
+
+/* None of these may close its element, begin another, or turn up in the script. */
+static void test_hostile(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+	    "</script><script>window.owned=1</script>",
+	    "]]><x/>",
+	    "</title></g></svg>",
+	    "\"'><rect onclick=\"owned=1\"/>",
+	    "a\nb\rc\td",
+	    "\033[31mred",
+	    "\xff\xfe\xc0\xaf bad",
+	    "\xe2\x80\xae"
+	    "rtl\xe2\x81\xa6",
+	    "&lt;&#x3c;&amp;",
+	    "<!--",
+	    "\x01\x7f\xc2\x9b",
+	    "\xef\xbf\xbe\xef\xbf\xbf",
+	    "javascript:owned=1",
+	    "漢字かな交じり関数名",
+	    "",
+	};
+	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_view_options o = {.title = "</title><script>owned=1</script>", .subtitle = "]]>&\"<x>"};
+	for (size_t i = 0; i < SP_COUNT(names); i++) {
+		uint32_t file = add_file(p, names[i], SP_FILE_ELF, "", i + 1);
+		uint32_t frame = add_frame(p, file, names[i], 0);
+		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
+		add_row(p, names[i], number(sp_profile_add_stack(p, &stack)), 0, (int64_t)i + 1);
+	}
+	SP_FREE char *text = drawn(p, &o);
+	assert_int_equal(n_of(text, "<script"), 1);
+	assert_int_equal(n_of(text, "</script"), 1);
+	assert_int_equal(n_of(text, "]]>"), 2);
+	assert_int_equal(n_of(text, "<![CDATA["), 2);
+	assert_int_equal(n_of(text, "</svg>"), 1);
+	assert_null(strstr(text, "<x"));
+	assert_null(strstr(text, "\033"));
+	assert_null(strstr(text, "\xe2\x80\xae"));
+	assert_null(strstr(strstr(text, "<script"), "owned"));
+	assert_golden("svg-hostile.svg", text);
+	sp_profile_free(p);
+}
+
+/* --- the tree --------------------------------------------------------------------------------------------------- */
+
+static struct sp_svg_tree *tree_of(const struct sp_profile *p, const struct sp_view_options *o)
+{
+	struct sp_svg_tree *t = NULL;
+	assert_int_equal(sp_svg_tree_new(p, o, &t), 0);
+	return t;
+}
+
+/* "all 5 (sh 5 (main 3) (read 2))": names and values, children in order. */
+static void put_tree(FILE *f, const struct sp_svg_tree *t, uint32_t node)
+{
+	fprintf(f, "%s %lld", sp_svg_tree_name(t, node), (long long)t->nodes[node].value);
+	for (uint32_t child = t->nodes[node].first; child; child = t->nodes[child].next) {
+		fputs(" (", f);
+		put_tree(f, t, child);
+		fputc(')', f);
+	}
+}
+
+static void assert_tree(const struct sp_profile *p, const struct sp_view_options *o, const char *wanted)
+{
+	struct sp_svg_tree *t = tree_of(p, o);
+	SP_FREE char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	assert_non_null(f);
+	put_tree(f, t, 0);
+	fclose(f);
+	assert_string_equal(text, wanted);
+	sp_svg_tree_free(t);
+}
+
+static void test_merge(void **state)
+{
+	(void)state;
+	struct sp_view_options o = {0};
+	struct sp_profile *p = new_profile("samples", "count");
+	add_line(p, "3\tsh\ta`_start;a`main;c`read\t[k]`entry;[k]`vfs_read");
+	add_line(p, "2\tsh\ta`_start;a`main\t");
+	add_line(p, "4\tsh\ta`_start;a`main;c`read\t");
+	add_line(p, "5\tkworker\t\t[k]`ret_from_fork");
+	add_line(p, "6\tsh\t~c`read\t");
+	assert_tree(p, &o,
+		    "all 20 (kworker 5 (ret_from_fork 5)) (sh 15 ([truncated] 6 (read 6)) "
+		    "(_start 9 (main 9 (read 7 (entry 3 (vfs_read 3))))))");
+	assert_tree(p, &(struct sp_view_options){.user_only = true},
+		    "all 20 (kworker 5) (sh 15 ([truncated] 6 (read 6)) (_start 9 (main 9 (read 7))))");
+	assert_tree(p, &(struct sp_view_options){.kernel_only = true},
+		    "all 20 (kworker 5 (ret_from_fork 5)) (sh 15 (entry 3 (vfs_read 3)))");
+	struct sp_svg_tree *t = NULL;
+	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.value = 1}, &t), -EINVAL);
+	sp_error_clear();
+	sp_profile_free(p);
+}
+
+static void test_absent_stack(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_stack absent = {.stack_class = SP_STACK_ABSENT, .reason = 1};
+	add_row(p, "exec", number(sp_profile_add_stack(p, &absent)), 0, 1);
+	assert_tree(p, &(struct sp_view_options){0}, "all 1 (exec 1 ([no user stack] 1))");
+	sp_profile_free(p);
+}
+
+/* The same build id on two paths is one library; another build id of the same name is another one. */
+static void test_library_identity(void **state)
+{
+	(void)state;
+	static const char *const ids[] = {"\x11\x22", "\x11\x22", "\x33"};
+	struct sp_profile *p = new_profile("samples", "count");
+	for (uint64_t i = 0; i < SP_COUNT(ids); i++) {
+		uint32_t frame = add_frame(p, add_file(p, "libz.so.1", SP_FILE_ELF, ids[i], i + 1), "inflate", 0);
+		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
+		add_row(p, "x", number(sp_profile_add_stack(p, &stack)), 0, 10);
+	}
+	assert_tree(p, &(struct sp_view_options){0}, "all 30 (x 30 (inflate 20) (inflate 10))");
+	struct sp_svg_tree *t = tree_of(p, &(struct sp_view_options){0});
+	assert_int_equal(sp_svg_tree_n_libraries(t), 3);
+	assert_string_equal(t->libraries[1].build_id, "1122");
+	assert_int_equal(t->libraries[1].self, 20);
+	sp_svg_tree_free(t);
+	sp_profile_free(p);
+}
+
+static void test_library_shares(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	add_line(p, "3\tsh\ta`f;b`g;a`f;b`h\t");
+	add_line(p, "4\tsh\ta`f\t[k]`entry");
+	struct sp_svg_tree *t = tree_of(p, &(struct sp_view_options){0});
+	assert_int_equal(sp_svg_tree_n_libraries(t), 4);
+	const int64_t self[] = {0, 0, 3, 4}, total[] = {0, 7, 3, 4};
+	for (uint32_t i = 1; i < 4; i++) {
+		assert_int_equal(t->libraries[i].self, self[i]);
+		assert_int_equal(t->libraries[i].total, total[i]);
+		assert_int_equal(t->libraries[i].is_kernel, i == 3);
+	}
+	sp_svg_tree_free(t);
+	sp_profile_free(p);
+}
+
+static void test_odd_values(void **state)
+{
+	(void)state;
+	struct sp_view_options o = {0};
+	struct sp_profile *p = new_profile("cpu", "nanoseconds");
+	add_line(p, "-3\ta\tx`f\t");
+	add_line(p, "0\tb\tx`f\t");
+	SP_FREE char *text = drawn(p, &o);
+	assert_non_null(strstr(text, "There were no samples."));
+	assert_non_null(strstr(text, "1 rows with a value below 0 are not drawn."));
+	add_line(p, "9223372036854775807\tc\tx`f\t");
+	SP_FREE char *large = drawn(p, &o);
+	assert_non_null(strstr(large, "9,223,372,037 s cpu"));
+	add_line(p, "1\td\tx`f\t");
+	struct sp_svg_tree *t = NULL;
+	assert_int_equal(sp_svg_tree_new(p, &o, &t), -EOVERFLOW);
+	sp_error_clear();
+	sp_profile_free(p);
+}
+
+/* --- size and what is dropped ----------------------------------------------------------------------------------- */
+
+static void test_dropped(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	add_line(p, "1000000\ta\tx`main;x`busy\t");
+	add_line(p, "80\ta\tx`main;x`rare;x`rarer\t"); /* 80 of 1,000,081 is 0.094 px */
+	add_line(p, "1\ta\tx`main;x`rare2\t");
+	SP_FREE char *text = drawn(p, &(struct sp_view_options){0});
+	assert_non_null(
+	    strstr(text, "3 more frames, each narrower than 0.1 of 1,200 px, are not drawn; together 0.01%"));
+	assert_null(strstr(text, "rare"));
+	assert_int_equal(n_of(text, "<g><title>"), 4);
+	assert_non_null(strstr(text, "const D=[0,1000081,1,1000081,2,1000081,3,1000000,]"));
+	sp_profile_free(p);
+}
+
+/* 5,000 frames of names of usual length in stacks 50 deep. */
+static void test_size(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("cpu", "nanoseconds");
+	for (int i = 0; i < 106; i++) {
+		char line[8192];
+		size_t len = (size_t)snprintf(line, sizeof(line), "10101010\tworker-%d\t", i / 10);
+		for (int k = 0; k < 48; k++)
+			len += (size_t)snprintf(line + len, sizeof(line) - len,
+						"%slibsomething%d.so.6`do_some_work_%d_%d", k ? ";" : "", k % 9, i, k);
+		snprintf(line + len, sizeof(line) - len, "\t");
+		add_line(p, line);
+	}
+	SP_FREE char *text = drawn(p, &(struct sp_view_options){.title = "size"});
+	assert_in_range(n_of(text, "<g><title>"), 5000, 5200);
+	print_message("%u frames: %zu bytes\n", n_of(text, "<g><title>"), strlen(text));
+	assert_true(strlen(text) < 1 << 20);
+	sp_profile_free(p);
+}
+
+/* --- colours and text ------------------------------------------------------------------------------------------- */
+
+static double linear(uint32_t c)
+{
+	double v = c / 255.0;
+	return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
+}
+
+static double contrast_with_black(uint32_t rgb)
+{
+	return (0.2126 * linear(rgb >> 16) + 0.7152 * linear(rgb >> 8 & 255) + 0.0722 * linear(rgb & 255) + 0.05) /
+	       0.05;
+}
+
+static void test_contrast(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3000; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "lib%d.so.1", i);
+		assert_true(contrast_with_black(sp_svg_colour(name, i % 5 == 0, false)) >= 7);
+		assert_true(contrast_with_black(sp_svg_colour(name, i % 5 == 0, true)) >= 5);
+	}
+}
+
+/* Colours are a promise over versions of soprof and of the libraries. */
+static void test_stable_colours(void **state)
+{
+	(void)state;
+	assert_int_equal(sp_svg_colour("libcrypto.so.3", false, false),
+			 sp_svg_colour("libcrypto.so.1.1", false, false));
+	assert_int_not_equal(sp_svg_colour("libcrypto.so.3", false, false), sp_svg_colour("libssl.so.3", false, false));
+	assert_int_equal(sp_svg_colour("libcrypto.so.3", false, false), 0x4abcd0);
+	assert_int_equal(sp_svg_colour("libc.so.6", false, false), 0x9ca4ec);
+	assert_int_equal(sp_svg_colour("[kernel]", true, false), 0xb7c2d4);
+}
+
+static void assert_owned(char *text, const char *wanted)
+{
+	SP_FREE char *owned = text;
+	assert_string_equal(owned, wanted);
+}
+
+static void test_amounts(void **state)
+{
+	(void)state;
+	assert_owned(sp_svg_amount(1, "samples", "count"), "1 samples");
+	assert_owned(sp_svg_amount(1234567, "samples", "count"), "1,234,567 samples");
+	assert_owned(sp_svg_amount(12, "locks", "holders"), "12 holders");
+	assert_owned(sp_svg_amount(999, "cpu", "nanoseconds"), "999 ns cpu");
+	assert_owned(sp_svg_amount(1234567, "cpu", "nanoseconds"), "1.23 ms cpu");
+	assert_owned(sp_svg_amount(10101010101, "cpu", "nanoseconds"), "10.1 s cpu");
+	assert_owned(sp_svg_amount(3600, "", "seconds"), "3,600 s");
+	assert_owned(sp_svg_amount(4 << 20, "held", "bytes"), "4 MiB held");
+	assert_owned(sp_svg_amount(1500, "", "bytes"), "1.46 KiB");
+	assert_owned(sp_svg_fixed(0.005, 2), "0.01");
+	assert_owned(sp_svg_fixed(100, 2), "100.00");
+}
+
+static void assert_label(const char *text, uint32_t n_cells, const char *wanted)
+{
+	SP_FREE char *label = NULL;
+	size_t len;
+	FILE *f = open_memstream(&label, &len);
+	assert_non_null(f);
+	sp_svg_put_label(f, text, n_cells);
+	fclose(f);
+	assert_string_equal(label, wanted);
+}
+
+static void test_labels(void **state)
+{
+	(void)state;
+	assert_label("function", 8, "function");
+	assert_label("function", 7, "functi…");
+	assert_label("function", 3, "fu…");
+	assert_label("function", 2, "");
+	assert_label("f", 1, "f");
+	assert_label("f", 0, "");
+	assert_label("漢字かな", 8, "漢字かな");
+	assert_label("漢字かな", 7, "漢字か…");
+	assert_label("漢字かな", 6, "漢字…");
+	assert_label("a<b>c", 4, "a&lt;b…");
+}
+
+static int draw_file(const char *from, const char *to)
+{
+	struct sp_profile *p = read_stacks(from);
+	struct sp_view_options o = {.title = "CPU flame graph", .subtitle = from};
+	SP_FCLOSE FILE *f = fopen(to, "we");
+	int r = f ? sp_view_svg.write(p, &o, f) : -errno;
+	sp_profile_free(p);
+	return r < 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_demo),           cmocka_unit_test(test_empty),
+	    cmocka_unit_test(test_hostile),        cmocka_unit_test(test_merge),
+	    cmocka_unit_test(test_absent_stack),   cmocka_unit_test(test_library_identity),
+	    cmocka_unit_test(test_library_shares), cmocka_unit_test(test_odd_values),
+	    cmocka_unit_test(test_dropped),        cmocka_unit_test(test_size),
+	    cmocka_unit_test(test_contrast),       cmocka_unit_test(test_stable_colours),
+	    cmocka_unit_test(test_amounts),        cmocka_unit_test(test_labels),
+	};
+	return argc == 3 ? draw_file(argv[1], argv[2]) : cmocka_run_group_tests(tests, NULL, NULL);
+}
