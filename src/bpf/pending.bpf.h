@@ -12,49 +12,45 @@
 
 enum { SP_PENDING_WALKS = 2048 }; /* mappings and holes looked at */
 
-__noinline sp_u32 sp_pending_map(struct sp_scratch *s, struct sp_map *to, sp_u64 addr, sp_u64 *ret_next)
+/*
+ * Adds the mapping at addr, if it is an executable one, to the record. Returns where to look next, 0 at the end. The
+ * count stays in the record: a count in a register would make the verifier follow every way through the loop.
+ */
+__noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_record_pending *r, sp_u64 addr)
 {
-	sp_u64 last = 0, vma, next;
-	struct sp_seen *e;
+	sp_u64 last = 0, vma;
+	sp_u32 n;
 
-	if (!s || !to || !ret_next)
+	if (!s || !r)
 		return 0;
 	vma = sp_vma_walk(s, addr, &last);
-	next = last + 1;
-	*ret_next = next;
-	if (!vma || !last)
+	n = r->n_maps;
+	if (!last || n >= SP_PENDING_MAPS)
 		return 0;
-	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
-		return 0;
-	if (sp_seen_fill(s, addr, 0))
-		return 0;
-	e = &s->seen[0];
-	to->start = e->start;
-	to->end = e->end;
-	to->shift_by = e->shift_by;
-	to->word = e->word;
-	return 1;
+	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC && !sp_seen_fill(s, addr, 0)) {
+		struct sp_map *to = &r->maps[n];
+		struct sp_seen *e = &s->seen[0];
+
+		to->start = e->start;
+		to->end = e->end;
+		to->shift_by = e->shift_by;
+		to->word = e->word;
+		r->n_maps = n + 1;
+	}
+	return last + 1;
 }
 
 static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_record_pending *r)
 {
-	sp_u64 addr = 0, next = 0;
-	sp_u32 i, n = 0;
+	sp_u64 addr = 0;
+	sp_u32 i;
 
+	r->n_maps = 0;
 	for (i = 0; i < SP_PENDING_WALKS; i++) {
-		struct sp_map map = {};
-
-		if (n >= SP_PENDING_MAPS || addr >= SP_USER_END)
+		addr = sp_pending_map(s, r, addr);
+		if (!addr || addr >= SP_USER_END)
 			break;
-		if (sp_pending_map(s, &map, addr, &next)) {
-			r->maps[n] = map;
-			n++;
-		}
-		if (next <= addr)
-			break;
-		addr = next;
 	}
-	r->n_maps = n;
 }
 
 /* As much stack as there is up to 16 KiB, found by halving. */

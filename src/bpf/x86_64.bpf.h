@@ -9,7 +9,10 @@
 
 #define SP_USER_CS 0x33 /* 64-bit user code; 0x23 is a 32-bit program */
 
-/* A macro, because a sample's registers and a task's saved ones have the same fields but are of different types. */
+/*
+ * Functions of their own, because the compiler would merge the two copies into one through a computed pointer, and the
+ * verifier allows only constant offsets into the sample. They return the code segment.
+ */
 #define sp_regs_copy(to, from)                                                                                         \
 	do {                                                                                                           \
 		(to)->ip = (from)->rip;                                                                                \
@@ -32,6 +35,21 @@
 		(to)->r[14] = (from)->r14;                                                                             \
 		(to)->r[15] = (from)->r15;                                                                             \
 	} while (0)
+
+static __noinline sp_u64 sp_regs_of_sample(struct sp_regs *to, struct bpf_perf_event_data *ctx)
+{
+	sp_regs_copy(to, &ctx->regs);
+	return ctx->regs.cs;
+}
+
+/* What the task saved when it entered the kernel. */
+static __noinline sp_u64 sp_regs_saved(struct sp_regs *to, struct task_struct *task)
+{
+	struct pt_regs *saved = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	sp_regs_copy(to, saved);
+	return saved->cs;
+}
 
 static __always_inline int sp_in_kernel_mode(const struct pt_regs *regs)
 {

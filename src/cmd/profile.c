@@ -4,6 +4,7 @@
  *
  * Ctrl-C and SIGTERM end the sampling, not the command: what was sampled is named and printed.
  */
+#include "profile/profile.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
@@ -11,7 +12,6 @@
 #include "cmd/profile_parts.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
-#include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "symbol/symbol.h"
 #include "worker/worker.h"
@@ -35,7 +35,8 @@ static void session_done(struct sp_profile_session *s)
 	free(s->cpus);
 }
 
-/* --- options ------------------------------------------------------------------------------------------------------- */
+/* --- options -------------------------------------------------------------------------------------------------------
+ */
 static int cpus_choose(struct sp_profile_session *s, struct sp_capture_options *o)
 {
 	const struct sp_u32_list *asked = &s->args->cpus;
@@ -86,7 +87,8 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	return r < 0 ? r : cpus_choose(s, o);
 }
 
-/* --- names ----------------------------------------------------------------------------------------------------------- */
+/* --- names -----------------------------------------------------------------------------------------------------------
+ */
 struct names_wait { /* where the answer of one request goes */
 	struct sp_name *names;
 	size_t n;
@@ -122,7 +124,8 @@ static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, 
 	return r < 0 ? r : w.r;
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------- */
+/* --- the run -------------------------------------------------------------------------------------------------------
+ */
 static int signals_take(struct sp_profile_session *s)
 {
 	sigset_t set;
@@ -200,7 +203,8 @@ static int exit_code_of(int r)
 
 int sp_cmd_profile_run(const struct sp_profile_args *a)
 {
-	struct sp_profile_session s = {.args = a, .signal_fd = -1, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}};
+	struct sp_profile_session s = {
+	    .args = a, .signal_fd = -1, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}};
 	int code = 0, r = sp_privileges_check(a);
 
 	if (r >= 0)

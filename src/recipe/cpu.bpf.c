@@ -60,17 +60,8 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, struct bpf_perf_event_data *ctx,
 					   struct task_struct *task, int in_kernel)
 {
-	sp_u64 cs;
+	sp_u64 cs = in_kernel ? sp_regs_saved(&s->regs, task) : sp_regs_of_sample(&s->regs, ctx);
 
-	if (in_kernel) {
-		struct pt_regs *saved = (struct pt_regs *)bpf_task_pt_regs(task);
-
-		sp_regs_copy(&s->regs, saved);
-		cs = saved->cs;
-	} else {
-		sp_regs_copy(&s->regs, &ctx->regs);
-		cs = ctx->regs.cs;
-	}
 	if (!s->regs.ip)
 		return SP_STOP_GONE;
 	return cs == SP_USER_CS ? SP_STEP_NEXT : SP_STOP_BITS;

@@ -47,24 +47,6 @@ static int map_tables(struct sp_tables *t, int tables_fd)
 	return 0;
 }
 
-int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables)
-{
-	struct sp_tables *t = calloc(1, sizeof(*t));
-	int r;
-
-	if (!t)
-		return -ENOMEM;
-	t->segments_fd = segments_fd;
-	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
-	r = map_tables(t, tables_fd);
-	if (r < 0) {
-		sp_tables_free(t);
-		return r;
-	}
-	*ret_tables = t;
-	return 0;
-}
-
 void sp_tables_free(struct sp_tables *t)
 {
 	uint32_t i;
@@ -161,8 +143,28 @@ static int segment_add(struct sp_tables *t)
 	return 0;
 }
 
+int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables)
+{
+	struct sp_tables *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->segments_fd = segments_fd;
+	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
+	r = map_tables(t, tables_fd);
+	if (!r)
+		r = segment_add(t); /* there is always one: sp_tables_grace() puts it in place again */
+	if (r < 0) {
+		sp_tables_free(t);
+		return r;
+	}
+	*ret_tables = t;
+	return 0;
+}
+
 /* Returns when no program that began before this call still runs: the update of an array of maps waits for them. */
-static void grace_wait(struct sp_tables *t)
+void sp_tables_grace(struct sp_tables *t)
 {
 	uint32_t zero = 0;
 
@@ -233,7 +235,7 @@ static ssize_t room_find(struct sp_tables *t, uint32_t n, uint32_t file)
 		i = runs_first_fit(t, n);
 	}
 	if (evicted)
-		grace_wait(t);
+		sp_tables_grace(t);
 	return i;
 }
 

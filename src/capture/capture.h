@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * capture.h: one sampling session, from a recipe to a profile (without names yet).
+ *
+ *   sp_capture_new()     opens and loads the recipe's programs, makes the tables      (nothing runs yet)
+ *   sp_capture_start()   attaches, and has the files that are mapped now loaded
+ *   sp_capture_run()     waits and drains: until the time is over, stop_fd is readable or the command has ended
+ *   sp_capture_finish()  detaches, drains the rest, finishes the samples that wait for tables
+ *
+ * The profile and the workers are the caller's and outlive the session; the session adds to the profile. The files that
+ * were seen stay open (sp_capture_file_fd) until sp_capture_free(), so that they can be asked for names though they are
+ * deleted or their processes gone. Foreign files are opened and parsed by the workers only. One thread.
+ * Errors: negative errno with sp_error_text(); -EPERM, -EACCES, -EOPNOTSUPP: the kernel or the privileges do not allow
+ * it.
+ */
+#ifndef SP_CAPTURE_CAPTURE_H
+#define SP_CAPTURE_CAPTURE_H
+
+#include "bpf/wire.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_capture;
+struct sp_profile;
+struct sp_recipe;
+struct sp_workers;
+
+struct sp_capture_options {
+	const struct sp_recipe *recipe;
+	enum sp_filter filter; /* what targets are */
+	const uint32_t *targets;
+	size_t n_targets;
+	bool follow;          /* also what the targets start; more targets may be added (sp_capture_target_add) */
+	const unsigned *cpus; /* NULL = all that are online */
+	size_t n_cpus;
+	bool user, kernel; /* which stacks */
+	bool idle;
+	enum sp_unwind_mode unwind;
+	uint64_t max_memory_bytes; /* of unwind tables; 0 = 24 MiB */
+	uint32_t stack_entries,
+	    hash_entries;      /* stacks remembered as sent, rows in a table of counts; 0 = 16384, 40960 */
+	const char *event;     /* NULL = cpu-clock */
+	uint64_t frequency_hz; /* either this */
+	uint64_t period;       /* or that: ns for clocks, events else */
+	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
+	uint32_t cgroup_level;
+	const char *cache; /* directory of built tables; NULL = the default one, "" = none */
+};
+
+struct sp_capture_stats {
+	uint64_t counter[SP_N_COUNTERS];
+	uint64_t n_finished;    /* pending samples finished in the user half */
+	uint64_t n_unfinished;  /* of which the table never came, or too many waited */
+	uint64_t n_lost_frames; /* samples whose stack's frames never arrived */
+	uint64_t n_files, n_tables, n_built, n_from_cache;
+	uint64_t n_no_open, n_no_table; /* files that could not be opened, parsed */
+	uint64_t n_no_unwind;           /* files without .eh_frame */
+	uint64_t n_evicted;
+	uint64_t table_bytes;
+	uint64_t bpf_bytes;          /* locked memory of all BPF maps */
+	uint64_t bpf_ns, n_bpf_runs; /* run time of the BPF programs; 0 when the kernel keeps no statistics */
+	uint64_t load_ns;            /* from sp_capture_new() to the first attached event */
+};
+
+int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, struct sp_workers *w,
+		   struct sp_capture **ret_capture);
+int sp_capture_target_add(struct sp_capture *c, uint32_t number);
+int sp_capture_start(struct sp_capture *c);
+/* stop_fd, child_fd: -1 = none. duration_ns 0 = for ever. */
+int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd);
+int sp_capture_finish(struct sp_capture *c);
+void sp_capture_free(struct sp_capture *c);
+
+/* The open descriptor of a file of the profile, or -1. The session's. */
+int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file);
+/* Its unwind rows that could not be expressed. */
+uint64_t sp_capture_file_bad_rows(const struct sp_capture *c, uint32_t profile_file);
+/* The image of the vDSO (our own: it is the same in every process), or NULL. */
+const void *sp_capture_vdso(size_t *ret_size);
+void sp_capture_stats(struct sp_capture *c, struct sp_capture_stats *ret_stats);
+
+#endif

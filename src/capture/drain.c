@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/priv.h"
+#include "profile/profile.h"
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SP_BATCH = 512 };
+
+/* --- frames and stacks ---------------------------------------------------------------------------------------------
+ */
+static uint32_t frame_flags(sp_u64 word)
+{
+	return (word & SP_FRAME_GUESSED ? SP_FRAMEF_GUESSED : 0) | (word & SP_FRAME_DERIVED ? SP_FRAMEF_DERIVED : 0);
+}
+
+static int64_t frame_new(struct sp_capture *c, sp_u64 word)
+{
+	struct sp_frame frame = {0};
+
+	if (word >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL) {
+		frame.offset = (word & SP_FRAME_KERNEL_MASK) | ~SP_FRAME_KERNEL_MASK;
+		frame.file = c->kernel_file;
+		frame.flags = SP_FRAMEF_KERNEL;
+	} else {
+		frame.offset = word & SP_FRAME_OFFSET_MASK;
+		frame.file = sp_files_number(c, (word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK);
+		frame.flags = frame_flags(word);
+	}
+	return sp_profile_add_frame(c->profile, &frame);
+}
+
+/* The profile's number of what these 8 bytes stand for, made by `make` at their first sight. */
+static int64_t number_of(struct sp_capture *c, struct sp_intern *t, uint32_t **numbers, size_t *capacity, sp_u64 word,
+			 int64_t (*make)(struct sp_capture *c, sp_u64 word))
+{
+	uint32_t known = sp_intern_count(t);
+	int64_t i = sp_intern_add(t, &word, sizeof(word)), number;
+	int r;
+
+	if (i < 0)
+		return i;
+	if (i < known)
+		return (*numbers)[i];
+	r = sp_grow(numbers, capacity, known + 1, sizeof(**numbers));
+	if (r < 0)
+		return r;
+	number = make(c, word);
+	if (number >= 0)
+		(*numbers)[i] = (uint32_t)number;
+	return number;
+}
+
+static void stack_classify(struct sp_stack *s, uint32_t stop)
+{
+	s->reason = stop & 0xff;
+	if (s->reason == SP_STOP_NONE || s->reason == SP_STOP_GONE)
+		s->stack_class = SP_STACK_ABSENT;
+	else if (s->reason != SP_STOP_COMPLETE)
+		s->stack_class = SP_STACK_CUT;
+	else
+		s->stack_class = stop & SP_STACK_GUESSED ? SP_STACK_GUESS : SP_STACK_COMPLETE;
+}
+
+int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t stop)
+{
+	uint32_t frames[SP_MAX_FRAMES], i;
+	struct sp_stack s = {.n_frames = n, .frames = frames};
+
+	if (n > SP_MAX_FRAMES)
+		return sp_fail_said(-EBADMSG, "a stack of %u frames", n);
+	for (i = 0; i < n; i++) {
+		int64_t number = number_of(c, c->words, &c->word_frame, &c->n_word_frame, words[i], frame_new);
+
+		if (number < 0)
+			return number;
+		frames[i] = (uint32_t)number;
+	}
+	stack_classify(&s, stop);
+	return sp_profile_add_stack(c->profile, &s);
+}
+
+static int64_t stack_unknown(struct sp_capture *c, sp_u64 id)
+{
+	(void)c;
+	(void)id;
+	return 0;
+}
+
+static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, size_t size)
+{
+	int64_t known = sp_intern_find(c->stack_ids, &r->id, sizeof(r->id)), number;
+
+	if (size < sizeof(*r) + 8UL * r->n_frames)
+		return -EBADMSG;
+	if (known >= 0 && c->id_stack[known])
+		return 0;
+	number = sp_drain_stack(c, (const sp_u64 *)(r + 1), r->n_frames, r->stop);
+	if (number < 0)
+		return (int)number;
+	if (number_of(c, c->stack_ids, &c->id_stack, &c->n_id_stack, r->id, stack_unknown) < 0)
+		return -ENOMEM;
+	c->id_stack[sp_intern_find(c->stack_ids, &r->id, sizeof(r->id))] = (uint32_t)number;
+	return 0;
+}
+
+/* --- processes -----------------------------------------------------------------------------------------------------
+ */
+static int process_record(struct sp_capture *c, const struct sp_record_process *r)
+{
+	struct sp_process p = {.pid = r->tgid, .ns_pid = r->ns_tgid, .uid = r->uid, .start_ns = r->start_ns};
+	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), number;
+	int error;
+
+	if (comm < 0)
+		return (int)comm;
+	p.comm = (uint32_t)comm;
+	p.cgroup = r->cgroup;
+	p.exe = sp_files_number(c, r->exe);
+	number = sp_profile_add_process(c->profile, &p);
+	if (number < 0)
+		return (int)number;
+	error = sp_grow(&c->process, &c->n_process, (size_t)r->id + 1, sizeof(*c->process));
+	if (!error)
+		c->process[r->id] = (uint32_t)number;
+	return error;
+}
+
+static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
+{
+	switch (*(const sp_u32 *)data) {
+	case SP_RECORD_FILE:
+		return size < sizeof(struct sp_record_file) ? -EBADMSG : sp_files_record(c, data);
+	case SP_RECORD_PROCESS:
+		return size < sizeof(struct sp_record_process) ? -EBADMSG : process_record(c, data);
+	case SP_RECORD_STACK:
+		return size < sizeof(struct sp_record_stack) ? -EBADMSG : stack_record(c, data, size);
+	case SP_RECORD_PENDING:
+		return size < sizeof(struct sp_record_pending) ? -EBADMSG : sp_pending_take(c, data);
+	default:
+		return -EBADMSG;
+	}
+}
+
+int sp_drain_record(void *capture, void *data, size_t size)
+{
+	struct sp_capture *c = capture;
+	int r = size < sizeof(sp_u32) ? -EBADMSG : record_dispatch(c, data, size);
+
+	if (r < 0 && !c->failure)
+		c->failure = sp_fail(r, "take in a record of the kernel half");
+	return 0;
+}
+
+/* --- counts --------------------------------------------------------------------------------------------------------
+ */
+static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
+{
+	struct sp_key key = {.process = k->process < c->n_process ? c->process[k->process] : 0};
+	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
+	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipe->name);
+
+	if (comm < 0 || recipe < 0)
+		return -ENOMEM;
+	key.comm = (uint32_t)comm;
+	key.recipe = (uint32_t)recipe;
+	return sp_profile_add_key(c->profile, &key);
+}
+
+/* The number of a stack whose frames were sent; 0 for no stack. Frames that never came are counted as lost. */
+static uint32_t stack_of(struct sp_capture *c, sp_u64 id, sp_u64 n)
+{
+	int64_t i = id ? sp_intern_find(c->stack_ids, &id, sizeof(id)) : -1;
+
+	if (!id)
+		return 0;
+	if (i >= 0 && c->id_stack[i])
+		return c->id_stack[i];
+	c->stats.n_lost_frames += n;
+	return 0;
+}
+
+int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
+		 uint32_t user_stack)
+{
+	int64_t values[SP_MAX_VALUES] = {(int64_t)value->n, (int64_t)value->weight};
+	int64_t number = key_of(c, key);
+
+	if (number < 0)
+		return (int)number;
+	return sp_profile_add(c->profile, (uint32_t)number, user_stack, stack_of(c, key->kernel_stack, value->n),
+			      values);
+}
+
+static int batch_add(struct sp_capture *c, const struct sp_count_key *keys, const struct sp_count *values, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		int r = sp_drain_add(c, &keys[i], &values[i], stack_of(c, keys[i].user_stack, values[i].n));
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Empties one of the two tables of counts, which no program uses any more. */
+int sp_drain_counts(struct sp_capture *c, unsigned odd)
+{
+	SP_FREE struct sp_count_key *keys = calloc(SP_BATCH, sizeof(*keys));
+	SP_FREE struct sp_count *values = calloc(SP_BATCH, sizeof(*values));
+	uint32_t position = 0, n, size = SP_BATCH;
+	void *from = NULL;
+	int r, failed;
+
+	if (!keys || !values)
+		return -ENOMEM;
+	do {
+		n = size;
+		failed = bpf_map_lookup_and_delete_batch(c->counts_fd[odd], from, &position, keys, values, &n, NULL);
+		if (failed && errno == ENOSPC && size < (1U << 20)) {
+			/* A bucket holds more than the batch: nothing was taken; again with more room. */
+			size *= 2;
+			free(sp_take_ptr(keys));
+			free(sp_take_ptr(values));
+			keys = calloc(size, sizeof(*keys));
+			values = calloc(size, sizeof(*values));
+			if (!keys || !values)
+				return -ENOMEM;
+			failed = 0;
+			continue;
+		}
+		if (failed && errno != ENOENT)
+			return sp_fail(-errno, "drain the table of counts");
+		r = batch_add(c, keys, values, n);
+		if (r < 0)
+			return r;
+		from = &position;
+	} while (!failed);
+	return 0;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * files.c: a file's way: announced -> opened -> identified -> table from the cache, or built -> loaded.
+ *
+ * Each step is asked of the workers and goes on in its callback. A file that cannot be opened is forgotten by the
+ * kernel half, so that its next sight announces it again, at most SP_MAX_OPEN_TRIES times.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/priv.h"
+#include "elf/elf.h"
+#include "profile/profile.h"
+#include "unwind/build.h"
+#include "unwind/cache.h"
+#include "worker/worker.h"
+#include <bpf/bpf.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+struct file_job { /* one request: the file and the session it is for */
+	struct sp_capture *c;
+	uint32_t id;
+};
+
+static struct file_job *job_new(struct sp_capture *c, uint32_t id)
+{
+	struct file_job *job = calloc(1, sizeof(*job));
+
+	if (job)
+		*job = (struct file_job){.c = c, .id = id};
+	return job;
+}
+
+static void fail_once(struct sp_capture *c, int r, const char *what)
+{
+	if (r < 0 && !c->failure)
+		c->failure = sp_fail(r, "%s", what);
+}
+
+static struct sp_known_file *known_of(struct sp_capture *c, uint32_t id)
+{
+	return &c->known[c->seen[id].number];
+}
+
+uint32_t sp_files_number(const struct sp_capture *c, uint32_t id)
+{
+	return id < c->n_seen ? c->seen[id].number : 0;
+}
+
+/* --- the last step: a table, or the reason why there is none -------------------------------------------------------
+ */
+static void note_set(struct sp_capture *c, uint32_t id, const char *note)
+{
+	int64_t string = sp_profile_add_string(c->profile, note);
+
+	fail_once(c, string < 0 ? (int)string : 0, "note why a file has no names");
+	if (string > 0)
+		sp_profile_file(c->profile, c->seen[id].number)->note = (uint32_t)string;
+}
+
+static void table_refuse(struct sp_capture *c, uint32_t id)
+{
+	c->seen[id].state = SP_SEEN_DONE;
+	sp_tables_set_fp(c->tables, id);
+}
+
+static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *blob)
+{
+	int r;
+
+	c->seen[id].state = SP_SEEN_DONE;
+	if (blob->flags & SP_BLOB_NO_EH_FRAME || !blob->n_groups) {
+		c->stats.n_no_unwind++;
+		table_refuse(c, id);
+		return;
+	}
+	r = sp_tables_load(c->tables, id, blob);
+	if (r < 0) {
+		c->stats.n_no_table++;
+		note_set(c, id, sp_error_text(r));
+		sp_error_clear();
+		table_refuse(c, id);
+		return;
+	}
+	c->stats.n_tables++;
+	known_of(c, id)->n_bad_rows = blob->n_bad_rows;
+}
+
+static struct sp_cache_key cache_key(const struct sp_known_file *k)
+{
+	return (struct sp_cache_key){.build_id = k->build_id,
+				     .build_id_len = k->build_id_len,
+				     .file_size = k->size,
+				     .uid = k->uid,
+				     .mode = k->mode};
+}
+
+static void built(void *arg, int r, struct sp_blob *blob)
+{
+	struct file_job *job = arg;
+	struct sp_capture *c = job->c;
+	uint32_t id = job->id;
+
+	free(job);
+	if (r < 0) {
+		c->stats.n_no_table++;
+		note_set(c, id, sp_error_text(r));
+		sp_error_clear();
+		table_refuse(c, id);
+		return;
+	}
+	c->stats.n_built++;
+	if (c->cache) {
+		struct sp_cache_key key = cache_key(known_of(c, id));
+
+		sp_cache_put(c->cache, &key, blob);
+	}
+	table_load(c, id, blob);
+	free(blob);
+}
+
+static bool cache_load(struct sp_capture *c, uint32_t id)
+{
+	struct sp_cache_key key = cache_key(known_of(c, id));
+	SP_FREE struct sp_blob *blob = NULL;
+
+	if (!c->cache || sp_cache_get(c->cache, &key, &blob) < 0) {
+		sp_error_clear();
+		return false;
+	}
+	c->stats.n_from_cache++;
+	table_load(c, id, blob);
+	return true;
+}
+
+static void table_want(struct sp_capture *c, uint32_t id)
+{
+	struct file_job *job;
+	int r;
+
+	if (cache_load(c, id))
+		return;
+	job = job_new(c, id);
+	r = job ? sp_workers_build(c->workers, known_of(c, id)->fd, built, job) : -ENOMEM;
+	if (r < 0) {
+		free(job);
+		fail_once(c, r, "ask for an unwind table");
+		table_refuse(c, id);
+	}
+}
+
+/* --- who it is ------------------------------------------------------------------------------------------------------
+ */
+static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_identity *identity)
+{
+	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
+	struct sp_known_file *k = known_of(c, id);
+	int64_t soname = identity->soname ? sp_profile_add_string(c->profile, identity->soname) : 0;
+
+	k->build_id_len = SP_MIN(identity->build_id_len, sizeof(k->build_id));
+	memcpy(k->build_id, identity->build_id, k->build_id_len);
+	file->build_id_len = (uint8_t)SP_MIN(k->build_id_len, SP_BUILD_ID_MAX);
+	memcpy(file->build_id, k->build_id, file->build_id_len);
+	if (soname > 0)
+		file->name = (uint32_t)soname;
+}
+
+static void identified(void *arg, struct sp_identity *identity)
+{
+	struct file_job *job = arg;
+	struct sp_capture *c = job->c;
+	uint32_t id = job->id;
+
+	free(job);
+	if (identity->r < 0) {
+		c->stats.n_no_table++;
+		note_set(c, id, sp_error_text(identity->r));
+		sp_error_clear();
+		table_refuse(c, id);
+	} else {
+		identity_keep(c, id, identity);
+		table_want(c, id);
+	}
+	free(identity->soname);
+}
+
+static void identity_want(struct sp_capture *c, uint32_t id)
+{
+	struct file_job *job = job_new(c, id);
+	int r = job ? sp_workers_identify(c->workers, known_of(c, id)->fd, identified, job) : -ENOMEM;
+
+	if (r < 0) {
+		free(job);
+		fail_once(c, r, "ask for a build id");
+		table_refuse(c, id);
+	}
+}
+
+/* --- opening --------------------------------------------------------------------------------------------------------
+ */
+static void open_failed(struct sp_capture *c, uint32_t id, int r)
+{
+	struct sp_known_file *k = known_of(c, id);
+
+	note_set(c, id, sp_error_text(r));
+	sp_error_clear();
+	table_refuse(c, id);
+	/* It may be met again in a process that lives longer: announced anew, under a new id. */
+	if (++k->n_tries < SP_MAX_OPEN_TRIES)
+		bpf_map_delete_elem(c->files_fd, &c->seen[id].key);
+	else
+		c->stats.n_no_open++;
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int path_keep(struct sp_capture *c, uint32_t id, const struct sp_open_result *o)
+{
+	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
+	int64_t path = sp_profile_add_string(c->profile, o->path), name;
+
+	if (path < 0)
+		return (int)path;
+	name = sp_profile_add_string(c->profile, last_component(o->path));
+	if (name < 0)
+		return (int)name;
+	file->path = (uint32_t)path;
+	file->name = (uint32_t)name;
+	file->deleted = o->deleted;
+	file->note = 0;
+	return 0;
+}
+
+static void opened(void *arg, struct sp_open_result *o)
+{
+	struct file_job *job = arg;
+	struct sp_capture *c = job->c;
+	uint32_t id = job->id;
+	struct sp_known_file *k = known_of(c, id);
+
+	free(job);
+	if (o->r < 0) {
+		open_failed(c, id, o->r);
+		return;
+	}
+	if (k->fd >= 0) /* another announcement of it was faster */
+		close(k->fd);
+	k->fd = o->fd;
+	k->uid = o->uid;
+	k->mode = o->mode;
+	k->size = c->seen[id].key.size;
+	if (o->path)
+		fail_once(c, path_keep(c, id, o), "keep a path");
+	free(o->path);
+	identity_want(c, id);
+}
+
+static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
+{
+	struct sp_open_request q = {.pid = (pid_t)r->tgid, .start = r->start, .end = r->end, .key = r->key};
+	struct file_job *job = job_new(c, id);
+	int error = job ? sp_workers_open(c->workers, &q, opened, job) : -ENOMEM;
+
+	if (error < 0) {
+		free(job);
+		open_failed(c, id, error);
+	}
+}
+
+/* --- the vDSO: our own image is everyone's --------------------------------------------------------------------------
+ */
+const void *sp_capture_vdso(size_t *ret_size)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+
+	if (!eh)
+		return NULL;
+	/* Its section headers stand at the end of the image. */
+	*ret_size = eh->e_shoff + (size_t)eh->e_shnum * eh->e_shentsize;
+	return eh;
+}
+
+static void vdso_load(struct sp_capture *c, uint32_t id)
+{
+	SP_FREE struct sp_blob *blob = NULL;
+	struct sp_elf *e = NULL;
+	size_t size = 0;
+	const void *image = sp_capture_vdso(&size);
+	int r = image ? sp_elf_open_bytes(image, size, &e) : -ENOENT;
+
+	if (!r) {
+		struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
+		int len = sp_elf_build_id(e, file->build_id, sizeof(file->build_id));
+
+		file->build_id_len = (uint8_t)SP_MAX(len, 0);
+		r = sp_blob_build(e, &blob);
+		sp_elf_close(e);
+	}
+	if (r < 0) {
+		note_set(c, id, sp_error_text(r));
+		sp_error_clear();
+		table_refuse(c, id);
+		return;
+	}
+	table_load(c, id, blob);
+}
+
+/* --- first sight ----------------------------------------------------------------------------------------------------
+ */
+static int file_describe(struct sp_capture *c, const struct sp_record_file *r, struct sp_file *file)
+{
+	const char *name = r->key.dev == SP_DEV_ANON ? "[anon]" : r->key.dev == SP_DEV_VDSO ? "[vdso]" : NULL;
+	int64_t string = name ? sp_profile_add_string(c->profile, name)
+			      : sp_profile_add_bytes(c->profile, r->name, strnlen(r->name, sizeof(r->name)));
+
+	if (string < 0)
+		return (int)string;
+	file->kind = name ? (r->key.dev == SP_DEV_ANON ? SP_FILE_ANON : SP_FILE_VDSO) : SP_FILE_ELF;
+	file->name = (uint32_t)string;
+	if (file->kind == SP_FILE_ANON) {
+		file->process = r->key.ino < c->n_process ? c->process[r->key.ino] : 0;
+		file->bias = r->key.size << SP_FRAME_ID_SHIFT;
+	}
+	return 0;
+}
+
+/* The file's number in the profile: an old one if the same file was announced before under another id. */
+static int64_t number_of(struct sp_capture *c, const struct sp_record_file *r)
+{
+	uint32_t n_known = sp_intern_count(c->keys);
+	int64_t i = sp_intern_add(c->keys, &r->key, sizeof(r->key)), number;
+	struct sp_file file = {0};
+	int error;
+
+	if (i < 0)
+		return i;
+	if (i < n_known)
+		return c->key_number[i];
+	error = sp_grow(&c->key_number, &c->n_key_number, n_known + 1, sizeof(*c->key_number));
+	if (error < 0)
+		return error;
+	error = file_describe(c, r, &file);
+	if (error < 0)
+		return error;
+	file.tag = (uint64_t)i + 1;
+	number = sp_profile_add_file(c->profile, &file);
+	if (number < 0)
+		return number;
+	c->key_number[i] = (uint32_t)number;
+	c->stats.n_files++;
+	error = sp_grow(&c->known, &c->n_known, (size_t)number + 1, sizeof(*c->known));
+	if (error < 0)
+		return error;
+	c->known[number].fd = -1;
+	return number;
+}
+
+int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
+{
+	int64_t number;
+	int error;
+
+	if (!r->id || r->id >= SP_MAX_FILES)
+		return sp_fail_said(-EBADMSG, "file number %u out of range", r->id);
+	error = sp_grow(&c->seen, &c->n_seen, (size_t)r->id + 1, sizeof(*c->seen));
+	if (error < 0)
+		return error;
+	number = number_of(c, r);
+	if (number < 0)
+		return (int)number;
+	c->seen[r->id] = (struct sp_seen_file){.key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING};
+	if (r->key.dev == SP_DEV_ANON)
+		table_refuse(c, r->id);
+	else if (r->key.dev == SP_DEV_VDSO)
+		vdso_load(c, r->id);
+	else
+		open_want(c, r->id, r);
+	return 0;
+}
+
+void sp_files_want(struct sp_capture *c, uint32_t id)
+{
+	if (id >= c->n_seen || c->seen[id].state != SP_SEEN_DONE || sp_tables_state(c->tables, id) != SP_TABLE_ABSENT)
+		return;
+	/* It was evicted. */
+	c->seen[id].state = SP_SEEN_LOADING;
+	if (c->seen[id].key.dev == SP_DEV_VDSO)
+		vdso_load(c, id);
+	else
+		table_want(c, id);
+}
+
+int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file)
+{
+	return profile_file < c->n_known && profile_file && c->known[profile_file].fd > 0 ? c->known[profile_file].fd
+											  : -1;
+}
+
+uint64_t sp_capture_file_bad_rows(const struct sp_capture *c, uint32_t profile_file)
+{
+	return profile_file < c->n_known ? c->known[profile_file].n_bad_rows : 0;
+}
+
+void sp_files_done(struct sp_capture *c)
+{
+	size_t i;
+
+	for (i = 1; i < c->n_known; i++)
+		if (c->known[i].fd > 0)
+			close(c->known[i].fd);
+	free(c->known);
+	free(c->seen);
+	free(c->key_number);
+	sp_intern_free(c->keys);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/kernel.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/priv.h"
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SP_LOG_BYTES = 2048, SP_SEEK_PASSES = 8 };
+
+/* The end of what libbpf had to say: the reason of a refusal. */
+static char log_tail[SP_LOG_BYTES];
+static size_t log_length;
+
+static int log_keep(enum libbpf_print_level level, const char *format, va_list args)
+{
+	char line[1024];
+	int n;
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	n = vsnprintf(line, sizeof(line), format, args);
+	if (n <= 0)
+		return 0;
+	n = SP_MIN(n, (int)sizeof(line) - 1);
+	if (log_length + (size_t)n >= sizeof(log_tail))
+		log_length = 0;
+	memcpy(log_tail + log_length, line, (size_t)n + 1);
+	log_length += (size_t)n;
+	return 0;
+}
+
+/* The first warning, without libbpf's prefix and newline: the cause; what follows are consequences. */
+static const char *log_cause(void)
+{
+	char *s = log_tail, *newline;
+
+	if (!strncmp(s, "libbpf: ", 8))
+		s += 8;
+	newline = strchr(s, '\n');
+	if (newline)
+		*newline = 0;
+	return s;
+}
+
+static bool kernel_has_function(const struct btf *btf, const char *name)
+{
+	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+static void config_write(struct sp_capture *c, const struct btf *btf)
+{
+	struct sp_config *g = c->recipe.config;
+
+	g->has_cast = kernel_has_function(btf, "bpf_rdonly_cast");
+	g->unwind = c->o.unwind;
+	g->filter = c->o.filter;
+	g->user = c->o.user;
+	g->kernel = c->o.kernel;
+	g->idle = c->o.idle;
+	g->cgroup = c->o.cgroup;
+	g->cgroup_level = c->o.cgroup_level;
+}
+
+static int sizes_write(struct sp_capture *c)
+{
+	struct bpf_object *object = c->recipe.object;
+	const char *counts[] = {"counts_even", "counts_odd"};
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(counts) && c->o.hash_entries; i++)
+		if (bpf_map__set_max_entries(bpf_object__find_map_by_name(object, counts[i]), c->o.hash_entries))
+			return sp_fail(-EINVAL, "set the number of counts to %u", c->o.hash_entries);
+	if (c->o.stack_entries &&
+	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "stacks"), c->o.stack_entries))
+		return sp_fail(-EINVAL, "set the number of stacks to %u", c->o.stack_entries);
+	return 0;
+}
+
+static void follow_choose(struct sp_capture *c)
+{
+	const char *names[] = {"sp_fork", "sp_exit"};
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(names); i++)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(c->recipe.object, names[i]), c->o.follow);
+}
+
+int sp_kernel_load(struct sp_capture *c)
+{
+	struct btf *btf;
+	int r;
+
+	libbpf_set_print(log_keep);
+	log_length = 0;
+	log_tail[0] = 0;
+	r = c->o.recipe->open(&c->o, &c->recipe);
+	if (r < 0)
+		return r;
+	btf = btf__load_vmlinux_btf();
+	if (!btf)
+		return sp_fail(-EOPNOTSUPP, "this kernel has no type information (/sys/kernel/btf/vmlinux)");
+	config_write(c, btf);
+	btf__free(btf);
+	follow_choose(c);
+	r = sizes_write(c);
+	if (r < 0)
+		return r;
+	r = c->o.recipe->load(&c->recipe, &c->window);
+	if (r < 0)
+		return sp_fail(r, "load the BPF programs: %s", log_cause());
+	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return 0;
+}
+
+static int seek_pass(struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	char nothing[64];
+	ssize_t n;
+	int fd;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd >= 0) {
+		do
+			n = read(fd, nothing, sizeof(nothing));
+		while (n > 0 || (n < 0 && errno == EAGAIN));
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return fd < 0 ? fd : 0;
+}
+
+static uint64_t counter_sum(struct sp_capture *c, uint32_t counter)
+{
+	int n_cpus = libbpf_num_possible_cpus(), i;
+	SP_FREE uint64_t *values = calloc((size_t)SP_MAX(n_cpus, 1), sizeof(*values));
+	uint64_t sum = 0;
+
+	if (!values || n_cpus < 1 || bpf_map_lookup_elem(c->counters_fd, &counter, values))
+		return 0;
+	for (i = 0; i < n_cpus; i++)
+		sum += values[i];
+	return sum;
+}
+
+int sp_kernel_seek(struct sp_capture *c)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(c->recipe.object, "sp_seek");
+	uint64_t lost = 0, before;
+	int i, r;
+
+	/* A pass that overran the ring is made again after the ring was read. */
+	for (i = 0; i < SP_SEEK_PASSES; i++) {
+		before = lost;
+		r = seek_pass(program);
+		if (r < 0)
+			return sp_fail(r, "look for the files that are mapped now");
+		r = ring_buffer__consume(c->rings);
+		if (r < 0)
+			return sp_fail(r, "read the ring buffers");
+		lost = counter_sum(c, SP_N_LOST_FILES);
+		if (lost == before)
+			break;
+	}
+	return 0;
+}
+
+static uint64_t memlock_of(int fd)
+{
+	char path[64], line[128];
+	SP_FCLOSE FILE *f = NULL;
+	unsigned long long bytes = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	return bytes;
+}
+
+static void runs_add(struct sp_capture *c)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, c->recipe.object)
+	{
+		struct bpf_prog_info info = {0};
+		__u32 size = sizeof(info);
+		int fd = bpf_program__fd(program);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+			continue;
+		c->stats.bpf_ns += info.run_time_ns;
+		c->stats.n_bpf_runs += info.run_cnt;
+	}
+}
+
+void sp_kernel_stats(struct sp_capture *c)
+{
+	struct sp_tables_stats tables = sp_tables_stats(c->tables);
+	struct bpf_map *map;
+	uint32_t i;
+
+	for (i = 0; i < SP_N_COUNTERS; i++)
+		c->stats.counter[i] = counter_sum(c, i);
+	c->stats.table_bytes = tables.used_bytes;
+	c->stats.n_evicted = tables.n_evicted;
+	c->stats.bpf_bytes = tables.bytes;
+	bpf_object__for_each_map(map, c->recipe.object) if (bpf_map__fd(map) >= 0) c->stats.bpf_bytes +=
+	    memlock_of(bpf_map__fd(map));
+	runs_add(c);
+}

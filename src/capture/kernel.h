@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kernel.h: a session's dealings with the kernel that are not records: loading, seeking files, statistics.
+ * Private to src/capture; errors as in capture.h.
+ */
+#ifndef SP_CAPTURE_KERNEL_H
+#define SP_CAPTURE_KERNEL_H
+
+struct sp_capture;
+
+/* Opens the recipe's object, writes its configuration, loads it. c->recipe and c->window are set. */
+int sp_kernel_load(struct sp_capture *c);
+/* One pass over all mappings of all processes, so that their files are announced. */
+int sp_kernel_seek(struct sp_capture *c);
+/* Adds counters, run time and memory to c->stats. */
+void sp_kernel_stats(struct sp_capture *c);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/priv.h"
+#include "profile/profile.h"
+#include "unwind/finish.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int stack_add(struct sp_capture *c, const struct sp_record_pending *r, sp_u32 stop)
+{
+	int64_t stack = sp_drain_stack(c, r->frames, r->n_frames, stop | r->guessed);
+
+	if (stack < 0)
+		return (int)stack;
+	return sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
+}
+
+/* 1: finished; 0: it waits for a table that was asked for; or a negative errno. */
+static int finish_one(struct sp_capture *c, struct sp_record_pending *r, bool is_last)
+{
+	sp_u32 stop = SP_STOP_TABLE;
+	int error = sp_finish(c->tables, r, c->o.unwind, &stop);
+
+	if (error == -EAGAIN && !is_last) {
+		sp_files_want(c, r->waits_for);
+		/* It may have been settled at once (a file that can have no table). */
+		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_ABSENT)
+			return 0;
+		return finish_one(c, r, sp_tables_state(c->tables, r->waits_for) == SP_TABLE_ABSENT);
+	}
+	if (error == -EAGAIN)
+		c->stats.n_unfinished++;
+	else
+		c->stats.n_finished++;
+	error = stack_add(c, r, stop);
+	return error < 0 ? error : 1;
+}
+
+/* Bounds that the kernel half keeps; checked, so that a change there cannot overrun anything here. */
+static bool is_sane(const struct sp_record_pending *r)
+{
+	return r->n_maps <= SP_PENDING_MAPS && r->n_frames <= SP_MAX_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
+}
+
+int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r)
+{
+	struct sp_waiting *w;
+	int done;
+
+	if (!is_sane(r))
+		return sp_fail_said(-EBADMSG, "a pending sample out of bounds");
+	w = malloc(sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->record = *r;
+	done = finish_one(c, &w->record, c->n_waiting >= SP_MAX_WAITING);
+	if (done) {
+		free(w);
+		return SP_MIN(done, 0);
+	}
+	w->next = c->waiting;
+	c->waiting = w;
+	c->n_waiting++;
+	return 0;
+}
+
+int sp_pending_try(struct sp_capture *c, bool is_last)
+{
+	struct sp_waiting **at = &c->waiting;
+
+	while (*at) {
+		struct sp_waiting *w = *at;
+		int done = finish_one(c, &w->record, is_last);
+
+		if (done < 0)
+			return done;
+		if (!done) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		free(w);
+		c->n_waiting--;
+	}
+	return 0;
+}
+
+void sp_pending_free(struct sp_capture *c)
+{
+	while (c->waiting) {
+		struct sp_waiting *next = c->waiting->next;
+
+		free(c->waiting);
+		c->waiting = next;
+	}
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * priv.h: the parts of a session, private to src/capture.
+ *
+ * session.c owns struct sp_capture and the loop; files.c takes a file from its first sight to its table; drain.c turns
+ * records and counts into the profile; pending.c keeps the samples that wait for a table.
+ */
+#ifndef SP_CAPTURE_PRIV_H
+#define SP_CAPTURE_PRIV_H
+
+#include "base/intern.h"
+#include "capture/capture.h"
+#include "capture/recipe.h"
+#include "unwind/tables.h"
+#include <sys/types.h>
+
+struct sp_blob;
+struct sp_cache;
+
+enum { SP_MAX_WAITING = 128, SP_MAX_OPEN_TRIES = 3 };
+
+enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE };
+
+struct sp_seen_file { /* by file id */
+	struct sp_file_key key;
+	uint32_t number; /* in the profile */
+	uint8_t state;   /* enum sp_seen_state */
+};
+
+struct sp_known_file { /* by number in the profile */
+	int fd;
+	uint32_t uid, mode;
+	uint8_t n_tries;
+	uint32_t build_id_len;
+	uint8_t build_id[32];
+	uint64_t size;
+	uint64_t n_bad_rows;
+};
+
+struct sp_waiting { /* a sample that waits for a table */
+	struct sp_waiting *next;
+	struct sp_record_pending record;
+};
+
+struct sp_capture {
+	struct sp_capture_options o;
+	struct sp_profile *profile;
+	struct sp_workers *workers;
+	struct sp_recipe_object recipe;
+	volatile sp_u32 *window;
+	struct sp_tables *tables;
+	struct ring_buffer *rings;
+	int stats_fd;
+	int files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
+	struct sp_cache *cache;
+	struct sp_seen_file *seen;
+	size_t n_seen;
+	struct sp_known_file *known;
+	size_t n_known;
+	struct sp_intern *keys; /* struct sp_file_key -> index of key_number */
+	uint32_t *key_number;
+	size_t n_key_number;
+	uint32_t *process; /* process record -> number in the profile */
+	size_t n_process;
+	struct sp_intern *words; /* frame word -> index of word_frame */
+	uint32_t *word_frame;
+	size_t n_word_frame;
+	struct sp_intern *stack_ids; /* stack id -> index of id_stack */
+	uint32_t *id_stack;
+	size_t n_id_stack;
+	uint32_t kernel_file;
+	struct sp_waiting *waiting;
+	uint32_t n_waiting;
+	int failure; /* the first error inside a callback */
+	uint64_t began_ns;
+	bool attached;
+	struct sp_capture_stats stats;
+};
+
+/* files.c */
+int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
+uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
+void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again) */
+void sp_files_done(struct sp_capture *c);
+
+/* drain.c */
+int sp_drain_record(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
+int sp_drain_counts(struct sp_capture *c, unsigned odd);
+int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
+		 uint32_t user_stack);
+int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t stop);
+
+/* pending.c */
+int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r);
+int sp_pending_try(struct sp_capture *c, bool is_last); /* all that can be finished now; is_last: cut the others */
+void sp_pending_free(struct sp_capture *c);
+
+#endif

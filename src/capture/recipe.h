@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * recipe.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
+ *
+ * A recipe says what to sample: its kernel half (one BPF object built on src/bpf) sends records of one form, (key, user
+ * stack, kernel stack, values), so stacks, filters, symbols, store and views come for free. The session opens it,
+ * writes the common configuration, loads it, calls attach, drains, and frees everything through `destroy`.
+ * Functions return 0 or a negative errno with sp_error_text(). One session at a time owns a struct sp_recipe_object.
+ */
+#ifndef SP_CAPTURE_RECIPE_H
+#define SP_CAPTURE_RECIPE_H
+
+#include "bpf/wire.h"
+#include <stdint.h>
+
+struct bpf_object;
+struct bpf_program;
+struct sp_capture_options;
+
+struct sp_recipe_value {
+	const char *name, *unit; /* "samples", "count" */
+};
+
+struct sp_recipe_object {
+	struct bpf_object *object;
+	struct sp_config *config; /* to be written before loading */
+	void *private;
+};
+
+struct sp_recipe {
+	const char *name;
+	const char *summary;
+	struct sp_recipe_value values[2]; /* of a count's n and weight */
+	int (*open)(const struct sp_capture_options *o, struct sp_recipe_object *ret_object);
+	/* Loads the programs; libbpf's negative errno. *ret_window: the window counter that the kernel half reads. */
+	int (*load)(struct sp_recipe_object *object, volatile sp_u32 **ret_window);
+	/* Begins sampling. */
+	int (*attach)(struct sp_recipe_object *object, const struct sp_capture_options *o);
+	/* Ends sampling: after it no program begins any more. */
+	void (*detach)(struct sp_recipe_object *object);
+	void (*destroy)(struct sp_recipe_object *object);
+	/* What one sample stands for, for the profile's head: period and its unit. */
+	void (*period)(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
+		       const char **ret_unit);
+};
+
+#endif

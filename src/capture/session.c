@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/kernel.h"
+#include "capture/priv.h"
+#include "profile/profile.h"
+#include "unwind/cache.h"
+#include "worker/worker.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SP_WINDOW_MS = 1000, SP_FINISH_MS = 15000 };
+
+#define SP_DEFAULT_MEMORY (24ULL << 20)
+
+/* --- making and freeing ---------------------------------------------------------------------------------------------
+ */
+static int profile_begin(struct sp_capture *c)
+{
+	const struct sp_recipe *recipe = c->o.recipe;
+	struct sp_profile_info *info = sp_profile_info(c->profile);
+	struct sp_file kernel = {.kind = SP_FILE_KERNEL};
+	const char *type, *unit;
+	int64_t number = sp_profile_add_string(c->profile, "[kernel]");
+	size_t i;
+	int r;
+
+	for (i = 0; i < SP_COUNT(recipe->values); i++) {
+		r = sp_profile_add_value_type(c->profile, recipe->values[i].name, recipe->values[i].unit);
+		if (r < 0)
+			return r;
+	}
+	if (number < 0)
+		return (int)number;
+	kernel.name = (uint32_t)number;
+	number = sp_profile_add_file(c->profile, &kernel);
+	if (number < 0)
+		return (int)number;
+	c->kernel_file = (uint32_t)number;
+	r = sp_grow(&c->known, &c->n_known, c->kernel_file + 1, sizeof(*c->known));
+	if (r < 0)
+		return r;
+	recipe->period(&c->o, &info->period, &type, &unit);
+	info->period_type.name = (uint32_t)sp_profile_add_string(c->profile, type);
+	info->period_type.unit = (uint32_t)sp_profile_add_string(c->profile, unit);
+	info->time_ns = sp_time_ns(CLOCK_REALTIME);
+	return 0;
+}
+
+static int interns_new(struct sp_capture *c)
+{
+	int r = sp_intern_new(&c->keys);
+
+	if (!r)
+		r = sp_intern_new(&c->words);
+	if (!r)
+		r = sp_intern_new(&c->stack_ids);
+	return r;
+}
+
+static int rings_new(struct sp_capture *c)
+{
+	struct bpf_object *object = c->recipe.object;
+	int events = bpf_object__find_map_fd_by_name(object, "events");
+	int samples = bpf_object__find_map_fd_by_name(object, "samples");
+
+	c->rings = ring_buffer__new(events, sp_drain_record, c, NULL);
+	if (!c->rings)
+		return sp_fail(-errno, "map a ring buffer");
+	if (ring_buffer__add(c->rings, samples, sp_drain_record, c))
+		return sp_fail(-errno, "map a ring buffer");
+	return 0;
+}
+
+static int maps_find(struct sp_capture *c)
+{
+	struct bpf_object *object = c->recipe.object;
+	uint64_t budget = c->o.max_memory_bytes ? c->o.max_memory_bytes : SP_DEFAULT_MEMORY;
+
+	c->files_fd = bpf_object__find_map_fd_by_name(object, "files");
+	c->processes_fd = bpf_object__find_map_fd_by_name(object, "processes");
+	c->targets_fd = bpf_object__find_map_fd_by_name(object, "targets");
+	c->counters_fd = bpf_object__find_map_fd_by_name(object, "counters");
+	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
+	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
+	return sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
+			     bpf_object__find_map_fd_by_name(object, "tables"), budget, &c->tables);
+}
+
+static int cache_open(struct sp_capture *c)
+{
+	SP_FREE char *own = NULL;
+	int r = 0;
+
+	if (c->o.cache && !*c->o.cache)
+		return 0;
+	if (!c->o.cache)
+		r = sp_cache_default_dir(&own);
+	if (r >= 0)
+		r = sp_cache_open(own ? own : c->o.cache, 0, &c->cache);
+	/* Without a cache tables are built each time: slower, nothing else. */
+	if (r < 0)
+		sp_error_clear();
+	return 0;
+}
+
+static int capture_open(struct sp_capture *c)
+{
+	size_t i;
+	int r = interns_new(c);
+
+	if (!r)
+		r = profile_begin(c);
+	if (!r)
+		r = sp_kernel_load(c);
+	if (!r)
+		r = maps_find(c);
+	if (!r)
+		r = rings_new(c);
+	if (!r)
+		r = cache_open(c);
+	for (i = 0; !r && i < c->o.n_targets; i++)
+		r = sp_capture_target_add(c, c->o.targets[i]);
+	return r;
+}
+
+int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, struct sp_workers *w,
+		   struct sp_capture **ret_capture)
+{
+	struct sp_capture *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->o = *o;
+	c->profile = p;
+	c->workers = w;
+	c->stats_fd = -1;
+	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	r = capture_open(c);
+	if (r < 0) {
+		sp_capture_free(c);
+		return r;
+	}
+	*ret_capture = c;
+	return 0;
+}
+
+void sp_capture_free(struct sp_capture *c)
+{
+	if (!c)
+		return;
+	if (c->attached)
+		c->o.recipe->detach(&c->recipe);
+	ring_buffer__free(c->rings);
+	sp_pending_free(c);
+	sp_files_done(c);
+	sp_tables_free(c->tables);
+	sp_cache_close(c->cache);
+	if (c->recipe.object)
+		c->o.recipe->destroy(&c->recipe);
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+	sp_intern_free(c->words);
+	sp_intern_free(c->stack_ids);
+	free(c->process);
+	free(c->word_frame);
+	free(c->id_stack);
+	free(c);
+}
+
+int sp_capture_target_add(struct sp_capture *c, uint32_t number)
+{
+	uint32_t one = 1;
+
+	if (bpf_map_update_elem(c->targets_fd, &number, &one, BPF_ANY))
+		return sp_fail(-errno, "add process %u to the filter", number);
+	return 0;
+}
+
+/* --- running --------------------------------------------------------------------------------------------------------
+ */
+static int callback_failure(struct sp_capture *c)
+{
+	int r = c->failure;
+
+	c->failure = 0;
+	return r;
+}
+
+/* Takes in what has come: records, answers of the workers, samples that can be finished now. */
+static int take_in(struct sp_capture *c)
+{
+	int r = ring_buffer__consume(c->rings);
+
+	if (r < 0)
+		return sp_fail(r, "read the ring buffers");
+	r = sp_workers_dispatch(c->workers);
+	if (r < 0)
+		return r;
+	if (c->n_waiting) {
+		r = sp_pending_try(c, false);
+		if (r < 0)
+			return r;
+	}
+	return callback_failure(c);
+}
+
+/* Changes the tables of counts over and drains the one that was in use. */
+static int window_turn(struct sp_capture *c)
+{
+	sp_u32 old = *c->window;
+	int r;
+
+	*c->window = old + 1;
+	sp_tables_grace(c->tables);
+	r = take_in(c); /* the frames of what was counted, first */
+	return r < 0 ? r : sp_drain_counts(c, old & 1);
+}
+
+int sp_capture_start(struct sp_capture *c)
+{
+	int r = c->o.recipe->attach(&c->recipe, &c->o);
+
+	if (r < 0)
+		return r;
+	c->attached = true;
+	c->stats.load_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns;
+	r = sp_kernel_seek(c);
+	return r < 0 ? r : take_in(c);
+}
+
+static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t turn, uint64_t end)
+{
+	uint64_t until = end && end < turn ? end : turn;
+	int workers = sp_workers_timeout_ms(c->workers);
+	int ms = until > now ? (int)((until - now + 999999) / 1000000) : 0;
+
+	return workers >= 0 && workers < ms ? workers : ms;
+}
+
+int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), end = duration_ns ? now + duration_ns : 0;
+	uint64_t turn = now + SP_WINDOW_MS * 1000000ULL;
+	struct pollfd fds[] = {{.fd = ring_buffer__epoll_fd(c->rings), .events = POLLIN},
+			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
+			       {.fd = stop_fd, .events = POLLIN},
+			       {.fd = child_fd, .events = POLLIN}};
+
+	while (!end || now < end) {
+		int n = poll(fds, SP_COUNT(fds), wait_ms(c, now, turn, end)), r;
+
+		if (n < 0 && errno != EINTR)
+			return sp_fail(-errno, "poll");
+		r = take_in(c);
+		if (r < 0)
+			return r;
+		if (n > 0 && (fds[2].revents || fds[3].revents))
+			return 0;
+		now = sp_time_ns(CLOCK_MONOTONIC);
+		if (now >= turn) {
+			r = window_turn(c);
+			if (r < 0)
+				return r;
+			turn = now + SP_WINDOW_MS * 1000000ULL;
+		}
+	}
+	return 0;
+}
+
+/* Waits for the tables that samples wait for, then cuts what still waits. */
+static int pending_settle(struct sp_capture *c)
+{
+	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + SP_FINISH_MS * 1000000ULL;
+
+	while (c->n_waiting && sp_workers_outstanding(c->workers) && sp_time_ns(CLOCK_MONOTONIC) < end) {
+		struct pollfd fd = {.fd = sp_workers_fd(c->workers), .events = POLLIN};
+		int timeout = sp_workers_timeout_ms(c->workers), r;
+
+		poll(&fd, 1, timeout >= 0 && timeout < 100 ? timeout : 100);
+		r = take_in(c);
+		if (r < 0)
+			return r;
+	}
+	return sp_pending_try(c, true);
+}
+
+int sp_capture_finish(struct sp_capture *c)
+{
+	struct sp_profile_info *info = sp_profile_info(c->profile);
+	int r;
+
+	info->duration_ns = sp_time_ns(CLOCK_REALTIME) - info->time_ns;
+	c->o.recipe->detach(&c->recipe);
+	c->attached = false;
+	r = window_turn(c);
+	if (r < 0)
+		return r;
+	r = pending_settle(c);
+	if (r < 0)
+		return r;
+	sp_kernel_stats(c);
+	return callback_failure(c);
+}
+
+void sp_capture_stats(struct sp_capture *c, struct sp_capture_stats *ret_stats)
+{
+	*ret_stats = c->stats;
+}

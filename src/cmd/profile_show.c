@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile_show.c: what `soprof profile` prints: the header, the view, the summary. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/capture.h"
+#include "cmd/profile_parts.h"
+#include "elf/elf.h"
+#include "proc/cgroup.h"
+#include "proc/package.h"
+#include "proc/usage.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+#include "recipe/recipe.h"
+#include "unwind/build.h"
+#include "view/summary.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	struct sp_elf *e = NULL;
+	size_t size = 0;
+	const void *image = sp_capture_vdso(&size);
+	int r = image ? sp_elf_open_bytes(image, size, &e) : -ENOENT;
+
+	if (r < 0)
+		return sp_fail(r, "read the vDSO");
+	r = sp_names_find(e, sp_fde_walk, offsets, n, names);
+	sp_elf_close(e);
+	return r;
+}
+
+/* --- the header: bcc's words ---------------------------------------------------------------------------------------
+ */
+static void numbers_print(FILE *out, const char *what, const struct sp_u32_list *list)
+{
+	size_t i;
+
+	fprintf(out, "%s [", what);
+	for (i = 0; i < list->n; i++)
+		fprintf(out, "%s%u", i ? ", " : "", list->values[i]);
+	fprintf(out, "]");
+}
+
+static void who_print(FILE *out, const struct sp_profile_args *a)
+{
+	if (a->pids.n)
+		numbers_print(out, "PID", &a->pids);
+	else if (a->tids.n)
+		numbers_print(out, "TID", &a->tids);
+	else if (a->command)
+		fprintf(out, "%s", a->command[0]);
+	else
+		fprintf(out, "all threads");
+}
+
+static void header_write(FILE *out, const struct sp_profile_args *a)
+{
+	size_t i;
+
+	if (a->period)
+		fprintf(out, "Sampling at every %llu events of ", (unsigned long long)a->period);
+	else
+		fprintf(out, "Sampling at %llu Hertz of ", (unsigned long long)a->frequency_hz);
+	who_print(out, a);
+	fprintf(out, " by %s stack", a->user_only ? "user" : a->kernel_only ? "kernel" : "user + kernel");
+	for (i = 0; i < a->cpus.n; i++)
+		fprintf(out, "%s%u", i ? "," : " on CPU#", a->cpus.values[i]);
+	if (a->duration_s)
+		fprintf(out, " for %llu secs.\n", (unsigned long long)a->duration_s);
+	else
+		fprintf(out, "... Hit Ctrl-C to end.\n");
+}
+
+/* Where text goes to standard output the header comes before the sampling, as bcc's does; else it leads the file. */
+void sp_header_print(const struct sp_profile_session *s)
+{
+	const struct sp_profile_args *a = s->args;
+
+	if (!a->output && !strcmp(a->view->name, "text")) {
+		header_write(stdout, a);
+		fflush(stdout);
+	}
+}
+
+/* --- narrowing -----------------------------------------------------------------------------------------------------
+ */
+struct narrow {
+	const struct sp_profile_args *args;
+	bool *matches; /* by file: --library */
+};
+
+static bool stack_meets(const struct sp_profile *p, uint32_t stack, const bool *matches)
+{
+	struct sp_stack s = sp_profile_stack(p, stack);
+	uint32_t i;
+
+	for (i = 0; i < s.n_frames; i++)
+		if (matches[sp_profile_frame(p, s.frames[i])->file])
+			return true;
+	return false;
+}
+
+static bool row_is_wanted(const struct sp_profile *p, const struct sp_row *row, void *arg)
+{
+	const struct narrow *n = arg;
+
+	if (n->args->comm && fnmatch(n->args->comm, sp_profile_string(p, sp_profile_key(p, row->key)->comm), 0))
+		return false;
+	return !n->args->library || stack_meets(p, row->user, n->matches) || stack_meets(p, row->kernel, n->matches);
+}
+
+static bool file_matches(const struct sp_profile *p, uint32_t file, const char *glob)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+
+	return !fnmatch(glob, sp_profile_string(p, f->name), 0) || !fnmatch(glob, sp_profile_string(p, f->path), 0);
+}
+
+int sp_profile_narrow(struct sp_profile_session *s)
+{
+	struct narrow n = {.args = s->args};
+	SP_FREE bool *matches = calloc(sp_profile_n_files(s->profile) + 1, sizeof(*matches));
+	struct sp_profile *kept = NULL;
+	int64_t left_out[SP_MAX_VALUES] = {0};
+	uint32_t i;
+	int r;
+
+	if (!s->args->library && !s->args->comm)
+		return 0;
+	if (!matches)
+		return -ENOMEM;
+	for (i = 1; s->args->library && i < sp_profile_n_files(s->profile); i++)
+		matches[i] = file_matches(s->profile, i, s->args->library);
+	n.matches = matches;
+	r = sp_profile_filter(s->profile, row_is_wanted, &n, &kept, left_out);
+	if (r < 0)
+		return r;
+	s->n_left_out = (uint64_t)left_out[0];
+	sp_profile_free(s->profile);
+	s->profile = kept;
+	return 0;
+}
+
+/* --- the view ------------------------------------------------------------------------------------------------------
+ */
+static int labels_look_up(struct sp_profile_session *s)
+{
+	if (s->args->by == SP_BY_PACKAGE)
+		return sp_package_label(s->profile);
+	if (s->args->by == SP_BY_CGROUP)
+		return sp_cgroup_label(s->profile);
+	return 0;
+}
+
+static char *header_text(const struct sp_profile_args *a)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	header_write(f, a);
+	fclose(f);
+	if (size && text[size - 1] == '\n')
+		text[size - 1] = 0;
+	return text;
+}
+
+static int view_write(struct sp_profile_session *s, FILE *out)
+{
+	const struct sp_profile_args *a = s->args;
+	SP_FREE char *header = header_text(a);
+	struct sp_view_options o = {
+	    .header = a->output ? header : NULL,
+	    .title = "CPU time by stack",
+	    .subtitle = header,
+	    .value = 0,
+	    .user_only = a->user_only,
+	    .kernel_only = a->kernel_only,
+	    .delimiter = a->delimiter,
+	    .annotate = a->annotate,
+	    .verbose = a->verbose,
+	    .addresses = a->addresses,
+	    .ascending = true,
+	    .by = a->by < 0 ? SP_BY_LIBRARY : (enum sp_group_by)a->by,
+	    .colour = isatty(fileno(out)),
+	};
+	int r = a->view->write(s->profile, &o, out);
+
+	if (r < 0)
+		return r;
+	if (fflush(out) || ferror(out))
+		return sp_fail(errno ? -errno : -EIO, "write %s", a->output ? a->output : "to standard output");
+	return 0;
+}
+
+/* A new file in place of the old one only when it is whole; devices and pipes are written as they are. */
+static int file_print(struct sp_profile_session *s)
+{
+	SP_FCLOSE FILE *out = fopen(s->args->output, "we");
+	int r;
+
+	if (!out)
+		return sp_fail(-errno, "write %s", s->args->output);
+	r = view_write(s, out);
+	if (r >= 0 && fclose(sp_take_ptr(out)))
+		r = sp_fail(-errno, "write %s", s->args->output);
+	return r;
+}
+
+/* A reader that has gone (head) is no failure: it has what it wanted. */
+int sp_profile_print(struct sp_profile_session *s)
+{
+	int r = labels_look_up(s);
+
+	if (r >= 0)
+		r = s->args->output ? file_print(s) : view_write(s, stdout);
+	if (r == -EPIPE && !s->args->output) {
+		sp_error_clear();
+		return 0;
+	}
+	return r;
+}
+
+/* --- the summary ---------------------------------------------------------------------------------------------------
+ */
+static void own_use(const struct sp_profile_session *s, const struct sp_capture_stats *c, struct sp_summary *summary)
+{
+	struct sp_usage own = {0};
+	struct sp_workers_stats workers;
+
+	sp_workers_stats(s->workers, &workers);
+	sp_usage_get(0, &own);
+	summary->user_ns = own.user_ns + workers.cpu_ns;
+	summary->system_ns = own.system_ns;
+	summary->bpf_ns = c->bpf_ns;
+	summary->bpf_time_unknown = !c->n_bpf_runs;
+	summary->memory_bytes = own.peak_bytes + workers.peak_bytes;
+	summary->map_bytes = c->bpf_bytes;
+}
+
+/* The files with rows that could not be expressed; free(*ret_counts). */
+static int bad_rows(const struct sp_profile_session *s, struct sp_summary_count **ret_counts, size_t *ret_n)
+{
+	uint32_t n_files = sp_profile_n_files(s->profile), i;
+	struct sp_summary_count *counts = calloc(n_files, sizeof(*counts));
+	size_t n = 0;
+
+	if (!counts)
+		return -ENOMEM;
+	for (i = 1; i < n_files; i++) {
+		uint64_t bad = sp_capture_file_bad_rows(s->capture, i);
+
+		if (bad)
+			counts[n++] = (struct sp_summary_count){
+			    .what = sp_profile_string(s->profile, sp_profile_file(s->profile, i)->name), .n = bad};
+	}
+	*ret_counts = counts;
+	*ret_n = n;
+	return 0;
+}
+
+int sp_profile_summarise(struct sp_profile_session *s)
+{
+	struct sp_capture_stats c;
+	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
+	struct sp_summary_count *bad = NULL;
+	size_t n_bad = 0;
+	int r;
+
+	sp_capture_stats(s->capture, &c);
+	const struct sp_summary_count lost[] = {
+	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
+	    {"taken inside another sample", c.counter[SP_N_LOST_NESTED]},
+	    {"frames did not fit in the ring buffer (stack shown empty)", c.n_lost_frames},
+	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
+	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
+	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
+	    {"outside --library or --comm", s->n_left_out},
+	};
+	r = bad_rows(s, &bad, &n_bad);
+	if (r < 0)
+		return r;
+	summary.lost = lost;
+	summary.n_lost = SP_COUNT(lost);
+	summary.unexpressed = bad;
+	summary.n_unexpressed = n_bad;
+	own_use(s, &c, &summary);
+	r = sp_summary_write(s->profile, &summary, stderr);
+	free(bad);
+	return r;
+}

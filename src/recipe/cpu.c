@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cpu.c: the cpu recipe: one perf event on every CPU, whose overflow runs the kernel half.
+ *
+ * The clock events get a fixed period in ns (frequency / 1e9); hardware and other software events get either the given
+ * period or, by frequency, the kernel's own adjustment.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/capture.h"
+#include "cpu.skel.h"
+#include "recipe/events.h"
+#include "recipe/recipe.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct cpu_session {
+	struct cpu_bpf *skel;
+	struct bpf_link **links;
+	size_t n_links, links_capacity;
+	struct bpf_link *fork_link, *exit_link;
+};
+
+static int cpu_open(const struct sp_capture_options *o, struct sp_recipe_object *ret_object)
+{
+	struct cpu_session *s = calloc(1, sizeof(*s));
+
+	(void)o;
+	if (!s)
+		return -ENOMEM;
+	s->skel = cpu_bpf__open();
+	if (!s->skel) {
+		int r = -errno;
+
+		free(s);
+		return sp_fail(r, "open the BPF object");
+	}
+	ret_object->object = s->skel->obj;
+	ret_object->config = (struct sp_config *)&s->skel->rodata->sp_config;
+	ret_object->private = s;
+	return 0;
+}
+
+static int cpu_load(struct sp_recipe_object *object, volatile sp_u32 **ret_window)
+{
+	struct cpu_session *s = object->private;
+	int r = cpu_bpf__load(s->skel);
+
+	if (!r)
+		*ret_window = &s->skel->bss->sp_window;
+	return r;
+}
+
+static int event_open(const struct sp_capture_options *o, int cpu)
+{
+	const struct sp_event *event = sp_event_find(o->event);
+	struct perf_event_attr attr = {.size = sizeof(attr)};
+	int fd;
+
+	if (!event)
+		return sp_recipe_event_check(o->event);
+	attr.type = event->type;
+	attr.config = event->config;
+	if (o->period) {
+		attr.sample_period = o->period;
+	} else if (event->is_clock) {
+		attr.sample_period = 1000000000ULL / o->frequency_hz;
+	} else {
+		attr.freq = 1;
+		attr.sample_freq = o->frequency_hz;
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT || errno == EOPNOTSUPP)
+		return sp_fail_said(
+		    -EOPNOTSUPP, "this machine has no event %s (no hardware counters?); use -e cpu-clock", event->name);
+	return sp_fail(-errno, "open the event %s on CPU %d", event->name, cpu);
+}
+
+static int cpu_attach_one(struct cpu_session *s, const struct sp_capture_options *o, unsigned cpu)
+{
+	int fd = event_open(o, (int)cpu), r;
+	struct bpf_link *link;
+
+	if (fd < 0)
+		return fd;
+	r = sp_grow(&s->links, &s->links_capacity, s->n_links + 1, sizeof(*s->links));
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	link = bpf_program__attach_perf_event(s->skel->progs.sp_cpu, fd); /* the link owns fd now */
+	if (!link) {
+		r = -errno;
+		close(fd);
+		return sp_fail(r, "attach to the event on CPU %u", cpu);
+	}
+	s->links[s->n_links++] = link;
+	return 0;
+}
+
+static int follow_attach(struct cpu_session *s)
+{
+	s->fork_link = bpf_program__attach(s->skel->progs.sp_fork);
+	if (!s->fork_link)
+		return sp_fail(-errno, "follow the processes that the command starts");
+	s->exit_link = bpf_program__attach(s->skel->progs.sp_exit);
+	return s->exit_link ? 0 : sp_fail(-errno, "follow the processes that the command ends");
+}
+
+static int cpu_attach(struct sp_recipe_object *object, const struct sp_capture_options *o)
+{
+	struct cpu_session *s = object->private;
+	size_t i;
+	int r = o->follow ? follow_attach(s) : 0;
+
+	for (i = 0; !r && i < o->n_cpus; i++)
+		r = cpu_attach_one(s, o, o->cpus[i]);
+	return r;
+}
+
+static void cpu_detach(struct sp_recipe_object *object)
+{
+	struct cpu_session *s = object->private;
+	size_t i;
+
+	for (i = 0; i < s->n_links; i++)
+		bpf_link__destroy(s->links[i]);
+	s->n_links = 0;
+	bpf_link__destroy(s->fork_link);
+	bpf_link__destroy(s->exit_link);
+	s->fork_link = NULL;
+	s->exit_link = NULL;
+}
+
+static void cpu_destroy(struct sp_recipe_object *object)
+{
+	struct cpu_session *s = object->private;
+
+	cpu_detach(object);
+	cpu_bpf__destroy(s->skel);
+	free(s->links);
+	free(s);
+	object->object = NULL;
+}
+
+static void cpu_period(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
+		       const char **ret_unit)
+{
+	const struct sp_event *event = sp_event_find(o->event);
+	bool is_clock = !event || event->is_clock;
+
+	*ret_type = is_clock ? "cpu" : event->name;
+	*ret_unit = is_clock ? "nanoseconds" : "count";
+	*ret_period = o->period ? o->period : is_clock ? 1000000000ULL / o->frequency_hz : 1;
+}
+
+const struct sp_recipe sp_recipe_cpu = {
+    .name = "cpu",
+    .summary = "stacks of threads running on a CPU, at a timed interval",
+    .values = {{"samples", "count"}, {"cpu", "nanoseconds"}},
+    .open = cpu_open,
+    .load = cpu_load,
+    .attach = cpu_attach,
+    .detach = cpu_detach,
+    .destroy = cpu_destroy,
+    .period = cpu_period,
+};
