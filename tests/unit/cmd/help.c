@@ -33,8 +33,8 @@ static const struct sp_cmd *const cmds[] = {&doctor, &profile, NULL};
 
 static char *cmd_text(void (*write)(const struct sp_cmd *, FILE *), const struct sp_cmd *cmd)
 {
-	char *text = NULL;
-	size_t size;
+	static char *text;
+	static size_t size;
 	FILE *f = open_memstream(&text, &size);
 
 	assert_non_null(f);
@@ -45,8 +45,8 @@ static char *cmd_text(void (*write)(const struct sp_cmd *, FILE *), const struct
 
 static char *list_text(void (*write)(const struct sp_cmd *const *, FILE *))
 {
-	char *text = NULL;
-	size_t size;
+	static char *text;
+	static size_t size;
 	FILE *f = open_memstream(&text, &size);
 
 	assert_non_null(f);
