@@ -25,6 +25,8 @@ static void take(const char *bytes, size_t n, void *arg)
 {
 	struct text *t = arg;
 	size_t room = sizeof(t->bytes) - 1 - t->n;
+	if (!n) /* libiberty says nothing with a null pointer */
+		return;
 	memcpy(t->bytes + t->n, bytes, SP_MIN(n, room));
 	t->n += SP_MIN(n, room);
 	if (n > room)

@@ -34,6 +34,7 @@ static void test_known_names(void **state)
 	expect("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
 	expect("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.123", "core::fmt::Formatter::pad");
 	expect("_RNvC6_123foo3bar", "123foo::bar");
+	expect("_RINvNtC0std3mem8align_ofdE", "_RINvNtC0std3mem8align_ofdE");
 	expect("_RINvNtC3std3mem8align_ofdE", "std::mem::align_of::<f64>");
 	expect("a name\nwith ; any\x1b bytes\xff", "a name\nwith ; any\x1b bytes\xff");
 }
