@@ -50,7 +50,8 @@ struct drawing {
 	uint32_t deepest, n_drawn, n_dropped;
 	int64_t dropped; /* the value of what is not drawn, counted once */
 	bool has_kernel, has_guessed, has_note;
-	int y; /* the next free line */
+	int y;          /* the next free line */
+	bool no_memory; /* for a piece of text */
 };
 
 static bool is_drawn(const struct drawing *d, uint32_t node)
@@ -108,20 +109,28 @@ static void put_px(FILE *out, double px)
 		fprintf(out, "%ld", tenths / 10);
 }
 
-static void put_owned(FILE *out, char *text)
+static void put_owned(struct drawing *d, char *text)
 {
 	SP_FREE char *owned = text;
-	sp_svg_put_text(out, owned ? owned : "");
+	if (owned)
+		sp_svg_put_text(d->out, owned);
+	else
+		d->no_memory = true;
+}
+
+static void put_label(struct drawing *d, const char *text, uint32_t n_cells)
+{
+	d->no_memory |= sp_svg_put_label(d->out, text, n_cells) < 0;
 }
 
 static void put_amount(struct drawing *d, int64_t value)
 {
-	put_owned(d->out, sp_svg_amount(value, d->value_name, d->unit));
+	put_owned(d, sp_svg_amount(value, d->value_name, d->unit));
 }
 
 static void put_percent(struct drawing *d, int64_t value)
 {
-	put_owned(d->out, sp_svg_fixed(100.0 * (double)value / (double)d->t->nodes[0].value, 2));
+	put_owned(d, sp_svg_fixed(100.0 * (double)value / (double)d->t->nodes[0].value, 2));
 	fputc('%', d->out);
 }
 
@@ -180,7 +189,7 @@ static void put_library_entry(struct drawing *d, struct legend *at, uint32_t lib
 	put_percent(d, l->total);
 	fprintf(d->out, "%s%s</title><rect class=\"l%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
 		l->build_id[0] ? "\nbuild id " : "", l->build_id, library);
-	sp_svg_put_label(d->out, l->name, NAME_CELLS);
+	put_label(d, l->name, NAME_CELLS);
 	fputc(' ', d->out);
 	put_percent(d, l->self);
 	fputs("</text></g>\n", d->out);
@@ -295,7 +304,7 @@ static void put_frame(struct drawing *d, uint32_t node)
 		fputs("<text x=\"", d->out);
 		put_px(d->out, x + 3);
 		fprintf(d->out, "\" y=\"%d\">", y + 12);
-		sp_svg_put_label(d->out, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / CELL));
+		put_label(d, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / CELL));
 		fputs("</text>", d->out);
 	}
 	fputs("</g>\n", d->out);
@@ -332,7 +341,7 @@ static void put_line(struct drawing *d, const char *id, int y, const char *text,
 	fprintf(d->out, "<text id=\"%s\" x=\"%d\" y=\"%d\"><title>", id, PAD, y);
 	sp_svg_put_text(d->out, text);
 	fputs("</title>", d->out);
-	sp_svg_put_label(d->out, text, n_cells);
+	put_label(d, text, n_cells);
 	fputs("</text>\n", d->out);
 }
 
@@ -358,27 +367,30 @@ static void put_sum(struct drawing *d)
 	fprintf(d->out, "<text id=\"sum\" x=\"%d\" y=\"%d\">", PAD, d->y);
 	put_amount(d, d->t->nodes[0].value);
 	fputs(", ", d->out);
-	put_owned(d->out, sp_svg_count(d->n_drawn));
+	put_owned(d, sp_svg_count(d->n_drawn));
 	fprintf(d->out, " frame%s; libraries by their own share:</text>\n", d->n_drawn == 1 ? "" : "s");
 }
 
-static void put_note(struct drawing *d, uint64_t n, const char *text)
+/* "Not drawn: N THINGS AND MORE", to be ended by the caller. */
+static void begin_note(struct drawing *d, uint64_t n, const char *thing, const char *more)
 {
-	fprintf(d->out, "<text class=\"note\" x=\"%d\" y=\"%d\">", PAD, d->y += 16);
-	put_owned(d->out, sp_svg_count(n));
-	fprintf(d->out, "%s", text);
+	fprintf(d->out, "<text class=\"note\" x=\"%d\" y=\"%d\">Not drawn: ", PAD, d->y += 16);
+	put_owned(d, sp_svg_count(n));
+	fprintf(d->out, " %s%s %s", thing, n == 1 ? "" : "s", more);
 }
 
 static void put_notes(struct drawing *d)
 {
 	fputs("<g id=\"foot\">\n", d->out);
 	if (d->n_dropped) {
-		put_note(d, d->n_dropped, " more frames, each narrower than 0.1 of 1,200 px, are not drawn; together ");
+		begin_note(d, d->n_dropped, "frame", "narrower than 0.1 of 1,200 px, together ");
 		put_percent(d, d->dropped);
 		fputs(" of the whole.</text>\n", d->out);
 	}
-	if (d->t->n_negative)
-		put_note(d, d->t->n_negative, " rows with a value below 0 are not drawn.</text>\n");
+	if (d->t->n_negative) {
+		begin_note(d, d->t->n_negative, "row", "with a value below 0.");
+		fputs("</text>\n", d->out);
+	}
 	fputs("</g>\n", d->out);
 }
 
@@ -418,7 +430,7 @@ static int draw(struct drawing *d, FILE *out)
 	put_head(d, d->y + 16);
 	fwrite(body, 1, len, out);
 	fputs("</svg>\n", out);
-	return 0;
+	return d->no_memory ? -ENOMEM : 0;
 }
 
 static int write_svg(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)

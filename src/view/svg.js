@@ -381,17 +381,24 @@ function onKey(e) {
 		input.select();
 	}
 	else if (ctrl && e.key === "i") go({nocase: !state.nocase});
-	else if (e.key === "Enter" && at >= 0) go({zoom: at});
+	else if (e.key === "Enter" && at >= 0) zoomTo(at);
 	else if (e.key.startsWith("Arrow") && at >= 0) focusOn(neighbour(at, e.key));
 	else return;
 	e.preventDefault();
 }
 
+// The frame stays where it is in the window, if the page is high enough.
+function zoomTo(i) {
+	const before = rects[i].getBoundingClientRect().top;
+	go({zoom: i});
+	window.scrollBy(0, rects[i].getBoundingClientRect().top - before);
+	stick();
+}
+
 function listen() {
 	const frames = byId("frames");
 	frames.addEventListener("click", (e) => {
-		const i = frameOf(e.target);
-		if (i >= 0) go({zoom: i});
+		if (frameOf(e.target) >= 0) zoomTo(frameOf(e.target));
 	});
 	frames.addEventListener("pointerover", (e) => detail(frameOf(e.target)));
 	frames.addEventListener("pointerleave", () => detail(-1));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/svg_text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -67,22 +68,23 @@ uint32_t sp_svg_text_cells(const char *text)
 	return cells;
 }
 
-void sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells)
+int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells)
 {
 	SP_FREE char *safe = sp_encoded(SP_ENCODE_XML, text);
 	uint32_t cells;
 	if (!safe)
-		return;
+		return -ENOMEM;
 	size_t len = fitting(safe, n_cells, &cells);
 	if (!safe[len]) {
 		fputs(safe, out);
-		return;
+		return 0;
 	}
 	len = n_cells ? fitting(safe, n_cells - 1, &cells) : 0;
 	if (cells < 2 || !len)
-		return;
+		return 0;
 	fwrite(safe, 1, len, out);
 	fputs("…", out);
+	return 0;
 }
 
 char *sp_svg_count(uint64_t n)
@@ -140,7 +142,8 @@ char *sp_svg_amount(int64_t value, const char *name, const char *unit)
 	SP_FREE char *count = sp_svg_count((uint64_t)value);
 	SP_FREE char *text = NULL;
 	const char *what = strcmp(unit, "count") != 0 && unit[0] ? unit : name;
-	if (!count || asprintf(&text, "%s %s", count, what) < 0)
+	size_t len = strlen(what), one = value == 1 && what == name && len && what[len - 1] == 's'; /* 1 sample */
+	if (!count || asprintf(&text, "%s %.*s", count, (int)(len - one), what) < 0)
 		return NULL;
 	return sp_take_ptr(text);
 }

@@ -16,7 +16,7 @@
 void sp_svg_put_text(FILE *out, const char *text);
 /* The text, or as much of it as fits into n_cells with an ellipsis; nothing when less than two cells of it were left.
  */
-void sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells);
+int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells);
 uint32_t sp_svg_text_cells(const char *text); /* once encoded */
 
 /* "1,234 samples", "1.23 s", "4.0 MiB": value of a type with this name and unit. */

@@ -94,12 +94,17 @@ class Page {
 		return this.send("Emulation.setScriptExecutionDisabled", {value: !on});
 	}
 
-	async open(url) {
-		await this.send("Page.navigate", {url: "about:blank"}); // so that a new fragment is a new page
+	async navigate(url) {
 		const loaded = new Promise((done) => (this.loaded = done));
 		const {errorText} = await this.send("Page.navigate", {url});
 		if (errorText) throw new Error(url + ": " + errorText);
 		await loaded;
+	}
+
+	// By way of an empty page, so that the same file with a new fragment is a new page.
+	async open(url) {
+		await this.navigate("about:blank");
+		await this.navigate(url);
 	}
 
 	async run(expression) {

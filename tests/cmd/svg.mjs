@@ -10,7 +10,7 @@ const url = (name) => String(pathToFileURL(data + "/" + name));
 const rows = readFileSync(data + "/svg-demo.stacks", "utf8").trim().split("\n").map((line) => {
 	const [value, comm, user, kernel] = line.split("\t");
 	const frames = [user.replace(/^~/, ""), kernel].flatMap((s) => s ? s.split(";") : []);
-	return {value: Number(value), frames: frames.map((f) => f.replace(/^\?/, "").split("`")), comm};
+	return {value: Number(value), cut: user[0] === "~", frames: frames.map((f) => f.replace(/^\?/, "").split("`")), comm};
 });
 const total = rows.reduce((sum, r) => sum + r.value, 0);
 const share = (test, of = total) => (100 * rows.filter(test).reduce((s, r) => s + r.value, 0) / of).toFixed(2) + "%";
@@ -37,7 +37,16 @@ const browser = new Browser(program);
 const page = await browser.page(1200, 800);
 const run = (code) => page.run("(() => {" + inPage + "return " + code + "})()");
 const click = async (code) => page.click(...await run("middle(" + code + ")"));
-const settled = () => new Promise((done) => setTimeout(done, 150));
+// For what comes after a while: at most 5 seconds.
+async function eventually(what, code, wanted) {
+	let got;
+	for (let i = 0; i < 100; i++) {
+		got = await run(code);
+		if (JSON.stringify(got) === JSON.stringify(wanted)) break;
+		await new Promise((done) => setTimeout(done, 50));
+	}
+	check(what, got, wanted);
+}
 
 // Nothing overlaps: labels end inside their frames, frames lie over their parents, the legend ends above the frames.
 async function checkPicture(what) {
@@ -60,21 +69,40 @@ async function checkPicture(what) {
 	check(what + ": nothing is wider than the window", await run("document.documentElement.scrollWidth <= innerWidth"), true);
 }
 
+// Every path from the root to a frame, with its value, as the rows give it.
+function pathsOf() {
+	const paths = {};
+	for (const r of rows) {
+		const path = ["all", r.comm, ...(r.cut ? ["[truncated]"] : []), ...r.frames.map(([, name]) => name)];
+		for (let i = 1; i <= path.length; i++) {
+			const key = path.slice(0, i).join(" ; ");
+			paths[key] = (paths[key] || 0) + r.value;
+		}
+	}
+	return Object.entries(paths).map(([path, value]) => path + " = " + value).sort();
+}
+
 async function testLoad() {
 	await page.open(url("svg-demo.svg"));
+	check("every path has its value", await run(`(() => {
+		const path = [];
+		return all().map((g, i) => {
+			path.length = D[2 * i];
+			path.push(g.firstChild.textContent.split("\\n")[0]);
+			return path.join(" ; ") + " = " + D[2 * i + 1];
+		}).sort();
+	})()`), pathsOf());
 	check("title", await page.run("document.title"), "Demo");
 	check("frames", await run("shown().length"), await run("D.length / 2"));
 	check("the root is as wide as the window", await run(`Math.round(box(named("all").querySelector("rect")).width)`), 1180);
 	await checkPicture("1200 px");
 	await page.resize(420, 700);
-	await settled();
-	check("the root follows the window", await run(`Math.round(box(named("all").querySelector("rect")).width)`), 400);
+	await eventually("the root follows the window", `Math.round(box(named("all").querySelector("rect")).width)`, 400);
 	await checkPicture("420 px");
 	await page.resize(1200, 300);
-	await settled();
+	await eventually("and again", `Math.round(box(named("all").querySelector("rect")).width)`, 1180);
 	await page.run("scrollTo(0, 1e6)");
-	await settled();
-	check("the bar stays in sight", await run(`Math.round(box(document.querySelector(".bar")).top)`), 0);
+	await eventually("the bar stays in sight", `scrollY > 200 && Math.round(box(document.querySelector(".bar")).top)`, 0);
 	await page.resize(1200, 800);
 }
 
@@ -96,14 +124,11 @@ async function testZoom() {
 	check("a click on an ancestor", await width("python3"), 1180);
 	check("what was zoomed is a part again", await width("deflate"), Math.round(271 / python * 1180 - 0.5));
 	await page.run("history.back()");
-	await settled();
-	check("back", [await page.run("location.hash"), await width("deflate")], [hash, 1180]);
+	await eventually("back", `[location.hash, Math.round(box(named("deflate").querySelector("rect")).width)]`, [hash, 1180]);
 	await page.run("history.back()");
-	await settled();
-	check("back to the whole", [await page.run("location.hash"), await run(`box(named("openssl")).width > 100`)], ["", true]);
+	await eventually("back to the whole", `[location.hash, box(named("openssl")).width > 100]`, ["", true]);
 	await page.run("history.forward()");
-	await settled();
-	check("forward", await width("deflate"), 1180);
+	await eventually("forward", `Math.round(box(named("deflate").querySelector("rect")).width)`, 1180);
 	await page.key("Escape");
 	check("Escape", await run(`box(named("openssl")).width > 100`), true);
 	await page.open(url("svg-demo.svg") + hash);

@@ -360,7 +360,7 @@ static void test_odd_values(void **state)
 	add_line(p, "0\tb\tx`f\t");
 	SP_FREE char *text = drawn(p, &o);
 	assert_non_null(strstr(text, "There were no samples."));
-	assert_non_null(strstr(text, "1 rows with a value below 0 are not drawn."));
+	assert_non_null(strstr(text, "Not drawn: 1 row with a value below 0."));
 	add_line(p, "9223372036854775807\tc\tx`f\t");
 	SP_FREE char *large = drawn(p, &o);
 	assert_non_null(strstr(large, "9,223,372,037 s cpu"));
@@ -382,7 +382,7 @@ static void test_dropped(void **state)
 	add_line(p, "1\ta\tx`main;x`rare2\t");
 	SP_FREE char *text = drawn(p, &(struct sp_view_options){0});
 	assert_non_null(
-	    strstr(text, "3 more frames, each narrower than 0.1 of 1,200 px, are not drawn; together 0.01%"));
+	    strstr(text, "Not drawn: 3 frames narrower than 0.1 of 1,200 px, together 0.01% of the whole."));
 	assert_null(strstr(text, "rare"));
 	assert_int_equal(n_of(text, "<g><title>"), 4);
 	assert_non_null(strstr(text, "const D=[0,1000081,1,1000081,2,1000081,3,1000000,]"));
@@ -456,7 +456,7 @@ static void assert_owned(char *text, const char *wanted)
 static void test_amounts(void **state)
 {
 	(void)state;
-	assert_owned(sp_svg_amount(1, "samples", "count"), "1 samples");
+	assert_owned(sp_svg_amount(1, "samples", "count"), "1 sample");
 	assert_owned(sp_svg_amount(1234567, "samples", "count"), "1,234,567 samples");
 	assert_owned(sp_svg_amount(12, "locks", "holders"), "12 holders");
 	assert_owned(sp_svg_amount(999, "cpu", "nanoseconds"), "999 ns cpu");
@@ -475,7 +475,7 @@ static void assert_label(const char *text, uint32_t n_cells, const char *wanted)
 	size_t len;
 	FILE *f = open_memstream(&label, &len);
 	assert_non_null(f);
-	sp_svg_put_label(f, text, n_cells);
+	assert_int_equal(sp_svg_put_label(f, text, n_cells), 0);
 	fclose(f);
 	assert_string_equal(label, wanted);
 }
