@@ -130,9 +130,9 @@ void sp_profile_free(struct sp_profile *p)
 	free(p);
 }
 
-struct sp_profile_info *sp_profile_info(struct sp_profile *p)
+struct sp_profile_info *sp_profile_info(const struct sp_profile *p)
 {
-	return &p->info;
+	return (struct sp_profile_info *)&p->info; /* as with items: who may read the profile may add labels */
 }
 
 int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit)

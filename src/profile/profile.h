@@ -6,7 +6,8 @@
  * profile and referred to by a 32-bit number: strings, files, functions, frames, stacks, processes, keys. Number 0 of
  * each is "none" ("" for strings). Numbers are stable; nothing is ever removed. The profile owns all memory; pointers
  * that it hands out are valid until the next call that adds something of the same kind.
- * Functions return 0 or a negative errno; sp_profile_add_* return the number (>= 0) or a negative errno.
+ * Functions return 0 or a negative errno; sp_profile_add_* return the number (>= 0) or a negative errno: -EINVAL for a
+ * number that does not exist, -ENOMEM. Sums of values stay at the ends of 64 bits instead of wrapping.
  * Not thread-safe. No limits but memory: who fills a profile from outside caps what he adds.
  */
 #ifndef SP_PROFILE_PROFILE_H
@@ -38,14 +39,14 @@ struct sp_file {
 	uint8_t kind;
 	uint8_t build_id_len;
 	uint8_t build_id[SP_BUILD_ID_MAX];
-	bool deleted;	 /* the path no longer leads to it */
-	uint32_t name;	 /* string: what a person calls it: soname, or the last component of the path */
-	uint32_t path;	 /* string: may be "" */
+	bool deleted;     /* the path no longer leads to it */
+	uint32_t name;    /* string: what a person calls it: soname, or the last component of the path */
+	uint32_t path;    /* string: may be "" */
 	uint32_t package; /* string: filled in when a view asks for packages */
 	uint32_t process; /* ANON: whose memory */
-	uint32_t note;	 /* string: why it has no names, if something went wrong: "parser failed", "cannot open: ..." */
-	uint64_t bias;	 /* ANON: address of offset 0 */
-	uint64_t tag;	 /* the adder's own identity of the file: unequal tags are unequal files; not interpreted */
+	uint32_t note; /* string: why it has no names, if something went wrong: "parser failed", "cannot open: ..." */
+	uint64_t bias; /* ANON: address of offset 0 */
+	uint64_t tag;  /* the adder's own identity of the file: unequal tags are unequal files; not interpreted */
 };
 
 /* --- functions and frames --------------------------------------------------------------------------------------- */
@@ -54,12 +55,12 @@ struct sp_file {
  * module lies in the module's own file, so views show func.file where frame.file is of kind SP_FILE_KERNEL.
  */
 struct sp_func {
-	uint32_t name;	/* string, demangled; or library+0xSTART */
-	uint32_t linkage_name; /* string, as in the symbol table; "" when the name is library+0xSTART */
+	uint32_t name;         /* string, demangled; or library+0xSTART */
+	uint32_t linkage_name; /* string, as in the symbol table; "" for library+0xSTART */
 	uint32_t file;
-	bool is_range; /* named by its range only: library+0xSTART */
+	bool is_range;        /* named by its range only: library+0xSTART */
 	uint64_t start, size; /* in the offsets of the file */
-	uint64_t vaddr; /* of start, as readelf prints it: the START of library+0xSTART; kernel, anonymous: the address */
+	uint64_t vaddr;       /* of start, as readelf prints it: START of library+0xSTART; kernel, anonymous: address */
 };
 enum { SP_FRAMEF_GUESSED = 1, SP_FRAMEF_DERIVED = 2, SP_FRAMEF_KERNEL = 4 };
 struct sp_frame {
@@ -83,15 +84,15 @@ struct sp_stack {
 struct sp_process {
 	uint32_t pid, ns_pid;
 	uint32_t uid;
-	uint32_t exe;  /* file */
-	uint32_t comm; /* string: the leader's */
+	uint32_t exe;         /* file */
+	uint32_t comm;        /* string: the leader's */
 	uint32_t cgroup_path; /* string, "" until looked up */
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t cgroup;
 };
 struct sp_key {
 	uint32_t process;
-	uint32_t comm; /* string: the thread's name */
+	uint32_t comm;   /* string: the thread's name */
 	uint32_t recipe; /* string */
 };
 struct sp_row {
@@ -109,7 +110,7 @@ struct sp_profile_info {
 
 int sp_profile_new(struct sp_profile **ret_profile);
 void sp_profile_free(struct sp_profile *p);
-struct sp_profile_info *sp_profile_info(struct sp_profile *p);
+struct sp_profile_info *sp_profile_info(const struct sp_profile *p); /* mutable */
 
 /* Declare the values of a row, in order; before the first row. */
 int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit);
@@ -120,9 +121,9 @@ int64_t sp_profile_add_string(struct sp_profile *p, const char *s);
 int64_t sp_profile_add_bytes(struct sp_profile *p, const void *s, size_t len); /* cut at the first NUL */
 const char *sp_profile_string(const struct sp_profile *p, uint32_t string);
 
-/* Files are distinct by {kind, tag}; an added file with both equal to an older one's is that file (fields not renewed). */
+/* Files are distinct by {kind, tag}; a file with both equal to an older one's is that file (fields not renewed). */
 int64_t sp_profile_add_file(struct sp_profile *p, const struct sp_file *file);
-int64_t sp_profile_add_func(struct sp_profile *p, const struct sp_func *func); /* distinct by all fields */
+int64_t sp_profile_add_func(struct sp_profile *p, const struct sp_func *func);    /* distinct by all fields */
 int64_t sp_profile_add_frame(struct sp_profile *p, const struct sp_frame *frame); /* distinct by offset, file, flags */
 int64_t sp_profile_add_stack(struct sp_profile *p, const struct sp_stack *stack);
 int64_t sp_profile_add_process(struct sp_profile *p, const struct sp_process *process); /* distinct by pid, start_ns */
@@ -138,9 +139,9 @@ uint32_t sp_profile_n_stacks(const struct sp_profile *p);
 uint32_t sp_profile_n_processes(const struct sp_profile *p);
 uint32_t sp_profile_n_keys(const struct sp_profile *p);
 uint32_t sp_profile_n_rows(const struct sp_profile *p);
-struct sp_file *sp_profile_file(const struct sp_profile *p, uint32_t file);	   /* mutable: names are added late */
+struct sp_file *sp_profile_file(const struct sp_profile *p, uint32_t file); /* mutable: names are added late */
 const struct sp_func *sp_profile_func(const struct sp_profile *p, uint32_t func);
-struct sp_frame *sp_profile_frame(const struct sp_profile *p, uint32_t frame);	   /* mutable: func only */
+struct sp_frame *sp_profile_frame(const struct sp_profile *p, uint32_t frame); /* mutable: func only */
 struct sp_stack sp_profile_stack(const struct sp_profile *p, uint32_t stack);
 struct sp_process *sp_profile_process(const struct sp_profile *p, uint32_t process); /* mutable: labels only */
 const struct sp_key *sp_profile_key(const struct sp_profile *p, uint32_t key);

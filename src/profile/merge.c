@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+
+/* One merge under way. Each map: number in `from` to number in `into`, 0 = not translated yet (or none). */
+struct merge {
+	struct sp_profile *into;
+	const struct sp_profile *from;
+	uint32_t *files, *funcs, *frames, *stacks, *processes, *keys;
+	uint32_t values[SP_MAX_VALUES]; /* index in `from` to index in `into` */
+	struct sp_intern *same;         /* what files of `into` are, by kind, build id and path ... */
+	uint32_t *same_files;           /* ... and which they are */
+	size_t same_capacity;
+	uint32_t *scratch; /* the frames of a stack */
+	size_t scratch_capacity;
+};
+
+static int64_t merge_string(struct merge *m, uint32_t string)
+{
+	return string == 0 ? 0 : sp_profile_add_string(m->into, sp_profile_string(m->from, string));
+}
+
+/* Replaces a number of `from` by that in `into`. */
+static int translate_string(struct merge *m, uint32_t *string)
+{
+	int64_t n = merge_string(m, *string);
+
+	if (n < 0)
+		return (int)n;
+	*string = (uint32_t)n;
+	return 0;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------ */
+struct file_words {
+	uint32_t kind, build_id_len, path;
+	uint8_t build_id[SP_BUILD_ID_MAX];
+};
+
+static struct file_words words_of(const struct sp_file *file)
+{
+	struct file_words w = {.kind = file->kind, .build_id_len = file->build_id_len, .path = file->path};
+
+	memcpy(w.build_id, file->build_id, file->build_id_len);
+	return w;
+}
+
+static int note_file(struct merge *m, uint32_t number)
+{
+	struct file_words w = words_of(sp_profile_file(m->into, number));
+	uint32_t n = sp_intern_count(m->same);
+
+	if (w.build_id_len == 0)
+		return 0;
+	int r = sp_grow(&m->same_files, &m->same_capacity, (size_t)n + 1, sizeof(*m->same_files));
+	if (r < 0)
+		return r;
+	int64_t at = sp_intern_add(m->same, &w, sizeof(w));
+	if (at == n)
+		m->same_files[at] = number;
+	return at < 0 ? (int)at : 0;
+}
+
+/* Two files of one kind and tag, all numbers those of `into`: can they be the same file? */
+static bool agree(const struct sp_file *a, const struct sp_file *b)
+{
+	if (a->build_id_len > 0 && b->build_id_len > 0)
+		return a->build_id_len == b->build_id_len && memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
+	return a->name == b->name && a->path == b->path && a->process == b->process && a->bias == b->bias;
+}
+
+static void fill_in(uint32_t *number, uint32_t from)
+{
+	if (*number == 0)
+		*number = from;
+}
+
+static void fill_in_file(struct sp_file *into, const struct sp_file *from)
+{
+	if (into->build_id_len == 0) {
+		into->build_id_len = from->build_id_len;
+		memcpy(into->build_id, from->build_id, sizeof(into->build_id));
+	}
+	fill_in(&into->name, from->name);
+	fill_in(&into->path, from->path);
+	fill_in(&into->package, from->package);
+	fill_in(&into->note, from->note);
+	into->deleted |= from->deleted;
+}
+
+/* Adds a file whose numbers are those of `into`; a tag that means another file there is changed, always in one way. */
+static int64_t add_file(struct merge *m, struct sp_file file)
+{
+	struct file_words w = words_of(&file);
+	const char *path = sp_profile_string(m->into, file.path), *name = sp_profile_string(m->into, file.name);
+
+	w.path = (uint32_t)sp_hash_bytes(path, strlen(path), 0);
+	for (;;) {
+		uint32_t n_before = sp_profile_n_files(m->into);
+		int64_t n = sp_profile_add_file(m->into, &file);
+		if (n < 0)
+			return n;
+		if (n == n_before) {
+			int r = note_file(m, (uint32_t)n);
+			return r < 0 ? r : n;
+		}
+		struct sp_file *there = sp_profile_file(m->into, (uint32_t)n);
+		if (agree(there, &file)) {
+			fill_in_file(there, &file);
+			return n;
+		}
+		file.tag = sp_hash_bytes(&w, sizeof(w), file.tag ^ sp_hash_bytes(name, strlen(name), file.process));
+	}
+}
+
+static int64_t merge_process(struct merge *m, uint32_t process);
+
+static int64_t merge_file(struct merge *m, uint32_t number)
+{
+	if (number == 0 || m->files[number] != 0)
+		return m->files[number];
+	struct sp_file file = *sp_profile_file(m->from, number);
+	int64_t process = file.kind == SP_FILE_ANON ? merge_process(m, file.process) : 0;
+	if (process < 0)
+		return process;
+	file.process = (uint32_t)process;
+	if (translate_string(m, &file.name) < 0 || translate_string(m, &file.path) < 0 ||
+	    translate_string(m, &file.package) < 0 || translate_string(m, &file.note) < 0)
+		return -ENOMEM;
+	struct file_words w = words_of(&file);
+	int64_t at = file.build_id_len > 0 ? sp_intern_find(m->same, &w, sizeof(w)) : -ENOENT, n;
+	if (at >= 0) {
+		n = m->same_files[at];
+		fill_in_file(sp_profile_file(m->into, (uint32_t)n), &file);
+	} else {
+		n = add_file(m, file);
+	}
+	if (n >= 0)
+		m->files[number] = (uint32_t)n;
+	return n;
+}
+
+/* --- processes and keys ------------------------------------------------------------------------------------------- */
+static int64_t merge_process(struct merge *m, uint32_t number)
+{
+	if (number == 0 || m->processes[number] != 0)
+		return m->processes[number];
+	struct sp_process process = *sp_profile_process(m->from, number);
+	/* memory without a file is nobody's executable; and it would lead back to its process, without end */
+	bool is_anon = sp_profile_file(m->from, process.exe)->kind == SP_FILE_ANON;
+	int64_t exe = is_anon ? 0 : merge_file(m, process.exe);
+	if (exe < 0)
+		return exe;
+	process.exe = (uint32_t)exe;
+	if (translate_string(m, &process.comm) < 0 || translate_string(m, &process.cgroup_path) < 0)
+		return -ENOMEM;
+	int64_t n = sp_profile_add_process(m->into, &process);
+	if (n < 0)
+		return n;
+	struct sp_process *there = sp_profile_process(m->into, (uint32_t)n);
+	fill_in(&there->exe, process.exe);
+	fill_in(&there->comm, process.comm);
+	fill_in(&there->cgroup_path, process.cgroup_path);
+	m->processes[number] = (uint32_t)n;
+	return n;
+}
+
+static int64_t merge_key(struct merge *m, uint32_t number)
+{
+	if (number == 0 || m->keys[number] != 0)
+		return m->keys[number];
+	struct sp_key key = *sp_profile_key(m->from, number);
+	int64_t process = merge_process(m, key.process);
+	if (process < 0)
+		return process;
+	key.process = (uint32_t)process;
+	if (translate_string(m, &key.comm) < 0 || translate_string(m, &key.recipe) < 0)
+		return -ENOMEM;
+	int64_t n = sp_profile_add_key(m->into, &key);
+	if (n >= 0)
+		m->keys[number] = (uint32_t)n;
+	return n;
+}
+
+/* --- functions, frames, stacks ------------------------------------------------------------------------------------ */
+static int64_t merge_func(struct merge *m, uint32_t number)
+{
+	if (number == 0 || m->funcs[number] != 0)
+		return m->funcs[number];
+	struct sp_func func = *sp_profile_func(m->from, number);
+	int64_t file = merge_file(m, func.file);
+	if (file < 0)
+		return file;
+	func.file = (uint32_t)file;
+	if (translate_string(m, &func.name) < 0 || translate_string(m, &func.linkage_name) < 0)
+		return -ENOMEM;
+	int64_t n = sp_profile_add_func(m->into, &func);
+	if (n >= 0)
+		m->funcs[number] = (uint32_t)n;
+	return n;
+}
+
+static int64_t merge_frame(struct merge *m, uint32_t number)
+{
+	if (number == 0 || m->frames[number] != 0)
+		return m->frames[number];
+	struct sp_frame frame = *sp_profile_frame(m->from, number);
+	int64_t file = merge_file(m, frame.file), func = merge_func(m, frame.func);
+	if (file < 0 || func < 0)
+		return file < 0 ? file : func;
+	frame.file = (uint32_t)file;
+	frame.func = (uint32_t)func;
+	int64_t n = sp_profile_add_frame(m->into, &frame);
+	if (n < 0)
+		return n;
+	fill_in(&sp_profile_frame(m->into, (uint32_t)n)->func, frame.func);
+	m->frames[number] = (uint32_t)n;
+	return n;
+}
+
+static int64_t merge_stack(struct merge *m, uint32_t number)
+{
+	if (number == 0 || m->stacks[number] != 0)
+		return m->stacks[number];
+	struct sp_stack stack = sp_profile_stack(m->from, number);
+	int r = sp_grow(&m->scratch, &m->scratch_capacity, stack.n_frames, sizeof(*m->scratch));
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < stack.n_frames; i++) {
+		int64_t frame = merge_frame(m, stack.frames[i]);
+		if (frame < 0)
+			return frame;
+		m->scratch[i] = (uint32_t)frame;
+	}
+	stack.frames = m->scratch;
+	int64_t n = sp_profile_add_stack(m->into, &stack);
+	if (n >= 0)
+		m->stacks[number] = (uint32_t)n;
+	return n;
+}
+
+/* --- rows --------------------------------------------------------------------------------------------------------- */
+static int merge_row(struct merge *m, const struct sp_row *row)
+{
+	int64_t key = merge_key(m, row->key), user = merge_stack(m, row->user), kernel = merge_stack(m, row->kernel);
+	int64_t values[SP_MAX_VALUES] = {0};
+
+	if (key < 0 || user < 0 || kernel < 0)
+		return (int)(key < 0 ? key : user < 0 ? user : kernel);
+	for (uint32_t i = 0; i < sp_profile_n_value_types(m->from); i++)
+		values[m->values[i]] = row->values[i];
+	return sp_profile_add(m->into, (uint32_t)key, (uint32_t)user, (uint32_t)kernel, values);
+}
+
+static int take_value_types(struct merge *m)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_value_types(m->from) && r == 0; i++) {
+		const struct sp_value_type *type = sp_profile_value_type(m->from, i);
+		r = sp_profile_add_value_type(m->into, sp_profile_string(m->from, type->name),
+					      sp_profile_string(m->from, type->unit));
+	}
+	return r;
+}
+
+static bool same_type(const struct merge *m, uint32_t from, uint32_t into)
+{
+	const struct sp_value_type *a = sp_profile_value_type(m->from, from);
+	const struct sp_value_type *b = sp_profile_value_type(m->into, into);
+
+	return strcmp(sp_profile_string(m->from, a->name), sp_profile_string(m->into, b->name)) == 0 &&
+	       strcmp(sp_profile_string(m->from, a->unit), sp_profile_string(m->into, b->unit)) == 0;
+}
+
+static int match_value_types(struct merge *m)
+{
+	int r = 0;
+
+	if (sp_profile_n_value_types(m->into) == 0 && sp_profile_n_rows(m->into) == 0)
+		r = take_value_types(m);
+	for (uint32_t i = 0; i < sp_profile_n_value_types(m->from) && r == 0; i++) {
+		uint32_t k = 0, n = sp_profile_n_value_types(m->into);
+		while (k < n && !same_type(m, i, k))
+			k++;
+		if (k == n)
+			return sp_fail_said(-EINVAL, "cannot merge profiles: only one of them counts %s in %s",
+					    sp_profile_string(m->from, sp_profile_value_type(m->from, i)->name),
+					    sp_profile_string(m->from, sp_profile_value_type(m->from, i)->unit));
+		m->values[i] = k;
+	}
+	return r;
+}
+
+static int merge_info(struct merge *m)
+{
+	struct sp_profile_info *into = sp_profile_info(m->into), info = *sp_profile_info(m->from);
+
+	if (into->duration_ns != 0 || into->time_ns != 0 || into->period != 0)
+		return 0;
+	if (translate_string(m, &info.period_type.name) < 0 || translate_string(m, &info.period_type.unit) < 0)
+		return -ENOMEM;
+	*into = info;
+	return 0;
+}
+
+static uint32_t *map_of(uint32_t n)
+{
+	return calloc(n, sizeof(uint32_t));
+}
+
+static int open_merge(struct merge *m)
+{
+	m->files = map_of(sp_profile_n_files(m->from));
+	m->funcs = map_of(sp_profile_n_funcs(m->from));
+	m->frames = map_of(sp_profile_n_frames(m->from));
+	m->stacks = map_of(sp_profile_n_stacks(m->from));
+	m->processes = map_of(sp_profile_n_processes(m->from));
+	m->keys = map_of(sp_profile_n_keys(m->from));
+	if (m->files == NULL || m->funcs == NULL || m->frames == NULL || m->stacks == NULL || m->processes == NULL ||
+	    m->keys == NULL || sp_intern_new(&m->same) < 0)
+		return -ENOMEM;
+	int r = 0;
+	for (uint32_t i = 1; i < sp_profile_n_files(m->into) && r == 0; i++)
+		r = note_file(m, i);
+	return r;
+}
+
+static void close_merge(struct merge *m)
+{
+	free(m->files);
+	free(m->funcs);
+	free(m->frames);
+	free(m->stacks);
+	free(m->processes);
+	free(m->keys);
+	free(m->same_files);
+	free(m->scratch);
+	sp_intern_free(m->same);
+}
+
+int sp_profile_merge_some(struct sp_profile *into, const struct sp_profile *from,
+			  bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg), void *arg)
+{
+	struct merge m = {.into = into, .from = from};
+	int r = open_merge(&m);
+
+	if (r == 0)
+		r = match_value_types(&m);
+	if (r == 0)
+		r = merge_info(&m);
+	for (uint32_t i = 0; i < sp_profile_n_rows(from) && r == 0; i++) {
+		const struct sp_row *row = sp_profile_row(from, i);
+		if (wants == NULL || wants(from, row, arg))
+			r = merge_row(&m, row);
+	}
+	close_merge(&m);
+	return r;
+}
+
+int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from)
+{
+	return sp_profile_merge_some(into, from, NULL, NULL);
+}

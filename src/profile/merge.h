@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * merge.h: rows of one profile added into another, with everything that they name.
+ *
+ * Every number is translated; only what a merged row names is taken over. Values go by name and unit: a profile without
+ * value types takes over the other's, else each type of `from` must be one of `into`'s. A file of `from` becomes the
+ * file of `into` that has its kind and tag, if the two do not contradict each other (other build id, name, path or
+ * process), or its kind, build id and path; else a new one, under a new tag if its own is in use. Labels that are still
+ * empty in `into` (function of a frame, package, cgroup ...) are filled in. An info that is all zero is taken over.
+ * Processes are told apart by pid and start, so both profiles must be of one machine and boot, or know no processes.
+ * On an error `into` holds a part of the rows. Not thread-safe on `into`; `from` is only read.
+ */
+#ifndef SP_PROFILE_MERGE_H
+#define SP_PROFILE_MERGE_H
+
+#include <stdbool.h>
+
+#include "profile/profile.h"
+
+/* All rows. -EINVAL: a value type that `into` does not have. */
+int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from);
+
+/* Only the rows that `wants` says yes to. */
+int sp_profile_merge_some(struct sp_profile *into, const struct sp_profile *from,
+			  bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/mem.h"
+
+/* What a group is, without padding: interned, it gives the group's number. */
+struct group {
+	uint32_t id, of, none;
+};
+
+struct fold {
+	const struct sp_profile *p;
+	enum sp_total_by by;
+	uint32_t value, samples; /* indices of values; samples: UINT32_MAX = each row is one */
+	uint32_t kernel;         /* the file that stands for the kernel and its modules */
+	struct sp_intern *groups;
+	struct sp_total *rows; /* by group number */
+	uint32_t *seen_in;     /* by group number: row + 1 of the profile that was counted last */
+	size_t capacity, seen_capacity;
+	uint32_t *of_item; /* frame or key to group number; CALLER: frame to library */
+	int64_t all, all_samples;
+};
+
+static void add(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* The number of a group, made if it is new. */
+static int64_t group_number(struct fold *f, struct group g)
+{
+	uint32_t n = sp_intern_count(f->groups);
+	int64_t number = sp_intern_add(f->groups, &g, sizeof(g));
+
+	if (number != n)
+		return number;
+	int r = sp_grow(&f->rows, &f->capacity, (size_t)n + 1, sizeof(*f->rows));
+	if (r == 0)
+		r = sp_grow(&f->seen_in, &f->seen_capacity, (size_t)n + 1, sizeof(*f->seen_in));
+	if (r < 0)
+		return r;
+	f->rows[number] = (struct sp_total){.id = g.id, .of = g.of, .none = g.none};
+	return number;
+}
+
+/* --- what belongs to which group ---------------------------------------------------------------------------------- */
+static uint32_t library_of(const struct fold *f, const struct sp_frame *frame)
+{
+	uint32_t file = frame->file != 0 ? frame->file : sp_profile_func(f->p, frame->func)->file;
+
+	return sp_profile_file(f->p, file)->kind == SP_FILE_KERNEL ? f->kernel : file;
+}
+
+static struct group group_of_frame(const struct fold *f, uint32_t number)
+{
+	const struct sp_frame *frame = sp_profile_frame(f->p, number);
+	uint32_t library = library_of(f, frame);
+	const struct sp_func *func = sp_profile_func(f->p, frame->func);
+	uint32_t package = sp_profile_file(f->p, library)->package;
+
+	if (f->by == SP_TOTAL_BY_PACKAGE)
+		return (struct group){.id = package, .none = package == 0};
+	if (f->by == SP_TOTAL_BY_LIBRARY)
+		return (struct group){.id = library, .none = library == 0};
+	uint32_t of = frame->func != 0 && func->file != 0 ? func->file : library;
+	return (struct group){.id = frame->func, .of = of, .none = frame->func == 0 && of == 0};
+}
+
+static struct group group_of_key(const struct fold *f, uint32_t number)
+{
+	const struct sp_key *key = sp_profile_key(f->p, number);
+	const struct sp_process *process = sp_profile_process(f->p, key->process);
+	uint32_t id = f->by == SP_TOTAL_BY_PROCESS  ? key->process
+		      : f->by == SP_TOTAL_BY_COMM   ? key->comm
+		      : f->by == SP_TOTAL_BY_CGROUP ? process->cgroup_path
+						    : process->uid;
+	bool none = f->by == SP_TOTAL_BY_USER ? key->process == 0 : id == 0;
+
+	return (struct group){.id = id, .none = none};
+}
+
+static bool by_frames(enum sp_total_by by)
+{
+	return by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_PACKAGE;
+}
+
+/* Once for each frame or key, so that the walk over the stacks only looks up numbers. Group 0 is "none". */
+static int map_items(struct fold *f)
+{
+	bool frames = by_frames(f->by) || f->by == SP_TOTAL_BY_CALLER;
+	uint32_t n = frames ? sp_profile_n_frames(f->p) : sp_profile_n_keys(f->p);
+
+	f->of_item = calloc(n, sizeof(*f->of_item));
+	if (f->of_item == NULL || sp_intern_new(&f->groups) < 0)
+		return -ENOMEM;
+	int64_t number = group_number(f, (struct group){.none = true});
+	for (uint32_t i = 0; i < n && number >= 0; i++) {
+		if (f->by == SP_TOTAL_BY_CALLER)
+			number = library_of(f, sp_profile_frame(f->p, i));
+		else
+			number = group_number(f, frames ? group_of_frame(f, i) : group_of_key(f, i));
+		f->of_item[i] = (uint32_t)number;
+	}
+	return number < 0 ? (int)number : 0;
+}
+
+/* --- the walk over the rows --------------------------------------------------------------------------------------- */
+struct weight {
+	int64_t value, samples;
+	uint32_t stamp; /* the row's number + 1 */
+};
+
+static void count_self(struct fold *f, uint32_t group, const struct weight *w)
+{
+	add(&f->rows[group].self, w->value);
+}
+
+static void count_total(struct fold *f, uint32_t group, const struct weight *w)
+{
+	if (f->seen_in[group] == w->stamp)
+		return;
+	f->seen_in[group] = w->stamp;
+	add(&f->rows[group].total, w->value);
+	add(&f->rows[group].n_samples, w->samples);
+}
+
+/* Kernel frames stand above user frames: leaf first, the stack of a sample is the one and then the other. */
+static void fold_frames(struct fold *f, const struct sp_row *row, const struct weight *w)
+{
+	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
+	bool have_leaf = false;
+
+	for (size_t s = 0; s < SP_COUNT(stacks); s++)
+		for (uint32_t i = 0; i < stacks[s].n_frames; i++) {
+			uint32_t group = f->of_item[stacks[s].frames[i]];
+			if (!have_leaf)
+				count_self(f, group, w);
+			have_leaf = true;
+			count_total(f, group, w);
+		}
+	if (!have_leaf) {
+		count_self(f, 0, w);
+		count_total(f, 0, w);
+	}
+}
+
+/* A pair of libraries that stand in the stack one below the other. */
+static int count_pair(struct fold *f, uint32_t caller, uint32_t called, bool is_leaf, const struct weight *w)
+{
+	bool none = caller == 0;
+	int64_t group = group_number(f, (struct group){.id = caller, .of = called, .none = none});
+
+	if (group < 0)
+		return (int)group;
+	if (is_leaf)
+		count_self(f, (uint32_t)group, w);
+	count_total(f, (uint32_t)group, w);
+	return 0;
+}
+
+static int fold_callers(struct fold *f, const struct sp_row *row, const struct weight *w)
+{
+	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
+	uint32_t here = 0;
+	bool have_leaf = false, have_pair = false;
+	int r = 0;
+
+	for (size_t s = 0; s < SP_COUNT(stacks); s++)
+		for (uint32_t i = 0; i < stacks[s].n_frames && r == 0; i++) {
+			uint32_t library = f->of_item[stacks[s].frames[i]];
+			/* frames of no known file stand for nobody: the caller is looked for below them */
+			if (have_leaf && library != 0 && library != here) {
+				r = count_pair(f, library, here, !have_pair, w);
+				have_pair = true;
+			}
+			here = library != 0 ? library : here;
+			have_leaf = true;
+		}
+	return r == 0 && !have_pair ? count_pair(f, 0, here, true, w) : r;
+}
+
+static int fold_row(struct fold *f, uint32_t number)
+{
+	const struct sp_row *row = sp_profile_row(f->p, number);
+	struct weight w = {.value = row->values[f->value],
+			   .samples = f->samples == UINT32_MAX ? 1 : row->values[f->samples],
+			   .stamp = number + 1};
+
+	add(&f->all, w.value);
+	add(&f->all_samples, w.samples);
+	if (f->by == SP_TOTAL_BY_CALLER)
+		return fold_callers(f, row, &w);
+	if (by_frames(f->by)) {
+		fold_frames(f, row, &w);
+	} else {
+		count_self(f, f->of_item[row->key], &w);
+		count_total(f, f->of_item[row->key], &w);
+	}
+	return 0;
+}
+
+/* --- the result --------------------------------------------------------------------------------------------------- */
+static int compare(const void *left, const void *right)
+{
+	const struct sp_total *a = left, *b = right;
+
+	if (a->self != b->self)
+		return a->self < b->self ? 1 : -1;
+	if (a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
+	return a->none - b->none;
+}
+
+/* Groups that no row led to are no result: frames and keys may be left over from rows that were never added. */
+static void hand_out(struct fold *f, struct sp_totals *ret_totals)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < sp_intern_count(f->groups); i++)
+		if (f->seen_in[i] != 0)
+			f->rows[n++] = f->rows[i];
+	qsort(f->rows, n, sizeof(*f->rows), compare);
+	*ret_totals =
+	    (struct sp_totals){.rows = sp_take_ptr(f->rows), .n_rows = n, .value = f->all, .n_samples = f->all_samples};
+}
+
+static uint32_t samples_value(const struct sp_profile *p)
+{
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
+		if (strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples") == 0)
+			return i;
+	return UINT32_MAX;
+}
+
+static uint32_t first_kernel(const struct sp_profile *p)
+{
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)
+		if (sp_profile_file(p, i)->kind == SP_FILE_KERNEL)
+			return i;
+	return 0;
+}
+
+int sp_totals_by(const struct sp_profile *p, enum sp_total_by by, uint32_t value, struct sp_totals *ret_totals)
+{
+	struct fold f = {.p = p, .by = by, .value = value, .samples = samples_value(p), .kernel = first_kernel(p)};
+	int r = value < sp_profile_n_value_types(p) ? map_items(&f) : -EINVAL;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(p) && r == 0; i++)
+		r = fold_row(&f, i);
+	if (r == 0)
+		hand_out(&f, ret_totals);
+	sp_intern_free(f.groups);
+	free(f.rows);
+	free(f.seen_in);
+	free(f.of_item);
+	return r;
+}
+
+void sp_totals_done(struct sp_totals *t)
+{
+	free(t->rows);
+	*t = (struct sp_totals){0};
+}
+
+static const char *file_name(const struct sp_profile *p, uint32_t file)
+{
+	return sp_profile_string(p, sp_profile_file(p, file)->name);
+}
+
+const char *sp_total_name(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row)
+{
+	if (row->none || by == SP_TOTAL_BY_USER)
+		return "";
+	if (by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_CALLER)
+		return file_name(p, row->id);
+	if (by == SP_TOTAL_BY_FUNCTION)
+		return sp_profile_string(p, sp_profile_func(p, row->id)->name);
+	if (by == SP_TOTAL_BY_PROCESS)
+		return sp_profile_string(p, sp_profile_process(p, row->id)->comm);
+	return sp_profile_string(p, row->id);
+}
+
+const char *sp_total_of(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row)
+{
+	return by == SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_CALLER ? file_name(p, row->of) : "";
+}

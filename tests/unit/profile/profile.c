@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct sp_profile *p;
+
+static int open_profile(void **state)
+{
+	(void)state;
+	return sp_profile_new(&p);
+}
+
+static int close_profile(void **state)
+{
+	(void)state;
+	sp_profile_free(p);
+	sp_profile_free(NULL);
+	return 0;
+}
+
+static uint32_t string(const char *s)
+{
+	int64_t n = sp_profile_add_string(p, s);
+
+	assert_true(n >= 0);
+	return (uint32_t)n;
+}
+
+static void number_zero_is_none(void **state)
+{
+	(void)state;
+	assert_string_equal(sp_profile_string(p, 0), "");
+	assert_int_equal(sp_profile_n_files(p), 1);
+	assert_int_equal(sp_profile_n_funcs(p), 1);
+	assert_int_equal(sp_profile_n_frames(p), 1);
+	assert_int_equal(sp_profile_n_stacks(p), 1);
+	assert_int_equal(sp_profile_n_processes(p), 1);
+	assert_int_equal(sp_profile_n_keys(p), 1);
+	assert_int_equal(sp_profile_n_rows(p), 0);
+	assert_int_equal(sp_profile_stack(p, 0).n_frames, 0);
+	assert_int_equal(sp_profile_file(p, 0)->kind, 0);
+}
+
+static void strings_are_cut_at_nul(void **state)
+{
+	(void)state;
+	assert_int_equal(string("comm"), sp_profile_add_bytes(p, "comm\0junk", 9));
+	assert_int_equal(string("com"), sp_profile_add_bytes(p, "comm", 3));
+	assert_int_equal(sp_profile_add_bytes(p, "", 0), 0);
+	assert_int_equal(sp_profile_add_bytes(p, "\0x", 2), 0);
+}
+
+static void what_makes_things_distinct(void **state)
+{
+	struct sp_file file = {.kind = SP_FILE_ELF, .tag = 7, .name = string("libx.so")};
+	int64_t f = sp_profile_add_file(p, &file);
+
+	(void)state;
+	file.name = string("renamed");
+	assert_int_equal(sp_profile_add_file(p, &file), f);
+	assert_string_equal(sp_profile_string(p, sp_profile_file(p, (uint32_t)f)->name), "libx.so");
+	file.tag = 8;
+	assert_int_equal(sp_profile_add_file(p, &file), f + 1);
+	file.kind = SP_FILE_VDSO;
+	assert_int_equal(sp_profile_add_file(p, &file), f + 2);
+
+	struct sp_func func = {.name = string("main"), .file = (uint32_t)f, .start = 16, .size = 8};
+	int64_t fn = sp_profile_add_func(p, &func);
+	assert_int_equal(sp_profile_add_func(p, &func), fn);
+	func.is_range = true;
+	assert_int_equal(sp_profile_add_func(p, &func), fn + 1);
+
+	struct sp_frame frame = {.file = (uint32_t)f, .offset = 20};
+	int64_t fr = sp_profile_add_frame(p, &frame);
+	frame.func = (uint32_t)fn;
+	assert_int_equal(sp_profile_add_frame(p, &frame), fr);
+	assert_int_equal(sp_profile_frame(p, (uint32_t)fr)->func, 0);
+	frame.flags = SP_FRAMEF_GUESSED;
+	assert_int_equal(sp_profile_add_frame(p, &frame), fr + 1);
+
+	struct sp_process process = {.pid = 1, .start_ns = 5, .uid = 3};
+	int64_t pr = sp_profile_add_process(p, &process);
+	process.uid = 4;
+	assert_int_equal(sp_profile_add_process(p, &process), pr);
+	process.start_ns = 6; /* the pid was used again */
+	assert_int_equal(sp_profile_add_process(p, &process), pr + 1);
+}
+
+static void stacks_differ_by_class_and_reason(void **state)
+{
+	uint32_t frames[3];
+	struct sp_stack stack = {.n_frames = 3, .frames = frames};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		frames[i] = (uint32_t)sp_profile_add_frame(p, &(struct sp_frame){.offset = 100 + i});
+	int64_t n = sp_profile_add_stack(p, &stack);
+	assert_true(n > 0);
+	assert_int_equal(sp_profile_add_stack(p, &stack), n);
+	stack.stack_class = SP_STACK_CUT;
+	assert_int_equal(sp_profile_add_stack(p, &stack), n + 1);
+	stack.reason = 4;
+	assert_int_equal(sp_profile_add_stack(p, &stack), n + 2);
+	stack.n_frames = 2;
+	assert_int_equal(sp_profile_add_stack(p, &stack), n + 3);
+	assert_int_equal(sp_profile_add_stack(p, &(struct sp_stack){.stack_class = SP_STACK_ABSENT}), n + 4);
+	assert_int_equal(sp_profile_add_stack(p, &(struct sp_stack){0}), 0);
+
+	struct sp_stack back = sp_profile_stack(p, (uint32_t)n + 2);
+	assert_int_equal(back.stack_class, SP_STACK_CUT);
+	assert_int_equal(back.reason, 4);
+	assert_int_equal(back.n_frames, 3);
+	assert_memory_equal(back.frames, frames, sizeof(frames));
+}
+
+static void numbers_that_do_not_exist_are_refused(void **state)
+{
+	uint32_t frames[] = {0, 99};
+	int64_t value = 1;
+
+	(void)state;
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	assert_int_equal(sp_profile_add_file(p, &(struct sp_file){.kind = 1, .name = 99}), -EINVAL);
+	assert_int_equal(sp_profile_add_file(p, &(struct sp_file){.kind = 1, .build_id_len = 33}), -EINVAL);
+	assert_int_equal(sp_profile_add_func(p, &(struct sp_func){.file = 99}), -EINVAL);
+	assert_int_equal(sp_profile_add_frame(p, &(struct sp_frame){.func = 99}), -EINVAL);
+	assert_int_equal(sp_profile_add_stack(p, &(struct sp_stack){.n_frames = 2, .frames = frames}), -EINVAL);
+	assert_int_equal(sp_profile_add_process(p, &(struct sp_process){.exe = 99}), -EINVAL);
+	assert_int_equal(sp_profile_add_key(p, &(struct sp_key){.process = 99}), -EINVAL);
+	assert_int_equal(sp_profile_add(p, 1, 0, 0, &value), -EINVAL);
+	assert_int_equal(sp_profile_add(p, 0, 1, 0, &value), -EINVAL);
+	assert_int_equal(sp_profile_add(p, 0, 0, 1, &value), -EINVAL);
+	assert_int_equal(sp_profile_n_rows(p), 0);
+}
+
+static void value_types_come_before_rows(void **state)
+{
+	int64_t values[] = {1, 10};
+
+	(void)state;
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "cpu", "nanoseconds"), 0);
+	assert_int_equal(sp_profile_n_value_types(p), 2);
+	assert_string_equal(sp_profile_string(p, sp_profile_value_type(p, 1)->unit), "nanoseconds");
+	assert_int_equal(sp_profile_add(p, 0, 0, 0, values), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "late", "count"), -EINVAL);
+}
+
+static void at_most_eight_values(void **state)
+{
+	(void)state;
+	for (int i = 0; i < SP_MAX_VALUES; i++)
+		assert_int_equal(sp_profile_add_value_type(p, "v", "count"), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "v", "count"), -E2BIG);
+}
+
+static void sums_do_not_wrap(void **state)
+{
+	int64_t most[] = {INT64_MAX - 1, INT64_MIN + 1}, more[] = {5, -5};
+
+	(void)state;
+	assert_int_equal(sp_profile_add_value_type(p, "up", "count"), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "down", "count"), 0);
+	assert_int_equal(sp_profile_add(p, 0, 0, 0, most), 0);
+	assert_int_equal(sp_profile_add(p, 0, 0, 0, more), 0);
+	assert_true(sp_profile_row(p, 0)->values[0] == INT64_MAX);
+	assert_true(sp_profile_row(p, 0)->values[1] == INT64_MIN);
+}
+
+/* Against a plain array of counts: 64 keys x 64 user stacks x 4 kernel stacks, 300,000 additions in random order. */
+enum { KEYS = 64, STACKS = 64, KERNEL = 4 };
+static int64_t counts[KEYS][STACKS][KERNEL];
+
+static void rows_add_up(void **state)
+{
+	uint32_t n_rows = 0;
+
+	(void)state;
+	srandom(3);
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	for (uint32_t i = 1; i < KEYS; i++)
+		assert_int_equal(sp_profile_add_key(p, &(struct sp_key){.comm = string((char[]){(char)('0' + i), 0})}),
+				 i);
+	for (uint32_t i = 1; i < STACKS; i++) {
+		uint32_t frame = (uint32_t)sp_profile_add_frame(p, &(struct sp_frame){.offset = i});
+		assert_int_equal(sp_profile_add_stack(p, &(struct sp_stack){.n_frames = 1, .frames = &frame}), i);
+	}
+	for (int i = 0; i < 300000; i++) {
+		uint32_t k = (uint32_t)random() % KEYS, u = (uint32_t)random() % STACKS,
+			 n = (uint32_t)random() % KERNEL;
+		int64_t value = random() % 100 + 1;
+		n_rows += counts[k][u][n] == 0;
+		counts[k][u][n] += value;
+		assert_int_equal(sp_profile_add(p, k, u, n, &value), 0);
+	}
+	assert_int_equal(sp_profile_n_rows(p), n_rows);
+	for (uint32_t i = 0; i < n_rows; i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		assert_true(row->values[0] == counts[row->key][row->user][row->kernel]);
+		counts[row->key][row->user][row->kernel] = -1; /* each of them once */
+	}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_profile, close_profile)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(number_zero_is_none),
+	    TEST(strings_are_cut_at_nul),
+	    TEST(what_makes_things_distinct),
+	    TEST(stacks_differ_by_class_and_reason),
+	    TEST(numbers_that_do_not_exist_are_refused),
+	    TEST(value_types_come_before_rows),
+	    TEST(at_most_eight_values),
+	    TEST(sums_do_not_wrap),
+	    TEST(rows_add_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
