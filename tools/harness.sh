@@ -11,7 +11,7 @@ logs=$build/test-logs
 test_job=
 test_mark=
 
-# In a namespace of its own if we may; decided once.
+# Whether namespaces may be made; decided once.
 can_unshare=$([ "$(id -u)" = 0 ] && unshare --pid --fork --kill-child --mount-proc --net true 2>/dev/null && echo yes)
 
 processes_of_mark() {
@@ -72,11 +72,11 @@ tenths() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b - a }'; }
 start_job() {
 	local deadline=$1 isolation=$2 log=$3
 	shift 3
-	local -a before=()
+	local -a before=(setpriv --pdeathsig TERM) # ./test may be killed too
 	if [ "$can_unshare" = yes ] && [ "$isolation" = own ]; then
-		before=(unshare --pid --fork --kill-child --mount-proc --net)
+		before=(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc --net)
 	elif [ "$can_unshare" = yes ]; then
-		before=(unshare --mount)
+		before+=(unshare --mount)
 	fi
 	"${before[@]}" timeout -k 3 "$deadline" env SOPROF_TEST="$test_mark" TMPDIR="$TMPDIR_TEST" "$@" \
 		>"$log" 2>&1 </dev/null &
@@ -92,7 +92,7 @@ run_test() {
 	chmod 755 "$TMPDIR_TEST"
 	start=$EPOCHREALTIME
 	start_job "$deadline" "$isolation" "$log" "$@"
-	wait "$test_job"
+	{ wait "$test_job"; } 2>/dev/null # bash would tell of the kill
 	r=$?
 	test_job=
 	took=$(tenths "$start" "$EPOCHREALTIME")
@@ -117,9 +117,10 @@ run_suite() {
 	log=$logs/${name//\//-}.log
 	start=$EPOCHREALTIME
 	test_mark=$$.$RANDOM.suite
-	timeout -k 10 "$deadline" env SOPROF_TEST="$test_mark" SOPROF_BUILD="$build" "$@" < /dev/null > >(tee "$log" | grep -v '^[0-9]* passed, ') 2>&1 &
+	setpriv --pdeathsig TERM timeout -k 10 "$deadline" env SOPROF_TEST="$test_mark" "$@" </dev/null \
+		> >(tee "$log" | grep -v '^[0-9]* passed, ') 2>&1 &
 	test_job=$!
-	wait "$test_job"
+	{ wait "$test_job"; } 2>/dev/null # bash would tell of the kill
 	r=$?
 	test_job=
 	sleep 0.2 # tee

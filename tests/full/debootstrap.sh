@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The front doors in a Debian 12 that has nothing: ./run installs, builds and runs, works without a network afterwards,
+# and the unit tests pass. The packages come from the machine's own source of Debian packages.
+# deadline: 1800
+set -eu
+source=${SOPROF_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+work=${TMPDIR:-/tmp}/debian
+skip() { echo "$1"; exit 77; }
+
+[ "$(id -u)" = 0 ] || skip "needs root, for chroot"
+command -v debootstrap >/dev/null || skip "debootstrap is not installed"
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main' | head -n 1)
+[ -n "$mirror" ] || skip "apt knows no source of bookworm"
+
+trap 'umount -l "$work/proc" 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT
+debootstrap --variant=minbase bookworm "$work" "$mirror" >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
+mount -t proc proc "$work/proc"
+cp /etc/resolv.conf "$work/etc/resolv.conf"
+# How apt reaches its sources is the machine's affair; no services start in a chroot.
+for file in /etc/apt/apt.conf.d/*proxy* /etc/hosts; do
+	[ ! -e "$file" ] || cp -L "$file" "$work$file"
+done
+printf '#!/bin/sh\nexit 101\n' >"$work/usr/sbin/policy-rc.d"
+chmod 755 "$work/usr/sbin/policy-rc.d"
+
+# The tree as it stands, without what was built.
+mkdir "$work/src"
+tar -C "$source" --exclude='./build*' --exclude=./.git -cf - . | tar -C "$work/src" -xf -
+
+inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"; }
+expect_version() { grep -qE '^soprof [0-9]+\.[0-9]+\.[0-9]+$' || { echo "no version from $1"; exit 1; }; }
+
+echo "--- as nobody: one clear line"
+if inside chroot --userspec=65534:65534 "$work" /src/run --version >"$work.log" 2>&1; then
+	echo "nobody could run it without its packages"
+	exit 1
+fi
+cat "$work.log"
+[ "$(wc -l <"$work.log")" = 1 ] && grep -q '^soprof: packages are missing: .*sudo ./run' "$work.log"
+
+echo "--- as root"
+inside chroot "$work" /src/run --version | tee "$work.log"
+expect_version "./run" <"$work.log"
+
+echo "--- again, without a network, quickly and silently"
+start=$EPOCHREALTIME
+inside unshare --net chroot "$work" /src/run --version >"$work.log" 2>&1
+expect_version "./run without a network" <"$work.log"
+[ "$(wc -l <"$work.log")" = 1 ] || { cat "$work.log"; exit 1; }
+awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s\n", b - a; exit !(b - a < 2) }'
+
+echo "--- unit tests"
+inside chroot "$work" bash -c 'cd /src && . tools/setup.sh && need_packages ./test build test &&
+	build_in "$build" all -Dtests=enabled && meson test -C "$build" --print-errorlogs'
