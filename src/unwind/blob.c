@@ -19,7 +19,8 @@ uint64_t sp_blob_bytes(uint64_t n_groups, uint64_t n_rows, uint64_t n_rules, uin
 uint64_t sp_blob_hash(const struct sp_blob *b)
 {
 	size_t from = offsetof(struct sp_blob, build_id_len);
-	return sp_hash_bytes((const uint8_t *)b + from, (size_t)b->bytes - from, SP_BLOB_VERSION);
+	uint64_t head = sp_hash_bytes(b, offsetof(struct sp_blob, check), SP_BLOB_VERSION);
+	return sp_hash_bytes((const uint8_t *)b + from, (size_t)b->bytes - from, head);
 }
 
 const uint32_t *sp_blob_index(const struct sp_blob *b)

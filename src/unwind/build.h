@@ -5,7 +5,8 @@
  * A pure function from bytes to bytes, so that it runs in a worker without privileges. The blob is one allocation:
  * struct sp_blob, then index words, rows and rules, ready to be copied into table words or written to the cache.
  * Positions in the index are relative to the first row. Rule 0 is SP_CFA_NONE, and gaps between FDEs are rows of it.
- * The ELF entry point, where no FDE covers it, is SP_CFA_ROOT up to the next FDE (it has no caller: x86-64 psABI 3.4.1).
+ * The ELF entry point, where no FDE covers it, is SP_CFA_ROOT up to the next FDE, 256 bytes at most (it has no caller:
+ * x86-64 psABI 3.4.1). Where the caller's stack pointer is told to be elsewhere than the CFA, a row is SP_CFA_BAD.
  * Caps: SP_MAX_ROWS rows and 65,535 rules a file; beyond them the table is partial, and says so.
  * Sources: DWARF 5, section 6.4 (call frame information); Linux Standard Base, exception frames (.eh_frame encoding).
  */
@@ -17,23 +18,23 @@
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 1 };
+enum { SP_BLOB_VERSION = 1 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
 enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2 };
 
 struct sp_blob { /* 96 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
 	uint32_t magic, version;
 	uint32_t flags;
-	uint32_t shift;	   /* of a group, 8 to 16: chosen for about 16 rows a group */
-	uint32_t first;	   /* number of the first group (file offset >> shift) */
+	uint32_t shift; /* of a group, 8 to 16: chosen for about 16 rows a group */
+	uint32_t first; /* number of the first group (file offset >> shift) */
 	uint32_t n_groups;
 	uint32_t n_rows;
 	uint32_t n_rules;
 	uint32_t n_fdes;
-	uint32_t n_bad_rows;  /* rows that say SP_CFA_BAD: not expressible */
-	uint32_t n_lost_fp;   /* rows whose frame pointer is SP_FP_LOST though the file tells where it is */
-	uint32_t n_bad_fdes;  /* FDEs left out: malformed, or outside every executable segment */
-	uint64_t bytes;	      /* of the whole blob */
-	uint64_t check;	      /* hash of all that follows this field */
+	uint32_t n_bad_rows; /* rows that say SP_CFA_BAD: not expressible */
+	uint32_t n_lost_fp;  /* rows whose frame pointer is SP_FP_LOST though the file tells where it is */
+	uint32_t n_bad_fdes; /* FDEs left out: malformed, outside every executable segment, or hidden behind others */
+	uint64_t bytes;      /* of the whole blob */
+	uint64_t check;      /* hash of all the rest */
 	uint32_t build_id_len;
 	uint8_t build_id[20];
 	uint8_t reserved[8];
@@ -42,7 +43,8 @@ struct sp_blob { /* 96 bytes, then n_groups index words, n_rows rows, padding to
 struct sp_elf;
 /* -ENOENT is not an error here: a file without .eh_frame gives a blob with SP_BLOB_NO_EH_FRAME and no rows. */
 int sp_blob_build(struct sp_elf *e, struct sp_blob **ret_blob);
-/* Whether these bytes are a blob that the unwinder may trust: sizes, index positions, rule numbers, check. 0 or -EBADMSG. */
+/* Whether these bytes are a blob that the unwinder may trust: sizes, index positions, rule numbers, check. 0 or
+ * -EBADMSG. */
 int sp_blob_validate(const void *bytes, size_t size);
 
 const uint32_t *sp_blob_index(const struct sp_blob *b);
@@ -51,7 +53,8 @@ const struct sp_rule *sp_blob_rules(const struct sp_blob *b);
 /* The rule at a file offset (rule 0 outside the table): the same search as in the kernel, for tests and tools. */
 const struct sp_rule *sp_blob_find(const struct sp_blob *b, uint64_t offset);
 
-/* Calls back for every FDE in the order of .eh_frame: function ranges in file offsets. Stops when cb returns non-zero. */
+/* Calls back for every FDE in the order of .eh_frame: function ranges in file offsets. Stops when cb returns non-zero.
+ */
 int sp_fde_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg);
 
 #endif

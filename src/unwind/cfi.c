@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cfi.c: call frame programs, run for the CFA, the frame pointer and the return address (DWARF 5, section 6.4.2). */
+/* cfi.c: call frame programs, run for the columns of struct sp_cfi_state (DWARF 5, section 6.4.2). */
 #include "unwind/priv.h"
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct run {
 
 static struct sp_cfi_column *column_of(struct sp_cfi_state *s, uint64_t reg)
 {
-	return reg == SP_REG_FP ? &s->fp : reg == SP_REG_RA ? &s->ra : NULL;
+	return reg == SP_REG_FP ? &s->fp : reg == SP_REG_RA ? &s->ra : reg == SP_REG_SP ? &s->sp : NULL;
 }
 
 static void set_column(struct run *r, uint64_t reg, enum sp_cfi_how how, struct sp_cfi_value value)
@@ -57,6 +57,8 @@ static void restore(struct run *r, uint64_t reg)
 		r->now.fp = r->cie->initial.fp;
 	if (reg == SP_REG_RA)
 		r->now.ra = r->cie->initial.ra;
+	if (reg == SP_REG_SP)
+		r->now.sp = r->cie->initial.sp;
 }
 
 static void set_cfa_reg(struct run *r, uint64_t reg)
@@ -206,8 +208,11 @@ static int step_column(struct run *r, uint8_t op)
 	case 0x07:
 		set_plain(r, reg, SP_HOW_UNDEFINED);
 		return 0;
-	case 0x08:
-		set_plain(r, reg, SP_HOW_SAME);
+	case 0x08: /* same_value: of the stack pointer, not the CFA but this frame's */
+		if (reg == SP_REG_SP)
+			set_column(r, reg, SP_HOW_VALUE, (struct sp_cfi_value){.kind = SP_CFI_REG, .reg = SP_REG_SP});
+		else
+			set_plain(r, reg, SP_HOW_SAME);
 		return 0;
 	case 0x09:
 		set_register(r, reg, sp_cursor_uleb(&r->c));

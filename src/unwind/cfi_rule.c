@@ -71,13 +71,33 @@ static void put_fp(struct sp_rule *rule, const struct sp_cfi_column *fp, bool *r
 	*ret_lost = rule->fp == SP_FP_LOST && fp->how != SP_HOW_UNDEFINED;
 }
 
+/* A row takes the CFA for the caller's stack pointer; longjmp, for one, says that it is elsewhere. */
+static bool sp_is_cfa(const struct sp_cfi_column *sp, const struct sp_cfi_value *cfa)
+{
+	const struct sp_cfi_value *v = &sp->value;
+	switch (sp->how) {
+	case SP_HOW_SAME:
+	case SP_HOW_UNDEFINED:
+		return true;
+	case SP_HOW_AT: /* a signal frame: both read from the same place */
+		return v->kind == SP_CFI_REG && cfa->kind == SP_CFI_DEREF && cfa->reg == v->reg && cfa->off == v->off &&
+		       cfa->add == 0;
+	case SP_HOW_REG:
+		return cfa->kind == SP_CFI_REG && cfa->reg == v->reg && cfa->off == 0;
+	default:
+		return (v->kind == SP_CFI_CFA && v->off == 0) ||
+		       (v->kind == SP_CFI_REG && cfa->kind == SP_CFI_REG && cfa->reg == v->reg && cfa->off == v->off);
+	}
+}
+
 struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool *ret_lost)
 {
 	struct sp_rule rule = {0};
 	*ret_lost = false;
 	if (s->ra.how == SP_HOW_UNDEFINED)
 		return (struct sp_rule){.cfa = SP_CFA_ROOT};
-	if (!put_cfa(&rule, s->by_expression ? &s->expression : &s->cfa) || !put_ra(&rule, &s->ra))
+	const struct sp_cfi_value *cfa = s->by_expression ? &s->expression : &s->cfa;
+	if (!put_cfa(&rule, cfa) || !put_ra(&rule, &s->ra) || !sp_is_cfa(&s->sp, cfa))
 		return (struct sp_rule){.cfa = SP_CFA_BAD};
 	put_fp(&rule, &s->fp, ret_lost);
 	rule.ra |= signal ? SP_RULE_SIGNAL : 0;

@@ -4,7 +4,7 @@
  *
  * .eh_frame is walked once from its start. CIEs are parsed and their initial instructions run once each, so that the
  * work is linear in the bytes whatever they are; an FDE may only point back to a CIE that was walked over before.
- * A call frame program is run symbolically for three columns: the CFA, the frame pointer, the return address.
+ * A call frame program is run symbolically for the CFA, the frame pointer, the return address and the stack pointer.
  * Everything borrows the bytes of .eh_frame, which the builder owns. -EBADMSG: malformed; -EFBIG: over a cap.
  */
 #ifndef SP_UNWIND_PRIV_H
@@ -60,6 +60,7 @@ struct sp_cfi_state {
 	bool by_expression;
 	struct sp_cfi_value cfa, expression; /* cfa: SP_CFI_REG */
 	struct sp_cfi_column fp, ra;
+	struct sp_cfi_column sp; /* SP_HOW_SAME: the caller's is the CFA, as nearly always */
 };
 
 struct sp_cie {

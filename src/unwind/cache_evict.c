@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cache_evict.c: the cache's size: a walk over the directory, the oldest entries removed. */
+#include "base/mem.h"
+#include "unwind/cache_priv.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_ENTRY_NAME = 192, TEMPORARY_SECONDS = 3600 };
+
+struct entry {
+	int64_t mtime;
+	uint64_t bytes;
+	char name[MAX_ENTRY_NAME];
+};
+struct walk {
+	struct entry *entries;
+	size_t n, capacity;
+	uint64_t total;
+};
+
+/* hex of a build id, a dash, digits: everything else in the directory is not ours. */
+static bool is_entry_name(const char *name)
+{
+	size_t hex = strspn(name, "0123456789abcdef");
+	size_t digits = name[hex] == '-' ? strspn(name + hex + 1, "0123456789") : 0;
+	return hex >= 2 && digits > 0 && name[hex + 1 + digits] == '\0' && strlen(name) < MAX_ENTRY_NAME;
+}
+
+/* Left by a process that was killed while it wrote. */
+static void remove_stale(struct sp_cache *c, const char *name, const struct stat *st)
+{
+	if (strncmp(name, SP_CACHE_TEMPORARY, strlen(SP_CACHE_TEMPORARY)) == 0 &&
+	    time(NULL) - st->st_mtime > TEMPORARY_SECONDS)
+		unlinkat(c->dir, name, 0);
+}
+
+static int walk_add(struct sp_cache *c, struct walk *w, const char *name)
+{
+	struct stat st;
+	if (fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (!is_entry_name(name)) {
+		remove_stale(c, name, &st);
+		return 0;
+	}
+	int r = sp_grow(&w->entries, &w->capacity, w->n + 1, sizeof(*w->entries));
+	if (r < 0)
+		return r;
+	struct entry *e = &w->entries[w->n++];
+	e->mtime = st.st_mtime;
+	e->bytes = (uint64_t)st.st_size;
+	memcpy(e->name, name, strlen(name) + 1);
+	w->total += e->bytes;
+	return 0;
+}
+
+static int walk_dir(struct sp_cache *c, struct walk *w)
+{
+	int fd = openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return -ENOMEM;
+	}
+	int r = 0;
+	for (struct dirent *e; r == 0 && (e = readdir(d));)
+		r = walk_add(c, w, e->d_name);
+	closedir(d);
+	return r;
+}
+
+static int oldest_first(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->mtime != y->mtime)
+		return x->mtime < y->mtime ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* A tenth more than is needed, so that the next entries do not walk again. */
+static void evict(struct sp_cache *c, struct walk *w, uint64_t bytes)
+{
+	uint64_t wanted = c->max_bytes - bytes;
+	wanted -= SP_MIN(wanted, c->max_bytes / 10);
+	qsort(w->entries, w->n, sizeof(*w->entries), oldest_first);
+	for (size_t i = 0; i < w->n && w->total > wanted; i++) {
+		if (unlinkat(c->dir, w->entries[i].name, 0) < 0 && errno != ENOENT)
+			continue;
+		w->total -= w->entries[i].bytes;
+		c->stats.n_evicted++;
+	}
+}
+
+int sp_cache_make_room(struct sp_cache *c, uint64_t bytes)
+{
+	struct walk w = {0};
+	if (c->total != SP_CACHE_TOTAL_UNKNOWN && c->total <= c->max_bytes - bytes)
+		return 0;
+	int r = walk_dir(c, &w);
+	if (r == 0 && w.total > c->max_bytes - bytes)
+		evict(c, &w, bytes);
+	free(w.entries);
+	if (r < 0)
+		return r;
+	c->total = w.total;
+	return w.total <= c->max_bytes - bytes ? 0 : -ENOSPC;
+}
