@@ -16,6 +16,28 @@ uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame)
 	return f->file;
 }
 
+void sp_view_put_library(const struct sp_profile *p, uint32_t file, FILE *out)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+
+	if (f->kind == SP_FILE_ANON && f->process)
+		fprintf(out, "[anon:%" PRIu32 "]", sp_profile_process(p, f->process)->pid);
+	else
+		sp_encode(out, SP_ENCODE_TERMINAL, sp_profile_string(p, f->name));
+}
+
+void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, FILE *out)
+{
+	const char *name = sp_profile_string(p, sp_profile_file(p, file)->name);
+	bool bare = *name != '[';
+
+	if (!*name)
+		return;
+	fputs(bare ? " [" : " ", out);
+	sp_view_put_library(p, file, out);
+	fputs(bare ? "]" : "", out);
+}
+
 void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out)
 {
 	const struct sp_frame *f = sp_profile_frame(p, frame);

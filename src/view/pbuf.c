@@ -82,8 +82,9 @@ static void deflate_all(struct sp_gzip *g, int flush)
 		g->z.avail_out = sizeof(g->chunk);
 		r = deflate(&g->z, flush);
 		n = sizeof(g->chunk) - g->z.avail_out;
+		errno = EIO; /* unless the stream knows better: ENOSPC, EPIPE */
 		if (n && fwrite(g->chunk, 1, n, g->out) != n)
-			g->error = -EIO;
+			g->error = -errno;
 	} while (!g->error && r == Z_OK && !g->z.avail_out);
 }
 

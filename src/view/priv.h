@@ -16,6 +16,10 @@ struct sp_intern;
 /* --- frames (frame.c) --------------------------------------------------------------------------------------------- */
 /* The file whose code a frame is: the module's own file for kernel frames that lie in a module. */
 uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame);
+/* Writes what a library is called, for a terminal; anonymous memory with its process: "[anon:300]". */
+void sp_view_put_library(const struct sp_profile *p, uint32_t file, FILE *out);
+/* " [libc.so.6]", but " [kernel]", not " [[kernel]]"; nothing for a file without a name. */
+void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, FILE *out);
 /* Writes the name alone, encoded (enum sp_encoding); a frame without a function is LIBRARY+0xOFFSET. */
 void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out);
 /* The address as readelf would print it (of a kernel frame and of anonymous memory: the address itself). */

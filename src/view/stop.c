@@ -6,7 +6,7 @@
 
 static const char *const words[] = {
     "complete",
-    "no user stack",
+    "kernel thread or idle",
     "in execve or exit",
     "waiting for a table",
     "too deep",

@@ -11,6 +11,8 @@
 #ifndef SP_VIEW_STOP_H
 #define SP_VIEW_STOP_H
 
+enum { SP_STOP_WORDS_NONE = 1 }; /* the reason of a stack that never was: SP_STOP_NONE */
+
 const char *sp_stop_words(unsigned int reason);
 
 #endif

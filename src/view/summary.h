@@ -24,7 +24,8 @@ struct sp_summary_count {
 };
 
 struct sp_summary {
-	uint64_t n_samples; /* taken, lost ones included; 0 = those in the profile and the lost */
+	uint64_t
+	    n_samples; /* taken; 0 = as many as the profile holds. It may hold fewer: filters (-l, --comm) drop some */
 	/* Samples (and other things) lost, each reason once; those with 0 are not shown. */
 	const struct sp_summary_count *lost;
 	size_t n_lost;

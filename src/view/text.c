@@ -16,14 +16,8 @@
 
 static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
 {
-	const char *library = sp_profile_string(p, sp_profile_file(p, sp_view_library(p, frame))->name);
-
 	fprintf(out, "+0x%" PRIx64, sp_view_distance(p, frame));
-	if (*library) {
-		fputs(*library == '[' ? " " : " [", out); /* "[kernel]", "[ext4]", "[vdso]" have their brackets */
-		sp_encode(out, SP_ENCODE_TERMINAL, library);
-		fputs(*library == '[' ? "" : "]", out);
-	}
+	sp_view_put_in_library(p, sp_view_library(p, frame), out);
 	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_GUESSED)
 		fputs(" (guessed)", out);
 }

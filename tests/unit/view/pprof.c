@@ -9,6 +9,7 @@
 #include "base/cursor.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -349,6 +350,21 @@ static void main_binary_first(void **state)
 	sp_profile_free(p);
 }
 
+/* A full disk is an error, not a short file. */
+static void full_disk(void **state)
+{
+	struct sp_profile *p = fixture_profile();
+	struct sp_view_options o = {0};
+	FILE *out = fopen("/dev/full", "we");
+
+	(void)state;
+	assert_non_null(out);
+	setvbuf(out, NULL, _IONBF, 0);
+	assert_int_equal(sp_view_pprof.write(p, &o, out), -ENOSPC);
+	fclose(out);
+	sp_profile_free(p);
+}
+
 /* --- readers that we did not write -------------------------------------------------------------------------------- */
 struct files {
 	char gz[32], raw[32];
@@ -491,7 +507,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(rules_of_readers),  cmocka_unit_test(equal_to_the_golden_file),
 	    cmocka_unit_test(main_binary_first), cmocka_unit_test(protoc_reads_every_field),
-	    cmocka_unit_test(go_reads_it_all),
+	    cmocka_unit_test(go_reads_it_all),   cmocka_unit_test(full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

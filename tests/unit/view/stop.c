@@ -15,7 +15,7 @@
 /* By name, so that a reason moved or added in the enum is found here. */
 static const char *const words[] = {
     [SP_STOP_COMPLETE] = "complete",
-    [SP_STOP_NONE] = "no user stack",
+    [SP_STOP_NONE] = "kernel thread or idle",
     [SP_STOP_GONE] = "in execve or exit",
     [SP_STOP_PENDING] = "waiting for a table",
     [SP_STOP_DEEP] = "too deep",
@@ -30,6 +30,7 @@ static const char *const words[] = {
     [SP_STOP_FILES] = "no file number left",
     [SP_STOP_BITS] = "32-bit program",
 };
+_Static_assert(SP_STOP_NONE == (int)SP_STOP_WORDS_NONE, "no user stack has another number");
 _Static_assert(sizeof(words) / sizeof(words[0]) == SP_N_STOPS, "a reason has no words");
 
 static void words_follow_the_enum(void **state)

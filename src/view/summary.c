@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* summary.c: see summary.h. */
+#include "view/summary.h"
+
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "view/para.h"
+#include "view/stop.h"
+#include "view/table.h"
+#include "view/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+enum { LABEL_COLUMNS = 12, MAX_NAMED = 5, MAX_REASONS = 64, N_CLASSES = SP_STACK_ABSENT + 1 };
+
+/* Samples by what became of their user stacks. */
+struct classes {
+	int64_t all;
+	int64_t n[N_CLASSES];
+	int64_t reasons[N_CLASSES][MAX_REASONS];
+};
+
+static void count_classes(const struct sp_profile *p, struct classes *c)
+{
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		struct sp_stack s = {.stack_class = SP_STACK_ABSENT, .reason = SP_STOP_WORDS_NONE};
+
+		if (row->user)
+			s = sp_profile_stack(p, row->user);
+		c->all += row->values[0];
+		if (s.stack_class >= N_CLASSES)
+			continue;
+		c->n[s.stack_class] += row->values[0];
+		c->reasons[s.stack_class][SP_MIN(s.reason, MAX_REASONS - 1)] += row->values[0];
+	}
+}
+
+static void say_reasons(const int64_t *reasons, FILE *words)
+{
+	const char *gap = ":";
+
+	for (unsigned int i = 0; i < MAX_REASONS; i++) {
+		if (!reasons[i])
+			continue;
+		fprintf(words, "%s %s %" PRId64, gap, sp_stop_words(i), reasons[i]);
+		gap = ",";
+	}
+}
+
+/* Shares are of the samples that have a user stack; those without are no fault of the unwinder. */
+static void say_stacks(const struct classes *c, FILE *words)
+{
+	const int64_t *n = c->n;
+	int64_t user = n[SP_STACK_COMPLETE] + n[SP_STACK_CUT] + n[SP_STACK_GUESS];
+
+	fprintf(words, "complete %" PRId64 " (%.2f %%), guessed %" PRId64 " (%.2f %%), cut %" PRId64 " (%.2f %%",
+		n[SP_STACK_COMPLETE], sp_percent(n[SP_STACK_COMPLETE], user), n[SP_STACK_GUESS],
+		sp_percent(n[SP_STACK_GUESS], user), n[SP_STACK_CUT], sp_percent(n[SP_STACK_CUT], user));
+	say_reasons(c->reasons[SP_STACK_CUT], words);
+	fprintf(words, "); without a user stack %" PRId64, n[SP_STACK_ABSENT]);
+	say_reasons(c->reasons[SP_STACK_ABSENT], words);
+}
+
+static void say_samples(const struct sp_summary *s, int64_t held, uint64_t duration_ns, FILE *words)
+{
+	const char *gap = ":";
+	char duration[32];
+
+	sp_unit_write("nanoseconds", duration_ns, duration, sizeof(duration));
+	fprintf(words, "%" PRIu64 " in %s", s->n_samples ? s->n_samples : (uint64_t)held, duration);
+	if (s->n_samples && s->n_samples != (uint64_t)held)
+		fprintf(words, ", of which %" PRId64 " are shown", held);
+	fputs("; lost", words);
+	for (size_t i = 0; i < s->n_lost; i++) {
+		if (!s->lost[i].n)
+			continue;
+		fprintf(words, "%s %s %" PRIu64, gap, s->lost[i].what, s->lost[i].n);
+		gap = ",";
+	}
+	if (*gap == ':')
+		fputs(" 0", words);
+}
+
+/* The files with a note; of the first few, the names. */
+static void say_notes(const struct sp_profile *p, FILE *words)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++) {
+		const struct sp_file *f = sp_profile_file(p, i);
+
+		if (!f->note || ++n > MAX_NAMED)
+			continue;
+		fprintf(words, "%s%s (%s)", n > 1 ? ", " : "", sp_profile_string(p, f->name),
+			sp_profile_string(p, f->note));
+	}
+	if (n > MAX_NAMED)
+		fprintf(words, ", and %" PRIu32 " more files", n - MAX_NAMED);
+}
+
+static bool has_notes(const struct sp_profile *p)
+{
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)
+		if (sp_profile_file(p, i)->note)
+			return true;
+	return false;
+}
+
+static void say_unexpressed(const struct sp_summary *s, FILE *words)
+{
+	uint64_t rows = 0, files = 0;
+
+	for (size_t i = 0; i < s->n_unexpressed; i++) {
+		rows += s->unexpressed[i].n;
+		files += s->unexpressed[i].n != 0;
+	}
+	fprintf(words, "%" PRIu64 " of %" PRIu64 " file%s could not be expressed", rows, files, files == 1 ? "" : "s");
+	for (size_t i = 0, n = 0; i < s->n_unexpressed && n < MAX_NAMED; i++)
+		if (s->unexpressed[i].n)
+			fprintf(words, "%s %s %" PRIu64, n++ ? "," : ":", s->unexpressed[i].what, s->unexpressed[i].n);
+	if (files > MAX_NAMED)
+		fprintf(words, ", and %" PRIu64 " more", files - MAX_NAMED);
+}
+
+static bool has_unexpressed(const struct sp_summary *s)
+{
+	for (size_t i = 0; i < s->n_unexpressed; i++)
+		if (s->unexpressed[i].n)
+			return true;
+	return false;
+}
+
+static void say_own_use(const struct sp_summary *s, uint64_t duration_ns, FILE *words)
+{
+	uint64_t bpf = s->bpf_time_unknown ? 0 : s->bpf_ns;
+	char user[32], kernel[32], run[32], memory[32], maps[32];
+
+	sp_unit_write("nanoseconds", s->user_ns, user, sizeof(user));
+	sp_unit_write("nanoseconds", s->system_ns, kernel, sizeof(kernel));
+	sp_unit_write("nanoseconds", bpf, run, sizeof(run));
+	sp_unit_write("bytes", s->memory_bytes, memory, sizeof(memory));
+	sp_unit_write("bytes", s->map_bytes, maps, sizeof(maps));
+	fprintf(words, "%s user + %s system", user, kernel);
+	if (s->bpf_time_unknown)
+		fputs(" (the time of its BPF programs is not known)", words);
+	else
+		fprintf(words, " + %s BPF", run);
+	if (duration_ns)
+		fprintf(words, " = %.2f %% of a CPU",
+			sp_percent((int64_t)(s->user_ns + s->system_ns + bpf), (int64_t)duration_ns));
+	fprintf(words, "; memory %s + BPF maps %s", memory, maps);
+}
+
+static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s, struct sp_para *para)
+{
+	uint64_t duration_ns = sp_profile_info((struct sp_profile *)(uintptr_t)p)->duration_ns;
+	struct classes classes = {0};
+
+	count_classes(p, &classes);
+	say_samples(s, classes.all, duration_ns, sp_para_begin(para, "samples"));
+	sp_para_end(para);
+	if (!s->kernel_only) {
+		say_stacks(&classes, sp_para_begin(para, "stacks"));
+		sp_para_end(para);
+	}
+	if (has_notes(p)) {
+		say_notes(p, sp_para_begin(para, "no names"));
+		sp_para_end(para);
+	}
+	if (has_unexpressed(s)) {
+		say_unexpressed(s, sp_para_begin(para, "unwind rows"));
+		sp_para_end(para);
+	}
+	say_own_use(s, duration_ns, sp_para_begin(para, "soprof"));
+	sp_para_end(para);
+	return para->failed ? -ENOMEM : 0;
+}
+
+int sp_summary_write(const struct sp_profile *p, const struct sp_summary *s, FILE *out)
+{
+	struct sp_para para = {
+	    .out = out, .width = s->width ? s->width : 80, .indent = LABEL_COLUMNS, .bold_label = s->colour};
+	struct sp_view_options o = {
+	    .by = SP_BY_LIBRARY, .limit = s->n_libraries ? s->n_libraries : 10, .colour = s->colour};
+	int r = sp_table_put(p, &o, SP_TABLE_SHARES_ONLY, out);
+
+	if (r < 0)
+		return r;
+	fputc('\n', out);
+	return put_paragraphs(p, s, &para);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table: golden files for every grouping, the limit, units, and a terminal of 80 columns. */
+#include "fixture.h"
+
+#include "base/mem.h"
+#include "view/units.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const struct sp_view sp_view_table;
+
+static const struct {
+	const char *name;
+	struct sp_view_options o;
+} goldens[] = {
+    {"table-library.txt", {.by = SP_BY_LIBRARY}},
+    {"table-library-v.txt", {.by = SP_BY_LIBRARY, .verbose = true}},
+    {"table-library-ns.txt", {.by = SP_BY_LIBRARY, .value = 1}},
+    {"table-limit.txt", {.by = SP_BY_LIBRARY, .value = 1, .limit = 3}},
+    {"table-function.txt", {.by = SP_BY_FUNCTION, .value = 1}},
+    {"table-process.txt", {.by = SP_BY_PROCESS, .value = 1}},
+    {"table-caller.txt", {.by = SP_BY_CALLER, .value = 1}},
+    {"table-package.txt", {.by = SP_BY_PACKAGE, .value = 1}},
+    {"table-comm.txt", {.by = SP_BY_COMM, .value = 1}},
+    {"table-cgroup.txt", {.by = SP_BY_CGROUP, .value = 1}},
+    {"table-user.txt", {.by = SP_BY_USER, .value = 1}},
+    {"table-colour.txt", {.by = SP_BY_LIBRARY, .colour = true, .limit = 4}},
+};
+
+static void equal_to_the_golden_files(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(goldens); i++)
+		fixture_golden(goldens[i].name, &sp_view_table, &goldens[i].o);
+}
+
+/* Self adds up to everything in every grouping, rows left out included: 100 % but for the rounding of each row. */
+static void self_adds_up(void **state)
+{
+	struct sp_profile *p = fixture_profile();
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(goldens) - 1; i++) {
+		char *text SP_FREE = fixture_render(&sp_view_table, p, &goldens[i].o, NULL);
+		double sum = 0;
+
+		for (const char *at = strchr(text, '\n'); at; at = strchr(at + 1, '\n'))
+			sum += strtod(at + 1, NULL);
+		assert_true(fabs(sum - 100) < 0.2);
+	}
+	sp_profile_free(p);
+}
+
+/* A colour is only where it was asked for, and without it the same text stands there. */
+static void colour_changes_nothing_else(void **state)
+{
+	struct sp_profile *p = fixture_profile();
+	struct sp_view_options o = {.by = SP_BY_LIBRARY, .colour = true};
+	char *coloured SP_FREE = fixture_render(&sp_view_table, p, &o, NULL);
+	char *plain SP_FREE = NULL;
+	char *to = coloured;
+
+	(void)state;
+	o.colour = false;
+	plain = fixture_render(&sp_view_table, p, &o, NULL);
+	assert_non_null(strchr(coloured, '\033'));
+	assert_null(strchr(plain, '\033'));
+	for (const char *from = coloured; *from; from++) {
+		if (*from != '\033')
+			*to++ = *from;
+		else
+			from += strcspn(from, "m");
+	}
+	*to = '\0';
+	assert_string_equal(coloured, plain);
+	sp_profile_free(p);
+}
+
+static void units_suit_the_values(void **state)
+{
+	char text[32];
+
+	(void)state;
+	sp_unit_write("nanoseconds", 999, text, sizeof(text));
+	assert_string_equal(text, "999 ns");
+	sp_unit_write("nanoseconds", 1500, text, sizeof(text));
+	assert_string_equal(text, "1.5 us");
+	sp_unit_write("nanoseconds", 12345678, text, sizeof(text));
+	assert_string_equal(text, "12.3 ms");
+	sp_unit_write("nanoseconds", 2000000000, text, sizeof(text));
+	assert_string_equal(text, "2.00 s");
+	sp_unit_write("bytes", 1536, text, sizeof(text));
+	assert_string_equal(text, "1.5 KiB");
+	sp_unit_write("bytes", 48ULL << 20, text, sizeof(text));
+	assert_string_equal(text, "48.0 MiB");
+	sp_unit_write("count", 12345678, text, sizeof(text));
+	assert_string_equal(text, "12345678");
+}
+
+static void empty_profile(void **state)
+{
+	struct sp_view_options o = {0};
+	struct sp_profile *p;
+	char *text SP_FREE = NULL;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	text = fixture_render(&sp_view_table, p, &o, NULL);
+	assert_string_equal(text, " self %      self  total %     total  library\n");
+	sp_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(equal_to_the_golden_files),
+	    cmocka_unit_test(self_adds_up),
+	    cmocka_unit_test(colour_changes_nothing_else),
+	    cmocka_unit_test(units_suit_the_values),
+	    cmocka_unit_test(empty_profile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
