@@ -2,9 +2,10 @@
 /*
  * aggregate.bpf.h: counts in the kernel, and everything that is sent once: process records and the frames of stacks.
  *
- * A row is (process record, thread name, user stack, kernel stack). The counts are kept in two tables that the user
- * half drains by turns (sp_window's lowest bit says which one is in use), the process records and the ids of the stacks
- * that were sent in tables of their own. Stacks are remembered in an LRU table: one that was forgotten is sent again.
+ * A row is (process, thread name, user stack, kernel stack). The counts are kept in two tables that the user half
+ * drains by turns (sp_window's lowest bit says which one is in use). Only a row that is new in its window looks whether
+ * its process and its stacks were sent already; the others cost one look-up. Stacks are remembered in an LRU table: one
+ * that was forgotten is sent again.
  * Whatever does not fit is counted in `counters`.
  */
 #ifndef SP_BPF_AGGREGATE_BPF_H
@@ -54,18 +55,29 @@ static __always_inline sp_u32 sp_ns_tgid(struct task_struct *leader)
 	sp_u64 pid = (sp_u64)leader->thread_pid;
 	sp_u32 level = sp_kfield32(pid, struct pid, level);
 
-	return sp_kload32(pid + bpf_core_field_offset(struct pid, numbers) +
-			  (sp_u64)level * bpf_core_type_size(struct upid));
+	return sp_kload32(pid + bpf_core_field_offset(struct pid, numbers) + (sp_u64)level * sizeof(struct upid));
 }
 
 /* The file that the program was started from, found by its code: the same key as its mappings have. */
 static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
 {
-	sp_u64 code = task->mm ? task->mm->start_code : 0;
+	sp_u64 code = task->mm ? task->mm->start_code : 0, last = 0, vma = 0;
+	struct sp_file_key key = {};
+	struct sp_sight sight = {};
 
-	if (!code || sp_seen_fill(s, code, 0))
+	if (code)
+		vma = sp_vma_walk(s, code, &last);
+	if (!vma || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return 0;
-	return s->seen[0].file;
+	sight.file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	if (!sight.file)
+		return 0;
+	sight.start = sp_kfield(vma, struct vm_area_struct, vm_start);
+	sight.end = sp_kfield(vma, struct vm_area_struct, vm_end);
+	sight.pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
+	sight.tgid = task->tgid;
+	sp_file_key_of(sight.file, &key);
+	return sp_file_id(&key, &sight);
 }
 
 __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_process_key *key)
@@ -77,7 +89,6 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	if (!s || !key)
 		return 0;
 	id = __sync_fetch_and_add(&sp_last_process, 1) + 1;
-	s->process = id;
 	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 	if (!r) {
 		sp_tally(SP_N_LOST_PROCESSES, 1);
@@ -85,8 +96,8 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	}
 	r->type = SP_RECORD_PROCESS;
 	r->id = id;
-	r->tgid = key->tgid;
-	r->start_ns = key->start_ns;
+	r->key = *key;
+	r->pad = 0;
 	r->uid = bpf_get_current_uid_gid();
 	r->cgroup = bpf_get_current_cgroup_id();
 	r->ns_tgid = sp_ns_tgid(leader);
@@ -104,37 +115,33 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	return id;
 }
 
-static __always_inline sp_u32 sp_process_id(struct sp_scratch *s, struct task_struct *task)
+static __always_inline sp_u32 sp_process_id(struct sp_scratch *s)
 {
-	struct sp_process_key key = {.start_ns = task->group_leader->start_boottime, .tgid = task->tgid};
-	sp_u64 *id;
+	sp_u64 *id = bpf_map_lookup_elem(&processes, &s->key.process);
 
-	key.exec_id = task->self_exec_id;
-	id = bpf_map_lookup_elem(&processes, &key);
-	return id ? (sp_u32)*id : sp_process_announce(s, &key);
+	return id ? (sp_u32)*id : sp_process_announce(s, &s->key.process);
 }
 
-/* Sends the frames of a stack that was not sent before (or was forgotten since). */
-static __always_inline void sp_stack_send(struct sp_record_stack *record, sp_u32 max_frames)
+/* Sends the frames of a stack that was not sent before (or was forgotten since). 0, or -1: there was no room. */
+static __always_inline int sp_stack_send(struct sp_record_stack *record, sp_u32 max_frames)
 {
 	sp_u64 id = record->id;
 	sp_u32 one = 1, bytes;
 
 	if (bpf_map_lookup_elem(&stacks, &id))
-		return;
+		return 0;
 	bytes = record->n_frames;
 	if (bytes > max_frames)
 		bytes = max_frames;
 	bytes = sizeof(*record) + 8 * bytes;
 	sp_opaque(bytes);
 	if (bytes > sizeof(*record) + 8 * max_frames)
-		return;
-	if (bpf_ringbuf_output(&samples, record, bytes, BPF_RB_NO_WAKEUP)) {
-		sp_tally(SP_N_LOST_STACKS, 1);
-		return;
-	}
+		return -1;
+	if (bpf_ringbuf_output(&samples, record, bytes, BPF_RB_NO_WAKEUP))
+		return -1;
 	sp_tally(SP_N_STACKS_SENT, 1);
 	bpf_map_update_elem(&stacks, &id, &one, BPF_ANY);
+	return 0;
 }
 
 /* Two calls, because a map chosen at run time would hide its type from the verifier. */
@@ -149,25 +156,41 @@ static __always_inline long sp_counts_add(sp_u32 odd, const struct sp_count_key 
 		   : bpf_map_update_elem(&counts_even, key, value, BPF_NOEXIST);
 }
 
-__noinline int sp_count(struct sp_scratch *s)
+static __always_inline int sp_count_known(struct sp_scratch *s)
 {
-	sp_u32 odd = sp_window & 1;
-	struct sp_count *known;
+	struct sp_count *known = sp_counts_lookup(sp_window & 1, &s->key);
 
-	if (!s)
+	if (!known)
 		return 0;
-	known = sp_counts_lookup(odd, &s->key);
-	if (!known && !sp_counts_add(odd, &s->key, &s->value))
-		return 0;
-	if (!known) /* another CPU was first, or the table is full */
-		known = sp_counts_lookup(odd, &s->key);
-	if (!known) {
-		sp_tally(SP_N_LOST_COUNTS, 1);
-		return 0;
-	}
 	__sync_fetch_and_add(&known->n, s->value.n);
 	__sync_fetch_and_add(&known->weight, s->value.weight);
+	return 1;
+}
+
+/* A row that this window has not seen: what it names is sent first. */
+__noinline int sp_count_new(struct sp_scratch *s)
+{
+	if (!s)
+		return 0;
+	sp_process_id(s);
+	if (s->key.user_stack && sp_stack_send(&s->record, SP_MAX_FRAMES)) {
+		sp_tally(SP_N_LOST_STACKS, s->value.n);
+		s->key.user_stack = 0;
+	}
+	if (s->key.kernel_stack && sp_stack_send(&s->kernel_record, SP_MAX_KERNEL_FRAMES - 1)) {
+		sp_tally(SP_N_LOST_STACKS, s->value.n);
+		s->key.kernel_stack = 0;
+	}
+	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
+	if (sp_counts_add(sp_window & 1, &s->key, &s->value) && !sp_count_known(s))
+		sp_tally(SP_N_LOST_COUNTS, s->value.n);
 	return 0;
+}
+
+static __always_inline void sp_count(struct sp_scratch *s)
+{
+	if (!sp_count_known(s))
+		sp_count_new(s);
 }
 
 static __always_inline void sp_user_stack_close(struct sp_scratch *s)
@@ -177,7 +200,6 @@ static __always_inline void sp_user_stack_close(struct sp_scratch *s)
 	s->record.stop = s->stop | s->guessed;
 	s->record.id = sp_hash_mix(s->hash, s->record.stop | 1ULL << 32) | 1;
 	s->key.user_stack = s->record.id;
-	sp_stack_send(&s->record, SP_MAX_FRAMES);
 }
 
 /* Turns n raw addresses into frame words. */
@@ -212,7 +234,6 @@ static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx)
 	s->kernel_record.stop = SP_STOP_COMPLETE;
 	s->kernel_record.id = sp_kernel_words(s, bytes / 8) | 1;
 	s->key.kernel_stack = s->kernel_record.id;
-	sp_stack_send(&s->kernel_record, SP_MAX_KERNEL_FRAMES - 1);
 }
 
 #endif

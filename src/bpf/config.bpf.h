@@ -12,19 +12,21 @@ const volatile struct sp_config sp_config = {};
 
 volatile sp_u32 sp_window; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
 
+/* One element of them all, so that a sample touches one or two lines of cache for its counters. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SP_N_COUNTERS);
+	__uint(max_entries, 1);
 	__uint(key_size, 4);
-	__uint(value_size, 8);
+	__uint(value_size, 8 * SP_N_COUNTERS);
 } counters SEC(".maps");
 
 static __always_inline void sp_tally(sp_u32 counter, sp_u64 n)
 {
-	sp_u64 *v = bpf_map_lookup_elem(&counters, &counter);
+	sp_u32 zero = 0;
+	sp_u64 *v = bpf_map_lookup_elem(&counters, &zero);
 
 	if (v)
-		*v += n;
+		v[counter] += n;
 }
 
 /* A mapping that this sample has met, with what its file's table says. */
@@ -49,7 +51,6 @@ struct sp_scratch {
 	sp_u32 n_frames;
 	sp_u32 n_walks;
 	sp_u32 waits_for;
-	sp_u32 process;
 	sp_u32 n_seen;
 	sp_u32 last_seen;
 	sp_u64 hash;

@@ -66,11 +66,19 @@ struct timespec64 {
 	long tv_nsec;
 };
 
+/*
+ * With the names that the time of the last change has had: 6.13 and later i_mtime_sec, 6.7 __i_mtime, before i_mtime.
+ * One type for all, because the loader searches the kernel's types once for each type here, at 2 ms a search.
+ */
 struct inode {
 	struct super_block *i_sb;
 	unsigned long i_ino;
 	sp_s64 i_size;
 	sp_u32 i_generation;
+	sp_s64 i_mtime_sec;
+	sp_u32 i_mtime_nsec;
+	struct timespec64 __i_mtime;
+	struct timespec64 i_mtime;
 } SP_CORE;
 
 struct qstr {
@@ -90,7 +98,7 @@ struct file {
 	struct path f_path;
 } SP_CORE;
 
-struct upid {
+struct upid { /* the same since namespaces came */
 	int nr;
 	void *ns;
 };
@@ -112,14 +120,14 @@ struct task_struct {
 	char comm[16];
 } SP_CORE;
 
-struct bpf_iter_meta {
-	void *seq;
-} SP_CORE;
+/* The verifier's enumeration of functions that it knows; only to see whether this one is among them. */
+enum special_kfunc_type { KF_bpf_rdonly_cast = 10 };
 
+/* The context of iter/task_vma: user space ABI, three pointers. */
 struct bpf_iter__task_vma {
-	struct bpf_iter_meta *meta;
+	void *meta;
 	struct task_struct *task;
 	struct vm_area_struct *vma;
-} SP_CORE;
+};
 
 #endif

@@ -86,6 +86,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 		return -1;
 	}
 	n = s->n_frames;
+	sp_process_id(s); /* the user half wants to know the process */
 	r->type = SP_RECORD_PENDING;
 	r->key = s->key;
 	r->value = s->value;

@@ -39,7 +39,7 @@ static __always_inline struct sp_node_shape sp_node_shape_of(sp_u64 node)
 
 static __always_inline sp_u64 sp_node_word(struct sp_scratch *s, sp_u64 at, sp_u32 i)
 {
-	if (sp_config.has_cast)
+	if (sp_has_cast())
 		return sp_kload(at + 8 * i);
 	return s->node[i & 31];
 }
@@ -56,7 +56,7 @@ __noinline sp_u64 sp_node_slot(struct sp_scratch *s, sp_u64 node, sp_u64 addr, s
 
 	if (!s || !ret_last)
 		return 0;
-	if (!sp_config.has_cast)
+	if (!sp_has_cast())
 		bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)at);
 	if ((sp_node_word(s, at, 0) & ~0xffULL) == at) {
 		*ret_last = 0;

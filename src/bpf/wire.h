@@ -157,8 +157,7 @@ struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
 struct sp_count_key {
 	sp_u64 user_stack;
 	sp_u64 kernel_stack;
-	sp_u32 process; /* process record */
-	sp_u32 recipe;
+	struct sp_process_key process;
 	char comm[SP_COMM_LEN];
 };
 struct sp_count {
@@ -180,12 +179,12 @@ struct sp_record_file {
 
 struct sp_record_process {
 	sp_u32 type;
-	sp_u32 id;
-	sp_u32 tgid;
+	sp_u32 id; /* what anonymous regions name it by */
+	struct sp_process_key key;
 	sp_u32 ns_tgid; /* in its own PID namespace */
 	sp_u32 uid;
 	sp_u32 exe; /* file id, 0 = unknown */
-	sp_u64 start_ns;
+	sp_u32 pad;
 	sp_u64 cgroup;
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
 };
@@ -240,16 +239,12 @@ struct sp_record_pending {
 enum sp_unwind_mode { SP_UNWIND_AUTO, SP_UNWIND_DWARF, SP_UNWIND_FP };
 enum sp_filter { SP_FILTER_NONE, SP_FILTER_TGID, SP_FILTER_TID };
 struct sp_config {
-	sp_u32 has_cast;     /* the kernel has bpf_rdonly_cast() */
 	sp_u32 unwind;       /* enum sp_unwind_mode */
 	sp_u32 filter;       /* enum sp_filter: which numbers map `targets` holds */
 	sp_u32 user, kernel; /* which stacks are wanted */
 	sp_u32 idle;         /* keep samples of the idle task */
-	sp_u32 recipe;
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u64 cgroup;       /* its id; 0 = all */
-	sp_u32 own_tgid;     /* the profiler itself (in the first PID namespace), 0 = unknown */
-	sp_u32 pad;
 };
 
 /* What the kernel half counts, each on its own CPU. All but the first group are losses or shares that the user sees. */

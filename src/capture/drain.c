@@ -111,8 +111,8 @@ static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, s
  */
 static int process_record(struct sp_capture *c, const struct sp_record_process *r)
 {
-	struct sp_process p = {.pid = r->tgid, .ns_pid = r->ns_tgid, .uid = r->uid, .start_ns = r->start_ns};
-	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), number;
+	struct sp_process p = {.pid = r->key.tgid, .ns_pid = r->ns_tgid, .uid = r->uid, .start_ns = r->key.start_ns};
+	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), number, i;
 	int error;
 
 	if (comm < 0)
@@ -121,12 +121,17 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 	p.cgroup = r->cgroup;
 	p.exe = sp_files_number(c, r->exe);
 	number = sp_profile_add_process(c->profile, &p);
-	if (number < 0)
-		return (int)number;
-	error = sp_grow(&c->process, &c->n_process, (size_t)r->id + 1, sizeof(*c->process));
+	i = number < 0 ? number : sp_intern_add(c->process_keys, &r->key, sizeof(r->key));
+	if (i < 0)
+		return (int)i;
+	error = sp_grow(&c->key_process, &c->n_key_process, (size_t)i + 1, sizeof(*c->key_process));
 	if (!error)
-		c->process[r->id] = (uint32_t)number;
-	return error;
+		error = sp_grow(&c->process, &c->n_process, (size_t)r->id + 1, sizeof(*c->process));
+	if (error)
+		return error;
+	c->key_process[i] = (uint32_t)number;
+	c->process[r->id] = (uint32_t)number;
+	return 0;
 }
 
 static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
@@ -159,7 +164,8 @@ int sp_drain_record(void *capture, void *data, size_t size)
  */
 static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
-	struct sp_key key = {.process = k->process < c->n_process ? c->process[k->process] : 0};
+	int64_t process = sp_intern_find(c->process_keys, &k->process, sizeof(k->process));
+	struct sp_key key = {.process = process < 0 ? 0 : c->key_process[process]};
 	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
 	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipe->name);
 

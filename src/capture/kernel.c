@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "capture/priv.h"
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -49,16 +48,10 @@ static const char *log_cause(void)
 	return s;
 }
 
-static bool kernel_has_function(const struct btf *btf, const char *name)
-{
-	return btf && btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
-}
-
-static void config_write(struct sp_capture *c, const struct btf *btf)
+static void config_write(struct sp_capture *c)
 {
 	struct sp_config *g = c->recipe.config;
 
-	g->has_cast = kernel_has_function(btf, "bpf_rdonly_cast");
 	g->unwind = c->o.unwind;
 	g->filter = c->o.filter;
 	g->user = c->o.user;
@@ -94,7 +87,6 @@ static void follow_choose(struct sp_capture *c)
 
 int sp_kernel_load(struct sp_capture *c)
 {
-	struct btf *btf;
 	int r;
 
 	libbpf_set_print(log_keep);
@@ -103,11 +95,9 @@ int sp_kernel_load(struct sp_capture *c)
 	r = c->o.recipe->open(&c->o, &c->recipe);
 	if (r < 0)
 		return r;
-	btf = btf__load_vmlinux_btf();
-	if (!btf)
-		return sp_fail(-EOPNOTSUPP, "this kernel has no type information (/sys/kernel/btf/vmlinux)");
-	config_write(c, btf);
-	btf__free(btf);
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return sp_fail_said(-EOPNOTSUPP, "this kernel has no type information (/sys/kernel/btf/vmlinux)");
+	config_write(c);
 	follow_choose(c);
 	r = sizes_write(c);
 	if (r < 0)
@@ -139,17 +129,18 @@ static int seek_pass(struct bpf_program *program)
 	return fd < 0 ? fd : 0;
 }
 
-static uint64_t counter_sum(struct sp_capture *c, uint32_t counter)
+static void counters_read(struct sp_capture *c)
 {
-	int n_cpus = libbpf_num_possible_cpus(), i;
-	SP_FREE uint64_t *values = calloc((size_t)SP_MAX(n_cpus, 1), sizeof(*values));
-	uint64_t sum = 0;
+	int n_cpus = libbpf_num_possible_cpus(), i, k;
+	SP_FREE uint64_t *values = calloc((size_t)SP_MAX(n_cpus, 1) * SP_N_COUNTERS, sizeof(*values));
+	uint32_t zero = 0;
 
-	if (!values || n_cpus < 1 || bpf_map_lookup_elem(c->counters_fd, &counter, values))
-		return 0;
+	if (!values || n_cpus < 1 || bpf_map_lookup_elem(c->counters_fd, &zero, values))
+		return;
+	memset(c->stats.counter, 0, sizeof(c->stats.counter));
 	for (i = 0; i < n_cpus; i++)
-		sum += values[i];
-	return sum;
+		for (k = 0; k < SP_N_COUNTERS; k++)
+			c->stats.counter[k] += values[i * SP_N_COUNTERS + k];
 }
 
 int sp_kernel_seek(struct sp_capture *c)
@@ -167,7 +158,8 @@ int sp_kernel_seek(struct sp_capture *c)
 		r = ring_buffer__consume(c->rings);
 		if (r < 0)
 			return sp_fail(r, "read the ring buffers");
-		lost = counter_sum(c, SP_N_LOST_FILES);
+		counters_read(c);
+		lost = c->stats.counter[SP_N_LOST_FILES];
 		if (lost == before)
 			break;
 	}
@@ -209,10 +201,8 @@ void sp_kernel_stats(struct sp_capture *c)
 {
 	struct sp_tables_stats tables = sp_tables_stats(c->tables);
 	struct bpf_map *map;
-	uint32_t i;
 
-	for (i = 0; i < SP_N_COUNTERS; i++)
-		c->stats.counter[i] = counter_sum(c, i);
+	counters_read(c);
 	c->stats.table_bytes = tables.used_bytes;
 	c->stats.n_evicted = tables.n_evicted;
 	c->stats.bpf_bytes = tables.bytes;

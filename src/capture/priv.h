@@ -60,8 +60,11 @@ struct sp_capture {
 	struct sp_intern *keys; /* struct sp_file_key -> index of key_number */
 	uint32_t *key_number;
 	size_t n_key_number;
-	uint32_t *process; /* process record -> number in the profile */
+	uint32_t *process; /* id of a process record -> number in the profile */
 	size_t n_process;
+	struct sp_intern *process_keys; /* struct sp_process_key -> index of key_process */
+	uint32_t *key_process;
+	size_t n_key_process;
 	struct sp_intern *words; /* frame word -> index of word_frame */
 	uint32_t *word_frame;
 	size_t n_word_frame;

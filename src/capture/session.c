@@ -58,6 +58,8 @@ static int interns_new(struct sp_capture *c)
 	int r = sp_intern_new(&c->keys);
 
 	if (!r)
+		r = sp_intern_new(&c->process_keys);
+	if (!r)
 		r = sp_intern_new(&c->words);
 	if (!r)
 		r = sp_intern_new(&c->stack_ids);
@@ -167,6 +169,8 @@ void sp_capture_free(struct sp_capture *c)
 		c->o.recipe->destroy(&c->recipe);
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
+	sp_intern_free(c->process_keys);
+	free(c->key_process);
 	sp_intern_free(c->words);
 	sp_intern_free(c->stack_ids);
 	free(c->process);

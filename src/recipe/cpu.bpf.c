@@ -80,16 +80,14 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 	int in_kernel = sp_in_kernel_mode((const struct pt_regs *)&ctx->regs);
 	sp_u32 r = sp_user_begin(s, task);
 
-	s->process = 0;
 	s->key.user_stack = 0;
 	s->key.kernel_stack = 0;
-	s->key.recipe = sp_config.recipe;
-	bpf_probe_read_kernel(s->key.comm, sizeof(s->key.comm), task->comm);
+	s->key.process.start_ns = task->group_leader->start_boottime;
+	s->key.process.tgid = task->tgid;
+	s->key.process.exec_id = task->self_exec_id;
+	bpf_get_current_comm(s->key.comm, sizeof(s->key.comm));
 	s->value.n = 1;
 	s->value.weight = ctx->sample_period;
-	s->process = sp_process_id(s, task);
-	s->key.process = s->process;
-	s->n_seen = 0;
 	sp_tally(SP_N_SAMPLES, 1);
 	if (in_kernel)
 		sp_tally(SP_N_KERNEL, 1);

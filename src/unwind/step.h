@@ -46,15 +46,16 @@ SP_STEP_INLINE sp_u32 sp_row_search(const struct sp_segment *segment, sp_u32 at,
 	sp_u32 i, lo = at, half;
 
 	for (i = 0; i < SP_ROW_STEPS; i++) {
-		sp_u32 row;
+		sp_u32 row, before;
 
 		if (n <= 1)
 			break;
 		half = n >> 1;
 		row = lo + half;
 		sp_opaque(row);
-		if ((segment->word[row & (SP_SEG_WORDS - 1)] & 0xffff) <= pc)
-			lo += half;
+		/* Without a branch, which nobody could predict: all ones if the row begins at or before pc. */
+		before = (sp_u32)((sp_s32)((segment->word[row & (SP_SEG_WORDS - 1)] & 0xffff) - pc - 1) >> 31);
+		lo += half & before;
 		n -= half;
 	}
 	return lo;
