@@ -11,8 +11,8 @@
  * (at most SP_WORKER_ABANDONED of them) and replaced. The caller's own process opens and parses nothing foreign.
  *
  * Requests are queued and answered in any order through the callback given with each, from sp_workers_dispatch() in
- * the caller's thread. Ownership: descriptors given are the workers' to close; descriptors and blobs received are the
- * callback's. Not thread-safe. Linux only.
+ * the caller's thread; a callback may queue more, and may not dispatch or free. Ownership: descriptors given stay the
+ * caller's (a copy is taken); descriptors, blobs and names received are the callback's. Not thread-safe. Linux only.
  */
 #ifndef SP_WORKER_WORKER_H
 #define SP_WORKER_WORKER_H
@@ -26,11 +26,17 @@
 
 enum { SP_WORKER_ABANDONED = 4 };
 
+/*
+ * The first thing in main(). A worker process is this program, executed again as `soprof --worker ROLE` with its socket
+ * on descriptor 3: there the call does not return. In a program that does not call it, workers are forked only.
+ */
+void sp_worker_main(int argc, char **argv);
+
 struct sp_workers;
 
 struct sp_workers_options {
-	unsigned n_parsers;	 /* 0 = one for every two CPUs, at least 1, at most 4; started on first use */
-	unsigned deadline_ms;	 /* for one file in a parser; 0 = 10,000 */
+	unsigned n_parsers;        /* 0 = one for every two CPUs, at least 1, at most 4; started on first use */
+	unsigned deadline_ms;      /* for one file in a parser; 0 = 10,000 */
 	unsigned open_deadline_ms; /* for one open; 0 = 2,000 */
 };
 
@@ -38,11 +44,17 @@ struct sp_workers_options {
 struct sp_open_request {
 	pid_t pid; /* a process that has it mapped: /proc/PID/map_files/START-END */
 	uint64_t start, end;
-	struct sp_file_key key; /* for open_by_handle_at when the process has gone (needs CAP_DAC_READ_SEARCH) */
+	/*
+	 * What is opened has this inode number, size and time of change (the device may look different to stat), else
+	 * -ESTALE; and open_by_handle_at finds it when the process has gone (needs CAP_DAC_READ_SEARCH; ext4, xfs and
+	 * others that make handles of inode number and generation only). All zero = not known: whatever is mapped
+	 * there.
+	 */
+	struct sp_file_key key;
 };
 struct sp_open_result {
-	int r;	    /* 0 or negative errno */
-	int fd;	    /* readable, close-on-exec; the callback's; -1 on failure */
+	int r;      /* 0 or negative errno */
+	int fd;     /* readable, close-on-exec; the callback's; -1 on failure */
 	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure or unknown */
 	int deleted;
 	uint32_t uid, mode; /* owner and mode bits, by fstat in the opener */
@@ -51,7 +63,7 @@ struct sp_identity {
 	int r;
 	uint8_t build_id[32];
 	uint32_t build_id_len; /* 0 = none */
-	char *soname;	       /* NULL = none; the callback's */
+	char *soname;          /* NULL = none; the callback's */
 };
 
 int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_workers);
@@ -78,7 +90,7 @@ unsigned sp_workers_outstanding(const struct sp_workers *w);
 
 struct sp_workers_stats {
 	uint64_t n_crashed, n_late, n_abandoned;
-	uint64_t cpu_ns; /* of all worker processes, those that ended included */
+	uint64_t cpu_ns;     /* of all worker processes, those that ended included */
 	uint64_t peak_bytes; /* sum of the processes' VmHWM */
 };
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats);

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* A process without work ends: a parser soon, an opener later, since new files come one by one. */
+enum { PARSER_IDLE_S = 2, OPENER_IDLE_S = 10 };
+
+static bool main_has_called;
+
+bool sp_worker_can_exec(void)
+{
+	return main_has_called;
+}
+
+static bool is_worker_socket(int fd)
+{
+	int type = 0, domain = 0;
+	socklen_t len = sizeof(type);
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
+		return false;
+	len = sizeof(domain);
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX && type == SOCK_SEQPACKET;
+}
+
+void sp_worker_main(int argc, char **argv)
+{
+	main_has_called = true;
+	if (argc != 3 || strcmp(argv[1], "--worker") != 0 || !is_worker_socket(SP_JOB_SOCKET))
+		return;
+	if (strcmp(argv[2], "parser") == 0)
+		sp_worker_run(SP_ROLE_PARSER);
+	if (strcmp(argv[2], "opener") == 0)
+		sp_worker_run(SP_ROLE_OPENER);
+}
+
+/* A job and its descriptors (-1 where there is none). Ends the process when the parent is gone or has no more work. */
+static bool receive(struct sp_job_message *m, int fds[2])
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = m, .iov_len = sizeof(*m)};
+	struct msghdr h = {
+	    .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(SP_JOB_SOCKET, &h, MSG_CMSG_CLOEXEC);
+	if (n < 0 && errno == EINTR)
+		return false;
+	if (n != (ssize_t)sizeof(*m))
+		_exit(0);
+	fds[0] = fds[1] = -1;
+	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(c), SP_MIN(c->cmsg_len - CMSG_LEN(0), 2 * sizeof(int)));
+	return true;
+}
+
+static void answer(const struct sp_answer_message *a, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {.iov_base = (void *)a, .iov_len = offsetof(struct sp_answer_message, text) + a->text_len};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (fd >= 0) {
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	}
+	ssize_t n;
+	while ((n = sendmsg(SP_JOB_SOCKET, &h, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+		;
+	if (n < 0)
+		_exit(0);
+}
+
+static void work(enum sp_role role, const struct sp_job_message *m, int *fds)
+{
+	static struct sp_answer_message a;
+	memset(&a, 0, offsetof(struct sp_answer_message, text));
+	a.number = m->number;
+	sp_error_clear();
+	int fd = -1;
+	if (role == SP_ROLE_OPENER)
+		fd = sp_opener_work(m, &a);
+	else
+		sp_parser_work(m, fds, &a);
+	if (a.r < 0) {
+		const char *text = sp_error_text(a.r);
+		a.text_len = strnlen(text, SP_JOB_MAX_TEXT);
+		memcpy(a.text, text, a.text_len);
+	}
+	for (unsigned i = 0; i < 2; i++)
+		sp_cleanup_close(&fds[i]);
+	answer(&a, fd);
+	sp_cleanup_close(&fd);
+}
+
+void sp_worker_run(enum sp_role role)
+{
+	struct timeval idle = {.tv_sec = role == SP_ROLE_OPENER ? OPENER_IDLE_S : PARSER_IDLE_S};
+	setsockopt(SP_JOB_SOCKET, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
+	if ((role == SP_ROLE_OPENER ? sp_sandbox_opener() : sp_sandbox_enter()) < 0)
+		_exit(3);
+	for (;;) {
+		struct sp_job_message m;
+		int fds[2];
+		if (!receive(&m, fds))
+			continue;
+		work(role, &m, fds);
+	}
+}

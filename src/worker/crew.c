@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The processes of one role. A process works on its jobs in order, so the first unanswered one is to blame for a crash
+ * or a missed deadline; those behind it go back to the head of the queue.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An opener that is at one file for so long gets help from another, and no more work. */
+static const uint64_t slow_ns = 10000000;
+/* A killed process that is still there after this is stuck in the kernel: abandoned. */
+static const uint64_t stuck_ns = 200000000;
+/* How often a job is sent, when processes end in peace without an answer to it. */
+enum { MAX_TRIES = 3 };
+
+static const char *role_name(enum sp_role role)
+{
+	return role == SP_ROLE_OPENER ? "opener" : "parser";
+}
+
+static void fail(struct sp_workers *w, struct sp_job *j, int r, const char *error)
+{
+	sp_job_fail(j, r, error);
+	sp_job_push(&w->answered, j);
+}
+
+static bool ended(const struct sp_process *p)
+{
+	return p->socket < 0;
+}
+
+static bool slow(const struct sp_process *p, uint64_t now_ns)
+{
+	return p->role == SP_ROLE_OPENER && p->jobs.n && now_ns - p->since_ns >= slow_ns;
+}
+
+static void count(const struct sp_crew *c, uint64_t now_ns, unsigned *ret_live, unsigned *ret_ready,
+		  unsigned *ret_stuck)
+{
+	*ret_live = *ret_ready = *ret_stuck = 0;
+	for (const struct sp_process *p = c->processes; p; p = p->next) {
+		*ret_live += !ended(p);
+		*ret_ready += !ended(p) && !slow(p, now_ns);
+		*ret_stuck += ended(p) && p->late;
+	}
+}
+
+static bool is_good(const struct sp_crew *c, uint32_t dev)
+{
+	for (unsigned i = 0; i < c->n_good_devs; i++)
+		if (c->good_devs[i] == dev)
+			return true;
+	return false;
+}
+
+static void note_good(struct sp_crew *c, uint32_t dev)
+{
+	if (!is_good(c, dev) && c->n_good_devs < SP_CREW_GOOD_DEVS)
+		c->good_devs[c->n_good_devs++] = dev;
+}
+
+/* With all the stuck processes that are allowed: only devices that have answered and that nothing is stuck on. */
+static bool refused(const struct sp_crew *c, uint32_t dev, unsigned n_stuck)
+{
+	if (n_stuck < SP_WORKER_ABANDONED)
+		return false;
+	for (const struct sp_process *p = c->processes; p; p = p->next)
+		if (ended(p) && p->late && p->dev == dev)
+			return true;
+	return !is_good(c, dev);
+}
+
+/* The jobs that a lost process leaves; the first fails with r (0 = nobody is to blame) and its words. */
+static void scatter(struct sp_workers *w, struct sp_process *p, int r, const char *words)
+{
+	struct sp_job *first = sp_job_pop(&p->jobs);
+	struct sp_job_list back = {0};
+	if (first && (r < 0 || ++first->n_tries >= MAX_TRIES))
+		fail(w, first, r < 0 ? r : -EIO, words);
+	else if (first)
+		sp_job_push(&back, first);
+	sp_job_prepend(&w->crews[p->role].queue, &p->jobs);
+	sp_job_prepend(&w->crews[p->role].queue, &back);
+	p->load = 0;
+}
+
+static void lost(struct sp_workers *w, struct sp_process *p, int status)
+{
+	char words[64];
+	bool in_peace = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (status != -1 && WIFSIGNALED(status))
+		snprintf(words, sizeof(words), "%s crashed (signal %d)", role_name(p->role), WTERMSIG(status));
+	else if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 3)
+		snprintf(words, sizeof(words), "%s could not give up its privileges", role_name(p->role));
+	else
+		snprintf(words, sizeof(words), "%s ended before it answered", role_name(p->role));
+	if (p->jobs.n && !in_peace)
+		w->ended.n_crashed++;
+	scatter(w, p, in_peace ? 0 : -EIO, words);
+}
+
+static void late(struct sp_workers *w, struct sp_process *p)
+{
+	char words[64];
+	unsigned ms = (unsigned)(w->crews[p->role].deadline_ns / 1000000);
+	if (ms % 1000)
+		snprintf(words, sizeof(words), "%s took over %u ms", role_name(p->role), ms);
+	else
+		snprintf(words, sizeof(words), "%s took over %u s", role_name(p->role), ms / 1000);
+	p->dev = p->jobs.first->dev;
+	p->late = true;
+	w->ended.n_late++;
+	sp_process_end(p);
+	scatter(w, p, -ETIMEDOUT, words);
+}
+
+static int start(struct sp_workers *w, enum sp_role role)
+{
+	struct sp_process *p;
+	int r = sp_process_new(role, w->epoll, &p);
+	if (r < 0)
+		return sp_fail(r, "start a %s", role_name(role));
+	p->next = w->crews[role].processes;
+	w->crews[role].processes = p;
+	return 0;
+}
+
+static struct sp_process *pick(const struct sp_crew *c, unsigned weight, uint64_t now_ns)
+{
+	struct sp_process *best = NULL;
+	for (struct sp_process *p = c->processes; p; p = p->next)
+		if (!ended(p) && !slow(p, now_ns) && (!p->load || p->load + weight <= c->capacity) &&
+		    (!best || p->load < best->load))
+			best = p;
+	return best;
+}
+
+/* A second opener only helps out a slow one; parsers are started up to their number as work comes. */
+static struct sp_process *pick_or_start(struct sp_workers *w, enum sp_role role, unsigned weight, int *ret_r)
+{
+	struct sp_crew *c = &w->crews[role];
+	uint64_t now_ns = sp_worker_now_ns();
+	struct sp_process *p = pick(c, weight, now_ns);
+	unsigned n_live, n_ready, n_stuck;
+	count(c, now_ns, &n_live, &n_ready, &n_stuck);
+	*ret_r = 0;
+	if (p || n_live >= c->max_processes || (role == SP_ROLE_OPENER && n_ready))
+		return p;
+	if (n_live + n_stuck >= c->max_processes + SP_WORKER_ABANDONED) {
+		*ret_r = n_live ? 0 : sp_fail_said(-EIO, "every %s waits for a file system", role_name(role));
+		return NULL;
+	}
+	*ret_r = start(w, role);
+	return *ret_r < 0 ? NULL : pick(c, weight, now_ns);
+}
+
+static int hand_over(struct sp_crew *c, struct sp_process *p)
+{
+	struct sp_job *j = c->queue.first;
+	int r = sp_job_send(j, p->socket);
+	if (r < 0)
+		return r;
+	sp_job_pop(&c->queue);
+	if (!p->jobs.n)
+		p->since_ns = sp_worker_now_ns();
+	sp_job_push(&p->jobs, j);
+	p->load += sp_job_weight(j);
+	return 0;
+}
+
+static void fail_first(struct sp_workers *w, struct sp_crew *c, int r)
+{
+	struct sp_job *j = sp_job_pop(&c->queue);
+	fail(w, j, r, sp_error_text(r));
+}
+
+/* false: no more can be sent now. */
+static bool send_first(struct sp_workers *w, enum sp_role role)
+{
+	struct sp_crew *c = &w->crews[role];
+	unsigned n_live, n_ready, n_stuck;
+	count(c, sp_worker_now_ns(), &n_live, &n_ready, &n_stuck);
+	if (refused(c, c->queue.first->dev, n_stuck)) {
+		fail(w, sp_job_pop(&c->queue), -EIO, "file system does not answer");
+		return true;
+	}
+	int r;
+	struct sp_process *p = pick_or_start(w, role, sp_job_weight(c->queue.first), &r);
+	if (!p && r == 0)
+		return false;
+	r = p ? hand_over(c, p) : r;
+	if ((r == -EAGAIN || r == -ETOOMANYREFS) && p->jobs.n)
+		return false; /* its next answer makes room */
+	if (r == -EPIPE || r == -ECONNRESET) {
+		sp_crew_serve(w, p); /* it has gone; the next turn starts another */
+		return true;
+	}
+	if (r < 0)
+		fail_first(w, c, r);
+	return true;
+}
+
+void sp_crew_pump(struct sp_workers *w, enum sp_role role)
+{
+	while (w->crews[role].queue.n && send_first(w, role))
+		;
+}
+
+static const char nonsense[] = "parser failed: its answer makes no sense";
+
+/* A process that breaks the rules is not asked again. */
+static void dismiss(struct sp_workers *w, struct sp_process *p, int r)
+{
+	w->ended.n_crashed++;
+	sp_process_end(p);
+	scatter(w, p, r, nonsense);
+}
+
+static void take(struct sp_workers *w, struct sp_process *p, const struct sp_answer_message *a, int fd)
+{
+	struct sp_job *j = p->jobs.first;
+	if (!j || j->number != a->number) {
+		sp_cleanup_close(&fd);
+		dismiss(w, p, -EBADMSG);
+		return;
+	}
+	int r = sp_job_take(j, a, fd);
+	sp_job_pop(&p->jobs);
+	p->load -= sp_job_weight(j);
+	p->since_ns = sp_worker_now_ns();
+	if (sp_job_weight(j) > 1 || p->n_answers++ % 64 == 0)
+		sp_process_measure(p);
+	note_good(&w->crews[p->role], j->dev);
+	if (r < 0)
+		fail(w, j, r, r == -EBADMSG ? nonsense : NULL);
+	else
+		sp_job_push(&w->answered, j);
+	if (r == -EBADMSG)
+		dismiss(w, p, 0);
+}
+
+static void take_all(struct sp_workers *w, struct sp_process *p)
+{
+	static struct sp_answer_message a;
+	while (p->socket >= 0) {
+		int fd;
+		int r = sp_job_receive(p->socket, p->role, &a, &fd);
+		if (r == -EAGAIN)
+			return;
+		if (r > 0)
+			take(w, p, &a, fd);
+		else if (r == -EBADMSG)
+			dismiss(w, p, r);
+		else
+			sp_process_end(p);
+	}
+}
+
+void sp_crew_serve(struct sp_workers *w, struct sp_process *p)
+{
+	int status;
+	uint64_t cpu_ns;
+	bool gone = !p->reaped && sp_process_reap(p, &status, &cpu_ns);
+	take_all(w, p); /* what it said before it went is still there */
+	if (!gone)
+		return;
+	sp_process_end(p);
+	w->ended.cpu_ns += cpu_ns;
+	w->ended.peak_bytes += p->peak_bytes;
+	lost(w, p, status);
+}
+
+static void watch(struct sp_workers *w, struct sp_process *p, uint64_t now_ns)
+{
+	if (p->jobs.n && now_ns - p->since_ns >= w->crews[p->role].deadline_ns)
+		late(w, p);
+	if (ended(p) && !p->reaped && !p->abandoned && now_ns - p->ended_ns >= stuck_ns) {
+		p->abandoned = true;
+		w->ended.n_abandoned++;
+	}
+}
+
+void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns)
+{
+	for (struct sp_process **at = &w->crews[role].processes; *at;) {
+		struct sp_process *p = *at;
+		watch(w, p, now_ns);
+		if (p->reaped) {
+			*at = p->next;
+			sp_process_free(p);
+		} else {
+			at = &p->next;
+		}
+	}
+}
+
+uint64_t sp_crew_next_ns(const struct sp_crew *c, uint64_t now_ns)
+{
+	uint64_t next = ~0ULL;
+	for (const struct sp_process *p = c->processes; p; p = p->next) {
+		if (p->jobs.n)
+			next = SP_MIN(next, p->since_ns + c->deadline_ns);
+		if (p->jobs.n && p->role == SP_ROLE_OPENER && c->queue.n && !slow(p, now_ns))
+			next = SP_MIN(next, p->since_ns + slow_ns);
+		if (ended(p) && !p->reaped && !p->abandoned)
+			next = SP_MIN(next, p->ended_ns + stuck_ns);
+	}
+	return next;
+}

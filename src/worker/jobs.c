@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/cursor.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void sp_job_push(struct sp_job_list *list, struct sp_job *j)
+{
+	j->next = NULL;
+	if (list->last)
+		list->last->next = j;
+	else
+		list->first = j;
+	list->last = j;
+	list->n++;
+}
+
+struct sp_job *sp_job_pop(struct sp_job_list *list)
+{
+	struct sp_job *j = list->first;
+	if (!j)
+		return NULL;
+	list->first = j->next;
+	if (!list->first)
+		list->last = NULL;
+	list->n--;
+	j->next = NULL;
+	return j;
+}
+
+void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head)
+{
+	if (!head->first)
+		return;
+	head->last->next = list->first;
+	list->first = head->first;
+	if (!list->last)
+		list->last = head->last;
+	list->n += head->n;
+	*head = (struct sp_job_list){0};
+}
+
+unsigned sp_job_weight(const struct sp_job *j)
+{
+	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES ? 4 : 1;
+}
+
+/* The question, where it is long, and later the answer. */
+static int make_memfd(struct sp_job *j)
+{
+	if (j->kind != SP_JOB_BUILD && j->kind != SP_JOB_NAMES)
+		return 0;
+	SP_CLOSE int fd = memfd_create("soprof-worker", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	size_t size = j->n_offsets * sizeof(*j->offsets);
+	if (size && pwrite(fd, j->offsets, size, 0) != (ssize_t)size)
+		return -EIO;
+	j->memfd = sp_take_fd(&fd);
+	return 0;
+}
+
+static int send_message(const struct sp_job *j, int socket)
+{
+	struct sp_job_message m = {
+	    .number = j->number, .kind = j->kind, .n_offsets = (uint32_t)j->n_offsets, .open = j->open};
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = {0};
+	int fds[2] = {j->fd, j->memfd};
+	unsigned n_fds = j->fd < 0 ? 0 : j->memfd < 0 ? 1 : 2;
+	struct iovec iov = {.iov_base = &m, .iov_len = sizeof(m)};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (n_fds) {
+		h.msg_control = &control;
+		h.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+		struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+		memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
+	}
+	return sendmsg(socket, &h, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int sp_job_send(struct sp_job *j, int socket)
+{
+	int r = j->memfd < 0 ? make_memfd(j) : 0;
+	return r < 0 ? r : send_message(j, socket);
+}
+
+/* 1 = an answer, 0 = the other side has closed. Only an opener may hand over a descriptor. */
+int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_answer, int *ret_fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = ret_answer, .iov_len = sizeof(*ret_answer)};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (role == SP_ROLE_OPENER) {
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+	}
+	ssize_t n;
+	/* ECONNRESET, said once, means that it went with jobs unread; what it answered before is still to be had. */
+	while ((n = recvmsg(socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC)) < 0 &&
+	       (errno == ECONNRESET || errno == EINTR))
+		;
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	*ret_fd = -1;
+	struct cmsghdr *c = role == SP_ROLE_OPENER ? CMSG_FIRSTHDR(&h) : NULL;
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	size_t head = offsetof(struct sp_answer_message, text);
+	if ((size_t)n >= head && ret_answer->text_len == (size_t)n - head && ret_answer->r <= 0 &&
+	    ret_answer->r >= -4095)
+		return 1;
+	sp_cleanup_close(ret_fd);
+	return -EBADMSG;
+}
+
+/* Text of a process that nobody trusts; it may be printed. */
+static char *words_of(const struct sp_answer_message *a)
+{
+	char *words = strndup(a->text, a->text_len);
+	for (char *c = words; c && *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return words;
+}
+
+static int take_opened(struct sp_job *j, const struct sp_answer_message *a, int fd)
+{
+	if (fd < 0)
+		return -EBADMSG;
+	j->opened.path = strndup(a->text, a->text_len);
+	if (!j->opened.path)
+		return -ENOMEM;
+	j->opened.fd = fd;
+	j->opened.deleted = a->deleted != 0;
+	j->opened.uid = a->uid;
+	j->opened.mode = a->mode;
+	return 0;
+}
+
+static int take_identity(struct sp_job *j, const struct sp_answer_message *a)
+{
+	if (a->build_id_len > sizeof(a->build_id))
+		return -EBADMSG;
+	j->identity.build_id_len = a->build_id_len;
+	memcpy(j->identity.build_id, a->build_id, a->build_id_len);
+	if (!a->text_len)
+		return 0;
+	j->identity.soname = strndup(a->text, a->text_len);
+	return j->identity.soname ? 0 : -ENOMEM;
+}
+
+static int read_answer(int memfd, uint64_t size, void **ret_bytes)
+{
+	struct stat st;
+	if (fstat(memfd, &st) < 0 || size > SP_JOB_MAX_BYTES || size > (uint64_t)st.st_size)
+		return -EBADMSG;
+	SP_FREE char *bytes = malloc(size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	for (size_t at = 0; at < size;) {
+		ssize_t n = pread(memfd, bytes + at, size - at, (off_t)at);
+		if (n <= 0)
+			return n < 0 ? -errno : -EBADMSG;
+		at += (size_t)n;
+	}
+	*ret_bytes = sp_take_ptr(bytes);
+	return 0;
+}
+
+static int take_blob(struct sp_job *j, const struct sp_answer_message *a)
+{
+	SP_FREE void *bytes = NULL;
+	int r = read_answer(j->memfd, a->bytes, &bytes);
+	if (r < 0)
+		return r;
+	r = sp_blob_validate(bytes, a->bytes);
+	if (r < 0)
+		return r;
+	j->blob = sp_take_ptr(bytes);
+	return 0;
+}
+
+static int unpack_text(struct sp_cursor *c, uint32_t len, char **ret_text)
+{
+	if (len == SP_PACKED_NULL)
+		return 0;
+	if (len > SP_NAME_MAX)
+		return -EBADMSG;
+	const char *text = (const char *)c->data + c->at;
+	sp_cursor_skip(c, len);
+	if (c->bad || memchr(text, 0, len))
+		return -EBADMSG;
+	*ret_text = strndup(text, len);
+	return *ret_text ? 0 : -ENOMEM;
+}
+
+/* A range that does not hold its offset would mislead whoever believes it. */
+static int unpack_name(struct sp_cursor *c, uint64_t offset, struct sp_name *name)
+{
+	name->start = sp_cursor_u64(c);
+	name->size = sp_cursor_u64(c);
+	name->vaddr = sp_cursor_u64(c);
+	uint32_t name_len = sp_cursor_u32(c), linkage_len = sp_cursor_u32(c);
+	bool holds = name->size ? offset >= name->start && offset - name->start < name->size : name->start == offset;
+	if (c->bad || !holds)
+		return -EBADMSG;
+	int r = unpack_text(c, name_len, &name->name);
+	return r < 0 ? r : unpack_text(c, linkage_len, &name->linkage_name);
+}
+
+static int take_names(struct sp_job *j, const struct sp_answer_message *a)
+{
+	SP_FREE void *bytes = NULL;
+	int r = read_answer(j->memfd, a->bytes, &bytes);
+	if (r < 0)
+		return r;
+	j->names = calloc(j->n_offsets + 1, sizeof(*j->names));
+	if (!j->names)
+		return -ENOMEM;
+	struct sp_cursor c = sp_cursor_on(bytes, a->bytes);
+	for (size_t i = 0; i < j->n_offsets && r == 0; i++)
+		r = unpack_name(&c, j->offsets[i], &j->names[i]);
+	return r < 0 ? r : sp_cursor_left(&c) == 0 ? 0 : -EBADMSG;
+}
+
+int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
+{
+	j->r = a->r;
+	if (a->r < 0) {
+		sp_cleanup_close(&fd);
+		j->error = words_of(a);
+		return 0;
+	}
+	switch (j->kind) {
+	case SP_JOB_OPEN:
+		return take_opened(j, a, fd);
+	case SP_JOB_IDENTIFY:
+		return take_identity(j, a);
+	case SP_JOB_BUILD:
+		return take_blob(j, a);
+	case SP_JOB_NAMES:
+		return take_names(j, a);
+	}
+	return -EINVAL;
+}
+
+static void forget_results(struct sp_job *j)
+{
+	sp_cleanup_close(&j->opened.fd);
+	free(j->opened.path);
+	j->opened = (struct sp_open_result){.fd = -1};
+	free(j->identity.soname);
+	j->identity = (struct sp_identity){0};
+	free(sp_take_ptr(j->blob));
+	if (j->names)
+		sp_names_done(j->names, j->n_offsets);
+	free(sp_take_ptr(j->names));
+}
+
+void sp_job_fail(struct sp_job *j, int r, const char *error)
+{
+	forget_results(j);
+	j->r = r;
+	free(j->error);
+	j->error = error ? strdup(error) : NULL;
+}
+
+static void call_back(struct sp_job *j)
+{
+	switch (j->kind) {
+	case SP_JOB_OPEN:
+		j->opened.r = j->r;
+		j->done.open(j->arg, &j->opened);
+		break;
+	case SP_JOB_IDENTIFY:
+		j->identity.r = j->r;
+		j->done.identify(j->arg, &j->identity);
+		break;
+	case SP_JOB_BUILD:
+		j->done.build(j->arg, j->r, j->blob);
+		break;
+	case SP_JOB_NAMES:
+		j->done.names(j->arg, j->r, j->names, j->names ? j->n_offsets : 0);
+		break;
+	}
+}
+
+void sp_job_call(struct sp_job *j)
+{
+	sp_cleanup_close(&j->fd);
+	sp_cleanup_close(&j->memfd);
+	sp_error_clear();
+	if (j->error)
+		sp_fail_said(j->r, "%s", j->error);
+	call_back(j);
+	free(j->error);
+	free(j->offsets);
+	free(j);
+}

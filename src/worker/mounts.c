@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* One line of /proc/PID/mountinfo; see proc_pid_mountinfo(5). Strings point into the line. */
+struct mount {
+	uint64_t id;
+	uint32_t dev;
+	char *root, *point, *type;
+};
+
+static void unescape(char *text)
+{
+	char *to = text;
+	for (const char *c = text; *c; to++) {
+		if (c[0] == '\\' && c[1] && c[2] && c[3]) {
+			*to = (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 | (c[3] - '0'));
+			c += 4;
+		} else {
+			*to = *c++;
+		}
+	}
+	*to = 0;
+}
+
+static bool parse(char *line, struct mount *ret_mount)
+{
+	unsigned major, minor;
+	unsigned long id;
+	int at = 0;
+	if (sscanf(line, "%lu %*u %u:%u %n", &id, &major, &minor, &at) != 3 || !at)
+		return false;
+	char *rest = line + at, *dash = strstr(rest, " - ");
+	if (!dash)
+		return false;
+	ret_mount->id = id;
+	ret_mount->dev = major << 20 | minor;
+	char *type = dash + 3;
+	ret_mount->type = strsep(&type, " \n");
+	ret_mount->root = strsep(&rest, " ");
+	ret_mount->point = strsep(&rest, " ");
+	if (!ret_mount->point)
+		return false;
+	unescape(ret_mount->point);
+	return true;
+}
+
+/* Their answers come from a program or another machine, which may keep the opener waiting for ever. */
+static bool may_hang(const char *type)
+{
+	static const char *const refused[] = {"fuse", "nfs",  "cifs", "smb",   "9p",     "ceph",
+					      "afs",  "coda", "ncp",  "ocfs2", "lustre", "orangefs"};
+	for (size_t i = 0; i < SP_COUNT(refused); i++)
+		if (strncmp(type, refused[i], strlen(refused[i])) == 0)
+			return true;
+	return false;
+}
+
+static int trusted_by(const char *mountinfo, uint64_t mount_id)
+{
+	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
+	if (!f)
+		return -ENOENT;
+	SP_FREE char *line = NULL;
+	size_t capacity = 0;
+	struct mount m;
+	while (getline(&line, &capacity, f) > 0) {
+		if (!parse(line, &m) || m.id != mount_id)
+			continue;
+		if (may_hang(m.type))
+			return sp_fail_said(-EACCES, "file system not trusted (%s)", m.type);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int sp_mount_trusted(pid_t pid, uint64_t mount_id)
+{
+	int r = trusted_by("/proc/self/mountinfo", mount_id);
+	if (r != -ENOENT || pid <= 0)
+		return r;
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid); /* of another mount namespace */
+	return trusted_by(path, mount_id);
+}
+
+/* The mount point may be hidden under another mount: the mount that was found tells. */
+static int open_point(const struct mount *m)
+{
+	SP_CLOSE int fd = open(m->point, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct statx st;
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &st) < 0)
+		return -errno;
+	return st.stx_mnt_id == m->id ? sp_take_fd(&fd) : -ENOENT;
+}
+
+int sp_mount_open(uint32_t dev, unsigned *position)
+{
+	SP_FCLOSE FILE *f = fopen("/proc/self/mountinfo", "re");
+	if (!f)
+		return -ENOENT;
+	SP_FREE char *line = NULL;
+	size_t capacity = 0;
+	struct mount m;
+	for (unsigned i = 0; getline(&line, &capacity, f) > 0; i++) {
+		if (i < *position || !parse(line, &m) || m.dev != dev)
+			continue;
+		*position = i + 1;
+		if (may_hang(m.type))
+			return sp_fail_said(-EACCES, "file system not trusted (%s)", m.type);
+		int fd = open_point(&m);
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Opens what the kernel half has announced. The key is the kernel's; of what stat(2) tells, the inode number, size and
+ * time of change are compared with it, not the device, which overlayfs and btrfs show differently.
+ * Nothing but regular files is ever opened for reading: O_PATH and statx(AT_STATX_DONT_SYNC) neither run a device's
+ * open nor ask a file system's server.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { NFS_MAGIC = 0x6969, SMB2_MAGIC = (int)0xfe534d42, CIFS_MAGIC = (int)0xff534d42, CEPH_MAGIC = 0x00c36400 };
+static const char deleted_suffix[] = " (deleted)";
+
+/* A key of zeros: the caller does not know it, and takes whatever is mapped there. */
+static bool has_key(const struct sp_file_key *k)
+{
+	return k->ino || k->size || k->mtime_ns;
+}
+
+static bool same_file(const struct sp_file_key *k, const struct statx *st)
+{
+	uint64_t mtime_ns = (uint64_t)st->stx_mtime.tv_sec * 1000000000 + st->stx_mtime.tv_nsec;
+	return st->stx_ino == k->ino && st->stx_size == k->size && mtime_ns == k->mtime_ns;
+}
+
+/* What a descriptor opened with O_PATH is, without asking any server. */
+static int look(int fd, const struct sp_file_key *k, struct statx *ret_st)
+{
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, ret_st) < 0)
+		return -errno;
+	if (!S_ISREG(ret_st->stx_mode))
+		return sp_fail_said(-EINVAL, "not a regular file");
+	if (has_key(k) && !same_file(k, ret_st))
+		return sp_fail_said(-ESTALE, "another file is there now");
+	return 0;
+}
+
+/* Mounts of the kernel's own (memfd, shared memory) and detached ones are in no list: ask, under the deadline. */
+static int trusted(pid_t pid, int fd, const struct statx *st)
+{
+	int r = sp_mount_trusted(pid, st->stx_mnt_id);
+	if (r != -ENOENT)
+		return r;
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
+	switch ((int)fs.f_type) {
+	case FUSE_SUPER_MAGIC:
+	case NFS_MAGIC:
+	case SMB2_MAGIC:
+	case CIFS_MAGIC:
+	case CEPH_MAGIC:
+	case V9FS_MAGIC:
+		return sp_fail_said(-EACCES, "file system not trusted (type %x)", (unsigned)fs.f_type);
+	default:
+		return 0;
+	}
+}
+
+static int check_generation(int fd, const struct sp_file_key *k)
+{
+	int generation;
+	if (!has_key(k) || ioctl(fd, FS_IOC_GETVERSION, &generation) < 0)
+		return 0; /* a file system that does not tell */
+	return (uint32_t)generation == k->generation ? 0 : sp_fail_said(-ESTALE, "another file has the inode now");
+}
+
+static int read_path(const char *link, char **ret_path)
+{
+	char text[PATH_MAX + 1];
+	ssize_t n = readlink(link, text, sizeof(text) - 1);
+	if (n < 0)
+		return -errno;
+	text[n] = 0;
+	*ret_path = strdup(text);
+	return *ret_path ? 0 : -ENOMEM;
+}
+
+/* Opens a path as the process sees it, O_PATH only. */
+static int open_in_root(pid_t pid, const char *path)
+{
+	char root_path[64];
+	snprintf(root_path, sizeof(root_path), "/proc/%d/root", (int)pid);
+	SP_CLOSE int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+static bool path_leads_to(pid_t pid, const char *path, const struct statx *st)
+{
+	SP_CLOSE int fd = open_in_root(pid > 0 ? pid : getpid(), path);
+	struct statx there;
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &there) < 0)
+		return false;
+	return there.stx_ino == st->stx_ino && there.stx_dev_major == st->stx_dev_major &&
+	       there.stx_dev_minor == st->stx_dev_minor;
+}
+
+/* The kernel writes " (deleted)" behind the path of an unlinked file; a file may also have that name. */
+static bool take_off_deleted(pid_t pid, const struct statx *st, char *path)
+{
+	size_t len = strlen(path), suffix = strlen(deleted_suffix);
+	if (len <= suffix || strcmp(path + len - suffix, deleted_suffix) != 0)
+		return st->stx_nlink == 0;
+	if (st->stx_nlink > 0 && path_leads_to(pid, path, st))
+		return false;
+	path[len - suffix] = 0;
+	return true;
+}
+
+struct found {
+	int fd; /* O_PATH */
+	char *path;
+	struct statx st;
+};
+
+static void found_done(struct found *f)
+{
+	sp_cleanup_close(&f->fd);
+	free(f->path);
+}
+
+/* Without the right to follow map_files: by the path that it shows. */
+static int find_by_path(const struct sp_open_request *q, struct found *f)
+{
+	if (!f->path)
+		return -EACCES;
+	f->fd = open_in_root(q->pid, f->path);
+	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
+}
+
+static int find_mapped(const struct sp_open_request *q, struct found *f)
+{
+	char link[96];
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%lx-%lx", (int)q->pid, (unsigned long)q->start,
+		 (unsigned long)q->end);
+	int r = read_path(link, &f->path);
+	if (r < 0)
+		return r;
+	f->fd = open(link, O_PATH | O_CLOEXEC);
+	if (f->fd >= 0)
+		return look(f->fd, &q->key, &f->st);
+	return errno == EPERM || errno == EACCES ? find_by_path(q, f) : -errno;
+}
+
+struct handle {
+	struct file_handle head;
+	unsigned char bytes[128];
+};
+
+/*
+ * The handle of an inode, where the file system's handles are made of nothing but its number and generation: the form
+ * comes from the handle of its mount point. Type 1 is the kernel's FILEID_INO32_GEN, 0x81 is that of xfs with 64-bit
+ * inode numbers. tmpfs also says type 1, but finds only inodes that somebody has asked a handle of before.
+ */
+static int make_handle(int mount, const struct sp_file_key *k, struct handle *h)
+{
+	int mount_id;
+	h->head.handle_bytes = sizeof(h->bytes);
+	if (name_to_handle_at(mount, "", &h->head, &mount_id, AT_EMPTY_PATH) < 0)
+		return -errno;
+	uint32_t ino32 = (uint32_t)k->ino;
+	if (h->head.handle_type == 1 && h->head.handle_bytes == 8 && ino32 == k->ino) {
+		memcpy(h->head.f_handle, &ino32, 4);
+		memcpy(h->head.f_handle + 4, &k->generation, 4);
+		return 0;
+	}
+	if (h->head.handle_type == 0x81 && h->head.handle_bytes == 12) {
+		memcpy(h->head.f_handle, &k->ino, 8);
+		memcpy(h->head.f_handle + 8, &k->generation, 4);
+		return 0;
+	}
+	return -EOPNOTSUPP;
+}
+
+static int open_handle(int mount, const struct sp_file_key *k, struct found *f)
+{
+	struct handle h = {0};
+	int r = make_handle(mount, k, &h);
+	if (r < 0)
+		return r;
+	f->fd = open_by_handle_at(mount, &h.head, O_PATH | O_CLOEXEC);
+	if (f->fd < 0)
+		return -errno;
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	r = look(f->fd, k, &f->st);
+	return r < 0 ? r : read_path(link, &f->path);
+}
+
+static int find_by_handle(const struct sp_open_request *q, struct found *f)
+{
+	int r = -ENOENT;
+	for (unsigned position = 0;;) {
+		SP_CLOSE int mount = sp_mount_open(q->key.dev, &position);
+		if (mount < 0)
+			return mount == -ENOENT ? r : mount;
+		r = open_handle(mount, &q->key, f);
+		if (r == 0)
+			return 0;
+		found_done(f);
+		*f = (struct found){.fd = -1};
+	}
+}
+
+static int find(const struct sp_open_request *q, struct found *f)
+{
+	int r = q->pid > 0 ? find_mapped(q, f) : -ESRCH;
+	if (r == 0 || r == -EINVAL || !has_key(&q->key))
+		return r;
+	found_done(f);
+	*f = (struct found){.fd = -1};
+	char said[200];
+	snprintf(said, sizeof(said), "%s", sp_error_text(r));
+	sp_error_clear();
+	int by_handle = find_by_handle(q, f);
+	if (by_handle == 0 || by_handle == -EACCES)
+		return by_handle;
+	sp_error_clear();
+	return sp_fail_said(r, "%s", said);
+}
+
+static int open_found(const struct sp_open_request *q, const struct found *f, struct stat *ret_st)
+{
+	int r = trusted(q->pid, f->fd, &f->st);
+	if (r < 0)
+		return r;
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	SP_CLOSE int fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return -errno;
+	if (!S_ISREG(ret_st->st_mode) || ret_st->st_ino != f->st.stx_ino)
+		return sp_fail_said(-ESTALE, "another file is there now");
+	r = check_generation(fd, &q->key);
+	return r < 0 ? r : sp_take_fd(&fd);
+}
+
+int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(found_done))) struct found f = {.fd = -1};
+	struct stat st;
+	a->r = find(&m->open, &f);
+	int fd = a->r < 0 ? a->r : open_found(&m->open, &f, &st);
+	if (fd < 0) {
+		a->r = fd;
+		return -1;
+	}
+	a->deleted = take_off_deleted(m->open.pid, &f.st, f.path);
+	a->uid = st.st_uid;
+	a->mode = st.st_mode;
+	a->text_len = (uint32_t)strnlen(f.path, SP_JOB_MAX_TEXT);
+	memcpy(a->text, f.path, a->text_len);
+	return fd;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void close_elf(struct sp_elf **e)
+{
+	sp_elf_close(*e);
+}
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+	if (size > SP_JOB_MAX_BYTES)
+		return sp_fail(-EFBIG, "hand back %zu bytes", size);
+	for (size_t at = 0; at < size;) {
+		ssize_t n = pwrite(fd, (const char *)bytes + at, size - at, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return sp_fail(n < 0 ? -errno : -EIO, "hand back %zu bytes", size);
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+static int read_all(int fd, void *bytes, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = pread(fd, (char *)bytes + at, size - at, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return sp_fail(n < 0 ? -errno : -ENODATA, "take %zu bytes", size);
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+static int identify(struct sp_elf *e, struct sp_answer_message *a)
+{
+	int n = sp_elf_build_id(e, a->build_id, sizeof(a->build_id));
+	if (n < 0 && n != -ENOENT)
+		return n;
+	a->build_id_len = n < 0 ? 0 : (uint32_t)n;
+	SP_FREE char *soname = NULL;
+	if (sp_elf_soname(e, &soname) < 0)
+		return 0; /* a name less, not a file less */
+	a->text_len = (uint32_t)strnlen(soname, SP_JOB_MAX_TEXT);
+	memcpy(a->text, soname, a->text_len);
+	return 0;
+}
+
+static int build(struct sp_elf *e, int memfd, struct sp_answer_message *a)
+{
+	SP_FREE struct sp_blob *blob = NULL;
+	int r = sp_blob_build(e, &blob);
+	if (r < 0)
+		return r;
+	a->bytes = blob->bytes;
+	return write_all(memfd, blob, blob->bytes);
+}
+
+static uint32_t packed_len(const char *text)
+{
+	return text ? (uint32_t)strnlen(text, SP_NAME_MAX) : SP_PACKED_NULL;
+}
+
+static void pack(FILE *out, const struct sp_name *name)
+{
+	struct sp_packed_name p = {.start = name->start,
+				   .size = name->size,
+				   .vaddr = name->vaddr,
+				   .name_len = packed_len(name->name),
+				   .linkage_len = packed_len(name->linkage_name)};
+	fwrite(&p, sizeof(p), 1, out);
+	if (name->name)
+		fwrite(name->name, p.name_len, 1, out);
+	if (name->linkage_name)
+		fwrite(name->linkage_name, p.linkage_len, 1, out);
+}
+
+static int pack_all(const struct sp_name *names, size_t n, int memfd, struct sp_answer_message *a)
+{
+	SP_FREE char *bytes = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&bytes, &size);
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		pack(out, &names[i]);
+	if (fclose(out) != 0)
+		return -ENOMEM;
+	a->bytes = size;
+	return write_all(memfd, bytes, size);
+}
+
+static int find_names(struct sp_elf *e, int memfd, size_t n, struct sp_answer_message *a)
+{
+	SP_FREE uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
+	SP_FREE struct sp_name *names = calloc(n + 1, sizeof(*names));
+	if (!offsets || !names)
+		return -ENOMEM;
+	int r = read_all(memfd, offsets, n * sizeof(*offsets));
+	if (r < 0)
+		return r;
+	r = sp_names_find(e, sp_fde_walk, offsets, n, names);
+	if (r < 0)
+		return r;
+	r = pack_all(names, n, memfd, a);
+	sp_names_done(names, n);
+	return r;
+}
+
+static int work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(close_elf))) struct sp_elf *e = NULL;
+	int r = sp_elf_open_fd(fds[0], &e);
+	if (r < 0)
+		return r;
+	switch ((enum sp_job_kind)m->kind) {
+	case SP_JOB_IDENTIFY:
+		return identify(e, a);
+	case SP_JOB_BUILD:
+		return build(e, fds[1], a);
+	case SP_JOB_NAMES:
+		return find_names(e, fds[1], m->n_offsets, a);
+	case SP_JOB_OPEN:
+		break;
+	}
+	return -EINVAL;
+}
+
+void sp_parser_work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
+{
+	a->r = work(m, fds, a);
+}

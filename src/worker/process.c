@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A worker process executes this very program again (/proc/self/exe --worker ROLE), so that it has neither the parent's
+ * memory nor its mappings: an abandoned opener would otherwise keep BPF ring buffers alive for as long as it hangs.
+ * A program whose main has not called sp_worker_main() forks only.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t sp_worker_now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Of the environment only where libraries are found. */
+static void execute(enum sp_role role)
+{
+	static char library_path[4096];
+	char *argv[] = {"soprof", "--worker", role == SP_ROLE_OPENER ? "opener" : "parser", NULL};
+	char *envp[] = {NULL, NULL};
+	const char *path = getenv("LD_LIBRARY_PATH");
+	if (path && (size_t)snprintf(library_path, sizeof(library_path), "LD_LIBRARY_PATH=%s", path) < 4096)
+		envp[0] = library_path;
+	execve("/proc/self/exe", argv, envp);
+}
+
+/* A session of its own: neither ^C nor a hang-up of the terminal, which are the parent's to handle, reaches it. */
+static void reset_signals(void)
+{
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int s = 1; s < 32; s++)
+		signal(s, SIG_DFL);
+	setsid();
+}
+
+static _Noreturn void begin(enum sp_role role, int socket)
+{
+	reset_signals();
+	if (socket != SP_JOB_SOCKET && dup2(socket, SP_JOB_SOCKET) < 0)
+		_exit(126);
+	fcntl(SP_JOB_SOCKET, F_SETFD, 0);
+	int null = open("/dev/null", O_RDWR);
+	for (int fd = 0; fd < SP_JOB_SOCKET; fd++)
+		if (null < 0 || (null != fd && dup2(null, fd) < 0))
+			close(fd);
+	if (close_range(SP_JOB_SOCKET + 1, ~0U, 0) < 0)
+		_exit(126);
+	if (sp_worker_can_exec())
+		execute(role);
+	else
+		sp_worker_run(role);
+	_exit(127);
+}
+
+static int start(enum sp_role role, struct sp_process *p)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return sp_fail(-errno, "make a socket pair");
+	SP_CLOSE int mine = pair[0];
+	SP_CLOSE int theirs = pair[1];
+	p->pid = fork();
+	if (p->pid < 0)
+		return sp_fail(-errno, "fork");
+	if (p->pid == 0)
+		begin(role, theirs);
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->pidfd < 0) {
+		int r = -errno;
+		kill(p->pid, SIGKILL);
+		waitpid(p->pid, NULL, 0); /* it has opened nothing yet that could hold it */
+		return sp_fail(r, "open a pidfd");
+	}
+	fcntl(p->pidfd, F_SETFD, FD_CLOEXEC);
+	p->socket = sp_take_fd(&mine);
+	return 0;
+}
+
+/* Watched until it is taken off by hand: a sibling that is just being forked may hold a copy of the descriptors. */
+static int watch(struct sp_process *p)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.ptr = p};
+	if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->socket, &e) < 0 ||
+	    epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->pidfd, &e) < 0)
+		return sp_fail(-errno, "watch a process");
+	return 0;
+}
+
+int sp_process_new(enum sp_role role, int epoll, struct sp_process **ret_process)
+{
+	SP_FREE struct sp_process *p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->role = role;
+	p->epoll = epoll;
+	p->socket = p->pidfd = -1;
+	int r = start(role, p);
+	if (r < 0)
+		return r;
+	r = watch(p);
+	if (r < 0) {
+		sp_process_free(sp_take_ptr(p));
+		return r;
+	}
+	*ret_process = sp_take_ptr(p);
+	return 0;
+}
+
+void sp_process_end(struct sp_process *p)
+{
+	if (p->socket < 0)
+		return;
+	sp_process_measure(p);
+	p->ended_ns = sp_worker_now_ns();
+	kill(p->pid, SIGKILL);
+	epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->socket, NULL);
+	close(p->socket);
+	p->socket = -1;
+}
+
+bool sp_process_reap(struct sp_process *p, int *ret_status, uint64_t *ret_cpu_ns)
+{
+	struct rusage u = {0};
+	int status = -1;
+	pid_t got;
+	while ((got = wait4(p->pid, &status, WNOHANG, &u)) < 0 && errno == EINTR)
+		;
+	if (got == 0)
+		return false;
+	p->reaped = true; /* or somebody else has waited for it: then the status is not known */
+	*ret_status = got == p->pid ? status : -1;
+	*ret_cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
+		      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
+	return true;
+}
+
+/* Not by wait4: its maximum includes the parent's memory from before the exec. */
+void sp_process_measure(struct sp_process *p)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->pid);
+	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return;
+	text[n] = 0;
+	const char *line = strstr(text, "\nVmHWM:");
+	if (line)
+		p->peak_bytes = SP_MAX(p->peak_bytes, strtoull(line + 7, NULL, 10) * 1024);
+}
+
+uint64_t sp_process_cpu_ns(const struct sp_process *p)
+{
+	clockid_t clock;
+	struct timespec t;
+	if (clock_getcpuclockid(p->pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void sp_process_free(struct sp_process *p)
+{
+	sp_process_end(p);
+	epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->pidfd, NULL);
+	sp_cleanup_close(&p->pidfd);
+	free(p);
+}

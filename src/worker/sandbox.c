@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534 };
+
+static int limit(int resource, rlim_t value)
+{
+	struct rlimit l;
+	if (getrlimit(resource, &l) < 0)
+		return -errno;
+	l.rlim_cur = l.rlim_max = SP_MIN(value, l.rlim_max);
+	return setrlimit(resource, &l) < 0 ? -errno : 0;
+}
+
+/* Keeps at most the capabilities in `keep`. */
+static int drop_capabilities(uint64_t keep)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+	if (syscall(SYS_capget, &h, d) < 0)
+		return -errno;
+	for (unsigned i = 0; i < 2; i++) {
+		d[i].permitted &= (uint32_t)(keep >> (32 * i));
+		d[i].effective = d[i].permitted;
+		d[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
+}
+
+/* Where the identity cannot be changed (a user namespace without that id) the filter alone has to hold. */
+static int become_nobody(void)
+{
+	if (geteuid() != 0)
+		return 0;
+	/* An empty root: its own fdinfo, which holds numbers and cannot be written to. */
+	if (chroot("/proc/self/fdinfo") == 0 && chdir("/") < 0)
+		return -errno;
+	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+		return errno == EPERM || errno == EINVAL ? 0 : -errno;
+	return 0;
+}
+
+#define NR offsetof(struct seccomp_data, nr)
+#define ARG(i) (offsetof(struct seccomp_data, args) + 8 * (i)) /* the low half */
+#define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define SKIP_IF(test, value, n) BPF_JUMP(BPF_JMP | (test) | BPF_K, (value), (n), 0)
+#define SKIP_UNLESS(test, value, n) BPF_JUMP(BPF_JMP | (test) | BPF_K, (value), 0, (n))
+#define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
+#define KILL RETURN(SECCOMP_RET_KILL_PROCESS)
+#define ALLOWED RETURN(SECCOMP_RET_ALLOW)
+#define ALLOW(name) SKIP_UNLESS(BPF_JEQ, SYS_##name, 1), ALLOWED
+
+/*
+ * What is left: to read and write descriptors that are held, memory that is not executable, the clock and the end.
+ * newfstatat with AT_EMPTY_PATH is the C library's fstat(); a path given with it leads into the empty root.
+ */
+static int filter_calls(void)
+{
+	static struct sock_filter program[] = {
+	    LOAD(offsetof(struct seccomp_data, arch)),
+	    SKIP_IF(BPF_JEQ, AUDIT_ARCH_X86_64, 1),
+	    KILL,
+	    LOAD(NR),
+	    SKIP_UNLESS(BPF_JGE, 0x40000000u, 1), /* x32 */
+	    KILL,
+	    ALLOW(read),
+	    ALLOW(pread64),
+	    ALLOW(pwrite64),
+	    ALLOW(recvmsg),
+	    ALLOW(sendmsg),
+	    ALLOW(close),
+	    ALLOW(fstat),
+	    ALLOW(lseek),
+	    ALLOW(munmap),
+	    ALLOW(mremap),
+	    ALLOW(brk),
+	    ALLOW(madvise),
+	    ALLOW(futex),
+	    ALLOW(clock_gettime),
+	    ALLOW(getrandom), /* malloc() begins with it */
+	    ALLOW(sysinfo),   /* qsort() asks for the size of the memory */
+	    ALLOW(rt_sigreturn),
+	    ALLOW(restart_syscall),
+	    ALLOW(exit),
+	    ALLOW(exit_group),
+	    SKIP_UNLESS(BPF_JEQ, SYS_newfstatat, 4),
+	    LOAD(ARG(3)),
+	    SKIP_UNLESS(BPF_JEQ, AT_EMPTY_PATH, 1),
+	    ALLOWED,
+	    KILL,
+	    SKIP_UNLESS(BPF_JEQ, SYS_mmap, 6),
+	    LOAD(ARG(2)),
+	    SKIP_IF(BPF_JSET, PROT_EXEC, 3),
+	    LOAD(ARG(3)),
+	    SKIP_UNLESS(BPF_JSET, MAP_ANONYMOUS, 1),
+	    ALLOWED,
+	    KILL,
+	    KILL,
+	};
+	struct sock_fprog p = {.len = SP_COUNT(program), .filter = program};
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p) < 0 ? -errno : 0;
+}
+
+static int set_limits(void)
+{
+	int r = limit(RLIMIT_CORE, 0);
+	r = r < 0 ? r : limit(RLIMIT_NOFILE, 16);
+	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES); /* the memfd of an answer */
+#ifndef __SANITIZE_ADDRESS__                                   /* whose shadow takes terabytes of address space */
+	r = r < 0 ? r : limit(RLIMIT_AS, 1UL << 30);
+#endif
+	return r;
+}
+
+/* The parent's death ends the child; this comes after the change of identity, which would cancel it. */
+static int bind_to_parent(void)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return prctl(PR_SET_DUMPABLE, 0) < 0 ? -errno : 0;
+}
+
+int sp_sandbox_enter(void)
+{
+	prctl(PR_SET_NAME, "soprof-parser");
+	int r = become_nobody();
+	r = r < 0 ? r : drop_capabilities(0);
+	r = r < 0 ? r : set_limits();
+	r = r < 0 ? r : bind_to_parent();
+	return r < 0 ? r : filter_calls();
+}
+
+#define BIT(capability) (1ULL << (capability))
+
+int sp_sandbox_opener(void)
+{
+	prctl(PR_SET_NAME, "soprof-opener");
+	int r = drop_capabilities(BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE));
+	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
+	r = r < 0 ? r : limit(RLIMIT_NOFILE, 32);
+	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);
+	return r < 0 ? r : bind_to_parent();
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/worker.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEADLINE_MS = 10000, OPEN_DEADLINE_MS = 2000, MAX_PARSERS = 4, OPENERS = 2, REAP_MS = 500 };
+
+static unsigned parsers_for(const struct sp_workers_options *o)
+{
+	if (o && o->n_parsers)
+		return SP_MIN(o->n_parsers, MAX_PARSERS);
+	long n = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+	return n < 1 ? 1 : (unsigned)SP_MIN(n, MAX_PARSERS);
+}
+
+int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_workers)
+{
+	SP_FREE struct sp_workers *w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	unsigned parse_ms = o && o->deadline_ms ? o->deadline_ms : DEADLINE_MS;
+	unsigned open_ms = o && o->open_deadline_ms ? o->open_deadline_ms : OPEN_DEADLINE_MS;
+	w->crews[SP_ROLE_PARSER] =
+	    (struct sp_crew){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
+	w->crews[SP_ROLE_OPENER] =
+	    (struct sp_crew){.max_processes = OPENERS, .capacity = 2, .deadline_ns = open_ms * 1000000ULL};
+	w->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (w->epoll < 0)
+		return sp_fail(-errno, "make an epoll descriptor");
+	*ret_workers = sp_take_ptr(w);
+	return 0;
+}
+
+static void deliver(struct sp_workers *w)
+{
+	struct sp_job *j;
+	while ((j = sp_job_pop(&w->answered))) {
+		w->n_outstanding--;
+		sp_job_call(j);
+	}
+}
+
+static void cancel_all(struct sp_workers *w, struct sp_job_list *list)
+{
+	struct sp_job *j;
+	while ((j = sp_job_pop(list))) {
+		sp_job_fail(j, -ECANCELED, NULL);
+		sp_job_push(&w->answered, j);
+	}
+}
+
+/* Gives killed processes the time to go; those that hang in the kernel are left to it. */
+static void bury(struct sp_crew *c)
+{
+	uint64_t end_ns = sp_worker_now_ns() + REAP_MS * 1000000ULL;
+	for (struct sp_process *p; (p = c->processes);) {
+		int status;
+		uint64_t cpu_ns, now_ns;
+		struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+		while (!p->reaped && !sp_process_reap(p, &status, &cpu_ns) && (now_ns = sp_worker_now_ns()) < end_ns)
+			poll(&fd, 1, (int)((end_ns - now_ns) / 1000000) + 1);
+		c->processes = p->next;
+		sp_process_free(p);
+	}
+}
+
+void sp_workers_free(struct sp_workers *w)
+{
+	if (!w)
+		return;
+	w->closing = true;
+	for (unsigned role = 0; role < SP_N_ROLES; role++) {
+		for (struct sp_process *p = w->crews[role].processes; p; p = p->next) {
+			sp_process_end(p);
+			cancel_all(w, &p->jobs);
+		}
+		cancel_all(w, &w->crews[role].queue);
+	}
+	deliver(w);
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		bury(&w->crews[role]);
+	close(w->epoll);
+	free(w);
+}
+
+static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
+{
+	struct sp_job *j = calloc(1, sizeof(*j));
+	if (!j)
+		return NULL;
+	j->kind = kind;
+	j->fd = j->memfd = j->opened.fd = -1;
+	j->arg = arg;
+	return j;
+}
+
+static int submit(struct sp_workers *w, struct sp_job *j)
+{
+	enum sp_role role = j->kind == SP_JOB_OPEN ? SP_ROLE_OPENER : SP_ROLE_PARSER;
+	j->number = ++w->last_number;
+	w->n_outstanding++;
+	sp_job_push(&w->crews[role].queue, j);
+	sp_crew_pump(w, role);
+	return 0;
+}
+
+static void job_drop(struct sp_job **j)
+{
+	if (!*j)
+		return;
+	sp_cleanup_close(&(*j)->fd);
+	free((*j)->offsets);
+	free(*j);
+}
+#define JOB_DROP __attribute__((cleanup(job_drop)))
+
+/* Never asks the file's server: statx(DONT_SYNC) does not block on a file that is open. */
+static uint32_t device_of(int fd)
+{
+	struct statx st;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0)
+		return 0;
+	return st.stx_dev_major << 20 | st.stx_dev_minor;
+}
+
+static int give_fd(struct sp_workers *w, struct sp_job *j, int fd)
+{
+	if (w->closing)
+		return -ECANCELED;
+	if (!j)
+		return -ENOMEM;
+	j->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (j->fd < 0)
+		return sp_fail(-errno, "keep a file for the parser");
+	j->dev = device_of(fd);
+	return 0;
+}
+
+int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
+		    void (*done)(void *arg, struct sp_open_result *result), void *arg)
+{
+	if (w->closing)
+		return -ECANCELED;
+	struct sp_job *j = job_new(SP_JOB_OPEN, arg);
+	if (!j)
+		return -ENOMEM;
+	j->done.open = done;
+	j->open = *q;
+	j->dev = q->key.dev;
+	return submit(w, j);
+}
+
+int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identity *id), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_IDENTIFY, arg);
+	int r = give_fd(w, j, fd);
+	if (r < 0)
+		return r;
+	j->done.identify = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_BUILD, arg);
+	int r = give_fd(w, j, fd);
+	if (r < 0)
+		return r;
+	j->done.build = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
+{
+	if (n > SP_JOB_MAX_OFFSETS)
+		return sp_fail(-E2BIG, "find %zu names at one time", n);
+	for (size_t i = 1; i < n; i++)
+		if (offsets[i] < offsets[i - 1])
+			return sp_fail_said(-EINVAL, "offsets are not sorted");
+	j->offsets = malloc(n * sizeof(*offsets) + 1);
+	if (!j->offsets)
+		return -ENOMEM;
+	memcpy(j->offsets, offsets, n * sizeof(*offsets));
+	j->n_offsets = n;
+	return 0;
+}
+
+int sp_workers_names(struct sp_workers *w, int fd, const uint64_t *offsets, size_t n,
+		     void (*done)(void *arg, int r, struct sp_name *names, size_t n), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_NAMES, arg);
+	int r = give_fd(w, j, fd);
+	r = r < 0 ? r : give_offsets(j, offsets, n);
+	if (r < 0)
+		return r;
+	j->done.names = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_fd(const struct sp_workers *w)
+{
+	return w->epoll;
+}
+
+int sp_workers_timeout_ms(const struct sp_workers *w)
+{
+	uint64_t next = ~0ULL, now = sp_worker_now_ns();
+	if (w->answered.n)
+		return 0;
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		next = SP_MIN(next, sp_crew_next_ns(&w->crews[role], now));
+	if (next == ~0ULL)
+		return -1;
+	return next <= now ? 0 : (int)((next - now + 999999) / 1000000);
+}
+
+unsigned sp_workers_outstanding(const struct sp_workers *w)
+{
+	return w->n_outstanding;
+}
+
+int sp_workers_dispatch(struct sp_workers *w)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(w->epoll, events, SP_COUNT(events), 0);
+	if (n < 0 && errno != EINTR)
+		return sp_fail(-errno, "wait for workers");
+	for (int i = 0; i < n; i++)
+		sp_crew_serve(w, events[i].data.ptr);
+	uint64_t now_ns = sp_worker_now_ns();
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		sp_crew_tick(w, role, now_ns);
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		sp_crew_pump(w, role);
+	deliver(w);
+	return 0;
+}
+
+int sp_workers_wait(struct sp_workers *w, int timeout_ms)
+{
+	uint64_t end_ns = timeout_ms < 0 ? ~0ULL : sp_worker_now_ns() + (uint64_t)timeout_ms * 1000000;
+	for (;;) {
+		int r = sp_workers_dispatch(w);
+		if (r < 0 || !w->n_outstanding)
+			return r;
+		uint64_t now_ns = sp_worker_now_ns();
+		if (now_ns >= end_ns)
+			return -ETIMEDOUT;
+		uint64_t left_ms = (end_ns - now_ns + 999999) / 1000000;
+		int next_ms = sp_workers_timeout_ms(w);
+		int wait_ms = (int)SP_MIN(left_ms, 60000);
+		struct pollfd fd = {.fd = w->epoll, .events = POLLIN};
+		poll(&fd, 1, next_ms < 0 ? wait_ms : SP_MIN(next_ms, wait_ms));
+	}
+}
+
+void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats)
+{
+	*ret_stats = w->ended;
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		for (struct sp_process *p = w->crews[role].processes; p; p = p->next) {
+			sp_process_measure(p);
+			ret_stats->cpu_ns += sp_process_cpu_ns(p);
+			ret_stats->peak_bytes += p->peak_bytes;
+		}
+}

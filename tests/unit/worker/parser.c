@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parser processes: what they answer equals direct calls, and what goes wrong in one costs one file. The parser is
+ * compiled into this test with hooks, so that a file whose text is a word makes it do what a broken parser would do.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "tool.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+static int hooked_open(int fd, struct sp_elf **ret_elf);
+static int hooked_build(struct sp_elf *e, struct sp_blob **ret_blob);
+#define sp_elf_open_fd hooked_open
+#define sp_blob_build hooked_build
+#include <worker/parser.c> /* not the library's: this one has the hooks */
+#undef sp_elf_open_fd
+#undef sp_blob_build
+
+static char word[32]; /* the text of the file in work, when it is not an ELF file */
+
+static bool is(const char *text)
+{
+	return strcmp(word, text) == 0;
+}
+
+static void misbehave(void)
+{
+	static volatile int *volatile nowhere = (int *)8;
+	if (is("crash"))
+		*nowhere = 1;
+	if (is("abort"))
+		abort();
+	if (is("leave"))
+		_exit(0);
+	while (is("hang"))
+		;
+	if (is("open"))
+		open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	if (is("stat"))
+		access("/etc/passwd", R_OK);
+	if (is("socket"))
+		socket(AF_INET, SOCK_STREAM, 0);
+	if (is("ptrace"))
+		ptrace(PTRACE_ATTACH, getppid(), 0, 0);
+	if (is("kill"))
+		kill(1, 0);
+	if (is("exec"))
+		execl("/bin/true", "true", NULL);
+	if (is("fork"))
+		(void)!fork();
+	if (is("code"))
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (is("memfd"))
+		memfd_create("x", 0);
+}
+
+static int hooked_open(int fd, struct sp_elf **ret_elf)
+{
+	ssize_t n = pread(fd, word, sizeof(word) - 1, 0);
+	word[n < 0 ? 0 : n] = 0;
+	misbehave();
+	if (is("blob") || is("huge") || is("memory"))
+		return 0; /* with *ret_elf NULL: the hook of the next step asks nothing of it */
+	return sp_elf_open_fd(fd, ret_elf);
+}
+
+static int hooked_build(struct sp_elf *e, struct sp_blob **ret_blob)
+{
+	if (is("memory"))
+		return malloc(2UL << 30) ? 0 : -ENOMEM;
+	if (is("huge"))
+		*ret_blob = calloc(1, 300UL << 20);
+	else if (is("blob"))
+		*ret_blob = calloc(1, 4096);
+	else
+		return sp_blob_build(e, ret_blob);
+	if (!*ret_blob)
+		return -ENOMEM;
+	(*ret_blob)->magic = SP_BLOB_MAGIC;
+	(*ret_blob)->version = SP_BLOB_VERSION;
+	(*ret_blob)->bytes = is("huge") ? 300UL << 20 : 4096;
+	return 0;
+}
+
+/* Files to ask about. */
+static const char *const libraries[] = {"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libz.so.1",
+					"/lib/x86_64-linux-gnu/libelf.so.1", "/proc/self/exe"};
+
+static int open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int file_with(const char *text)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, text, strlen(text), 0), strlen(text));
+	return fd;
+}
+
+struct answer {
+	int n, r;
+	char error[200];
+	struct sp_identity id;
+	struct sp_blob *blob;
+	struct sp_name *names;
+	size_t n_names;
+};
+
+static void note(struct answer *a, int r)
+{
+	a->n++;
+	a->r = r;
+	snprintf(a->error, sizeof(a->error), "%s", r < 0 ? sp_error_text(r) : "");
+}
+
+static void identified(void *arg, struct sp_identity *id)
+{
+	struct answer *a = arg;
+	note(a, id->r);
+	a->id = *id;
+}
+
+static void built(void *arg, int r, struct sp_blob *blob)
+{
+	struct answer *a = arg;
+	note(a, r);
+	a->blob = blob;
+}
+
+static void named(void *arg, int r, struct sp_name *names, size_t n)
+{
+	struct answer *a = arg;
+	note(a, r);
+	a->names = names;
+	a->n_names = n;
+}
+
+static struct sp_workers *workers(unsigned deadline_ms)
+{
+	struct sp_workers *w;
+	struct sp_workers_options o = {.n_parsers = 1, .deadline_ms = deadline_ms};
+	assert_int_equal(sp_workers_new(&o, &w), 0);
+	return w;
+}
+
+static void ask(struct sp_workers *w, int fd, struct answer *a)
+{
+	memset(a, 0, sizeof(*a));
+	assert_int_equal(sp_workers_identify(w, fd, identified, a), 0);
+}
+
+static void answer_done(struct answer *a)
+{
+	free(a->id.soname);
+	free(a->blob);
+	if (a->names)
+		sp_names_done(a->names, a->n_names);
+	free(a->names);
+}
+
+static void check_identity(const struct answer *a, int fd)
+{
+	struct sp_elf *e;
+	uint8_t id[32];
+	char *soname = NULL;
+	assert_int_equal(a->n, 1);
+	assert_int_equal(a->r, 0);
+	assert_int_equal(sp_elf_open_fd(fd, &e), 0);
+	int n = sp_elf_build_id(e, id, sizeof(id));
+	assert_int_equal(a->id.build_id_len, n < 0 ? 0 : n);
+	assert_memory_equal(a->id.build_id, id, a->id.build_id_len);
+	if (sp_elf_soname(e, &soname) == 0)
+		assert_string_equal(a->id.soname, soname);
+	else
+		assert_null(a->id.soname);
+	free(soname);
+	sp_elf_close(e);
+}
+
+static void test_identity(void **state)
+{
+	(void)state;
+	struct sp_workers *w = workers(0);
+	int fds[SP_COUNT(libraries)];
+	struct answer a[SP_COUNT(libraries)];
+	for (size_t i = 0; i < SP_COUNT(libraries); i++)
+		ask(w, fds[i] = open_file(libraries[i]), &a[i]);
+	assert_int_equal(sp_workers_outstanding(w), SP_COUNT(libraries));
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	for (size_t i = 0; i < SP_COUNT(libraries); i++) {
+		check_identity(&a[i], fds[i]);
+		answer_done(&a[i]);
+		close(fds[i]);
+	}
+	sp_workers_free(w);
+}
+
+static void test_blob(void **state)
+{
+	(void)state;
+	struct sp_workers *w = workers(0);
+	for (size_t i = 0; i < SP_COUNT(libraries); i++) {
+		struct answer a = {0};
+		int fd = open_file(libraries[i]);
+		assert_int_equal(sp_workers_build(w, fd, built, &a), 0);
+		assert_int_equal(sp_workers_wait(w, 5000), 0);
+		assert_string_equal(a.error, "");
+		struct sp_elf *e;
+		struct sp_blob *direct;
+		assert_int_equal(sp_elf_open_fd(fd, &e), 0);
+		assert_int_equal(sp_blob_build(e, &direct), 0);
+		assert_int_equal(a.blob->bytes, direct->bytes);
+		assert_memory_equal(a.blob, direct, direct->bytes);
+		assert_true(direct->n_rows > 10);
+		sp_elf_close(e);
+		free(direct);
+		answer_done(&a);
+		close(fd);
+	}
+	sp_workers_free(w);
+}
+
+struct offsets {
+	uint64_t at[4096];
+	size_t n;
+};
+
+static int add_offset(void *arg, uint64_t start, uint64_t size)
+{
+	struct offsets *o = arg;
+	o->at[o->n++] = start + size / 2;
+	return o->n == SP_COUNT(o->at);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+static void same_text(const char *a, const char *b)
+{
+	assert_int_equal(!a, !b);
+	if (a)
+		assert_string_equal(a, b);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	struct sp_workers *w = workers(0);
+	static struct offsets o;
+	static struct sp_name direct[SP_COUNT(o.at)];
+	for (size_t i = 0; i < SP_COUNT(libraries); i++) {
+		struct answer a = {0};
+		int fd = open_file(libraries[i]);
+		struct sp_elf *e;
+		o.n = 0;
+		assert_int_equal(sp_elf_open_fd(fd, &e), 0);
+		sp_fde_walk(e, add_offset, &o);
+		assert_true(o.n > 10);
+		qsort(o.at, o.n, sizeof(o.at[0]), by_value);
+		memset(direct, 0, sizeof(direct));
+		assert_int_equal(sp_names_find(e, sp_fde_walk, o.at, o.n, direct), 0);
+		assert_int_equal(sp_workers_names(w, fd, o.at, o.n, named, &a), 0);
+		assert_int_equal(sp_workers_wait(w, 5000), 0);
+		assert_string_equal(a.error, "");
+		assert_int_equal(a.n_names, o.n);
+		for (size_t k = 0; k < o.n; k++) {
+			same_text(a.names[k].name, direct[k].name);
+			same_text(a.names[k].linkage_name, direct[k].linkage_name);
+			assert_int_equal(a.names[k].start, direct[k].start);
+			assert_int_equal(a.names[k].size, direct[k].size);
+			assert_int_equal(a.names[k].vaddr, direct[k].vaddr);
+		}
+		sp_names_done(direct, o.n);
+		sp_elf_close(e);
+		answer_done(&a);
+		close(fd);
+	}
+	sp_workers_free(w);
+}
+
+/* Good, bad, good, all sent at once: the bad one alone fails, and says why. */
+static void check_costs_one(const char *text, unsigned deadline_ms, int r, const char *error)
+{
+	struct sp_workers *w = workers(deadline_ms);
+	int good = open_file(libraries[0]), bad = file_with(text);
+	struct answer a[3];
+	ask(w, good, &a[0]);
+	ask(w, bad, &a[1]);
+	ask(w, good, &a[2]);
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(a[1].n, 1);
+	assert_string_equal(a[1].error, error);
+	assert_int_equal(a[1].r, r);
+	check_identity(&a[0], good);
+	check_identity(&a[2], good);
+	struct sp_workers_stats s;
+	sp_workers_stats(w, &s);
+	assert_int_equal(s.n_crashed, r == -EIO && !strstr(error, "before"));
+	assert_int_equal(s.n_late, r == -ETIMEDOUT);
+	assert_true(s.peak_bytes > 100000 && s.cpu_ns > 10000);
+	for (unsigned i = 0; i < 3; i++)
+		answer_done(&a[i]);
+	close(good);
+	close(bad);
+	sp_workers_free(w);
+}
+
+static void test_crash(void **state)
+{
+	(void)state;
+	check_costs_one("crash", 0, -EIO, "parser crashed (signal 11)");
+}
+
+static void test_leave(void **state)
+{
+	(void)state;
+	check_costs_one("leave", 0, -EIO, "parser ended before it answered");
+}
+
+static void test_hang(void **state)
+{
+	(void)state;
+	double start = now_ms();
+	check_costs_one("hang", 400, -ETIMEDOUT, "parser took over 400 ms");
+	assert_true(now_ms() - start >= 400);
+}
+
+static void test_no_elf(void **state)
+{
+	(void)state;
+	struct sp_elf *e;
+	int fd = file_with("plain text");
+	sp_error_clear();
+	int r = sp_elf_open_fd(fd, &e);
+	assert_true(r < 0);
+	char *error = strdup(sp_error_text(r));
+	close(fd);
+	check_costs_one("plain text", 0, r, error);
+	free(error);
+}
+
+static void test_sandbox(void **state)
+{
+	(void)state;
+	static const char *const forbidden[] = {"open", "stat", "socket", "ptrace", "kill",
+						"exec", "fork", "code",   "memfd"};
+	for (size_t i = 0; i < SP_COUNT(forbidden); i++)
+		check_costs_one(forbidden[i], 0, -EIO, "parser crashed (signal 31)");
+}
+
+static void check_status(pid_t pid, const char *line)
+{
+	char path[64], text[4096];
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	int fd = open_file(path);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	assert_true(n > 0);
+	text[n] = 0;
+	if (!strstr(text, line))
+		fail_msg("no %s in %s", line, text);
+	close(fd);
+}
+
+static void check_descriptors(pid_t pid)
+{
+	char path[64];
+	unsigned n = 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	assert_int_equal(n, 4); /* /dev/null three times, and the socket */
+}
+
+static void test_privileges(void **state)
+{
+	struct baseline *b = *state;
+	struct sp_workers *w = workers(0);
+	struct answer a;
+	int fd = open_file(libraries[0]);
+	ask(w, fd, &a);
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	unsigned n;
+	pid_t pid = children(&n);
+	assert_int_equal(n, b->n_children + 1);
+	check_status(pid, "\nCapPrm:\t0000000000000000\n");
+	check_status(pid, "\nCapEff:\t0000000000000000\n");
+	check_status(pid, "\nNoNewPrivs:\t1\n");
+	check_status(pid, "\nSeccomp:\t2\n");
+	if (geteuid() == 0) {
+		check_status(pid, "\nUid:\t65534\t65534\t65534\t65534\n");
+		check_status(pid, "\nGid:\t65534\t65534\t65534\t65534\n");
+		check_status(pid, "\nGroups:\t \n");
+		check_descriptors(pid);
+	}
+	answer_done(&a);
+	close(fd);
+	sp_workers_free(w);
+}
+
+static void check_build(const char *text, int r, const char *error)
+{
+	struct sp_workers *w = workers(0);
+	struct answer a = {0}, after = {0};
+	int bad = file_with(text), good = open_file(libraries[1]);
+	assert_int_equal(sp_workers_build(w, bad, built, &a), 0);
+	assert_int_equal(sp_workers_build(w, good, built, &after), 0);
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_string_equal(a.error, error);
+	assert_int_equal(a.r, r);
+	assert_null(a.blob);
+	assert_int_equal(after.r, 0);
+	answer_done(&after);
+	close(good);
+	close(bad);
+	sp_workers_free(w);
+}
+
+static void test_lies(void **state)
+{
+	(void)state;
+	check_build("blob", -EBADMSG, "parser failed: its answer makes no sense");
+	check_build("huge", -EFBIG, "hand back 314572800 bytes: File too large");
+#ifndef __SANITIZE_ADDRESS__
+	check_build("memory", -ENOMEM, "Cannot allocate memory");
+#endif
+}
+
+static void test_many(void **state)
+{
+	(void)state;
+	struct sp_workers *w = workers(0);
+	static struct answer a[150];
+	int fd = open_file(libraries[0]);
+	double start = now_ms();
+	for (size_t i = 0; i < SP_COUNT(a); i++)
+		ask(w, fd, &a[i]);
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	printf("150 identities: %.1f ms\n", now_ms() - start);
+	for (size_t i = 0; i < SP_COUNT(a); i++) {
+		check_identity(&a[i], fd);
+		answer_done(&a[i]);
+	}
+	struct sp_workers_stats s;
+	sp_workers_stats(w, &s);
+	printf("CPU %.1f ms, peak %llu KiB\n", (double)s.cpu_ns / 1e6, (unsigned long long)s.peak_bytes / 1024);
+	close(fd);
+	sp_workers_free(w);
+}
+
+static void test_idle(void **state)
+{
+	struct baseline *b = *state;
+	struct sp_workers *w = workers(0);
+	struct answer a;
+	unsigned n;
+	int fd = open_file(libraries[0]);
+	ask(w, fd, &a);
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	answer_done(&a);
+	children(&n);
+	assert_int_equal(n, b->n_children + 1);
+	for (double start = now_ms(); n > b->n_children && now_ms() - start < 10000; children(&n)) {
+		usleep(50000);
+		assert_int_equal(sp_workers_dispatch(w), 0);
+	}
+	assert_int_equal(n, b->n_children);
+	ask(w, fd, &a); /* and it begins anew */
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	check_identity(&a, fd);
+	answer_done(&a);
+	close(fd);
+	sp_workers_free(w);
+}
+
+static void test_cancel(void **state)
+{
+	(void)state;
+	struct sp_workers *w = workers(0);
+	struct answer a[20];
+	int fd = file_with("hang");
+	for (size_t i = 0; i < SP_COUNT(a); i++)
+		ask(w, fd, &a[i]);
+	sp_workers_free(w);
+	for (size_t i = 0; i < SP_COUNT(a); i++) {
+		assert_int_equal(a[i].n, 1);
+		assert_int_equal(a[i].r, -ECANCELED);
+	}
+	close(fd);
+}
+
+static void test_arguments(void **state)
+{
+	(void)state;
+	struct sp_workers *w = workers(0);
+	struct answer a = {0};
+	uint64_t wrong[] = {2, 1};
+	int fd = open_file(libraries[0]);
+	assert_int_equal(sp_workers_names(w, fd, wrong, 2, named, &a), -EINVAL);
+	assert_int_equal(sp_workers_identify(w, -1, identified, &a), -EBADF);
+	assert_int_equal(sp_workers_names(w, fd, NULL, 0, named, &a), 0);
+	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(a.n, 1);
+	assert_int_equal(a.r, 0);
+	answer_done(&a);
+	close(fd);
+	sp_workers_free(w);
+}
+
+int main(int argc, char **argv)
+{
+	sp_worker_main(argc, argv);
+	const struct CMUnitTest tests[] = {
+	    CLEAN_TEST(test_identity),   CLEAN_TEST(test_blob),      CLEAN_TEST(test_names),  CLEAN_TEST(test_crash),
+	    CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),      CLEAN_TEST(test_no_elf), CLEAN_TEST(test_sandbox),
+	    CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),      CLEAN_TEST(test_many),   CLEAN_TEST(test_idle),
+	    CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
