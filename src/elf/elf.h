@@ -38,7 +38,7 @@ int sp_elf_open_fd(int fd, struct sp_elf **ret_elf);
 int sp_elf_open_bytes(const void *bytes, size_t size, struct sp_elf **ret_elf);
 void sp_elf_close(struct sp_elf *e);
 
-uint16_t sp_elf_type(const struct sp_elf *e); /* ET_EXEC, ET_DYN ... */
+uint16_t sp_elf_type(const struct sp_elf *e);  /* ET_EXEC, ET_DYN ... */
 uint64_t sp_elf_entry(const struct sp_elf *e); /* virtual address, 0 = none */
 size_t sp_elf_n_segments(const struct sp_elf *e);
 const struct sp_elf_segment *sp_elf_segment(const struct sp_elf *e, size_t i);
@@ -61,7 +61,7 @@ int sp_elf_soname(struct sp_elf *e, char **ret_soname);
 
 /* Where .eh_frame and .eh_frame_hdr are: by section, else by PT_GNU_EH_FRAME. -ENOENT when there is none. */
 struct sp_elf_eh_frame {
-	uint64_t vaddr, offset, size;		/* .eh_frame; size up to the end of its segment if no section tells */
+	uint64_t vaddr, offset, size;             /* .eh_frame; size up to the end of its segment if no section tells */
 	uint64_t hdr_vaddr, hdr_offset, hdr_size; /* .eh_frame_hdr; hdr_size 0 = none */
 };
 int sp_elf_eh_frame(struct sp_elf *e, struct sp_elf_eh_frame *ret_eh);
