@@ -20,12 +20,13 @@ processes_of_mark() {
 }
 # Kills the running test's processes until none is left; prints their names.
 kill_leftovers() {
-	local pids
+	local pid pids
 	for _ in 1 2 3 4 5; do
 		pids=$(processes_of_mark)
 		[ -n "$pids" ] || return 0
-		# shellcheck disable=SC2086
-		ps -o pid=,comm= -p "$(echo $pids | tr ' ' ,)" 2>/dev/null | tr -s ' \n' ' '
+		for pid in $pids; do
+			printf '%s %s ' "$pid" "$(cat "/proc/$pid/comm" 2>/dev/null)"
+		done
 		# shellcheck disable=SC2086
 		kill -KILL $pids 2>/dev/null
 		sleep 0.1

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -27,18 +26,13 @@ enum {
 /* Options of one set exclude each other. */
 enum { WHO = 1, WHICH_HALF = 2, RATE = 4, FORMAT = 8 };
 
-static const struct sp_profile_event events[] = {
-    {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true},
-    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false},
-    {"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES, false},
-    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, false},
-    {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, false},
-    {"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, false},
-};
-
+/* The events of recipe/events.h that make sense here, the default first. */
 static const char *event_choice(size_t i)
 {
-	return i < SP_COUNT(events) ? events[i].name : NULL;
+	static const char *const names[] = {"cpu-clock",    "task-clock",    "cycles",      "instructions",
+					    "cache-misses", "branch-misses", "page-faults", "context-switches"};
+
+	return i < SP_COUNT(names) ? names[i] : NULL;
 }
 
 static const char *by_choice(size_t i)
@@ -127,7 +121,11 @@ static int check_cpus(const struct sp_profile_args *a)
 
 static int set_event(struct sp_profile_args *a)
 {
-	a->event = &events[a->event_number < 0 ? 0 : a->event_number];
+	const char *name = event_choice(a->event_number < 0 ? 0 : (size_t)a->event_number);
+
+	a->event = sp_event_find(name);
+	if (!a->event)
+		return sp_fail_said(-EINVAL, "-e: no recipe knows %s", name);
 	if (a->period && a->event->is_clock && a->period < MIN_CLOCK_PERIOD_NS)
 		return sp_fail_said(-EINVAL, "-c must be at least %d (nanoseconds) with %s, not %llu",
 				    MIN_CLOCK_PERIOD_NS, a->event->name, (unsigned long long)a->period);

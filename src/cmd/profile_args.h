@@ -12,16 +12,10 @@
 
 #include "bpf/wire.h"
 #include "cmd/cmd.h"
+#include "recipe/events.h"
 #include "view/view.h"
 
 #include "bpf/wire.h"
-
-struct sp_profile_event {
-	const char *name;
-	uint32_t type;   /* perf_event_attr.type */
-	uint64_t config; /* perf_event_attr.config */
-	bool is_clock;   /* counts nanoseconds */
-};
 
 struct sp_profile_args {
 	struct sp_u32_list pids, tids, cpus; /* empty = all */
@@ -35,7 +29,7 @@ struct sp_profile_args {
 	const char *output;                  /* NULL = standard output */
 	char **command;                      /* NULL at its end; NULL = none */
 	const struct sp_view *view;
-	const struct sp_profile_event *event;
+	const struct sp_event *event;
 	int by;                        /* enum sp_group_by, or -1 when not asked */
 	int unwind;                    /* enum sp_unwind_mode */
 	int view_number, event_number; /* as chosen, or -1: view and event are what they became */

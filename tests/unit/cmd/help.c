@@ -146,7 +146,7 @@ static void test_completion(void **state)
 	bash_completes("soprof pro", "profile\n");
 	bash_completes("soprof profile --unw", "--unwind\n");
 	bash_completes("soprof profile --unwind d", "dwarf\n");
-	bash_completes("soprof profile -e re", "ref-cycles\n");
+	bash_completes("soprof profile -e pa", "page-faults\n");
 	bash_completes("soprof profile -p ''", "\n");
 	bash_completes("soprof doctor --", "--help\n");
 }

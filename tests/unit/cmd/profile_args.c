@@ -138,8 +138,23 @@ static void test_rate(void **state)
 	refused("-F 0", "-F must be 1 to 100000, not 0");
 	refused("-F 99 -c 1000000", "-F and -c exclude each other");
 	refused("-UK", "-U and -K exclude each other");
-	refused("-e cycle", "-e: 'cycle' is none of cpu-clock, cycles, ref-cycles, instructions, cache-misses, "
-			    "branch-misses; did you mean cycles?");
+	refused("-e cycle", "-e: 'cycle' is none of cpu-clock, task-clock, cycles, instructions, cache-misses, "
+			    "branch-misses, page-faults, context-switches; did you mean cycles?");
+}
+
+/* What help offers is what the recipe knows. */
+static void test_events(void **state)
+{
+	const struct sp_option *o = sp_profile_options;
+	char line[64];
+
+	(void)state;
+	while (o->letter != 'e')
+		o++;
+	for (size_t i = 0; o->choice(i); i++) {
+		snprintf(line, sizeof(line), "-e %s", o->choice(i));
+		assert_string_equal(good(line).event->name, o->choice(i));
+	}
 }
 
 static void test_views(void **state)
@@ -180,7 +195,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_defaults), cmocka_unit_test(test_command_lines_of_bcc),
 	    cmocka_unit_test(test_targets),  cmocka_unit_test(test_rate),
-	    cmocka_unit_test(test_views),    cmocka_unit_test(test_the_rest),
+	    cmocka_unit_test(test_events),   cmocka_unit_test(test_views),
+	    cmocka_unit_test(test_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
