@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "proc/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+enum { PATH_BYTES = 4096, MAX_CGROUPS = 65536, MAX_LEVELS = 32, MOUNTS_MAX_BYTES = 16 << 20, ID_OF_TOP = 1 };
+
+/* --- where it is mounted ------------------------------------------------------------------------------------------ */
+/* Mountinfo writes space, tab, newline and backslash as \ooo. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text != '\0'; to++) {
+		bool octal = text[0] == '\\' && strspn(text + 1, "01234567") >= 3;
+		*to = octal ? (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0')) : *text;
+		text += octal ? 4 : 1;
+	}
+	*to = '\0';
+}
+
+/* proc(5): id, parent, device, root, mount point, options, optional fields, "-", type. The mount point, or NULL. */
+static char *cgroup2_mount(char *line)
+{
+	char *fields[5], *rest = line;
+
+	if (strstr(line, " - cgroup2 ") == NULL)
+		return NULL;
+	for (size_t i = 0; i < SP_COUNT(fields); i++) {
+		fields[i] = strsep(&rest, " ");
+		if (rest == NULL)
+			return NULL;
+	}
+	unescape(fields[4]);
+	return fields[4];
+}
+
+/* The first cgroup2 file system, its top open. */
+static int open_top(char *ret_mount, size_t size)
+{
+	SP_FREE char *mounts = NULL;
+	int r = sp_text_read("/proc/self/mountinfo", MOUNTS_MAX_BYTES, &mounts, NULL);
+
+	if (r < 0)
+		return r;
+	for (char *line, *rest = mounts; (line = strsep(&rest, "\n")) != NULL;) {
+		const char *mount = cgroup2_mount(line);
+		if (mount == NULL || strlen(mount) >= size)
+			continue;
+		int fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return sp_fail(-errno, "open %s", mount);
+		(void)snprintf(ret_mount, size, "%s", mount);
+		return fd;
+	}
+	return sp_fail_said(-EOPNOTSUPP, "no cgroup2 file system is mounted");
+}
+
+/* --- one cgroup -----------------------------------------------------------------------------------------------------
+ */
+static int id_of(int fd, uint64_t *ret_id)
+{
+	union {
+		struct file_handle handle;
+		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+	} h;
+	int mount_id;
+
+	memset(&h, 0, sizeof(h));
+	h.handle.handle_bytes = MAX_HANDLE_SZ;
+	if (name_to_handle_at(fd, "", &h.handle, &mount_id, AT_EMPTY_PATH) < 0)
+		return -errno;
+	if (h.handle.handle_bytes != sizeof(*ret_id)) /* kernfs gives the id and nothing else */
+		return -EOPNOTSUPP;
+	memcpy(ret_id, h.handle.f_handle, sizeof(*ret_id));
+	return 0;
+}
+
+/* Steps down from the top, one component at a time: no "..", and the level is counted on the way. */
+static int walk_down(int top, const char *path, int *ret_fd, uint32_t *ret_level)
+{
+	SP_CLOSE int fd = fcntl(top, F_DUPFD_CLOEXEC, 0);
+	char name[NAME_MAX + 1];
+	uint32_t level = 0;
+
+	while (fd >= 0 && *(path += strspn(path, "/")) != '\0') {
+		size_t len = strcspn(path, "/");
+		(void)snprintf(name, sizeof(name), "%.*s", (int)SP_MIN(len, sizeof(name)), path);
+		path += len;
+		if (strcmp(name, ".") == 0)
+			continue;
+		if (strcmp(name, "..") == 0 || len >= sizeof(name))
+			return -ENOENT;
+		int below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0)
+			return errno == ENOTDIR ? -ENOENT : -errno;
+		close(fd);
+		fd = below;
+		level++;
+	}
+	if (fd < 0)
+		return -errno;
+	*ret_fd = sp_take_fd(&fd);
+	*ret_level = level;
+	return 0;
+}
+
+static const char *below_mount(const char *path, const char *mount)
+{
+	size_t len = strlen(mount);
+
+	return strncmp(path, mount, len) == 0 && (path[len] == '/' || path[len] == '\0') ? path + len : path;
+}
+
+int sp_cgroup_id(const char *path, uint64_t *ret_id, uint32_t *ret_level)
+{
+	char mount[PATH_BYTES];
+	uint64_t id = 0, top_id = 0;
+	uint32_t level = 0;
+	SP_CLOSE int top = open_top(mount, sizeof(mount)), fd = -1;
+
+	if (top < 0)
+		return top;
+	int r = walk_down(top, below_mount(path, mount), &fd, &level);
+	if (r == 0)
+		r = id_of(fd, &id);
+	if (r == 0)
+		r = id_of(top, &top_id);
+	if (r < 0)
+		return sp_fail(r, "find cgroup %s under %s", path, mount);
+	if (top_id != ID_OF_TOP)
+		return sp_fail_said(-EOPNOTSUPP, "cannot tell the level of cgroup %s inside a cgroup namespace", path);
+	*ret_id = id;
+	*ret_level = level;
+	return 0;
+}
+
+/* --- all cgroups ----------------------------------------------------------------------------------------------------
+ */
+struct sp_cgroups {
+	struct sp_intern *ids, *paths; /* the path with an id's number is paths[of_id[number]] */
+	uint32_t *of_id;
+	size_t capacity;
+	uint64_t n_left_out;
+	char path[PATH_BYTES]; /* of the directory that is being walked */
+	size_t path_len;
+};
+
+static int add_cgroup(struct sp_cgroups *c, uint64_t id)
+{
+	const char *path = c->path_len == 0 ? "/" : c->path;
+	int64_t number = sp_intern_add(c->ids, &id, sizeof(id)), at = sp_intern_add(c->paths, path, strlen(path));
+
+	if (number < 0 || at < 0)
+		return -ENOMEM;
+	int r = sp_grow(&c->of_id, &c->capacity, (size_t)number + 1, sizeof(*c->of_id));
+	if (r == 0)
+		c->of_id[number] = (uint32_t)at;
+	return r;
+}
+
+static int walk(struct sp_cgroups *c, int dir_fd, unsigned int level);
+
+/* One cgroup below the one whose path stands in c->path; what cannot be walked is counted. */
+static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigned int level)
+{
+	size_t len = c->path_len, room = sizeof(c->path) - len;
+	int n = snprintf(c->path + len, room, "/%s", name), r = 0;
+	bool may = (size_t)n < room && level < MAX_LEVELS && sp_intern_count(c->ids) < MAX_CGROUPS;
+	SP_CLOSE int fd = -1;
+
+	if (may)
+		fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0) {
+		c->path_len = len + (size_t)n;
+		r = walk(c, fd, level + 1);
+		c->path_len = len;
+	} else if (!may || errno != ENOENT) { /* it may be removed while we look */
+		c->n_left_out++;
+	}
+	c->path[len] = '\0';
+	return r;
+}
+
+static void close_dir(DIR **dir)
+{
+	if (*dir != NULL)
+		closedir(*dir);
+}
+
+static int walk(struct sp_cgroups *c, int dir_fd, unsigned int level)
+{
+	uint64_t id;
+	int r = id_of(dir_fd, &id);
+
+	if (r == 0)
+		r = add_cgroup(c, id);
+	SP_CLOSE int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 0);
+	__attribute__((cleanup(close_dir))) DIR *dir = r == 0 ? fdopendir(fd) : NULL;
+	if (dir == NULL)
+		return r < 0 ? r : -errno;
+	(void)sp_take_fd(&fd);
+	for (const struct dirent *e; r == 0 && (e = readdir(dir)) != NULL;)
+		if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			r = walk_into(c, dir_fd, e->d_name, level);
+	return r;
+}
+
+int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
+{
+	char mount[PATH_BYTES];
+	SP_CLOSE int top = open_top(mount, sizeof(mount));
+
+	if (top < 0)
+		return top;
+	struct sp_cgroups *c = calloc(1, sizeof(*c));
+	int r = c == NULL ? -ENOMEM : sp_intern_new(&c->ids);
+	if (r == 0)
+		r = sp_intern_new(&c->paths);
+	if (r == 0)
+		r = walk(c, top, 0);
+	if (r < 0) {
+		sp_cgroups_free(c);
+		return sp_fail(r, "walk the cgroups under %s", mount);
+	}
+	*ret_cgroups = c;
+	return 0;
+}
+
+void sp_cgroups_free(struct sp_cgroups *c)
+{
+	if (c == NULL)
+		return;
+	sp_intern_free(c->ids);
+	sp_intern_free(c->paths);
+	free(c->of_id);
+	free(c);
+}
+
+const char *sp_cgroups_path(const struct sp_cgroups *c, uint64_t id)
+{
+	int64_t number = sp_intern_find(c->ids, &id, sizeof(id));
+
+	return number < 0 ? "" : sp_intern_get(c->paths, c->of_id[number], NULL);
+}
+
+uint64_t sp_cgroups_n_left_out(const struct sp_cgroups *c)
+{
+	return c->n_left_out;
+}

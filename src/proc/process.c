@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "proc/process.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/text.h"
+
+enum { STATUS_MAX_BYTES = 64 << 10, CPUS_MAX_BYTES = 64 << 10, CPUS_MAX = 1 << 16, USER_MAX_BYTES = 64 << 10 };
+
+/* What /proc does not show may be there all the same: signal 0 tells. */
+static int why_hidden(uint32_t tid, int r)
+{
+	sp_error_clear();
+	if (r != -ENOENT && r != -ESRCH)
+		return sp_fail(r, "read the status of process %u", tid);
+	if (kill((pid_t)tid, 0) == 0 || errno == EPERM)
+		return sp_fail(-EACCES, "read the status of process %u", tid);
+	return sp_fail(-ESRCH, "process %u", tid);
+}
+
+int sp_process_tgid(uint32_t tid, uint32_t *ret_tgid)
+{
+	SP_FREE char *text = NULL;
+	char path[64];
+	uint64_t tgid;
+
+	if (tid == 0 || tid > INT32_MAX)
+		return sp_fail(-ESRCH, "process %u", tid);
+	(void)snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	int r = sp_text_read(path, STATUS_MAX_BYTES, &text, NULL);
+	if (r < 0)
+		return why_hidden(tid, r);
+	char *line = strstr(text, "\nTgid:\t");
+	if (line == NULL)
+		return sp_fail(-EBADMSG, "find Tgid in %s", path);
+	line += strlen("\nTgid:\t");
+	line[strcspn(line, "\n")] = '\0';
+	r = sp_parse_number(line, 1, INT32_MAX, &tgid);
+	if (r < 0)
+		return sp_fail(-EBADMSG, "read Tgid in %s", path);
+	*ret_tgid = (uint32_t)tgid;
+	return 0;
+}
+
+int sp_process_cpus_online(uint32_t **ret_cpus, size_t *ret_n)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	SP_FREE char *text = NULL;
+	int r = sp_text_read(path, CPUS_MAX_BYTES, &text, NULL);
+
+	if (r < 0)
+		return r;
+	text[strcspn(text, "\n")] = '\0';
+	r = sp_parse_list(text, CPUS_MAX - 1, CPUS_MAX, ret_cpus, ret_n);
+	return r < 0 ? sp_fail(r, "understand %s", path) : 0;
+}
+
+void sp_process_user_name(uint32_t uid, char *ret_name, size_t size)
+{
+	SP_FREE char *buffer = malloc(USER_MAX_BYTES);
+	struct passwd entry, *found = NULL;
+
+	if (buffer != NULL && getpwuid_r(uid, &entry, buffer, USER_MAX_BYTES, &found) == 0 && found != NULL)
+		(void)snprintf(ret_name, size, "%s", found->pw_name);
+	else
+		(void)snprintf(ret_name, size, "%u", uid);
+}
+
+int sp_process_setting(const char *name, int *ret_value)
+{
+	SP_FREE char *text = NULL;
+	char path[256];
+	uint64_t value;
+
+	if ((size_t)snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name) >= sizeof(path))
+		return sp_fail(-ENAMETOOLONG, "read setting %s", name);
+	int r = sp_text_read(path, 64, &text, NULL);
+	if (r < 0)
+		return r;
+	text[strcspn(text, "\n")] = '\0';
+	int is_negative = text[0] == '-'; /* perf_event_paranoid may be -1 */
+	r = sp_parse_number(text + is_negative, 0, INT32_MAX, &value);
+	if (r < 0)
+		return sp_fail(-EBADMSG, "read a number in %s", path);
+	*ret_value = is_negative ? -(int)value : (int)value;
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * process.h: small questions about processes, CPUs and settings of this machine.
+ *
+ * All come from /proc and /sys, read with a bound, and from getpwuid(3), which may ask whatever nsswitch.conf names and
+ * so may be slow: ask for each uid once. Numbers of processes are those of our own pid namespace. Errors are negative
+ * errno with the path in the error chain. No state of its own; thread-safe.
+ */
+#ifndef SP_PROC_PROCESS_H
+#define SP_PROC_PROCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The process that the thread tid belongs to: tid itself, if it is the leader's or a process is meant. -ESRCH: there is
+ * none; -EACCES: there is one, but /proc hides it (hidepid).
+ */
+int sp_process_tgid(uint32_t tid, uint32_t *ret_tgid);
+
+/* The CPUs that are online, rising. Free *ret_cpus. */
+int sp_process_cpus_online(uint32_t **ret_cpus, size_t *ret_n);
+
+/* The name of a user, or the number in digits where there is none; cut at size. */
+void sp_process_user_name(uint32_t uid, char *ret_name, size_t size);
+
+/* Settings under /proc/sys/kernel: "perf_event_paranoid", "kptr_restrict" ... -ENOENT: this kernel has no such one. */
+int sp_process_setting(const char *name, int *ret_value);
+
+#endif
