@@ -167,11 +167,9 @@ static __always_inline int sp_count_known(struct sp_scratch *s)
 	return 1;
 }
 
-/* A row that this window has not seen: what it names is sent first. */
-__noinline int sp_count_new(struct sp_scratch *s)
+/* Sends what the key names, as far as it was not sent before. A stack that finds no room is taken off the key. */
+static __always_inline void sp_key_send(struct sp_scratch *s)
 {
-	if (!s)
-		return 0;
 	sp_process_id(s);
 	if (s->key.user_stack && sp_stack_send(&s->record, SP_MAX_FRAMES)) {
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
@@ -181,6 +179,14 @@ __noinline int sp_count_new(struct sp_scratch *s)
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
 		s->key.kernel_stack = 0;
 	}
+}
+
+/* A row that this window has not seen. */
+__noinline int sp_count_new(struct sp_scratch *s)
+{
+	if (!s)
+		return 0;
+	sp_key_send(s);
 	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
 	if (sp_counts_add(sp_window & 1, &s->key, &s->value) && !sp_count_known(s))
 		sp_tally(SP_N_LOST_COUNTS, s->value.n);

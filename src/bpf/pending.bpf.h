@@ -80,13 +80,13 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 
 	if (!s)
 		return -1;
+	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
 	r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
 	if (!r) {
 		sp_tally(SP_N_LOST_PENDING, 1);
 		return -1;
 	}
 	n = s->n_frames;
-	sp_process_id(s); /* the user half wants to know the process */
 	r->type = SP_RECORD_PENDING;
 	r->key = s->key;
 	r->value = s->value;

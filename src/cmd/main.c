@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/help.h"
 #include "cmd/suggest.h"
+#include "worker/worker.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,5 +97,6 @@ static int flush_stdout(int code)
 
 int main(int argc, char **argv)
 {
+	sp_worker_main(argc, argv); /* a worker process does not come back from here */
 	return flush_stdout(dispatch(argc, argv));
 }

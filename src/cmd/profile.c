@@ -205,7 +205,7 @@ int sp_cmd_profile_run(const struct sp_profile_args *a)
 {
 	struct sp_profile_session s = {
 	    .args = a, .signal_fd = -1, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}};
-	int code = 0, r = sp_privileges_check(a);
+	int code = 0, r = sp_privileges_check();
 
 	if (r >= 0)
 		r = session_begin(&s);

@@ -38,8 +38,7 @@ struct sp_profile_session {
 	size_t n_cpus;
 	int signal_fd;
 	sigset_t old_signals;
-	uint64_t n_left_out;  /* samples outside --library and --comm */
-	uint64_t samples_all; /* samples before that */
+	uint64_t n_left_out; /* samples outside --library and --comm */
 };
 
 extern const struct sp_cmd sp_cmd_profile;
@@ -50,8 +49,11 @@ int sp_child_release(struct sp_child *child);
 int sp_child_code(struct sp_child *child); /* waits for it; its exit code, or 128 + signal */
 void sp_child_done(struct sp_child *child);
 
-/* 0, or -EPERM with the whole story in one line. */
-int sp_privileges_check(const struct sp_profile_args *a);
+/* 0, or -EPERM with the whole story in one line (privileges.c). */
+int sp_privileges_check(void);
+/* Fill in what views by package and by cgroup show (labels.c). */
+int sp_label_packages(struct sp_profile *p);
+int sp_label_cgroups(struct sp_profile *p);
 int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names);
 
 void sp_header_print(const struct sp_profile_session *s);

@@ -5,8 +5,6 @@
 #include "capture/capture.h"
 #include "cmd/profile_parts.h"
 #include "elf/elf.h"
-#include "proc/cgroup.h"
-#include "proc/package.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -15,8 +13,6 @@
 #include "view/summary.h"
 #include "worker/worker.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,61 +86,32 @@ void sp_header_print(const struct sp_profile_session *s)
 
 /* --- narrowing -----------------------------------------------------------------------------------------------------
  */
-struct narrow {
-	const struct sp_profile_args *args;
-	bool *matches; /* by file: --library */
-};
-
-static bool stack_meets(const struct sp_profile *p, uint32_t stack, const bool *matches)
+static void kept_take(struct sp_profile_session *s, struct sp_profile *kept, const struct sp_filter_result *result)
 {
-	struct sp_stack s = sp_profile_stack(p, stack);
-	uint32_t i;
-
-	for (i = 0; i < s.n_frames; i++)
-		if (matches[sp_profile_frame(p, s.frames[i])->file])
-			return true;
-	return false;
-}
-
-static bool row_is_wanted(const struct sp_profile *p, const struct sp_row *row, void *arg)
-{
-	const struct narrow *n = arg;
-
-	if (n->args->comm && fnmatch(n->args->comm, sp_profile_string(p, sp_profile_key(p, row->key)->comm), 0))
-		return false;
-	return !n->args->library || stack_meets(p, row->user, n->matches) || stack_meets(p, row->kernel, n->matches);
-}
-
-static bool file_matches(const struct sp_profile *p, uint32_t file, const char *glob)
-{
-	const struct sp_file *f = sp_profile_file(p, file);
-
-	return !fnmatch(glob, sp_profile_string(p, f->name), 0) || !fnmatch(glob, sp_profile_string(p, f->path), 0);
+	s->n_left_out += (uint64_t)result->left_out[0];
+	sp_profile_free(s->profile);
+	s->profile = kept;
 }
 
 int sp_profile_narrow(struct sp_profile_session *s)
 {
-	struct narrow n = {.args = s->args};
-	SP_FREE bool *matches = calloc(sp_profile_n_files(s->profile) + 1, sizeof(*matches));
-	struct sp_profile *kept = NULL;
-	int64_t left_out[SP_MAX_VALUES] = {0};
-	uint32_t i;
-	int r;
+	struct sp_filter_result result;
+	struct sp_profile *kept;
+	int r = 0;
 
-	if (!s->args->library && !s->args->comm)
-		return 0;
-	if (!matches)
-		return -ENOMEM;
-	for (i = 1; s->args->library && i < sp_profile_n_files(s->profile); i++)
-		matches[i] = file_matches(s->profile, i, s->args->library);
-	n.matches = matches;
-	r = sp_profile_filter(s->profile, row_is_wanted, &n, &kept, left_out);
-	if (r < 0)
-		return r;
-	s->n_left_out = (uint64_t)left_out[0];
-	sp_profile_free(s->profile);
-	s->profile = kept;
-	return 0;
+	if (s->args->comm) {
+		r = sp_profile_filter_comm(s->profile, s->args->comm, &kept, &result);
+		if (r < 0)
+			return r;
+		kept_take(s, kept, &result);
+	}
+	if (s->args->library) {
+		r = sp_profile_filter_library(s->profile, s->args->library, &kept, &result);
+		if (r < 0)
+			return r;
+		kept_take(s, kept, &result);
+	}
+	return r;
 }
 
 /* --- the view ------------------------------------------------------------------------------------------------------
@@ -152,9 +119,9 @@ int sp_profile_narrow(struct sp_profile_session *s)
 static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_BY_PACKAGE)
-		return sp_package_label(s->profile);
+		return sp_label_packages(s->profile);
 	if (s->args->by == SP_BY_CGROUP)
-		return sp_cgroup_label(s->profile);
+		return sp_label_cgroups(s->profile);
 	return 0;
 }
 
@@ -168,8 +135,6 @@ static char *header_text(const struct sp_profile_args *a)
 		return NULL;
 	header_write(f, a);
 	fclose(f);
-	if (size && text[size - 1] == '\n')
-		text[size - 1] = 0;
 	return text;
 }
 
@@ -279,7 +244,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	const struct sp_summary_count lost[] = {
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
 	    {"taken inside another sample", c.counter[SP_N_LOST_NESTED]},
-	    {"frames did not fit in the ring buffer (stack shown empty)", c.n_lost_frames},
+	    {"frames did not fit in the ring buffer (stack shown empty)", c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
