@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "proc/cgroup.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static const char *mount; /* NULL = none here */
+
+static bool is_cgroup2(const char *path)
+{
+	struct statfs s;
+
+	return statfs(path, &s) == 0 && s.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+static int find_mount(void **state)
+{
+	static const char *const places[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(places); i++)
+		if (is_cgroup2(places[i]))
+			mount = places[i];
+	return 0;
+}
+
+/* The inode number is the id, on 64-bit machines: another way to it than the one used. */
+static uint64_t inode_of(const char *path)
+{
+	char full[PATH_MAX];
+	struct stat s;
+
+	(void)snprintf(full, sizeof(full), "%s%s", mount, path);
+	return stat(full, &s) == 0 ? s.st_ino : 0;
+}
+
+static void need_mount(void)
+{
+	if (mount != NULL)
+		return;
+	print_message("no cgroup2 file system here\n");
+	skip();
+}
+
+static void the_top(void **state)
+{
+	uint64_t id;
+	uint32_t level;
+
+	(void)state;
+	need_mount();
+	assert_int_equal(sp_cgroup_id("/", &id, &level), 0);
+	assert_int_equal(id, inode_of("/"));
+	assert_int_equal(level, 0);
+	assert_int_equal(sp_cgroup_id(mount, &id, &level), 0);
+	assert_int_equal(id, inode_of("/"));
+	assert_int_equal(level, 0);
+}
+
+static void what_is_none(void **state)
+{
+	static const char *const names[] = {"/no/such", "/..", "/cgroup.procs", "/./../..", "/cgroup.procs/x"};
+	uint64_t id;
+	uint32_t level;
+
+	(void)state;
+	need_mount();
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		assert_int_equal(sp_cgroup_id(names[i], &id, &level), -ENOENT);
+	assert_int_equal(strncmp(sp_error_text(-ENOENT), "find cgroup /cgroup.procs/x under ", 34), 0);
+}
+
+static void check_nested(const char *const *paths, size_t n)
+{
+	char full[PATH_MAX];
+	struct sp_cgroups *c;
+	uint64_t id;
+	uint32_t level;
+
+	assert_int_equal(sp_cgroups_new(&c), 0);
+	assert_int_equal(sp_cgroups_n_left_out(c), 0);
+	assert_string_equal(sp_cgroups_path(c, inode_of("/")), "/");
+	assert_string_equal(sp_cgroups_path(c, 0), "");
+	for (size_t i = 0; i < n; i++) {
+		assert_string_equal(sp_cgroups_path(c, inode_of(paths[i])), paths[i]);
+		assert_int_equal(sp_cgroup_id(paths[i], &id, &level), 0);
+		assert_int_equal(id, inode_of(paths[i]));
+		assert_int_equal(level, i + 1);
+		(void)snprintf(full, sizeof(full), "%s/.%s/", mount, paths[i]);
+		assert_int_equal(sp_cgroup_id(full, &id, &level), 0);
+		assert_int_equal(id, inode_of(paths[i]));
+		assert_int_equal(level, i + 1);
+	}
+	sp_cgroups_free(c);
+}
+
+static void nested_ones_both_ways(void **state)
+{
+	char names[3][64], full[PATH_MAX];
+	const char *paths[3] = {names[0], names[1], names[2]};
+	size_t n = 0;
+
+	(void)state;
+	need_mount();
+	(void)snprintf(names[0], sizeof(names[0]), "/soprof-%d", (int)getpid());
+	(void)snprintf(names[1], sizeof(names[1]), "/soprof-%d/a b", (int)getpid());
+	(void)snprintf(names[2], sizeof(names[2]), "/soprof-%d/a b/c", (int)getpid());
+	for (; n < 3; n++) {
+		(void)snprintf(full, sizeof(full), "%s%s", mount, paths[n]);
+		if (mkdir(full, 0755) < 0)
+			break;
+	}
+	if (n == 3)
+		check_nested(paths, 3);
+	for (size_t i = n; i > 0; i--) {
+		(void)snprintf(full, sizeof(full), "%s%s", mount, paths[i - 1]);
+		(void)rmdir(full);
+	}
+	if (n == 3)
+		return;
+	print_message("may not make cgroups here\n");
+	skip();
+}
+
+static void our_own_is_in_the_table(void **state)
+{
+	char line[PATH_MAX] = "", path[PATH_MAX] = "";
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	struct sp_cgroups *c;
+
+	(void)state;
+	need_mount();
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, "0::", 3) == 0)
+			(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(line + 3, "\n"), line + 3);
+	fclose(f);
+	assert_int_equal(path[0], '/');
+	assert_int_equal(sp_cgroups_new(&c), 0);
+	assert_string_equal(sp_cgroups_path(c, inode_of(path)), path);
+	sp_cgroups_free(c);
+	sp_cgroups_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_top),
+	    cmocka_unit_test(what_is_none),
+	    cmocka_unit_test(nested_ones_both_ways),
+	    cmocka_unit_test(our_own_is_in_the_table),
+	};
+
+	return cmocka_run_group_tests(tests, find_mount, NULL);
+}
