@@ -62,32 +62,34 @@ static __always_inline sp_u32 sp_ns_tgid(struct task_struct *leader)
 static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
 {
 	sp_u64 code = task->mm ? task->mm->start_code : 0, last = 0, vma = 0;
+	struct sp_sight *sight = &s->sight;
 	struct sp_file_key key = {};
-	struct sp_sight sight = {};
 
 	if (code)
 		vma = sp_vma_walk(s, code, &last);
 	if (!vma || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return 0;
-	sight.file = sp_kfield(vma, struct vm_area_struct, vm_file);
-	if (!sight.file)
+	sight->file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	if (!sight->file)
 		return 0;
-	sight.start = sp_kfield(vma, struct vm_area_struct, vm_start);
-	sight.end = sp_kfield(vma, struct vm_area_struct, vm_end);
-	sight.pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
-	sight.tgid = task->tgid;
-	sp_file_key_of(sight.file, &key);
-	return sp_file_id(&key, &sight);
+	sight->start = sp_kfield(vma, struct vm_area_struct, vm_start);
+	sight->end = sp_kfield(vma, struct vm_area_struct, vm_end);
+	sight->pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
+	sight->tgid = task->tgid;
+	sp_file_key_of(sight->file, &key);
+	return sp_file_id(&key, sight);
 }
 
 __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_process_key *key)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct sp_process_key own;
 	struct sp_record_process *r;
 	sp_u64 id;
 
 	if (!s || !key)
 		return 0;
+	own = *key;
 	id = __sync_fetch_and_add(&sp_last_process, 1) + 1;
 	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 	if (!r) {
@@ -96,15 +98,15 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	}
 	r->type = SP_RECORD_PROCESS;
 	r->id = id;
-	r->key = *key;
+	r->key = own;
 	r->pad = 0;
 	r->uid = bpf_get_current_uid_gid();
 	r->cgroup = bpf_get_current_cgroup_id();
 	r->ns_tgid = sp_ns_tgid(leader);
 	r->exe = task->flags & SP_PF_KTHREAD ? 0 : sp_exe_file(s, task);
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader->comm);
-	if (bpf_map_update_elem(&processes, key, &id, BPF_NOEXIST)) {
-		sp_u64 *known = bpf_map_lookup_elem(&processes, key);
+	if (bpf_map_update_elem(&processes, &own, &id, BPF_NOEXIST)) {
+		sp_u64 *known = bpf_map_lookup_elem(&processes, &own);
 
 		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);
 		if (!known)
@@ -117,9 +119,10 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 
 static __always_inline sp_u32 sp_process_id(struct sp_scratch *s)
 {
-	sp_u64 *id = bpf_map_lookup_elem(&processes, &s->key.process);
+	struct sp_process_key key = s->key.process;
+	sp_u64 *id = bpf_map_lookup_elem(&processes, &key);
 
-	return id ? (sp_u32)*id : sp_process_announce(s, &s->key.process);
+	return id ? (sp_u32)*id : sp_process_announce(s, &key);
 }
 
 /* Sends the frames of a stack that was not sent before (or was forgotten since). 0, or -1: there was no room. */
@@ -156,9 +159,9 @@ static __always_inline long sp_counts_add(sp_u32 odd, const struct sp_count_key 
 		   : bpf_map_update_elem(&counts_even, key, value, BPF_NOEXIST);
 }
 
-static __always_inline int sp_count_known(struct sp_scratch *s)
+static __always_inline int sp_count_known(struct sp_scratch *s, const struct sp_count_key *key)
 {
-	struct sp_count *known = sp_counts_lookup(sp_window & 1, &s->key);
+	struct sp_count *known = sp_counts_lookup(sp_window & 1, key);
 
 	if (!known)
 		return 0;
@@ -184,18 +187,23 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 /* A row that this window has not seen. */
 __noinline int sp_count_new(struct sp_scratch *s)
 {
+	struct sp_count_key key; /* 6.1 takes no map key or value from the memory of a function's argument */
+	struct sp_count value;
+
 	if (!s)
 		return 0;
 	sp_key_send(s);
+	key = s->key;
+	value = s->value;
 	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
-	if (sp_counts_add(sp_window & 1, &s->key, &s->value) && !sp_count_known(s))
-		sp_tally(SP_N_LOST_COUNTS, s->value.n);
+	if (sp_counts_add(sp_window & 1, &key, &value) && !sp_count_known(s, &key))
+		sp_tally(SP_N_LOST_COUNTS, value.n);
 	return 0;
 }
 
 static __always_inline void sp_count(struct sp_scratch *s)
 {
-	if (!sp_count_known(s))
+	if (!sp_count_known(s, &s->key))
 		sp_count_new(s);
 }
 

@@ -42,6 +42,12 @@ struct sp_seen {
 
 enum { SP_N_SEEN = 4, SP_WINDOW_BYTES = 2048 };
 
+struct sp_sight { /* where a file was seen */
+	sp_u64 start, end, pgoff, file;
+	sp_u32 tgid;
+	sp_u32 pad;
+};
+
 /* One a CPU: a stack walk needs more than the 512 bytes of BPF's own stack. Its programs do not nest (see `busy`). */
 struct sp_scratch {
 	sp_u32 busy;
@@ -59,6 +65,7 @@ struct sp_scratch {
 	sp_u64 vdso;
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
+	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
 	sp_u64 node[32];
 	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
 	sp_u32 window_bytes;

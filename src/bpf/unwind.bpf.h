@@ -125,15 +125,18 @@ static __always_inline sp_u32 sp_process_id(struct sp_scratch *s);
 static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 vma, sp_u64 addr)
 {
 	sp_u64 pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
-	struct sp_sight sight = {.start = e->start, .end = e->end, .pgoff = pgoff};
+	struct sp_sight *sight = &s->sight;
 	struct sp_file_key key = {};
 
-	sight.file = sp_kfield(vma, struct vm_area_struct, vm_file);
-	sight.tgid = bpf_get_current_pid_tgid() >> 32;
+	sight->start = e->start;
+	sight->end = e->end;
+	sight->pgoff = pgoff;
+	sight->file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	sight->tgid = bpf_get_current_pid_tgid() >> 32;
 	e->shift_by = pgoff - e->start;
 	e->word = SP_FRAME_FILE << SP_FRAME_KIND_SHIFT;
-	if (sight.file) {
-		sp_file_key_of(sight.file, &key);
+	if (sight->file) {
+		sp_file_key_of(sight->file, &key);
 	} else if (e->start == s->vdso) {
 		key.dev = SP_DEV_VDSO;
 		e->shift_by = -e->start;
@@ -144,7 +147,7 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 		e->shift_by = 0; /* the frame word's mask leaves the low 40 bits */
 		e->word = SP_FRAME_ANON << SP_FRAME_KIND_SHIFT;
 	}
-	e->file = sp_file_id(&key, &sight);
+	e->file = sp_file_id(&key, sight);
 	if (!e->file)
 		return SP_STOP_FILES;
 	e->word |= (sp_u64)e->file << SP_FRAME_ID_SHIFT;

@@ -134,20 +134,16 @@ static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
 	bpf_probe_read_kernel_str(ret_name, SP_NAME_LEN, (void *)name);
 }
 
-struct sp_sight { /* where a file was seen */
-	sp_u64 start, end, pgoff, file;
-	sp_u32 tgid;
-	sp_u32 pad;
-};
-
 /* The id of a new file, announced to the user half. 0: no id, or no room for the announcement (counted). */
 __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_sight *sight)
 {
 	struct sp_record_file *r;
+	struct sp_file_key own; /* 6.1 takes no map key from the memory of a function's argument */
 	sp_u64 id;
 
 	if (!key || !sight)
 		return 0;
+	own = *key;
 	if (sp_last_file >= SP_MAX_FILES - 1)
 		return 0;
 	id = __sync_fetch_and_add(&sp_last_file, 1) + 1;
@@ -160,16 +156,16 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	}
 	r->type = SP_RECORD_FILE;
 	r->id = id;
-	r->key = *key;
+	r->key = own;
 	r->start = sight->start;
 	r->end = sight->end;
 	r->pgoff = sight->pgoff;
 	r->tgid = sight->tgid;
 	r->pad = 0;
 	sp_file_basename(sight->file, r->name);
-	if (bpf_map_update_elem(&files, key, &id, BPF_NOEXIST)) {
+	if (bpf_map_update_elem(&files, &own, &id, BPF_NOEXIST)) {
 		/* Another CPU was first (its id stands and this one stays unused), or the table is full. */
-		sp_u64 *known = bpf_map_lookup_elem(&files, key);
+		sp_u64 *known = bpf_map_lookup_elem(&files, &own);
 
 		bpf_ringbuf_discard(r, 0);
 		return known ? (sp_u32)*known : 0;
