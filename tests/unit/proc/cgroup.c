@@ -111,32 +111,48 @@ static void check_nested(const char *const *paths, size_t n)
 	sp_cgroups_free(c);
 }
 
-static void nested_ones_both_ways(void **state)
+static char nested[3][64];
+static size_t n_nested;
+
+static int make_nested(void **state)
 {
-	char names[3][64], full[PATH_MAX];
-	const char *paths[3] = {names[0], names[1], names[2]};
-	size_t n = 0;
+	char full[PATH_MAX];
 
 	(void)state;
-	need_mount();
-	(void)snprintf(names[0], sizeof(names[0]), "/soprof-%d", (int)getpid());
-	(void)snprintf(names[1], sizeof(names[1]), "/soprof-%d/a b", (int)getpid());
-	(void)snprintf(names[2], sizeof(names[2]), "/soprof-%d/a b/c", (int)getpid());
-	for (; n < 3; n++) {
-		(void)snprintf(full, sizeof(full), "%s%s", mount, paths[n]);
+	(void)snprintf(nested[0], sizeof(nested[0]), "/soprof-%d", (int)getpid());
+	(void)snprintf(nested[1], sizeof(nested[1]), "/soprof-%d/a b", (int)getpid());
+	(void)snprintf(nested[2], sizeof(nested[2]), "/soprof-%d/a b/c", (int)getpid());
+	for (; mount != NULL && n_nested < SP_COUNT(nested); n_nested++) {
+		(void)snprintf(full, sizeof(full), "%s%s", mount, nested[n_nested]);
 		if (mkdir(full, 0755) < 0)
 			break;
 	}
-	if (n == 3)
-		check_nested(paths, 3);
-	for (size_t i = n; i > 0; i--) {
-		(void)snprintf(full, sizeof(full), "%s%s", mount, paths[i - 1]);
+	return 0;
+}
+
+static int remove_nested(void **state)
+{
+	char full[PATH_MAX];
+
+	(void)state;
+	for (; n_nested > 0; n_nested--) {
+		(void)snprintf(full, sizeof(full), "%s%s", mount, nested[n_nested - 1]);
 		(void)rmdir(full);
 	}
-	if (n == 3)
-		return;
-	print_message("may not make cgroups here\n");
-	skip();
+	return 0;
+}
+
+static void nested_ones_both_ways(void **state)
+{
+	const char *paths[] = {nested[0], nested[1], nested[2]};
+
+	(void)state;
+	need_mount();
+	if (n_nested < SP_COUNT(nested)) {
+		print_message("may not make cgroups here\n");
+		skip();
+	}
+	check_nested(paths, n_nested);
 }
 
 static void our_own_is_in_the_table(void **state)
@@ -164,7 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_top),
 	    cmocka_unit_test(what_is_none),
-	    cmocka_unit_test(nested_ones_both_ways),
+	    cmocka_unit_test_setup_teardown(nested_ones_both_ways, make_nested, remove_nested),
 	    cmocka_unit_test(our_own_is_in_the_table),
 	};
 

@@ -72,8 +72,8 @@ static int make_dir(void **state)
 	    "Package: libone\nStatus: install ok installed\nArchitecture: i386\nVersion: 1-i\n\n"
 	    "Package: libone\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1-a\nDescription: x\n"
 	    " Version: no\n\n"
-	    "Package: two\nStatus: deinstall ok config-files\nArchitecture: all\nVersion: old\n\n"
 	    "Package: two\nStatus: install ok installed\nArchitecture: all\nVersion: 2:2.0~rc1\n\n"
+	    "Package: two\nStatus: deinstall ok config-files\nArchitecture: all\nVersion: old\n\n"
 	    "Package: three\nStatus: install ok installed\nArchitecture: all\nVersion: 3");
 	return 0;
 }
