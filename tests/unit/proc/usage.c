@@ -30,7 +30,7 @@ static void burn_user(uint64_t ns)
 
 	while (sp_time_ns(CLOCK_PROCESS_CPUTIME_ID) < end)
 		for (int i = 0; i < 100000; i++)
-			n += (uint64_t)i;
+			n = n + (uint64_t)i;
 }
 
 static void burn_system(uint64_t ns)
