@@ -21,6 +21,7 @@ struct builder {
 	struct sp_blob head;
 	uint8_t *bytes; /* of .eh_frame */
 	size_t n_bytes;
+	bool cut; /* there are more of them than are read */
 	struct sp_eh_reader reader;
 	size_t segment; /* where the last FDE was found */
 	struct sp_fde *fdes;
@@ -228,10 +229,8 @@ static int load_eh_frame(struct builder *b)
 	if (r < 0)
 		return r;
 	bool exact = sp_elf_section(b->elf, ".eh_frame", &s) == 0 && s.offset == eh.offset;
-	if (eh.size > SP_EH_MAX_BYTES) {
-		b->head.flags |= SP_BLOB_PARTIAL;
-		eh.size = SP_EH_MAX_BYTES;
-	}
+	b->cut = eh.size > SP_EH_MAX_BYTES;
+	eh.size = SP_MIN(eh.size, (uint64_t)SP_EH_MAX_BYTES);
 	r = sp_elf_read(b->elf, eh.offset, (size_t)eh.size, &bytes);
 	if (r < 0)
 		return r;
@@ -293,7 +292,8 @@ static int build(struct builder *b, struct sp_blob **ret_blob)
 	if (r < 0 && r != -ENOENT && r != -EFBIG)
 		return r;
 	b->head.n_bad_fdes += b->reader.n_bad;
-	b->head.flags |= b->reader.partial ? SP_BLOB_PARTIAL : 0;
+	if (b->reader.partial || (b->cut && !b->reader.terminated))
+		b->head.flags |= SP_BLOB_PARTIAL;
 	r = make_rows(b);
 	return r < 0 ? r : make_blob(b, ret_blob);
 }

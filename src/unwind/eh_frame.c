@@ -182,8 +182,10 @@ static bool next_entry(struct sp_eh_reader *r, uint64_t *ret_at, uint64_t *ret_l
 {
 	while (sp_cursor_left(&r->c) >= 4) {
 		uint64_t at = r->c.at, length = sp_cursor_u32(&r->c);
-		if (length == 0 && !r->exact)
+		if (length == 0 && !r->exact) {
+			r->terminated = true;
 			return false;
+		}
 		if (length == 0) /* a terminator, or padding: linkers leave some between the parts */
 			continue;
 		if (length == EXTENDED_LENGTH)

@@ -81,7 +81,8 @@ struct sp_fde {
 struct sp_eh_reader {
 	struct sp_cursor c;
 	uint64_t vaddr;
-	bool exact; /* the size is known: go on behind a terminator */
+	bool exact;      /* the size is known: go on behind a terminator */
+	bool terminated; /* it is not, and a terminator was reached */
 	struct sp_cie *cies;
 	size_t n_cies, cies_capacity;
 	uint32_t last; /* CIE used last */
