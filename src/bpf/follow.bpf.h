@@ -2,7 +2,8 @@
 /*
  * follow.bpf.h: whom to sample: the numbers in `targets`, and, for `-- CMD`, every process that one of them starts.
  *
- * sp_fork and sp_exit are loaded only when a command is followed.
+ * sp_fork, sp_exec and sp_exit are loaded only when a command is followed. The command itself is a target from its exec
+ * on (enum sp_target): before that it is soprof's own child.
  */
 #ifndef SP_BPF_FOLLOW_BPF_H
 #define SP_BPF_FOLLOW_BPF_H
@@ -17,14 +18,30 @@ struct {
 	__uint(value_size, 4);
 } targets SEC(".maps");
 
+static __always_inline int sp_is_target(sp_u32 number)
+{
+	sp_u32 *state = bpf_map_lookup_elem(&targets, &number);
+
+	return state && *state == SP_TARGET_WANTED;
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sp_fork, struct task_struct *parent, struct task_struct *child)
 {
-	sp_u32 tgid = parent->tgid, new_tgid = child->tgid, one = 1;
+	sp_u32 tgid = parent->tgid, new_tgid = child->tgid, wanted = SP_TARGET_WANTED;
 
-	if (new_tgid != tgid && bpf_map_lookup_elem(&targets, &tgid) &&
-	    bpf_map_update_elem(&targets, &new_tgid, &one, BPF_ANY))
+	if (new_tgid != tgid && sp_is_target(tgid) && bpf_map_update_elem(&targets, &new_tgid, &wanted, BPF_ANY))
 		sp_tally(SP_N_LOST_TARGETS, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(sp_exec, struct task_struct *task)
+{
+	sp_u32 tgid = task->tgid, *state = bpf_map_lookup_elem(&targets, &tgid);
+
+	if (state)
+		*state = SP_TARGET_WANTED;
 	return 0;
 }
 

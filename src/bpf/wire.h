@@ -238,6 +238,7 @@ struct sp_record_pending {
 /* What the user half decides before it loads the programs. */
 enum sp_unwind_mode { SP_UNWIND_AUTO, SP_UNWIND_DWARF, SP_UNWIND_FP };
 enum sp_filter { SP_FILTER_NONE, SP_FILTER_TGID, SP_FILTER_TID };
+enum sp_target { SP_TARGET_AFTER_EXEC = 1, SP_TARGET_WANTED }; /* values of map `targets` */
 struct sp_config {
 	sp_u32 unwind;       /* enum sp_unwind_mode */
 	sp_u32 filter;       /* enum sp_filter: which numbers map `targets` holds */

@@ -78,7 +78,7 @@ static int sizes_write(struct sp_capture *c)
 
 static void follow_choose(struct sp_capture *c)
 {
-	const char *names[] = {"sp_fork", "sp_exit"};
+	const char *names[] = {"sp_fork", "sp_exec", "sp_exit"};
 	size_t i;
 
 	for (i = 0; i < SP_COUNT(names); i++)

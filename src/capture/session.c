@@ -128,7 +128,7 @@ static int capture_open(struct sp_capture *c)
 	if (!r)
 		r = cache_open(c);
 	for (i = 0; !r && i < c->o.n_targets; i++)
-		r = sp_capture_target_add(c, c->o.targets[i]);
+		r = sp_capture_target_add(c, c->o.targets[i], SP_TARGET_WANTED);
 	return r;
 }
 
@@ -179,11 +179,11 @@ void sp_capture_free(struct sp_capture *c)
 	free(c);
 }
 
-int sp_capture_target_add(struct sp_capture *c, uint32_t number)
+int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state)
 {
-	uint32_t one = 1;
+	uint32_t value = state;
 
-	if (bpf_map_update_elem(c->targets_fd, &number, &one, BPF_ANY))
+	if (bpf_map_update_elem(c->targets_fd, &number, &value, BPF_ANY))
 		return sp_fail(-errno, "add process %u to the filter", number);
 	return 0;
 }

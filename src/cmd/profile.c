@@ -165,7 +165,7 @@ static int child_begin(struct sp_profile_session *s)
 	if (!s->args->command)
 		return 0;
 	r = sp_child_start(&s->child, s->args->command, &s->old_signals);
-	return r < 0 ? r : sp_capture_target_add(s->capture, (uint32_t)s->child.pid);
+	return r < 0 ? r : sp_capture_target_add(s->capture, (uint32_t)s->child.pid, SP_TARGET_AFTER_EXEC);
 }
 
 static int session_sample(struct sp_profile_session *s)

@@ -19,7 +19,7 @@ static __always_inline int sp_is_wanted(struct task_struct *task)
 		sp_tally(SP_N_IDLE, 1);
 		return 0;
 	}
-	if ((sp_config.filter && !bpf_map_lookup_elem(&targets, &number)) ||
+	if ((sp_config.filter && !sp_is_target(number)) ||
 	    (sp_config.cgroup && bpf_get_current_ancestor_cgroup_id(sp_config.cgroup_level) != sp_config.cgroup)) {
 		sp_tally(SP_N_FILTERED, 1);
 		return 0;

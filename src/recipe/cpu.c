@@ -25,7 +25,7 @@ struct cpu_session {
 	struct cpu_bpf *skel;
 	struct bpf_link **links;
 	size_t n_links, links_capacity;
-	struct bpf_link *fork_link, *exit_link;
+	struct bpf_link *follow_links[3];
 };
 
 static int cpu_open(const struct sp_capture_options *o, struct sp_recipe_object *ret_object)
@@ -109,11 +109,15 @@ static int cpu_attach_one(struct cpu_session *s, const struct sp_capture_options
 
 static int follow_attach(struct cpu_session *s)
 {
-	s->fork_link = bpf_program__attach(s->skel->progs.sp_fork);
-	if (!s->fork_link)
-		return sp_fail(-errno, "follow the processes that the command starts");
-	s->exit_link = bpf_program__attach(s->skel->progs.sp_exit);
-	return s->exit_link ? 0 : sp_fail(-errno, "follow the processes that the command ends");
+	struct bpf_program *programs[] = {s->skel->progs.sp_fork, s->skel->progs.sp_exec, s->skel->progs.sp_exit};
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(programs); i++) {
+		s->follow_links[i] = bpf_program__attach(programs[i]);
+		if (!s->follow_links[i])
+			return sp_fail(-errno, "follow the processes that the command starts");
+	}
+	return 0;
 }
 
 static int cpu_attach(struct sp_recipe_object *object, const struct sp_capture_options *o)
@@ -135,10 +139,10 @@ static void cpu_detach(struct sp_recipe_object *object)
 	for (i = 0; i < s->n_links; i++)
 		bpf_link__destroy(s->links[i]);
 	s->n_links = 0;
-	bpf_link__destroy(s->fork_link);
-	bpf_link__destroy(s->exit_link);
-	s->fork_link = NULL;
-	s->exit_link = NULL;
+	for (i = 0; i < SP_COUNT(s->follow_links); i++) {
+		bpf_link__destroy(s->follow_links[i]);
+		s->follow_links[i] = NULL;
+	}
 }
 
 static void cpu_destroy(struct sp_recipe_object *object)
