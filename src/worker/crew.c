@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <signal.h>
@@ -146,7 +147,7 @@ static struct sp_process *pick(const struct sp_crew *c, unsigned weight, uint64_
 static struct sp_process *pick_or_start(struct sp_workers *w, enum sp_role role, unsigned weight, int *ret_r)
 {
 	struct sp_crew *c = &w->crews[role];
-	uint64_t now_ns = sp_worker_now_ns();
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	struct sp_process *p = pick(c, weight, now_ns);
 	unsigned n_live, n_ready, n_stuck;
 	count(c, now_ns, &n_live, &n_ready, &n_stuck);
@@ -169,7 +170,7 @@ static int hand_over(struct sp_crew *c, struct sp_process *p)
 		return r;
 	sp_job_pop(&c->queue);
 	if (!p->jobs.n)
-		p->since_ns = sp_worker_now_ns();
+		p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
 	sp_job_push(&p->jobs, j);
 	p->load += sp_job_weight(j);
 	return 0;
@@ -186,7 +187,7 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 {
 	struct sp_crew *c = &w->crews[role];
 	unsigned n_live, n_ready, n_stuck;
-	count(c, sp_worker_now_ns(), &n_live, &n_ready, &n_stuck);
+	count(c, sp_time_ns(CLOCK_MONOTONIC), &n_live, &n_ready, &n_stuck);
 	if (refused(c, c->queue.first->dev, n_stuck)) {
 		fail(w, sp_job_pop(&c->queue), -EIO, "file system does not answer");
 		return true;
@@ -234,7 +235,7 @@ static void take(struct sp_workers *w, struct sp_process *p, const struct sp_ans
 	int r = sp_job_take(j, a, fd);
 	sp_job_pop(&p->jobs);
 	p->load -= sp_job_weight(j);
-	p->since_ns = sp_worker_now_ns();
+	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
 	if (sp_job_weight(j) > 1 || p->n_answers++ % 64 == 0)
 		sp_process_measure(p);
 	note_good(&w->crews[p->role], j->dev);

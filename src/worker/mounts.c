@@ -51,43 +51,55 @@ static bool parse(char *line, struct mount *ret_mount)
 	return true;
 }
 
-/* Their answers come from a program or another machine, which may keep the opener waiting for ever. */
-static bool may_hang(const char *type)
+/*
+ * Their answers come from a program or another machine, which may keep whoever asks waiting for ever, with open, read
+ * and even close. A stacked file system is as good as the one below it.
+ */
+bool sp_type_may_hang(const char *type)
 {
-	static const char *const refused[] = {"fuse", "nfs",  "cifs", "smb",   "9p",     "ceph",
-					      "afs",  "coda", "ncp",  "ocfs2", "lustre", "orangefs"};
+	static const char *const refused[] = {"fuse", "nfs", "cifs",  "smb",    "9p",       "ceph",     "afs",
+					      "coda", "ncp", "ocfs2", "lustre", "orangefs", "ecryptfs", "aufs"};
 	for (size_t i = 0; i < SP_COUNT(refused); i++)
 		if (strncmp(type, refused[i], strlen(refused[i])) == 0)
 			return true;
 	return false;
 }
 
-static int trusted_by(const char *mountinfo, uint64_t mount_id)
+static bool type_in(const char *mountinfo, const uint64_t *id, const uint32_t *dev, char ret_type[SP_MOUNT_TYPE])
 {
 	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
 	if (!f)
-		return -ENOENT;
+		return false;
 	SP_FREE char *line = NULL;
 	size_t capacity = 0;
 	struct mount m;
 	while (getline(&line, &capacity, f) > 0) {
-		if (!parse(line, &m) || m.id != mount_id)
+		if (!parse(line, &m) || (id && m.id != *id) || (dev && m.dev != *dev))
 			continue;
-		if (may_hang(m.type))
-			return sp_fail_said(-EACCES, "file system not trusted (%s)", m.type);
-		return 0;
+		snprintf(ret_type, SP_MOUNT_TYPE, "%s", m.type);
+		return true;
 	}
-	return -ENOENT;
+	return false;
 }
 
-int sp_mount_trusted(pid_t pid, uint64_t mount_id)
+/* As this process sees the mounts, else as that one does, which may be in another mount namespace. */
+static int type_of(pid_t pid, const uint64_t *id, const uint32_t *dev, char ret_type[SP_MOUNT_TYPE])
 {
-	int r = trusted_by("/proc/self/mountinfo", mount_id);
-	if (r != -ENOENT || pid <= 0)
-		return r;
+	if (type_in("/proc/self/mountinfo", id, dev, ret_type))
+		return 0;
 	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid); /* of another mount namespace */
-	return trusted_by(path, mount_id);
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	return pid > 0 && type_in(path, id, dev, ret_type) ? 0 : -ENOENT;
+}
+
+int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE])
+{
+	return type_of(pid, &mount_id, NULL, ret_type);
+}
+
+int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE])
+{
+	return type_of(pid, NULL, &dev, ret_type);
 }
 
 /* The mount point may be hidden under another mount: the mount that was found tells. */
@@ -100,6 +112,7 @@ static int open_point(const struct mount *m)
 	return st.stx_mnt_id == m->id ? sp_take_fd(&fd) : -ENOENT;
 }
 
+/* Opened for open_by_handle_at(); *position tells where to go on; -ENOENT when there is no more. */
 int sp_mount_open(uint32_t dev, unsigned *position)
 {
 	SP_FCLOSE FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -112,7 +125,7 @@ int sp_mount_open(uint32_t dev, unsigned *position)
 		if (i < *position || !parse(line, &m) || m.dev != dev)
 			continue;
 		*position = i + 1;
-		if (may_hang(m.type))
+		if (sp_type_may_hang(m.type))
 			return sp_fail_said(-EACCES, "file system not trusted (%s)", m.type);
 		int fd = open_point(&m);
 		if (fd >= 0)

@@ -3,10 +3,12 @@
  * Opens what the kernel half has announced. The key is the kernel's; of what stat(2) tells, the inode number, size and
  * time of change are compared with it, not the device, which overlayfs and btrfs show differently.
  * Nothing but regular files is ever opened for reading: O_PATH and statx(AT_STATX_DONT_SYNC) neither run a device's
- * open nor ask a file system's server.
+ * open nor ask a file system's server. A file whose server may never answer is not opened at all, because not only
+ * this process could hang with it: close(2) asks the server too, and whoever gets the descriptor has to close it.
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { NFS_MAGIC = 0x6969, SMB2_MAGIC = (int)0xfe534d42, CIFS_MAGIC = (int)0xff534d42, CEPH_MAGIC = 0x00c36400 };
 static const char deleted_suffix[] = " (deleted)";
 
 /* A key of zeros: the caller does not know it, and takes whatever is mapped there. */
@@ -49,26 +50,72 @@ static int look(int fd, const struct sp_file_key *k, struct statx *ret_st)
 	return 0;
 }
 
-/* Mounts of the kernel's own (memfd, shared memory) and detached ones are in no list: ask, under the deadline. */
-static int trusted(pid_t pid, int fd, const struct statx *st)
+static int not_trusted(const char *type)
 {
-	int r = sp_mount_trusted(pid, st->stx_mnt_id);
-	if (r != -ENOENT)
-		return r;
+	return sp_fail_said(-EACCES, "file system not trusted (%s)", type);
+}
+
+/* Mounts of the kernel's own (memfd, shared memory) and detached ones are in no list: ask, under the deadline. */
+static int trusted_by_magic(int fd)
+{
+	static const uint32_t good[] = {TMPFS_MAGIC,       HUGETLBFS_MAGIC, EXT4_SUPER_MAGIC,     XFS_SUPER_MAGIC,
+					BTRFS_SUPER_MAGIC, SQUASHFS_MAGIC,  EROFS_SUPER_MAGIC_V1, F2FS_SUPER_MAGIC};
 	struct statfs fs;
 	if (fstatfs(fd, &fs) < 0)
 		return -errno;
-	switch ((int)fs.f_type) {
-	case FUSE_SUPER_MAGIC:
-	case NFS_MAGIC:
-	case SMB2_MAGIC:
-	case CIFS_MAGIC:
-	case CEPH_MAGIC:
-	case V9FS_MAGIC:
-		return sp_fail_said(-EACCES, "file system not trusted (type %x)", (unsigned)fs.f_type);
-	default:
-		return 0;
+	for (size_t i = 0; i < SP_COUNT(good); i++)
+		if ((uint32_t)fs.f_type == good[i])
+			return 0;
+	return not_trusted("its mount is hidden");
+}
+
+/*
+ * An overlay's files are those of the file systems below it, which only the kernel's key tells. One without a block
+ * device that nobody sees mounted may be anything.
+ */
+static int trusted_below(const struct sp_open_request *q)
+{
+	char type[SP_MOUNT_TYPE];
+	if (!has_key(&q->key))
+		return not_trusted("overlay over an unknown one");
+	if (sp_device_type(q->pid, q->key.dev, type) < 0)
+		return q->key.dev >> 20 ? 0 : not_trusted("overlay over a hidden one");
+	return sp_type_may_hang(type) ? not_trusted(type) : 0;
+}
+
+static int trusted_by_type(const struct sp_open_request *q, int fd, const struct statx *st)
+{
+	char type[SP_MOUNT_TYPE];
+	if (sp_mount_type(q->pid, st->stx_mnt_id, type) < 0)
+		return trusted_by_magic(fd);
+	if (sp_type_may_hang(type))
+		return not_trusted(type);
+	return strcmp(type, "overlay") == 0 ? trusted_below(q) : 0;
+}
+
+/* Most files are on one or two file systems, and lists of mounts are long where there are containers. */
+static int trusted(const struct sp_open_request *q, int fd, const struct statx *st)
+{
+	static struct {
+		uint64_t mount_id, until_ns;
+		uint32_t dev, key_dev;
+	} known[4];
+	static unsigned next;
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	uint32_t dev = st->stx_dev_major << 20 | st->stx_dev_minor;
+	for (size_t i = 0; i < SP_COUNT(known); i++)
+		if (known[i].mount_id == st->stx_mnt_id && known[i].dev == dev && known[i].key_dev == q->key.dev &&
+		    now_ns < known[i].until_ns)
+			return 0;
+	int r = trusted_by_type(q, fd, st);
+	size_t i = next++ % SP_COUNT(known);
+	if (r == 0) {
+		known[i].mount_id = st->stx_mnt_id;
+		known[i].until_ns = now_ns + 1000000000;
+		known[i].dev = dev;
+		known[i].key_dev = q->key.dev;
 	}
+	return r;
 }
 
 static int check_generation(int fd, const struct sp_file_key *k)
@@ -239,7 +286,7 @@ static int find(const struct sp_open_request *q, struct found *f)
 
 static int open_found(const struct sp_open_request *q, const struct found *f, struct stat *ret_st)
 {
-	int r = trusted(q->pid, f->fd, &f->st);
+	int r = trusted(q, f->fd, &f->st);
 	if (r < 0)
 		return r;
 	char link[64];

@@ -80,15 +80,14 @@ struct sp_job_list {
 struct sp_process {
 	struct sp_process *next;
 	enum sp_role role;
-	pid_t pid;
-	int pidfd, socket;       /* socket -1: no more is expected of it, and it has been killed */
+	int pid, pidfd, socket;  /* socket -1: no more is expected of it, and it has been killed */
 	struct sp_job_list jobs; /* sent, unanswered; the first is in work */
 	unsigned load;
 	uint64_t since_ns, ended_ns; /* when the first job became the first; when the process was killed */
 	uint64_t n_answers, peak_bytes;
+	int epoll;    /* the caller's, which watches socket and pidfd */
 	uint32_t dev; /* of the job that it was late with */
 	bool late, abandoned, reaped;
-	int epoll; /* the caller's, which watches socket and pidfd */
 };
 
 struct sp_crew { /* the processes of one role and what waits for them */
@@ -102,8 +101,7 @@ struct sp_crew { /* the processes of one role and what waits for them */
 struct sp_workers {
 	int epoll;
 	bool closing;
-	uint64_t last_number;
-	unsigned n_outstanding;
+	uint64_t last_number, n_outstanding;
 	struct sp_crew crews[SP_N_ROLES];
 	struct sp_job_list answered;   /* callbacks are due */
 	struct sp_workers_stats ended; /* of processes that are gone */
@@ -120,8 +118,6 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd);
 void sp_job_fail(struct sp_job *j, int r, const char *error); /* forgets results that were taken; error is copied */
 void sp_job_call(struct sp_job *j);                           /* and frees it */
 
-/* process.c */
-uint64_t sp_worker_now_ns(void);
 int sp_process_new(enum sp_role role, int epoll, struct sp_process **ret_process);
 void sp_process_end(struct sp_process *p); /* kills it; waits for nothing */
 bool sp_process_reap(struct sp_process *p, int *ret_status, uint64_t *ret_cpu_ns);
@@ -129,23 +125,26 @@ void sp_process_measure(struct sp_process *p); /* VmHWM so far */
 uint64_t sp_process_cpu_ns(const struct sp_process *p);
 void sp_process_free(struct sp_process *p); /* of a reaped one, or to forget one that cannot die */
 
-/* crew.c */
+/* The processes of one role. */
 void sp_crew_pump(struct sp_workers *w, enum sp_role role);     /* sends what can be sent, starts processes */
 void sp_crew_serve(struct sp_workers *w, struct sp_process *p); /* takes in answers and ends */
 void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
 uint64_t sp_crew_next_ns(const struct sp_crew *crew, uint64_t now_ns); /* the next thing to do by time; ~0 = none */
 
-/* In the child. */
 bool sp_worker_can_exec(void); /* main has called sp_worker_main() */
+
+/* In the child. */
 _Noreturn void sp_worker_run(enum sp_role role);
 int sp_sandbox_enter(void);  /* gives everything up, for ever */
 int sp_sandbox_opener(void); /* keeps what opening needs */
 void sp_parser_work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a);
 int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a); /* the descriptor, or -1 */
 
-/* mounts.c: 0, -EACCES for a file system that may never answer, or -ENOENT when no such mount is seen. */
-int sp_mount_trusted(pid_t pid, uint64_t mount_id);
-/* The next mount point of a file system after *position (begin with 0), opened for open_by_handle_at(); or -ENOENT. */
-int sp_mount_open(uint32_t dev, unsigned *position);
+/* mounts.c: types of file systems, as this process or that one sees them; -ENOENT when neither does. */
+enum { SP_MOUNT_TYPE = 32 };
+bool sp_type_may_hang(const char *type);
+int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
+int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
+int sp_mount_open(uint32_t dev, unsigned *position); /* the next mount point of a device, from *position 0 on */
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +20,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-uint64_t sp_worker_now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* Of the environment only where libraries are found. */
 static void execute(enum sp_role role)
@@ -128,7 +122,7 @@ void sp_process_end(struct sp_process *p)
 	if (p->socket < 0)
 		return;
 	sp_process_measure(p);
-	p->ended_ns = sp_worker_now_ns();
+	p->ended_ns = sp_time_ns(CLOCK_MONOTONIC);
 	kill(p->pid, SIGKILL);
 	epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->socket, NULL);
 	close(p->socket);

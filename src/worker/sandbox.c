@@ -122,7 +122,7 @@ static int set_limits(void)
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, 16);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES); /* the memfd of an answer */
 #ifndef __SANITIZE_ADDRESS__                                   /* whose shadow takes terabytes of address space */
-	r = r < 0 ? r : limit(RLIMIT_AS, 1UL << 30);
+	r = r < 0 ? r : limit(RLIMIT_AS, 512UL << 20);
 #endif
 	return r;
 }

@@ -2,6 +2,7 @@
 #include "worker/worker.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,7 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 	w->crews[SP_ROLE_PARSER] =
 	    (struct sp_crew){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
 	w->crews[SP_ROLE_OPENER] =
-	    (struct sp_crew){.max_processes = OPENERS, .capacity = 2, .deadline_ns = open_ms * 1000000ULL};
+	    (struct sp_crew){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll < 0)
 		return sp_fail(-errno, "make an epoll descriptor");
@@ -61,12 +62,13 @@ static void cancel_all(struct sp_workers *w, struct sp_job_list *list)
 /* Gives killed processes the time to go; those that hang in the kernel are left to it. */
 static void bury(struct sp_crew *c)
 {
-	uint64_t end_ns = sp_worker_now_ns() + REAP_MS * 1000000ULL;
+	uint64_t end_ns = sp_time_ns(CLOCK_MONOTONIC) + REAP_MS * 1000000ULL;
 	for (struct sp_process *p; (p = c->processes);) {
 		int status;
 		uint64_t cpu_ns, now_ns;
 		struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
-		while (!p->reaped && !sp_process_reap(p, &status, &cpu_ns) && (now_ns = sp_worker_now_ns()) < end_ns)
+		while (!p->reaped && !sp_process_reap(p, &status, &cpu_ns) &&
+		       (now_ns = sp_time_ns(CLOCK_MONOTONIC)) < end_ns)
 			poll(&fd, 1, (int)((end_ns - now_ns) / 1000000) + 1);
 		c->processes = p->next;
 		sp_process_free(p);
@@ -189,7 +191,8 @@ static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
 	j->offsets = malloc(n * sizeof(*offsets) + 1);
 	if (!j->offsets)
 		return -ENOMEM;
-	memcpy(j->offsets, offsets, n * sizeof(*offsets));
+	if (n)
+		memcpy(j->offsets, offsets, n * sizeof(*offsets));
 	j->n_offsets = n;
 	return 0;
 }
@@ -213,7 +216,7 @@ int sp_workers_fd(const struct sp_workers *w)
 
 int sp_workers_timeout_ms(const struct sp_workers *w)
 {
-	uint64_t next = ~0ULL, now = sp_worker_now_ns();
+	uint64_t next = ~0ULL, now = sp_time_ns(CLOCK_MONOTONIC);
 	if (w->answered.n)
 		return 0;
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
@@ -225,7 +228,7 @@ int sp_workers_timeout_ms(const struct sp_workers *w)
 
 unsigned sp_workers_outstanding(const struct sp_workers *w)
 {
-	return w->n_outstanding;
+	return (unsigned)w->n_outstanding;
 }
 
 int sp_workers_dispatch(struct sp_workers *w)
@@ -236,7 +239,7 @@ int sp_workers_dispatch(struct sp_workers *w)
 		return sp_fail(-errno, "wait for workers");
 	for (int i = 0; i < n; i++)
 		sp_crew_serve(w, events[i].data.ptr);
-	uint64_t now_ns = sp_worker_now_ns();
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
 		sp_crew_tick(w, role, now_ns);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
@@ -247,12 +250,12 @@ int sp_workers_dispatch(struct sp_workers *w)
 
 int sp_workers_wait(struct sp_workers *w, int timeout_ms)
 {
-	uint64_t end_ns = timeout_ms < 0 ? ~0ULL : sp_worker_now_ns() + (uint64_t)timeout_ms * 1000000;
+	uint64_t end_ns = timeout_ms < 0 ? ~0ULL : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000;
 	for (;;) {
 		int r = sp_workers_dispatch(w);
 		if (r < 0 || !w->n_outstanding)
 			return r;
-		uint64_t now_ns = sp_worker_now_ns();
+		uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 		if (now_ns >= end_ns)
 			return -ETIMEDOUT;
 		uint64_t left_ms = (end_ns - now_ns + 999999) / 1000000;

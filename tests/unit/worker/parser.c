@@ -14,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 static int hooked_open(int fd, struct sp_elf **ret_elf);
 static int hooked_build(struct sp_elf *e, struct sp_blob **ret_blob);
@@ -38,7 +39,7 @@ static void misbehave(void)
 	if (is("abort"))
 		abort();
 	if (is("leave"))
-		_exit(0);
+		syscall(SYS_exit_group, 0); /* a sanitizer's _exit() does more than may be done here */
 	while (is("hang"))
 		;
 	if (is("open"))
@@ -322,7 +323,12 @@ static void check_costs_one(const char *text, unsigned deadline_ms, int r, const
 static void test_crash(void **state)
 {
 	(void)state;
+#ifdef __SANITIZE_ADDRESS__ /* whose report of the crash is what the filter stops */
+	check_costs_one("crash", 0, -EIO, "parser crashed (signal 31)");
+#else
 	check_costs_one("crash", 0, -EIO, "parser crashed (signal 11)");
+	check_costs_one("abort", 0, -EIO, "parser crashed (signal 31)");
+#endif
 }
 
 static void test_leave(void **state)
