@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of made-up files: overlaps, gaps, padding, the entry point, malformed entries, and the caps. */
+#include "unwind/build.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "unwind/priv.h"
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+/* The code is a hole of TEXT_BYTES at offset 0x1000, .eh_frame the rest, found through PT_GNU_EH_FRAME. */
+enum { TEXT = 0x1000, TEXT_BYTES = 0x800000, HDR = TEXT + TEXT_BYTES, EH = HDR + 16, ENTRY = TEXT + 0x700000 };
+
+struct file {
+	uint8_t *bytes;
+	size_t n, capacity;
+};
+
+static void append(struct file *f, const void *bytes, size_t n)
+{
+	assert_int_equal(sp_grow(&f->bytes, &f->capacity, f->n + n, 1), 0);
+	memcpy(f->bytes + f->n, bytes, n);
+	f->n += n;
+}
+
+static void append_u32(struct file *f, uint32_t n)
+{
+	append(f, &n, sizeof(n));
+}
+
+/* The usual CIE, pointers as 4 absolute bytes, at the start of .eh_frame. */
+static void begin(struct file *f)
+{
+	static const uint8_t cie[] = {20, 0,    0,  0, 0, 0,    0, 0, 1,    'z', 'R', 0,
+				      1,  0x78, 16, 1, 3, 0x0c, 7, 8, 0x90, 1,   0,   0};
+	const uint8_t hdr[] = {1, 3, 0xff, 0xff, EH & 0xff, EH >> 8 & 0xff, EH >> 16 & 0xff, EH >> 24};
+	*f = (struct file){0};
+	assert_int_equal(sp_grow(&f->bytes, &f->capacity, EH, 1), 0);
+	memcpy(f->bytes + HDR, hdr, sizeof(hdr));
+	f->n = EH;
+	append(f, cie, sizeof(cie));
+}
+
+static void append_fde(struct file *f, uint32_t start, uint32_t size, const void *program, size_t n)
+{
+	append_u32(f, (uint32_t)(13 + n));
+	append_u32(f, (uint32_t)(f->n - EH));
+	append_u32(f, TEXT + start);
+	append_u32(f, size);
+	append(f, "", 1);
+	append(f, program, n);
+}
+
+#define FDE(f, start, size, ...)                                                                                       \
+	append_fde(f, start, size, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+static struct sp_blob *finish(struct file *f)
+{
+	struct sp_elf *e = NULL;
+	struct sp_blob *b = NULL;
+	append_u32(f, 0);
+	Elf64_Ehdr h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB},
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_entry = ENTRY,
+			.e_phoff = sizeof(h),
+			.e_phentsize = sizeof(Elf64_Phdr),
+			.e_phnum = 3};
+	const Elf64_Phdr p[] = {
+	    {.p_type = PT_LOAD,
+	     .p_flags = PF_X,
+	     .p_offset = TEXT,
+	     .p_vaddr = TEXT,
+	     .p_filesz = TEXT_BYTES,
+	     .p_memsz = TEXT_BYTES},
+	    {.p_type = PT_LOAD, .p_offset = HDR, .p_vaddr = HDR, .p_filesz = f->n - HDR, .p_memsz = f->n - HDR},
+	    {.p_type = PT_GNU_EH_FRAME, .p_offset = HDR, .p_vaddr = HDR, .p_filesz = 16, .p_memsz = 16},
+	};
+	memcpy(f->bytes, &h, sizeof(h));
+	memcpy(f->bytes + sizeof(h), p, sizeof(p));
+	assert_int_equal(sp_elf_open_bytes(f->bytes, f->n, &e), 0);
+	assert_int_equal(sp_blob_build(e, &b), 0);
+	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
+	sp_elf_close(e);
+	free(f->bytes);
+	return b;
+}
+
+static void assert_cfa(const struct sp_blob *b, uint64_t at, enum sp_cfa_kind kind, int32_t off)
+{
+	const struct sp_rule *r = sp_blob_find(b, TEXT + at);
+	assert_int_equal(r->cfa, kind);
+	assert_int_equal(r->off, off);
+}
+
+static void first_by_start_keeps_its_bytes(void **state)
+{
+	struct file f;
+	(void)state;
+	begin(&f);
+	FDE(&f, 0x180, 0x100, 0x0e, 24, 0x02, 0x90, 0x0e, 32); /* its first 0x80 bytes are the next one's */
+	FDE(&f, 0x100, 0x100, 0x0e, 16);
+	FDE(&f, 0x110, 0x20, 0x0e, 40);  /* hidden */
+	FDE(&f, 0x100, 0x200, 0x0e, 48); /* the same start, but later: keeps its end */
+	SP_FREE struct sp_blob *b = finish(&f);
+	assert_int_equal(b->n_fdes, 4);
+	assert_int_equal(b->n_bad_fdes, 2); /* hidden; and of the one at 0x180, nothing is left */
+	assert_cfa(b, 0xff, SP_CFA_NONE, 0);
+	assert_cfa(b, 0x100, SP_CFA_REG, 16);
+	assert_cfa(b, 0x110, SP_CFA_REG, 16);
+	assert_cfa(b, 0x1ff, SP_CFA_REG, 16);
+	assert_cfa(b, 0x200, SP_CFA_REG, 48);
+	assert_cfa(b, 0x2ff, SP_CFA_REG, 48);
+	assert_cfa(b, 0x300, SP_CFA_NONE, 0);
+}
+
+static void overlap_in_the_middle_of_a_program(void **state)
+{
+	struct file f;
+	(void)state;
+	begin(&f);
+	FDE(&f, 0x100, 0x100, 0x0e, 16);
+	FDE(&f, 0x180, 0x100, 0x0e, 24, 0x02, 0x90, 0x0e, 32);
+	SP_FREE struct sp_blob *b = finish(&f);
+	assert_cfa(b, 0x1ff, SP_CFA_REG, 16);
+	assert_cfa(b, 0x200, SP_CFA_REG, 24);
+	assert_cfa(b, 0x20f, SP_CFA_REG, 24);
+	assert_cfa(b, 0x210, SP_CFA_REG, 32);
+	assert_cfa(b, 0x27f, SP_CFA_REG, 32);
+}
+
+static void gaps_and_padding(void **state)
+{
+	struct file f;
+	(void)state;
+	begin(&f);
+	FDE(&f, 0x100, 0x10, 0x0e, 16);
+	FDE(&f, 0x11f, 0x10, 0x0e, 24); /* 15 bytes of padding before */
+	FDE(&f, 0x13f, 0x10, 0x0e, 32); /* a gap of 16 */
+	SP_FREE struct sp_blob *b = finish(&f);
+	assert_cfa(b, 0x11e, SP_CFA_REG, 16);
+	assert_cfa(b, 0x11f, SP_CFA_REG, 24);
+	assert_cfa(b, 0x12f, SP_CFA_NONE, 0);
+	assert_cfa(b, 0x13e, SP_CFA_NONE, 0);
+	assert_cfa(b, 0x13f, SP_CFA_REG, 32);
+	assert_cfa(b, 0x14f, SP_CFA_NONE, 0);
+}
+
+static void entry_is_the_root(void **state)
+{
+	struct file f;
+	const uint32_t entry = ENTRY - TEXT;
+	(void)state;
+	begin(&f);
+	FDE(&f, entry - 0x100, 0xff, 0x0e, 16);
+	SP_FREE struct sp_blob *alone = finish(&f);
+	assert_cfa(alone, entry - 1, SP_CFA_REG, 16); /* padding */
+	assert_cfa(alone, entry, SP_CFA_ROOT, 0);
+	assert_cfa(alone, entry + 255, SP_CFA_ROOT, 0);
+	assert_cfa(alone, entry + 256, SP_CFA_NONE, 0);
+	begin(&f);
+	FDE(&f, entry - 0x100, 0x40, 0x0e, 16);
+	FDE(&f, entry + 0x20, 0x40, 0x0e, 24);
+	SP_FREE struct sp_blob *between = finish(&f);
+	assert_cfa(between, entry - 1, SP_CFA_NONE, 0);
+	assert_cfa(between, entry, SP_CFA_ROOT, 0);
+	assert_cfa(between, entry + 0x1f, SP_CFA_ROOT, 0);
+	assert_cfa(between, entry + 0x20, SP_CFA_REG, 24);
+	begin(&f);
+	FDE(&f, entry - 0x100, 0x200, 0x0e, 16);
+	SP_FREE struct sp_blob *covered = finish(&f);
+	assert_cfa(covered, entry, SP_CFA_REG, 16);
+}
+
+static void malformed_entries(void **state)
+{
+	struct file f;
+	(void)state;
+	begin(&f);
+	FDE(&f, 0x100, 0x100, 0x0e, 16);
+	FDE(&f, 0x200, 0x100, 0x0e, 24, 0x48, 0x3f); /* no such instruction */
+	FDE(&f, 0x300, 0x100, 0x0e, 32);
+	FDE(&f, 0x10000000, 0x100, 0x0e, 40);  /* outside the code */
+	FDE(&f, TEXT_BYTES - 8, 16, 0x0e, 40); /* beyond its end */
+	append_u32(&f, 8);
+	append_u32(&f, 0x7fffffff); /* a CIE in front of everything */
+	append_u32(&f, 0);
+	FDE(&f, 0x400, 0, 0x0e, 40); /* of no bytes: nothing to leave out */
+	SP_FREE struct sp_blob *b = finish(&f);
+	assert_int_equal(b->n_bad_fdes, 4);
+	assert_int_equal(b->n_bad_rows, 1);
+	assert_int_equal(b->flags, 0);
+	assert_cfa(b, 0x1ff, SP_CFA_REG, 16);
+	assert_cfa(b, 0x200, SP_CFA_BAD, 0);
+	assert_cfa(b, 0x2ff, SP_CFA_BAD, 0);
+	assert_cfa(b, 0x300, SP_CFA_REG, 32);
+	assert_cfa(b, 0x400, SP_CFA_NONE, 0);
+}
+
+/* A row for each byte, with more different rules, and then more rows, than a table holds. */
+static void caps_make_a_partial_table(void **state)
+{
+	enum { RULES = 70000, ROWS = 5000000, ROW_BYTES = 5 };
+	struct file f;
+	(void)state;
+	begin(&f);
+	append_u32(&f, 13 + ROWS * ROW_BYTES);
+	append_u32(&f, (uint32_t)(f.n - EH));
+	append_u32(&f, TEXT);
+	append_u32(&f, TEXT_BYTES);
+	append(&f, "", 1);
+	for (uint32_t i = 0; i < ROWS; i++) {
+		uint32_t off = i < RULES ? i : i % 2;
+		const uint8_t row[ROW_BYTES] = {0x0e, (off & 0x7f) | 0x80, (off >> 7 & 0x7f) | 0x80, off >> 14 & 0x7f,
+						0x41};
+		append(&f, row, sizeof(row));
+	}
+	SP_FREE struct sp_blob *b = finish(&f);
+	assert_int_equal(b->flags, SP_BLOB_PARTIAL);
+	assert_int_equal(b->n_rules, 65536);
+	assert_true(b->n_rows <= SP_MAX_ROWS && b->n_rows > SP_MAX_ROWS - 2048);
+	assert_cfa(b, 60000, SP_CFA_REG, 60000);
+	assert_cfa(b, 66000, SP_CFA_BAD, 0);
+	assert_cfa(b, RULES + 1, SP_CFA_REG, 1);
+	assert_cfa(b, 3000000, SP_CFA_REG, 0);
+	assert_cfa(b, ROWS, SP_CFA_NONE, 0);
+	assert_cfa(b, TEXT_BYTES - 1, SP_CFA_NONE, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(first_by_start_keeps_its_bytes),
+	    cmocka_unit_test(overlap_in_the_middle_of_a_program),
+	    cmocka_unit_test(gaps_and_padding),
+	    cmocka_unit_test(entry_is_the_root),
+	    cmocka_unit_test(malformed_entries),
+	    cmocka_unit_test(caps_make_a_partial_table),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
