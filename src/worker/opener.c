@@ -32,10 +32,16 @@ static bool has_key(const struct sp_file_key *k)
 	return k->ino || k->size || k->mtime_ns;
 }
 
+/* overlayfs with xino puts the number of the layer into the highest bits of the inode number. */
+static bool same_inode(uint64_t ino, uint64_t shown)
+{
+	return shown == ino || (shown & ((1ULL << 56) - 1)) == ino;
+}
+
 static bool same_file(const struct sp_file_key *k, const struct statx *st)
 {
 	uint64_t mtime_ns = (uint64_t)st->stx_mtime.tv_sec * 1000000000 + st->stx_mtime.tv_nsec;
-	return st->stx_ino == k->ino && st->stx_size == k->size && mtime_ns == k->mtime_ns;
+	return same_inode(k->ino, st->stx_ino) && st->stx_size == k->size && mtime_ns == k->mtime_ns;
 }
 
 /* What a descriptor opened with O_PATH is, without asking any server. */
@@ -190,6 +196,8 @@ static int find_by_path(const struct sp_open_request *q, struct found *f)
 	if (!f->path)
 		return -EACCES;
 	f->fd = open_in_root(q->pid, f->path);
+	if (f->fd == -ENOENT)
+		return sp_fail_said(-EPERM, "deleted, which takes CAP_CHECKPOINT_RESTORE to open");
 	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
 }
 
@@ -215,7 +223,8 @@ struct handle {
 /*
  * The handle of an inode, where the file system's handles are made of nothing but its number and generation: the form
  * comes from the handle of its mount point. Type 1 is the kernel's FILEID_INO32_GEN, 0x81 is that of xfs with 64-bit
- * inode numbers. tmpfs also says type 1, but finds only inodes that somebody has asked a handle of before.
+ * inode numbers, 0x4d that of btrfs, which has the subvolume between the two. tmpfs also says type 1, but finds only
+ * inodes that somebody has asked a handle of before.
  */
 static int make_handle(int mount, const struct sp_file_key *k, struct handle *h)
 {
@@ -232,6 +241,11 @@ static int make_handle(int mount, const struct sp_file_key *k, struct handle *h)
 	if (h->head.handle_type == 0x81 && h->head.handle_bytes == 12) {
 		memcpy(h->head.f_handle, &k->ino, 8);
 		memcpy(h->head.f_handle + 8, &k->generation, 4);
+		return 0;
+	}
+	if (h->head.handle_type == 0x4d && h->head.handle_bytes == 20) {
+		memcpy(h->head.f_handle, &k->ino, 8);
+		memcpy(h->head.f_handle + 16, &k->generation, 4);
 		return 0;
 	}
 	return -EOPNOTSUPP;

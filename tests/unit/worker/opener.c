@@ -155,6 +155,15 @@ static void check_refused(const struct answer *a, int r, const char *error)
 	assert_null(a->result.path);
 }
 
+/* Without it map_files cannot be followed, and what has no name any more cannot be opened. */
+static void needs_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	printf("not root\n");
+	skip();
+}
+
 static void test_mapped(void **state)
 {
 	(void)state;
@@ -181,6 +190,7 @@ static void test_without_key(void **state)
 static void test_deleted(void **state)
 {
 	(void)state;
+	needs_root();
 	struct mapped m = {0};
 	map_file("file", &m);
 	unlink(m.path);
@@ -193,6 +203,7 @@ static void test_deleted(void **state)
 static void test_replaced(void **state)
 {
 	(void)state;
+	needs_root();
 	struct mapped m = {0};
 	char other[160];
 	map_file("file", &m);
@@ -209,6 +220,7 @@ static void test_replaced(void **state)
 static void test_named_deleted(void **state)
 {
 	(void)state;
+	needs_root();
 	struct mapped m = {0};
 	char other[160], said[160];
 	map_file("file (deleted)", &m);
@@ -226,6 +238,17 @@ static void test_named_deleted(void **state)
 	snprintf(said, sizeof(said), "%s", m.path);
 	check_file(&a, &m, said, 1);
 	answer_done(&a);
+	done(&m);
+}
+
+static void test_unprivileged(void **state)
+{
+	(void)state;
+	struct mapped m = {0};
+	map_file("file", &m);
+	unlink(m.path);
+	struct answer a = ask(&m.q);
+	check_refused(&a, -EPERM, "deleted, which takes CAP_CHECKPOINT_RESTORE to open");
 	done(&m);
 }
 
@@ -330,6 +353,7 @@ static void test_no_file(void **state)
 static void test_memfd(void **state)
 {
 	(void)state;
+	needs_root();
 	struct mapped m = {0};
 	int fd = memfd_create("code", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(fd, 8192), 0);
@@ -388,5 +412,9 @@ int main(int argc, char **argv)
 	    CLEAN_TEST(test_gone),     CLEAN_TEST(test_mapping_gone),  CLEAN_TEST(test_no_file),
 	    CLEAN_TEST(test_memfd),    CLEAN_TEST(test_many),
 	};
-	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+	const struct CMUnitTest unprivileged[] = {CLEAN_TEST(test_unprivileged)};
+	int failed = cmocka_run_group_tests(tests, make_directory, remove_directory);
+	if (geteuid() != 0)
+		failed += cmocka_run_group_tests(unprivileged, make_directory, remove_directory);
+	return failed;
 }
