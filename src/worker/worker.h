@@ -46,9 +46,10 @@ struct sp_open_request {
 	uint64_t start, end;
 	/*
 	 * What is opened has this inode number, size and time of change (the device may look different to stat), else
-	 * -ESTALE; and open_by_handle_at finds it when the process has gone (needs CAP_DAC_READ_SEARCH; ext4, xfs and
-	 * others that make handles of inode number and generation only). All zero = not known: whatever is mapped
-	 * there.
+	 * -ESTALE; and open_by_handle_at finds it when the process has gone (needs CAP_DAC_READ_SEARCH; ext4, xfs,
+	 * btrfs and others that make handles of inode number and generation). All zero = not known: whatever is mapped
+	 * there. Refused with -EACCES is what may never answer, since even close(2) could then hang whoever holds it:
+	 * fuse, nfs, cifs, 9p, ceph and the like, overlays over them (dev tells) and, without a key, every overlay.
 	 */
 	struct sp_file_key key;
 };
