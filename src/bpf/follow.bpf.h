@@ -13,7 +13,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, SP_MAX_PROCESSES);
+	__uint(max_entries, SP_MAX_TARGETS);
 	__uint(key_size, 4);
 	__uint(value_size, 4);
 } targets SEC(".maps");

@@ -25,7 +25,8 @@ enum {
 	SP_MAX_FRAMES = 512,        /* user frames of one stack */
 	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
 	SP_MAX_FILES = 32768,       /* files (and anonymous regions) known at one time */
-	SP_MAX_PROCESSES = 65536,
+	SP_MAX_PROCESSES = 16384,
+	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 16384, /* stack bytes sent with a sample that waits for a table */
 	SP_PENDING_MAPS = 192,    /* executable mappings sent with it */
 	SP_NAME_LEN = 64,

@@ -58,6 +58,7 @@ struct sp_capture_stats {
 	uint64_t n_no_unwind;           /* files without .eh_frame */
 	uint64_t n_evicted;
 	uint64_t table_bytes;
+	uint64_t mapped_bytes;       /* of BPF maps that are in our own memory too (in VmRSS and in bpf_bytes) */
 	uint64_t bpf_bytes;          /* locked memory of all BPF maps */
 	uint64_t bpf_ns, n_bpf_runs; /* run time of the BPF programs; 0 when the kernel keeps no statistics */
 	uint64_t load_ns;            /* from sp_capture_new() to the first attached event */

@@ -111,7 +111,11 @@ static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, s
  */
 static int process_record(struct sp_capture *c, const struct sp_record_process *r)
 {
-	struct sp_process p = {.pid = r->key.tgid, .ns_pid = r->ns_tgid, .uid = r->uid, .start_ns = r->key.start_ns};
+	struct sp_process p = {.pid = r->key.tgid,
+			       .ns_pid = r->ns_tgid,
+			       .uid = r->uid,
+			       .exec_id = r->key.exec_id,
+			       .start_ns = r->key.start_ns};
 	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), number, i;
 	int error;
 
@@ -131,6 +135,7 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 		return error;
 	c->key_process[i] = (uint32_t)number;
 	c->process[r->id] = (uint32_t)number;
+	c->n_announced++;
 	return 0;
 }
 
@@ -247,5 +252,32 @@ int sp_drain_counts(struct sp_capture *c, unsigned odd)
 			return r;
 		from = &position;
 	} while (!failed);
+	return 0;
+}
+
+/*
+ * Empties the kernel half's table of processes before it is full: those that still run are announced again, and become
+ * the same processes of the profile.
+ */
+int sp_drain_processes(struct sp_capture *c)
+{
+	SP_FREE struct sp_process_key *keys = calloc(SP_BATCH, sizeof(*keys));
+	SP_FREE sp_u64 *ids = calloc(SP_BATCH, sizeof(*ids));
+	uint32_t position = 0, n;
+	void *from = NULL;
+	int failed;
+
+	if (c->n_announced < SP_MAX_PROCESSES / 2)
+		return 0;
+	if (!keys || !ids)
+		return -ENOMEM;
+	do {
+		n = SP_BATCH;
+		failed = bpf_map_lookup_and_delete_batch(c->processes_fd, from, &position, keys, ids, &n, NULL);
+		if (failed && errno != ENOENT)
+			return sp_fail(-errno, "empty the table of processes");
+		from = &position;
+	} while (!failed);
+	c->n_announced = 0;
 	return 0;
 }

@@ -180,6 +180,23 @@ static uint64_t memlock_of(int fd)
 	return bytes;
 }
 
+/* What of the BPF maps stands in our own resident memory. */
+static uint64_t mapped_bytes(void)
+{
+	SP_FCLOSE FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long long kib, sum = 0;
+	bool is_map = false;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strchr(line, '-') && strchr(line, '-') < strchr(line, ' '))
+			is_map = strstr(line, "anon_inode:bpf-map") != NULL;
+		else if (is_map && sscanf(line, "Rss: %llu kB", &kib) == 1)
+			sum += kib;
+	}
+	return sum << 10;
+}
+
 static void runs_add(struct sp_capture *c)
 {
 	struct bpf_program *program;
@@ -208,5 +225,6 @@ void sp_kernel_stats(struct sp_capture *c)
 	c->stats.bpf_bytes = tables.bytes;
 	bpf_object__for_each_map(map, c->recipe.object) if (bpf_map__fd(map) >= 0) c->stats.bpf_bytes +=
 	    memlock_of(bpf_map__fd(map));
+	c->stats.mapped_bytes = mapped_bytes();
 	runs_add(c);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * kernel.h: a session's dealings with the kernel that are not records: loading, seeking files, statistics.
- * Private to src/capture; errors as in capture.h.
+ * Private to src/capture. Everything works on the session's own object, maps and descriptors; nothing is kept here but
+ * the end of libbpf's log, which is the process's. Errors as in capture.h: -EACCES and -EPERM are refusals.
  */
 #ifndef SP_CAPTURE_KERNEL_H
 #define SP_CAPTURE_KERNEL_H

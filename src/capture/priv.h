@@ -62,6 +62,7 @@ struct sp_capture {
 	size_t n_key_number;
 	uint32_t *process; /* id of a process record -> number in the profile */
 	size_t n_process;
+	uint32_t n_announced;           /* process records since the kernel's table was emptied */
 	struct sp_intern *process_keys; /* struct sp_process_key -> index of key_process */
 	uint32_t *key_process;
 	size_t n_key_process;
@@ -89,6 +90,7 @@ void sp_files_done(struct sp_capture *c);
 /* drain.c */
 int sp_drain_record(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
+int sp_drain_processes(struct sp_capture *c);
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack);
 int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t stop);

@@ -225,7 +225,9 @@ static int window_turn(struct sp_capture *c)
 	*c->window = old + 1;
 	sp_tables_grace(c->tables);
 	r = take_in(c); /* the frames of what was counted, first */
-	return r < 0 ? r : sp_drain_counts(c, old & 1);
+	if (r >= 0)
+		r = sp_drain_counts(c, old & 1);
+	return r < 0 ? r : sp_drain_processes(c);
 }
 
 int sp_capture_start(struct sp_capture *c)

@@ -12,6 +12,7 @@
 #include "cmd/profile_parts.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
+#include "profile/merge.h"
 #include "recipe/recipe.h"
 #include "symbol/symbol.h"
 #include "worker/worker.h"
@@ -33,6 +34,7 @@ static void session_done(struct sp_profile_session *s)
 	if (s->signal_fd >= 0)
 		close(s->signal_fd);
 	free(s->cpus);
+	sp_bad_rows_done(s);
 }
 
 /* --- options -------------------------------------------------------------------------------------------------------
@@ -183,11 +185,32 @@ static int session_sample(struct sp_profile_session *s)
 	return r < 0 ? r : sp_capture_finish(s->capture);
 }
 
+/* A library is its build id: copies of one file (containers, chroots) become one library from here on. */
+static int copies_unite(struct sp_profile_session *s)
+{
+	struct sp_profile *one = NULL;
+	int r = sp_profile_new(&one);
+
+	if (r >= 0)
+		r = sp_profile_merge(one, s->profile);
+	if (r < 0) {
+		sp_profile_free(one);
+		return r;
+	}
+	sp_profile_free(s->profile);
+	s->profile = one;
+	return 0;
+}
+
 static int session_show(struct sp_profile_session *s)
 {
 	struct sp_resolver resolver = {.arg = s, .resolve = resolve};
 	int r = sp_symbol_apply(s->profile, &resolver, NULL);
 
+	if (r >= 0)
+		r = sp_bad_rows_keep(s);
+	if (r >= 0)
+		r = copies_unite(s);
 	if (r >= 0)
 		r = sp_profile_narrow(s);
 	if (r >= 0)

@@ -26,13 +26,9 @@ enum {
 /* Options of one set exclude each other. */
 enum { WHO = 1, WHICH_HALF = 2, RATE = 4, FORMAT = 8 };
 
-/* The events of recipe/events.h that make sense here, the default first. */
 static const char *event_choice(size_t i)
 {
-	static const char *const names[] = {"cpu-clock",    "task-clock",    "cycles",      "instructions",
-					    "cache-misses", "branch-misses", "page-faults", "context-switches"};
-
-	return i < SP_COUNT(names) ? names[i] : NULL;
+	return sp_event_at(i) ? sp_event_at(i)->name : NULL;
 }
 
 static const char *by_choice(size_t i)

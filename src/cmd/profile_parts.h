@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 struct sp_capture;
+struct sp_summary_count;
 struct sp_profile;
 struct sp_workers;
 
@@ -38,6 +39,8 @@ struct sp_profile_session {
 	size_t n_cpus;
 	int signal_fd;
 	sigset_t old_signals;
+	struct sp_summary_count *bad_rows; /* files with rows that could not be expressed */
+	size_t n_bad_rows;
 	uint64_t n_left_out; /* samples outside --library and --comm */
 };
 
@@ -59,6 +62,9 @@ int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names);
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);
 int sp_profile_print(struct sp_profile_session *s);
+/* Kept by name, since the numbers of files change when copies of one file are united. Told with -v. */
+int sp_bad_rows_keep(struct sp_profile_session *s);
+void sp_bad_rows_done(struct sp_profile_session *s);
 int sp_profile_summarise(struct sp_profile_session *s);
 
 #endif

@@ -207,58 +207,53 @@ static void own_use(const struct sp_profile_session *s, const struct sp_capture_
 	summary->system_ns = own.system_ns;
 	summary->bpf_ns = c->bpf_ns;
 	summary->bpf_time_unknown = !c->n_bpf_runs;
-	summary->memory_bytes = own.peak_bytes + workers.peak_bytes;
+	summary->memory_bytes = own.peak_bytes - SP_MIN(c->mapped_bytes, own.peak_bytes) + workers.peak_bytes;
 	summary->map_bytes = c->bpf_bytes;
 }
 
-/* The files with rows that could not be expressed; free(*ret_counts). */
-static int bad_rows(const struct sp_profile_session *s, struct sp_summary_count **ret_counts, size_t *ret_n)
+int sp_bad_rows_keep(struct sp_profile_session *s)
 {
 	uint32_t n_files = sp_profile_n_files(s->profile), i;
-	struct sp_summary_count *counts = calloc(n_files, sizeof(*counts));
-	size_t n = 0;
 
-	if (!counts)
-		return -ENOMEM;
-	for (i = 1; i < n_files; i++) {
-		uint64_t bad = sp_capture_file_bad_rows(s->capture, i);
+	s->bad_rows = s->args->verbose ? calloc(n_files, sizeof(*s->bad_rows)) : NULL;
+	for (i = 1; s->bad_rows && i < n_files; i++) {
+		uint64_t n = sp_capture_file_bad_rows(s->capture, i);
+		char *name = n ? strdup(sp_profile_string(s->profile, sp_profile_file(s->profile, i)->name)) : NULL;
 
-		if (bad)
-			counts[n++] = (struct sp_summary_count){
-			    .what = sp_profile_string(s->profile, sp_profile_file(s->profile, i)->name), .n = bad};
+		if (name)
+			s->bad_rows[s->n_bad_rows++] = (struct sp_summary_count){.what = name, .n = n};
 	}
-	*ret_counts = counts;
-	*ret_n = n;
-	return 0;
+	return s->args->verbose && !s->bad_rows ? -ENOMEM : 0;
+}
+
+void sp_bad_rows_done(struct sp_profile_session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_bad_rows; i++)
+		free((char *)s->bad_rows[i].what);
+	free(s->bad_rows);
 }
 
 int sp_profile_summarise(struct sp_profile_session *s)
 {
 	struct sp_capture_stats c;
 	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
-	struct sp_summary_count *bad = NULL;
-	size_t n_bad = 0;
-	int r;
-
 	sp_capture_stats(s->capture, &c);
 	const struct sp_summary_count lost[] = {
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
 	    {"taken inside another sample", c.counter[SP_N_LOST_NESTED]},
-	    {"frames did not fit in the ring buffer (stack shown empty)", c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
+	    {"frames did not fit in the ring buffer (stack shown empty)",
+	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"outside --library or --comm", s->n_left_out},
 	};
-	r = bad_rows(s, &bad, &n_bad);
-	if (r < 0)
-		return r;
 	summary.lost = lost;
 	summary.n_lost = SP_COUNT(lost);
-	summary.unexpressed = bad;
-	summary.n_unexpressed = n_bad;
+	summary.unexpressed = s->bad_rows;
+	summary.n_unexpressed = s->n_bad_rows;
 	own_use(s, &c, &summary);
-	r = sp_summary_write(s->profile, &summary, stderr);
-	free(bad);
-	return r;
+	return sp_summary_write(s->profile, &summary, stderr);
 }

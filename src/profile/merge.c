@@ -15,7 +15,7 @@ struct merge {
 	const struct sp_profile *from;
 	uint32_t *files, *funcs, *frames, *stacks, *processes, *keys;
 	uint32_t values[SP_MAX_VALUES]; /* index in `from` to index in `into` */
-	struct sp_intern *same;         /* what files of `into` are, by kind, build id and path ... */
+	struct sp_intern *same;         /* what files of `into` are, by kind and build id ... */
 	uint32_t *same_files;           /* ... and which they are */
 	size_t same_capacity;
 	uint32_t *scratch; /* the frames of a stack */
@@ -40,13 +40,13 @@ static int translate_string(struct merge *m, uint32_t *string)
 
 /* --- files ------------------------------------------------------------------------------------------------------ */
 struct file_words {
-	uint32_t kind, build_id_len, path;
+	uint32_t kind, build_id_len;
 	uint8_t build_id[SP_BUILD_ID_MAX];
 };
 
 static struct file_words words_of(const struct sp_file *file)
 {
-	struct file_words w = {.kind = file->kind, .build_id_len = file->build_id_len, .path = file->path};
+	struct file_words w = {.kind = file->kind, .build_id_len = file->build_id_len};
 
 	memcpy(w.build_id, file->build_id, file->build_id_len);
 	return w;
@@ -101,7 +101,6 @@ static int64_t add_file(struct merge *m, struct sp_file file)
 	struct file_words w = words_of(&file);
 	const char *path = sp_profile_string(m->into, file.path), *name = sp_profile_string(m->into, file.name);
 
-	w.path = (uint32_t)sp_hash_bytes(path, strlen(path), 0);
 	for (;;) {
 		uint32_t n_before = sp_profile_n_files(m->into);
 		int64_t n = sp_profile_add_file(m->into, &file);
@@ -116,7 +115,8 @@ static int64_t add_file(struct merge *m, struct sp_file file)
 			fill_in_file(there, &file);
 			return n;
 		}
-		file.tag = sp_hash_bytes(&w, sizeof(w), file.tag ^ sp_hash_bytes(name, strlen(name), file.process));
+		file.tag = sp_hash_bytes(&w, sizeof(w), file.tag ^ sp_hash_bytes(name, strlen(name), file.process)) ^
+			   sp_hash_bytes(path, strlen(path), 0);
 	}
 }
 

@@ -44,7 +44,8 @@ struct frame_identity {
 	uint32_t file, flags;
 };
 struct process_identity {
-	uint64_t pid, start_ns;
+	uint32_t pid, exec_id;
+	uint64_t start_ns;
 };
 struct stack_head {
 	uint32_t stack_class, reason;
@@ -221,7 +222,8 @@ int64_t sp_profile_add_frame(struct sp_profile *p, const struct sp_frame *frame)
 
 int64_t sp_profile_add_process(struct sp_profile *p, const struct sp_process *process)
 {
-	struct process_identity identity = {.pid = process->pid, .start_ns = process->start_ns};
+	struct process_identity identity = {
+	    .pid = process->pid, .exec_id = process->exec_id, .start_ns = process->start_ns};
 
 	if (!is_file(p, process->exe) || !is_string(p, process->comm) || !is_string(p, process->cgroup_path))
 		return -EINVAL;

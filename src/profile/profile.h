@@ -48,7 +48,6 @@ struct sp_file {
 	uint64_t bias; /* ANON: address of offset 0 */
 	uint64_t tag;  /* the adder's own identity of the file: unequal tags are unequal files; not interpreted */
 };
-
 /* --- functions and frames --------------------------------------------------------------------------------------- */
 /*
  * func.file may differ from frame.file for kernel frames: these all lie in the file "[kernel]", and a function of a
@@ -69,7 +68,6 @@ struct sp_frame {
 	uint32_t func; /* 0 until named; not part of the frame's identity */
 	uint32_t flags;
 };
-
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 /* How whole a user stack is. The reasons of CUT are wire.h's enum sp_stop, kept as a number for the summary. */
 enum sp_stack_class { SP_STACK_COMPLETE, SP_STACK_CUT, SP_STACK_GUESS, SP_STACK_ABSENT };
@@ -79,7 +77,6 @@ struct sp_stack {
 	uint32_t n_frames;
 	const uint32_t *frames; /* frame numbers, leaf first */
 };
-
 /* --- who -------------------------------------------------------------------------------------------------------- */
 struct sp_process {
 	uint32_t pid, ns_pid;
@@ -87,6 +84,7 @@ struct sp_process {
 	uint32_t exe;         /* file */
 	uint32_t comm;        /* string: the leader's */
 	uint32_t cgroup_path; /* string, "" until looked up */
+	uint32_t exec_id;     /* changes at each execve: another program in the same process */
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t cgroup;
 };
@@ -126,7 +124,8 @@ int64_t sp_profile_add_file(struct sp_profile *p, const struct sp_file *file);
 int64_t sp_profile_add_func(struct sp_profile *p, const struct sp_func *func);    /* distinct by all fields */
 int64_t sp_profile_add_frame(struct sp_profile *p, const struct sp_frame *frame); /* distinct by offset, file, flags */
 int64_t sp_profile_add_stack(struct sp_profile *p, const struct sp_stack *stack);
-int64_t sp_profile_add_process(struct sp_profile *p, const struct sp_process *process); /* distinct by pid, start_ns */
+int64_t sp_profile_add_process(struct sp_profile *p,
+			       const struct sp_process *process); /* distinct by pid, start_ns, exec_id */
 int64_t sp_profile_add_key(struct sp_profile *p, const struct sp_key *key);
 /* Adds the values to the row with this key and these stacks, making it if need be. */
 int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel, const int64_t *values);

@@ -20,6 +20,11 @@ static const struct sp_event events[] = {
     {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false},
 };
 
+const struct sp_event *sp_event_at(size_t i)
+{
+	return i < SP_COUNT(events) ? &events[i] : NULL;
+}
+
 const struct sp_event *sp_event_find(const char *name)
 {
 	size_t i;

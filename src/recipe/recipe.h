@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recipe.h: the recipes by name. Each is NAME.bpf.c, NAME.c and its name in src/recipe/meson.build.
+ * recipe.h: the recipes, each NAME.bpf.c (kernel half), NAME.c (user half) and its name in src/recipe/meson.build.
+ *
+ * A recipe is constant; what belongs to one session is in its struct sp_recipe_object (capture/recipe.h), which the
+ * session owns. Errors are negative errnos with sp_error_text(); a recipe prints nothing.
  */
 #ifndef SP_RECIPE_RECIPE_H
 #define SP_RECIPE_RECIPE_H

@@ -30,32 +30,32 @@ enum sp_group_by {
 extern const char *const sp_view_groupings[SP_N_GROUPINGS]; /* "library", "function" ... */
 
 struct sp_view_options {
-	const char *header;   /* text: the line(s) before the stacks, without the last newline; NULL = none */
-	const char *title;    /* svg */
-	const char *subtitle; /* svg; NULL = none */
-	uint32_t value;	      /* index of the value shown where a view shows one */
+	const char *header;          /* text: the line(s) before the stacks, without the last newline; NULL = none */
+	const char *title;           /* svg */
+	const char *subtitle;        /* svg; NULL = none */
+	uint32_t value;              /* index of the value shown where a view shows one */
 	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */
-	bool delimiter;	   /* text, folded: -d */
-	bool annotate;	   /* text, folded: -a: kernel frames end in _[k] */
-	bool verbose;	   /* text: -v: name+0xOFFSET [library] */
-	bool addresses;	   /* text: -A: the frame's offset in hex before the name */
-	bool ascending;	   /* text: rows by rising count (the default of the command) */
-	enum sp_group_by by; /* table */
-	uint32_t limit;	     /* table: rows shown, 0 = all; how many were left out is said */
-	bool colour;	     /* escape sequences for a terminal */
+	bool delimiter;              /* text, folded: -d */
+	bool annotate;               /* text, folded: -a: kernel frames end in _[k] */
+	bool verbose;                /* text: -v: name+0xOFFSET [library] */
+	bool addresses;              /* text: -A: the frame's offset in hex before the name */
+	bool ascending;              /* text: rows by rising count (the default of the command) */
+	enum sp_group_by by;         /* table */
+	uint32_t limit;              /* table: rows shown, 0 = all; how many were left out is said */
+	bool colour;                 /* escape sequences for a terminal */
 };
 
 struct sp_view {
-	const char *name;    /* --format NAME */
-	const char *suffix;  /* -o FILE: ".svg", ".pb.gz" */
+	const char *name;   /* --format NAME */
+	const char *suffix; /* -o FILE: ".svg", ".pb.gz" */
 	const char *mime;
 	const char *summary; /* one line of help */
-	bool binary;	     /* refuses a terminal */
+	bool binary;         /* refuses a terminal */
 	int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 };
 
-extern const struct sp_view *const sp_views[]; /* NULL at the end; generated */
-const struct sp_view *sp_view_by_name(const char *name);     /* NULL = unknown */
-const struct sp_view *sp_view_by_path(const char *path);     /* by the longest suffix; NULL = unknown */
+extern const struct sp_view *const sp_views[];           /* NULL at the end; generated */
+const struct sp_view *sp_view_by_name(const char *name); /* NULL = unknown */
+const struct sp_view *sp_view_by_path(const char *path); /* by the longest suffix; NULL = unknown */
 
 #endif
