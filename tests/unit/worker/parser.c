@@ -510,6 +510,57 @@ static void test_cancel(void **state)
 	close(fd);
 }
 
+/* Alive and not a zombie that nobody has waited for yet. */
+static bool runs(pid_t pid)
+{
+	char path[64], state = 'Z';
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return false;
+	(void)!fscanf(f, "%*d (%*[^)]) %c", &state);
+	fclose(f);
+	return state != 'Z' && state != 'X';
+}
+
+static pid_t only_child_of(pid_t pid)
+{
+	char path[64];
+	int child = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	(void)!fscanf(f, "%d", &child);
+	fclose(f);
+	return child;
+}
+
+/* The parent is killed while the parser is deep in a file: it does not outlive him. */
+static void test_orphan(void **state)
+{
+	(void)state;
+	int fd = file_with("hang");
+	pid_t parser = 0, parent = fork();
+	if (parent == 0) {
+		struct answer a;
+		struct sp_workers *w = workers(0);
+		ask(w, fd, &a);
+		sp_workers_wait(w, 60000);
+		_exit(0);
+	}
+	for (double start = now_ms(); !parser && now_ms() - start < 5000; usleep(10000))
+		parser = only_child_of(parent);
+	assert_true(parser > 0);
+	usleep(300000);
+	assert_true(runs(parser));
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	for (double start = now_ms(); runs(parser) && now_ms() - start < 3000;)
+		usleep(10000);
+	assert_false(runs(parser));
+	close(fd);
+}
+
 static void test_arguments(void **state)
 {
 	(void)state;
@@ -532,10 +583,10 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(test_identity),   CLEAN_TEST(test_blob),      CLEAN_TEST(test_names),  CLEAN_TEST(test_crash),
-	    CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),      CLEAN_TEST(test_no_elf), CLEAN_TEST(test_sandbox),
-	    CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),      CLEAN_TEST(test_many),   CLEAN_TEST(test_idle),
-	    CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments),
+	    CLEAN_TEST(test_identity),   CLEAN_TEST(test_blob),   CLEAN_TEST(test_names),     CLEAN_TEST(test_crash),
+	    CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),   CLEAN_TEST(test_no_elf),    CLEAN_TEST(test_sandbox),
+	    CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),   CLEAN_TEST(test_many),      CLEAN_TEST(test_idle),
+	    CLEAN_TEST(test_cancel),     CLEAN_TEST(test_orphan), CLEAN_TEST(test_arguments),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
