@@ -68,7 +68,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 		   struct sp_capture **ret_capture);
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state);
 int sp_capture_start(struct sp_capture *c);
-/* stop_fd, child_fd: -1 = none. duration_ns 0 = for ever. */
+/* stop_fd, child_fd: -1 = none. duration_ns 0 = for ever. 1: one of them became readable; 0: the time is over. */
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd);
 int sp_capture_finish(struct sp_capture *c);
 void sp_capture_free(struct sp_capture *c);

@@ -269,7 +269,7 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 		if (r < 0)
 			return r;
 		if (n > 0 && (fds[2].revents || fds[3].revents))
-			return 0;
+			return 1;
 		now = sp_time_ns(CLOCK_MONOTONIC);
 		if (now >= turn) {
 			r = window_turn(c);

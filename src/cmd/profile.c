@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "capture/capture.h"
 #include "cmd/profile_args.h"
 #include "cmd/profile_parts.h"
@@ -170,6 +171,25 @@ static int child_begin(struct sp_profile_session *s)
 	return r < 0 ? r : sp_capture_target_add(s->capture, (uint32_t)s->child.pid, SP_TARGET_AFTER_EXEC);
 }
 
+/* On a terminal a line on stderr counts the seconds. */
+static int sample_for_the_time(struct sp_profile_session *s)
+{
+	uint64_t all = s->args->duration_s, done;
+	int r = 0;
+
+	if (!isatty(STDERR_FILENO))
+		return sp_capture_run(s->capture, all * SP_NS_PER_S, s->signal_fd, s->child.pid_fd);
+	for (done = 0; !r && (!all || done < all); done++) {
+		fprintf(stderr, "\rsampling: %llu", (unsigned long long)done);
+		if (all)
+			fprintf(stderr, " of %llu", (unsigned long long)all);
+		fprintf(stderr, " s ");
+		r = sp_capture_run(s->capture, SP_NS_PER_S, s->signal_fd, s->child.pid_fd);
+	}
+	fprintf(stderr, "\r\033[K");
+	return r;
+}
+
 static int session_sample(struct sp_profile_session *s)
 {
 	int r = child_begin(s);
@@ -181,7 +201,7 @@ static int session_sample(struct sp_profile_session *s)
 	if (r < 0)
 		return r;
 	sp_header_print(s);
-	r = sp_capture_run(s->capture, s->args->duration_s * 1000000000ULL, s->signal_fd, s->child.pid_fd);
+	r = sample_for_the_time(s);
 	return r < 0 ? r : sp_capture_finish(s->capture);
 }
 
