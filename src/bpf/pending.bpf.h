@@ -40,17 +40,26 @@ __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_record_pending 
 	return last + 1;
 }
 
+struct sp_maps_loop {
+	struct sp_scratch *s;
+	struct sp_record_pending *r;
+	sp_u64 addr;
+};
+
+static long sp_pending_next(sp_u32 i, struct sp_maps_loop *loop)
+{
+	(void)i;
+	loop->addr = sp_pending_map(loop->s, loop->r, loop->addr);
+	return !loop->addr || loop->addr >= SP_USER_END;
+}
+
+/* bpf_loop(), because the verifier walks through a plain loop as often as it may run: 20,000 instructions more to check. */
 static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_record_pending *r)
 {
-	sp_u64 addr = 0;
-	sp_u32 i;
+	struct sp_maps_loop loop = {.s = s, .r = r};
 
 	r->n_maps = 0;
-	for (i = 0; i < SP_PENDING_WALKS; i++) {
-		addr = sp_pending_map(s, r, addr);
-		if (!addr || addr >= SP_USER_END)
-			break;
-	}
+	bpf_loop(SP_PENDING_WALKS, sp_pending_next, &loop, 0);
 }
 
 /* As much stack as there is up to 16 KiB, found by halving. */

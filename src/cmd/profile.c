@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,12 +145,26 @@ static int signals_take(struct sp_profile_session *s)
 	return s->signal_fd < 0 ? sp_fail(-errno, "make a signal descriptor") : 0;
 }
 
+/* Every file that was seen stays open: as many as the system lets us. The command gets back what it had. */
+static void files_raise(struct sp_profile_session *s)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &s->old_files))
+		return;
+	most = s->old_files;
+	most.rlim_cur = most.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &most);
+}
+
 static int session_begin(struct sp_profile_session *s)
 {
 	struct sp_workers_options w = {0};
 	struct sp_capture_options o;
-	int r = sp_workers_new(&w, &s->workers);
+	int r;
 
+	files_raise(s);
+	r = sp_workers_new(&w, &s->workers);
 	if (r >= 0)
 		r = signals_take(s);
 	if (r >= 0)
@@ -167,7 +182,7 @@ static int child_begin(struct sp_profile_session *s)
 
 	if (!s->args->command)
 		return 0;
-	r = sp_child_start(&s->child, s->args->command, &s->old_signals);
+	r = sp_child_start(&s->child, s);
 	return r < 0 ? r : sp_capture_target_add(s->capture, (uint32_t)s->child.pid, SP_TARGET_AFTER_EXEC);
 }
 

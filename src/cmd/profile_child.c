@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 /* In the child: waits for the gate, then becomes the command. The errno of a failed exec goes back through `told`. */
-static void child_run(int gate, int told, char **command, const sigset_t *signals)
+static void child_run(int gate, int told, const struct sp_profile_session *s)
 {
-	char byte;
+	char **command = s->args->command, byte;
 	int error;
 
-	sigprocmask(SIG_SETMASK, signals, NULL);
+	sigprocmask(SIG_SETMASK, &s->old_signals, NULL);
+	setrlimit(RLIMIT_NOFILE, &s->old_files);
 	signal(SIGPIPE, SIG_DFL);
 	while (read(gate, &byte, 1) < 0 && errno == EINTR)
 		;
@@ -28,7 +29,7 @@ static void child_run(int gate, int told, char **command, const sigset_t *signal
 }
 
 /* The child reads `gate`'s other end and writes to `told`; both are closed by its exec. */
-int sp_child_start(struct sp_child *child, char **command, const sigset_t *signals)
+int sp_child_start(struct sp_child *child, const struct sp_profile_session *s)
 {
 	int gate[2], told[2];
 
@@ -39,20 +40,20 @@ int sp_child_start(struct sp_child *child, char **command, const sigset_t *signa
 		close(gate[1]);
 		return sp_fail(-errno, "make a pipe");
 	}
-	child->command = command[0];
+	child->command = s->args->command[0];
 	child->pid = fork();
 	if (!child->pid) {
 		close(gate[1]);
-		child_run(gate[0], told[1], command, signals);
+		child_run(gate[0], told[1], s);
 	}
 	close(gate[0]);
 	close(told[1]);
 	child->gate = gate[1];
 	child->told = told[0];
 	if (child->pid < 0)
-		return sp_fail(-errno, "start %s", command[0]);
+		return sp_fail(-errno, "start %s", child->command);
 	child->pid_fd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-	return child->pid_fd < 0 ? sp_fail(-errno, "watch %s", command[0]) : 0;
+	return child->pid_fd < 0 ? sp_fail(-errno, "watch %s", child->command) : 0;
 }
 
 int sp_child_release(struct sp_child *child)

@@ -12,6 +12,7 @@
 #include "symbol/names.h"
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct sp_capture;
@@ -39,6 +40,7 @@ struct sp_profile_session {
 	size_t n_cpus;
 	int signal_fd;
 	sigset_t old_signals;
+	struct rlimit old_files;
 	struct sp_summary_count *bad_rows; /* files with rows that could not be expressed */
 	size_t n_bad_rows;
 	uint64_t n_left_out; /* samples outside --library and --comm */
@@ -47,7 +49,7 @@ struct sp_profile_session {
 extern const struct sp_cmd sp_cmd_profile;
 
 /* Forks the command; it waits before its exec. An exec that fails is told by sp_child_release(). */
-int sp_child_start(struct sp_child *child, char **command, const sigset_t *signals);
+int sp_child_start(struct sp_child *child, const struct sp_profile_session *s);
 int sp_child_release(struct sp_child *child);
 int sp_child_code(struct sp_child *child); /* waits for it; its exit code, or 128 + signal */
 void sp_child_done(struct sp_child *child);
