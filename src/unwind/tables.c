@@ -27,6 +27,7 @@ struct sp_tables {
 	int segment_fd[SP_MAX_SEGS];
 	struct sp_run *runs;
 	size_t n_runs, runs_capacity;
+	bool needs_grace; /* free words may still be read by programs that began before they were free */
 	struct sp_tables_stats stats;
 };
 
@@ -163,13 +164,15 @@ int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct 
 	return 0;
 }
 
-/* Returns when no program that began before this call still runs: the update of an array of maps waits for them. */
-void sp_tables_grace(struct sp_tables *t)
+/* The update of an array of maps waits for the programs that run (not for sleepable ones). */
+int sp_tables_grace(struct sp_tables *t)
 {
 	uint32_t zero = 0;
 
-	if (t->is_mapped && t->n_segments)
-		bpf_map_update_elem(t->segments_fd, &zero, &t->segment_fd[0], BPF_ANY);
+	if (t->is_mapped && bpf_map_update_elem(t->segments_fd, &zero, &t->segment_fd[0], BPF_ANY))
+		return sp_fail(-errno, "wait for the BPF programs that run");
+	t->needs_grace = false;
+	return 0;
 }
 
 /* --- allocation and eviction ---------------------------------------------------------------------------------------
@@ -189,8 +192,28 @@ static void table_state_set(struct sp_table *table, enum sp_table_state state)
 	__atomic_store_n(&table->state, state, __ATOMIC_RELEASE);
 }
 
+/* The file's words are free, but for the programs that read its table before its state changed. */
+static void run_release(struct sp_tables *t, struct sp_run *run)
+{
+	t->stats.n_loaded--;
+	t->stats.used_bytes -= 4ULL * run->n;
+	t->needs_grace = true;
+	run->file = 0;
+	runs_join(t);
+}
+
+static struct sp_run *run_of(struct sp_tables *t, uint32_t file)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_runs; i++)
+		if (t->runs[i].file == file)
+			return &t->runs[i];
+	return NULL;
+}
+
 /* Marks the file that was used the longest time ago absent and frees its run. False: nothing is left to evict. */
-static bool evict_one(struct sp_tables *t, uint32_t keep)
+static bool evict_one(struct sp_tables *t)
 {
 	struct sp_run *oldest = NULL;
 	size_t i;
@@ -198,7 +221,7 @@ static bool evict_one(struct sp_tables *t, uint32_t keep)
 	for (i = 0; i < t->n_runs; i++) {
 		struct sp_run *run = &t->runs[i];
 
-		if (!run->file || run->file == keep)
+		if (!run->file)
 			continue;
 		if (!oldest || t->table[run->file].used < t->table[oldest->file].used)
 			oldest = run;
@@ -207,41 +230,35 @@ static bool evict_one(struct sp_tables *t, uint32_t keep)
 		return false;
 	table_state_set(&t->table[oldest->file], SP_TABLE_ABSENT);
 	t->stats.n_evicted++;
-	t->stats.n_loaded--;
-	t->stats.used_bytes -= 4ULL * oldest->n;
-	oldest->file = 0;
-	runs_join(t);
+	run_release(t, oldest);
 	return true;
 }
 
-/* A free run of at least n words: there already, by another segment, or by eviction (then after a grace period). */
-static ssize_t room_find(struct sp_tables *t, uint32_t n, uint32_t file)
+/* A free run of at least n words: there already, by another segment, or by eviction; nobody reads it any more. */
+static ssize_t room_find(struct sp_tables *t, uint32_t n)
 {
 	ssize_t i = runs_first_fit(t, n);
-	bool evicted = false;
+	int r;
 
 	while (i < 0 && t->n_segments < t->max_segments) {
-		int r = segment_add(t);
-
+		r = segment_add(t);
 		if (r < 0)
 			return r;
 		i = runs_first_fit(t, n);
 	}
 	while (i < 0) {
-		if (!evict_one(t, file))
+		if (!evict_one(t))
 			return sp_fail_said(-E2BIG,
 					    "the unwind table is larger than the memory allowed (--max-memory)");
-		evicted = true;
 		i = runs_first_fit(t, n);
 	}
-	if (evicted)
-		sp_tables_grace(t);
-	return i;
+	r = t->needs_grace ? sp_tables_grace(t) : 0;
+	return r < 0 ? r : i;
 }
 
 static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint32_t *ret_at)
 {
-	ssize_t i = room_find(t, n, file);
+	ssize_t i = room_find(t, n);
 	int r;
 
 	if (i < 0)
@@ -253,6 +270,8 @@ static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint32_t *r
 	}
 	t->runs[i].n = n;
 	t->runs[i].file = file;
+	t->stats.n_loaded++;
+	t->stats.used_bytes += 4ULL * n;
 	*ret_at = t->runs[i].at;
 	return 0;
 }
@@ -270,15 +289,23 @@ static void words_write(struct sp_tables *t, uint32_t at, const uint32_t *words,
 	}
 }
 
-static uint32_t rows_sum(const struct sp_blob *b)
+static uint32_t round_up(uint32_t n, uint32_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/*
+ * Words for a table wherever it begins. At a border a group may leave a rest of its rows less one. A run of n words
+ * meets n / SP_SEG_WORDS + 1 borders at most, and one more for the rests, which together are smaller than a segment.
+ */
+static uint32_t words_wanted(const struct sp_blob *b)
 {
 	const uint32_t *index = sp_blob_index(b);
-	uint64_t sum = 0;
-	uint32_t i;
+	uint32_t n = 4 * b->n_rules + b->n_groups + b->n_rows, largest = 1, i;
 
 	for (i = 0; i < b->n_groups; i++)
-		sum += index[i] & SP_INDEX_COUNT_MASK;
-	return (uint32_t)SP_MIN(sum, UINT32_MAX / 2);
+		largest = SP_MAX(largest, index[i] & SP_INDEX_COUNT_MASK);
+	return round_up(n + (n / SP_SEG_WORDS + 2) * (largest - 1), SP_GRAIN);
 }
 
 /* Copies the rows group by group, stepping over segment borders, and writes the index that fits. */
@@ -302,21 +329,6 @@ static int groups_write(struct sp_tables *t, struct sp_table *table, const struc
 	return 0;
 }
 
-static uint32_t round_up(uint32_t n, uint32_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
-static void run_release(struct sp_tables *t, uint32_t file)
-{
-	size_t i;
-
-	for (i = 0; i < t->n_runs; i++)
-		if (t->runs[i].file == file)
-			t->runs[i].file = 0;
-	runs_join(t);
-}
-
 static int table_write(struct sp_tables *t, struct sp_table *table, const struct sp_blob *b, uint32_t at)
 {
 	int r;
@@ -336,9 +348,8 @@ static int table_write(struct sp_tables *t, struct sp_table *table, const struct
 
 int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
 {
-	uint64_t rows = rows_sum(b), n;
+	uint32_t n = words_wanted(b), at;
 	struct sp_table *table;
-	uint32_t at;
 	int r;
 
 	if (!file || file >= SP_MAX_FILES)
@@ -346,28 +357,27 @@ int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
 	table = &t->table[file];
 	if (table->state == SP_TABLE_LOADED)
 		return 0;
-	/* Each border may cost a group's rows of padding. */
-	n = 4ULL * b->n_rules + b->n_groups + rows;
-	n = round_up(n + (n / SP_SEG_WORDS + 1) * SP_INDEX_COUNT_MASK, SP_GRAIN);
 	if (n > (uint64_t)t->max_segments << SP_SEG_SHIFT)
 		return sp_fail_said(-E2BIG, "the unwind table is larger than the memory allowed (--max-memory)");
-	r = room_take(t, (uint32_t)n, file, &at);
+	r = room_take(t, n, file, &at);
 	if (r < 0)
 		return r;
 	r = table_write(t, table, b, at);
-	if (r < 0) {
-		run_release(t, file);
-		return r;
-	}
-	t->stats.n_loaded++;
-	t->stats.used_bytes += 4 * n;
-	return 0;
+	if (r < 0)
+		run_release(t, run_of(t, file));
+	return r;
 }
 
 void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
 {
-	if (file < SP_MAX_FILES)
-		table_state_set(&t->table[file], SP_TABLE_FP);
+	struct sp_run *run;
+
+	if (!file || file >= SP_MAX_FILES)
+		return;
+	run = run_of(t, file);
+	table_state_set(&t->table[file], SP_TABLE_FP);
+	if (run)
+		run_release(t, run);
 }
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file)

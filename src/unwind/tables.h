@@ -33,9 +33,9 @@ void sp_tables_free(struct sp_tables *t);
 /* Loads a valid blob (sp_blob_validate) for a file id, evicting others if need be. The blob stays the caller's. */
 int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *blob);
 /* This file has no unwind information (or cannot have it): frame-pointer steps. */
-/* Returns when no program of the kernel half that began before this call still runs (0 to some 30 ms). */
-void sp_tables_grace(struct sp_tables *t);
 void sp_tables_set_fp(struct sp_tables *t, uint32_t file);
+/* Returns when no program of the kernel half that began before this call still runs (0 to some 30 ms). */
+int sp_tables_grace(struct sp_tables *t);
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
 const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file);
