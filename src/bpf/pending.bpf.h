@@ -53,7 +53,8 @@ static long sp_pending_next(sp_u32 i, struct sp_maps_loop *loop)
 	return !loop->addr || loop->addr >= SP_USER_END;
 }
 
-/* bpf_loop(), because the verifier walks through a plain loop as often as it may run: 20,000 instructions more to check. */
+/* bpf_loop(), because the verifier walks through a plain loop as often as it may run: 20,000 instructions more to
+ * check. */
 static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_record_pending *r)
 {
 	struct sp_maps_loop loop = {.s = s, .r = r};

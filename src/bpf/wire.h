@@ -148,6 +148,13 @@ struct sp_file_key {
 	sp_u32 generation;
 };
 
+struct sp_check { /* of the self-test: addr goes in, what is mapped there comes out */
+	sp_u64 addr;
+	sp_u64 start, end, pgoff;
+	sp_u64 is_own; /* the mapping names our own address space */
+	struct sp_file_key key;
+};
+
 struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
 	sp_u64 start_ns;
 	sp_u32 tgid;

@@ -102,10 +102,54 @@ int sp_kernel_load(struct sp_capture *c)
 	r = sizes_write(c);
 	if (r < 0)
 		return r;
-	r = c->o.recipe->load(&c->recipe, &c->window);
+	r = c->o.recipe->load(&c->recipe, &c->shared);
 	if (r < 0)
 		return sp_fail(r, "load the BPF programs: %s", log_cause());
 	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return 0;
+}
+
+/* The line of /proc/self/maps with this address. */
+static bool own_map_find(uint64_t addr, struct sp_check *ret_map)
+{
+	SP_FCLOSE FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long long start, end, pgoff, ino;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx-%llx %*s %llx %*s %llu", &start, &end, &pgoff, &ino) != 4)
+			continue;
+		if (addr < start || addr >= end)
+			continue;
+		*ret_map = (struct sp_check){.start = start, .end = end, .pgoff = pgoff, .key.ino = ino};
+		return true;
+	}
+	return false;
+}
+
+static bool check_one(struct sp_capture *c, int program, uint64_t addr)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	volatile struct sp_check *found = c->shared.check;
+	struct sp_check map;
+
+	memset((void *)found, 0, sizeof(*found));
+	found->addr = addr;
+	return own_map_find(addr, &map) && !bpf_prog_test_run_opts(program, &run) && found->is_own &&
+	       found->start == map.start && found->end == map.end && found->pgoff == map.pgoff &&
+	       found->key.ino == map.key.ino;
+}
+
+int sp_kernel_check(struct sp_capture *c)
+{
+	const void *own[] = {(const void *)sp_kernel_check, (const void *)bpf_object__open, (const void *)fopen};
+	int program = bpf_program__fd(bpf_object__find_program_by_name(c->recipe.object, "sp_check_maps"));
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(own); i++)
+		if (!check_one(c, program, (uint64_t)own[i]))
+			return sp_fail_said(-EOPNOTSUPP, "the self-test failed: on this kernel the file behind an "
+							 "address cannot be found (its mapping tree is unknown)");
 	return 0;
 }
 

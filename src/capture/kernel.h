@@ -9,8 +9,10 @@
 
 struct sp_capture;
 
-/* Opens the recipe's object, writes its configuration, loads it. c->recipe and c->window are set. */
+/* Opens the recipe's object, writes its configuration, loads it. c->recipe and c->shared are set. */
 int sp_kernel_load(struct sp_capture *c);
+/* The self-test: an address of our own is looked up as a sample's would be. -EOPNOTSUPP: not on this kernel. */
+int sp_kernel_check(struct sp_capture *c);
 /* One pass over all mappings of all processes, so that their files are announced. */
 int sp_kernel_seek(struct sp_capture *c);
 /* Adds counters, run time and memory to c->stats. */

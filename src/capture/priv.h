@@ -47,7 +47,7 @@ struct sp_capture {
 	struct sp_profile *profile;
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;
-	volatile sp_u32 *window;
+	struct sp_recipe_shared shared;
 	struct sp_tables *tables;
 	struct ring_buffer *rings;
 	int stats_fd;

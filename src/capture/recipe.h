@@ -27,13 +27,18 @@ struct sp_recipe_object {
 	void *private;
 };
 
+struct sp_recipe_shared {                /* variables of the kernel half, mapped */
+	volatile sp_u32 *window;         /* picks the table of counts, stamps the use of unwind tables */
+	volatile struct sp_check *check; /* of the self-test */
+};
+
 struct sp_recipe {
 	const char *name;
 	const char *summary;
 	struct sp_recipe_value values[2]; /* of a count's n and weight */
 	int (*open)(const struct sp_capture_options *o, struct sp_recipe_object *ret_object);
-	/* Loads the programs; libbpf's negative errno. *ret_window: the window counter that the kernel half reads. */
-	int (*load)(struct sp_recipe_object *object, volatile sp_u32 **ret_window);
+	/* Loads the programs; libbpf's negative errno. */
+	int (*load)(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared);
 	/* Begins sampling. */
 	int (*attach)(struct sp_recipe_object *object, const struct sp_capture_options *o);
 	/* Ends sampling: after it no program begins any more. */

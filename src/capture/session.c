@@ -122,6 +122,8 @@ static int capture_open(struct sp_capture *c)
 	if (!r)
 		r = sp_kernel_load(c);
 	if (!r)
+		r = sp_kernel_check(c);
+	if (!r)
 		r = maps_find(c);
 	if (!r)
 		r = rings_new(c);
@@ -219,10 +221,10 @@ static int take_in(struct sp_capture *c)
 /* Changes the tables of counts over and drains the one that was in use. */
 static int window_turn(struct sp_capture *c)
 {
-	sp_u32 old = *c->window;
+	sp_u32 old = *c->shared.window;
 	int r;
 
-	*c->window = old + 1;
+	*c->shared.window = old + 1;
 	sp_tables_grace(c->tables);
 	r = take_in(c); /* the frames of what was counted, first */
 	if (r >= 0)

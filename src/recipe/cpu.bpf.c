@@ -4,6 +4,7 @@
  *
  * Runs in the timer's interrupt (cpu-clock) or in an NMI (hardware events). Values: 1 sample, and the event's period.
  */
+#include "bpf/check.bpf.h"
 #include "bpf/follow.bpf.h"
 #include "bpf/pending.bpf.h"
 #include "bpf/seek.bpf.h"

@@ -48,14 +48,16 @@ static int cpu_open(const struct sp_capture_options *o, struct sp_recipe_object 
 	return 0;
 }
 
-static int cpu_load(struct sp_recipe_object *object, volatile sp_u32 **ret_window)
+static int cpu_load(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared)
 {
 	struct cpu_session *s = object->private;
 	int r = cpu_bpf__load(s->skel);
 
-	if (!r)
-		*ret_window = &s->skel->bss->sp_window;
-	return r;
+	if (r)
+		return r;
+	ret_shared->window = &s->skel->bss->sp_window;
+	ret_shared->check = &s->skel->bss->sp_check;
+	return 0;
 }
 
 static int event_open(const struct sp_capture_options *o, int cpu)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * check.bpf.h: the self-test of the mapping look-up, run once in the profiler's own context before anything is
+ * attached.
+ *
+ * The user half puts an address of its own code into sp_check.addr, runs the program by BPF_PROG_TEST_RUN and compares
+ * what was found with /proc/self/maps. A kernel whose mapping tree is not as vma.bpf.h believes is told at once.
+ */
+#ifndef SP_BPF_CHECK_BPF_H
+#define SP_BPF_CHECK_BPF_H
+
+#include "bpf/vma.bpf.h"
+
+struct sp_check sp_check = {};
+
+SEC("raw_tp")
+int sp_check_maps(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	sp_u64 last = 0, vma, file;
+	struct sp_scratch *s;
+	sp_u32 zero = 0;
+
+	(void)ctx;
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s || !task->mm)
+		return 0;
+	s->root = (sp_u64)task->mm->mm_mt.ma_root;
+	vma = sp_vma_walk(s, sp_check.addr, &last);
+	if (!vma)
+		return 0;
+	sp_check.start = sp_kfield(vma, struct vm_area_struct, vm_start);
+	sp_check.end = sp_kfield(vma, struct vm_area_struct, vm_end);
+	sp_check.pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
+	sp_check.is_own = sp_kfield(vma, struct vm_area_struct, vm_mm) == (sp_u64)task->mm;
+	file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	if (file)
+		sp_file_key_of(file, &sp_check.key);
+	return 0;
+}
+
+#endif
