@@ -31,7 +31,7 @@ fail() {
 	n_failed=$((n_failed + 1))
 	printf 'expected: %s\n' "$*"
 	printf '  command: soprof %s (exit code %s)\n' "$what" "$status"
-	sed 's/^/  stderr: /' "$err" 2>/dev/null | head -n 8
+	tail -n 12 "$err" 2>/dev/null | sed 's/^/  stderr: /'
 }
 finish() {
 	[ "$n_failed" = 0 ] || say "$n_failed of the expectations did not hold"
@@ -55,6 +55,8 @@ one_line() {
 	grep -qE -- "$1" "$err" || fail "a line that matches: $1"
 }
 has() { grep -qE -- "$2" "$1" || fail "$(basename "$1") to match: $2"; }
+# What stderr says, its lines joined: the summary is broken into lines of 80 columns.
+says() { tr -s ' \n' ' ' <"$err" | grep -qE -- "$1" || fail "the summary to say: $1"; }
 has_not() { ! grep -qE -- "$2" "$1" || fail "$(basename "$1") not to match: $2"; }
 
 check_victim() {
@@ -71,3 +73,44 @@ start() {
 }
 is_root() { [ "$(id -u)" = 0 ]; }
 need_root() { is_root || skip "needs root"; }
+
+# Samples in folded lines on stdin; those in $out.
+count() { awk '{ n += $NF } END { print n + 0 }'; }
+samples() { count <"$out"; }
+# profile_victim VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: profiles the victim for a second and checks its stacks.
+# The seconds are longer where the machine is slow (SOPROF_SLOW).
+profile_victim() {
+	local variant=$1 name=$2
+	local -a options=()
+	shift 2
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	expect 0 profile -U -f -F 199 -- "$victims/$variant/$name" $((slow > 1 ? 3 : 1)) "$@"
+	check_victim "$variant" "$name" "${options[@]}"
+}
+# profile_running VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: the same, but the victim runs already: its tables are
+# loaded before the first sample. Of a sample that meets a file for the first time only 16 KiB of stack are unwound.
+profile_running() {
+	local variant=$1 name=$2
+	local -a options=()
+	shift 2
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	start "$variant" "$name" 600 "$@"
+	sleep "0.$((slow > 1 ? 9 : 2))"
+	expect 0 profile -U -f -F 199 -p "$pid" $((slow > 1 ? 3 : 1))
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	check_victim "$variant" "$name" "${options[@]}"
+}
+# Whether profiling is possible here at all; scripts that need it skip otherwise, with soprof's own reason.
+need_profile() {
+	run profile -K -F 99 -- true
+	[ "$status" != 3 ] || skip "$(tail -n 1 "$err")"
+}

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit.c: `jit SECONDS A|B[m]`: code made at run time at a fixed address, with frame pointers as JIT compilers keep
- * them. A and B put other functions at the same address, and name themselves jit-A and jit-B. With `m` the names are
- * written to /tmp/perf-PID.map: code_A (outer) and inner_A. The program itself is compiled with frame pointers too.
+ * jit.c: `jit SECONDS A|B`: code made at run time at a fixed address, with frame pointers as JIT compilers keep them. A
+ * and B put other functions at the same address, and name themselves jit-A and jit-B.
  */
 #include "victim.h"
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 enum { JIT_AT = 0x20000000, JIT_BYTES = 65536 };
 
 /* push rbp; mov rsp,rbp; sub $SPACE,rsp; mov $TARGET,rax; call *rax; leave; ret */
-VICTIM static size_t emit_call(uint8_t *at, uint32_t space, uint64_t target)
+VICTIM static void emit_call(uint8_t *at, uint32_t space, uint64_t target)
 {
 	static const uint8_t begin[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec};
 	static const uint8_t call[] = {0xff, 0xd0, 0xc9, 0xc3};
@@ -29,11 +27,10 @@ VICTIM static size_t emit_call(uint8_t *at, uint32_t space, uint64_t target)
 	memcpy(p, &target, 8);
 	p += 8;
 	memcpy(p, call, sizeof(call));
-	return (size_t)(p + sizeof(call) - at);
 }
 
 /* push rbp; mov rsp,rbp; mov $N,ecx; 1: dec ecx; jnz 1b; leave; ret */
-VICTIM static size_t emit_loop(uint8_t *at, uint32_t n)
+VICTIM static void emit_loop(uint8_t *at, uint32_t n)
 {
 	static const uint8_t begin[] = {0x55, 0x48, 0x89, 0xe5, 0xb9};
 	static const uint8_t end[] = {0xff, 0xc9, 0x75, 0xfc, 0xc9, 0xc3};
@@ -41,21 +38,6 @@ VICTIM static size_t emit_loop(uint8_t *at, uint32_t n)
 	memcpy(at, begin, sizeof(begin));
 	memcpy(at + sizeof(begin), &n, 4);
 	memcpy(at + sizeof(begin) + 4, end, sizeof(end));
-	return sizeof(begin) + 4 + sizeof(end);
-}
-
-VICTIM static void write_map(uintptr_t inner, size_t inner_size, uintptr_t outer, size_t outer_size, char which)
-{
-	char path[64];
-	FILE *map;
-
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	map = fopen(path, "w");
-	if (!map)
-		return;
-	fprintf(map, "%lx %zx inner_%c\n%lx %zx code_%c\n", (unsigned long)inner, inner_size, which,
-		(unsigned long)outer, outer_size, which);
-	fclose(map);
 }
 
 VICTIM static void run_jit(void (*code)(void))
@@ -80,7 +62,6 @@ int main(int argc, char **argv)
 {
 	bool b;
 	uint8_t *code;
-	size_t inner, outer;
 
 	victim_start(argc, argv);
 	b = victim_argument && victim_argument[0] == 'B';
@@ -90,10 +71,11 @@ int main(int argc, char **argv)
 	if (code == MAP_FAILED)
 		return 2;
 	/* inner: calls back into the program (A), or loops in made code (B); outer calls inner; both 256 bytes apart */
-	inner = b ? emit_loop(code, 100000) : emit_call(code, 32, (uintptr_t)work_a);
-	outer = emit_call(code + 256, b ? 512 : 64, (uintptr_t)code);
-	if (victim_argument && strchr(victim_argument, 'm'))
-		write_map((uintptr_t)code, inner, (uintptr_t)code + 256, outer, b ? 'B' : 'A');
+	if (b)
+		emit_loop(code, 100000);
+	else
+		emit_call(code, 32, (uintptr_t)work_a);
+	emit_call(code + 256, b ? 512 : 64, (uintptr_t)code);
 	while (going_on()) {
 		run_jit((void (*)(void))(uintptr_t)(code + 256));
 		if (b)

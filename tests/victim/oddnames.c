@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* oddnames.c: a process and threads whose names hold what breaks outputs: newline, `;`, space and digits, ESC, bad UTF-8.
+/* oddnames.c: a process and threads whose names hold what breaks outputs: newline, `;`, space and digits, ESC, bad
+ * UTF-8.
  */
 #include "victim.h"
 #include <pthread.h>

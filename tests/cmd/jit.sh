@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 60
+# Made code at one address in two processes never mixes; it is an address in anonymous memory, and guessed.
+. "$(dirname "$0")/lib.bash"
+need_profile
+
+start plain jit $((4 * slow)) A
+start stripped jit $((4 * slow)) B
+sleep "0.$((slow > 1 ? 9 : 3))"
+expect 0 profile -U -f -F 199 $((slow > 1 ? 3 : 1))
+check_victim plain jit --comm jit-A --samples 10
+check_victim stripped jit --comm jit-B --samples 10
+grep '^jit-A;' "$out" >"$dir/a"
+grep '^jit-B;' "$out" >"$dir/b"
+# A's inner code calls back into the program, B's does not
+has "$dir/a" ';run_jit;\[anon\]\+0x200001[0-9a-f]{2};\[anon\]\+0x200000[0-9a-f]{2};work_a;burn '
+has_not "$dir/b" ';\[anon\]\+0x[0-9a-f]+;jit\+0x[0-9a-f]+'
+has "$dir/b" ';\[anon\]\+0x200001[0-9a-f]{2};\[anon\]\+0x200000[0-9a-f]{2} '
+says 'guessed [1-9]'
+finish

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 150
+# Programs with known call chains, stripped and not: no wrong caller, no bare address, whole stacks.
+. "$(dirname "$0")/lib.bash"
+need_profile
+
+for variant in plain stripped; do
+	profile_victim $variant recursion --complete 99 --deepest even,odd=100 -- 100
+	for name in callback vdso threads assembly kernel plt; do
+		profile_victim $variant $name --complete 99 --
+	done
+	profile_running $variant recursion --complete 99 --deepest even,odd=300 -- 300
+	# deeper than stacks are kept: the root's end is cut, and that is said
+	profile_running $variant recursion --samples 10 -- 600
+	says 'too deep'
+	# frames of 64 KiB; handlers on a stack of their own
+	profile_running $variant frames --complete 99 --
+	profile_running $variant signals --complete 99 --
+	# the same, met for the first time while sampling: never a wrong caller
+	profile_victim $variant recursion --samples 10 -- 300
+	profile_victim $variant frames --samples 10 --
+	profile_victim $variant signals --samples 10 --
+	# where a context begins, libc has no unwind information for the made-up return address
+	profile_victim $variant coroutine --samples 10 --
+	profile_victim $variant noeh --samples 10 --
+done
+profile_victim now plt --complete 99 --
+finish
