@@ -10,6 +10,7 @@
 SOPROF=${SOPROF:-$PWD/build/soprof}
 SOPROF_BUILD=${SOPROF_BUILD:-$(dirname "$SOPROF")}
 victims=$SOPROF_BUILD/tests/victim
+[ -x "$SOPROF" ] && [ -x "$victims/check" ] || { echo "no $SOPROF or no $victims; build them first"; exit 1; }
 slow=${SOPROF_SLOW:-1}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/soprof-cmd.XXXXXX") || exit 1
 out=$dir/out err=$dir/err status=0 n_failed=0 what=
