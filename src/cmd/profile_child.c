@@ -67,7 +67,9 @@ int sp_child_release(struct sp_child *child)
 	do
 		n = read(child->told, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(error) ? sp_fail(-error, "run %s", child->command) : 0;
+	/* Not its errno: a command that may not be run is no refusal to sample. */
+	return n == (ssize_t)sizeof(error) ? sp_fail_said(-ECHILD, "cannot run %s: %s", child->command, strerror(error))
+					   : 0;
 }
 
 static void child_wait(struct sp_child *child)

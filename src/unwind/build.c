@@ -319,6 +319,8 @@ struct walk {
 	struct builder b;
 	int (*cb)(void *arg, uint64_t start, uint64_t size);
 	void *arg;
+	uint64_t next; /* the first FDE behind the entry point */
+	bool covered;  /* an FDE holds the entry point */
 };
 
 static int walk_fde(struct builder *b, struct sp_fde *fde)
@@ -326,15 +328,31 @@ static int walk_fde(struct builder *b, struct sp_fde *fde)
 	struct walk *w = (struct walk *)b; /* its first member */
 	if (fde->size == 0 || !place_fde(b, fde))
 		return 0;
+	if (fde->start > b->entry)
+		w->next = SP_MIN(w->next, fde->start);
+	else if (b->entry - fde->start < fde->size)
+		w->covered = true;
 	return w->cb(w->arg, fde->start, fde->size);
+}
+
+/* The code at the entry point is a function too, as its rows say, though no FDE may tell (ld.so's own start). */
+static int walk_entry(struct walk *w)
+{
+	if (w->covered || w->b.entry == UINT64_MAX)
+		return 0;
+	return w->cb(w->arg, w->b.entry, SP_MIN(w->next - w->b.entry, (uint64_t)SP_ENTRY_BYTES));
 }
 
 int sp_fde_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg)
 {
-	struct walk w = {.b = {.elf = e}, .cb = cb, .arg = arg};
+	struct walk w = {.b = {.elf = e}, .cb = cb, .arg = arg, .next = UINT64_MAX};
 	int r = load_eh_frame(&w.b);
-	if (r == 0)
+	if (r == 0) {
+		find_entry(&w.b);
 		r = for_each_fde(&w.b, walk_fde);
+	}
+	if (r == 0)
+		r = walk_entry(&w);
 	builder_done(&w.b);
 	return r == -ENOENT ? 0 : r;
 }

@@ -53,7 +53,9 @@ const struct sp_rule *sp_blob_rules(const struct sp_blob *b);
 /* The rule at a file offset (rule 0 outside the table): the same search as in the kernel, for tests and tools. */
 const struct sp_rule *sp_blob_find(const struct sp_blob *b, uint64_t offset);
 
-/* Calls back for every FDE in the order of .eh_frame: function ranges in file offsets. Stops when cb returns non-zero.
+/*
+ * Calls back for every FDE in the order of .eh_frame, and for the entry point's code if none covers it: function ranges
+ * in file offsets. Stops when cb returns non-zero.
  */
 int sp_fde_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg);
 
