@@ -23,11 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FRAMES = 2048, MAX_SHOWN = 10, MAX_CUTS_SHOWN = 3 };
+enum { MAX_FRAMES = 2048, MAX_SHOWN = 5 };
+enum kind { WRONG, BARE, CUT, N_KINDS };
 
 struct result {
 	long samples, absent, complete, cut, wrong, bare;
-	int shown, cuts_shown;
+	int shown[N_KINDS];
 	int longest;
 	bool seen[MAX_WORDS];
 };
@@ -39,11 +40,11 @@ struct wanted {
 	const char *comm;
 };
 
-static void complain(struct result *r, const char *format, ...)
+static void complain(struct result *r, enum kind kind, const char *format, ...)
 {
 	va_list args;
 
-	if (r->shown++ >= MAX_SHOWN)
+	if (r->shown[kind]++ >= MAX_SHOWN)
 		return;
 	va_start(args, format);
 	printf("  ");
@@ -91,7 +92,7 @@ static void show_pair(struct result *r, const struct truth *t, const struct chai
 {
 	const char *of = caller >= 0 ? t->words[caller].text : "";
 
-	complain(r, "wrong caller: %s -> %s (frame %d of %d; before it %s; %ld samples)", of,
+	complain(r, WRONG, "wrong caller: %s -> %s (frame %d of %d; before it %s; %ld samples)", of,
 		 callee == FOREIGN ? "@" : t->words[callee].text, at, c->n, at > 0 ? c->frames[at - 1] : "nothing",
 		 c->count);
 }
@@ -133,7 +134,7 @@ static void check_runs(const struct truth *t, const struct chain *c, struct resu
 
 		length = i > 0 && word == c->places[i - 1].word ? length + 1 : 1;
 		if (word >= 0 && t->words[word].run && length == t->words[word].run + 1) {
-			complain(r, "wrong caller: %s more than %d deep (%ld samples)", t->words[word].text,
+			complain(r, WRONG, "wrong caller: %s more than %d deep (%ld samples)", t->words[word].text,
 				 t->words[word].run, c->count);
 			r->wrong += c->count;
 		}
@@ -167,15 +168,15 @@ static void check_chain(const struct truth *t, struct chain *c, const struct wan
 		if (c->places[i].word >= 0)
 			r->seen[c->places[i].word] = true;
 		if (c->places[i].bare) {
-			complain(r, "bare address: %s (%ld samples)", c->frames[i], c->count);
+			complain(r, BARE, "bare address: %s (%ld samples)", c->frames[i], c->count);
 			r->bare += c->count;
 		}
 	}
 	complete = c->places[0].root;
 	*(complete ? &r->complete : &r->cut) += c->count;
-	if (!complete && r->cuts_shown++ < MAX_CUTS_SHOWN)
-		complain(r, "cut before %s (%d frames, leaf %s; %ld samples)", c->frames[0], c->n, c->frames[c->n - 1],
-			 c->count);
+	if (!complete)
+		complain(r, CUT, "cut before %s (%d frames, leaf %s; %ld samples)", c->frames[0], c->n,
+			 c->frames[c->n - 1], c->count);
 	check_pairs(t, c, complete, r);
 	check_runs(t, c, r);
 	measure_depth(t, c, w, r);
