@@ -13,8 +13,11 @@
 #include "view/summary.h"
 #include "worker/worker.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names)
@@ -166,18 +169,69 @@ static int view_write(struct sp_profile_session *s, FILE *out)
 	return 0;
 }
 
-/* A new file in place of the old one only when it is whole; devices and pipes are written as they are. */
-static int file_print(struct sp_profile_session *s)
+/* Devices, pipes and the like are written as they are. */
+static bool is_plain(const char *path)
 {
-	SP_FCLOSE FILE *out = fopen(s->args->output, "we");
-	int r;
+	struct stat st;
 
-	if (!out)
-		return sp_fail(-errno, "write %s", s->args->output);
-	r = view_write(s, out);
-	if (r >= 0 && fclose(sp_take_ptr(out)))
+	return stat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static mode_t mode_for(const char *path)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
+}
+
+static int stream_finish(struct sp_profile_session *s, FILE *out)
+{
+	int r = view_write(s, out);
+
+	if (fclose(out) && r >= 0)
 		r = sp_fail(-errno, "write %s", s->args->output);
 	return r;
+}
+
+/* A new file takes the place of the old one only when it is whole. */
+static int file_replace(struct sp_profile_session *s, const char *path)
+{
+	SP_FREE char *new = NULL;
+	FILE *out;
+	int fd, r;
+
+	if (asprintf(&new, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	fd = mkostemp(new, O_CLOEXEC);
+	if (fd < 0)
+		return sp_fail(-errno, "write %s", s->args->output);
+	fchmod(fd, mode_for(path));
+	out = fdopen(fd, "w");
+	if (!out) {
+		close(fd);
+		unlink(new);
+		return -ENOMEM;
+	}
+	r = stream_finish(s, out);
+	if (r >= 0 && rename(new, path))
+		r = sp_fail(-errno, "put %s in place", s->args->output);
+	if (r < 0)
+		unlink(new);
+	return r;
+}
+
+static int file_print(struct sp_profile_session *s)
+{
+	const char *output = s->args->output;
+	SP_FREE char *path = realpath(output, NULL); /* a link stays a link */
+	FILE *out;
+
+	if (is_plain(output))
+		return file_replace(s, path ? path : output);
+	out = fopen(output, "we");
+	return out ? stream_finish(s, out) : sp_fail(-errno, "write %s", output);
 }
 
 /* A reader that has gone (head) is no failure: it has what it wanted. */
@@ -189,6 +243,8 @@ int sp_profile_print(struct sp_profile_session *s)
 		r = s->args->output ? file_print(s) : view_write(s, stdout);
 	if (r == -EPIPE && !s->args->output) {
 		sp_error_clear();
+		__fpurge(stdout);
+		clearerr(stdout);
 		return 0;
 	}
 	return r;
@@ -254,6 +310,8 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	summary.n_lost = SP_COUNT(lost);
 	summary.unexpressed = s->bad_rows;
 	summary.n_unexpressed = s->n_bad_rows;
+	summary.n_tables = c.n_tables;
+	summary.n_evicted = c.n_evicted;
 	own_use(s, &c, &summary);
 	return sp_summary_write(s->profile, &summary, stderr);
 }

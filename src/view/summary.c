@@ -132,6 +132,12 @@ static bool has_unexpressed(const struct sp_summary *s)
 	return false;
 }
 
+static void say_tables(const struct sp_summary *s, FILE *words)
+{
+	fprintf(words, "%" PRIu64 " loaded, %" PRIu64 " evicted: not all fit in the memory allowed (--max-memory)",
+		s->n_tables, s->n_evicted);
+}
+
 static void say_own_use(const struct sp_summary *s, uint64_t duration_ns, FILE *words)
 {
 	uint64_t bpf = s->bpf_time_unknown ? 0 : s->bpf_ns;
@@ -171,6 +177,10 @@ static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s
 	}
 	if (has_unexpressed(s)) {
 		say_unexpressed(s, sp_para_begin(para, "unwind rows"));
+		sp_para_end(para);
+	}
+	if (s->n_evicted) {
+		say_tables(s, sp_para_begin(para, "tables"));
 		sp_para_end(para);
 	}
 	say_own_use(s, duration_ns, sp_para_begin(para, "soprof"));

@@ -36,6 +36,8 @@ static const struct sp_summary full = {
     .bpf_ns = 560000,
     .memory_bytes = 18ULL << 20,
     .map_bytes = 7ULL << 20,
+    .n_tables = 41,
+    .n_evicted = 3,
     .n_libraries = 4,
 };
 
