@@ -39,10 +39,10 @@ struct sp_summary {
 	uint64_t map_bytes;          /* of all BPF maps */
 	uint64_t n_tables;           /* unwind tables loaded, each time counted; told if some were evicted */
 	uint64_t n_evicted;
-	uint32_t n_libraries;        /* rows shown at most, 0 = 10 */
-	uint32_t width;              /* columns, 0 = 80 */
-	bool kernel_only;            /* sampled with -K: nothing is said about user stacks */
-	bool bpf_time_unknown;       /* the kernel does not tell (kernel.bpf_stats_enabled could not be set) */
+	uint32_t n_libraries;  /* rows shown at most, 0 = 10 */
+	uint32_t width;        /* columns, 0 = 80 */
+	bool kernel_only;      /* sampled with -K: nothing is said about user stacks */
+	bool bpf_time_unknown; /* the kernel does not tell (kernel.bpf_stats_enabled could not be set) */
 	bool colour;
 };
 
