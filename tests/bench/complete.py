@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The share of user samples whose stacks are complete, on stock programs, beside the share in which perf record -g and
+bpftrace get to the program's or the thread's start; and rows inside known files that are an address, not a function."""
+import collections
+import functools
+import os
+import re
+import shutil
+from common import (PYTHON, SOPROF, SOURCE, VICTIMS, WORK, bpftrace, choose, classes, cost, forever, load, perf_record, row,
+                    run, say, verbose_text, victim)
+
+LENGTH = choose(5, 2)
+HZ = 499
+DATA = os.path.join(WORK, "data")
+REPO = os.path.join(WORK, "repo")
+C_FILE = os.path.join(WORK, "many.c")
+JSON_LOOP = ("import json, re\nd = {str(i): [i, str(i) * 3] for i in range(2000)}\n"
+             "while True: re.sub('[0-9]+', lambda m: m[0][::-1], json.dumps(json.loads(json.dumps(d))))")
+SQL = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 3000000)"
+       " SELECT count(*), sum(i*i), avg(length(printf('%d', i))) FROM n;")
+WORKLOADS = {
+    "openssl": ["openssl", "speed", "-seconds", "1000", "sha256"],
+    "xz": forever(f"xz -6 -c {DATA} >/dev/null"),
+    "python3": [PYTHON, "-c", JSON_LOOP],
+    "sqlite3": forever(f"sqlite3 :memory: \"{SQL}\" >/dev/null"),
+    "gcc": forever(f"gcc -O2 -c -o {WORK}/many.o {C_FILE}"),
+    "git": forever(f"git -C {REPO} log -p --stat >/dev/null; git -C {REPO} fsck --no-dangling >/dev/null 2>&1"),
+    "C++ program": victim("cxx"),
+    "Rust program": victim("rusty"),
+}
+
+
+def prepare():
+    """Something to compress, to compile and to look through: this source tree."""
+    text = b""
+    for folder, _, names in os.walk(os.path.join(SOURCE, "src")):
+        for name in sorted(names):
+            with open(os.path.join(folder, name), "rb") as f:
+                text += f.read()
+    with open(DATA, "wb") as f:
+        f.write(text * (1 + 20_000_000 // len(text)))
+    with open(C_FILE, "w") as f:
+        f.writelines(f"int f{i}(int n) {{ int s = 0; for (int k = 0; k < n; k++) s += (k * {i} + n) % (k + 1); return s; }}\n"
+                     for i in range(300))
+    run(["git", "init", "-q", REPO])
+    shutil.copytree(os.path.join(SOURCE, "src"), os.path.join(REPO, "src"))
+    for message in ("one", "two"):
+        run(["git", "-C", REPO, "add", "."])
+        run(["git", "-C", REPO, "-c", "user.name=b", "-c", "user.email=b@b", "commit", "-q", "-m", message])
+        run(["bash", "-c", f"sed -i 's/int/long/' {REPO}/src/*/*"])
+
+
+# --- rows without a function ------------------------------------------------------------------------------------------
+PLACES = ["/usr/bin", "/usr/lib/x86_64-linux-gnu", "/usr/lib/gcc/x86_64-linux-gnu/12", "/usr/lib/git-core", VICTIMS]
+
+
+@functools.cache
+def starts_of(library):
+    """Where the functions of a file begin, as readelf prints .eh_frame."""
+    path = next((p for p in (os.path.join(d, library) for d in PLACES) if os.path.isfile(p)), None)
+    text = run(["readelf", "--debug-dump=frames", path], check=False).stdout if path else ""
+    return {int(start, 16) for start in re.findall(r" pc=([0-9a-f]+)\.\.", text)}
+
+
+def is_bare(frame):
+    """A bare address, or LIBRARY+0xADDRESS that is not where a function begins."""
+    if re.match(r"0x|\[unknown\]", frame):
+        return True
+    nameless = re.match(r"(.+)\+0x([0-9a-f]+)\+0x0 \[\1\]", frame)
+    return bool(nameless) and int(nameless[2], 16) not in starts_of(nameless[1])
+
+
+def bare_rows(stacks):
+    """{frame: samples}"""
+    found = collections.Counter()
+    for frames, n in stacks:
+        found.update({f: n for f in frames if is_bare(f)})
+    return found
+
+
+# --- completeness -----------------------------------------------------------------------------------------------------
+def of_soprof(command):
+    c = cost("sp_", [SOPROF, "profile", "-U", "-v", "-F", HZ, "--", *command], check=False)
+    n = classes(c.stderr)
+    user = n["complete"] + n["guessed"] + n["cut"]
+    bare = bare_rows(verbose_text(c.stdout))
+    say(f"{command[2]}: {n}; no function: {dict(bare)}")
+    return 100 * n["complete"] / max(user, 1), bare.total()
+
+
+# --- the same of the others -------------------------------------------------------------------------------------------------------
+def entry_of(path):
+    try:
+        with open(path, "rb") as f:
+            return int.from_bytes(f.read(32)[24:32], "little")
+    except OSError:
+        return None
+
+
+def is_start(address, symbol, path):
+    """A start by its name; of a stripped program, by the place of its entry in its page."""
+    if re.match(r"_start\b|__libc_start|clone|start_thread|__clone", symbol):
+        return True
+    entry = entry_of(path)
+    return bool(entry) and (address - entry) % 4096 < 0x40 and ".so" not in path
+
+
+def perf_stacks(text):
+    for block in text.split("\n\n"):
+        frames = re.findall(r"^\s+([0-9a-f]+) (.+) \((.+)\)$", block, re.M)
+        user = [f for f in frames if int(f[0], 16) < 1 << 63]
+        if frames:
+            yield user
+
+
+def share(stacks):
+    """Per cent of the stacks, [(address, symbol, file)] from the leaf to the root, whose root is a start."""
+    return 100 * sum(is_start(int(s[-1][0], 16), *s[-1][1:]) for s in stacks) / max(len(stacks), 1)
+
+
+def of_perf(command):
+    path = os.path.join(WORK, "perf.data")
+    run(perf_record("fp", HZ, path, "--", *command), check=False)
+    text = run(["perf", "script", "-i", path, "-F", "comm,ip,sym,dso"]).stdout
+    os.unlink(path)
+    return share([s for s in perf_stacks(text) if s])
+
+
+def of_bpftrace(command):
+    """Of a program that is still there at the end: the names of others are lost."""
+    with load(command) as pids:
+        text = bpftrace(HZ, LENGTH, what="ustack(perf, 127), nsecs", filter=f"/pid == {pids[0]}/").stdout
+    stacks = [re.findall(r"^\t([0-9a-f]+) (.+?)(?:\+\d+)? \((.+)\)$", block, re.M) for block in text.split("@[")]
+    return share([s for s in stacks if s])
+
+
+prepare()
+bare = 0
+for name, command in WORKLOADS.items():
+    if not shutil.which(command[0]):
+        say(f"{name}: {command[0]} is not there")
+        continue
+    timed = ["timeout", str(LENGTH), *command]
+    percent, n = of_soprof(timed)
+    bare += n
+    beside = {} if command[0] == "bash" else {"bpftrace": of_bpftrace(command)}
+    row(f"complete: {name}", "%", percent, least=99, perf_g=of_perf(timed), **beside)
+row("rows in known files, no function", "rows", bare, most=0)
