@@ -110,6 +110,7 @@ struct pid {
 
 struct task_struct {
 	unsigned int flags;
+	unsigned int in_execve : 1;
 	int pid, tgid;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;

@@ -255,23 +255,34 @@ static __always_inline int sp_rule_look_up(struct sp_scratch *s, struct sp_seen 
 	return at ? sp_rule_get(s, at, ret_rule) : 0;
 }
 
-static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
+/* The rule of a frame word, from this CPU's cache or the table. 0 or -1. */
+static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset, struct sp_rule *ret_rule)
 {
 	sp_u64 word = e->word | offset;
 	struct sp_cached_rule *cached = sp_rule_cached(word);
-	struct sp_rule rule = {};
 
 	if (!cached)
-		return SP_STOP_TABLE;
-	if (cached->word != word) {
-		if (sp_rule_look_up(s, e, offset, &rule))
-			return SP_STOP_TABLE;
-		cached->rule = rule;
-		cached->word = word;
-	} else {
-		rule = cached->rule;
+		return -1;
+	if (cached->word == word) {
+		*ret_rule = cached->rule;
+		return 0;
 	}
-	return rule.cfa == SP_CFA_NONE ? sp_step_guessed(s) : sp_step_rule(s, &s->regs, &s->how, &rule);
+	if (sp_rule_look_up(s, e, offset, ret_rule))
+		return -1;
+	cached->rule = *ret_rule;
+	cached->word = word;
+	return 0;
+}
+
+static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
+{
+	struct sp_rule rule = {};
+
+	if (sp_rule_of(s, e, offset, &rule))
+		return SP_STOP_TABLE;
+	if (rule.cfa == SP_CFA_NONE)
+		return sp_step_guessed(s);
+	return sp_step_rule(s, &s->regs, &s->how, &rule);
 }
 
 /* One frame: its word is stored and the registers become its caller's. SP_STEP_NEXT, or the stop. */

@@ -42,12 +42,16 @@ static __noinline sp_u64 sp_regs_of_sample(struct sp_regs *to, struct bpf_perf_e
 	return ctx->regs.cs;
 }
 
-/* What the task saved when it entered the kernel. */
-static __noinline sp_u64 sp_regs_saved(struct sp_regs *to, struct task_struct *task)
+/*
+ * What the task saved when it entered the kernel. *ret_is_call: by a system call, so that ip is behind the instruction,
+ * as a return address is (the number of the call is -1 for interrupts and faults).
+ */
+static __noinline sp_u64 sp_regs_saved(struct sp_regs *to, struct task_struct *task, int *ret_is_call)
 {
 	struct pt_regs *saved = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	sp_regs_copy(to, saved);
+	*ret_is_call = saved->orig_rax != ~0UL;
 	return saved->cs;
 }
 

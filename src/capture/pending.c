@@ -46,16 +46,19 @@ static bool is_sane(const struct sp_record_pending *r)
 
 int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r)
 {
+	size_t used = offsetof(struct sp_record_pending, stack) + r->stack_bytes;
+	size_t bytes = offsetof(struct sp_waiting, record) + used;
 	struct sp_waiting *w;
 	int done;
 
 	if (!is_sane(r))
 		return sp_fail_said(-EBADMSG, "a pending sample out of bounds");
-	w = malloc(sizeof(*w));
+	w = malloc(bytes);
 	if (!w)
 		return -ENOMEM;
-	w->record = *r;
-	done = finish_one(c, &w->record, c->n_waiting >= SP_MAX_WAITING);
+	memcpy(&w->record, r, used);
+	w->bytes = bytes;
+	done = finish_one(c, &w->record, c->waiting_bytes + bytes > SP_MAX_WAITING_BYTES);
 	if (done) {
 		free(w);
 		return SP_MIN(done, 0);
@@ -63,6 +66,7 @@ int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r)
 	w->next = c->waiting;
 	c->waiting = w;
 	c->n_waiting++;
+	c->waiting_bytes += bytes;
 	return 0;
 }
 
@@ -81,8 +85,9 @@ int sp_pending_try(struct sp_capture *c, bool is_last)
 			continue;
 		}
 		*at = w->next;
-		free(w);
+		c->waiting_bytes -= w->bytes;
 		c->n_waiting--;
+		free(w);
 	}
 	return 0;
 }

@@ -17,7 +17,7 @@
 struct sp_blob;
 struct sp_cache;
 
-enum { SP_MAX_WAITING = 128, SP_MAX_OPEN_TRIES = 3 };
+enum { SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 8 << 20 };
 
 enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE };
 
@@ -39,7 +39,8 @@ struct sp_known_file { /* by number in the profile */
 
 struct sp_waiting { /* a sample that waits for a table */
 	struct sp_waiting *next;
-	struct sp_record_pending record;
+	size_t bytes;                    /* of this: the record ends with its stack */
+	struct sp_record_pending record; /* stack[] as long as record.stack_bytes */
 };
 
 struct sp_capture {
@@ -75,6 +76,7 @@ struct sp_capture {
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
 	uint32_t n_waiting;
+	size_t waiting_bytes;
 	int failure; /* the first error inside a callback */
 	uint64_t began_ns;
 	bool attached;

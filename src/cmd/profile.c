@@ -30,8 +30,8 @@
 static void session_done(struct sp_profile_session *s)
 {
 	sp_child_done(&s->child);
+	sp_workers_free(s->workers); /* before the session and the profile: what is unanswered is told to them */
 	sp_capture_free(s->capture);
-	sp_workers_free(s->workers);
 	sp_profile_free(s->profile);
 	if (s->signal_fd >= 0)
 		close(s->signal_fd);

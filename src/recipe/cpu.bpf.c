@@ -61,9 +61,12 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 static __always_inline sp_u32 sp_user_regs(struct sp_scratch *s, struct bpf_perf_event_data *ctx,
 					   struct task_struct *task, int in_kernel)
 {
-	sp_u64 cs = in_kernel ? sp_regs_saved(&s->regs, task) : sp_regs_of_sample(&s->regs, ctx);
+	int is_call = 0;
+	sp_u64 cs = in_kernel ? sp_regs_saved(&s->regs, task, &is_call) : sp_regs_of_sample(&s->regs, ctx);
 
-	if (!s->regs.ip)
+	if (is_call)
+		s->how &= ~SP_HOW_EXACT;
+	if (!s->regs.ip || (in_kernel && BPF_CORE_READ_BITFIELD(task, in_execve)))
 		return SP_STOP_GONE;
 	return cs == SP_USER_CS ? SP_STEP_NEXT : SP_STOP_BITS;
 }

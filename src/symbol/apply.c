@@ -133,13 +133,44 @@ static int note_failure(const struct job *j, int r)
 
 /* --- ELF files -------------------------------------------------------------------------------------------------- */
 
+/*
+ * A caller's offset is its return address less one. Where no function holds it but one begins right behind, no call led
+ * there: somebody put the function's start where a return address is wanted (makecontext), and it is that function.
+ */
+static int name_made_up(const struct job *j, const struct sp_resolver *resolver, struct sp_name *names)
+{
+	uint64_t *behind SP_FREE = calloc(j->n_offsets, sizeof(*behind));
+	struct sp_name *found SP_FREE = calloc(j->n_offsets, sizeof(*found));
+	size_t n = 0, k = 0;
+	if (!behind || !found)
+		return -ENOMEM;
+	for (size_t i = 0; i < j->n_offsets; i++)
+		if (!names[i].size)
+			behind[n++] = j->offsets[i] + 1;
+	if (!n || resolver->resolve(resolver->arg, j->file, behind, n, found)) {
+		sp_error_clear();
+		return 0;
+	}
+	for (size_t i = 0; i < j->n_offsets; i++) {
+		if (names[i].size)
+			continue;
+		if (found[k].size && found[k].start == behind[k]) {
+			names[i] = found[k];
+			found[k] = (struct sp_name){0};
+		}
+		k++;
+	}
+	sp_names_done(found, n);
+	return 0;
+}
+
 static int apply_elf(const struct job *j, const struct sp_resolver *resolver)
 {
 	struct sp_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
 	if (!names)
 		return -ENOMEM;
 	int r = resolver->resolve(resolver->arg, j->file, j->offsets, j->n_offsets, names);
-	int noted = r ? note_failure(j, r) : 0;
+	int noted = r ? note_failure(j, r) : name_made_up(j, resolver, names);
 	int applied = apply_names(j, r ? NULL : names);
 	sp_names_done(names, j->n_offsets);
 	return noted ? noted : applied;

@@ -128,7 +128,7 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 		*how = SP_HOW_GUESSED;
 		return SP_STEP_NEXT;
 	}
-	if ((*how & SP_HOW_EXACT) && !sp_env_stack(w, regs->sp, &ra) && sp_env_is_return(w, ra)) {
+	if ((*how & (SP_HOW_EXACT | SP_HOW_REGS)) && !sp_env_stack(w, regs->sp, &ra) && sp_env_is_return(w, ra)) {
 		regs->ip = ra;
 		regs->sp += 8;
 		*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);

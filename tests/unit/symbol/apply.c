@@ -85,7 +85,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Offsets below 0x100 have a name, below 0x200 a range, the others nothing; segments begin 0x1000 higher. */
+/* Offsets below 0x100 have a name, below 0x200 a range, 0x800 begins one, the others nothing; segments are 0x1000
+ * higher. */
 static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct fixture *x = arg;
@@ -100,7 +101,7 @@ static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, 
 			names[i].name = strdup("name()");
 			names[i].linkage_name = strdup("_Z4namev");
 		}
-		if (offsets[i] < 0x200)
+		if (offsets[i] < 0x200 || offsets[i] == 0x800)
 			names[i].size = 0x40;
 		else
 			start = offsets[i];
@@ -140,9 +141,10 @@ static void test_elf(void **state)
 	uint32_t same = add_frame(x, x->files[LIB], 0x86, 0);
 	uint32_t range = add_frame(x, x->files[LIB], 0x1c3, 0);
 	uint32_t nothing = add_frame(x, x->files[LIB], 0x777, 0);
+	uint32_t made_up = add_frame(x, x->files[LIB], 0x7ff, 0); /* the return address is a function's start */
 	uint32_t vdso = add_frame(x, x->files[VDSO], 0x10, 0);
 	apply(x);
-	assert_int_equal(x->n_calls, 2);
+	assert_int_equal(x->n_calls, 3); /* once more for what nothing is known about */
 	expect(x, named, "name()", false);
 	assert_string_equal(sp_profile_string(x->profile, func_of(x, named)->linkage_name), "_Z4namev");
 	assert_int_equal(func_of(x, named)->start, 0x80);
@@ -155,6 +157,7 @@ static void test_elf(void **state)
 	assert_int_equal(func_of(x, range)->size, 0x40);
 	expect(x, nothing, "libx.so.1+0x1777", true);
 	assert_int_equal(func_of(x, nothing)->start, 0x777);
+	expect(x, made_up, "libx.so.1+0x1800", true);
 	expect(x, vdso, "name()", false);
 }
 
