@@ -2,12 +2,13 @@
 /*
  * seek.bpf.h: announces every executable file that is mapped now, so that its table is there before it is sampled.
  *
- * An iterator over the mappings of all processes; one read() of it is one pass. The keys of files come from here
- * because stat(2) shows other devices than the kernel uses on overlayfs and btrfs.
+ * An iterator over the mappings of all processes (or of the targets only); one read() of it is one pass. The keys of
+ * files come from here because stat(2) shows other devices than the kernel uses on overlayfs and btrfs.
  */
 #ifndef SP_BPF_SEEK_BPF_H
 #define SP_BPF_SEEK_BPF_H
 
+#include "bpf/follow.bpf.h"
 #include "bpf/vma.bpf.h"
 
 SEC("iter/task_vma")
@@ -19,6 +20,8 @@ int sp_seek(struct bpf_iter__task_vma *ctx)
 	struct sp_sight sight = {};
 
 	if (!task || !vma || !(vma->vm_flags & SP_VM_EXEC) || !vma->vm_file)
+		return 0;
+	if (sp_config.seek_targets && !sp_is_target(task->tgid))
 		return 0;
 	sight.start = vma->vm_start;
 	sight.end = vma->vm_end;

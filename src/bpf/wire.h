@@ -252,6 +252,8 @@ struct sp_config {
 	sp_u32 filter;       /* enum sp_filter: which numbers map `targets` holds */
 	sp_u32 user, kernel; /* which stacks are wanted */
 	sp_u32 idle;         /* keep samples of the idle task */
+	sp_u32 seek_targets; /* look for the files of the targets only */
+	sp_u32 pad;
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u64 cgroup;       /* its id; 0 = all */
 };

@@ -57,6 +57,7 @@ static void config_write(struct sp_capture *c)
 	g->user = c->o.user;
 	g->kernel = c->o.kernel;
 	g->idle = c->o.idle;
+	g->seek_targets = sp_capture_knows_targets(&c->o);
 	g->cgroup = c->o.cgroup;
 	g->cgroup_level = c->o.cgroup_level;
 }

@@ -83,6 +83,12 @@ struct sp_capture {
 	struct sp_capture_stats stats;
 };
 
+/* Whether all that will be sampled runs already, and is known: then its tables can be there before the first sample. */
+static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
+{
+	return o->filter == SP_FILTER_TGID && !o->follow;
+}
+
 /* files.c */
 int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SP_WINDOW_MS = 1000, SP_FINISH_MS = 15000 };
+enum { SP_WINDOW_MS = 1000, SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000 };
 
 #define SP_DEFAULT_MEMORY (24ULL << 20)
 
@@ -232,16 +232,48 @@ static int window_turn(struct sp_capture *c)
 	return r < 0 ? r : sp_drain_processes(c);
 }
 
-int sp_capture_start(struct sp_capture *c)
+static int attach(struct sp_capture *c)
 {
 	int r = c->o.recipe->attach(&c->recipe, &c->o);
 
-	if (r < 0)
-		return r;
-	c->attached = true;
+	c->attached = r >= 0;
 	c->stats.load_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns;
-	r = sp_kernel_seek(c);
-	return r < 0 ? r : take_in(c);
+	return r;
+}
+
+/* Takes in answers of the workers until there are none to come, or the time is over. */
+static int workers_settle(struct sp_capture *c, uint64_t most_ms)
+{
+	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + most_ms * 1000000ULL;
+
+	while (sp_workers_outstanding(c->workers) && sp_time_ns(CLOCK_MONOTONIC) < end) {
+		struct pollfd fd = {.fd = sp_workers_fd(c->workers), .events = POLLIN};
+		int timeout = sp_workers_timeout_ms(c->workers), r;
+
+		poll(&fd, 1, timeout >= 0 && timeout < 100 ? timeout : 100);
+		r = take_in(c);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/*
+ * The whole machine is sampled at once, and samples that meet a table before it is there wait for it. Of known
+ * processes the tables are loaded first.
+ */
+int sp_capture_start(struct sp_capture *c)
+{
+	bool first = sp_capture_knows_targets(&c->o);
+	int r = first ? 0 : attach(c);
+
+	if (r >= 0)
+		r = sp_kernel_seek(c);
+	if (r >= 0)
+		r = take_in(c);
+	if (r >= 0 && first)
+		r = workers_settle(c, SP_SETTLE_MS);
+	return r >= 0 && first ? attach(c) : r;
 }
 
 static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t turn, uint64_t end)
@@ -283,23 +315,6 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 	return 0;
 }
 
-/* Waits for the tables that samples wait for, then cuts what still waits. */
-static int pending_settle(struct sp_capture *c)
-{
-	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + SP_FINISH_MS * 1000000ULL;
-
-	while (c->n_waiting && sp_workers_outstanding(c->workers) && sp_time_ns(CLOCK_MONOTONIC) < end) {
-		struct pollfd fd = {.fd = sp_workers_fd(c->workers), .events = POLLIN};
-		int timeout = sp_workers_timeout_ms(c->workers), r;
-
-		poll(&fd, 1, timeout >= 0 && timeout < 100 ? timeout : 100);
-		r = take_in(c);
-		if (r < 0)
-			return r;
-	}
-	return sp_pending_try(c, true);
-}
-
 int sp_capture_finish(struct sp_capture *c)
 {
 	struct sp_profile_info *info = sp_profile_info(c->profile);
@@ -311,7 +326,10 @@ int sp_capture_finish(struct sp_capture *c)
 	r = window_turn(c);
 	if (r < 0)
 		return r;
-	r = pending_settle(c);
+	if (c->n_waiting)
+		r = workers_settle(c, SP_FINISH_MS);
+	if (r >= 0)
+		r = sp_pending_try(c, true); /* what still waits is cut */
 	if (r < 0)
 		return r;
 	sp_kernel_stats(c);
