@@ -87,6 +87,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 		return;
 	}
 	c->stats.n_tables++;
+	c->seen[id].loaded = *c->shared.window;
 	known_of(c, id)->n_bad_rows = blob->n_bad_rows;
 }
 
@@ -391,7 +392,12 @@ void sp_files_want(struct sp_capture *c, uint32_t id)
 {
 	if (id >= c->n_seen || c->seen[id].state != SP_SEEN_DONE || sp_tables_state(c->tables, id) != SP_TABLE_ABSENT)
 		return;
-	/* It was evicted. */
+	/*
+	 * It was evicted. Once a window is enough: where the tables in use do not fit in the memory allowed, they would
+	 * throw one another out for ever and leave no time for anything else.
+	 */
+	if (c->seen[id].loaded == *c->shared.window)
+		return;
 	c->seen[id].state = SP_SEEN_LOADING;
 	if (c->seen[id].key.dev == SP_DEV_VDSO)
 		vdso_load(c, id);

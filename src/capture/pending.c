@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "unwind/finish.h"
@@ -17,23 +18,27 @@ static int stack_add(struct sp_capture *c, const struct sp_record_pending *r, sp
 	return sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
 }
 
-/* 1: finished; 0: it waits for a table that was asked for; or a negative errno. */
-static int finish_one(struct sp_capture *c, struct sp_record_pending *r, bool is_last)
+static int cut(struct sp_capture *c, const struct sp_record_pending *r)
+{
+	c->stats.n_unfinished++;
+	return stack_add(c, r, SP_STOP_TABLE);
+}
+
+/*
+ * 1: finished; 0: it waits for a table; or a negative errno. A table that is wanted may be there at once (from the
+ * cache on disk), or be refused at once (no unwind information).
+ */
+static int finish_one(struct sp_capture *c, struct sp_record_pending *r)
 {
 	sp_u32 stop = SP_STOP_TABLE;
-	int error = sp_finish(c->tables, r, c->o.unwind, &stop);
+	int error;
 
-	if (error == -EAGAIN && !is_last) {
+	while (sp_finish(c->tables, r, c->o.unwind, &stop) == -EAGAIN) {
 		sp_files_want(c, r->waits_for);
-		/* It may have been settled at once (a file that can have no table). */
 		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_ABSENT)
 			return 0;
-		return finish_one(c, r, sp_tables_state(c->tables, r->waits_for) == SP_TABLE_ABSENT);
 	}
-	if (error == -EAGAIN)
-		c->stats.n_unfinished++;
-	else
-		c->stats.n_finished++;
+	c->stats.n_finished++;
 	error = stack_add(c, r, stop);
 	return error < 0 ? error : 1;
 }
@@ -44,40 +49,48 @@ static bool is_sane(const struct sp_record_pending *r)
 	return r->n_maps <= SP_PENDING_MAPS && r->n_frames <= SP_MAX_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
 }
 
+/*
+ * Only keeps it: this runs while the ring is read, and loading a table takes its time. What goes beyond the bytes
+ * allowed is cut, and counted.
+ */
 int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r)
 {
 	size_t used = offsetof(struct sp_record_pending, stack) + r->stack_bytes;
 	size_t bytes = offsetof(struct sp_waiting, record) + used;
 	struct sp_waiting *w;
-	int done;
 
 	if (!is_sane(r))
 		return sp_fail_said(-EBADMSG, "a pending sample out of bounds");
+	if (c->waiting_bytes + bytes > SP_MAX_WAITING_BYTES)
+		return cut(c, r);
 	w = malloc(bytes);
 	if (!w)
 		return -ENOMEM;
 	memcpy(&w->record, r, used);
 	w->bytes = bytes;
-	done = finish_one(c, &w->record, c->waiting_bytes + bytes > SP_MAX_WAITING_BYTES);
-	if (done) {
-		free(w);
-		return SP_MIN(done, 0);
-	}
 	w->next = c->waiting;
 	c->waiting = w;
-	c->n_waiting++;
 	c->waiting_bytes += bytes;
 	return 0;
 }
 
 int sp_pending_try(struct sp_capture *c, bool is_last)
 {
+	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + SP_PENDING_MS * 1000000ULL;
 	struct sp_waiting **at = &c->waiting;
 
+	c->pending_unread = false;
 	while (*at) {
 		struct sp_waiting *w = *at;
-		int done = finish_one(c, &w->record, is_last);
+		int done;
 
+		if (!is_last && sp_time_ns(CLOCK_MONOTONIC) >= end) {
+			c->pending_unread = true;
+			return 0;
+		}
+		done = finish_one(c, &w->record);
+		if (!done && is_last)
+			done = cut(c, &w->record) ?: 1;
 		if (done < 0)
 			return done;
 		if (!done) {
@@ -86,7 +99,6 @@ int sp_pending_try(struct sp_capture *c, bool is_last)
 		}
 		*at = w->next;
 		c->waiting_bytes -= w->bytes;
-		c->n_waiting--;
 		free(w);
 	}
 	return 0;

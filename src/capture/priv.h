@@ -17,7 +17,7 @@
 struct sp_blob;
 struct sp_cache;
 
-enum { SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 8 << 20 };
+enum { SP_PENDING_MS = 100, SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 8 << 20 };
 
 enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE };
 
@@ -25,6 +25,7 @@ struct sp_seen_file { /* by file id */
 	struct sp_file_key key;
 	uint32_t number; /* in the profile */
 	uint8_t state;   /* enum sp_seen_state */
+	uint32_t loaded; /* window of its last load */
 };
 
 struct sp_known_file { /* by number in the profile */
@@ -75,7 +76,7 @@ struct sp_capture {
 	size_t n_id_stack;
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
-	uint32_t n_waiting;
+	bool pending_unread; /* not all waiting samples were tried */
 	size_t waiting_bytes;
 	int failure; /* the first error inside a callback */
 	uint64_t began_ns;

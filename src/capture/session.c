@@ -210,7 +210,7 @@ static int take_in(struct sp_capture *c)
 	r = sp_workers_dispatch(c->workers);
 	if (r < 0)
 		return r;
-	if (c->n_waiting) {
+	if (c->waiting) {
 		r = sp_pending_try(c, false);
 		if (r < 0)
 			return r;
@@ -280,7 +280,7 @@ static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t turn, uint
 {
 	uint64_t until = end && end < turn ? end : turn;
 	int workers = sp_workers_timeout_ms(c->workers);
-	int ms = until > now ? (int)((until - now + 999999) / 1000000) : 0;
+	int ms = until > now && !c->pending_unread ? (int)((until - now + 999999) / 1000000) : 0;
 
 	return workers >= 0 && workers < ms ? workers : ms;
 }
@@ -326,7 +326,7 @@ int sp_capture_finish(struct sp_capture *c)
 	r = window_turn(c);
 	if (r < 0)
 		return r;
-	if (c->n_waiting)
+	if (c->waiting)
 		r = workers_settle(c, SP_FINISH_MS);
 	if (r >= 0)
 		r = sp_pending_try(c, true); /* what still waits is cut */
