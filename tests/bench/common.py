@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the benchmarks share: paths, loads, what a command costs, stacks, rows of results.
 
-A row is one figure: its name, unit, soprof's value, its goal if it has one, and the values of the tools that do the same
-job, all measured in the same run. Each script measures one thing and prints its rows as lines of JSON; what it says
-meanwhile goes to stderr. Every process that is started here is ended here, also when a script fails.
+A row is one figure: its name, unit, soprof's value, its goal if it has one, and the values of the tools that do the
+same job, all measured in the same run. Each script measures one thing and prints its rows as lines of JSON; what it
+says meanwhile goes to stderr. Every process that is started here is ended here, also when a script fails.
 """
 import contextlib
 import json

@@ -38,7 +38,8 @@ def share(name, command, before=()):
     c = cost("sp_", [*before, SOPROF, "profile", "-U", "-v", "-F", HZ, "--", *command])
     n, stacks = classes(c.stderr), verbose_text(c.stdout)
     unnamed = sum(count for frames, count in stacks if frames and not is_named(frames))
-    say(f"{name}: {n}, {unnamed} with a frame without a name; {100 * n['complete'] / max(1, sum(n.values())):.1f} % of all samples")
+    of_all = 100 * n["complete"] / max(1, sum(n.values()))
+    say(f"{name}: {n}, {unnamed} with a frame without a name; {of_all:.1f} % of all samples")
     say(re.sub(r".*?stacks (.*) unwind rows.*", r"\1", " ".join(c.stderr.split())))
     return 100 * max(0, n["complete"] - unnamed) / max(1, n["complete"] + n["guessed"] + n["cut"])
 

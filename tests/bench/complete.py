@@ -6,8 +6,8 @@ import functools
 import os
 import re
 import shutil
-from common import (PYTHON, SOPROF, SOURCE, VICTIMS, WORK, bpftrace, choose, classes, cost, forever, load, perf_record, row,
-                    run, say, verbose_text, victim)
+from common import (PYTHON, SOPROF, SOURCE, VICTIMS, WORK, bpftrace, choose, classes, cost, forever, load, perf_record,
+                    row, run, say, verbose_text, victim)
 
 LENGTH = choose(5, 2)
 HZ = 499
@@ -16,6 +16,7 @@ REPO = os.path.join(WORK, "repo")
 C_FILE = os.path.join(WORK, "many.c")
 JSON_LOOP = ("import json, re\nd = {str(i): [i, str(i) * 3] for i in range(2000)}\n"
              "while True: re.sub('[0-9]+', lambda m: m[0][::-1], json.dumps(json.loads(json.dumps(d))))")
+C_TEXT = "int f@(int n) { int s = 0; for (int k = 0; k < n; k++) s += (k * @ + n) % (k + 1); return s; }\n"
 SQL = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 3000000)"
        " SELECT count(*), sum(i*i), avg(length(printf('%d', i))) FROM n;")
 WORKLOADS = {
@@ -40,8 +41,7 @@ def prepare():
     with open(DATA, "wb") as f:
         f.write(text * (1 + 20_000_000 // len(text)))
     with open(C_FILE, "w") as f:
-        f.writelines(f"int f{i}(int n) {{ int s = 0; for (int k = 0; k < n; k++) s += (k * {i} + n) % (k + 1); return s; }}\n"
-                     for i in range(300))
+        f.writelines(C_TEXT.replace("@", str(i)) for i in range(300))
     run(["git", "init", "-q", REPO])
     shutil.copytree(os.path.join(SOURCE, "src"), os.path.join(REPO, "src"))
     for message in ("one", "two"):
@@ -88,7 +88,7 @@ def of_soprof(command):
     return 100 * n["complete"] / max(user, 1), bare.total()
 
 
-# --- the same of the others -------------------------------------------------------------------------------------------------------
+# --- the same of the others -------------------------------------------------------------------------------------------
 def entry_of(path):
     try:
         with open(path, "rb") as f:

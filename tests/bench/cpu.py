@@ -6,7 +6,7 @@ from common import N_CPUS, bpftrace, choose, load, perf, profile, row, say, vict
 
 HZ = 99
 LONG, SHORT = choose(25, 7), choose(5, 2)
-N_RUNS = choose(5, 1)
+N_RUNS = choose(3, 1)
 LOADS = [["openssl", "speed", "-seconds", "1000", "sha256"], victim("callback"), victim("cxx"), victim("recursion", 20)]
 
 

@@ -44,8 +44,9 @@ def user_frames(hz, length, goal):
             net = net_ns(c, lines, idle)
             frame.append(net / n_frames(lines))
             sample.append(net / n_samples(lines))
-            say(f"{hz} Hz: {n_samples(lines)} samples of {c.bpf_runs} runs, {n_frames(lines) / n_samples(lines):.1f} frames,"
-                f" {sample[-1]:.0f} ns a sample, {frame[-1]:.1f} ns a frame; a run for nothing {idle:.0f} ns")
+            depth = n_frames(lines) / n_samples(lines)
+            say(f"{hz} Hz: {n_samples(lines)} samples of {c.bpf_runs} runs, {sample[-1]:.0f} ns a sample of {depth:.1f}"
+                f" frames, {frame[-1]:.1f} ns a frame; {idle:.0f} ns for nothing")
     with load([*VICTIM, tool("deep-fp"), str(N_CALLS)]) as pids:
         other = peer(hz, length, pids[0], "ustack(perf, 127)")
     row(f"BPF a frame, {DEPTH} deep, {hz} Hz", "ns", statistics.median(frame), most=goal)

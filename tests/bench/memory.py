@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Memory of `profile 10`: the most that each of its processes held (VmHWM; pages of BPF maps that it maps are counted
-with the maps) and the locked memory of all its BPF maps; with ten processes of a program on the machine and with 5,000."""
+with the maps) and the locked memory of all its BPF maps; with ten processes of a program on the machine, and with many
+more."""
 import contextlib
 import os
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How much longer a fixed piece of work on every CPU takes while it is profiled at 99 Hz: rounds of one piece under each
-tool and one under none, in turns; the median of the rounds' ratios."""
+"""How much longer a fixed piece of work on every CPU takes while it is profiled at 99 Hz: rounds of one piece under
+each tool and one under none, in turns; the median of the rounds' ratios."""
 import contextlib
 import os
 import signal

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From before the execve to the first sample, with all tables in the cache and 200 more processes on the machine: the moment
-when the program in the kernel has run for the first time, seen from outside. One thread is busy."""
+"""From before the execve to the first sample, with all tables in the cache and 200 more processes on the machine: the
+moment when the program in the kernel has run for the first time, seen from outside. One thread is busy."""
 import statistics
 from common import PYTHON, bpftrace, choose, load, profile, row, say, tool
 
