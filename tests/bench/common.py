@@ -79,8 +79,8 @@ def load(*commands, settle=0.3):
             end(p)
 
 
-def run(command, check=True):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+def run(command, check=True, input=""):
+    done = subprocess.run(command, input=input, capture_output=True, text=True, errors="replace")
     if check and done.returncode:
         raise RuntimeError(f"{' '.join(map(str, command))}: exit code {done.returncode}: {done.stderr[-500:]}")
     return done

@@ -138,7 +138,7 @@ prepare()
 bare = 0
 for name, command in WORKLOADS.items():
     if not shutil.which(command[0]):
-        say(f"{name}: {command[0]} is not there")
+        row(f"complete: {name}", "%", None, least=99, note=f"{command[0]} is not there")
         continue
     timed = ["timeout", str(LENGTH), *command]
     percent, n = of_soprof(timed)

@@ -33,5 +33,6 @@ def share(name, f):
 
 
 with load(*[LOADS[i % len(LOADS)] for i in range(N_CPUS)]):
-    row(f"all CPU, {HZ} Hz, all CPUs busy", "% CPU", share("soprof", of_soprof), most=0.4,
-        perf_g=share("perf -g", of_perf), bpftrace=share("bpftrace", of_bpftrace))
+    ours, g, other = share("soprof", of_soprof), share("perf -g", of_perf), share("bpftrace", of_bpftrace)
+row(f"all CPU, {HZ} Hz, all CPUs busy", "% CPU", ours, most=0.4, perf_g=g, bpftrace=other)
+row("soprof / perf -g", "x", ours / g, most=1)
