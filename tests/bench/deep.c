@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 volatile unsigned long sink;
+volatile int done; /* never */
 
 __attribute__((noinline)) static unsigned long leaf(unsigned long x)
 {
@@ -19,9 +20,10 @@ __attribute__((noinline)) static unsigned long descend(unsigned long n, unsigned
 	unsigned long kept[4] = {x, x, x, x};
 
 	__asm__ volatile("" ::"r"(kept) : "memory");
-	while (!n)
+	if (n)
+		x = descend(n - 1, x + kept[n & 3]);
+	while (!n && !done)
 		x = leaf(x);
-	x = descend(n - 1, x + kept[n & 3]);
 	__asm__ volatile("" ::"r"(kept) : "memory");
 	return x + 1;
 }
