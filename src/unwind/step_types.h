@@ -2,8 +2,8 @@
 /*
  * step_types.h: the types of unwind/step.h, for those who need them without its functions.
  *
- * Compiled in both halves, like step.h. A segment is what one element of the kernel half's array of maps holds, and what
- * unwind/tables.c writes through a mapping of it: words at the same place in both.
+ * Compiled in both halves, like step.h. A segment is what one element of the kernel half's array of maps holds, and
+ * what unwind/tables.c writes through a mapping of it: words at the same place in both.
  */
 #ifndef SP_UNWIND_STEP_TYPES_H
 #define SP_UNWIND_STEP_TYPES_H
