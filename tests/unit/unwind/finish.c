@@ -270,13 +270,16 @@ static void unwind_ours(struct victim *v)
 
 /* --- comparison ----------------------------------------------------------------------------------------------------
  */
-/* Whether this return address is a signal trampoline (mov $15, %rax; syscall): what it returns to was interrupted. */
+/* Whether this is in a signal trampoline (mov $15, %rax; syscall): what it returns to was interrupted. */
 static bool is_trampoline(const struct victim *v, uint64_t pc)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
 	uint8_t at[sizeof(code)];
 
-	return memory_of(v, pc, at, sizeof(at)) == sizeof(at) && !memcmp(at, code, sizeof(code));
+	for (uint64_t start = pc - 7; start <= pc; start += 7) /* at either instruction */
+		if (memory_of(v, start, at, sizeof(at)) == sizeof(at) && !memcmp(at, code, sizeof(code)))
+			return true;
+	return false;
 }
 
 static uint64_t word_expected(const struct victim *v, uint32_t i)
