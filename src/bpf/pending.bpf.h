@@ -10,7 +10,7 @@
 
 #include "bpf/aggregate.bpf.h"
 
-enum { SP_PENDING_WALKS = 2048 }; /* mappings and holes looked at */
+enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE = 128 };
 
 /*
  * Adds the mapping at addr, if it is an executable one, to the record. Returns where to look next, 0 at the end. The
@@ -63,6 +63,17 @@ static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_reco
 	bpf_loop(SP_PENDING_WALKS, sp_pending_next, &loop, 0);
 }
 
+/*
+ * Where the copy begins. Behind a leaf's last `pop` the rows still find what it restored, below the stack pointer, in
+ * the red zone (psABI 3.2.2); the page of that may never have been touched.
+ */
+static __always_inline sp_u64 sp_pending_base(sp_u64 sp)
+{
+	sp_u64 word;
+
+	return bpf_probe_read_user(&word, sizeof(word), (void *)(sp - SP_RED_ZONE)) ? sp : sp - SP_RED_ZONE;
+}
+
 /* As much stack as there is up to 16 KiB, found by halving. */
 static __always_inline sp_u32 sp_pending_stack(struct sp_record_pending *r, sp_u64 sp)
 {
@@ -106,9 +117,9 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->n_frames = n;
 	r->guessed = s->guessed;
 	r->pad = 0;
-	r->stack_at = s->regs.sp;
+	r->stack_at = sp_pending_base(s->regs.sp);
 	bpf_probe_read_kernel(r->frames, sizeof(r->frames), s->frames);
-	r->stack_bytes = sp_pending_stack(r, s->regs.sp);
+	r->stack_bytes = sp_pending_stack(r, r->stack_at);
 	sp_pending_maps(s, r);
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	sp_tally(SP_N_PENDING, 1);

@@ -143,6 +143,8 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 	} else {
 		key.dev = SP_DEV_ANON;
 		key.ino = sp_process_id(s);
+		if (!key.ino) /* no room for its record: its addresses must not pass for another's */
+			return SP_STOP_FILES;
 		key.size = addr >> SP_FRAME_ID_SHIFT;
 		e->shift_by = 0; /* the frame word's mask leaves the low 40 bits */
 		e->word = SP_FRAME_ANON << SP_FRAME_KIND_SHIFT;
@@ -167,8 +169,7 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 	if (!s)
 		return SP_STOP_UNMAPPED;
 	e = &s->seen[slot & (SP_N_SEEN - 1)];
-	e->start = 1;
-	e->end = 0;
+	e->start = e->end = 1; /* holds no address */
 	s->n_walks++;
 	vma = sp_vma_walk(s, addr, &last);
 	if (!vma)
@@ -176,11 +177,11 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 	e->start = sp_kfield(vma, struct vm_area_struct, vm_start);
 	e->end = sp_kfield(vma, struct vm_area_struct, vm_end);
 	if (addr < e->start || addr >= e->end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm) {
-		e->end = 0;
+		e->end = e->start;
 		return SP_STOP_BUSY;
 	}
 	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC)) {
-		e->end = 0;
+		e->end = e->start;
 		return SP_STOP_UNMAPPED;
 	}
 	return sp_seen_file(s, e, vma, addr);
@@ -255,7 +256,10 @@ static __always_inline int sp_rule_look_up(struct sp_scratch *s, struct sp_seen 
 	return at ? sp_rule_get(s, at, ret_rule) : 0;
 }
 
-/* The rule of a frame word, from this CPU's cache or the table. 0 or -1. */
+/*
+ * The rule of a frame word, from this CPU's cache or the table. 0 or -1. No table speaks of an offset that a frame word
+ * has no room for; as part of a word it would pass for another file's.
+ */
 static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset, struct sp_rule *ret_rule)
 {
 	sp_u64 word = e->word | offset;
@@ -263,6 +267,10 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
 
 	if (!cached)
 		return -1;
+	if (offset > SP_FRAME_OFFSET_MASK) {
+		ret_rule->cfa = SP_CFA_NONE;
+		return 0;
+	}
 	if (cached->word == word) {
 		*ret_rule = cached->rule;
 		return 0;

@@ -237,7 +237,7 @@ struct sp_record_pending {
 	sp_u32 n_frames; /* walked before the table was missed */
 	sp_u32 guessed;  /* SP_STACK_GUESSED, if one of those was */
 	sp_u32 pad;
-	sp_u64 stack_at; /* user address of stack[0]: the stack pointer when it was taken */
+	sp_u64 stack_at; /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
 	sp_u64 frames[SP_MAX_FRAMES];
 	struct sp_map maps[SP_PENDING_MAPS];
 	sp_u8 stack[SP_PENDING_STACK];
