@@ -49,10 +49,10 @@ def tool(name):
     return os.path.join(TOOLS, name)
 
 
-def start(command, **options):
-    for stream in ("stdin", "stdout", "stderr"):
-        options.setdefault(stream, subprocess.DEVNULL)
-    return subprocess.Popen(command, start_new_session=True, **options)
+def start(command):
+    """In a session of its own; dies with this script, however that ends."""
+    return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], start_new_session=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def end(process):

@@ -213,12 +213,14 @@ static int cost(struct cost *c, char **command, bool only_first)
 {
 	int status;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a benchmark that is ended leaves nothing behind */
 	enable_stats();
 	look(c, false);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	c->began = now_ms();
 	c->pid = fork();
 	if (c->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execvp(command[0], command);
 		perror(command[0]);
 		_exit(127);
