@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records made by hand, as the kernel half would send them and as it never would: what is within its bounds becomes the
+ * profile, what is not is refused with -EBADMSG, and nothing else happens. No kernel half, no root.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/priv.h"
+#include "profile/profile.h"
+#include "recipe/recipe.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+enum { ANON = 7, VDSO = 9, UNKNOWN = 1000, NOBODY = 65534 };
+
+struct made { /* a session without a kernel half */
+	struct sp_capture *c;
+	struct sp_profile *p;
+};
+
+static const struct sp_process_key process_key = {.start_ns = 123, .tgid = 42, .exec_id = 1};
+
+static volatile sp_u32 window;
+
+static struct made made_new(void)
+{
+	struct made m = {.c = calloc(1, sizeof(*m.c))};
+
+	assert_non_null(m.c);
+	assert_int_equal(sp_profile_new(&m.p), 0);
+	m.c->profile = m.p;
+	m.c->o = (struct sp_capture_options){.recipe = &sp_recipe_cpu, .user = true};
+	m.c->stats_fd = -1;
+	m.c->shared.window = &window;
+	assert_int_equal(sp_intern_new(&m.c->keys), 0);
+	assert_int_equal(sp_intern_new(&m.c->process_keys), 0);
+	assert_int_equal(sp_intern_new(&m.c->words), 0);
+	assert_int_equal(sp_intern_new(&m.c->stack_ids), 0);
+	assert_int_equal(sp_tables_new(-1, -1, 1 << 20, &m.c->tables), 0);
+	assert_true(sp_profile_add_value_type(m.p, "samples", "count") >= 0);
+	assert_true(sp_profile_add_value_type(m.p, "cpu", "nanoseconds") >= 0);
+	m.c->kernel_file = (uint32_t)sp_profile_add_file(m.p, &(struct sp_file){.kind = SP_FILE_KERNEL});
+	return m;
+}
+
+static void made_free(struct made *m)
+{
+	sp_capture_free(m->c);
+	sp_profile_free(m->p);
+	sp_error_clear();
+}
+
+/* Hands a record over from memory of exactly its size; what became of it. */
+static int take(struct made *m, const void *record, size_t size)
+{
+	void *copy = malloc(size);
+	int r;
+
+	assert_non_null(copy);
+	memcpy(copy, record, size);
+	assert_int_equal(sp_drain_record(m->c, copy, size), 0); /* it never stops the reading of the ring */
+	free(copy);
+	r = m->c->failure;
+	m->c->failure = 0;
+	return r;
+}
+
+static int take_file(struct made *m, uint32_t id, uint32_t dev)
+{
+	struct sp_record_file r = {.type = SP_RECORD_FILE, .id = id, .key = {.dev = dev, .ino = 3, .size = 5}};
+
+	memset(r.name, 'x', sizeof(r.name)); /* no NUL */
+	return take(m, &r, sizeof(r));
+}
+
+static int take_process(struct made *m)
+{
+	struct sp_record_process r = {
+	    .type = SP_RECORD_PROCESS, .id = 3, .key = process_key, .ns_tgid = 1, .uid = 1000};
+
+	memset(r.comm, 'c', sizeof(r.comm));
+	return take(m, &r, sizeof(r));
+}
+
+static uint64_t word(uint64_t kind, uint64_t id, uint64_t offset)
+{
+	return kind << SP_FRAME_KIND_SHIFT | id << SP_FRAME_ID_SHIFT | offset;
+}
+
+static struct sp_record_stack *stack_new(uint64_t id, uint16_t n, uint16_t stop)
+{
+	struct sp_record_stack *r = calloc(1, sizeof(*r) + 8UL * n);
+	uint64_t *frames = (uint64_t *)(r + 1);
+
+	assert_non_null(r);
+	*r = (struct sp_record_stack){.type = SP_RECORD_STACK, .n_frames = n, .stop = stop, .id = id};
+	for (uint16_t i = 0; i < n; i++)
+		frames[i] = word(i % 3, i % 2 ? ANON : UNKNOWN, i);
+	return r;
+}
+
+static int take_stack(struct made *m, uint64_t id, uint16_t n, uint16_t stop)
+{
+	struct sp_record_stack *r = stack_new(id, n, stop);
+	int result = take(m, r, sizeof(*r) + 8UL * n);
+
+	free(r);
+	return result;
+}
+
+static struct sp_record_pending *pending_new(void)
+{
+	struct sp_record_pending *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	r->type = SP_RECORD_PENDING;
+	r->key.process = process_key;
+	r->value = (struct sp_count){.n = 2, .weight = 20};
+	r->how = SP_HOW_EXACT | SP_HOW_REGS;
+	r->regs = (struct sp_regs){.ip = 0x10010, .sp = 0x7f0000000000};
+	r->stack_at = r->regs.sp;
+	r->stack_bytes = 64;
+	r->n_maps = 1;
+	r->maps[0] = (struct sp_map){.start = 0x10000, .end = 0x20000, .word = word(SP_FRAME_ANON, ANON, 0)};
+	return r;
+}
+
+/* --- tests ---------------------------------------------------------------------------------------------------------
+ */
+/* A record of every type, cut off at every length. */
+static void short_records(void **state)
+{
+	static const struct {
+		uint32_t type;
+		size_t size;
+	} types[] = {{SP_RECORD_FILE, sizeof(struct sp_record_file)},
+		     {SP_RECORD_PROCESS, sizeof(struct sp_record_process)},
+		     {SP_RECORD_STACK, sizeof(struct sp_record_stack)},
+		     {SP_RECORD_PENDING, sizeof(struct sp_record_pending)},
+		     {0, 4096},
+		     {SP_RECORD_PENDING + 1, 4096},
+		     {UINT32_MAX, 4096}};
+	static char record[sizeof(struct sp_record_pending)];
+	struct made m = made_new();
+	uint32_t n_files = sp_profile_n_files(m.p);
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(types); i++) {
+		memcpy(record, &types[i].type, 4);
+		for (size_t size = 1; size < types[i].size; size += size < 256 ? 1 : 511)
+			assert_int_equal(take(&m, record, size), -EBADMSG);
+	}
+	assert_int_equal(sp_profile_n_rows(m.p), 0);
+	assert_int_equal(sp_profile_n_files(m.p), n_files);
+	assert_null(m.c->waiting);
+	made_free(&m);
+}
+
+static void files(void **state)
+{
+	struct made m = made_new();
+	const struct sp_file *file;
+
+	(void)state;
+	assert_int_equal(take_file(&m, 0, SP_DEV_ANON), -EBADMSG);
+	assert_int_equal(take_file(&m, SP_MAX_FILES, SP_DEV_ANON), -EBADMSG);
+	assert_int_equal(take_file(&m, UINT32_MAX, SP_DEV_ANON), -EBADMSG);
+	assert_int_equal(take_process(&m), 0);
+	assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
+	assert_int_equal(take_file(&m, SP_MAX_FILES - 1, SP_DEV_ANON), 0); /* the same region again */
+	assert_int_equal(take_file(&m, VDSO, SP_DEV_VDSO), 0);
+	assert_int_equal(sp_tables_state(m.c->tables, ANON), SP_TABLE_FP);
+	assert_int_equal(sp_tables_state(m.c->tables, VDSO), SP_TABLE_LOADED);
+	file = sp_profile_file(m.p, sp_files_number(m.c, ANON));
+	assert_int_equal(file->kind, SP_FILE_ANON);
+	assert_int_equal(file->process, m.c->process[3]);
+	assert_int_equal(file->bias, 5ULL << SP_FRAME_ID_SHIFT);
+	assert_int_equal(sp_files_number(m.c, SP_MAX_FILES - 1), sp_files_number(m.c, ANON));
+	assert_int_equal(sp_profile_file(m.p, sp_files_number(m.c, VDSO))->kind, SP_FILE_VDSO);
+	assert_int_equal(sp_files_number(m.c, UNKNOWN), 0);
+	assert_int_equal(sp_files_number(m.c, UINT32_MAX), 0);
+	sp_files_want(m.c, UNKNOWN);
+	sp_files_want(m.c, UINT32_MAX);
+	assert_int_equal(sp_capture_file_fd(m.c, UINT32_MAX), -1);
+	assert_int_equal(sp_capture_file_fd(m.c, 0), -1);
+	made_free(&m);
+}
+
+static void stacks(void **state)
+{
+	struct sp_record_stack *big = stack_new(5, SP_MAX_FRAMES, SP_STOP_COMPLETE);
+	struct made m = made_new();
+	uint32_t n_stacks;
+
+	(void)state;
+	assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
+	n_stacks = sp_profile_n_stacks(m.p);
+	assert_int_equal(take(&m, big, sizeof(*big) + 8 * SP_MAX_FRAMES - 1), -EBADMSG); /* a byte is missing */
+	assert_int_equal(take_stack(&m, 6, SP_MAX_FRAMES + 1, SP_STOP_COMPLETE), -EBADMSG);
+	assert_int_equal(take_stack(&m, 6, UINT16_MAX, SP_STOP_COMPLETE), -EBADMSG);
+	assert_int_equal(sp_profile_n_stacks(m.p), n_stacks);
+	assert_int_equal(take_stack(&m, 5, SP_MAX_FRAMES, SP_STOP_COMPLETE), 0);
+	assert_int_equal(take_stack(&m, 5, 3, SP_STOP_READ), 0); /* known already: as it was sent first */
+	assert_int_equal(sp_profile_n_stacks(m.p), n_stacks + 1);
+	struct sp_stack s = sp_profile_stack(m.p, n_stacks);
+	assert_int_equal(s.n_frames, SP_MAX_FRAMES);
+	assert_int_equal(s.stack_class, SP_STACK_COMPLETE);
+	for (uint32_t i = 0; i < s.n_frames; i++) {
+		const struct sp_frame *f = sp_profile_frame(m.p, s.frames[i]);
+		uint32_t file = i % 3 == SP_FRAME_KERNEL ? m.c->kernel_file : i % 2 ? sp_files_number(m.c, ANON) : 0;
+
+		assert_int_equal(f->file, file);
+		if (i % 3 != SP_FRAME_KERNEL)
+			assert_int_equal(f->offset, i);
+	}
+	free(big);
+	made_free(&m);
+}
+
+/* Every stop, known or not, has its class. */
+static void stops(void **state)
+{
+	static const struct {
+		uint16_t stop;
+		int class;
+	} all[] = {{SP_STOP_COMPLETE, SP_STACK_COMPLETE},
+		   {SP_STOP_COMPLETE | SP_STACK_GUESSED, SP_STACK_GUESS},
+		   {SP_STOP_NONE, SP_STACK_ABSENT},
+		   {SP_STOP_GONE, SP_STACK_ABSENT},
+		   {SP_STOP_READ, SP_STACK_CUT},
+		   {SP_STOP_CFA | SP_STACK_GUESSED, SP_STACK_CUT},
+		   {SP_STOP_PENDING, SP_STACK_CUT},
+		   {SP_N_STOPS, SP_STACK_CUT},
+		   {0xff, SP_STACK_CUT}};
+	struct made m = made_new();
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(all); i++) {
+		sp_u64 frame = word(SP_FRAME_FILE, UNKNOWN, i);
+		int64_t stack = sp_drain_stack(m.c, &frame, 1, all[i].stop);
+
+		assert_true(stack > 0);
+		assert_int_equal(sp_profile_stack(m.p, (uint32_t)stack).stack_class, all[i].class);
+	}
+	made_free(&m);
+}
+
+static void counts(void **state)
+{
+	struct sp_count_key key = {.process = process_key, .kernel_stack = 77, .comm = "thread"};
+	struct sp_count value = {.n = 3, .weight = 30};
+	struct made m = made_new();
+
+	(void)state;
+	assert_int_equal(sp_drain_add(m.c, &key, &value, 0), 0); /* neither process nor stack was ever sent */
+	assert_int_equal(m.c->stats.n_lost_frames, 3);
+	assert_int_equal(sp_profile_n_rows(m.p), 1);
+	assert_int_equal(sp_profile_key(m.p, sp_profile_row(m.p, 0)->key)->process, 0);
+	assert_int_equal(take_process(&m), 0);
+	assert_int_equal(take_stack(&m, 77, 2, SP_STOP_COMPLETE), 0);
+	assert_int_equal(sp_drain_add(m.c, &key, &value, 0), 0);
+	assert_int_equal(sp_drain_add(m.c, &key, &value, 0), 0);
+	assert_int_equal(m.c->stats.n_lost_frames, 3);
+	assert_int_equal(sp_profile_n_rows(m.p), 2);
+	const struct sp_row *row = sp_profile_row(m.p, 1);
+	assert_true(row->kernel != 0);
+	assert_int_equal(row->values[0], 6);
+	assert_int_equal(row->values[1], 60);
+	assert_int_equal(sp_profile_process(m.p, sp_profile_key(m.p, row->key)->process)->pid, 42);
+	made_free(&m);
+}
+
+static void pending_bounds(void **state)
+{
+	struct made m = made_new();
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct sp_record_pending *r = pending_new();
+
+		*(i % 3 == 0   ? &r->n_maps
+		  : i % 3 == 1 ? &r->n_frames
+			       : &r->stack_bytes) = i > 2        ? UINT32_MAX
+						    : i % 3 == 0 ? SP_PENDING_MAPS + 1
+						    : i % 3 == 1 ? SP_MAX_FRAMES + 1
+								 : SP_PENDING_STACK + 1;
+		assert_int_equal(take(&m, r, sizeof(*r)), -EBADMSG);
+		free(r);
+	}
+	assert_int_equal(sp_pending_try(m.c, true), 0);
+	assert_int_equal(sp_profile_n_rows(m.p), 0);
+	made_free(&m);
+}
+
+/* In anonymous memory nothing needs a table: it is finished by frame pointers; 0 is the outermost one. */
+static void pending_finished(void **state)
+{
+	struct sp_record_pending *r = pending_new();
+	struct made m = made_new();
+
+	(void)state;
+	assert_int_equal(take_process(&m), 0);
+	assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
+	assert_int_equal(take(&m, r, sizeof(*r)), 0);
+	assert_int_equal(sp_pending_try(m.c, false), 0);
+	assert_null(m.c->waiting);
+	assert_int_equal(m.c->waiting_bytes, 0);
+	assert_int_equal(m.c->stats.n_finished, 1);
+	assert_int_equal(sp_profile_n_rows(m.p), 1);
+	struct sp_stack s = sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user);
+	assert_int_equal(s.stack_class, SP_STACK_GUESS);
+	assert_int_equal(s.n_frames, 1);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[0], 2);
+	free(r);
+	made_free(&m);
+}
+
+/* A file that was never announced: it waits, and is cut at the end, as a stack whose table did not come. */
+static void pending_unknown(void **state)
+{
+	struct sp_record_pending *r = pending_new();
+	struct made m = made_new();
+	uint64_t n = 0;
+
+	(void)state;
+	r->maps[0].word = word(SP_FRAME_FILE, UNKNOWN, 0);
+	while (m.c->stats.n_unfinished == 0 && ++n < 100000)
+		assert_int_equal(take(&m, r, sizeof(*r)), 0);
+	assert_in_range(n, 2, 99999); /* there is a limit to what waits; beyond it samples are cut at once */
+	assert_true(m.c->waiting_bytes <= SP_MAX_WAITING_BYTES);
+	assert_int_equal(sp_pending_try(m.c, false), 0);
+	assert_non_null(m.c->waiting);
+	assert_int_equal(sp_pending_try(m.c, true), 0);
+	assert_null(m.c->waiting);
+	assert_int_equal(m.c->stats.n_unfinished, n);
+	assert_int_equal(sp_profile_n_rows(m.p), 1);
+	assert_int_equal(sp_profile_row(m.p, 0)->values[0], 2 * n);
+	assert_int_equal(sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user).reason, SP_STOP_TABLE);
+	assert_int_equal(take(&m, r, sizeof(*r)), 0); /* freed with the session */
+	free(r);
+	made_free(&m);
+}
+
+/* Without privileges a session is refused with words, and leaves nothing behind. Returns the child's exit code. */
+static int try_as_nobody(void)
+{
+	struct sp_capture_options o = {.recipe = &sp_recipe_cpu, .user = true, .frequency_hz = 99, .cache = ""};
+	struct sp_capture *c = (struct sp_capture *)&o;
+	struct sp_profile *p = NULL;
+	int r;
+
+	if ((geteuid() == 0 && (setgid(NOBODY) || setuid(NOBODY))) || sp_profile_new(&p))
+		return 2;
+	r = sp_capture_new(&o, p, NULL, &c);
+	if (r != -EPERM && r != -EACCES && r != -EOPNOTSUPP)
+		return 3;
+	if (c != (struct sp_capture *)&o || !strstr(sp_error_text(r), "BPF"))
+		return 4;
+	sp_profile_free(p);
+	return 0;
+}
+
+static void no_privileges(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(try_as_nobody());
+	assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(short_records),    cmocka_unit_test(files),
+	    cmocka_unit_test(stacks),           cmocka_unit_test(stops),
+	    cmocka_unit_test(counts),           cmocka_unit_test(pending_bounds),
+	    cmocka_unit_test(pending_finished), cmocka_unit_test(pending_unknown),
+	    cmocka_unit_test(no_privileges),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Event names: each finds itself, unknown ones are refused with the list, and what a sample stands for follows them. */
+#include "recipe/events.h"
+#include "base/error.h"
+#include "capture/capture.h"
+#include "recipe/recipe.h"
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+static void names(void **state)
+{
+	const struct sp_event *e;
+	size_t n = 0;
+
+	(void)state;
+	while ((e = sp_event_at(n))) {
+		assert_ptr_equal(sp_event_find(e->name), e);
+		assert_int_equal(sp_recipe_event_check(e->name), 0);
+		assert_true(e->type == PERF_TYPE_HARDWARE || e->type == PERF_TYPE_SOFTWARE);
+		for (size_t i = 0; i < n; i++)
+			assert_false(sp_event_at(i)->type == e->type && sp_event_at(i)->config == e->config);
+		n++;
+	}
+	assert_true(n >= 2);
+	assert_null(sp_event_at(n + 1));
+	assert_null(sp_event_at(SIZE_MAX));
+	assert_ptr_equal(sp_event_find(NULL), sp_event_at(0));
+	assert_string_equal(sp_event_at(0)->name, "cpu-clock");
+	assert_int_equal(sp_recipe_event_check(NULL), 0);
+}
+
+static void unknown(void **state)
+{
+	static const char *const wrong[] = {"", "cpu", "cpu-clock ", "CPU-CLOCK", "cycles:u", "cpu-clockx", "%s%n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		const char *text;
+
+		assert_null(sp_event_find(wrong[i]));
+		assert_int_equal(sp_recipe_event_check(wrong[i]), -EINVAL);
+		text = sp_error_text(-EINVAL);
+		assert_non_null(strstr(text, wrong[i]));
+		for (size_t k = 0; sp_event_at(k); k++)
+			assert_non_null(strstr(text, sp_event_at(k)->name));
+		sp_error_clear();
+	}
+}
+
+static void periods(void **state)
+{
+	static const struct {
+		struct sp_capture_options o;
+		uint64_t period;
+		const char *type, *unit;
+	} cases[] = {
+	    {{.frequency_hz = 100}, 10000000, "cpu", "nanoseconds"},
+	    {{.frequency_hz = 99, .event = "cpu-clock"}, 10101010, "cpu", "nanoseconds"},
+	    {{.period = 5000, .event = "task-clock"}, 5000, "cpu", "nanoseconds"},
+	    {{.period = 7, .event = "page-faults"}, 7, "page-faults", "count"},
+	    {{.frequency_hz = 99, .event = "cycles"}, 1, "cycles", "count"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *type, *unit;
+		uint64_t period;
+
+		sp_recipe_cpu.period(&cases[i].o, &period, &type, &unit);
+		assert_int_equal(period, cases[i].period);
+		assert_string_equal(type, cases[i].type);
+		assert_string_equal(unit, cases[i].unit);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(names),
+	    cmocka_unit_test(unknown),
+	    cmocka_unit_test(periods),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
