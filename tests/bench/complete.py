@@ -3,6 +3,7 @@
 bpftrace get to the program's or the thread's start; and rows inside known files that are an address, not a function."""
 import collections
 import functools
+import glob
 import os
 import re
 import shutil
@@ -51,15 +52,25 @@ def prepare():
 
 
 # --- rows without a function ------------------------------------------------------------------------------------------
-PLACES = ["/usr/bin", "/usr/lib/x86_64-linux-gnu", "/usr/lib/gcc/x86_64-linux-gnu/12", "/usr/lib/git-core", VICTIMS]
+PLACES = ["/usr/bin", "/usr/lib/x86_64-linux-gnu", *glob.glob("/usr/lib/gcc/x86_64-linux-gnu/*"), "/usr/lib/git-core",
+          *glob.glob("/usr/lib/python3*/lib-dynload"), VICTIMS]
 
 
 @functools.cache
 def starts_of(library):
-    """Where the functions of a file begin, as readelf prints .eh_frame."""
+    """Where the functions of a file begin, as readelf prints .eh_frame, the entry point, and what ld.so calls."""
     path = next((p for p in (os.path.join(d, library) for d in PLACES) if os.path.isfile(p)), None)
-    text = run(["readelf", "--debug-dump=frames", path], check=False).stdout if path else ""
-    return {int(start, 16) for start in re.findall(r" pc=([0-9a-f]+)\.\.", text)}
+    text = run(["readelf", "-hdrW", "--debug-dump=frames", path], check=False).stdout if path else ""
+    starts = re.findall(r"(?: pc=|\(INIT\) +0x|\(FINI\) +0x|Entry point.* 0x)([0-9a-f]+)", text)
+    return {int(start, 16) for start in starts + called_by_loader(text)}
+
+
+def called_by_loader(text):
+    """The pointers in DT_INIT_ARRAY and DT_FINI_ARRAY, which relocations fill."""
+    dynamic = {name: int(value, 0) for name, value in re.findall(r"\((\w+_ARRAY(?:SZ)?)\) +(\w+)", text)}
+    arrays = [range(dynamic[a], dynamic[a] + dynamic[a + "SZ"]) for a in ("INIT_ARRAY", "FINI_ARRAY") if a in dynamic]
+    relocations = re.findall(r"^([0-9a-f]+) .* R_X86_64_RELATIVE +([0-9a-f]+)$", text, re.M)
+    return [target for place, target in relocations if any(int(place, 16) in a for a in arrays)]
 
 
 def is_bare(frame):
