@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fuzz_finish.c: any machine state, mappings and stack, within the bounds that a pending sample is checked for, over a
+ * made-up but valid table. The walk ends, stays in bounds, and every frame lies in a mapping that was given.
+ *
+ * The bytes are taken in order: the table's rows and rules, then the record. Some are bent towards addresses of code
+ * and stack, because random 64 bits lead nowhere.
+ */
+#include "unwind/finish.h"
+#include "unwind/priv.h"
+#include "unwind/tables.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define CODE 0x10000ULL
+#define STACK 0x7ff000000000ULL
+enum { N_GROUPS = 16, GROUP_ROWS = 4, N_RULES = 32, SHIFT = 8, TABLE = 1, NO_TABLE = 2 };
+
+static struct input {
+	const uint8_t *at;
+	size_t left;
+} in;
+
+static uint64_t take(size_t n)
+{
+	uint64_t v = 0;
+
+	n = n < in.left ? n : in.left;
+	memcpy(&v, in.at, n);
+	in.at += n;
+	in.left -= n;
+	return v;
+}
+
+static void require(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* Code, stack, or whatever it is. */
+static uint64_t take_address(void)
+{
+	uint64_t v = take(4);
+
+	switch (v >> 30) {
+	case 0:
+		return CODE + v % (4 * N_GROUPS << SHIFT);
+	case 1:
+		return STACK + v % (2 * SP_PENDING_STACK);
+	case 2:
+		return STACK + (v & 0x7f8);
+	default:
+		return v << 32 | take(4);
+	}
+}
+
+static struct sp_rule take_rule(void)
+{
+	struct sp_rule r = {.cfa = (uint8_t)(take(1) % (SP_CFA_BAD + 1)),
+			    .reg = (uint8_t)(take(1) % 16),
+			    .fp = (uint8_t)(take(1) % (SP_FP_LOST + 1)),
+			    .ra = (uint8_t)(take(1) % (SP_RA_REG + 1))};
+
+	r.off = (int32_t)take(1) - 32 + (r.reg % 8 ? 0 : (int32_t)take(4));
+	r.add = (int32_t)take(2) - 256;
+	r.fp_off = (int16_t)take(2);
+	r.ra_off = r.ra == SP_RA_REG ? (int16_t)(take(1) % 16) : (int16_t)(take(1) - 128);
+	r.ra |= take(1) & 1 ? SP_RULE_SIGNAL : 0;
+	return r;
+}
+
+static void table_load(struct sp_tables *t)
+{
+	static uint64_t memory[(sizeof(struct sp_blob) + N_GROUPS * (1 + GROUP_ROWS) * 4 + 16 + N_RULES * 16) / 8];
+	struct sp_blob *b = (struct sp_blob *)memory;
+	uint64_t rules_at;
+
+	memset(memory, 0, sizeof(memory));
+	*b = (struct sp_blob){.magic = SP_BLOB_MAGIC,
+			      .version = SP_BLOB_VERSION,
+			      .shift = SHIFT,
+			      .n_groups = N_GROUPS,
+			      .n_rows = N_GROUPS * GROUP_ROWS,
+			      .n_rules = N_RULES};
+	b->bytes = sp_blob_bytes(b->n_groups, b->n_rows, b->n_rules, &rules_at);
+	uint32_t *index = (uint32_t *)sp_blob_index(b), *rows = (uint32_t *)sp_blob_rows(b);
+	struct sp_rule *rules = (struct sp_rule *)sp_blob_rules(b);
+
+	for (uint32_t g = 0; g < N_GROUPS; g++) {
+		index[g] = g * GROUP_ROWS << SP_INDEX_COUNT_BITS | GROUP_ROWS;
+		for (uint32_t i = 0; i < GROUP_ROWS; i++)
+			rows[g * GROUP_ROWS + i] = (uint32_t)(take(1) % N_RULES) << 16 | g << SHIFT | i * 64;
+	}
+	for (uint32_t i = 1; i < N_RULES; i++)
+		rules[i] = take_rule();
+	b->check = sp_blob_hash(b);
+	require(sp_blob_validate(b, b->bytes) == 0);
+	sp_tables_set_fp(t, TABLE); /* what it had before */
+	require(sp_tables_load(t, TABLE, b) == 0);
+}
+
+static void record_take(struct sp_record_pending *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->regs = (struct sp_regs){.ip = take_address(), .sp = take_address(), .fp = take_address()};
+	for (size_t i = 0; i < 16; i++)
+		r->regs.r[i] = take_address();
+	r->how = (uint32_t)take(1);
+	r->guessed = take(1) & 1 ? SP_STACK_GUESSED : 0;
+	r->n_frames = (uint32_t)take(2) % (SP_MAX_FRAMES + 1);
+	r->n_maps = (uint32_t)take(1) % 8;
+	if (r->n_maps == 7)
+		r->n_maps = SP_PENDING_MAPS;
+	for (uint32_t i = 0; i < r->n_maps && i < 7; i++) {
+		r->maps[i].start = i ? take_address() & ~0xfffULL : CODE;
+		r->maps[i].end = i ? take_address() : CODE + (N_GROUPS << SHIFT);
+		r->maps[i].shift_by = i ? take(8) : -CODE;
+		r->maps[i].word = take(1) % 3 << SP_FRAME_KIND_SHIFT | (i ? 1 + take(1) % 4 : TABLE)
+									   << SP_FRAME_ID_SHIFT;
+	}
+	r->stack_at = take(1) & 7 ? STACK : take_address();
+	r->stack_bytes = (uint32_t)take(2) % (SP_PENDING_STACK + 1);
+	for (size_t i = 0; i + 8 <= r->stack_bytes; i += 8) {
+		uint64_t word = in.left ? take_address() : CODE + i * 8 % (N_GROUPS << SHIFT);
+
+		memcpy(r->stack + i, &word, 8);
+	}
+}
+
+static bool in_a_map(const struct sp_record_pending *r, uint64_t word)
+{
+	const uint64_t who = ~(SP_FRAME_OFFSET_MASK | SP_FRAME_GUESSED);
+
+	for (uint32_t i = 0; i < r->n_maps; i++)
+		if ((word & who) == (r->maps[i].word & who))
+			return true;
+	return false;
+}
+
+static void walk(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode)
+{
+	uint32_t stop = UINT32_MAX, n = r->n_frames;
+	int result = sp_finish(t, r, mode, &stop);
+
+	while (result == -EAGAIN) { /* each file once: it is settled then */
+		require(stop == UINT32_MAX && sp_tables_state(t, r->waits_for) == SP_TABLE_ABSENT);
+		sp_tables_set_fp(t, r->waits_for);
+		result = sp_finish(t, r, mode, &stop);
+	}
+	require(result == 0 && stop < SP_N_STOPS && stop != SP_STOP_PENDING);
+	require(r->n_frames >= n && r->n_frames <= SP_MAX_FRAMES);
+	for (; n < r->n_frames; n++)
+		require(in_a_map(r, r->frames[n]));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct sp_record_pending *r;
+	struct sp_tables *t = NULL;
+
+	if (!r)
+		r = malloc(sizeof(*r)); /* of its exact size: what lies behind it is the sanitizer's */
+	require(r && sp_tables_new(-1, -1, SP_SEG_BYTES, &t) == 0);
+	in = (struct input){.at = data, .left = size};
+	table_load(t);
+	sp_tables_set_fp(t, NO_TABLE);
+	enum sp_unwind_mode mode = take(1) % (SP_UNWIND_FP + 1);
+	record_take(r);
+	walk(t, r, mode);
+	sp_tables_free(t);
+	return 0;
+}
