@@ -86,6 +86,24 @@ static void follow_choose(struct sp_capture *c)
 		bpf_program__set_autoload(bpf_object__find_program_by_name(c->recipe.object, names[i]), c->o.follow);
 }
 
+static bool is_confidential(void)
+{
+	SP_FCLOSE FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128];
+
+	return f && fgets(line, sizeof(line), f) && strstr(line, "[confidentiality]");
+}
+
+/* Why the programs could not be loaded. Lockdown makes the verifier refuse a helper as unknown. */
+static int load_failed(int r)
+{
+	if (is_confidential())
+		return sp_fail_said(-EPERM,
+				    "cannot sample: this kernel is locked down (confidentiality), and lets no BPF "
+				    "program read its memory; boot it with lockdown=integrity");
+	return sp_fail(r, "load the BPF programs: %s", log_cause());
+}
+
 int sp_kernel_load(struct sp_capture *c)
 {
 	int r;
@@ -105,7 +123,7 @@ int sp_kernel_load(struct sp_capture *c)
 		return r;
 	r = c->o.recipe->load(&c->recipe, &c->shared);
 	if (r < 0)
-		return sp_fail(r, "load the BPF programs: %s", log_cause());
+		return load_failed(r);
 	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	return 0;
 }
