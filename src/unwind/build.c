@@ -240,9 +240,20 @@ static int load_eh_frame(struct builder *b)
 	return 0;
 }
 
+/*
+ * Linkers write the start of .text where a shared library has no entry point. Code without an FDE stands there
+ * too (crtstuff's, which calls destructors), and it has callers.
+ */
+static bool entry_is_filler(struct builder *b)
+{
+	struct sp_elf_section s;
+	return sp_elf_type(b->elf) == ET_DYN && sp_elf_section(b->elf, ".interp", &s) < 0 &&
+	       sp_elf_section(b->elf, ".text", &s) == 0 && s.addr == sp_elf_entry(b->elf);
+}
+
 static void find_entry(struct builder *b)
 {
-	uint64_t entry = sp_elf_entry(b->elf);
+	uint64_t entry = entry_is_filler(b) ? 0 : sp_elf_entry(b->elf);
 	struct sp_fde fde = {.vaddr = entry, .size = 1};
 	b->entry = entry != 0 && place_fde(b, &fde) ? fde.start : UINT64_MAX;
 }

@@ -37,7 +37,8 @@ static const char *const always[] = {
 };
 /* Written in Rust and Go, and a JavaScript engine's assembly: what of it is there. */
 static const char *const if_present[] = {
-    LIB "librsvg-2.so.2", "/usr/bin/rustc", "/root/.cargo/bin/rustc", LIB "libgnutls.so.30", LIB "libgo.so.21",
+    LIB "libmnl.so.0",        LIB "libXau.so.6",     LIB "librsvg-2.so.2", "/usr/bin/rustc",
+    "/root/.cargo/bin/rustc", LIB "libgnutls.so.30", LIB "libgo.so.21",
 };
 
 static int run(char *const *args, bool show)
