@@ -329,6 +329,9 @@ static void show(const struct victim *v, uint32_t same, const char *what)
  */
 static bool excused(const struct victim *v, uint32_t same)
 {
+	/* Code without unwind information (.init): libdw stops there, and says so; we guess, and say so. */
+	if (v->r->guessed && v->libdw < 0 && same == v->n_frames)
+		return true;
 	if (v->stop != SP_STOP_UNMAPPED || same != v->r->n_frames)
 		return false;
 	return v->n_frames == same ? v->r->regs.ip == 0 : v->n_frames == same + 1 && !map_at(v, v->frames[same].pc - 1);
