@@ -220,7 +220,11 @@ static int64_t merge_frame(struct merge *m, uint32_t number)
 	int64_t n = sp_profile_add_frame(m->into, &frame);
 	if (n < 0)
 		return n;
-	fill_in(&sp_profile_frame(m->into, (uint32_t)n)->func, frame.func);
+	/* Of two copies of one file, the one that has symbols knows the name. */
+	uint32_t *there = &sp_profile_frame(m->into, (uint32_t)n)->func;
+	if (*there == 0 || (frame.func != 0 && sp_profile_func(m->into, *there)->is_range &&
+			    !sp_profile_func(m->into, frame.func)->is_range))
+		*there = frame.func;
 	m->frames[number] = (uint32_t)n;
 	return n;
 }
