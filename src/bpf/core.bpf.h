@@ -23,7 +23,7 @@
 
 #define SP_CORE __attribute__((preserve_access_index))
 
-enum { SP_PF_EXITING = 0x4, SP_PF_KTHREAD = 0x200000, SP_VM_EXEC = 0x4 };
+enum { SP_PF_KTHREAD = 0x200000, SP_VM_EXEC = 0x4 };
 
 typedef struct {
 	void *vdso;
@@ -114,7 +114,6 @@ struct task_struct {
 	int pid, tgid;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
-	struct task_struct *real_parent;
 	struct pid *thread_pid;
 	sp_u64 start_boottime;
 	sp_u64 self_exec_id;

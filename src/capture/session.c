@@ -225,8 +225,9 @@ static int window_turn(struct sp_capture *c)
 	int r;
 
 	*c->shared.window = old + 1;
-	sp_tables_grace(c->tables);
-	r = take_in(c); /* the frames of what was counted, first */
+	r = sp_tables_grace(c->tables);
+	if (r >= 0)
+		r = take_in(c); /* the frames of what was counted, first */
 	if (r >= 0)
 		r = sp_drain_counts(c, old & 1);
 	return r < 0 ? r : sp_drain_processes(c);

@@ -49,7 +49,7 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	}
 	if (task->flags & SP_PF_KTHREAD)
 		return SP_STOP_NONE;
-	if (!mm || (task->flags & SP_PF_EXITING && !mm))
+	if (!mm)
 		return SP_STOP_GONE;
 	s->mm = (sp_u64)mm;
 	s->root = (sp_u64)mm->mm_mt.ma_root;
