@@ -125,6 +125,13 @@ enum sp_ra_kind {
 	SP_RA_REG, /* still in register ra_off (link-register machines; __vfork keeps it in rdi) */
 };
 #define SP_RULE_SIGNAL 0x80u /* in `ra`: a signal frame; the caller was interrupted, not calling */
+/*
+ * In `ra`, too: what becomes of the base register (rbx), which a hand-written function may keep its CFA in across
+ * calls. Only files with such a function tell; anywhere else it is lost in the caller.
+ */
+#define SP_RULE_BASE_SAME 0x40u /* not touched */
+#define SP_RULE_BASE_CFA 0x20u  /* saved at CFA + add (SP_CFA_REG, which has no other use for it) */
+#define SP_RULE_RA_MASK 0x1fu
 
 struct sp_rule { /* 16 bytes */
 	sp_u8 cfa;
@@ -210,8 +217,9 @@ struct sp_record_stack {
 #define SP_HOW_REGS 2u    /* r[] hold */
 #define SP_HOW_NO_FP 4u   /* fp is lost */
 #define SP_HOW_GUESSED 8u /* reached by a frame-pointer guess */
+#define SP_HOW_BASE 16u   /* of r[], the base register holds */
 
-/* A machine state to go on from; r[] (DWARF order) as far as SP_HOW_REGS. */
+/* A machine state to go on from; r[] (DWARF order) as far as SP_HOW_REGS or SP_HOW_BASE. */
 struct sp_regs {
 	sp_u64 ip;
 	sp_u64 sp;

@@ -37,7 +37,8 @@ struct builder {
 	uint64_t entry;      /* file offset of the ELF entry point; UINT64_MAX: none */
 	uint64_t end;        /* of what FDEs have covered so far */
 	uint64_t fde_start;  /* of the FDE that is being run */
-	bool last_lost;
+	bool uses_base;      /* a row counts its CFA from the base register */
+	bool with_base;      /* so rows tell where it is saved */
 };
 
 static int rule_add(struct builder *b, const struct sp_rule *rule)
@@ -121,6 +122,7 @@ static int fill_gap(struct builder *b, uint64_t to)
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
 {
 	struct builder *b = arg;
+	b->uses_base |= (rule->cfa == SP_CFA_REG || rule->cfa == SP_CFA_DEREF) && rule->reg == SP_REG_BASE;
 	return row_push(b, SP_MAX(b->fde_start + at, b->end), rule, lost);
 }
 
@@ -140,7 +142,7 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	struct sp_cursor all = sp_cursor_on(b->bytes, b->n_bytes);
 	sp_cursor_seek(&all, fde->program);
 	r = sp_cfi_run(&b->reader.cies[fde->cie], fde, sp_cursor_sub(&all, fde->program_bytes),
-		       b->reader.vaddr + fde->program, take_row, b);
+		       b->reader.vaddr + fde->program, b->with_base, take_row, b);
 	if (r == -EBADMSG) {
 		b->n_rows = n_rows;
 		b->head.n_bad_fdes++;
@@ -258,11 +260,11 @@ static void find_entry(struct builder *b)
 	b->entry = entry != 0 && place_fde(b, &fde) ? fde.start : UINT64_MAX;
 }
 
-static int make_rows(struct builder *b)
+static int run_fdes(struct builder *b)
 {
 	int r = 0;
-	sort_fdes(b);
-	find_entry(b);
+	b->n_rows = 0;
+	b->end = 0;
 	for (size_t i = 0; i < b->n_fdes && r == 0; i++)
 		r = run_fde(b, &b->fdes[i]);
 	if (r == 0 && b->n_fdes > 0)
@@ -272,6 +274,35 @@ static int make_rows(struct builder *b)
 		r = 0;
 	}
 	return r;
+}
+
+static int rules_start(struct builder *b)
+{
+	static const struct sp_rule first[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}};
+	sp_intern_free(b->rules);
+	b->rules = NULL;
+	memset(b->cache, 0, sizeof(b->cache));
+	int r = sp_intern_new(&b->rules);
+	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
+		r = rule_number(b, &first[i]) == (int)i ? 0 : -ENOMEM;
+	return r;
+}
+
+/* Few files use the base register, and these are run a second time, so that the rows of all others stay few. */
+static int make_rows(struct builder *b)
+{
+	struct sp_blob head = b->head;
+	sort_fdes(b);
+	find_entry(b);
+	int r = rules_start(b);
+	if (r == 0)
+		r = run_fdes(b);
+	if (r < 0 || !b->uses_base)
+		return r;
+	b->head = head;
+	b->with_base = true;
+	r = rules_start(b);
+	return r < 0 ? r : run_fdes(b);
 }
 
 static int make_blob(struct builder *b, struct sp_blob **ret_blob)
@@ -289,13 +320,7 @@ static int make_blob(struct builder *b, struct sp_blob **ret_blob)
 
 static int build(struct builder *b, struct sp_blob **ret_blob)
 {
-	static const struct sp_rule first[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}};
-	int r = sp_intern_new(&b->rules);
-	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
-		r = rule_number(b, &first[i]) == (int)i ? 0 : -ENOMEM;
-	if (r < 0)
-		return r;
-	r = load_eh_frame(b);
+	int r = load_eh_frame(b);
 	if (r == -ENOENT)
 		b->head.flags |= SP_BLOB_NO_EH_FRAME;
 	else if (r == 0)

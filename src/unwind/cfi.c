@@ -13,13 +13,25 @@ struct run {
 	uint64_t vaddr, size, at;
 	struct sp_cfi_state now, remembered[REMEMBERED_STATES];
 	unsigned n_remembered;
+	bool with_base;
 	sp_cfi_emit *emit; /* NULL: a CIE's initial instructions */
 	void *arg;
 };
 
 static struct sp_cfi_column *column_of(struct sp_cfi_state *s, uint64_t reg)
 {
-	return reg == SP_REG_FP ? &s->fp : reg == SP_REG_RA ? &s->ra : reg == SP_REG_SP ? &s->sp : NULL;
+	switch (reg) {
+	case SP_REG_BASE:
+		return &s->base;
+	case SP_REG_FP:
+		return &s->fp;
+	case SP_REG_SP:
+		return &s->sp;
+	case SP_REG_RA:
+		return &s->ra;
+	default:
+		return NULL;
+	}
 }
 
 static void set_column(struct run *r, uint64_t reg, enum sp_cfi_how how, struct sp_cfi_value value)
@@ -53,12 +65,10 @@ static void set_register(struct run *r, uint64_t reg, uint64_t from)
 
 static void restore(struct run *r, uint64_t reg)
 {
-	if (reg == SP_REG_FP)
-		r->now.fp = r->cie->initial.fp;
-	if (reg == SP_REG_RA)
-		r->now.ra = r->cie->initial.ra;
-	if (reg == SP_REG_SP)
-		r->now.sp = r->cie->initial.sp;
+	struct sp_cfi_state initial = r->cie->initial;
+	struct sp_cfi_column *column = column_of(&r->now, reg);
+	if (column)
+		*column = *column_of(&initial, reg);
 }
 
 static void set_cfa_reg(struct run *r, uint64_t reg)
@@ -83,7 +93,7 @@ static struct sp_cfi_value read_block(struct run *r, bool with_cfa)
 static int emit(struct run *r)
 {
 	bool lost;
-	struct sp_rule rule = sp_cfi_rule(&r->now, r->cie->signal, &lost);
+	struct sp_rule rule = sp_cfi_rule(&r->now, r->cie->signal, r->with_base, &lost);
 	return r->emit ? r->emit(r->arg, r->at, &rule, lost) : 0;
 }
 
@@ -283,11 +293,12 @@ int sp_cfi_start(struct sp_cie *cie, struct sp_cursor program, uint64_t program_
 }
 
 int sp_cfi_run(const struct sp_cie *cie, const struct sp_fde *fde, struct sp_cursor program, uint64_t program_vaddr,
-	       sp_cfi_emit *emit_row, void *arg)
+	       bool with_base, sp_cfi_emit *emit_row, void *arg)
 {
 	struct run r;
 	run_init(&r, cie, program, program_vaddr);
 	r.emit = emit_row;
+	r.with_base = with_base;
 	r.arg = arg;
 	r.vaddr = fde->vaddr;
 	r.size = fde->size;

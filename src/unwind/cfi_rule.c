@@ -90,7 +90,18 @@ static bool sp_is_cfa(const struct sp_cfi_column *sp, const struct sp_cfi_value 
 	}
 }
 
-struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool *ret_lost)
+static void put_base(struct sp_rule *rule, const struct sp_cfi_column *base)
+{
+	const struct sp_cfi_value *v = &base->value;
+	if (base->how == SP_HOW_SAME) {
+		rule->ra |= SP_RULE_BASE_SAME;
+	} else if (base->how == SP_HOW_AT && rule->cfa == SP_CFA_REG && v->kind == SP_CFI_CFA && fits32(v->off)) {
+		rule->ra |= SP_RULE_BASE_CFA;
+		rule->add = (int32_t)v->off;
+	}
+}
+
+struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_base, bool *ret_lost)
 {
 	struct sp_rule rule = {0};
 	*ret_lost = false;
@@ -101,5 +112,7 @@ struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool *ret_
 		return (struct sp_rule){.cfa = SP_CFA_BAD};
 	put_fp(&rule, &s->fp, ret_lost);
 	rule.ra |= signal ? SP_RULE_SIGNAL : 0;
+	if (with_base)
+		put_base(&rule, &s->base);
 	return rule;
 }

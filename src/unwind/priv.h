@@ -21,6 +21,7 @@ enum {
 	SP_BLOB_MAX_GROUPS = 1 << 20,
 	SP_PADDING_BYTES = 16, /* a gap between FDEs that is smaller is padding */
 	SP_ENTRY_BYTES = 256,  /* the code at the ELF entry point, when no FDE covers it, is not longer */
+	SP_REG_BASE = 3,
 	SP_REG_FP = 6,
 	SP_REG_SP = 7,
 	SP_REG_RA = 16,
@@ -59,7 +60,7 @@ struct sp_cfi_column {
 struct sp_cfi_state {
 	bool by_expression;
 	struct sp_cfi_value cfa, expression; /* cfa: SP_CFI_REG */
-	struct sp_cfi_column fp, ra;
+	struct sp_cfi_column fp, ra, base;
 	struct sp_cfi_column sp; /* SP_HOW_SAME: the caller's is the CFA, as nearly always */
 };
 
@@ -98,12 +99,15 @@ bool sp_eh_pointer(struct sp_cursor *c, uint8_t encoding, uint64_t vaddr, uint64
 
 /* Runs a CIE's initial instructions into cie->initial. */
 int sp_cfi_start(struct sp_cie *cie, struct sp_cursor program, uint64_t program_vaddr);
-/* Rows of an FDE, in order, each with its start relative to the FDE; lost: the frame pointer is told but not kept. */
+/*
+ * Rows of an FDE, in order, each with its start relative to the FDE; lost: the frame pointer is told but not kept.
+ * with_base: rules tell what becomes of the base register, too.
+ */
 typedef int sp_cfi_emit(void *arg, uint64_t at, const struct sp_rule *rule, bool lost);
 int sp_cfi_run(const struct sp_cie *cie, const struct sp_fde *fde, struct sp_cursor program, uint64_t program_vaddr,
-	       sp_cfi_emit *emit, void *arg);
+	       bool with_base, sp_cfi_emit *emit, void *arg);
 /* The rule of a state; *ret_lost as above. */
-struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool *ret_lost);
+struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_base, bool *ret_lost);
 
 /* A row before packing: file offset << 24 | lost << 16 | rule. */
 static inline uint64_t sp_row_make(uint64_t offset, bool lost, uint16_t rule)

@@ -22,7 +22,7 @@
 #define SP_USER_END (1ULL << 47)    /* x86-64, four levels of page tables: where programs and their libraries live */
 #define SP_GUESS_REACH (8ULL << 20) /* a frame is believed to be smaller than the usual limit of a whole stack */
 
-enum { SP_REG_FP = 6, SP_REG_SP = 7, SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
+enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7, SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
 
 /* Stack ids are hashes of their frame words and stop: an odd multiplier (2^64 / golden ratio) and a xor shift a word.
  */
@@ -147,7 +147,7 @@ SP_STEP_INLINE sp_u32 sp_reg_get(const struct sp_regs *regs, sp_u32 how, sp_u32 
 			return SP_STOP_REGISTER;
 		*ret = regs->fp;
 	} else {
-		if (!(how & SP_HOW_REGS) || reg > 15)
+		if (!(how & (reg == SP_REG_BASE ? SP_HOW_REGS | SP_HOW_BASE : SP_HOW_REGS)) || reg > 15)
 			return SP_STOP_REGISTER;
 		sp_opaque(reg);
 		*ret = regs->r[reg & 15];
@@ -211,11 +211,22 @@ SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const
 SP_STEP_INLINE sp_u32 sp_caller_ip(SP_WALK *w, const struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
 				   sp_u64 cfa, sp_u64 *ip)
 {
-	sp_u32 kind = rule->ra & ~SP_RULE_SIGNAL;
+	sp_u32 kind = rule->ra & SP_RULE_RA_MASK;
 
 	if (kind == SP_RA_REG)
 		return sp_reg_get(regs, how, rule->ra_off, ip);
 	return sp_env_stack(w, (kind == SP_RA_SP ? regs->sp : cfa) + rule->ra_off, ip) ? SP_STOP_READ : SP_STEP_NEXT;
+}
+
+/* The caller's base register into regs, where this file tells. SP_HOW_BASE, or 0: it is lost. */
+SP_STEP_INLINE sp_u32 sp_caller_base(SP_WALK *w, struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
+				     sp_u64 cfa)
+{
+	if (rule->ra & SP_RULE_BASE_SAME)
+		return how & (SP_HOW_REGS | SP_HOW_BASE) ? SP_HOW_BASE : 0;
+	if (!(rule->ra & SP_RULE_BASE_CFA))
+		return 0;
+	return sp_env_stack(w, cfa + rule->add, &regs->r[SP_REG_BASE]) ? 0 : SP_HOW_BASE;
 }
 
 /*
@@ -234,7 +245,8 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 		return r;
 	if ((cfa & 7) || cfa >= SP_USER_END || cfa < 4096)
 		return SP_STOP_CFA;
-	if (!(rule->ra & SP_RULE_SIGNAL) && (rule->ra == SP_RA_REG ? cfa < regs->sp : cfa <= regs->sp))
+	if (!(rule->ra & SP_RULE_SIGNAL) &&
+	    ((rule->ra & SP_RULE_RA_MASK) == SP_RA_REG ? cfa < regs->sp : cfa <= regs->sp))
 		return SP_STOP_CFA;
 	/* The frame pointer first: it is saved below the return address, and memory is read in chunks upwards. */
 	r = sp_caller_fp(w, regs, rule, cfa, &fp, &next_how);
@@ -243,6 +255,7 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	r = sp_caller_ip(w, regs, *how, rule, cfa, &ip);
 	if (r != SP_STEP_NEXT)
 		return r;
+	next_how |= sp_caller_base(w, regs, *how, rule, cfa);
 	*how = next_how | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0);
 	regs->ip = ip;
 	regs->sp = cfa;

@@ -7,7 +7,7 @@ need_profile
 
 for variant in plain stripped; do
 	profile_victim $variant recursion --complete 99 --deepest even,odd=100 -- 100
-	for name in callback vdso threads assembly kernel plt; do
+	for name in callback vdso threads assembly kernel plt lazy; do
 		profile_victim $variant $name --complete 99 --
 	done
 	profile_running $variant recursion --complete 99 --deepest even,odd=300 -- 300

@@ -69,7 +69,7 @@ static struct sp_rule take_rule(void)
 	r.add = (int32_t)take(2) - 256;
 	r.fp_off = (int16_t)take(2);
 	r.ra_off = r.ra == SP_RA_REG ? (int16_t)(take(1) % 16) : (int16_t)(take(1) - 128);
-	r.ra |= take(1) & 1 ? SP_RULE_SIGNAL : 0;
+	r.ra |= (uint8_t)(take(1) & (SP_RULE_SIGNAL | SP_RULE_BASE_SAME | SP_RULE_BASE_CFA));
 	return r;
 }
 

@@ -26,10 +26,11 @@ static void check_name(const struct sp_name *m, uint64_t offset)
 {
 	require(!m->linkage_name || m->name);
 	if (!m->size) {
-		require(!m->name && m->start == offset);
+		require(!m->name && !m->is_gap && m->start == offset);
 		return;
 	}
 	require(offset >= m->start && offset - m->start < m->size);
+	require(!m->name || !m->is_gap);
 	require(!m->name || (*m->name && strlen(m->name) < SP_NAME_MAX));
 	require(!m->linkage_name || strlen(m->linkage_name) < SP_NAME_MAX);
 }
@@ -68,7 +69,8 @@ static void name_file(struct sp_elf *e)
 		check_name(&names[i], offsets[i]);
 	const size_t one = offsets[0] % N_OFFSETS;
 	if (sp_names_find(e, sp_fde_walk, &offsets[one], 1, &alone) == 0) {
-		require(same_text(alone.name, names[one].name) && alone.start == names[one].start);
+		require(same_text(alone.name, names[one].name) && alone.start == names[one].start &&
+			alone.size == names[one].size && alone.is_gap == names[one].is_gap);
 		sp_names_done(&alone, 1);
 	}
 	sp_names_done(names, N_OFFSETS);

@@ -30,14 +30,19 @@ static int take(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
 }
 
 /* Runs a program behind the usual CIE (def_cfa rsp, 8; offset rip, cfa - 8) on a function of 100 bytes. */
-static int run(const void *program, size_t size, struct rows *rows)
+static int run_with(const void *program, size_t size, bool with_base, struct rows *rows)
 {
 	static const uint8_t initial[] = {0x0c, 7, 8, 0x90, 1};
 	struct sp_cie cie = {.code_align = 1, .data_align = -8, .encoding = 0x00};
 	struct sp_fde fde = {.vaddr = 0x1000, .size = 100};
 	*rows = (struct rows){.n = 0};
 	assert_int_equal(sp_cfi_start(&cie, sp_cursor_on(initial, sizeof(initial)), 0), 0);
-	return sp_cfi_run(&cie, &fde, sp_cursor_on(program, size), 0, take, rows);
+	return sp_cfi_run(&cie, &fde, sp_cursor_on(program, size), 0, with_base, take, rows);
+}
+
+static int run(const void *program, size_t size, struct rows *rows)
+{
+	return run_with(program, size, false, rows);
 }
 
 #define RUN(rows, ...) run((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), rows)
@@ -57,6 +62,25 @@ static void rows_of_a_prologue(void **state)
 	    {.cfa = SP_CFA_REG, .reg = 7, .off = 8, .fp = SP_FP_CFA, .fp_off = -16, .ra_off = -8},
 	};
 	assert_memory_equal(r.rule, rule, sizeof(rule));
+}
+
+/* push %rbx; mov %rsp, %rbx; a call in between; then rbx somewhere that a row cannot hold */
+static void rows_of_the_base_register(void **state)
+{
+	static const uint8_t program[] = {0x41, 0x0e, 16, 0x83, 2, 0x43, 0x0d, 3, 0x44, 0xc3, 0x41, 0x09, 3, 12};
+	const uint8_t flags[] = {SP_RULE_BASE_SAME, SP_RULE_BASE_CFA, SP_RULE_BASE_CFA, SP_RULE_BASE_SAME, 0};
+	struct rows r;
+	(void)state;
+	assert_int_equal(run_with(program, sizeof(program), true, &r), 0);
+	assert_int_equal(r.n, SP_COUNT(flags));
+	for (size_t i = 0; i < r.n; i++) {
+		assert_int_equal(r.rule[i].ra, flags[i]);
+		assert_int_equal(r.rule[i].add, flags[i] == SP_RULE_BASE_CFA ? -16 : 0);
+	}
+	assert_int_equal(r.rule[2].reg, SP_REG_BASE);
+	assert_int_equal(run(program, sizeof(program), &r), 0);
+	for (size_t i = 0; i < r.n; i++)
+		assert_int_equal(r.rule[i].ra | r.rule[i].add, 0);
 }
 
 static void rows_behind_the_end_are_dropped(void **state)
@@ -158,9 +182,13 @@ static void pointers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(rows_of_a_prologue),          cmocka_unit_test(rows_behind_the_end_are_dropped),
-	    cmocka_unit_test(broken_programs_are_refused), cmocka_unit_test(numbers_beyond_a_row),
-	    cmocka_unit_test(deep_expressions_end),        cmocka_unit_test(pointers),
+	    cmocka_unit_test(rows_of_a_prologue),
+	    cmocka_unit_test(rows_of_the_base_register),
+	    cmocka_unit_test(rows_behind_the_end_are_dropped),
+	    cmocka_unit_test(broken_programs_are_refused),
+	    cmocka_unit_test(numbers_beyond_a_row),
+	    cmocka_unit_test(deep_expressions_end),
+	    cmocka_unit_test(pointers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
