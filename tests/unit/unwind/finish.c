@@ -380,8 +380,11 @@ static void compare(struct victim *v, struct tally *t)
  */
 static pid_t start(const char *const *args)
 {
-	pid_t pid = fork();
+	int alive[2];
+	char byte;
 
+	assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
+	pid_t pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
@@ -391,6 +394,9 @@ static pid_t start(const char *const *args)
 		_exit(127);
 	}
 	assert_true(pid > 0);
+	close(alive[1]);
+	assert_int_equal(read(alive[0], &byte, 1), 0); /* until it has become the program */
+	close(alive[0]);
 	return pid;
 }
 
