@@ -33,25 +33,16 @@ static int64_t frame_new(struct sp_capture *c, sp_u64 word)
 	return sp_profile_add_frame(c->profile, &frame);
 }
 
-/* The profile's number of what these 8 bytes stand for, made by `make` at their first sight. */
-static int64_t number_of(struct sp_capture *c, struct sp_intern *t, uint32_t **numbers, size_t *capacity, sp_u64 word,
-			 int64_t (*make)(struct sp_capture *c, sp_u64 word))
+static int64_t frame_of(struct sp_capture *c, sp_u64 word)
 {
-	uint32_t known = sp_intern_count(t);
-	int64_t i = sp_intern_add(t, &word, sizeof(word)), number;
+	int64_t number = sp_numbers_find(&c->words, &word, sizeof(word));
 	int r;
 
-	if (i < 0)
-		return i;
-	if (i < known)
-		return (*numbers)[i];
-	r = sp_grow(numbers, capacity, known + 1, sizeof(**numbers));
-	if (r < 0)
-		return r;
-	number = make(c, word);
-	if (number >= 0)
-		(*numbers)[i] = (uint32_t)number;
-	return number;
+	if (number)
+		return number;
+	number = frame_new(c, word);
+	r = number < 0 ? 0 : sp_numbers_set(&c->words, &word, sizeof(word), (uint32_t)number);
+	return r < 0 ? r : number;
 }
 
 static void stack_classify(struct sp_stack *s, uint32_t stop)
@@ -73,7 +64,7 @@ int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, ui
 	if (n > SP_MAX_FRAMES)
 		return sp_fail_said(-EBADMSG, "a stack of %u frames", n);
 	for (i = 0; i < n; i++) {
-		int64_t number = number_of(c, c->words, &c->word_frame, &c->n_word_frame, words[i], frame_new);
+		int64_t number = frame_of(c, words[i]);
 
 		if (number < 0)
 			return number;
@@ -83,28 +74,18 @@ int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, ui
 	return sp_profile_add_stack(c->profile, &s);
 }
 
-static int64_t stack_unknown(struct sp_capture *c, sp_u64 id)
-{
-	(void)c;
-	(void)id;
-	return 0;
-}
-
 static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, size_t size)
 {
-	int64_t known = sp_intern_find(c->stack_ids, &r->id, sizeof(r->id)), number;
+	int64_t number;
 
 	if (size < sizeof(*r) + 8UL * r->n_frames)
 		return -EBADMSG;
-	if (known >= 0 && c->id_stack[known])
+	if (sp_numbers_find(&c->stacks, &r->id, sizeof(r->id)))
 		return 0;
 	number = sp_drain_stack(c, (const sp_u64 *)(r + 1), r->n_frames, r->stop);
 	if (number < 0)
 		return (int)number;
-	if (number_of(c, c->stack_ids, &c->id_stack, &c->n_id_stack, r->id, stack_unknown) < 0)
-		return -ENOMEM;
-	c->id_stack[sp_intern_find(c->stack_ids, &r->id, sizeof(r->id))] = (uint32_t)number;
-	return 0;
+	return sp_numbers_set(&c->stacks, &r->id, sizeof(r->id), (uint32_t)number);
 }
 
 /* --- processes -----------------------------------------------------------------------------------------------------
@@ -116,7 +97,7 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 			       .uid = r->uid,
 			       .exec_id = r->key.exec_id,
 			       .start_ns = r->key.start_ns};
-	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), number, i;
+	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), number;
 	int error;
 
 	if (comm < 0)
@@ -125,15 +106,13 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 	p.cgroup = r->cgroup;
 	p.exe = sp_files_number(c, r->exe);
 	number = sp_profile_add_process(c->profile, &p);
-	i = number < 0 ? number : sp_intern_add(c->process_keys, &r->key, sizeof(r->key));
-	if (i < 0)
-		return (int)i;
-	error = sp_grow(&c->key_process, &c->n_key_process, (size_t)i + 1, sizeof(*c->key_process));
+	if (number < 0)
+		return (int)number;
+	error = sp_numbers_set(&c->process_keys, &r->key, sizeof(r->key), (uint32_t)number);
 	if (!error)
 		error = sp_grow(&c->process, &c->n_process, (size_t)r->id + 1, sizeof(*c->process));
 	if (error)
 		return error;
-	c->key_process[i] = (uint32_t)number;
 	c->process[r->id] = (uint32_t)number;
 	c->n_announced++;
 	return 0;
@@ -169,8 +148,7 @@ int sp_drain_record(void *capture, void *data, size_t size)
  */
 static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
-	int64_t process = sp_intern_find(c->process_keys, &k->process, sizeof(k->process));
-	struct sp_key key = {.process = process < 0 ? 0 : c->key_process[process]};
+	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};
 	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
 	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipe->name);
 
@@ -184,14 +162,11 @@ static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 /* The number of a stack whose frames were sent; 0 for no stack. Frames that never came are counted as lost. */
 static uint32_t stack_of(struct sp_capture *c, sp_u64 id, sp_u64 n)
 {
-	int64_t i = id ? sp_intern_find(c->stack_ids, &id, sizeof(id)) : -1;
+	uint32_t number = id ? sp_numbers_find(&c->stacks, &id, sizeof(id)) : 0;
 
-	if (!id)
-		return 0;
-	if (i >= 0 && c->id_stack[i])
-		return c->id_stack[i];
-	c->stats.n_lost_frames += n;
-	return 0;
+	if (id && !number)
+		c->stats.n_lost_frames += n;
+	return number;
 }
 
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,

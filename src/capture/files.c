@@ -337,32 +337,23 @@ static int file_describe(struct sp_capture *c, const struct sp_record_file *r, s
 /* The file's number in the profile: an old one if the same file was announced before under another id. */
 static int64_t number_of(struct sp_capture *c, const struct sp_record_file *r)
 {
-	uint32_t n_known = sp_intern_count(c->keys);
-	int64_t i = sp_intern_add(c->keys, &r->key, sizeof(r->key)), number;
-	struct sp_file file = {0};
+	struct sp_file file = {.tag = c->stats.n_files + 1};
+	int64_t number = sp_numbers_find(&c->file_keys, &r->key, sizeof(r->key));
 	int error;
 
-	if (i < 0)
-		return i;
-	if (i < n_known)
-		return c->key_number[i];
-	error = sp_grow(&c->key_number, &c->n_key_number, n_known + 1, sizeof(*c->key_number));
-	if (error < 0)
-		return error;
+	if (number)
+		return number;
 	error = file_describe(c, r, &file);
-	if (error < 0)
-		return error;
-	file.tag = (uint64_t)i + 1;
-	number = sp_profile_add_file(c->profile, &file);
+	number = error < 0 ? error : sp_profile_add_file(c->profile, &file);
 	if (number < 0)
 		return number;
-	c->key_number[i] = (uint32_t)number;
-	c->stats.n_files++;
 	error = sp_grow(&c->known, &c->n_known, (size_t)number + 1, sizeof(*c->known));
 	if (error < 0)
 		return error;
 	c->known[number].fd = -1;
-	return number;
+	c->stats.n_files++;
+	error = sp_numbers_set(&c->file_keys, &r->key, sizeof(r->key), (uint32_t)number);
+	return error < 0 ? error : number;
 }
 
 int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
@@ -425,6 +416,5 @@ void sp_files_done(struct sp_capture *c)
 			close(c->known[i].fd);
 	free(c->known);
 	free(c->seen);
-	free(c->key_number);
-	sp_intern_free(c->keys);
+	sp_numbers_done(&c->file_keys);
 }

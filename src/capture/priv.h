@@ -44,6 +44,12 @@ struct sp_waiting { /* a sample that waits for a table */
 	struct sp_record_pending record; /* stack[] as long as record.stack_bytes */
 };
 
+struct sp_numbers { /* numbers in the profile, by the bytes of what they stand for */
+	struct sp_intern *bytes;
+	uint32_t *number;
+	size_t n_number;
+};
+
 struct sp_capture {
 	struct sp_capture_options o;
 	struct sp_profile *profile;
@@ -59,21 +65,12 @@ struct sp_capture {
 	size_t n_seen;
 	struct sp_known_file *known;
 	size_t n_known;
-	struct sp_intern *keys; /* struct sp_file_key -> index of key_number */
-	uint32_t *key_number;
-	size_t n_key_number;
 	uint32_t *process; /* id of a process record -> number in the profile */
 	size_t n_process;
-	uint32_t n_announced;           /* process records since the kernel's table was emptied */
-	struct sp_intern *process_keys; /* struct sp_process_key -> index of key_process */
-	uint32_t *key_process;
-	size_t n_key_process;
-	struct sp_intern *words; /* frame word -> index of word_frame */
-	uint32_t *word_frame;
-	size_t n_word_frame;
-	struct sp_intern *stack_ids; /* stack id -> index of id_stack */
-	uint32_t *id_stack;
-	size_t n_id_stack;
+	uint32_t n_announced;            /* process records since the kernel's table was emptied */
+	struct sp_numbers file_keys;     /* of struct sp_file_key */
+	struct sp_numbers process_keys;  /* of struct sp_process_key */
+	struct sp_numbers words, stacks; /* of frame words; of ids of stacks */
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
 	bool pending_unread; /* not all waiting samples were tried */
@@ -89,6 +86,12 @@ static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
 {
 	return o->filter == SP_FILTER_TGID && !o->follow;
 }
+
+/* numbers.c: 0 is the number of what is not known (yet). */
+int sp_numbers_init(struct sp_numbers *t);
+void sp_numbers_done(struct sp_numbers *t);
+uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t len);
+int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t number);
 
 /* files.c */
 int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);

@@ -53,16 +53,14 @@ static int profile_begin(struct sp_capture *c)
 	return 0;
 }
 
-static int interns_new(struct sp_capture *c)
+static int numbers_init(struct sp_capture *c)
 {
-	int r = sp_intern_new(&c->keys);
+	struct sp_numbers *all[] = {&c->file_keys, &c->process_keys, &c->words, &c->stacks};
+	size_t i;
+	int r = 0;
 
-	if (!r)
-		r = sp_intern_new(&c->process_keys);
-	if (!r)
-		r = sp_intern_new(&c->words);
-	if (!r)
-		r = sp_intern_new(&c->stack_ids);
+	for (i = 0; !r && i < SP_COUNT(all); i++)
+		r = sp_numbers_init(all[i]);
 	return r;
 }
 
@@ -115,7 +113,7 @@ static int cache_open(struct sp_capture *c)
 static int capture_open(struct sp_capture *c)
 {
 	size_t i;
-	int r = interns_new(c);
+	int r = numbers_init(c);
 
 	if (!r)
 		r = profile_begin(c);
@@ -171,13 +169,10 @@ void sp_capture_free(struct sp_capture *c)
 		c->o.recipe->destroy(&c->recipe);
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
-	sp_intern_free(c->process_keys);
-	free(c->key_process);
-	sp_intern_free(c->words);
-	sp_intern_free(c->stack_ids);
+	sp_numbers_done(&c->process_keys);
+	sp_numbers_done(&c->words);
+	sp_numbers_done(&c->stacks);
 	free(c->process);
-	free(c->word_frame);
-	free(c->id_stack);
 	free(c);
 }
 

@@ -41,10 +41,10 @@ static struct made made_new(void)
 	m.c->o = (struct sp_capture_options){.recipe = &sp_recipe_cpu, .user = true};
 	m.c->stats_fd = -1;
 	m.c->shared.window = &window;
-	assert_int_equal(sp_intern_new(&m.c->keys), 0);
-	assert_int_equal(sp_intern_new(&m.c->process_keys), 0);
-	assert_int_equal(sp_intern_new(&m.c->words), 0);
-	assert_int_equal(sp_intern_new(&m.c->stack_ids), 0);
+	assert_int_equal(sp_numbers_init(&m.c->file_keys), 0);
+	assert_int_equal(sp_numbers_init(&m.c->process_keys), 0);
+	assert_int_equal(sp_numbers_init(&m.c->words), 0);
+	assert_int_equal(sp_numbers_init(&m.c->stacks), 0);
 	assert_int_equal(sp_tables_new(-1, -1, 1 << 20, &m.c->tables), 0);
 	assert_true(sp_profile_add_value_type(m.p, "samples", "count") >= 0);
 	assert_true(sp_profile_add_value_type(m.p, "cpu", "nanoseconds") >= 0);

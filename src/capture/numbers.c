@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/mem.h"
+#include "capture/priv.h"
+#include <stdlib.h>
+
+int sp_numbers_init(struct sp_numbers *t)
+{
+	return sp_intern_new(&t->bytes);
+}
+
+void sp_numbers_done(struct sp_numbers *t)
+{
+	sp_intern_free(t->bytes);
+	free(t->number);
+}
+
+uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t len)
+{
+	int64_t i = sp_intern_find(t->bytes, bytes, len);
+
+	return i >= 0 && (size_t)i < t->n_number ? t->number[i] : 0;
+}
+
+int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t number)
+{
+	int64_t i = sp_intern_add(t->bytes, bytes, len);
+	int r = i < 0 ? (int)i : sp_grow(&t->number, &t->n_number, (size_t)i + 1, sizeof(*t->number));
+
+	if (r >= 0)
+		t->number[i] = number;
+	return r;
+}
