@@ -4,11 +4,19 @@
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SP_BATCH = 512 };
+
+int sp_drain_ring(struct ring_buffer *ring)
+{
+	int r = ring ? ring_buffer__consume(ring) : 0;
+
+	return r < 0 ? sp_fail(r, "read a ring buffer") : 0;
+}
 
 /* --- frames and stacks ---------------------------------------------------------------------------------------------
  */
@@ -17,19 +25,42 @@ static uint32_t frame_flags(sp_u64 word)
 	return (word & SP_FRAME_GUESSED ? SP_FRAMEF_GUESSED : 0) | (word & SP_FRAME_DERIVED ? SP_FRAMEF_DERIVED : 0);
 }
 
+/*
+ * The file of a frame. Its record was reserved in `events` before any stack could name it, but that ring was read
+ * before this stack came, or the reading ended at a record that another CPU was about to finish. Where reading again
+ * does not help, it does so when all programs that ran have ended. A number that is unknown even then was never
+ * announced.
+ */
+static int64_t file_of(struct sp_capture *c, uint32_t id)
+{
+	uint32_t number = sp_files_number(c, id);
+	int tries, r = 0;
+
+	for (tries = 0; !number && r >= 0 && tries < 2; tries++) {
+		r = tries ? sp_tables_grace(c->tables) : 0;
+		if (r >= 0)
+			r = sp_drain_ring(c->events);
+		number = sp_files_number(c, id);
+	}
+	return r < 0 ? r : (int64_t)number;
+}
+
 static int64_t frame_new(struct sp_capture *c, sp_u64 word)
 {
 	struct sp_frame frame = {0};
+	int64_t file = c->kernel_file;
 
 	if (word >> SP_FRAME_KIND_SHIFT == SP_FRAME_KERNEL) {
 		frame.offset = (word & SP_FRAME_KERNEL_MASK) | ~SP_FRAME_KERNEL_MASK;
-		frame.file = c->kernel_file;
 		frame.flags = SP_FRAMEF_KERNEL;
 	} else {
 		frame.offset = word & SP_FRAME_OFFSET_MASK;
-		frame.file = sp_files_number(c, (word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK);
+		file = file_of(c, (word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK);
+		if (file < 0)
+			return file;
 		frame.flags = frame_flags(word);
 	}
+	frame.file = (uint32_t)file;
 	return sp_profile_add_frame(c->profile, &frame);
 }
 

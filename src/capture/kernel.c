@@ -218,9 +218,9 @@ int sp_kernel_seek(struct sp_capture *c)
 		r = seek_pass(program);
 		if (r < 0)
 			return sp_fail(r, "look for the files that are mapped now");
-		r = ring_buffer__consume(c->rings);
+		r = sp_drain_ring(c->events);
 		if (r < 0)
-			return sp_fail(r, "read the ring buffers");
+			return r;
 		counters_read(c);
 		lost = c->stats.counter[SP_N_LOST_FILES];
 		if (lost == before)

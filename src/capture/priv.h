@@ -16,6 +16,7 @@
 
 struct sp_blob;
 struct sp_cache;
+struct ring_buffer;
 
 enum { SP_PENDING_MS = 100, SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 8 << 20 };
 
@@ -57,7 +58,7 @@ struct sp_capture {
 	struct sp_recipe_object recipe;
 	struct sp_recipe_shared shared;
 	struct sp_tables *tables;
-	struct ring_buffer *rings;
+	struct ring_buffer *events, *samples;
 	int stats_fd;
 	int files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
 	struct sp_cache *cache;
@@ -100,6 +101,7 @@ void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent 
 void sp_files_done(struct sp_capture *c);
 
 /* drain.c */
+int sp_drain_ring(struct ring_buffer *ring);                 /* NULL: nothing to read */
 int sp_drain_record(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_processes(struct sp_capture *c);

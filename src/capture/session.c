@@ -70,12 +70,10 @@ static int rings_new(struct sp_capture *c)
 	int events = bpf_object__find_map_fd_by_name(object, "events");
 	int samples = bpf_object__find_map_fd_by_name(object, "samples");
 
-	c->rings = ring_buffer__new(events, sp_drain_record, c, NULL);
-	if (!c->rings)
-		return sp_fail(-errno, "map a ring buffer");
-	if (ring_buffer__add(c->rings, samples, sp_drain_record, c))
-		return sp_fail(-errno, "map a ring buffer");
-	return 0;
+	c->events = ring_buffer__new(events, sp_drain_record, c, NULL);
+	if (c->events)
+		c->samples = ring_buffer__new(samples, sp_drain_record, c, NULL);
+	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
 }
 
 static int maps_find(struct sp_capture *c)
@@ -160,7 +158,8 @@ void sp_capture_free(struct sp_capture *c)
 		return;
 	if (c->attached)
 		c->o.recipe->detach(&c->recipe);
-	ring_buffer__free(c->rings);
+	ring_buffer__free(c->events);
+	ring_buffer__free(c->samples);
 	sp_pending_free(c);
 	sp_files_done(c);
 	sp_tables_free(c->tables);
@@ -198,10 +197,12 @@ static int callback_failure(struct sp_capture *c)
 /* Takes in what has come: records, answers of the workers, samples that can be finished now. */
 static int take_in(struct sp_capture *c)
 {
-	int r = ring_buffer__consume(c->rings);
+	int r = sp_drain_ring(c->events);
 
+	if (r >= 0)
+		r = sp_drain_ring(c->samples);
 	if (r < 0)
-		return sp_fail(r, "read the ring buffers");
+		return r;
 	r = sp_workers_dispatch(c->workers);
 	if (r < 0)
 		return r;
@@ -285,7 +286,8 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), end = duration_ns ? now + duration_ns : 0;
 	uint64_t turn = now + SP_WINDOW_MS * 1000000ULL;
-	struct pollfd fds[] = {{.fd = ring_buffer__epoll_fd(c->rings), .events = POLLIN},
+	struct pollfd fds[] = {{.fd = ring_buffer__epoll_fd(c->events), .events = POLLIN},
+			       {.fd = ring_buffer__epoll_fd(c->samples), .events = POLLIN},
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN},
 			       {.fd = child_fd, .events = POLLIN}};
@@ -298,7 +300,7 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 		r = take_in(c);
 		if (r < 0)
 			return r;
-		if (n > 0 && (fds[2].revents || fds[3].revents))
+		if (n > 0 && (fds[3].revents || fds[4].revents))
 			return 1;
 		now = sp_time_ns(CLOCK_MONOTONIC);
 		if (now >= turn) {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Records made by hand, as the kernel half would send them and as it never would: what is within its bounds becomes the
- * profile, what is not is refused with -EBADMSG, and nothing else happens. No kernel half, no root.
+ * profile, what is not is refused with -EBADMSG, and nothing else happens. No kernel half; root only where a record has
+ * to come through a ring buffer.
  */
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -117,6 +121,45 @@ static int take_stack(struct made *m, uint64_t id, uint16_t n, uint16_t stop)
 	return result;
 }
 
+/* A ring buffer, read into the session; *ret_fd is for the kernel's end. NULL without the privileges. */
+static struct ring_buffer *ring_new(struct made *m, int *ret_fd)
+{
+	*ret_fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, 1 << 16, NULL);
+	return *ret_fd < 0 ? NULL : ring_buffer__new(*ret_fd, sp_drain_record, m->c, NULL);
+}
+
+/* Only a BPF program can put something into a ring: it copies its argument to its stack, and that to the ring. */
+static void ring_put(int ring, void *record, int size)
+{
+	const struct bpf_insn output[] = {
+	    {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = ring},
+	    {0},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 2, .src_reg = 10},
+	    {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 2, .imm = -size},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = size},
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 4},
+	    {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ringbuf_output},
+	    {.code = BPF_JMP | BPF_EXIT}};
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .prog_flags = BPF_F_SLEEPABLE);
+	LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = record, .ctx_size_in = (__u32)size);
+	struct bpf_insn program[2 * 512 / 8 + SP_COUNT(output)] = {0};
+	size_t n = 0;
+	int fd;
+
+	for (int i = 0; i < size; i += 8) {
+		program[n++] =
+		    (struct bpf_insn){.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 2, .src_reg = 1, .off = (__s16)i};
+		program[n++] = (struct bpf_insn){
+		    .code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 10, .src_reg = 2, .off = (__s16)(i - size)};
+	}
+	memcpy(&program[n], output, sizeof(output));
+	fd = bpf_prog_load(BPF_PROG_TYPE_SYSCALL, "put", "GPL", program, n + SP_COUNT(output), &o);
+	assert_true(fd >= 0);
+	assert_int_equal(bpf_prog_test_run_opts(fd, &run), 0);
+	assert_int_equal(run.retval, 0);
+	close(fd);
+}
+
 static struct sp_record_pending *pending_new(void)
 {
 	struct sp_record_pending *r = calloc(1, sizeof(*r));
@@ -223,6 +266,41 @@ static void stacks(void **state)
 			assert_int_equal(f->offset, i);
 	}
 	free(big);
+	made_free(&m);
+}
+
+/* A file is announced, and a stack goes through it, after `events` was read and before `samples` is. */
+static void stack_overtakes_file(void **state)
+{
+	struct sp_record_file file = {.type = SP_RECORD_FILE, .id = ANON, .key = {.dev = SP_DEV_ANON, .size = 5}};
+	struct sp_record_stack *stack = stack_new(5, 2, SP_STOP_COMPLETE);
+	struct made m = made_new();
+	int events, samples;
+
+	(void)state;
+	m.c->events = ring_new(&m, &events);
+	m.c->samples = ring_new(&m, &samples);
+	if (!m.c->samples) {
+		print_message("skip: ring buffers need privileges\n");
+		free(stack);
+		made_free(&m);
+		skip();
+	}
+	((uint64_t *)(stack + 1))[0] = word(SP_FRAME_ANON, ANON, 16);
+	((uint64_t *)(stack + 1))[1] = word(SP_FRAME_FILE, UNKNOWN, 16); /* never announced */
+	assert_int_equal(sp_drain_ring(m.c->events), 0);
+	ring_put(events, &file, sizeof(file));
+	ring_put(samples, stack, sizeof(*stack) + 16);
+	assert_int_equal(sp_drain_ring(m.c->samples), 0);
+	assert_int_equal(m.c->failure, 0);
+	assert_int_equal(sp_profile_n_stacks(m.p), 2);
+	struct sp_stack s = sp_profile_stack(m.p, 1);
+	assert_int_equal(s.n_frames, 2);
+	assert_int_equal(sp_profile_file(m.p, sp_profile_frame(m.p, s.frames[0])->file)->kind, SP_FILE_ANON);
+	assert_int_equal(sp_profile_frame(m.p, s.frames[1])->file, 0);
+	close(events);
+	close(samples);
+	free(stack);
 	made_free(&m);
 }
 
@@ -389,7 +467,7 @@ int main(void)
 	    cmocka_unit_test(stacks),           cmocka_unit_test(stops),
 	    cmocka_unit_test(counts),           cmocka_unit_test(pending_bounds),
 	    cmocka_unit_test(pending_finished), cmocka_unit_test(pending_unknown),
-	    cmocka_unit_test(no_privileges),
+	    cmocka_unit_test(no_privileges),    cmocka_unit_test(stack_overtakes_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
