@@ -135,8 +135,19 @@ static int note_failure(const struct job *j, int r)
 
 /*
  * A caller's offset is its return address less one. Where no function holds it but one begins right behind, no call led
- * there: somebody put the function's start where a return address is wanted (makecontext), and it is that function.
+ * there: somebody put the function's start where a return address is wanted (makecontext), and it is that function. A
+ * gap that merely begins behind another is no such function.
  */
+static bool may_be_made_up(const struct sp_name *m, uint64_t offset)
+{
+	return !m->size || (m->is_gap && m->size - (offset - m->start) == 1);
+}
+
+static bool begins_at(const struct sp_name *m, uint64_t offset)
+{
+	return m->size && m->start == offset && !m->is_gap;
+}
+
 static int name_made_up(const struct job *j, const struct sp_resolver *resolver, struct sp_name *names)
 {
 	uint64_t *behind SP_FREE = calloc(j->n_offsets, sizeof(*behind));
@@ -145,16 +156,16 @@ static int name_made_up(const struct job *j, const struct sp_resolver *resolver,
 	if (!behind || !found)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_offsets; i++)
-		if (!names[i].size)
+		if (may_be_made_up(&names[i], j->offsets[i]))
 			behind[n++] = j->offsets[i] + 1;
 	if (!n || resolver->resolve(resolver->arg, j->file, behind, n, found)) {
 		sp_error_clear();
 		return 0;
 	}
 	for (size_t i = 0; i < j->n_offsets; i++) {
-		if (names[i].size)
+		if (!may_be_made_up(&names[i], j->offsets[i]))
 			continue;
-		if (found[k].size && found[k].start == behind[k]) {
+		if (begins_at(&found[k], behind[k])) {
 			names[i] = found[k];
 			found[k] = (struct sp_name){0};
 		}
@@ -200,7 +211,7 @@ static int64_t add_kernel_func(const struct job *j, const struct sp_kernel_name 
 	char *name SP_FREE = sp_demangle(k->name); /* Rust modules */
 	if (!name)
 		return -ENOMEM;
-	const struct sp_name m = {name, k->name, k->start, k->size, k->start};
+	const struct sp_name m = {name, k->name, k->start, k->size, k->start, false};
 	return add_named(j->profile, (uint32_t)file, &m);
 }
 

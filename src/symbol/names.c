@@ -4,7 +4,8 @@
  *
  * The first pass finds where the function at each offset starts: the latest start of all symbols that cover the offset
  * by their size; failing that, the latest start before it, if the symbols there have no size. The second pass chooses
- * among the symbols at these starts. Everything is compared in virtual addresses, as the table has them.
+ * among the symbols at these starts. Everything is compared in virtual addresses, as the table has them. Every function
+ * that passes by, those of .eh_frame too, narrows the gaps for the offsets that will belong to none.
  */
 #include "symbol/names.h"
 #include "base/error.h"
@@ -20,6 +21,7 @@ enum how { NOT_FOUND, BY_SIZE, BY_FLOOR };
 struct want {
 	uint64_t offset, vaddr;
 	size_t number; /* of the answer */
+	const struct sp_elf_segment *segment;
 	enum how how;
 	uint64_t start, end;       /* the function found so far, in virtual addresses */
 	uint64_t floor, floor_end; /* the latest symbol up to here, and the end of what holds it; floor_end 0 = none */
@@ -32,7 +34,8 @@ struct want {
 struct search {
 	struct sp_elf *elf;
 	struct sp_symtab *table;
-	struct want *wants; /* by address */
+	struct want *wants;  /* by address */
+	struct sp_gap *gaps; /* gaps[i] belongs to wants[i] */
 	size_t n_wants;
 	struct want **open; /* those without a name yet: by address in the first pass, by start in the second */
 	size_t n;
@@ -97,12 +100,20 @@ static void note_floor(struct search *s, const struct sp_symbol *y, size_t first
 	w->floor_end = y->limit;
 }
 
+static void note_edges(struct search *s, uint64_t start, uint64_t size)
+{
+	sp_gaps_note(s->gaps, s->n_wants, start);
+	if (size && start + size > start)
+		sp_gaps_note(s->gaps, s->n_wants, start + size);
+}
+
 static int note_start(void *arg, const struct sp_symbol *y)
 {
 	struct search *s = arg;
-	if (s->exported && !y->size)
-		return 0;
 	if (y->label && sp_symtab_name(s->table, y, s->name, 3) == -ENOENT)
+		return 0;
+	note_edges(s, y->vaddr, y->size);
+	if (s->exported && !y->size)
 		return 0;
 	size_t first = want_at(s, y->vaddr);
 	note_cover(s, y, first);
@@ -239,7 +250,24 @@ static int search_table(struct search *s, bool exported)
 
 /* --- ranges ----------------------------------------------------------------------------------------------------- */
 
+/* Where segments share file offsets an executable one wins, as it would be the one that is mapped for its code. */
+static const struct sp_elf_segment *segment_of(const struct sp_elf *e, uint64_t offset)
+{
+	const struct sp_elf_segment *other = NULL;
+	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
+		const struct sp_elf_segment *g = sp_elf_segment(e, i);
+		if (offset < g->offset || offset - g->offset >= g->file_size)
+			continue;
+		if (g->executable)
+			return g;
+		if (!other)
+			other = g;
+	}
+	return other;
+}
+
 struct ranges {
+	struct search *search;
 	const uint64_t *offsets;
 	size_t n;
 	struct sp_name *names;
@@ -248,6 +276,9 @@ struct ranges {
 static int note_range(void *arg, uint64_t start, uint64_t size)
 {
 	struct ranges *g = arg;
+	const struct sp_elf_segment *home = segment_of(g->search->elf, start);
+	if (home)
+		note_edges(g->search, home->vaddr + (start - home->offset), size);
 	size_t low = 0, high = g->n;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -268,19 +299,6 @@ static int note_range(void *arg, uint64_t start, uint64_t size)
 
 /* --- answers ---------------------------------------------------------------------------------------------------- */
 
-/* The longest executable piece of the file wins where segments share file offsets, as a mapping of code would. */
-static int vaddr_of(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr)
-{
-	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
-		const struct sp_elf_segment *g = sp_elf_segment(e, i);
-		if (g->executable && offset >= g->offset && offset - g->offset < g->file_size) {
-			*ret_vaddr = g->vaddr + (offset - g->offset);
-			return 0;
-		}
-	}
-	return sp_elf_vaddr_of(e, offset, ret_vaddr);
-}
-
 static int by_vaddr(const void *a, const void *b)
 {
 	const struct want *x = a, *y = b;
@@ -289,20 +307,31 @@ static int by_vaddr(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Offsets that no segment holds are not searched for. */
+static void place_wants(struct search *s, const uint64_t *offsets, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct sp_elf_segment *g = segment_of(s->elf, offsets[i]);
+		if (g)
+			s->wants[s->n_wants++] = (struct want){.offset = offsets[i],
+							       .number = i,
+							       .segment = g,
+							       .vaddr = g->vaddr + (offsets[i] - g->offset)};
+	}
+	qsort(s->wants, s->n_wants, sizeof(*s->wants), by_vaddr);
+	for (size_t i = 0; i < s->n_wants; i++)
+		s->gaps[i] = (struct sp_gap){s->wants[i].vaddr, 0, UINT64_MAX};
+}
+
 static int search_init(struct search *s, const uint64_t *offsets, size_t n)
 {
 	s->wants = calloc(n, sizeof(*s->wants));
+	s->gaps = calloc(n, sizeof(*s->gaps));
 	s->open = calloc(n, sizeof(struct want *));
 	s->name = malloc(SP_LINKAGE_MAX + 1);
-	if (!s->wants || !s->open || !s->name)
+	if (!s->wants || !s->gaps || !s->open || !s->name)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		struct want *w = &s->wants[s->n_wants];
-		*w = (struct want){.offset = offsets[i], .number = i};
-		if (!vaddr_of(s->elf, offsets[i], &w->vaddr))
-			s->n_wants++;
-	}
-	qsort(s->wants, s->n_wants, sizeof(*s->wants), by_vaddr);
+	place_wants(s, offsets, n);
 	return 0;
 }
 
@@ -311,6 +340,7 @@ static void search_done(struct search *s)
 	for (size_t i = 0; i < s->n_wants; i++)
 		free(s->wants[i].name);
 	free(s->wants);
+	free(s->gaps);
 	free(s->open);
 	free(s->name);
 }
@@ -334,7 +364,7 @@ static int answer(const struct want *w, const struct want *before, const struct 
 		free(linkage);
 		linkage = NULL;
 	}
-	*ret_name = (struct sp_name){name, linkage, w->offset - into, w->end - w->start, w->start};
+	*ret_name = (struct sp_name){name, linkage, w->offset - into, w->end - w->start, w->start, false};
 	return 0;
 }
 
@@ -349,29 +379,39 @@ static int answer_all(struct search *s, struct sp_name *names)
 	return 0;
 }
 
-static int find_symbols(struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_name *names)
+static int find_symbols(struct search *s, struct sp_name *names)
 {
-	struct search s = {.elf = e};
-	int r = search_init(&s, offsets, n);
+	int r = search_table(s, false);
 	if (!r)
-		r = search_table(&s, false);
-	if (!r)
-		r = search_table(&s, true);
-	if (!r)
-		r = answer_all(&s, names);
-	search_done(&s);
-	return r;
+		r = search_table(s, true);
+	return r ? r : answer_all(s, names);
 }
 
-static void fill_addresses(struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_name *names)
+static void fill_gaps(struct search *s, struct sp_name *names)
+{
+	sp_gaps_note_sections(s->gaps, s->n_wants, s->elf);
+	sp_gaps_settle(s->gaps, s->n_wants);
+	for (size_t i = 0; i < s->n_wants; i++) {
+		const struct want *w = &s->wants[i];
+		struct sp_name *m = &names[w->number];
+		if (m->size)
+			continue;
+		m->vaddr = SP_MAX(s->gaps[i].start, w->segment->vaddr);
+		m->size = SP_MIN(s->gaps[i].end, w->segment->vaddr + w->segment->file_size) - m->vaddr;
+		m->start = w->offset - (w->vaddr - m->vaddr);
+		m->is_gap = true;
+	}
+}
+
+static void fill_addresses(const struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (names[i].name)
+		if (names[i].name || names[i].is_gap)
 			continue;
 		if (!names[i].size)
 			names[i].start = offsets[i];
-		if (vaddr_of(e, names[i].start, &names[i].vaddr))
-			names[i].vaddr = 0;
+		const struct sp_elf_segment *g = segment_of(e, names[i].start);
+		names[i].vaddr = g ? g->vaddr + (names[i].start - g->offset) : 0;
 	}
 }
 
@@ -383,23 +423,33 @@ static bool all_named(const struct sp_name *names, size_t n)
 	return true;
 }
 
-int sp_names_find(struct sp_elf *e,
-		  int (*walk)(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg),
-		  const uint64_t *offsets, size_t n, struct sp_name *names)
+static int find_all(struct search *s, sp_range_walk *walk, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	int r = search_init(s, offsets, n);
+	if (!r)
+		r = find_symbols(s, names);
+	if (r || all_named(names, n))
+		return r;
+	struct ranges g = {s, offsets, n, names};
+	if (walk)
+		walk(s->elf, note_range, &g); /* a broken .eh_frame costs the ranges behind the fault, not the names */
+	fill_gaps(s, names);
+	fill_addresses(s->elf, offsets, n, names);
+	return 0;
+}
+
+int sp_names_find(struct sp_elf *e, sp_range_walk *walk, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	if (!n)
 		return 0;
 	memset(names, 0, n * sizeof(*names));
-	int r = find_symbols(e, offsets, n, names);
-	if (r) {
-		sp_names_done(names, n);
-		return sp_fail(r, "find names of functions");
-	}
-	struct ranges g = {offsets, n, names};
-	if (walk && !all_named(names, n))
-		walk(e, note_range, &g); /* a broken .eh_frame costs the ranges behind the fault, not the names */
-	fill_addresses(e, offsets, n, names);
-	return 0;
+	struct search s = {.elf = e};
+	int r = find_all(&s, walk, offsets, n, names);
+	search_done(&s);
+	if (!r)
+		return 0;
+	sp_names_done(names, n);
+	return sp_fail(r, "find names of functions");
 }
 
 void sp_names_done(struct sp_name *names, size_t n)

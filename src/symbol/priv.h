@@ -42,6 +42,19 @@ int sp_symtab_walk(struct sp_symtab *t, int (*cb)(void *arg, const struct sp_sym
  */
 int64_t sp_symtab_name(struct sp_symtab *t, const struct sp_symbol *s, char *ret_name, size_t size);
 
+/*
+ * The code between functions. An edge is where a function or an executable section begins or ends. Gaps are sorted by
+ * `at` and begin as {at, 0, UINT64_MAX}; when all edges are told, sp_gaps_settle() makes start the last edge up to
+ * `at`, and end the first one behind. In virtual addresses. Segments, which may overlap in false files, are the
+ * caller's part.
+ */
+struct sp_gap {
+	uint64_t at, start, end;
+};
+void sp_gaps_note(struct sp_gap *gaps, size_t n, uint64_t edge);
+void sp_gaps_note_sections(struct sp_gap *gaps, size_t n, const struct sp_elf *e);
+void sp_gaps_settle(struct sp_gap *gaps, size_t n);
+
 /* Whether symbol name a is rather shown than b, at the same address: the rule stands in names.h. */
 bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp_bind b_bind);
 

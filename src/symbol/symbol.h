@@ -6,10 +6,11 @@
  * ("[ext4]", BPF programs "[bpf]"); without permission to see addresses they stay "[kernel]+0x..." and the file's note
  * says why. Frames in ELF files are asked from the caller's resolver, one request a file with all its sampled offsets,
  * because foreign files are parsed in a worker (worker/worker.h); the resolver may fail, which costs that file's names
- * only and is written in its note. A function without a name is called LIBRARY+0xSTART by its range, with START as the
- * virtual address that readelf prints; where there is no range, LIBRARY+0xADDRESS of the frame itself (where the file
- * could not be read: of its file offset); anonymous memory is [anon]+0xADDRESS; frames without a file are [unknown].
- * Frames that have a function already keep it. Afterwards every frame of the profile has a function.
+ * only and is written in its note. A function without a name is called LIBRARY+0xSTART by its range, or by the gap
+ * between functions, with START as the virtual address that readelf prints; where the file could not be read, or no
+ * segment of it holds the frame, LIBRARY+0xOFFSET of the frame itself in the file; anonymous memory is
+ * [anon]+0xADDRESS; frames without a file are [unknown]. Frames that have a function already keep it. Afterwards every
+ * frame of the profile has a function.
  */
 #ifndef SP_SYMBOL_SYMBOL_H
 #define SP_SYMBOL_SYMBOL_H

@@ -212,18 +212,32 @@ static int unpack_text(struct sp_cursor *c, uint32_t len, char **ret_text)
 	return *ret_text ? 0 : -ENOMEM;
 }
 
-/* A range that does not hold its offset would mislead whoever believes it. */
+/* A range that does not hold its offset would mislead whoever believes it, as would a gap with a name. */
+static bool is_true(const struct sp_packed_name *p, uint64_t offset)
+{
+	bool named = p->name_len != SP_PACKED_NULL || p->linkage_len != SP_PACKED_NULL;
+	if (p->zero || p->is_gap > 1 || (named && (p->is_gap || p->name_len == SP_PACKED_NULL)))
+		return false;
+	if (!p->size)
+		return p->start == offset && !named && !p->is_gap;
+	return offset >= p->start && offset - p->start < p->size && p->size - 1 <= UINT64_MAX - p->start;
+}
+
 static int unpack_name(struct sp_cursor *c, uint64_t offset, struct sp_name *name)
 {
-	name->start = sp_cursor_u64(c);
-	name->size = sp_cursor_u64(c);
-	name->vaddr = sp_cursor_u64(c);
-	uint32_t name_len = sp_cursor_u32(c), linkage_len = sp_cursor_u32(c);
-	bool holds = name->size ? offset >= name->start && offset - name->start < name->size : name->start == offset;
-	if (c->bad || !holds)
+	struct sp_packed_name p;
+	p.start = sp_cursor_u64(c);
+	p.size = sp_cursor_u64(c);
+	p.vaddr = sp_cursor_u64(c);
+	p.name_len = sp_cursor_u32(c);
+	p.linkage_len = sp_cursor_u32(c);
+	p.is_gap = sp_cursor_u32(c);
+	p.zero = sp_cursor_u32(c);
+	if (c->bad || !is_true(&p, offset))
 		return -EBADMSG;
-	int r = unpack_text(c, name_len, &name->name);
-	return r < 0 ? r : unpack_text(c, linkage_len, &name->linkage_name);
+	*name = (struct sp_name){.start = p.start, .size = p.size, .vaddr = p.vaddr, .is_gap = p.is_gap};
+	int r = unpack_text(c, p.name_len, &name->name);
+	return r < 0 ? r : unpack_text(c, p.linkage_len, &name->linkage_name);
 }
 
 static int take_names(struct sp_job *j, const struct sp_answer_message *a)

@@ -76,7 +76,8 @@ static void pack(FILE *out, const struct sp_name *name)
 				   .size = name->size,
 				   .vaddr = name->vaddr,
 				   .name_len = packed_len(name->name),
-				   .linkage_len = packed_len(name->linkage_name)};
+				   .linkage_len = packed_len(name->linkage_name),
+				   .is_gap = name->is_gap};
 	fwrite(&p, sizeof(p), 1, out);
 	if (name->name)
 		fwrite(name->name, p.name_len, 1, out);

@@ -44,7 +44,7 @@ struct sp_answer_message {
 /* One name in the memfd; the strings follow it, without NUL. */
 struct sp_packed_name {
 	uint64_t start, size, vaddr;
-	uint32_t name_len, linkage_len; /* SP_PACKED_NULL = no string */
+	uint32_t name_len, linkage_len, is_gap, zero; /* a length SP_PACKED_NULL = no string */
 };
 #define SP_PACKED_NULL 0xffffffffu
 

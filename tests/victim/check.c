@@ -186,11 +186,7 @@ static bool judge(const struct truth *t, const struct wanted *w, struct result *
 {
 	long with = r->samples - r->absent;
 	double share = with ? 100.0 * (double)r->complete / (double)with : 0;
-	/*
-	 * One: crtstuff's code (_init, __do_global_dtors_aux) runs at a program's start and end, and has neither a
-	 * symbol nor an FDE that would give it a name.
-	 */
-	bool good = r->wrong == 0 && r->bare <= 1;
+	bool good = r->wrong == 0 && r->bare == 0;
 
 	printf("%s: %ld samples, %ld without a user stack, %ld complete (%.2f %%), %ld cut, %ld with a wrong caller, "
 	       "%ld bare "

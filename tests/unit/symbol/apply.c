@@ -85,8 +85,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Offsets below 0x100 have a name, below 0x200 a range, 0x800 begins one, the others nothing; segments are 0x1000
- * higher. */
+/*
+ * Offsets below 0x100 have a name, below 0x200 a range, 0x800 begins one, the others below 0x840 lie in gaps up to the
+ * next multiple of 0x40, the others have nothing, but 0x1000, where a gap begins; segments are 0x1000 higher.
+ */
 static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct fixture *x = arg;
@@ -101,10 +103,11 @@ static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, 
 			names[i].name = strdup("name()");
 			names[i].linkage_name = strdup("_Z4namev");
 		}
-		if (offsets[i] < 0x200 || offsets[i] == 0x800)
+		names[i].is_gap = offsets[i] >= 0x200 && offsets[i] != 0x800;
+		if (offsets[i] < 0x840 || offsets[i] == 0x1000)
 			names[i].size = 0x40;
 		else
-			start = offsets[i];
+			start = offsets[i], names[i].is_gap = false;
 		names[i].start = start;
 		names[i].vaddr = 0x1000 + start;
 	}
@@ -140,11 +143,14 @@ static void test_elf(void **state)
 	uint32_t flagged = add_frame(x, x->files[LIB], 0x85, SP_FRAMEF_GUESSED);
 	uint32_t same = add_frame(x, x->files[LIB], 0x86, 0);
 	uint32_t range = add_frame(x, x->files[LIB], 0x1c3, 0);
-	uint32_t nothing = add_frame(x, x->files[LIB], 0x777, 0);
+	uint32_t gap = add_frame(x, x->files[LIB], 0x777, 0);
+	uint32_t end_of_gap = add_frame(x, x->files[LIB], 0x77f, 0); /* another gap begins behind it */
+	uint32_t nothing = add_frame(x, x->files[LIB], 0x987, 0);
+	uint32_t before_gap = add_frame(x, x->files[LIB], 0xfff, 0);
 	uint32_t made_up = add_frame(x, x->files[LIB], 0x7ff, 0); /* the return address is a function's start */
 	uint32_t vdso = add_frame(x, x->files[VDSO], 0x10, 0);
 	apply(x);
-	assert_int_equal(x->n_calls, 3); /* once more for what nothing is known about */
+	assert_int_equal(x->n_calls, 3); /* once more for what may be made up */
 	expect(x, named, "name()", false);
 	assert_string_equal(sp_profile_string(x->profile, func_of(x, named)->linkage_name), "_Z4namev");
 	assert_int_equal(func_of(x, named)->start, 0x80);
@@ -155,8 +161,11 @@ static void test_elf(void **state)
 	assert_ptr_equal(func_of(x, named), func_of(x, same));
 	expect(x, range, "libx.so.1+0x11c0", true);
 	assert_int_equal(func_of(x, range)->size, 0x40);
-	expect(x, nothing, "libx.so.1+0x1777", true);
-	assert_int_equal(func_of(x, nothing)->start, 0x777);
+	expect(x, gap, "libx.so.1+0x1740", true);
+	assert_ptr_equal(func_of(x, gap), func_of(x, end_of_gap));
+	expect(x, nothing, "libx.so.1+0x1987", true);
+	assert_int_equal(func_of(x, nothing)->start, 0x987);
+	expect(x, before_gap, "libx.so.1+0x1fff", true);
 	expect(x, made_up, "libx.so.1+0x1800", true);
 	expect(x, vdso, "name()", false);
 }

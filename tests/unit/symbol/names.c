@@ -81,7 +81,8 @@ static void check_one(const char *path, uint64_t offset, const struct sp_name *m
 		      const char *shown)
 {
 	const char *linkage = m->linkage_name ? m->linkage_name : m->name;
-	bool same = m->start == a->start && m->size == a->size && m->vaddr == a->vaddr && !m->name == !a->name;
+	bool same = m->start == a->start && m->size == a->size && m->vaddr == a->vaddr && !m->name == !a->name &&
+		    m->is_gap == a->is_gap;
 	if (same && a->name)
 		same = same_name(linkage, a->name) && same_name(m->name, shown);
 	if (!same)
@@ -97,10 +98,12 @@ static void check_all(const char *path, const struct oracle *o, unsigned tables,
 	struct sp_name *names SP_FREE = calloc(s->n, sizeof(*names));
 	struct oracle_answer *answers SP_FREE = calloc(s->n, sizeof(*answers));
 	assert_int_equal(sp_names_find(e, tables & 4 ? sp_fde_walk : NULL, s->at, s->n, names), 0);
-	size_t n_named = 0;
+	size_t n_named = 0, n_gaps = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		answers[i] = oracle_find(o, tables, s->at[i]);
 		n_named += answers[i].name != NULL;
+		n_gaps += answers[i].is_gap;
+		assert_true(answers[i].size);
 	}
 	FILE *shown SP_FCLOSE = demangled(answers, s->n);
 	char *line SP_FREE = NULL;
@@ -111,7 +114,7 @@ static void check_all(const char *path, const struct oracle *o, unsigned tables,
 		line[strcspn(line, "\n")] = 0;
 		check_one(path, s->at[i], &names[i], &answers[i], line);
 	}
-	print_message("%s: %zu offsets, %zu by name\n", path, s->n, n_named);
+	print_message("%s: %zu offsets, %zu by name, %zu by gap\n", path, s->n, n_named, n_gaps);
 	sp_names_done(names, s->n);
 }
 
@@ -300,6 +303,52 @@ static void test_aliases(void **state)
 	expect(program, "_start", 3, "_start");
 }
 
+static const struct oracle_symbol *symbol_of(const struct oracle *o, const char *name)
+{
+	for (size_t i = 0; i < o->n_symbols[0]; i++)
+		if (strcmp(o->symbols[0][i].name, name) == 0)
+			return &o->symbols[0][i];
+	fail_msg("there is no %s", name);
+	return NULL;
+}
+
+/* crtstuff's functions, which no FDE covers, by the table that the program had before it was stripped. */
+static void check_crtstuff(const struct oracle *whole, const char *program)
+{
+	int fd SP_CLOSE = open(program, O_RDONLY | O_CLOEXEC);
+	struct sp_elf *e = NULL;
+	struct sp_name init, aux;
+	assert_int_equal(sp_elf_open_fd(fd, &e), 0);
+	uint64_t at_init = oracle_offset(whole, symbol_of(whole, "_init")->vaddr) + 4;
+	uint64_t at_aux = oracle_offset(whole, symbol_of(whole, "__do_global_dtors_aux")->vaddr) + 4;
+	assert_int_equal(sp_names_find(e, sp_fde_walk, &at_init, 1, &init), 0);
+	assert_int_equal(sp_names_find(e, sp_fde_walk, &at_aux, 1, &aux), 0);
+	assert_true(init.is_gap && aux.is_gap);
+	assert_int_equal(init.vaddr, symbol_of(whole, "_init")->vaddr); /* begins its section */
+	assert_true(aux.vaddr <= symbol_of(whole, "deregister_tm_clones")->vaddr);
+	assert_true(aux.vaddr + 16 > symbol_of(whole, "deregister_tm_clones")->vaddr); /* but for padding */
+	assert_true(aux.vaddr + aux.size > symbol_of(whole, "frame_dummy")->vaddr);
+	sp_elf_close(e);
+}
+
+static void test_stripped_programs(void **state)
+{
+	(void)state;
+	static const char *const options[] = {"-pie", "-no-pie", "-static", "-static-pie"};
+	char source[256], program[256];
+	write_source("c.c", source_c, source);
+	for (size_t i = 0; i < SP_COUNT(options); i++) {
+		build("gcc", options[i], source, program);
+		struct oracle *whole = oracle_new(program, false);
+		assert_non_null(whole);
+		FILE *stripped SP_FCLOSE = TOOL_RUN(NULL, "strip", program);
+		assert_non_null(stripped);
+		check_file(program, 7);
+		check_crtstuff(whole, program);
+		oracle_free(whole);
+	}
+}
+
 /* Without section headers the dynamic symbols are found all the same, by either hash table. */
 static void test_section_less(void **state)
 {
@@ -318,6 +367,7 @@ static void test_section_less(void **state)
 		struct offsets *s SP_FREE = malloc(sizeof(*s));
 		struct sp_elf *e = NULL;
 		assert_non_null(o);
+		o->sections_hidden = true;
 		assert_int_equal(sp_elf_open_bytes(bytes, (size_t)st.st_size, &e), 0);
 		choose_offsets(o, s);
 		check_all(paths[i], o, 2, e, s);
@@ -337,7 +387,10 @@ static void test_nothing_there(void **state)
 	assert_int_equal(sp_names_find(e, NULL, outside, 0, NULL), 0);
 	assert_int_equal(sp_names_find(e, NULL, outside, 2, m), 0);
 	assert_null(m[0].name);
+	assert_true(m[0].is_gap && m[0].size > 1000); /* mapped, though not for its code */
+	assert_int_equal(m[0].start, 0);
 	assert_null(m[1].name);
+	assert_false(m[1].is_gap);
 	assert_int_equal(m[1].size, 0);
 	assert_int_equal(m[1].start, outside[1]);
 	assert_int_equal(m[1].vaddr, 0);
@@ -420,11 +473,17 @@ static void test_vdso(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_stripped_libraries), cmocka_unit_test(test_ranges),
-	    cmocka_unit_test(test_c_programs),         cmocka_unit_test(test_cxx_program),
-	    cmocka_unit_test(test_rust_program),       cmocka_unit_test(test_aliases),
-	    cmocka_unit_test(test_section_less),       cmocka_unit_test(test_nothing_there),
-	    cmocka_unit_test(test_addr2line),          cmocka_unit_test(test_vdso),
+	    cmocka_unit_test(test_stripped_libraries),
+	    cmocka_unit_test(test_ranges),
+	    cmocka_unit_test(test_stripped_programs),
+	    cmocka_unit_test(test_c_programs),
+	    cmocka_unit_test(test_cxx_program),
+	    cmocka_unit_test(test_rust_program),
+	    cmocka_unit_test(test_aliases),
+	    cmocka_unit_test(test_section_less),
+	    cmocka_unit_test(test_nothing_there),
+	    cmocka_unit_test(test_addr2line),
+	    cmocka_unit_test(test_vdso),
 	};
 	return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

@@ -217,7 +217,53 @@ static const struct oracle_symbol *find_open(const struct oracle *o, uint64_t at
 
 static struct oracle_answer answer(uint64_t offset, uint64_t at, const char *name, uint64_t start, uint64_t size)
 {
-	return (struct oracle_answer){name, offset - (at - start), start, size};
+	return (struct oracle_answer){name, offset - (at - start), start, size, false};
+}
+
+/* An edge pushes the gap's side on which it lies. */
+static void push(struct oracle_range *gap, uint64_t at, uint64_t edge)
+{
+	uint64_t end = gap->vaddr + gap->size;
+	if (edge <= at)
+		gap->vaddr = SP_MAX(gap->vaddr, edge);
+	else
+		end = SP_MIN(end, edge);
+	gap->size = end - gap->vaddr;
+}
+
+static void push_ranges(struct oracle_range *gap, uint64_t at, const struct oracle_range *ranges, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!ranges[i].size)
+			continue;
+		push(gap, at, ranges[i].vaddr);
+		push(gap, at, ranges[i].vaddr + ranges[i].size);
+	}
+}
+
+static struct oracle_answer find_gap(const struct oracle *o, unsigned tables, uint64_t offset, uint64_t at)
+{
+	struct oracle_range gap = {0};
+	for (size_t i = 0; i < o->n_segments && !gap.size; i++)
+		if (at >= o->segments[i].vaddr && at - o->segments[i].vaddr < o->segments[i].size)
+			gap = o->segments[i];
+	if (!gap.size)
+		return answer(offset, at, NULL, at, 0);
+	if (!o->sections_hidden)
+		push_ranges(&gap, at, o->sections, o->n_sections);
+	if (tables & 4)
+		push_ranges(&gap, at, o->fdes, o->n_fdes);
+	for (int table = 0; table < 2; table++)
+		for (size_t i = 0; i < o->n_symbols[table]; i++) {
+			const struct oracle_symbol *s = &o->symbols[table][i];
+			if (!home(o, s))
+				continue;
+			push(&gap, at, s->vaddr);
+			push(&gap, at, s->vaddr + s->size);
+		}
+	struct oracle_answer found = answer(offset, at, NULL, gap.vaddr, gap.size);
+	found.is_gap = true;
+	return found;
 }
 
 struct oracle_answer oracle_find(const struct oracle *o, unsigned tables, uint64_t offset)
@@ -238,5 +284,5 @@ struct oracle_answer oracle_find(const struct oracle *o, unsigned tables, uint64
 		if (at >= o->fdes[i].vaddr && at - o->fdes[i].vaddr < o->fdes[i].size &&
 		    (!best || o->fdes[i].vaddr > best->vaddr))
 			best = &o->fdes[i];
-	return best ? answer(offset, at, NULL, best->vaddr, best->size) : answer(offset, at, NULL, at, 0);
+	return best ? answer(offset, at, NULL, best->vaddr, best->size) : find_gap(o, tables, offset, at);
 }

@@ -26,10 +26,12 @@ struct oracle {
 	size_t n_symbols[2];
 	struct oracle_range *segments, *sections, *fdes; /* executable ones; a section that is none has size 0 */
 	size_t n_segments, n_sections, n_fdes;
+	bool sections_hidden; /* set by a test that takes the section headers away: gaps may not be told by them */
 };
 struct oracle_answer {
 	const char *name; /* NULL = none */
 	uint64_t start, vaddr, size;
+	bool is_gap;
 };
 
 struct oracle *oracle_new(const char *path, bool with_fdes);

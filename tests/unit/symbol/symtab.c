@@ -102,6 +102,7 @@ static void expect(struct sp_elf *e, uint64_t at, const char *name, uint64_t sta
 	assert_int_equal(n.start, TEXT + start);
 	assert_int_equal(n.vaddr, BASE + start);
 	assert_int_equal(n.size, size);
+	assert_int_equal(n.is_gap, !*name);
 	sp_names_done(&n, 1);
 }
 
@@ -121,12 +122,13 @@ static void test_sections_must_agree(void **state)
 	add(m, "nameless", 0x70, 16, STT_FUNC, S_TEXT)->st_name = STRINGS;
 	struct sp_elf *e = image_open(m);
 	for (uint64_t at = 0; at < 0x50; at += 16)
-		expect(e, at + 1, "", at + 1, 0);
+		expect(e, at + 1, "", 0, 0x50);
 	expect(e, 0x51, "extended", 0x50, 16);
-	expect(e, 0x61, "", 0x61, 0);
-	expect(e, 0x71, "", 0x71, 0);
+	expect(e, 0x61, "", 0x60, 16);
+	expect(e, 0x71, "", 0x70, 16);
+	expect(e, 0x81, "", 0x80, 0x680);
 	expect(e, 0x7ff, "too_long", 0x700, 0x100);
-	expect(e, 0x901, "", 0x901, 0);
+	expect(e, 0x901, "", 0x800, 0x800);
 	sp_elf_close(e);
 }
 
@@ -144,15 +146,15 @@ static void test_labels(void **state)
 	add(m, "nested", 0x46, 1, STT_FUNC, S_TEXT);
 	add(m, "last", 0x100, 0, STT_NOTYPE, S_TEXT);
 	struct sp_elf *e = image_open(m);
-	expect(e, 0x0f, "", 0x0f, 0);
+	expect(e, 0x0f, "", 0, 16);
 	expect(e, 0x1f, "first", 0x10, 16);
 	expect(e, 0x3f, "second", 0x20, 32);
 	expect(e, 0x45, "sized", 0x40, 8);
 	expect(e, 0x46, "nested", 0x46, 1);
 	expect(e, 0x47, "sized", 0x40, 8);
-	expect(e, 0x48, "", 0x48, 0);
+	expect(e, 0x48, "", 0x48, 0xb8);
 	expect(e, 0x7ff, "last", 0x100, 0x700);
-	expect(e, 0x800, "", 0x800, 0);
+	expect(e, 0x800, "", 0x800, 0x800);
 	sp_elf_close(e);
 }
 
@@ -172,7 +174,8 @@ static void test_many_offsets_at_once(void **state)
 	assert_int_equal(sp_names_find(e, NULL, offsets, SP_COUNT(offsets), names), 0);
 	for (size_t i = 0; i < SP_COUNT(offsets); i++) {
 		assert_int_equal(names[i].name ? *names[i].name : 0, expected[i / 16]);
-		assert_int_equal(names[i].start, names[i].name ? TEXT + i / 16 * 16 : offsets[i]);
+		assert_int_equal(names[i].start, TEXT + (i < 64 ? i / 16 * 16 : 64));
+		assert_int_equal(names[i].size, i < 64 ? 16 : 0x800 - 64);
 	}
 	sp_names_done(names, SP_COUNT(names));
 	sp_elf_close(e);
@@ -229,16 +232,75 @@ static void test_lost_tables(void **state)
 	add(m, "f", 0x00, 16, STT_FUNC, S_TEXT);
 	m->sections[S_STRTAB].sh_offset = 1ull << 62;
 	struct sp_elf *e = image_open(m);
-	expect(e, 0, "", 0, 0);
+	expect(e, 0, "", 0, 16);
 	sp_elf_close(e);
 	m->sections[S_STRTAB].sh_type = SHT_NOBITS;
 	e = image_open(m);
 	struct sp_symtab *t = NULL;
 	assert_int_equal(sp_symtab_open(e, false, &t), -ENOENT);
 	assert_int_equal(sp_symtab_open(e, true, &t), -ENOENT);
-	expect(e, 0, "", 0, 0);
+	expect(e, 0, "", 0, 0x800);
 	sp_elf_close(e);
 	sp_error_clear();
+}
+
+/* --- between functions ------------------------------------------------------------------------------------------ */
+
+static int walk_two(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg)
+{
+	(void)e;
+	int r = cb(arg, TEXT + 0x200, 0x20);
+	return r ? r : cb(arg, TEXT + 0x100, UINT64_MAX - 0x10); /* wraps around: only its start counts */
+}
+
+static void expect_gap(struct sp_elf *e, uint64_t at, uint64_t start, uint64_t end)
+{
+	struct sp_name n;
+	uint64_t offset = TEXT + at;
+	assert_int_equal(sp_names_find(e, walk_two, &offset, 1, &n), 0);
+	assert_null(n.name);
+	assert_int_equal(n.is_gap, at < 0x100);
+	assert_int_equal(n.start, TEXT + start);
+	assert_int_equal(n.size, end - start);
+	assert_int_equal(n.vaddr, BASE + start);
+}
+
+static void test_gaps_end_at_ranges(void **state)
+{
+	(void)state;
+	struct image *m SP_FREE = image_new();
+	add(m, "f", 0x40, 16, STT_FUNC, S_TEXT);
+	struct sp_elf *e = image_open(m);
+	expect_gap(e, 0x00, 0, 0x40);
+	expect_gap(e, 0x3f, 0, 0x40);
+	expect_gap(e, 0x50, 0x50, 0x100);
+	expect_gap(e, 0xff, 0x50, 0x100);
+	expect_gap(e, 0x21f, 0x200, 0x220);
+	sp_elf_close(e);
+}
+
+/* Sections may lie or be missing; the segment bounds the gap in any case. */
+static void test_gaps_end_at_segments(void **state)
+{
+	(void)state;
+	struct image *m SP_FREE = image_new();
+	m->sections[S_TEXT].sh_addr = BASE - 0x100;
+	m->sections[S_TEXT].sh_size = 0x10000;
+	struct sp_elf *e = image_open(m);
+	expect(e, 0x123, "", 0, TEXT_SIZE);
+	sp_elf_close(e);
+	m->sections[S_TEXT].sh_addr = UINT64_MAX - 0x100;
+	e = image_open(m);
+	expect(e, 0x123, "", 0, TEXT_SIZE);
+	sp_elf_close(e);
+	m->sections[S_TEXT].sh_flags = SHF_ALLOC;
+	e = image_open(m);
+	expect(e, 0xfff, "", 0, TEXT_SIZE);
+	sp_elf_close(e);
+	m->segment.p_flags = PF_R;
+	e = image_open(m);
+	expect(e, 0x10, "", 0, TEXT_SIZE);
+	sp_elf_close(e);
 }
 
 static void test_preference(void **state)
@@ -261,6 +323,8 @@ int main(void)
 	    cmocka_unit_test(test_versions),
 	    cmocka_unit_test(test_strings),
 	    cmocka_unit_test(test_lost_tables),
+	    cmocka_unit_test(test_gaps_end_at_ranges),
+	    cmocka_unit_test(test_gaps_end_at_segments),
 	    cmocka_unit_test(test_preference),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

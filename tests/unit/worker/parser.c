@@ -232,67 +232,6 @@ static void test_blob(void **state)
 	sp_workers_free(w);
 }
 
-struct offsets {
-	uint64_t at[4096];
-	size_t n;
-};
-
-static int add_offset(void *arg, uint64_t start, uint64_t size)
-{
-	struct offsets *o = arg;
-	o->at[o->n++] = start + size / 2;
-	return o->n == SP_COUNT(o->at);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-static void same_text(const char *a, const char *b)
-{
-	assert_int_equal(!a, !b);
-	if (a)
-		assert_string_equal(a, b);
-}
-
-static void test_names(void **state)
-{
-	(void)state;
-	struct sp_workers *w = workers(0);
-	static struct offsets o;
-	static struct sp_name direct[SP_COUNT(o.at)];
-	for (size_t i = 0; i < SP_COUNT(libraries); i++) {
-		struct answer a = {0};
-		int fd = open_file(libraries[i]);
-		struct sp_elf *e;
-		o.n = 0;
-		assert_int_equal(sp_elf_open_fd(fd, &e), 0);
-		sp_fde_walk(e, add_offset, &o);
-		assert_true(o.n > 10);
-		qsort(o.at, o.n, sizeof(o.at[0]), by_value);
-		memset(direct, 0, sizeof(direct));
-		assert_int_equal(sp_names_find(e, sp_fde_walk, o.at, o.n, direct), 0);
-		assert_int_equal(sp_workers_names(w, fd, o.at, o.n, named, &a), 0);
-		assert_int_equal(sp_workers_wait(w, 5000), 0);
-		assert_string_equal(a.error, "");
-		assert_int_equal(a.n_names, o.n);
-		for (size_t k = 0; k < o.n; k++) {
-			same_text(a.names[k].name, direct[k].name);
-			same_text(a.names[k].linkage_name, direct[k].linkage_name);
-			assert_int_equal(a.names[k].start, direct[k].start);
-			assert_int_equal(a.names[k].size, direct[k].size);
-			assert_int_equal(a.names[k].vaddr, direct[k].vaddr);
-		}
-		sp_names_done(direct, o.n);
-		sp_elf_close(e);
-		answer_done(&a);
-		close(fd);
-	}
-	sp_workers_free(w);
-}
-
 /* Good, bad, good, all sent at once: the bad one alone fails, and says why. */
 static void check_costs_one(const char *text, unsigned deadline_ms, int r, const char *error)
 {
@@ -583,10 +522,11 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(test_identity),   CLEAN_TEST(test_blob),   CLEAN_TEST(test_names),     CLEAN_TEST(test_crash),
-	    CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),   CLEAN_TEST(test_no_elf),    CLEAN_TEST(test_sandbox),
-	    CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),   CLEAN_TEST(test_many),      CLEAN_TEST(test_idle),
-	    CLEAN_TEST(test_cancel),     CLEAN_TEST(test_orphan), CLEAN_TEST(test_arguments),
+	    CLEAN_TEST(test_identity), CLEAN_TEST(test_blob),       CLEAN_TEST(test_crash),
+	    CLEAN_TEST(test_leave),    CLEAN_TEST(test_hang),       CLEAN_TEST(test_no_elf),
+	    CLEAN_TEST(test_sandbox),  CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),
+	    CLEAN_TEST(test_many),     CLEAN_TEST(test_idle),       CLEAN_TEST(test_cancel),
+	    CLEAN_TEST(test_orphan),   CLEAN_TEST(test_arguments),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
