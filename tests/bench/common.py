@@ -127,7 +127,8 @@ def bpftrace(hz, length, *, what="ustack, kstack, comm", filter="", **options):
 
 
 def perf_record(mode, hz, path, *what):
-    return ["perf", "record", "-q", "-F", str(hz), "-e", "cpu-clock", "--call-graph", mode, "-o", path, *what]
+    """-N: its cache of binaries, hard links of them, would stay on the machine."""
+    return ["perf", "record", "-q", "-N", "-F", str(hz), "-e", "cpu-clock", "--call-graph", mode, "-o", path, *what]
 
 
 def perf(mode, hz, length):
