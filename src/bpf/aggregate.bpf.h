@@ -69,12 +69,9 @@ static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_stru
 		vma = sp_vma_walk(s, code, &last);
 	if (!vma || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return 0;
-	sight->file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	sp_sight_of(vma, sight);
 	if (!sight->file)
 		return 0;
-	sight->start = sp_kfield(vma, struct vm_area_struct, vm_start);
-	sight->end = sp_kfield(vma, struct vm_area_struct, vm_end);
-	sight->pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
 	sight->tgid = task->tgid;
 	sp_file_key_of(sight->file, &key);
 	return sp_file_id(&key, sight);

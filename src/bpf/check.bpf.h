@@ -17,7 +17,8 @@ SEC("raw_tp")
 int sp_check_maps(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	sp_u64 last = 0, vma, file;
+	struct sp_sight sight;
+	sp_u64 last = 0, vma;
 	struct sp_scratch *s;
 	sp_u32 zero = 0;
 
@@ -29,13 +30,13 @@ int sp_check_maps(void *ctx)
 	vma = sp_vma_walk(s, sp_check.addr, &last);
 	if (!vma)
 		return 0;
-	sp_check.start = sp_kfield(vma, struct vm_area_struct, vm_start);
-	sp_check.end = sp_kfield(vma, struct vm_area_struct, vm_end);
-	sp_check.pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
+	sp_sight_of(vma, &sight);
+	sp_check.start = sight.start;
+	sp_check.end = sight.end;
+	sp_check.pgoff = sight.pgoff;
 	sp_check.is_own = sp_kfield(vma, struct vm_area_struct, vm_mm) == (sp_u64)task->mm;
-	file = sp_kfield(vma, struct vm_area_struct, vm_file);
-	if (file)
-		sp_file_key_of(file, &sp_check.key);
+	if (sight.file)
+		sp_file_key_of(sight.file, &sp_check.key);
 	return 0;
 }
 

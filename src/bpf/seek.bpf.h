@@ -23,10 +23,7 @@ int sp_seek(struct bpf_iter__task_vma *ctx)
 		return 0;
 	if (sp_config.seek_targets && !sp_is_target(task->tgid))
 		return 0;
-	sight.start = vma->vm_start;
-	sight.end = vma->vm_end;
-	sight.pgoff = vma->vm_pgoff << 12;
-	sight.file = (sp_u64)vma->vm_file;
+	sp_sight_of((sp_u64)vma, &sight);
 	sight.tgid = task->tgid;
 	sp_file_key_of(sight.file, &key);
 	sp_file_id(&key, &sight);

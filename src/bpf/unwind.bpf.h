@@ -122,18 +122,15 @@ static __always_inline void sp_seen_table(struct sp_seen *e)
 static __always_inline sp_u32 sp_process_id(struct sp_scratch *s);
 
 /* Fills in what file (or anonymous region) a checked mapping shows. 0 or a stop. */
-static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 vma, sp_u64 addr)
+static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
 {
-	sp_u64 pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
 	struct sp_sight *sight = &s->sight;
 	struct sp_file_key key = {};
 
-	sight->start = e->start;
-	sight->end = e->end;
-	sight->pgoff = pgoff;
-	sight->file = sp_kfield(vma, struct vm_area_struct, vm_file);
 	sight->tgid = bpf_get_current_pid_tgid() >> 32;
-	e->shift_by = pgoff - e->start;
+	e->start = sight->start;
+	e->end = sight->end;
+	e->shift_by = sight->pgoff - e->start;
 	e->word = SP_FRAME_FILE << SP_FRAME_KIND_SHIFT;
 	if (sight->file) {
 		sp_file_key_of(sight->file, &key);
@@ -174,17 +171,12 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 	vma = sp_vma_walk(s, addr, &last);
 	if (!vma)
 		return last ? SP_STOP_UNMAPPED : SP_STOP_BUSY;
-	e->start = sp_kfield(vma, struct vm_area_struct, vm_start);
-	e->end = sp_kfield(vma, struct vm_area_struct, vm_end);
-	if (addr < e->start || addr >= e->end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm) {
-		e->end = e->start;
+	sp_sight_of(vma, &s->sight);
+	if (addr < s->sight.start || addr >= s->sight.end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return SP_STOP_BUSY;
-	}
-	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC)) {
-		e->end = e->start;
+	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
 		return SP_STOP_UNMAPPED;
-	}
-	return sp_seen_file(s, e, vma, addr);
+	return sp_seen_file(s, e, addr);
 }
 
 /* The mapping of addr: one of those met before, or looked up. 0, or the stop; the slot in s->last_seen. */

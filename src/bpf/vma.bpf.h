@@ -181,6 +181,15 @@ static __always_inline sp_u32 sp_file_id(const struct sp_file_key *key, const st
 	return id ? (sp_u32)*id : sp_file_announce(key, sight);
 }
 
+/* What a mapping shows, and where. Whose it is (tgid), the caller says. */
+static __always_inline void sp_sight_of(sp_u64 vma, struct sp_sight *ret_sight)
+{
+	ret_sight->start = sp_kfield(vma, struct vm_area_struct, vm_start);
+	ret_sight->end = sp_kfield(vma, struct vm_area_struct, vm_end);
+	ret_sight->pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
+	ret_sight->file = sp_kfield(vma, struct vm_area_struct, vm_file);
+}
+
 static __always_inline void sp_file_key_of(sp_u64 file, struct sp_file_key *ret_key)
 {
 	sp_u64 inode = sp_kfield(file, struct file, f_inode);
