@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
+#include "cmd/output.h"
 #include "cmd/profile_parts.h"
 #include "elf/elf.h"
 #include "proc/usage.h"
@@ -13,11 +14,8 @@
 #include "view/summary.h"
 #include "worker/worker.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names)
@@ -141,8 +139,9 @@ static char *header_text(const struct sp_profile_args *a)
 	return text;
 }
 
-static int view_write(struct sp_profile_session *s, FILE *out)
+static int view_write(void *arg, FILE *out)
 {
+	struct sp_profile_session *s = arg;
 	const struct sp_profile_args *a = s->args;
 	SP_FREE char *header = header_text(a);
 	struct sp_view_options o = {
@@ -160,94 +159,15 @@ static int view_write(struct sp_profile_session *s, FILE *out)
 	    .by = a->by < 0 ? SP_BY_LIBRARY : (enum sp_group_by)a->by,
 	    .colour = isatty(fileno(out)),
 	};
-	int r = a->view->write(s->profile, &o, out);
 
-	if (r < 0)
-		return r;
-	if (fflush(out) || ferror(out))
-		return sp_fail(errno ? -errno : -EIO, "write %s", a->output ? a->output : "to standard output");
-	return 0;
+	return a->view->write(s->profile, &o, out);
 }
 
-/* Devices, pipes and the like are written as they are. */
-static bool is_plain(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static mode_t mode_for(const char *path)
-{
-	mode_t mask = umask(0);
-	struct stat st;
-
-	umask(mask);
-	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
-}
-
-static int stream_finish(struct sp_profile_session *s, FILE *out)
-{
-	int r = view_write(s, out);
-
-	if (fclose(out) && r >= 0)
-		r = sp_fail(-errno, "write %s", s->args->output);
-	return r;
-}
-
-/* A new file takes the place of the old one only when it is whole. */
-static int file_replace(struct sp_profile_session *s, const char *path)
-{
-	SP_FREE char *new = NULL;
-	FILE *out;
-	int fd, r;
-
-	if (asprintf(&new, "%s.XXXXXX", path) < 0)
-		return -ENOMEM;
-	fd = mkostemp(new, O_CLOEXEC);
-	if (fd < 0)
-		return sp_fail(-errno, "write %s", s->args->output);
-	fchmod(fd, mode_for(path));
-	out = fdopen(fd, "w");
-	if (!out) {
-		close(fd);
-		unlink(new);
-		return -ENOMEM;
-	}
-	r = stream_finish(s, out);
-	if (r >= 0 && rename(new, path))
-		r = sp_fail(-errno, "put %s in place", s->args->output);
-	if (r < 0)
-		unlink(new);
-	return r;
-}
-
-static int file_print(struct sp_profile_session *s)
-{
-	const char *output = s->args->output;
-	SP_FREE char *path = realpath(output, NULL); /* a link stays a link */
-	FILE *out;
-
-	if (is_plain(output))
-		return file_replace(s, path ? path : output);
-	out = fopen(output, "we");
-	return out ? stream_finish(s, out) : sp_fail(-errno, "write %s", output);
-}
-
-/* A reader that has gone (head) is no failure: it has what it wanted. */
 int sp_profile_print(struct sp_profile_session *s)
 {
 	int r = labels_look_up(s);
 
-	if (r >= 0)
-		r = s->args->output ? file_print(s) : view_write(s, stdout);
-	if (r == -EPIPE && !s->args->output) {
-		sp_error_clear();
-		__fpurge(stdout);
-		clearerr(stdout);
-		return 0;
-	}
-	return r;
+	return r < 0 ? r : sp_output(s->args->output, view_write, s);
 }
 
 /* --- the summary ---------------------------------------------------------------------------------------------------

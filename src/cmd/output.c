@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/output.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct output {
+	const char *path; /* as the user wrote it; NULL = standard output */
+	int (*write)(void *arg, FILE *out);
+	void *arg;
+};
+
+static int put(const struct output *o, FILE *out)
+{
+	int r = o->write(o->arg, out);
+
+	if (r < 0)
+		return r;
+	if (fflush(out) || ferror(out))
+		return sp_fail(errno ? -errno : -EIO, "write %s", o->path ? o->path : "to standard output");
+	return 0;
+}
+
+static bool is_plain(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static mode_t mode_for(const char *path)
+{
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
+}
+
+static int put_and_close(const struct output *o, FILE *out)
+{
+	int r = put(o, out);
+
+	if (fclose(out) && r >= 0)
+		r = sp_fail(-errno, "write %s", o->path);
+	return r;
+}
+
+static int replace(const struct output *o, const char *path)
+{
+	SP_FREE char *new = NULL;
+	FILE *out;
+	int fd, r;
+
+	if (asprintf(&new, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	fd = mkostemp(new, O_CLOEXEC);
+	if (fd < 0)
+		return sp_fail(-errno, "write %s", o->path);
+	fchmod(fd, mode_for(path));
+	out = fdopen(fd, "w");
+	if (!out) {
+		close(fd);
+		unlink(new);
+		return -ENOMEM;
+	}
+	r = put_and_close(o, out);
+	if (r >= 0 && rename(new, path))
+		r = sp_fail(-errno, "put %s in place", o->path);
+	if (r < 0)
+		unlink(new);
+	return r;
+}
+
+static int to_file(const struct output *o)
+{
+	SP_FREE char *path = realpath(o->path, NULL);
+	FILE *out;
+
+	if (is_plain(o->path))
+		return replace(o, path ? path : o->path);
+	out = fopen(o->path, "we");
+	return out ? put_and_close(o, out) : sp_fail(-errno, "write %s", o->path);
+}
+
+static int to_stdout(const struct output *o)
+{
+	int r = put(o, stdout);
+
+	if (r != -EPIPE)
+		return r;
+	sp_error_clear();
+	__fpurge(stdout);
+	clearerr(stdout);
+	return 0;
+}
+
+int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg)
+{
+	struct output o = {.path = path, .write = write, .arg = arg};
+
+	return path ? to_file(&o) : to_stdout(&o);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * output.h: what a command writes, to a file or to standard output.
+ *
+ * A plain file is written beside its place and put there only when it is whole, so that a full disk or a failure leaves
+ * the old one as it was; a link stays a link. Devices and pipes are written as they are. On standard output a reader
+ * that has gone (head) is no failure: it has what it wanted. 0 or a negative errno with words that name the file.
+ */
+#ifndef SP_CMD_OUTPUT_H
+#define SP_CMD_OUTPUT_H
+
+#include <stdio.h>
+
+/* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
+int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
+
+#endif
