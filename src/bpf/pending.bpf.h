@@ -116,7 +116,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->how = s->how;
 	r->n_frames = n;
 	r->guessed = s->guessed;
-	r->pad = 0;
+	r->code_bytes = sp_env_code(s, s->regs.ip, r->code) ? 0 : 8;
 	r->stack_at = sp_pending_base(s->regs.sp);
 	bpf_probe_read_kernel(r->frames, sizeof(r->frames), s->frames);
 	r->stack_bytes = sp_pending_stack(r, r->stack_at);

@@ -86,6 +86,7 @@ static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u6
 }
 
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr);
+static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 *ret);
 
 #include "unwind/step.h"
 
@@ -97,6 +98,12 @@ static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
 	if (addr < 4096 || addr >= SP_USER_END || bpf_probe_read_user(code, 8, (void *)(addr - 8)))
 		return 0;
 	return sp_ends_in_call(code);
+}
+
+static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 *ret)
+{
+	(void)s;
+	return bpf_probe_read_user(ret, 8, (void *)addr) ? -1 : 0;
 }
 
 static __always_inline void sp_seen_table(struct sp_seen *e)

@@ -241,11 +241,12 @@ struct sp_record_pending {
 	struct sp_regs regs;
 	sp_u32 waits_for; /* file id */
 	sp_u32 stack_bytes;
-	sp_u32 how;      /* SP_HOW_* of regs */
-	sp_u32 n_frames; /* walked before the table was missed */
-	sp_u32 guessed;  /* SP_STACK_GUESSED, if one of those was */
-	sp_u32 pad;
-	sp_u64 stack_at; /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
+	sp_u32 how;        /* SP_HOW_* of regs */
+	sp_u32 n_frames;   /* walked before the table was missed */
+	sp_u32 guessed;    /* SP_STACK_GUESSED, if one of those was */
+	sp_u32 code_bytes; /* 8, or 0: not readable */
+	sp_u8 code[8];     /* at regs.ip, for a guess at the leaf */
+	sp_u64 stack_at;   /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
 	sp_u64 frames[SP_MAX_FRAMES];
 	struct sp_map maps[SP_PENDING_MAPS];
 	sp_u8 stack[SP_PENDING_STACK];

@@ -9,6 +9,7 @@ struct sp_walk {
 	const struct sp_tables *tables;
 	struct sp_record_pending *r;
 	sp_u64 stack_at; /* user address of r->stack[0] */
+	sp_u64 code_at;  /* user address of r->code[0] */
 };
 
 #define SP_WALK struct sp_walk
@@ -42,6 +43,14 @@ static const struct sp_map *map_find(const struct sp_record_pending *r, sp_u64 a
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 {
 	return addr && map_find(w->r, addr - 1);
+}
+
+static int sp_env_code(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
+{
+	if (addr != w->code_at || w->r->code_bytes != sizeof(w->r->code))
+		return -1;
+	memcpy(ret, w->r->code, sizeof(w->r->code));
+	return 0;
 }
 
 #include "unwind/step.h"
@@ -97,7 +106,7 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 
 int sp_finish(const struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop)
 {
-	struct sp_walk w = {.tables = t, .r = r, .stack_at = r->stack_at};
+	struct sp_walk w = {.tables = t, .r = r, .stack_at = r->stack_at, .code_at = r->regs.ip};
 	sp_u32 stop;
 
 	do

@@ -7,6 +7,7 @@
  *   SP_WALK                                                      the type that the functions below get
  *   int sp_env_stack(SP_WALK *w, sp_u64 addr, sp_u64 *ret)       8 bytes of stack memory; 0, or not readable
  *   int sp_env_is_return(SP_WALK *w, sp_u64 addr)                whether a return address may be this (sp_ends_in_call)
+ *   int sp_env_code(SP_WALK *w, sp_u64 addr, sp_u8 *ret)         the 8 bytes of code from addr on; 0, or not known
  *   const struct sp_segment *sp_env_segment(SP_WALK *w, sp_u32 word)     the segment with this table word, or NULL
  *   sp_opaque(x)                                                 hides x from the compiler's range analysis (BPF), or
  * nothing Results: SP_STEP_NEXT, or the enum sp_stop that ends the stack. A stack that cannot go on is never called
@@ -112,6 +113,40 @@ SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
 }
 
 /*
+ * Where a leaf's return address is while its frame is not set up yet, or no more: at the stack pointer before
+ * `push %rbp` (behind endbr64 or not) and at `ret`; one word above it before `mov %rsp, %rbp`. -1: anywhere else.
+ */
+SP_STEP_INLINE sp_s32 sp_frameless(const sp_u8 *code)
+{
+	int endbr = code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa;
+
+	if (code[0] == 0x55 || (endbr && code[4] == 0x55) || code[0] == 0xc3)
+		return 0;
+	if (code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) || (code[1] == 0x8b && code[2] == 0xec)))
+		return 8;
+	return -1;
+}
+
+/* The caller of a leaf without a frame; its frame pointer is the register's. 0, or -1: there is a frame, or no caller.
+ */
+SP_STEP_INLINE int sp_step_frameless(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
+{
+	sp_u8 code[8] = {0};
+	sp_s32 off;
+	sp_u64 ra;
+
+	if (!(*how & SP_HOW_EXACT) || sp_env_code(w, regs->ip, code))
+		return -1;
+	off = sp_frameless(code);
+	if (off < 0 || sp_env_stack(w, regs->sp + off, &ra) || !sp_env_is_return(w, ra))
+		return -1;
+	regs->ip = ra;
+	regs->sp += off + 8;
+	*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
+	return 0;
+}
+
+/*
  * No unwind information: the frame pointer, if it leads to a return address behind a call; at the leaf, which may not
  * have set up a frame, else the word at the stack pointer. A frame pointer of 0 is the psABI's mark of the outermost
  * frame. Whatever comes of it is marked guessed by the caller.
@@ -120,6 +155,8 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 {
 	sp_u64 fp = regs->fp, next, ra;
 
+	if (!sp_step_frameless(w, regs, how))
+		return SP_STEP_NEXT;
 	if (!(*how & SP_HOW_NO_FP) && !(fp & 7) && fp >= regs->sp && fp - regs->sp < SP_GUESS_REACH &&
 	    !sp_env_stack(w, fp, &next) && !sp_env_stack(w, fp + 8, &ra) && sp_env_is_return(w, ra)) {
 		regs->ip = ra;

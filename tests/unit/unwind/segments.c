@@ -36,6 +36,11 @@ static int sp_env_is_return(const struct sp_tables *t, sp_u64 addr)
 	(void)t, (void)addr;
 	return 0;
 }
+static int sp_env_code(const struct sp_tables *t, sp_u64 addr, sp_u8 *ret)
+{
+	(void)t, (void)addr, (void)ret;
+	return -1;
+}
 #include "unwind/step.h"
 
 /* Of unwind/priv.h, which cannot stand beside step.h: both name the registers. */
