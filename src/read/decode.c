@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "read/decode.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { RAW_BYTES = 256 << 10, MAGIC_BYTES = 4 };
+enum codec { CODEC_UNKNOWN, CODEC_NONE, CODEC_GZIP, CODEC_ZSTD };
+
+struct sp_decoder {
+	int fd;
+	const char *name;
+	const struct sp_read_options *o;
+	uint64_t size, n_read; /* of the file: all of it, as far as that is known; read from it so far */
+	enum codec codec;
+	bool file_ended, member_ended;
+	z_stream z;
+	ZSTD_DStream *zstd;
+	size_t at, n; /* in raw */
+	uint8_t raw[RAW_BYTES];
+};
+
+static uint64_t size_of(int fd)
+{
+	struct stat st;
+	off_t at;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	at = lseek(fd, 0, SEEK_CUR);
+	return at >= 0 && at < st.st_size ? (uint64_t)(st.st_size - at) : 0;
+}
+
+int sp_decoder_new(int fd, const char *name, const struct sp_read_options *o, struct sp_decoder **ret_decoder)
+{
+	struct sp_decoder *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	d->fd = fd;
+	d->name = name;
+	d->o = o;
+	d->size = size_of(fd);
+	*ret_decoder = d;
+	return 0;
+}
+
+void sp_decoder_free(struct sp_decoder *d)
+{
+	if (!d)
+		return;
+	if (d->codec == CODEC_GZIP)
+		(void)inflateEnd(&d->z);
+	(void)ZSTD_freeDStream(d->zstd);
+	free(d);
+}
+
+uint64_t sp_decoder_consumed(const struct sp_decoder *d)
+{
+	return d->n_read - (d->n - d->at);
+}
+
+static int broken(const struct sp_decoder *d, const char *what)
+{
+	return sp_fail_said(-EBADMSG, "%s: byte %" PRIu64 " of the file: %s", d->name, sp_decoder_consumed(d), what);
+}
+
+static int tell_progress(const struct sp_decoder *d)
+{
+	if (d->o->progress && d->o->progress(d->o->arg, d->n_read, d->size))
+		return sp_fail(-EINTR, "read %s", d->name);
+	return 0;
+}
+
+/* One read, straight into `to`; a signal is where the user may want to stop. */
+static int64_t read_file(struct sp_decoder *d, uint8_t *to, size_t room)
+{
+	ssize_t n;
+	int r;
+
+	do {
+		r = tell_progress(d);
+		n = r < 0 ? 0 : read(d->fd, to, room);
+	} while (n < 0 && errno == EINTR);
+	if (r < 0)
+		return r;
+	if (n < 0)
+		return sp_fail(-errno, "read %s", d->name);
+	d->file_ended = n == 0;
+	d->n_read += (uint64_t)n;
+	return n;
+}
+
+/* Makes at least `wanted` bytes of the file visible in raw, fewer only at its end. */
+static int fill_raw(struct sp_decoder *d, size_t wanted)
+{
+	if (d->n - d->at >= wanted)
+		return 0;
+	memmove(d->raw, d->raw + d->at, d->n - d->at);
+	d->n -= d->at;
+	d->at = 0;
+	while (d->n < wanted && !d->file_ended) {
+		int64_t n = read_file(d, d->raw + d->n, sizeof(d->raw) - d->n);
+
+		if (n < 0)
+			return (int)n;
+		d->n += (size_t)n;
+	}
+	return 0;
+}
+
+static bool is_gzip(const uint8_t *b, size_t n)
+{
+	return n >= 2 && b[0] == 0x1f && b[1] == 0x8b;
+}
+
+/* A frame, or one that is to be skipped (RFC 8878, 3.1.2: 0x184D2A50 to 5F). */
+static bool is_zstd(const uint8_t *b, size_t n)
+{
+	return n >= 4 && ((b[0] == 0x28 && b[1] == 0xb5 && b[2] == 0x2f && b[3] == 0xfd) ||
+			  ((b[0] & 0xf0) == 0x50 && b[1] == 0x2a && b[2] == 0x4d && b[3] == 0x18));
+}
+
+static int start_codec(struct sp_decoder *d)
+{
+	int r = fill_raw(d, MAGIC_BYTES);
+
+	if (r < 0)
+		return r;
+	if (is_gzip(d->raw, d->n)) {
+		if (inflateInit2(&d->z, 16 + MAX_WBITS) != Z_OK)
+			return -ENOMEM;
+		d->codec = CODEC_GZIP;
+	} else if (is_zstd(d->raw, d->n)) {
+		d->zstd = ZSTD_createDStream();
+		if (!d->zstd)
+			return -ENOMEM;
+		d->codec = CODEC_ZSTD;
+	} else {
+		d->codec = CODEC_NONE;
+	}
+	return 0;
+}
+
+static int64_t copy(struct sp_decoder *d, uint8_t *out, size_t room)
+{
+	size_t n = SP_MIN(room, d->n - d->at);
+
+	if (!n)
+		return d->file_ended ? 0 : read_file(d, out, room);
+	memcpy(out, d->raw + d->at, n);
+	d->at += n;
+	return (int64_t)n;
+}
+
+/* --- gzip --------------------------------------------------------------------------------------------------------- */
+/* 1: another member follows; 0: the end; or negative. */
+static int next_member(struct sp_decoder *d)
+{
+	for (;;) {
+		int r = fill_raw(d, 2);
+
+		if (r < 0)
+			return r;
+		if (d->at == d->n)
+			return 0;
+		if (is_gzip(d->raw + d->at, d->n - d->at))
+			break;
+		if (d->raw[d->at])
+			return broken(d, "neither the end nor another gzip member behind the end of one");
+		d->at++;
+	}
+	d->member_ended = false;
+	return inflateReset(&d->z) == Z_OK ? 1 : -ENOMEM;
+}
+
+static int inflate_some(struct sp_decoder *d, uint8_t *out, size_t room)
+{
+	int r;
+
+	d->z.next_in = d->raw + d->at;
+	d->z.avail_in = (unsigned int)(d->n - d->at);
+	d->z.next_out = out;
+	d->z.avail_out = (unsigned int)SP_MIN(room, (size_t)1 << 30);
+	r = inflate(&d->z, Z_NO_FLUSH);
+	d->at = d->n - d->z.avail_in;
+	d->member_ended = r == Z_STREAM_END;
+	if (r == Z_OK || r == Z_STREAM_END || r == Z_BUF_ERROR)
+		return 0;
+	return r == Z_MEM_ERROR ? -ENOMEM : broken(d, d->z.msg ? d->z.msg : "broken gzip data");
+}
+
+static int64_t read_gzip(struct sp_decoder *d, uint8_t *out, size_t room)
+{
+	int r = 0;
+
+	for (;;) {
+		if (d->member_ended) {
+			r = next_member(d);
+			if (r <= 0)
+				return r;
+		}
+		r = fill_raw(d, 1);
+		if (r < 0)
+			return r;
+		if (d->at == d->n)
+			return broken(d, "truncated gzip data");
+		r = inflate_some(d, out, room);
+		if (d->z.next_out != out) /* a failure comes back at the next call, when this has been used */
+			return d->z.next_out - out;
+		if (r < 0)
+			return r;
+	}
+}
+
+/* --- zstd --------------------------------------------------------------------------------------------------------- */
+static int64_t read_zstd(struct sp_decoder *d, uint8_t *out, size_t room)
+{
+	for (;;) {
+		ZSTD_inBuffer from;
+		ZSTD_outBuffer to = {out, room, 0};
+		size_t left;
+		int r = fill_raw(d, 1);
+
+		if (r < 0)
+			return r;
+		if (d->at == d->n && d->member_ended)
+			return 0;
+		from = (ZSTD_inBuffer){d->raw, d->n, d->at};
+		left = ZSTD_decompressStream(d->zstd, &to, &from);
+		d->at = from.pos;
+		if (ZSTD_isError(left))
+			return to.pos ? (int64_t)to.pos : broken(d, ZSTD_getErrorName(left));
+		d->member_ended = left == 0;
+		if (to.pos)
+			return (int64_t)to.pos;
+		if (d->at == d->n && d->file_ended && !d->member_ended)
+			return broken(d, "truncated zstd data");
+	}
+}
+
+int64_t sp_decoder_read(struct sp_decoder *d, uint8_t *out, size_t room)
+{
+	int r = d->codec == CODEC_UNKNOWN ? start_codec(d) : 0;
+
+	if (r < 0)
+		return r;
+	return d->codec == CODEC_GZIP   ? read_gzip(d, out, room)
+	       : d->codec == CODEC_ZSTD ? read_zstd(d, out, room)
+					: copy(d, out, room);
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * folded.c: one line a stack, `WORD;WORD;...;LEAF COUNT`, of soprof, bcc, stackcollapse-*.pl, py-spy and so on, and
+ * difffolded.pl's with two counts. What the lines do not say about themselves is in folded.h.
+ *
+ * Undone is what our own view writes: \xNN, the delimiter `-` between user and kernel frames, `_[k]` behind kernel
+ * frames, "[Missed User Stack]". LIBRARY+0xHEX, `FUNCTION [LIBRARY]` and `[LIBRARY.so]` tell the file.
+ *
+ * Speed: a word is looked at once, however often it comes; what a line has in common with the line before it is not
+ * even looked up, and stackcollapse sorts its lines.
+ */
+#include "read/folded.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/encode.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "read/input.h"
+#include "read/priv.h"
+
+enum word_kind { PLAIN, ANNOTATED, DELIMITER, MISSED_USER, MISSED_KERNEL };
+struct word {
+	enum word_kind kind;
+	uint32_t user, kernel; /* the frame that it is in such a stack, 0 = not yet asked for */
+	uint32_t key;          /* as a thread's name */
+	bool seen;
+};
+struct folded {
+	struct sp_input *in;
+	const struct sp_read_options *o;
+	struct sp_read_result *result;
+	struct sp_profile *p;
+	struct sp_folded_shape shape;
+	struct sp_intern *texts; /* words as they stand */
+	struct word *words;      /* by number of their text */
+	size_t words_capacity;
+	char *line; /* the one before */
+	size_t line_capacity, line_len;
+	uint32_t *numbers, *ends; /* of its words, and where they end in it */
+	size_t numbers_capacity, ends_capacity, n;
+	uint32_t *frames;
+	size_t frames_capacity;
+};
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+static const char kernel_name[] = "[kernel.kallsyms]";
+
+static bool names_library(const char *name, size_t len)
+{
+	return *name == '/' || memmem(name, len, ".so", 3) ||
+	       (len == strlen(kernel_name) && !memcmp(name, kernel_name, len));
+}
+
+/* Whether the word ends in [LIBRARY]: where the bracket begins. */
+static const char *bracket_of(const char *word)
+{
+	size_t len = strlen(word);
+	const char *open = len > 2 && word[len - 1] == ']' ? memrchr(word, '[', len) : NULL;
+
+	if (!open || (open != word && open[-1] != ' '))
+		return NULL;
+	if (!strcmp(open, kernel_name) || !strcmp(open, "[kernel]") || !strcmp(open, "[vdso]"))
+		return open;
+	return names_library(open + 1, strlen(open) - 2) ? open : NULL;
+}
+
+/* The file that the bracket names: "[vdso]" with its brackets, "[libc.so.6]" without them. */
+static int64_t file_in(struct sp_profile *p, const char *bracket)
+{
+	char *inside SP_FREE = NULL;
+
+	if (!names_library(bracket + 1, strlen(bracket) - 2))
+		return sp_read_file(p, bracket, NULL, 0);
+	inside = strndup(bracket + 1, strlen(bracket) - 2);
+	return inside ? sp_read_file(p, inside, NULL, 0) : -ENOMEM;
+}
+
+struct described {
+	uint32_t file;
+	size_t name_len;
+	bool is_range;
+	uint64_t offset;
+};
+
+static int describe(struct sp_profile *p, char *word, struct described *ret)
+{
+	struct described d = {.name_len = strlen(word)};
+	size_t library = sp_read_range(word, &d.offset);
+	const char *bracket = library ? NULL : bracket_of(word);
+	int64_t file = 0;
+
+	if (library) {
+		d.is_range = true;
+		word[library] = 0;
+		file = sp_read_file(p, word, NULL, 0);
+		word[library] = '+';
+	} else if (bracket) {
+		file = file_in(p, bracket);
+		if (bracket != word)
+			d.name_len = (size_t)(bracket - word) - 1;
+	}
+	if (file < 0)
+		return (int)file;
+	d.file = (uint32_t)file;
+	*ret = d;
+	return 0;
+}
+
+static int64_t add_func(struct sp_profile *p, const char *word, const struct described *d)
+{
+	int64_t name = d->name_len ? sp_profile_add_bytes(p, word, d->name_len) : sp_profile_add_string(p, "[unknown]");
+	struct sp_func func = {.file = d->file, .is_range = d->is_range};
+
+	if (name < 0)
+		return name;
+	func.name = (uint32_t)name;
+	func.start = func.vaddr = d->is_range ? d->offset : 0;
+	return sp_profile_add_func(p, &func);
+}
+
+static int64_t add_frame(struct sp_profile *p, char *word, bool kernel)
+{
+	int64_t func, file = kernel ? sp_read_file(p, kernel_name, NULL, 0) : 0;
+	struct described d = {0};
+	int r = file < 0 ? (int)file : describe(p, word, &d);
+
+	if (r < 0)
+		return r;
+	if (kernel && sp_profile_file(p, d.file)->kind != SP_FILE_KERNEL)
+		d.file = (uint32_t)file;
+	func = add_func(p, word, &d);
+	if (func < 0)
+		return func;
+	if (d.is_range)
+		return sp_read_frame(p, kernel ? (uint32_t)file : d.file, d.offset, (uint32_t)func);
+	return sp_read_named_frame(p, kernel ? (uint32_t)file : d.file, (uint32_t)func);
+}
+
+static bool is_word(const char *text, size_t len, const char *other)
+{
+	return strlen(other) == len && !memcmp(text, other, len);
+}
+
+static enum word_kind kind_of(const char *text, size_t len)
+{
+	if (is_word(text, len, "-"))
+		return DELIMITER;
+	if (is_word(text, len, "[Missed User Stack]"))
+		return MISSED_USER;
+	if (is_word(text, len, "[Missed Kernel Stack]"))
+		return MISSED_KERNEL;
+	return len > 4 && is_word(text + len - 4, 4, "_[k]") ? ANNOTATED : PLAIN;
+}
+
+/* The word as a frame. */
+static int64_t frame_of(struct folded *f, uint32_t number, bool kernel)
+{
+	struct word *w = &f->words[number];
+	uint32_t *memo = kernel ? &w->kernel : &w->user;
+	char *word SP_FREE = NULL;
+	const char *text;
+	int64_t frame;
+	size_t len;
+
+	if (*memo)
+		return *memo;
+	text = sp_intern_get(f->texts, number, &len);
+	word = sp_read_decoded(SP_ENCODE_FOLDED, text, kernel && w->kind == ANNOTATED ? len - 4 : len);
+	if (!word)
+		return -ENOMEM;
+	frame = add_frame(f->p, word, kernel);
+	*memo = frame < 0 ? 0 : (uint32_t)frame;
+	return frame;
+}
+
+/* The word as a thread's name. */
+static int64_t key_of(struct folded *f, uint32_t number)
+{
+	struct word *w = &f->words[number];
+	char *name SP_FREE = NULL;
+	struct sp_key key = {0};
+	int64_t comm;
+	const char *text;
+	size_t len;
+
+	if (w->key)
+		return w->key;
+	text = sp_intern_get(f->texts, number, &len);
+	name = sp_read_decoded(SP_ENCODE_FOLDED, text, len);
+	comm = name ? sp_profile_add_string(f->p, name) : -ENOMEM;
+	if (comm < 0)
+		return comm;
+	key.comm = (uint32_t)comm;
+	comm = sp_profile_add_key(f->p, &key);
+	w->key = comm < 0 ? 0 : (uint32_t)comm;
+	return comm;
+}
+
+static int add_word(struct folded *f, const char *text, size_t len)
+{
+	int64_t number = sp_intern_add(f->texts, text, len);
+	int r = number < 0 ? (int)number : 0;
+
+	if (r >= 0 && (size_t)number >= f->words_capacity)
+		r = sp_grow(&f->words, &f->words_capacity, (size_t)number + 1, sizeof(*f->words));
+	if (r < 0)
+		return r;
+	if (!f->words[number].seen) {
+		f->words[number].seen = true;
+		f->words[number].kind = kind_of(text, len);
+	}
+	f->numbers[f->n] = (uint32_t)number;
+	f->ends[f->n++] = (uint32_t)(text + len - f->line);
+	return 0;
+}
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+static size_t common_prefix(const char *a, const char *b, size_t len)
+{
+	size_t n = 0;
+	uint64_t x, y;
+
+	for (; n + 8 <= len; n += 8) {
+		memcpy(&x, a + n, 8);
+		memcpy(&y, b + n, 8);
+		if (x != y)
+			break;
+	}
+	while (n < len && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* Keeps the words of the line before that this one begins with, and copies the rest of the line: where that begins. */
+static int keep_prefix(struct folded *f, const char *stack, size_t len, size_t *ret_from)
+{
+	size_t same = common_prefix(f->line, stack, SP_MIN(len, f->line_len));
+	int r = sp_grow(&f->line, &f->line_capacity, len + 1, 1);
+
+	if (r < 0)
+		return r;
+	/* a word that ends with its `;` before the first difference */
+	while (f->n && f->ends[f->n - 1] >= same)
+		f->n--;
+	memcpy(f->line + same, stack + same, len - same);
+	f->line_len = len;
+	*ret_from = f->n ? f->ends[f->n - 1] + 1 : 0;
+	return 0;
+}
+
+/* The number of words is bounded by the bytes of the line. */
+static int make_room(struct folded *f, size_t n)
+{
+	int r = sp_grow(&f->numbers, &f->numbers_capacity, n, sizeof(*f->numbers));
+
+	if (r >= 0)
+		r = sp_grow(&f->ends, &f->ends_capacity, n, sizeof(*f->ends));
+	if (r >= 0)
+		r = sp_grow(&f->frames, &f->frames_capacity, n, sizeof(*f->frames));
+	return r;
+}
+
+static int split(struct folded *f, const char *stack, size_t len)
+{
+	size_t at;
+	int r = keep_prefix(f, stack, len, &at);
+
+	while (r >= 0 && at <= len) {
+		const char *word = f->line + at, *semicolon = memchr(word, ';', len - at);
+		size_t n = semicolon ? (size_t)(semicolon - word) : len - at;
+
+		if (f->n >= f->numbers_capacity || f->n >= f->ends_capacity || f->n >= f->frames_capacity)
+			r = make_room(f, f->n + 64);
+		if (r >= 0)
+			r = add_word(f, word, n);
+		at += n + 1;
+	}
+	return r;
+}
+
+static enum word_kind kind_at(const struct folded *f, size_t i)
+{
+	return f->words[f->numbers[i]].kind;
+}
+
+/* Where the kernel's frames begin among the words [first, n), and how many words stand between the halves. */
+static size_t find_kernel(const struct folded *f, size_t first, size_t n, size_t *ret_gap)
+{
+	size_t at = n, n_delimiters = 0, delimiter = 0;
+
+	*ret_gap = 0;
+	for (size_t i = first; i < n; i++)
+		if (kind_at(f, i) == DELIMITER) {
+			n_delimiters++;
+			delimiter = i;
+		}
+	if (n_delimiters == 1 && delimiter > first && delimiter + 1 < n) {
+		*ret_gap = 1;
+		return delimiter;
+	}
+	while (at > first && kind_at(f, at - 1) == ANNOTATED)
+		at--;
+	return at;
+}
+
+/* The stack of the words [first, n), of which the last is the leaf. */
+static int64_t add_stack(struct folded *f, size_t first, size_t n, bool kernel)
+{
+	struct sp_stack stack = {.n_frames = (uint32_t)(n - first), .frames = f->frames};
+
+	for (size_t i = first; i < n; i++) {
+		int64_t frame = frame_of(f, f->numbers[i], kernel);
+
+		if (frame < 0)
+			return frame;
+		f->frames[n - 1 - i] = (uint32_t)frame;
+	}
+	return n > first ? sp_profile_add_stack(f->p, &stack) : 0;
+}
+
+static int64_t missed_stack(struct sp_profile *p)
+{
+	return sp_profile_add_stack(p,
+				    &(struct sp_stack){.stack_class = SP_STACK_CUT, .reason = SP_READ_REASON_UNKNOWN});
+}
+
+static int add_row(struct folded *f, const int64_t *counts)
+{
+	bool thread = f->shape.thread_first;
+	int64_t key = thread ? key_of(f, f->numbers[0]) : 0, user, kernel;
+	size_t first = thread, n = f->n, gap = 0, at;
+	bool no_user = first < n && kind_at(f, first) == MISSED_USER;
+	bool no_kernel = first + no_user < n && kind_at(f, n - 1) == MISSED_KERNEL;
+
+	if (key < 0)
+		return (int)key;
+	first += no_user;
+	n -= no_kernel;
+	at = no_user ? first : find_kernel(f, first, n, &gap);
+	user = no_user ? missed_stack(f->p) : add_stack(f, first, at, false);
+	kernel = no_kernel && at == n ? missed_stack(f->p) : add_stack(f, at + gap, n, true);
+	if (user < 0 || kernel < 0)
+		return user < 0 ? (int)user : (int)kernel;
+	f->result->n_samples++;
+	return sp_profile_add(f->p, (uint32_t)key, (uint32_t)user, (uint32_t)kernel, counts);
+}
+
+static int bad_count(struct folded *f, int r)
+{
+	if (r == -ERANGE)
+		return sp_input_bad(f->in, f->o, f->result, "a count that does not fit");
+	return sp_input_bad(f->in, f->o, f->result, "no count at the end; expected FRAME;FRAME;... %s",
+			    f->shape.n_counts == 2 ? "COUNT COUNT" : "COUNT");
+}
+
+/* Takes the counts off the line. 1, or 0: the line is bad and passed over, or negative. */
+static int take_counts(struct folded *f, const char *line, size_t *len, int64_t *counts)
+{
+	for (unsigned int i = f->shape.n_counts; i-- > 0;) {
+		unsigned int decimals;
+		int r = sp_folded_count(line, len, f->shape.decimals, &counts[i], &decimals);
+
+		if (r < 0)
+			return bad_count(f, r);
+		if (decimals && !f->shape.decimals)
+			return sp_input_bad(f->in, f->o, f->result,
+					    "a count with decimals, where the first lines have whole numbers");
+	}
+	if (memchr(line, 0, *len))
+		return sp_input_bad(f->in, f->o, f->result, "a NUL byte in a line of text");
+	return *len ? 1 : sp_input_bad(f->in, f->o, f->result, "a count without a stack");
+}
+
+/* Comments stand at the top only: a name may begin with anything. */
+static bool says_nothing(const struct folded *f, const char *line, size_t len)
+{
+	if (*line == '#' && !f->result->n_samples && !memchr(line, ';', len))
+		return true;
+	return !line[strspn(line, " \t\r")] && strlen(line) == len;
+}
+
+static int read_line(struct folded *f, const char *line, size_t len)
+{
+	int64_t counts[SP_MAX_VALUES] = {0};
+	int r;
+
+	if (says_nothing(f, line, len))
+		return 0;
+	r = take_counts(f, line, &len, counts);
+	if (r > 0)
+		r = split(f, line, len);
+	else
+		return r;
+	return r < 0 ? r : add_row(f, counts);
+}
+
+static int read_lines(struct folded *f)
+{
+	char *line;
+	size_t len;
+	int r;
+
+	for (;;) {
+		r = sp_input_line(f->in, &line, &len);
+		if (r == -E2BIG)
+			r = sp_input_bad(f->in, f->o, f->result, "longer than %d bytes", SP_INPUT_MAX_LINE);
+		else if (r > 0)
+			r = read_line(f, line, len);
+		else
+			return r;
+		if (r < 0)
+			return r;
+	}
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+static int look(struct folded *f)
+{
+	static const char *const units[] = {"count", "thousandths", "millionths", "billionths"};
+	const uint8_t *head;
+	const char *unit;
+	size_t n;
+	int r = sp_input_head(f->in, &head, &n);
+
+	if (r < 0)
+		return r;
+	f->shape = sp_folded_look(head, n);
+	unit = units[f->shape.decimals / 3];
+	if (f->shape.n_counts == 1)
+		return sp_profile_add_value_type(f->p, "samples", unit);
+	r = sp_profile_add_value_type(f->p, "old", unit);
+	return r < 0 ? r : sp_profile_add_value_type(f->p, "new", unit);
+}
+
+static int folded_read(struct sp_input *in, const struct sp_read_options *o, struct sp_profile *into,
+		       struct sp_read_result *result)
+{
+	struct folded f = {.in = in, .o = o, .result = result, .p = into};
+	int r = sp_intern_new(&f.texts);
+
+	if (r >= 0)
+		r = look(&f);
+	if (r >= 0)
+		r = make_room(&f, 64);
+	if (r >= 0)
+		r = read_lines(&f);
+	sp_intern_free(f.texts);
+	free(f.words);
+	free(f.line);
+	free(f.numbers);
+	free(f.ends);
+	free(f.frames);
+	return r;
+}
+
+static int folded_recognise(const uint8_t *head, size_t n)
+{
+	struct sp_folded_shape s = sp_folded_look(head, n);
+
+	if (!n || !s.is_text)
+		return 0;
+	if (!s.n_lines) /* one line that is longer than the head, or nothing but comments */
+		return n >= SP_INPUT_HEAD && memchr(head, '\n', n) == NULL ? 2 : 0;
+	if (s.n_counted == s.n_lines)
+		return s.has_frames ? 50 : 20;
+	return s.n_counted * 2 >= s.n_lines && s.has_frames ? 10 : 0;
+}
+
+extern const struct sp_reader sp_reader_folded;
+const struct sp_reader sp_reader_folded = {
+    .name = "folded",
+    .summary = "one line a stack, as flamegraph.pl reads them; with two counts, as difffolded.pl writes them",
+    .recognise = folded_recognise,
+    .read = folded_read,
+};

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* names.c: what foreign profiles call their files, functions and frames; see priv.h. */
+#include "read/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "profile/profile.h"
+
+/* Variants below this are tried one after the other (inlined functions); above, each function has its own. */
+enum { FIRST_VARIANTS = 16 };
+#define MAX_FUNCS (1u << (32 - SP_READ_VARIANT_SHIFT))
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+static bool ends(const char *text, const char *with)
+{
+	size_t n = strlen(text), m = strlen(with);
+
+	return n >= m && !strcmp(text + n - m, with);
+}
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+struct naming {
+	char *path;
+	char name[256]; /* "" = the path's last component */
+	uint8_t kind;
+	bool deleted;
+	uint32_t pid; /* ANON */
+};
+
+static bool is_kernel(const char *path)
+{
+	return begins(path, "[kernel.kallsyms]") || begins(path, "[guest.kernel.kallsyms") || !strcmp(path, "[kernel]");
+}
+
+/* "[ext4]", as perf calls modules; other names in brackets are memory of processes. */
+static bool is_module(const char *path)
+{
+	static const char *const others[] = {"[anon]", "[heap]",     "[stack]",      "[vvar]", "[unknown]",
+					     "[bpf]",  "[uprobes]",  "[sigpage]",    "[none]", "[vectors]",
+					     "[vdso]", "[vsyscall]", "[vvar_vclock]"};
+	size_t n = strlen(path);
+
+	for (size_t i = 0; i < SP_COUNT(others); i++)
+		if (!strcmp(path, others[i]))
+			return false;
+	return n > 2 && path[0] == '[' && path[n - 1] == ']' &&
+	       strspn(path + 1, "abcdefghijklmnopqrstuvwxyz0123456789_-") == n - 2;
+}
+
+/* /lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz is what perf calls [ext4] elsewhere, with "_" for "-". */
+static bool name_module_file(struct naming *f)
+{
+	const char *base = last_component(f->path), *dot = strstr(base, ".ko");
+	int n;
+
+	if (!dot || dot == base || (dot[3] && dot[3] != '.'))
+		return false;
+	n = snprintf(f->name, sizeof(f->name), "[%.*s]", (int)SP_MIN(dot - base, (ptrdiff_t)200), base);
+	for (int i = 0; i < n; i++)
+		if (f->name[i] == '-')
+			f->name[i] = '_';
+	return true;
+}
+
+/* Memory without a file: "[anon:PID]" of our own exports, "//anon" and "perf-PID.map" of perf. */
+static bool name_anonymous(struct naming *f)
+{
+	const char *base = last_component(f->path);
+	char digits[24];
+	uint64_t pid;
+	bool ours = begins(f->path, "[anon:"), map = begins(base, "perf-") && ends(base, ".map");
+	const char *from = ours ? f->path + 6 : base + 5;
+
+	if (ours || map) {
+		snprintf(digits, sizeof(digits), "%.*s", (int)strspn(from, "0123456789"), from);
+		if (!sp_parse_number(digits, 0, UINT32_MAX, &pid))
+			f->pid = (uint32_t)pid;
+	}
+	if (ours || map || begins(f->path, "//anon") || !strcmp(f->path, "[anon]"))
+		snprintf(f->name, sizeof(f->name), "[anon]");
+	return *f->name;
+}
+
+static uint8_t kind_of(struct naming *f, bool has_build_id)
+{
+	if (is_kernel(f->path)) {
+		snprintf(f->name, sizeof(f->name), "[kernel]");
+		return SP_FILE_KERNEL;
+	}
+	if (is_module(f->path) || name_module_file(f))
+		return SP_FILE_KERNEL;
+	if (!strcmp(f->path, "[vdso]") || begins(f->path, "linux-vdso.so") || begins(f->path, "linux-gate.so")) {
+		snprintf(f->name, sizeof(f->name), "[vdso]");
+		return SP_FILE_VDSO;
+	}
+	if (name_anonymous(f))
+		return SP_FILE_ANON;
+	return has_build_id || *f->path == '/' || strstr(f->path, ".so") ? SP_FILE_ELF : SP_FILE_OTHER;
+}
+
+static void undo_deleted(struct naming *f)
+{
+	static const char suffix[] = " (deleted)";
+
+	f->deleted = ends(f->path, suffix);
+	if (f->deleted)
+		f->path[strlen(f->path) - strlen(suffix)] = 0;
+}
+
+static bool same_file(const struct sp_file *a, const struct sp_file *b)
+{
+	return a->name == b->name && a->path == b->path && a->process == b->process &&
+	       a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
+}
+
+/* Names in brackets are no paths: they stand in the name only, as in profiles of our own. */
+static int64_t add_file(struct sp_profile *p, const struct naming *n, struct sp_file *f)
+{
+	bool is_path = *n->path != '[' && n->kind != SP_FILE_VDSO && n->kind != SP_FILE_ANON;
+	int64_t name = sp_profile_add_string(p, *n->name ? n->name : last_component(n->path));
+	int64_t path = sp_profile_add_string(p, is_path && strchr(n->path, '/') ? n->path : "");
+	int64_t process = n->pid ? sp_profile_add_process(p, &(struct sp_process){.pid = n->pid}) : 0;
+	int64_t file;
+
+	if (name < 0 || path < 0 || process < 0)
+		return -ENOMEM;
+	f->name = (uint32_t)name;
+	f->path = (uint32_t)path;
+	f->process = (uint32_t)process;
+	do { /* two names of one hash */
+		file = sp_profile_add_file(p, f);
+		f->tag++;
+	} while (file >= 0 && !same_file(sp_profile_file(p, (uint32_t)file), f));
+	return file;
+}
+
+int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len)
+{
+	char *copy SP_FREE = strdup(path);
+	struct naming n = {.path = copy};
+	struct sp_file f = {.build_id_len = (uint8_t)SP_MIN(build_id_len, (size_t)SP_BUILD_ID_MAX)};
+
+	if (!copy)
+		return -ENOMEM;
+	if (!*path && !build_id_len)
+		return 0;
+	undo_deleted(&n);
+	n.kind = kind_of(&n, build_id_len > 0);
+	f.kind = n.kind;
+	f.deleted = n.deleted;
+	if (build_id_len)
+		memcpy(f.build_id, build_id, f.build_id_len);
+	f.tag = sp_hash_bytes(f.build_id, f.build_id_len, sp_hash_bytes(copy, strlen(copy), 0));
+	return add_file(p, &n, &f);
+}
+
+size_t sp_read_range(const char *name, uint64_t *ret_offset)
+{
+	const char *plus = strrchr(name, '+');
+	size_t digits = plus && plus[1] == '0' && plus[2] == 'x' ? strspn(plus + 3, "0123456789abcdef") : 0;
+
+	if (!digits || digits > 16 || plus[3 + digits] || plus == name || begins(name, "[unknown]") ||
+	    strpbrk(name, "(<") || strstr(name, "::"))
+		return 0;
+	*ret_offset = strtoull(plus + 3, NULL, 16);
+	return (size_t)(plus - name);
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+static int64_t add_variant(struct sp_profile *p, uint32_t file, uint64_t offset, uint32_t func, uint32_t variant)
+{
+	bool kernel = sp_profile_file(p, file)->kind == SP_FILE_KERNEL;
+	const struct sp_frame f = {.offset = offset,
+				   .file = file,
+				   .func = func,
+				   .flags = variant << SP_READ_VARIANT_SHIFT | (kernel ? SP_FRAMEF_KERNEL : 0)};
+
+	return sp_profile_add_frame(p, &f);
+}
+
+int64_t sp_read_named_frame(struct sp_profile *p, uint32_t file, uint32_t func)
+{
+	if (func >= MAX_FUNCS - FIRST_VARIANTS)
+		return sp_fail_said(-E2BIG, "more than %u functions in one profile", MAX_FUNCS - FIRST_VARIANTS);
+	return add_variant(p, file, 0, func, FIRST_VARIANTS + func);
+}
+
+int64_t sp_read_frame(struct sp_profile *p, uint32_t file, uint64_t offset, uint32_t func)
+{
+	for (uint32_t i = 0; i < FIRST_VARIANTS; i++) {
+		int64_t frame = add_variant(p, file, offset, func, i);
+
+		if (frame < 0 || sp_profile_frame(p, (uint32_t)frame)->func == func)
+			return frame;
+	}
+	if (func >= MAX_FUNCS - FIRST_VARIANTS)
+		return sp_fail_said(-E2BIG, "more than %u functions in one profile", MAX_FUNCS - FIRST_VARIANTS);
+	return add_variant(p, file, offset, func, FIRST_VARIANTS + func);
+}
+
+/* --- \xNN --------------------------------------------------------------------------------------------------------- */
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void decode(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at;) {
+		bool escaped = at[0] == '\\' && at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0;
+
+		*to++ = escaped ? (char)(hex_digit(at[2]) << 4 | hex_digit(at[3])) : *at;
+		at += escaped ? 4 : 1;
+	}
+	*to = 0;
+}
+
+char *sp_read_decoded(int encoding, const char *text, size_t len)
+{
+	char *copy = strndup(text, len), *decoded SP_FREE = copy && strstr(copy, "\\x") ? strdup(copy) : NULL;
+	char *again SP_FREE = NULL;
+
+	if (!decoded)
+		return copy;
+	decode(decoded);
+	again = sp_encoded(encoding, decoded);
+	if (!again || strcmp(again, copy))
+		return copy;
+	free(copy);
+	return sp_take_ptr(decoded);
+}

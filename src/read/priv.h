@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * priv.h: what the readers share: how the files, functions and frames that foreign profiles name are put into a
+ * profile.
+ *
+ * A frame's identity is its place, but foreign profiles have several functions at one place (inlined ones) and
+ * functions without any place (folded text). So the bits of a frame's flags above SP_READ_VARIANT_SHIFT hold a number
+ * that tells them apart; a function without a place lies at offset 0, with its own number there. A file's tag is a hash
+ * of what it is called, so that one library is one file in two profiles. Functions return numbers of the profile, or a
+ * negative errno. No state.
+ */
+#ifndef SP_READ_PRIV_H
+#define SP_READ_PRIV_H
+
+#include "read/read.h"
+
+#include <stddef.h>
+
+struct sp_input;
+
+enum {
+	SP_READ_VARIANT_SHIFT = 8,
+	SP_READ_REASON_UNKNOWN = UINT16_MAX, /* why a stack is cut, where the input does not say */
+};
+
+/* result->bytes, and what keep_going passed over in the input itself. */
+void sp_input_tell(const struct sp_input *in, struct sp_read_result *result);
+
+/* --- names.c ------------------------------------------------------------------------------------------------------ */
+/*
+ * The file that is called so (a path, a soname, "[kernel.kallsyms]", "[vdso]", "[anon:PID]" ...), its kind told from
+ * that. build_id: its bytes, or none. "" is file 0.
+ */
+int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len);
+/* The length of LIBRARY if name is LIBRARY+0xHEX, as functions are called that nothing but their range is known of. */
+size_t sp_read_range(const char *name, uint64_t *ret_offset);
+/* The frame of func at this offset of file. */
+int64_t sp_read_frame(struct sp_profile *p, uint32_t file, uint64_t offset, uint32_t func);
+/* The frame of a function of file (or of 0, no file) that is known by its name only. */
+int64_t sp_read_named_frame(struct sp_profile *p, uint32_t file, uint32_t func);
+/*
+ * Undoes \xNN (enum sp_encoding) in text of len bytes, if writing the result anew would give the same text: else it was
+ * meant as it stands. A new string, ended by a NUL; NULL when memory is short.
+ */
+char *sp_read_decoded(int encoding, const char *text, size_t len);
+
+#endif
