@@ -106,6 +106,7 @@ static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 
 	return bpf_probe_read_user(ret, 8, (void *)addr) ? -1 : 0;
 }
 
+/* What the file's table says, which is hereby in use. */
 static __always_inline void sp_seen_table(struct sp_seen *e)
 {
 	sp_u32 id = e->file;
@@ -157,14 +158,11 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 	if (!e->file)
 		return SP_STOP_FILES;
 	e->word |= (sp_u64)e->file << SP_FRAME_ID_SHIFT;
-	if (key.dev == SP_DEV_ANON)
-		e->state = SP_TABLE_FP;
-	else
-		sp_seen_table(e);
+	e->state = key.dev == SP_DEV_ANON ? SP_TABLE_FP : SP_TABLE_ABSENT;
 	return 0;
 }
 
-/* Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. */
+/* Looks an address up in the mapping tree into seen[slot], without its table. 0, or the stop that it means. */
 __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 {
 	sp_u64 last = 0, vma;
@@ -189,7 +187,7 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 /* The mapping of addr: one of those met before, or looked up. 0, or the stop; the slot in s->last_seen. */
 static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 {
-	sp_u32 i = s->last_seen & (SP_N_SEEN - 1);
+	sp_u32 i = s->last_seen & (SP_N_SEEN - 1), r;
 
 	if (addr - s->seen[i].start < s->seen[i].end - s->seen[i].start)
 		return 0;
@@ -201,7 +199,10 @@ static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 	}
 	i = s->n_seen++ & (SP_N_SEEN - 1);
 	s->last_seen = i;
-	return sp_seen_fill(s, addr, i);
+	r = sp_seen_fill(s, addr, i);
+	if (!r && s->seen[i].state != SP_TABLE_FP)
+		sp_seen_table(&s->seen[i]);
+	return r;
 }
 
 static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
