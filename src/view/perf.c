@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf.c: the text of `perf script`, for stackcollapse-perf.pl, speedscope and whatever else reads it.
+ *
+ * Its readers know samples, not sums: FlameGraph's counts them, others add up the period that stands before the event,
+ * speedscope takes the time between the samples of one thread. So a stack is written once for each of its samples; the
+ * periods of these add up to its other value (cpu nanoseconds), and the clock goes on by the period of each sample (for
+ * values that are no time, by a microsecond for each unit). Samples of one thread stand together, so speedscope finds
+ * each thread's time between them, but for half of the first and of the last. Above MAX_EVENTS samples, each stack gets
+ * its share of so many, at least one, and the periods still add up; a comment at the end says so.
+ *
+ * Names are encoded as in the folded view, and further where perf's own readers would split them: no white space in a
+ * file's name, none before a digit in a thread's. Addresses are those of the file, as readelf prints them; a kernel's
+ * are made up, one range a function: an exported profile must not tell where a kernel lies. The thread's own number is
+ * not known: the process's stands for both.
+ */
+#include "base/encode.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "view/priv.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_EVENTS = 1 << 20 };
+#define KERNEL_START 0xffff800000000000ULL
+#define KERNEL_SHIFT 20 /* bytes kept free for a function */
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+struct event_row {
+	uint32_t row;
+	const char *comm;
+	uint32_t pid;
+	int64_t n, weight; /* events, and what their periods add up to */
+};
+struct writer {
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+	FILE *out;
+	uint32_t samples, weight; /* values; UINT32_MAX: samples are not counted */
+	uint64_t ns_per_unit, clock_ns;
+	char *event;
+	char **dsos; /* by file, made when they are first needed */
+	struct event_row *rows;
+	uint32_t n_rows, n_negative;
+	int64_t n_samples;
+};
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+static bool always(const char *at)
+{
+	(void)at;
+	return true;
+}
+
+static bool before_digit(const char *at)
+{
+	return isdigit((unsigned char)at[1]);
+}
+
+/* As in the folded view, with the spaces that `hide` says yes to written \x20; NULL when memory is short. */
+static char *encoded(const char *text, bool (*hide)(const char *at))
+{
+	char *plain SP_FREE = sp_encoded(SP_ENCODE_FOLDED, text), *result = NULL;
+	size_t size;
+	FILE *out = plain ? open_memstream(&result, &size) : NULL;
+
+	if (!out)
+		return NULL;
+	for (const char *at = plain; *at; at++) {
+		bool is_comment = at == plain && *at == '#';
+
+		if (is_comment || (*at == ' ' && hide(at)))
+			fprintf(out, "\\x%02x", (unsigned int)*at);
+		else
+			fputc(*at, out);
+	}
+	return fclose(out) ? NULL : result;
+}
+
+static const char *dso_of(const struct sp_profile *p, uint32_t file)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+	const char *name = sp_profile_string(p, f->path ? f->path : f->name);
+
+	if (f->kind == SP_FILE_ANON)
+		return "//anon";
+	if (f->kind == SP_FILE_KERNEL && !strcmp(name, "[kernel]"))
+		return "[kernel.kallsyms]";
+	return *name ? name : "[unknown]";
+}
+
+static uint64_t address_of(const struct sp_profile *p, uint32_t frame)
+{
+	const struct sp_frame *f = sp_profile_frame(p, frame);
+
+	if (f->func && sp_profile_file(p, f->file)->kind == SP_FILE_KERNEL)
+		return KERNEL_START + ((uint64_t)f->func << KERNEL_SHIFT) + sp_view_distance(p, frame);
+	return sp_view_address(p, frame);
+}
+
+/* --- one stack ---------------------------------------------------------------------------------------------------- */
+static int put_frame(const struct writer *w, uint32_t frame, FILE *out)
+{
+	uint32_t file = sp_view_library(w->p, frame);
+
+	if (!w->dsos[file])
+		w->dsos[file] = encoded(dso_of(w->p, file), always);
+	if (!w->dsos[file])
+		return -ENOMEM;
+	fprintf(out, "\t%16" PRIx64 " ", address_of(w->p, frame));
+	sp_view_put_name(w->p, frame, SP_ENCODE_FOLDED, out);
+	fprintf(out, "+0x%" PRIx64 " (%s)\n", sp_view_distance(w->p, frame), w->dsos[file]);
+	return 0;
+}
+
+/* What there was and nobody knows, the folded view's word for it; see rows.c. */
+static int put_stack(const struct writer *w, uint32_t number, bool kernel, FILE *out)
+{
+	struct sp_stack s = sp_profile_stack(w->p, number);
+	int r = 0;
+
+	if (number && !s.n_frames && s.stack_class != SP_STACK_ABSENT)
+		fprintf(out, "\t%16x [Missed %s Stack]+0x0 ([unknown])\n", 0, kernel ? "Kernel" : "User");
+	for (uint32_t i = 0; i < s.n_frames && r >= 0; i++)
+		r = put_frame(w, s.frames[i], out);
+	return r;
+}
+
+static int stack_text(const struct writer *w, const struct sp_row *row, char **ret_text)
+{
+	size_t size;
+	FILE *out = open_memstream(ret_text, &size);
+	int r = 0;
+
+	if (!out)
+		return -ENOMEM;
+	if (!w->o->user_only)
+		r = put_stack(w, row->kernel, true, out);
+	if (r >= 0 && !w->o->kernel_only)
+		r = put_stack(w, row->user, false, out);
+	return fclose(out) ? -ENOMEM : r;
+}
+
+/* --- its samples -------------------------------------------------------------------------------------------------- */
+static void pass(struct writer *w, uint64_t period)
+{
+	uint64_t ns;
+
+	if (__builtin_mul_overflow(period, w->ns_per_unit, &ns) ||
+	    __builtin_add_overflow(w->clock_ns, ns, &w->clock_ns))
+		w->clock_ns = UINT64_MAX;
+}
+
+static void put_events(struct writer *w, const struct event_row *row, const char *comm, const char *stack)
+{
+	uint64_t n = (uint64_t)row->n, period = (uint64_t)row->weight / n, larger = (uint64_t)row->weight % n;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t this_period = period + (i < larger);
+
+		pass(w, this_period);
+		fprintf(w->out, "%s %8" PRIu32 "/%-7" PRIu32 " %5" PRIu64 ".%09" PRIu64 ": %10" PRIu64 " %s: \n%s\n",
+			comm, row->pid, row->pid, w->clock_ns / NS_PER_SECOND, w->clock_ns % NS_PER_SECOND, this_period,
+			w->event, stack);
+	}
+}
+
+static int put_row(struct writer *w, const struct event_row *row)
+{
+	char *comm SP_FREE = encoded(*row->comm ? row->comm : "[unknown]", before_digit);
+	char *stack SP_FREE = NULL;
+	int r = comm ? stack_text(w, sp_profile_row(w->p, row->row), &stack) : -ENOMEM;
+
+	if (r >= 0)
+		put_events(w, row, comm, stack);
+	return r;
+}
+
+/* --- all rows ----------------------------------------------------------------------------------------------------- */
+static int compare(const void *x, const void *y)
+{
+	const struct event_row *a = x, *b = y;
+	int order = strcmp(a->comm, b->comm);
+
+	if (order)
+		return order;
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->row < b->row ? -1 : 1;
+}
+
+static void take_row(struct writer *w, uint32_t number)
+{
+	const struct sp_row *row = sp_profile_row(w->p, number);
+	const struct sp_key *key = sp_profile_key(w->p, row->key);
+	int64_t n = row->values[w->samples == UINT32_MAX ? w->weight : w->samples];
+	struct event_row taken = {.row = number, .n = SP_MAX(n, 1), .weight = row->values[w->weight]};
+
+	if (n < 0 || taken.weight < 0) {
+		w->n_negative++;
+		return;
+	}
+	if (!n && !taken.weight)
+		return;
+	taken.comm = sp_profile_string(w->p, key->comm);
+	taken.pid = sp_profile_process(w->p, key->process)->pid;
+	w->rows[w->n_rows++] = taken;
+	if (__builtin_add_overflow(w->n_samples, taken.n, &w->n_samples))
+		w->n_samples = INT64_MAX;
+}
+
+static int take_rows(struct writer *w)
+{
+	w->rows = calloc((size_t)sp_profile_n_rows(w->p) + 1, sizeof(*w->rows));
+	w->dsos = calloc(sp_profile_n_files(w->p), sizeof(*w->dsos));
+	if (!w->rows || !w->dsos)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sp_profile_n_rows(w->p); i++)
+		take_row(w, i);
+	qsort(w->rows, w->n_rows, sizeof(*w->rows), compare);
+	for (uint32_t i = 0; i < w->n_rows && w->n_samples > MAX_EVENTS; i++) {
+		double share = (double)w->rows[i].n / (double)w->n_samples;
+
+		w->rows[i].n = SP_MAX((int64_t)(share * MAX_EVENTS), 1);
+	}
+	return 0;
+}
+
+/* No digits between spaces: readers that do not know comments would take them for a process. */
+static void put_comments(const struct writer *w)
+{
+	if (w->n_samples > MAX_EVENTS)
+		fprintf(w->out, "# soprof: a sample here stands for several; there were %" PRId64 "\n", w->n_samples);
+	if (w->n_negative)
+		fprintf(w->out, "# soprof: stacks left out for a value below zero: %" PRIu32 "\n", w->n_negative);
+}
+
+/* --- which values ------------------------------------------------------------------------------------------------- */
+static const char *name_of(const struct sp_profile *p, uint32_t value)
+{
+	return sp_profile_string(p, sp_profile_value_type(p, value)->name);
+}
+
+static const char *unit_of(const struct sp_profile *p, uint32_t value)
+{
+	return sp_profile_string(p, sp_profile_value_type(p, value)->unit);
+}
+
+/* The value shown, if it is more than the number of samples; else the time that the samples stand for, if it is known.
+ */
+static void choose_values(struct writer *w)
+{
+	uint32_t n = sp_profile_n_value_types(w->p);
+
+	w->samples = UINT32_MAX;
+	for (uint32_t i = n; i-- > 0;)
+		if (!strcmp(name_of(w->p, i), "samples"))
+			w->samples = i;
+	w->weight = w->o->value;
+	for (uint32_t i = n; i-- > 0 && w->o->value == w->samples;)
+		if (!strcmp(unit_of(w->p, i), "nanoseconds"))
+			w->weight = i;
+}
+
+static uint64_t ns_per_unit(const char *unit)
+{
+	static const struct {
+		const char *unit;
+		uint64_t ns;
+	} units[] = {{"nanoseconds", 1}, {"microseconds", 1000}, {"milliseconds", 1000000}, {"seconds", NS_PER_SECOND}};
+
+	for (size_t i = 0; i < SP_COUNT(units); i++)
+		if (!strcmp(unit, units[i].unit))
+			return units[i].ns;
+	return 1000;
+}
+
+/* perf's own name for the time on a CPU; the value's name for others. */
+static char *event_of(const struct writer *w)
+{
+	const char *name = name_of(w->p, w->weight);
+
+	if (!strcmp(name, "cpu") && !strcmp(unit_of(w->p, w->weight), "nanoseconds"))
+		return strdup("cpu-clock");
+	return encoded(*name ? name : "samples", always);
+}
+
+static void done(struct writer *w)
+{
+	for (uint32_t i = 0; w->dsos && i < sp_profile_n_files(w->p); i++)
+		free(w->dsos[i]);
+	free(w->dsos);
+	free(w->event);
+	free(w->rows);
+}
+
+static int perf_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct writer w = {.p = p, .o = o, .out = out};
+	int r;
+
+	if (o->value >= sp_profile_n_value_types(p))
+		return -EINVAL;
+	choose_values(&w);
+	w.ns_per_unit = ns_per_unit(unit_of(p, w.weight));
+	w.event = event_of(&w);
+	r = w.event ? take_rows(&w) : -ENOMEM;
+	for (uint32_t i = 0; i < w.n_rows && r >= 0; i++)
+		r = put_row(&w, &w.rows[i]);
+	if (r >= 0)
+		put_comments(&w);
+	done(&w);
+	return r;
+}
+
+extern const struct sp_view sp_view_perf;
+const struct sp_view sp_view_perf = {
+    .name = "perf",
+    .suffix = ".perf",
+    .mime = "text/plain; charset=utf-8",
+    .summary = "as perf script prints it",
+    .write = perf_write,
+};

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * speedscope.c: the file format of speedscope (www.speedscope.app/file-format-schema.json), a "sampled" profile for
+ * each value of the profile, over one table of frames.
+ *
+ * A frame is a name and the path of its library (the library's name where there is no path), which speedscope groups
+ * its colours by. Stacks are the folded view's: the thread's name, user frames from the root, kernel frames. Those that
+ * read alike are one, with the sum as weight, and they stand in the order of their frames, so that even speedscope's
+ * view by time shows equal callers side by side. speedscope refuses weights below zero: such stacks are left out, and
+ * counted in the name of the profile. Its numbers are doubles; sums above 2^53 lose their last digits there, not here.
+ */
+#include "base/encode.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "view/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum frame_kind { FRAME_COMM, FRAME_MISSED_USER, FRAME_MISSED_KERNEL, FRAME_NAMED, FRAME_NAMELESS };
+/* What frames are told apart by, without padding. */
+struct frame_key {
+	uint32_t kind;
+	uint32_t name;    /* COMM, NAMED: a string; NAMELESS: the frame */
+	uint32_t file;    /* string: path or name */
+	uint32_t process; /* of anonymous memory */
+};
+struct sums {
+	int64_t values[SP_MAX_VALUES];
+};
+struct writer {
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+	FILE *out;
+	struct sp_intern *frames, *stacks; /* struct frame_key; arrays of numbers of frames, root first */
+	struct sums *sums;                 /* by stack */
+	size_t sums_capacity;
+	uint32_t *words; /* the stack at hand */
+	size_t n_words, words_capacity;
+	uint32_t *order; /* the stacks, sorted */
+	bool begun;      /* a list has its first element */
+};
+
+/* --- frames and stacks -------------------------------------------------------------------------------------------- */
+static int push(struct writer *w, struct frame_key key)
+{
+	int64_t number = sp_intern_add(w->frames, &key, sizeof(key));
+	int r = number < 0 ? (int)number : sp_grow(&w->words, &w->words_capacity, w->n_words + 1, sizeof(*w->words));
+
+	if (r >= 0)
+		w->words[w->n_words++] = (uint32_t)number;
+	return r;
+}
+
+static int push_frame(struct writer *w, uint32_t number)
+{
+	const struct sp_file *f = sp_profile_file(w->p, sp_view_library(w->p, number));
+	uint32_t name = sp_profile_func(w->p, sp_profile_frame(w->p, number)->func)->name;
+	struct frame_key key = {.kind = name ? FRAME_NAMED : FRAME_NAMELESS, .name = name ? name : number};
+
+	key.process = f->kind == SP_FILE_ANON ? f->process : 0;
+	key.file = f->path ? f->path : f->name;
+	return push(w, key);
+}
+
+static int push_half(struct writer *w, const struct sp_half *half, enum frame_kind missed)
+{
+	int r = half->state == SP_HALF_MISSED ? push(w, (struct frame_key){.kind = missed}) : 0;
+
+	for (uint32_t i = half->n; i-- > 0 && r >= 0;) {
+		uint32_t frame = 0, name;
+
+		sp_rows_frame(half->ids[i], &frame, &name); /* rows merged with SP_ROWS_EXACT have nothing but frames */
+		r = push_frame(w, frame);
+	}
+	return r;
+}
+
+static void add(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static int add_row(struct writer *w, const struct sp_shown_row *row, uint32_t value)
+{
+	int64_t number;
+	int r = 0;
+
+	w->n_words = 0;
+	if (*sp_profile_string(w->p, row->comm))
+		r = push(w, (struct frame_key){.kind = FRAME_COMM, .name = row->comm});
+	if (r >= 0)
+		r = push_half(w, &row->user, FRAME_MISSED_USER);
+	if (r >= 0)
+		r = push_half(w, &row->kernel, FRAME_MISSED_KERNEL);
+	if (r < 0)
+		return r;
+	number = sp_intern_add(w->stacks, w->words ? (const void *)w->words : "", w->n_words * sizeof(*w->words));
+	r = number < 0 ? (int)number : sp_grow(&w->sums, &w->sums_capacity, (size_t)number + 1, sizeof(*w->sums));
+	if (r >= 0)
+		add(&w->sums[number].values[value], row->value);
+	return r;
+}
+
+static int add_value(struct writer *w, uint32_t value)
+{
+	struct sp_view_options o = *w->o;
+	struct sp_rows rows = {0};
+	int r;
+
+	o.value = value;
+	r = sp_rows_merge(w->p, &o, SP_ROWS_EXACT, &rows);
+	for (size_t i = 0; i < rows.n && r >= 0; i++)
+		r = add_row(w, &rows.rows[i], value);
+	sp_rows_done(&rows);
+	return r;
+}
+
+static const uint32_t *stack_words(const struct writer *w, uint32_t stack, size_t *ret_n)
+{
+	const uint32_t *words = sp_intern_get(w->stacks, stack, ret_n);
+
+	*ret_n /= sizeof(*words);
+	return words;
+}
+
+static int compare_stacks(const void *x, const void *y, void *arg)
+{
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+	size_t n_a, n_b;
+	const uint32_t *in_a = stack_words(arg, a, &n_a), *in_b = stack_words(arg, b, &n_b);
+
+	for (size_t i = 0; i < n_a && i < n_b; i++)
+		if (in_a[i] != in_b[i])
+			return in_a[i] < in_b[i] ? -1 : 1;
+	return (n_a > n_b) - (n_a < n_b);
+}
+
+static int sort_stacks(struct writer *w)
+{
+	uint32_t n = sp_intern_count(w->stacks);
+
+	w->order = calloc((size_t)n + 1, sizeof(*w->order));
+	if (!w->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		w->order[i] = i;
+	qsort_r(w->order, n, sizeof(*w->order), compare_stacks, w);
+	return 0;
+}
+
+/* --- output ------------------------------------------------------------------------------------------------------- */
+static void put_string(struct writer *w, const char *s)
+{
+	fputc('"', w->out);
+	sp_encode(w->out, SP_ENCODE_JSON, s);
+	fputc('"', w->out);
+}
+
+static void put_separator(struct writer *w)
+{
+	fputs(w->begun ? ",\n" : "\n", w->out);
+	w->begun = true;
+}
+
+static void put_file(struct writer *w, const struct frame_key *key)
+{
+	const char *file = sp_profile_string(w->p, key->file);
+
+	if (key->process)
+		fprintf(w->out, ",\"file\":\"[anon:%" PRIu32 "]\"", sp_profile_process(w->p, key->process)->pid);
+	else if (*file) {
+		fputs(",\"file\":", w->out);
+		put_string(w, file);
+	}
+}
+
+static void put_frame(struct writer *w, const struct frame_key *key)
+{
+	put_separator(w);
+	fputs("{\"name\":\"", w->out);
+	if (key->kind == FRAME_MISSED_USER || key->kind == FRAME_MISSED_KERNEL)
+		fprintf(w->out, "[Missed %s Stack]", key->kind == FRAME_MISSED_USER ? "User" : "Kernel");
+	else if (key->kind == FRAME_NAMELESS)
+		sp_view_put_name(w->p, key->name, SP_ENCODE_JSON, w->out);
+	else
+		sp_encode(w->out, SP_ENCODE_JSON, sp_profile_string(w->p, key->name));
+	fputc('"', w->out);
+	put_file(w, key);
+	fputc('}', w->out);
+}
+
+static void put_samples(struct writer *w, uint32_t value)
+{
+	w->begun = false;
+	for (uint32_t i = 0; i < sp_intern_count(w->stacks); i++) {
+		size_t n;
+		const uint32_t *words = stack_words(w, w->order[i], &n);
+
+		if (w->sums[w->order[i]].values[value] <= 0)
+			continue;
+		put_separator(w);
+		fputc('[', w->out);
+		for (size_t k = 0; k < n; k++)
+			fprintf(w->out, k ? ",%" PRIu32 : "%" PRIu32, words[k]);
+		fputc(']', w->out);
+	}
+}
+
+static void put_weights(struct writer *w, uint32_t value)
+{
+	w->begun = false;
+	for (uint32_t i = 0; i < sp_intern_count(w->stacks); i++) {
+		int64_t weight = w->sums[w->order[i]].values[value];
+
+		if (weight <= 0)
+			continue;
+		fprintf(w->out, w->begun ? ",%" PRId64 : "%" PRId64, weight);
+		w->begun = true;
+	}
+}
+
+/* The units that the schema knows; all others are "none". */
+static const char *unit_of(const char *unit)
+{
+	static const char *const known[] = {"bytes", "microseconds", "milliseconds", "nanoseconds", "seconds"};
+
+	for (size_t i = 0; i < SP_COUNT(known); i++)
+		if (!strcmp(unit, known[i]))
+			return known[i];
+	return "none";
+}
+
+static void put_name(struct writer *w, uint32_t value, uint32_t n_negative)
+{
+	fputs("\"name\":\"", w->out);
+	sp_encode(w->out, SP_ENCODE_JSON, sp_profile_string(w->p, sp_profile_value_type(w->p, value)->name));
+	if (n_negative)
+		fprintf(w->out, " (stacks below zero left out: %" PRIu32 ")", n_negative);
+	fputc('"', w->out);
+}
+
+static void put_profile(struct writer *w, uint32_t value)
+{
+	const char *unit = sp_profile_string(w->p, sp_profile_value_type(w->p, value)->unit);
+	uint32_t n_negative = 0;
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < sp_intern_count(w->stacks); i++) {
+		n_negative += w->sums[i].values[value] < 0;
+		add(&sum, SP_MAX(w->sums[i].values[value], 0));
+	}
+	fputs(value ? ",\n{\"type\":\"sampled\"," : "\n{\"type\":\"sampled\",", w->out);
+	put_name(w, value, n_negative);
+	fprintf(w->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRId64 ",\n\"samples\":[", unit_of(unit),
+		sum);
+	put_samples(w, value);
+	fputs("],\n\"weights\":[", w->out);
+	put_weights(w, value);
+	fputs("]}", w->out);
+}
+
+static void put_all(struct writer *w)
+{
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"soprof\",\"name\":",
+	      w->out);
+	put_string(w, w->o->title ? w->o->title : "soprof");
+	fprintf(w->out, ",\"activeProfileIndex\":%" PRIu32 ",\n\"shared\":{\"frames\":[", w->o->value);
+	w->begun = false;
+	for (uint32_t i = 0; i < sp_intern_count(w->frames); i++)
+		put_frame(w, sp_intern_get(w->frames, i, NULL));
+	fputs("]},\n\"profiles\":[", w->out);
+	for (uint32_t i = 0; i < sp_profile_n_value_types(w->p); i++)
+		put_profile(w, i);
+	fputs("]}\n", w->out);
+}
+
+static int speedscope_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct writer w = {.p = p, .o = o, .out = out};
+	int r = sp_intern_new(&w.frames);
+
+	if (r >= 0)
+		r = sp_intern_new(&w.stacks);
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p) && r >= 0; i++)
+		r = add_value(&w, i);
+	if (r >= 0)
+		r = sort_stacks(&w);
+	if (r >= 0)
+		put_all(&w);
+	sp_intern_free(w.frames);
+	sp_intern_free(w.stacks);
+	free(w.sums);
+	free(w.words);
+	free(w.order);
+	return r;
+}
+
+extern const struct sp_view sp_view_speedscope;
+const struct sp_view sp_view_speedscope = {
+    .name = "speedscope",
+    .suffix = ".speedscope.json",
+    .mime = "application/json",
+    .summary = "for www.speedscope.app",
+    .write = speedscope_write,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The speedscope view: golden files, and values below zero. hostile.py checks the form, tests/full the real reader. */
+#include "fixture.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const struct sp_view sp_view_speedscope;
+
+static const struct {
+	const char *name;
+	struct sp_view_options o;
+} goldens[] = {
+    {"fixture.speedscope.json", {.title = "a \"title\""}},
+    {"fixture-U.speedscope.json", {.user_only = true, .value = 1}},
+    {"fixture-K.speedscope.json", {.kernel_only = true}},
+};
+
+static void equal_to_the_golden_files(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(goldens); i++)
+		fixture_golden(goldens[i].name, &sp_view_speedscope, &goldens[i].o);
+}
+
+static void left_out_below_zero(void **state)
+{
+	struct sp_view_options o = {0};
+	struct sp_profile *p;
+	char *text SP_FREE = NULL;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "change", "bytes") >= 0);
+	for (int i = 0; i < 3; i++) {
+		const char *names[] = {"less", "more", "even"};
+		struct sp_key key = {.comm = (uint32_t)sp_profile_add_string(p, names[i])};
+		int64_t values[] = {i == 2 ? 0 : i ? 5 : -3};
+
+		assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), 0, 0, values), 0);
+	}
+	text = fixture_render(&sp_view_speedscope, p, &o, NULL);
+	assert_non_null(
+	    strstr(text, "\"name\":\"change (stacks below zero left out: 1)\",\"unit\":\"bytes\",\"startValue\":0,"
+			 "\"endValue\":5,\n\"samples\":[\n[0]],\n\"weights\":[5]}"));
+	assert_non_null(strstr(text, "{\"name\":\"more\"}"));
+	sp_profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(equal_to_the_golden_files),
+	    cmocka_unit_test(left_out_below_zero),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
