@@ -38,11 +38,6 @@ void sp_help_all(const struct sp_cmd *const *cmds, FILE *out)
 	      out);
 }
 
-static bool is_option(const struct sp_option *o)
-{
-	return o->type != SP_OPT_OPERAND && o->type != SP_OPT_COMMAND;
-}
-
 /* Words at HELP_COLUMN, on as many lines as they need. `room` is false when the cursor stands behind that column. */
 static void wrapped(const char *text, bool room, FILE *out)
 {
@@ -81,7 +76,7 @@ static void option_line(const struct sp_option *o, FILE *out)
 
 	if (o->letter)
 		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-	if (is_option(o))
+	if (sp_option_is_named(o))
 		n = snprintf(left, sizeof(left), "  %s--%s%s%s", letter, o->name, o->arg ? " " : "",
 			     o->arg ? o->arg : "");
 	else
@@ -120,7 +115,7 @@ static void scdoc_option(const struct sp_option *o, FILE *out)
 
 	if (o->letter)
 		fprintf(out, "*-%c*, ", o->letter);
-	if (is_option(o)) {
+	if (sp_option_is_named(o)) {
 		fputs("*--", out);
 		scdoc_text(o->name, out);
 		fputc('*', out);
@@ -128,7 +123,7 @@ static void scdoc_option(const struct sp_option *o, FILE *out)
 		fputs("*--*", out);
 	}
 	if (o->arg) {
-		fputs(o->type == SP_OPT_OPERAND ? "_" : " _", out);
+		fputs(o->type != SP_OPT_COMMAND && !sp_option_is_named(o) ? "_" : " _", out);
 		scdoc_text(o->arg, out);
 		fputc('_', out);
 	}
@@ -167,22 +162,27 @@ static void completion_cmd(const struct sp_cmd *cmd, FILE *out)
 {
 	fprintf(out, "\t%s)\n\t\tcase $prev in\n", cmd->name);
 	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
-		if (is_option(o) && o->type != SP_OPT_FLAG)
+		if (sp_option_is_named(o) && o->type != SP_OPT_FLAG)
 			completion_values(o, out);
 	}
 	fputs("\t\tesac\n\t\twords='--help", out);
 	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
-		if (is_option(o))
+		if (sp_option_is_named(o))
 			fprintf(out, " --%s", o->name);
 	}
-	fputs("' ;;\n", out);
+	fputs("'", out);
+	for (const struct sp_option *o = cmd->options; o->type != SP_OPT_END; o++) {
+		if (o->type == SP_OPT_OPERANDS)
+			fputs(" files=yes", out);
+	}
+	fputs(" ;;\n", out);
 }
 
 void sp_help_completion(const struct sp_cmd *const *cmds, FILE *out)
 {
 	fputs("# bash completion for soprof, written by `soprof --completion bash`\n"
 	      "_soprof() {\n"
-	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words i\n"
+	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words files i\n"
 	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	      "\t\t[ \"${COMP_WORDS[i]}\" = -- ] && { _command_offset $((i + 1)) 2>/dev/null; return; }\n"
 	      "\tdone\n"
@@ -196,6 +196,7 @@ void sp_help_completion(const struct sp_cmd *const *cmds, FILE *out)
 		completion_cmd(*cmd, out);
 	fputs("\tesac\n"
 	      "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	      "\t[ -z \"$files\" ] || [[ $cur == -* ]] || COMPREPLY=($(compgen -f -- \"$cur\"))\n"
 	      "}\n"
 	      "complete -F _soprof soprof\n",
 	      out);

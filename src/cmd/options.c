@@ -18,11 +18,6 @@ struct parse {
 	char letters[SP_OPTIONS_MAX][3];   /* room for "-F" */
 };
 
-static bool is_option(const struct sp_option *o)
-{
-	return o->type != SP_OPT_OPERAND && o->type != SP_OPT_COMMAND;
-}
-
 static const struct sp_option *by_type(const struct sp_option *o, enum sp_option_type type, unsigned skip)
 {
 	for (; o->type != SP_OPT_END; o++) {
@@ -108,7 +103,7 @@ static int unknown_long(struct parse *p, const char *name, size_t len)
 
 	snprintf(word, sizeof(word), "%.*s", (int)SP_MIN(len, sizeof(word) - 1), name);
 	for (const struct sp_option *o = p->options; o->type != SP_OPT_END; o++) {
-		if (is_option(o))
+		if (sp_option_is_named(o))
 			sp_suggest_offer(&near, o->name);
 	}
 	sp_suggest_offer(&near, "help");
@@ -123,7 +118,7 @@ static int ambiguous(struct parse *p, const char *name, size_t len)
 	size_t n = 0;
 
 	for (const struct sp_option *o = p->options; o->type != SP_OPT_END; o++) {
-		if (is_option(o) && !strncmp(o->name, name, len) && n < sizeof(all))
+		if (sp_option_is_named(o) && !strncmp(o->name, name, len) && n < sizeof(all))
 			n += (size_t)snprintf(all + n, sizeof(all) - n, " --%s", o->name);
 	}
 	return sp_fail_said(-EINVAL, "--%.*s is ambiguous:%s", (int)len, name, all);
@@ -136,7 +131,7 @@ static int find_long(struct parse *p, const char *name, size_t len, const struct
 	unsigned n = 0;
 
 	for (const struct sp_option *o = p->options; o->type != SP_OPT_END; o++) {
-		if (!is_option(o) || strncmp(o->name, name, len) != 0)
+		if (!sp_option_is_named(o) || strncmp(o->name, name, len) != 0)
 			continue;
 		found = o;
 		if (strlen(o->name) == len) {
@@ -183,6 +178,9 @@ static int parse_operand(struct parse *p, const char *word)
 		p->n_operands++;
 		return take(p, o, o->arg, word);
 	}
+	o = by_type(p->options, SP_OPT_OPERANDS, 0);
+	if (o)
+		return take(p, o, o->arg, word);
 	if (by_type(p->options, SP_OPT_COMMAND, 0))
 		return sp_fail_said(-EINVAL, "unexpected argument '%s' (a command to run comes after --)", word);
 	return sp_fail_said(-EINVAL, "unexpected argument '%s'", word);

@@ -9,7 +9,8 @@
  * option given twice the last counts. Two options that share a bit of `excludes` may not be given together.
  *
  * Errors: -EINVAL with one line in sp_error_text() that names the option and the bad value; -ENOMEM. Strings point into
- * argv; lists belong to the caller, who frees them with sp_u32_list_done(). Lists hold at most SP_LIST_MAX numbers.
+ * argv; lists belong to the caller, who frees them with sp_u32_list_done() or sp_words_done(). Lists hold at most
+ * SP_LIST_MAX numbers or words.
  */
 #ifndef SP_CMD_OPTIONS_H
 #define SP_CMD_OPTIONS_H
@@ -22,15 +23,16 @@ enum { SP_LIST_MAX = 4096, SP_OPTIONS_MAX = 64 };
 
 enum sp_option_type {
 	SP_OPT_END,
-	SP_OPT_FLAG,    /* bool */
-	SP_OPT_STRING,  /* const char *: not empty */
-	SP_OPT_NUMBER,  /* uint64_t: min to max */
-	SP_OPT_BYTES,   /* uint64_t: min to max; suffixes K, M, G (1024) */
-	SP_OPT_LIST,    /* struct sp_u32_list: numbers with commas, each min to max, sorted, each once */
-	SP_OPT_RANGES,  /* as LIST, and A-B */
-	SP_OPT_CHOICE,  /* int: the number of the choice */
-	SP_OPT_OPERAND, /* uint64_t: as NUMBER, but not an option: an argument by its place */
-	SP_OPT_COMMAND, /* char **: what follows `--`, NULL at its end */
+	SP_OPT_FLAG,     /* bool */
+	SP_OPT_STRING,   /* const char *: not empty */
+	SP_OPT_NUMBER,   /* uint64_t: min to max */
+	SP_OPT_BYTES,    /* uint64_t: min to max; suffixes K, M, G (1024) */
+	SP_OPT_LIST,     /* struct sp_u32_list: numbers with commas, each min to max, sorted, each once */
+	SP_OPT_RANGES,   /* as LIST, and A-B */
+	SP_OPT_CHOICE,   /* int: the number of the choice */
+	SP_OPT_OPERAND,  /* uint64_t: as NUMBER, but not an option: an argument by its place */
+	SP_OPT_OPERANDS, /* struct sp_words: all the arguments that no OPERAND before it takes */
+	SP_OPT_COMMAND,  /* char **: what follows `--`, NULL at its end */
 };
 
 struct sp_u32_list {
@@ -39,10 +41,16 @@ struct sp_u32_list {
 };
 void sp_u32_list_done(struct sp_u32_list *list);
 
+struct sp_words {
+	const char **words;
+	size_t n;
+};
+void sp_words_done(struct sp_words *words);
+
 struct sp_option {
 	enum sp_option_type type;
 	char letter;      /* 0 = none */
-	const char *name; /* without the dashes; NULL for OPERAND and COMMAND */
+	const char *name; /* without the dashes; NULL for OPERAND, OPERANDS and COMMAND */
 	const char *arg;  /* what help calls the value: "PID[,PID]"; NULL for FLAG */
 	const char *help; /* one line */
 	size_t offset;    /* of the value in the command's struct */
@@ -59,6 +67,8 @@ enum sp_parsed { SP_PARSED = 0, SP_PARSED_HELP = 1 }; /* HELP: --help or -h was 
  */
 int sp_options_parse(const struct sp_option *options, int argc, char **argv, void *ret_args);
 
+/* Whether it is given by a name, and not by its place. */
+bool sp_option_is_named(const struct sp_option *o);
 /* The text as a number: decimal digits only. -EINVAL if it is something else, -ERANGE if it does not fit. */
 int sp_number_parse(const char *text, uint64_t *ret_number);
 /* Stores the option's value; `shown` is what the message calls the option ("-F"). */

@@ -199,6 +199,30 @@ static int store_choice(const struct sp_option *o, const char *shown, const char
 	return sp_fail_said(-EINVAL, "%s: '%s' is none of %s", shown, text, all);
 }
 
+static int store_word(const struct sp_option *o, const char *text, struct sp_words *to)
+{
+	size_t capacity = to->n; /* few: room is made for one at a time */
+	int r = 0;
+
+	if (to->n == SP_LIST_MAX)
+		return sp_fail_said(-EINVAL, "%s: more than %d of them", o->arg, SP_LIST_MAX);
+	r = sp_grow(&to->words, &capacity, to->n + 1, sizeof(*to->words));
+	if (r == 0)
+		to->words[to->n++] = text;
+	return r;
+}
+
+void sp_words_done(struct sp_words *words)
+{
+	free(words->words);
+	*words = (struct sp_words){0};
+}
+
+bool sp_option_is_named(const struct sp_option *o)
+{
+	return o->type != SP_OPT_OPERAND && o->type != SP_OPT_OPERANDS && o->type != SP_OPT_COMMAND;
+}
+
 int sp_option_store(const struct sp_option *o, const char *shown, const char *value, void *ret_args)
 {
 	void *at = (char *)ret_args + o->offset;
@@ -215,6 +239,8 @@ int sp_option_store(const struct sp_option *o, const char *shown, const char *va
 	case SP_OPT_NUMBER:
 	case SP_OPT_OPERAND:
 		return ranged(o, shown, value, strlen(value), value, at);
+	case SP_OPT_OPERANDS:
+		return store_word(o, value, at);
 	case SP_OPT_BYTES:
 		return store_bytes(o, shown, value, at);
 	case SP_OPT_LIST:

@@ -211,9 +211,34 @@ static void test_help_stops_reading(void **state)
 	assert_int_equal(parse("-- ls --help", &a), SP_PARSED);
 }
 
+static void operands_are_gathered(void **state)
+{
+	struct gathered {
+		bool dry;
+		struct sp_words files;
+	} args = {0};
+	static const struct sp_option table[] = {
+	    {SP_OPT_FLAG, 'd', "dry", NULL, "", .offset = offsetof(struct gathered, dry)},
+	    {SP_OPT_OPERANDS, 0, NULL, "FILE", "", .offset = offsetof(struct gathered, files)},
+	    {0},
+	};
+	char a[] = "a", d[] = "-d", minus[] = "-", end[] = "--", x[] = "-x";
+	char *argv[] = {a, d, minus, end, x, NULL};
+	(void)state;
+	assert_int_equal(sp_options_parse(table, 5, argv, &args), 0);
+	assert_true(args.dry);
+	assert_int_equal(args.files.n, 3);
+	assert_string_equal(args.files.words[0], "a");
+	assert_string_equal(args.files.words[1], "-");
+	assert_string_equal(args.files.words[2], "-x");
+	sp_words_done(&args.files);
+	assert_int_equal(args.files.n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(operands_are_gathered),
 	    cmocka_unit_test(test_every_way_to_write_an_option),
 	    cmocka_unit_test(test_command_after_dashes),
 	    cmocka_unit_test(test_lists),
