@@ -122,7 +122,7 @@ static int fill_gap(struct builder *b, uint64_t to)
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
 {
 	struct builder *b = arg;
-	b->uses_base |= (rule->cfa == SP_CFA_REG || rule->cfa == SP_CFA_DEREF) && rule->reg == SP_REG_BASE;
+	b->uses_base |= rule->cfa == SP_CFA_REG && rule->reg == SP_REG_BASE;
 	return row_push(b, SP_MAX(b->fde_start + at, b->end), rule, lost);
 }
 

@@ -181,6 +181,7 @@ static int read_answer(int memfd, uint64_t size, void **ret_bytes)
 			return n < 0 ? -errno : -EBADMSG;
 		at += (size_t)n;
 	}
+	bytes[size] = 0; /* a text at the end is a string */
 	*ret_bytes = sp_take_ptr(bytes);
 	return 0;
 }
