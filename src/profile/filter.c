@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,25 +71,91 @@ static bool file_matches(const struct sp_profile *p, uint32_t number, const char
 	       (slash != NULL && means(glob, slash + 1));
 }
 
-/* Which frames lie in a file that matches; NULL when memory is short. */
-static bool *matching_frames(const struct sp_profile *p, const char *glob)
+static bool func_matches(const struct sp_profile *p, uint32_t number, const char *glob)
 {
-	uint32_t n_files = sp_profile_n_files(p), n_frames = sp_profile_n_frames(p);
-	SP_FREE bool *files = calloc(n_files, sizeof(*files));
-	bool *frames = calloc(n_frames, sizeof(*frames));
+	const struct sp_func *func = sp_profile_func(p, number);
 
-	if (files == NULL || frames == NULL) {
+	if (number == 0)
+		return false;
+	return means(glob, sp_profile_string(p, func->name)) || means(glob, sp_profile_string(p, func->linkage_name));
+}
+
+/* A cgroup holds what lies in it: the glob may mean the path of any that is above. */
+static bool cgroup_matches(const char *path, const char *glob)
+{
+	const char *slash = strrchr(path, '/');
+	char above[4096]; /* the kernel's paths are no longer */
+
+	if (means(glob, path) || (slash != NULL && slash[1] != '\0' && means(glob, slash + 1)))
+		return true;
+	(void)snprintf(above, sizeof(above), "%s", path);
+	for (char *end; (end = strrchr(above, '/')) != NULL && end != above;) {
+		*end = '\0';
+		if (means(glob, above))
+			return true;
+	}
+	return false;
+}
+
+static bool process_matches(const struct sp_profile *p, uint32_t number, const char *glob)
+{
+	const struct sp_process *process = sp_profile_process(p, number);
+	char pid[16];
+
+	if (number == 0)
+		return false;
+	(void)snprintf(pid, sizeof(pid), "%" PRIu32, process->pid);
+	return means(glob, sp_profile_string(p, process->comm)) || means(glob, pid) ||
+	       file_matches(p, process->exe, glob);
+}
+
+static bool key_matches(const struct sp_profile *p, enum sp_filter_by by, uint32_t number, const char *glob)
+{
+	const struct sp_key *key = sp_profile_key(p, number);
+	const struct sp_process *process = sp_profile_process(p, key->process);
+	bool any = by == SP_FILTER_ANY;
+
+	return ((any || by == SP_FILTER_PROCESS) && process_matches(p, key->process, glob)) ||
+	       ((any || by == SP_FILTER_COMM) && means(glob, sp_profile_string(p, key->comm))) ||
+	       ((any || by == SP_FILTER_CGROUP) && cgroup_matches(sp_profile_string(p, process->cgroup_path), glob));
+}
+
+/* --- what matches, by number: looked at once, however many rows there are ----------------------------------------- */
+/* Marks the frames that match, too. */
+static int mark_frames(const struct sp_profile *p, enum sp_filter_by by, const char *glob, bool *frames)
+{
+	uint32_t n_files = sp_profile_n_files(p), n_funcs = sp_profile_n_funcs(p);
+	SP_FREE bool *files = calloc(n_files, sizeof(*files));
+	SP_FREE bool *funcs = calloc(n_funcs, sizeof(*funcs));
+
+	if (files == NULL || funcs == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n_files && by != SP_FILTER_FUNCTION; i++)
+		files[i] = file_matches(p, i, glob);
+	for (uint32_t i = 0; i < n_funcs; i++)
+		funcs[i] = files[sp_profile_func(p, i)->file] || (by != SP_FILTER_LIBRARY && func_matches(p, i, glob));
+	for (uint32_t i = 0; i < sp_profile_n_frames(p); i++) {
+		const struct sp_frame *frame = sp_profile_frame(p, i);
+		frames[i] |= files[frame->file] || funcs[frame->func];
+	}
+	return 0;
+}
+
+bool *sp_profile_frames_matching(const struct sp_profile *p, enum sp_filter_by by, const char *glob)
+{
+	bool *frames = calloc(sp_profile_n_frames(p), sizeof(*frames));
+
+	if (frames != NULL && mark_frames(p, by, glob, frames) < 0) {
 		free(frames);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < n_files; i++)
-		files[i] = file_matches(p, i, glob);
-	for (uint32_t i = 0; i < n_frames; i++) {
-		const struct sp_frame *frame = sp_profile_frame(p, i);
-		frames[i] = files[frame->file] || files[sp_profile_func(p, frame->func)->file];
-	}
 	return frames;
 }
+
+struct marks {
+	bool *frames, *keys; /* by number */
+	bool exclude;
+};
 
 static bool stack_matches(const struct sp_profile *p, uint32_t number, const bool *frames)
 {
@@ -99,36 +167,54 @@ static bool stack_matches(const struct sp_profile *p, uint32_t number, const boo
 	return false;
 }
 
-static bool row_has_frame(const struct sp_profile *p, const struct sp_row *row, void *arg)
+static bool row_passes(const struct sp_profile *p, const struct sp_row *row, void *arg)
 {
-	return stack_matches(p, row->user, arg) || stack_matches(p, row->kernel, arg);
+	const struct marks *m = arg;
+	bool matches =
+	    m->keys[row->key] || stack_matches(p, row->user, m->frames) || stack_matches(p, row->kernel, m->frames);
+
+	return matches != m->exclude;
+}
+
+static int mark(const struct sp_profile *p, const struct sp_glob_filter *f, struct marks *m)
+{
+	bool by_frame = f->by == SP_FILTER_LIBRARY || f->by == SP_FILTER_FUNCTION;
+	int r = 0;
+
+	for (size_t g = 0; g < f->n_globs && r == 0; g++) {
+		for (uint32_t i = 0; i < sp_profile_n_keys(p) && !by_frame; i++)
+			m->keys[i] |= key_matches(p, f->by, i, f->globs[g]);
+		if (by_frame || f->by == SP_FILTER_ANY)
+			r = mark_frames(p, f->by, f->globs[g], m->frames);
+	}
+	return r;
+}
+
+int sp_profile_filter_by(const struct sp_profile *p, const struct sp_glob_filter *filter,
+			 struct sp_profile **ret_profile, struct sp_filter_result *ret_result)
+{
+	SP_FREE bool *frames = calloc(sp_profile_n_frames(p), sizeof(*frames));
+	SP_FREE bool *keys = calloc(sp_profile_n_keys(p), sizeof(*keys));
+	struct marks m = {.frames = frames, .keys = keys, .exclude = filter->exclude};
+
+	if (frames == NULL || keys == NULL)
+		return -ENOMEM;
+	int r = mark(p, filter, &m);
+	return r < 0 ? r : sp_profile_filter(p, row_passes, &m, ret_profile, ret_result);
 }
 
 int sp_profile_filter_library(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
 			      struct sp_filter_result *ret_result)
 {
-	SP_FREE bool *frames = matching_frames(p, glob);
+	struct sp_glob_filter f = {.by = SP_FILTER_LIBRARY, .globs = &glob, .n_globs = 1};
 
-	if (frames == NULL)
-		return -ENOMEM;
-	return sp_profile_filter(p, row_has_frame, frames, ret_profile, ret_result);
-}
-
-static bool row_has_key(const struct sp_profile *p, const struct sp_row *row, void *arg)
-{
-	(void)p;
-	return ((const bool *)arg)[row->key];
+	return sp_profile_filter_by(p, &f, ret_profile, ret_result);
 }
 
 int sp_profile_filter_comm(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
 			   struct sp_filter_result *ret_result)
 {
-	uint32_t n = sp_profile_n_keys(p);
-	SP_FREE bool *keys = calloc(n, sizeof(*keys));
+	struct sp_glob_filter f = {.by = SP_FILTER_COMM, .globs = &glob, .n_globs = 1};
 
-	if (keys == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		keys[i] = means(glob, sp_profile_string(p, sp_profile_key(p, i)->comm));
-	return sp_profile_filter(p, row_has_key, keys, ret_profile, ret_result);
+	return sp_profile_filter_by(p, &f, ret_profile, ret_result);
 }

@@ -24,12 +24,33 @@ int sp_profile_filter(const struct sp_profile *p,
 		      bool (*wants)(const struct sp_profile *p, const struct sp_row *row, void *arg), void *arg,
 		      struct sp_profile **ret_profile, struct sp_filter_result *ret_result);
 
-/* The rows with a frame in a library whose name, path or path's last component matches; kernel modules, too. */
+enum sp_filter_by {
+	SP_FILTER_LIBRARY,  /* a frame in a library whose name, path or path's last component matches; kernel modules,
+			       too */
+	SP_FILTER_FUNCTION, /* a frame with a function of a matching name or linkage name */
+	SP_FILTER_PROCESS,  /* the leader's name, the pid in digits, the executable as a library matches */
+	SP_FILTER_COMM,     /* the thread's name */
+	SP_FILTER_CGROUP,   /* the cgroup's path, its last component, or the path of one that it lies in */
+	SP_FILTER_ANY,      /* any of these */
+};
+
+/* A row passes if one of the globs matches; with exclude, if none does. No globs match nothing. */
+struct sp_glob_filter {
+	enum sp_filter_by by;
+	const char *const *globs;
+	size_t n_globs;
+	bool exclude;
+};
+int sp_profile_filter_by(const struct sp_profile *p, const struct sp_glob_filter *filter,
+			 struct sp_profile **ret_profile, struct sp_filter_result *ret_result);
+
+/* As sp_profile_filter_by with one glob for libraries or threads. */
 int sp_profile_filter_library(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
 			      struct sp_filter_result *ret_result);
-
-/* The rows whose thread's name matches. */
 int sp_profile_filter_comm(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
 			   struct sp_filter_result *ret_result);
+
+/* By number of the frame: does it match? For LIBRARY and FUNCTION (ANY: either). Free it; NULL when memory is short. */
+bool *sp_profile_frames_matching(const struct sp_profile *p, enum sp_filter_by by, const char *glob);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "profile/identity.h"
 
 /* What a group is, without padding: interned, it gives the group's number. */
 struct group {
@@ -16,13 +17,14 @@ struct group {
 struct fold {
 	const struct sp_profile *p;
 	enum sp_total_by by;
-	uint32_t value, samples; /* indices of values; samples: UINT32_MAX = each row is one */
-	uint32_t kernel;         /* the file that stands for the kernel and its modules */
+	uint32_t value;
+	struct sp_identity same;
 	struct sp_intern *groups;
 	struct sp_total *rows; /* by group number */
 	uint32_t *seen_in;     /* by group number: row + 1 of the profile that was counted last */
 	size_t capacity, seen_capacity;
-	uint32_t *of_item; /* frame or key to group number; CALLER: frame to library */
+	uint32_t *of_item; /* frame or key to group number; CALLER: not used */
+	bool *met;         /* by frame: a row has it */
 	int64_t all, all_samples;
 };
 
@@ -50,26 +52,17 @@ static int64_t group_number(struct fold *f, struct group g)
 }
 
 /* --- what belongs to which group ---------------------------------------------------------------------------------- */
-static uint32_t library_of(const struct fold *f, const struct sp_frame *frame)
-{
-	uint32_t file = frame->file != 0 ? frame->file : sp_profile_func(f->p, frame->func)->file;
-
-	return sp_profile_file(f->p, file)->kind == SP_FILE_KERNEL ? f->kernel : file;
-}
-
 static struct group group_of_frame(const struct fold *f, uint32_t number)
 {
-	const struct sp_frame *frame = sp_profile_frame(f->p, number);
-	uint32_t library = library_of(f, frame);
-	const struct sp_func *func = sp_profile_func(f->p, frame->func);
-	uint32_t package = sp_profile_file(f->p, library)->package;
+	uint32_t library = f->same.library_of[number], func = f->same.function_of[number];
+	uint32_t package = sp_profile_file(f->p, library)->package, file = sp_profile_func(f->p, func)->file;
 
 	if (f->by == SP_TOTAL_BY_PACKAGE)
 		return (struct group){.id = package, .none = package == 0};
 	if (f->by == SP_TOTAL_BY_LIBRARY)
 		return (struct group){.id = library, .none = library == 0};
-	uint32_t of = frame->func != 0 && func->file != 0 ? func->file : library;
-	return (struct group){.id = frame->func, .of = of, .none = frame->func == 0 && of == 0};
+	uint32_t of = file != 0 ? f->same.files[file] : library;
+	return (struct group){.id = func, .of = of, .none = func == 0 && of == 0};
 }
 
 static struct group group_of_key(const struct fold *f, uint32_t number)
@@ -93,18 +86,16 @@ static bool by_frames(enum sp_total_by by)
 /* Once for each frame or key, so that the walk over the stacks only looks up numbers. Group 0 is "none". */
 static int map_items(struct fold *f)
 {
-	bool frames = by_frames(f->by) || f->by == SP_TOTAL_BY_CALLER;
-	uint32_t n = frames ? sp_profile_n_frames(f->p) : sp_profile_n_keys(f->p);
+	bool frames = by_frames(f->by);
+	uint32_t n_frames = sp_profile_n_frames(f->p), n = frames ? n_frames : sp_profile_n_keys(f->p);
 
 	f->of_item = calloc(n, sizeof(*f->of_item));
-	if (f->of_item == NULL || sp_intern_new(&f->groups) < 0)
+	f->met = calloc(n_frames, sizeof(*f->met));
+	if (f->of_item == NULL || f->met == NULL || sp_intern_new(&f->groups) < 0)
 		return -ENOMEM;
 	int64_t number = group_number(f, (struct group){.none = true});
 	for (uint32_t i = 0; i < n && number >= 0; i++) {
-		if (f->by == SP_TOTAL_BY_CALLER)
-			number = library_of(f, sp_profile_frame(f->p, i));
-		else
-			number = group_number(f, frames ? group_of_frame(f, i) : group_of_key(f, i));
+		number = group_number(f, frames ? group_of_frame(f, i) : group_of_key(f, i));
 		f->of_item[i] = (uint32_t)number;
 	}
 	return number < 0 ? (int)number : 0;
@@ -139,6 +130,7 @@ static void fold_frames(struct fold *f, const struct sp_row *row, const struct w
 	for (size_t s = 0; s < SP_COUNT(stacks); s++)
 		for (uint32_t i = 0; i < stacks[s].n_frames; i++) {
 			uint32_t group = f->of_item[stacks[s].frames[i]];
+			f->met[stacks[s].frames[i]] = true;
 			if (!have_leaf)
 				count_self(f, group, w);
 			have_leaf = true;
@@ -173,7 +165,7 @@ static int fold_callers(struct fold *f, const struct sp_row *row, const struct w
 
 	for (size_t s = 0; s < SP_COUNT(stacks); s++)
 		for (uint32_t i = 0; i < stacks[s].n_frames && r == 0; i++) {
-			uint32_t library = f->of_item[stacks[s].frames[i]];
+			uint32_t library = f->same.library_of[stacks[s].frames[i]];
 			/* frames of no known file stand for nobody: the caller is looked for below them */
 			if (have_leaf && library != 0 && library != here) {
 				r = count_pair(f, library, here, !have_pair, w);
@@ -188,9 +180,8 @@ static int fold_callers(struct fold *f, const struct sp_row *row, const struct w
 static int fold_row(struct fold *f, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(f->p, number);
-	struct weight w = {.value = row->values[f->value],
-			   .samples = f->samples == UINT32_MAX ? 1 : row->values[f->samples],
-			   .stamp = number + 1};
+	struct weight w = {
+	    .value = row->values[f->value], .samples = sp_identity_samples(&f->same, row), .stamp = number + 1};
 
 	add(&f->all, w.value);
 	add(&f->all_samples, w.samples);
@@ -221,6 +212,23 @@ static int compare(const void *left, const void *right)
 	return a->none - b->none;
 }
 
+/* A function lies in one library and one package: each function met counts for the group of its first frame. */
+static int count_functions(struct fold *f)
+{
+	SP_FREE bool *counted = calloc(sp_profile_n_funcs(f->p), sizeof(*counted));
+
+	if (counted == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sp_profile_n_frames(f->p); i++) {
+		uint32_t func = f->same.function_of[i];
+		if (!f->met[i] || func == 0 || counted[func])
+			continue;
+		counted[func] = true;
+		f->rows[f->of_item[i]].n_functions++;
+	}
+	return 0;
+}
+
 /* Groups that no row led to are no result: frames and keys may be left over from rows that were never added. */
 static void hand_out(struct fold *f, struct sp_totals *ret_totals)
 {
@@ -234,35 +242,25 @@ static void hand_out(struct fold *f, struct sp_totals *ret_totals)
 	    (struct sp_totals){.rows = sp_take_ptr(f->rows), .n_rows = n, .value = f->all, .n_samples = f->all_samples};
 }
 
-static uint32_t samples_value(const struct sp_profile *p)
-{
-	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
-		if (strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples") == 0)
-			return i;
-	return UINT32_MAX;
-}
-
-static uint32_t first_kernel(const struct sp_profile *p)
-{
-	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)
-		if (sp_profile_file(p, i)->kind == SP_FILE_KERNEL)
-			return i;
-	return 0;
-}
-
 int sp_totals_by(const struct sp_profile *p, enum sp_total_by by, uint32_t value, struct sp_totals *ret_totals)
 {
-	struct fold f = {.p = p, .by = by, .value = value, .samples = samples_value(p), .kernel = first_kernel(p)};
-	int r = value < sp_profile_n_value_types(p) ? map_items(&f) : -EINVAL;
+	struct fold f = {.p = p, .by = by, .value = value};
+	int r = value < sp_profile_n_value_types(p) ? sp_identity_new(p, &f.same) : -EINVAL;
 
+	if (r == 0)
+		r = map_items(&f);
 	for (uint32_t i = 0; i < sp_profile_n_rows(p) && r == 0; i++)
 		r = fold_row(&f, i);
+	if (r == 0 && (by == SP_TOTAL_BY_LIBRARY || by == SP_TOTAL_BY_PACKAGE))
+		r = count_functions(&f);
 	if (r == 0)
 		hand_out(&f, ret_totals);
 	sp_intern_free(f.groups);
+	sp_identity_done(&f.same);
 	free(f.rows);
 	free(f.seen_in);
 	free(f.of_item);
+	free(f.met);
 	return r;
 }
 

@@ -3,12 +3,13 @@
  * totals.h: the rows of a profile folded by library, function, process and so on.
  *
  * A group's self is the value of the samples whose leaf lies in it (the kernel's leaf, if there is a kernel stack); its
- * total the value of those that have it anywhere, each counted once however often it occurs. The kernel with all of its
- * modules is one library, the file of kind KERNEL with the lowest number. A sample without frames belongs to the group
- * "none", and so do frames of no known file. Groups of threads (process, comm, cgroup, user) have total = self.
- * SP_TOTAL_BY_CALLER folds by pairs: library `of` and the nearest other library below it, `id`, that called into it;
- * self for the leaf's library, total for every such pair in the stack, none where no other library is below the leaf's.
- * Sums saturate. 0 or -ENOMEM, -EINVAL for a value that the profile does not have. Only reads the profile; reentrant.
+ * total the value of those that have it anywhere, each counted once however often it occurs. What is one library and
+ * one function is told by identity.h: copies of a file with one build id are one row, the kernel with its modules, too.
+ * A sample without frames belongs to the group "none", and so do frames of no known file. Groups of threads (process,
+ * comm, cgroup, user) have total = self. SP_TOTAL_BY_CALLER folds by pairs: library `of` and the nearest other library
+ * below it, `id`, that called into it; self for the leaf's library, total for every such pair in the stack, none where
+ * no other library is below the leaf's. Sums saturate. 0 or -ENOMEM, -EINVAL for a value that the profile does not
+ * have. Only reads the profile; reentrant.
  */
 #ifndef SP_PROFILE_TOTALS_H
 #define SP_PROFILE_TOTALS_H
@@ -35,10 +36,11 @@ struct sp_total {
 	 * CALLER: the calling library's file. PACKAGE, COMM, CGROUP: a string. USER: the uid.
 	 */
 	uint32_t id;
-	uint32_t of;         /* FUNCTION: its file. CALLER: the library called, a file. Else 0. */
-	bool none;           /* no frames, no known file, no caller, no process, no package ...: id means nothing */
-	int64_t self, total; /* of the value asked for */
-	int64_t n_samples;   /* counted in total: by the value named "samples"; without one, each row is a sample */
+	uint32_t of;          /* FUNCTION: its file. CALLER: the library called, a file. Else 0. */
+	bool none;            /* no frames, no known file, no caller, no process, no package ...: id means nothing */
+	int64_t self, total;  /* of the value asked for */
+	uint32_t n_functions; /* LIBRARY, PACKAGE: functions met with a name; else 0 */
+	int64_t n_samples;    /* counted in total: by the value named "samples"; without one, each row is a sample */
 };
 
 struct sp_totals {

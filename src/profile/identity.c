@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/identity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/mem.h"
+
+/* What makes files and functions the same, without padding. */
+struct file_words {
+	uint32_t kind, build_id_len;
+	uint8_t build_id[SP_BUILD_ID_MAX];
+};
+struct func_words {
+	uint32_t name, file;
+};
+
+/* One table of what was seen, and the number that was seen first of each. */
+struct firsts {
+	struct sp_intern *seen;
+	uint32_t *first;
+	size_t capacity;
+};
+
+static int firsts_find(struct firsts *f, const void *words, size_t len, uint32_t number, uint32_t *ret_first)
+{
+	uint32_t n = sp_intern_count(f->seen);
+	int r = sp_grow(&f->first, &f->capacity, (size_t)n + 1, sizeof(*f->first));
+
+	if (r < 0)
+		return r;
+	int64_t at = sp_intern_add(f->seen, words, len);
+	if (at < 0)
+		return (int)at;
+	if (at == n)
+		f->first[at] = number;
+	*ret_first = f->first[at];
+	return 0;
+}
+
+static int same_files(const struct sp_profile *p, struct sp_identity *i, struct firsts *seen)
+{
+	int r = 0;
+
+	for (uint32_t n = 1; n < sp_profile_n_files(p) && r == 0; n++) {
+		const struct sp_file *file = sp_profile_file(p, n);
+		struct file_words w = {.kind = file->kind, .build_id_len = file->build_id_len};
+		if (file->kind == SP_FILE_KERNEL && i->kernel == 0)
+			i->kernel = n;
+		memcpy(w.build_id, file->build_id, file->build_id_len);
+		i->files[n] = n;
+		if (file->build_id_len > 0)
+			r = firsts_find(seen, &w, sizeof(w), n, &i->files[n]);
+	}
+	return r;
+}
+
+static int same_funcs(const struct sp_profile *p, struct sp_identity *i, struct firsts *seen)
+{
+	int r = 0;
+
+	for (uint32_t n = 1; n < sp_profile_n_funcs(p) && r == 0; n++) {
+		const struct sp_func *func = sp_profile_func(p, n);
+		struct func_words w = {.name = func->name, .file = i->files[func->file]};
+		if (func->name != 0)
+			r = firsts_find(seen, &w, sizeof(w), n, &i->funcs[n]);
+	}
+	return r;
+}
+
+static void map_frames(const struct sp_profile *p, struct sp_identity *i)
+{
+	for (uint32_t n = 0; n < sp_profile_n_frames(p); n++) {
+		const struct sp_frame *frame = sp_profile_frame(p, n);
+		uint32_t file = frame->file != 0 ? frame->file : sp_profile_func(p, frame->func)->file;
+		i->library_of[n] = sp_identity_library(p, i, file);
+		i->function_of[n] = i->funcs[frame->func];
+	}
+}
+
+static uint32_t samples_value(const struct sp_profile *p)
+{
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
+		if (strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples") == 0)
+			return i;
+	return UINT32_MAX;
+}
+
+static int same(const struct sp_profile *p, struct sp_identity *i, struct firsts *files, struct firsts *funcs)
+{
+	i->files = calloc(sp_profile_n_files(p), sizeof(*i->files));
+	i->funcs = calloc(sp_profile_n_funcs(p), sizeof(*i->funcs));
+	i->library_of = calloc(sp_profile_n_frames(p), sizeof(*i->library_of));
+	i->function_of = calloc(sp_profile_n_frames(p), sizeof(*i->function_of));
+	if (i->files == NULL || i->funcs == NULL || i->library_of == NULL || i->function_of == NULL ||
+	    sp_intern_new(&files->seen) < 0 || sp_intern_new(&funcs->seen) < 0)
+		return -ENOMEM;
+	int r = same_files(p, i, files);
+	return r < 0 ? r : same_funcs(p, i, funcs);
+}
+
+int sp_identity_new(const struct sp_profile *p, struct sp_identity *ret_identity)
+{
+	struct sp_identity i = {.samples = samples_value(p)};
+	struct firsts files = {0}, funcs = {0};
+	int r = same(p, &i, &files, &funcs);
+
+	if (r == 0) {
+		map_frames(p, &i);
+		*ret_identity = i;
+	} else {
+		sp_identity_done(&i);
+	}
+	sp_intern_free(files.seen);
+	sp_intern_free(funcs.seen);
+	free(files.first);
+	free(funcs.first);
+	return r;
+}
+
+void sp_identity_done(struct sp_identity *i)
+{
+	free(i->files);
+	free(i->funcs);
+	free(i->library_of);
+	free(i->function_of);
+	*i = (struct sp_identity){0};
+}
+
+uint32_t sp_identity_library(const struct sp_profile *p, const struct sp_identity *i, uint32_t file)
+{
+	return sp_profile_file(p, file)->kind == SP_FILE_KERNEL ? i->kernel : i->files[file];
+}
+
+int64_t sp_identity_samples(const struct sp_identity *i, const struct sp_row *row)
+{
+	return i->samples == UINT32_MAX ? 1 : row->values[i->samples];
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/matrix.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/identity.h"
+
+/* What a cell is, without padding: interned, it gives the cell's number. */
+struct place {
+	uint32_t library, caller, entry;
+};
+
+struct charge {
+	const struct sp_profile *p;
+	struct sp_identity same;
+	uint32_t value;
+	bool entries;
+	struct sp_intern *places;
+	struct sp_cell *cells; /* by number */
+	size_t capacity;
+	uint32_t *charged_in; /* by library: row + 1 of the profile that was charged last */
+	uint32_t *stack;      /* the frames of a sample, leaf first */
+	size_t stack_capacity;
+	uint32_t n_stack;
+};
+
+static void add(int64_t *sum, int64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static int count(struct charge *c, struct place place, bool is_leaf, const struct sp_row *row)
+{
+	uint32_t n = sp_intern_count(c->places);
+	int r = sp_grow(&c->cells, &c->capacity, (size_t)n + 1, sizeof(*c->cells));
+
+	if (r < 0)
+		return r;
+	int64_t number = sp_intern_add(c->places, &place, sizeof(place));
+	if (number < 0)
+		return (int)number;
+	struct sp_cell *cell = &c->cells[number];
+	if (number == n)
+		*cell = (struct sp_cell){.library = place.library, .caller = place.caller, .entry = place.entry};
+	if (is_leaf)
+		add(&cell->self, row->values[c->value]);
+	add(&cell->total, row->values[c->value]);
+	add(&cell->n_samples, sp_identity_samples(&c->same, row));
+	return 0;
+}
+
+/* Kernel frames stand above user frames. */
+static int lay_out_stack(struct charge *c, const struct sp_row *row)
+{
+	struct sp_stack kernel = sp_profile_stack(c->p, row->kernel), user = sp_profile_stack(c->p, row->user);
+	size_t n = (size_t)kernel.n_frames + user.n_frames;
+
+	if (n > UINT32_MAX)
+		return -EINVAL;
+	int r = sp_grow(&c->stack, &c->stack_capacity, n, sizeof(*c->stack));
+	if (r < 0)
+		return r;
+	if (kernel.n_frames > 0)
+		memcpy(c->stack, kernel.frames, kernel.n_frames * sizeof(*c->stack));
+	if (user.n_frames > 0)
+		memcpy(c->stack + kernel.n_frames, user.frames, user.n_frames * sizeof(*c->stack));
+	c->n_stack = (uint32_t)n;
+	return 0;
+}
+
+/* The run of `library` from frame `at` on: its entry and what called it. */
+static struct place run_from(const struct charge *c, uint32_t at, uint32_t library)
+{
+	struct place place = {.library = library};
+	uint32_t lowest = at;
+
+	for (; at < c->n_stack && place.caller == 0; at++) {
+		uint32_t here = c->same.library_of[c->stack[at]];
+		if (here == library)
+			lowest = at;
+		else
+			place.caller = here;
+	}
+	if (c->entries && library != 0)
+		place.entry = c->same.function_of[c->stack[lowest]];
+	return place;
+}
+
+static int charge_row(struct charge *c, uint32_t number)
+{
+	const struct sp_row *row = sp_profile_row(c->p, number);
+	uint32_t last = UINT32_MAX;
+	int r = lay_out_stack(c, row);
+
+	if (r == 0 && c->n_stack == 0)
+		return count(c, (struct place){0}, true, row);
+	for (uint32_t i = 0; i < c->n_stack && r == 0; i++) {
+		uint32_t library = c->same.library_of[c->stack[i]];
+		if (library == last || c->charged_in[library] == number + 1)
+			continue;
+		c->charged_in[library] = number + 1;
+		r = count(c, run_from(c, i, library), i == 0, row);
+		last = library;
+	}
+	return r;
+}
+
+static int charge_rows(struct charge *c)
+{
+	c->charged_in = calloc(sp_profile_n_files(c->p), sizeof(*c->charged_in));
+	if (c->charged_in == NULL || sp_intern_new(&c->places) < 0)
+		return -ENOMEM;
+	int r = 0;
+	for (uint32_t i = 0; i < sp_profile_n_rows(c->p) && r == 0; i++)
+		r = charge_row(c, i);
+	return r;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct sp_cell *a = left, *b = right;
+
+	if (a->self != b->self)
+		return a->self < b->self ? 1 : -1;
+	if (a->total != b->total)
+		return a->total < b->total ? 1 : -1;
+	if (a->library != b->library)
+		return a->library < b->library ? -1 : 1;
+	if (a->caller != b->caller)
+		return a->caller < b->caller ? -1 : 1;
+	return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+static void hand_out(struct charge *c, struct sp_matrix *ret_matrix)
+{
+	struct sp_matrix m = {.n_cells = sp_intern_count(c->places)};
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(c->p); i++) {
+		add(&m.value, sp_profile_row(c->p, i)->values[c->value]);
+		add(&m.n_samples, sp_identity_samples(&c->same, sp_profile_row(c->p, i)));
+	}
+	if (m.n_cells > 0)
+		qsort(c->cells, m.n_cells, sizeof(*c->cells), compare);
+	m.cells = sp_take_ptr(c->cells);
+	*ret_matrix = m;
+}
+
+int sp_matrix_new(const struct sp_profile *p, uint32_t value, bool entries, struct sp_matrix *ret_matrix)
+{
+	struct charge c = {.p = p, .value = value, .entries = entries};
+	int r = value < sp_profile_n_value_types(p) ? sp_identity_new(p, &c.same) : -EINVAL;
+
+	if (r == 0)
+		r = charge_rows(&c);
+	if (r == 0)
+		hand_out(&c, ret_matrix);
+	sp_identity_done(&c.same);
+	sp_intern_free(c.places);
+	free(c.cells);
+	free(c.charged_in);
+	free(c.stack);
+	return r;
+}
+
+void sp_matrix_done(struct sp_matrix *m)
+{
+	free(m->cells);
+	*m = (struct sp_matrix){0};
+}

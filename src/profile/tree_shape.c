@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tree_shape.c: a tree whose paths are in: totals, thresholds, and the order of children. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/priv.h"
+
+/* Children have higher numbers than their parents: from the end on, each is complete before it is added. */
+static void sum_up(struct sp_tree *t)
+{
+	for (uint32_t i = 0; i < t->n_nodes; i++) {
+		t->nodes[i].total = t->nodes[i].self;
+		t->nodes[i].second_total = t->nodes[i].second_self;
+	}
+	for (uint32_t i = t->n_nodes; i-- > 1;) {
+		const struct sp_tree_node *node = &t->nodes[i];
+		struct sp_tree_node *parent = &t->nodes[node->parent];
+		sp_saturating_add(&parent->total, node->total);
+		sp_saturating_add(&parent->second_total, node->second_total);
+		sp_saturating_add(&parent->n_samples, node->n_samples);
+	}
+}
+
+/* --- thresholds --------------------------------------------------------------------------------------------------- */
+static bool is_below(int64_t value, int64_t whole, double share)
+{
+	double v = (double)value, w = (double)whole;
+
+	return (v < 0 ? -v : v) < share * (w < 0 ? -w : w) || (value == 0 && whole == 0);
+}
+
+static bool is_cut(const struct sp_tree *t, const struct sp_tree_options *o, const struct sp_tree_node *node)
+{
+	const struct sp_tree_node *all = &t->nodes[0];
+
+	if (o->max_depth != 0 && node->depth > o->max_depth)
+		return true;
+	return o->min_share > 0 && is_below(node->total, all->total, o->min_share) &&
+	       (!o->has_second || is_below(node->second_total, all->second_total, o->min_share));
+}
+
+/* One more sibling for the node's parent, or more in the one that is there. */
+static void add_to_other(struct sp_tree_node *other, const struct sp_tree_node *node)
+{
+	other->depth = node->depth;
+	other->n_cut++;
+	sp_saturating_add(&other->self, node->total);
+	sp_saturating_add(&other->second_self, node->second_total);
+	sp_saturating_add(&other->n_samples, node->n_samples);
+	other->total = other->self;
+	other->second_total = other->second_self;
+}
+
+/*
+ * The nodes that stay move together, in their order; the others of each parent gather behind them. moved: by old
+ * number, the new one + 1, 0 = gone. others: by new number of the parent, 0 = none yet.
+ */
+static uint32_t cut_nodes(struct sp_tree *t, const struct sp_tree_options *o, uint32_t *moved)
+{
+	uint32_t n = 1;
+
+	moved[0] = 1;
+	for (uint32_t i = 1; i < t->n_nodes; i++)
+		moved[i] = moved[t->nodes[i].parent] != 0 && !is_cut(t, o, &t->nodes[i]) ? ++n : 0;
+	return n;
+}
+
+static int gather_others(const struct sp_tree *t, const uint32_t *moved, struct sp_tree_node **others, size_t *ret_n)
+{
+	SP_FREE uint32_t *of = calloc(t->n_nodes, sizeof(*of)); /* by parent: its "other" + 1 */
+	size_t capacity = 0, n = 0;
+
+	if (of == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < t->n_nodes; i++) {
+		uint32_t parent = t->nodes[i].parent;
+		if (moved[i] != 0 || moved[parent] == 0)
+			continue;
+		if (of[parent] == 0) {
+			if (sp_grow(others, &capacity, n + 1, sizeof(**others)) < 0)
+				return -ENOMEM;
+			(*others)[n] = (struct sp_tree_node){.parent = moved[parent] - 1, .label = t->n_labels};
+			of[parent] = (uint32_t)++n;
+		}
+		add_to_other(&(*others)[of[parent] - 1], &t->nodes[i]);
+	}
+	*ret_n = n;
+	return 0;
+}
+
+static void move_nodes(struct sp_tree *t, const uint32_t *moved, const struct sp_tree_node *others, size_t n_others)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_nodes; i++) {
+		if (moved[i] == 0)
+			continue;
+		t->nodes[n] = t->nodes[i];
+		t->nodes[n++].parent = moved[t->nodes[i].parent] - 1;
+	}
+	if (n_others > 0)
+		memcpy(&t->nodes[n], others, n_others * sizeof(*others));
+	t->n_nodes = n + (uint32_t)n_others;
+}
+
+static int add_other_label(struct sp_tree *t)
+{
+	struct sp_tree_label *labels = reallocarray(t->labels, (size_t)t->n_labels + 1, sizeof(*labels));
+
+	if (labels == NULL)
+		return -ENOMEM;
+	labels[t->n_labels++] = (struct sp_tree_label){.kind = SP_TREE_OTHER};
+	t->labels = labels;
+	return 0;
+}
+
+/* Each "other" takes the room of at least one node that went. */
+static int cut(struct sp_tree *t, const struct sp_tree_options *o)
+{
+	SP_FREE uint32_t *moved = calloc(t->n_nodes, sizeof(*moved));
+	SP_FREE struct sp_tree_node *others = NULL;
+	size_t n_others = 0;
+
+	if (moved == NULL)
+		return -ENOMEM;
+	if (cut_nodes(t, o, moved) == t->n_nodes)
+		return 0;
+	int r = gather_others(t, moved, &others, &n_others);
+	if (r < 0)
+		return r;
+	move_nodes(t, moved, others, n_others);
+	return add_other_label(t);
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+struct order {
+	const struct sp_profile *p;
+	const struct sp_tree *t;
+	bool by_name;
+};
+
+static int compare_names(const struct order *o, uint32_t a, uint32_t b)
+{
+	const struct sp_tree_label *x = &o->t->labels[o->t->nodes[a].label], *y = &o->t->labels[o->t->nodes[b].label];
+	int c = strcmp(sp_tree_name(o->p, o->t, a), sp_tree_name(o->p, o->t, b));
+
+	if (c == 0 && x->kind != y->kind)
+		c = x->kind < y->kind ? -1 : 1;
+	if (c == 0 && x->library != y->library)
+		c = x->library < y->library ? -1 : 1;
+	return c != 0 ? c : (a > b) - (a < b);
+}
+
+/* Backwards, as each is then put in front of its siblings. */
+static int compare(const void *left, const void *right, void *arg)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct order *o = arg;
+	const struct sp_tree_node *x = &o->t->nodes[a], *y = &o->t->nodes[b];
+	bool other_x = o->t->labels[x->label].kind == SP_TREE_OTHER,
+	     other_y = o->t->labels[y->label].kind == SP_TREE_OTHER;
+
+	if (other_x != other_y)
+		return other_x ? -1 : 1;
+	if (!o->by_name && x->total != y->total)
+		return x->total < y->total ? -1 : 1;
+	if (!o->by_name && x->second_total != y->second_total)
+		return x->second_total < y->second_total ? -1 : 1;
+	return compare_names(o, b, a);
+}
+
+static int sort(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
+{
+	SP_FREE uint32_t *numbers = calloc(t->n_nodes, sizeof(*numbers));
+	struct order order = {.p = p, .t = t, .by_name = o->by_name};
+
+	if (numbers == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		numbers[i] = i;
+	qsort_r(numbers, t->n_nodes, sizeof(*numbers), compare, &order);
+	for (uint32_t i = 0; i < t->n_nodes; i++) {
+		struct sp_tree_node *node = &t->nodes[numbers[i]];
+		if (numbers[i] == 0)
+			continue; /* nobody's child */
+		node->next = t->nodes[node->parent].first;
+		t->nodes[node->parent].first = numbers[i];
+	}
+	return 0;
+}
+
+int sp_tree_shape(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
+{
+	sum_up(t);
+	int r = o->min_share > 0 || o->max_depth != 0 ? cut(t, o) : 0;
+
+	return r < 0 ? r : sort(p, o, t);
+}
