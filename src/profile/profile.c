@@ -50,7 +50,7 @@ struct process_identity {
 struct stack_head {
 	uint32_t stack_class, reason;
 };
-_Static_assert(sizeof(struct sp_key) == 12, "a key is its own identity: no padding");
+_Static_assert(sizeof(struct sp_key) == 16, "a key is its own identity: no padding");
 
 static int64_t table_add(struct table *t, const void *identity, size_t len, const void *item)
 {

@@ -92,6 +92,7 @@ struct sp_key {
 	uint32_t process;
 	uint32_t comm;   /* string: the thread's name */
 	uint32_t recipe; /* string */
+	uint32_t slice;  /* 0 = not told, else which of the recording's slices of equal length, from 1 */
 };
 struct sp_row {
 	uint32_t key, user, kernel; /* numbers of key and stacks; stack 0 = none */

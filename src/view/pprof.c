@@ -10,7 +10,8 @@
  * (library+0xSTART) leaves the door open for a reader with debug files.
  * A function's filename is its library's path: there are no source lines, and `pprof -files` then sums by library.
  * Labels: comm, thread_name and stack (complete, cut, guessed, none) are strings; pid is a number, as in Google's own
- * converter of perf.data: go tool pprof takes a number in -tagfocus for a range and would not find a string.
+ * converter of perf.data: go tool pprof takes a number in -tagfocus for a range and would not find a string. slice, a
+ * number, is sp_key.slice: which of the recording's slices of equal length, from 1; left out where it is not known.
  * Strings are encoded as for a terminal: valid UTF-8, no control characters.
  */
 #include "base/encode.h"
@@ -355,6 +356,7 @@ static void put_labels(struct writer *w, const struct sp_row *row)
 	put_label(w, "pid", "", process->pid);
 	put_label(w, "thread_name", sp_profile_string(w->p, key->comm), 0);
 	put_label(w, "stack", class_words(w->p, row->user), 0);
+	put_label(w, "slice", "", key->slice);
 }
 
 static void put_sample(struct writer *w, const struct sp_row *row)

@@ -123,7 +123,8 @@ static uint32_t key(struct builder *b, uint32_t pid, uint32_t uid, uint32_t exe,
 				     .start_ns = pid * 1000ULL,
 				     .cgroup = 4 + uid,
 				     .cgroup_path = str(b, uid ? "/user.slice/user-1000.slice" : "/system.slice")};
-	struct sp_key k = {ok(sp_profile_add_process(b->p, &process)), str(b, comm), str(b, "cpu")};
+	struct sp_key k = {
+	    .process = ok(sp_profile_add_process(b->p, &process)), .comm = str(b, comm), .recipe = str(b, "cpu")};
 
 	return ok(sp_profile_add_key(b->p, &k));
 }
