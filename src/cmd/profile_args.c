@@ -153,8 +153,8 @@ static int set_view(struct sp_profile_args *a)
 		a->view = sp_view_by_name(a->by >= 0 ? "table" : "text");
 	if (!a->view)
 		return sp_fail_said(-EINVAL, "this soprof was built without that view");
-	if (a->by >= 0 && strcmp(a->view->name, "table") != 0)
-		return sp_fail_said(-EINVAL, "--by is for the view table, not %s", a->view->name);
+	if (a->by >= 0 && !a->view->grouped)
+		return sp_fail_said(-EINVAL, "--by is for the views table, csv and json, not %s", a->view->name);
 	if (a->view->binary && !a->output && isatty(STDOUT_FILENO))
 		return sp_fail_said(-EINVAL, "%s is not for a terminal; give -o FILE%s", a->view->name,
 				    a->view->suffix);

@@ -119,10 +119,10 @@ int sp_profile_narrow(struct sp_profile_session *s)
  */
 static int labels_look_up(struct sp_profile_session *s)
 {
-	if (s->args->by == SP_BY_PACKAGE)
-		return sp_label_packages(s->profile);
 	if (s->args->by == SP_BY_CGROUP)
 		return sp_label_cgroups(s->profile);
+	if (s->args->by == SP_BY_PACKAGE || s->args->view->packages)
+		return sp_label_packages(s->profile);
 	return 0;
 }
 

@@ -5,9 +5,10 @@
  * Its readers know samples, not sums: FlameGraph's counts them, others add up the period that stands before the event,
  * speedscope takes the time between the samples of one thread. So a stack is written once for each of its samples; the
  * periods of these add up to its other value (cpu nanoseconds), and the clock goes on by the period of each sample (for
- * values that are no time, by a microsecond for each unit). Samples of one thread stand together, so speedscope finds
- * each thread's time between them, but for half of the first and of the last. Above MAX_EVENTS samples, each stack gets
- * its share of so many, at least one, and the periods still add up; a comment at the end says so.
+ * values that are no time, by a microsecond for each unit). Samples of one thread stand together, in the order of the
+ * recording's slices, so speedscope finds each thread's time between them, but for half of the first and of the last.
+ * Above MAX_EVENTS samples, each stack gets its share of so many, at least one, and the periods still add up; a comment
+ * at the end says so.
  *
  * Names are encoded as in the folded view, and further where perf's own readers would split them: no white space in a
  * file's name, none before a digit in a thread's. Addresses are those of the file, as readelf prints them; a kernel's
@@ -33,7 +34,7 @@ enum { MAX_EVENTS = 1 << 20 };
 struct event_row {
 	uint32_t row;
 	const char *comm;
-	uint32_t pid;
+	uint32_t pid, slice;
 	int64_t n, weight; /* events, and what their periods add up to */
 };
 struct writer {
@@ -190,6 +191,8 @@ static int compare(const void *x, const void *y)
 		return order;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
+	if (a->slice != b->slice)
+		return a->slice < b->slice ? -1 : 1;
 	return a->row < b->row ? -1 : 1;
 }
 
@@ -208,6 +211,7 @@ static void take_row(struct writer *w, uint32_t number)
 		return;
 	taken.comm = sp_profile_string(w->p, key->comm);
 	taken.pid = sp_profile_process(w->p, key->process)->pid;
+	taken.slice = key->slice;
 	w->rows[w->n_rows++] = taken;
 	if (__builtin_add_overflow(w->n_samples, taken.n, &w->n_samples))
 		w->n_samples = INT64_MAX;

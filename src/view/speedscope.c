@@ -42,6 +42,7 @@ struct writer {
 	size_t n_words, words_capacity;
 	uint32_t *order; /* the stacks, sorted */
 	bool begun;      /* a list has its first element */
+	bool no_memory;  /* for a name */
 };
 
 /* --- frames and stacks -------------------------------------------------------------------------------------------- */
@@ -154,10 +155,26 @@ static int sort_stacks(struct writer *w)
 }
 
 /* --- output ------------------------------------------------------------------------------------------------------- */
+/*
+ * What stands in quotes: the name as for a terminal, since speedscope shows it to people as it is (a name that turns
+ * the direction of writing would lie to them), and of that what JSON does not take.
+ */
+static void put_text(struct writer *w, const char *s)
+{
+	char *shown SP_FREE = sp_encoded(SP_ENCODE_TERMINAL, s);
+
+	w->no_memory |= !shown;
+	for (const char *at = shown; at && *at; at++) {
+		if (*at == '"' || *at == '\\')
+			fputc('\\', w->out);
+		fputc(*at, w->out);
+	}
+}
+
 static void put_string(struct writer *w, const char *s)
 {
 	fputc('"', w->out);
-	sp_encode(w->out, SP_ENCODE_JSON, s);
+	put_text(w, s);
 	fputc('"', w->out);
 }
 
@@ -179,6 +196,14 @@ static void put_file(struct writer *w, const struct frame_key *key)
 	}
 }
 
+static void put_nameless(struct writer *w, const struct sp_frame *frame)
+{
+	const char *library = sp_profile_string(w->p, sp_profile_file(w->p, frame->file)->name);
+
+	put_text(w, *library ? library : "[unknown]");
+	fprintf(w->out, "+0x%" PRIx64, frame->offset);
+}
+
 static void put_frame(struct writer *w, const struct frame_key *key)
 {
 	put_separator(w);
@@ -186,9 +211,9 @@ static void put_frame(struct writer *w, const struct frame_key *key)
 	if (key->kind == FRAME_MISSED_USER || key->kind == FRAME_MISSED_KERNEL)
 		fprintf(w->out, "[Missed %s Stack]", key->kind == FRAME_MISSED_USER ? "User" : "Kernel");
 	else if (key->kind == FRAME_NAMELESS)
-		sp_view_put_name(w->p, key->name, SP_ENCODE_JSON, w->out);
+		put_nameless(w, sp_profile_frame(w->p, key->name));
 	else
-		sp_encode(w->out, SP_ENCODE_JSON, sp_profile_string(w->p, key->name));
+		put_text(w, sp_profile_string(w->p, key->name));
 	fputc('"', w->out);
 	put_file(w, key);
 	fputc('}', w->out);
@@ -238,7 +263,7 @@ static const char *unit_of(const char *unit)
 static void put_name(struct writer *w, uint32_t value, uint32_t n_negative)
 {
 	fputs("\"name\":\"", w->out);
-	sp_encode(w->out, SP_ENCODE_JSON, sp_profile_string(w->p, sp_profile_value_type(w->p, value)->name));
+	put_text(w, sp_profile_string(w->p, sp_profile_value_type(w->p, value)->name));
 	if (n_negative)
 		fprintf(w->out, " (stacks below zero left out: %" PRIu32 ")", n_negative);
 	fputc('"', w->out);
@@ -292,6 +317,8 @@ static int speedscope_write(const struct sp_profile *p, const struct sp_view_opt
 		r = sort_stacks(&w);
 	if (r >= 0)
 		put_all(&w);
+	if (w.no_memory)
+		r = -ENOMEM;
 	sp_intern_free(w.frames);
 	sp_intern_free(w.stacks);
 	free(w.sums);

@@ -230,5 +230,6 @@ const struct sp_view sp_view_table = {
     .suffix = ".table",
     .mime = "text/plain; charset=utf-8",
     .summary = "self and total by library, function, process ...",
+    .grouped = true,
     .write = table_write,
 };

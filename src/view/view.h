@@ -40,8 +40,8 @@ struct sp_view_options {
 	bool verbose;                /* text: -v: name+0xOFFSET [library] */
 	bool addresses;              /* text: -A: the frame's offset in hex before the name */
 	bool ascending;              /* text: rows by rising count (the default of the command) */
-	enum sp_group_by by;         /* table */
-	uint32_t limit;              /* table: rows shown, 0 = all; how many were left out is said */
+	enum sp_group_by by;         /* table, csv, json */
+	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; how many were left out is said */
 	bool colour;                 /* escape sequences for a terminal */
 };
 
@@ -51,6 +51,8 @@ struct sp_view {
 	const char *mime;
 	const char *summary; /* one line of help */
 	bool binary;         /* refuses a terminal */
+	bool grouped;        /* heeds `by` and `limit` */
+	bool packages;       /* shows the libraries' packages, whatever it groups by: the caller looks them up */
 	int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 };
 

@@ -169,7 +169,7 @@ static void test_views(void **state)
 	assert_string_equal(a.view->name, "folded");
 	assert_string_equal(a.output, "out.pb.gz");
 	refused("-f --format text", "-f and --format exclude each other");
-	refused("-f --by library", "--by is for the view table, not folded");
+	refused("-f --by library", "--by is for the views table, csv and json, not folded");
 	assert_int_equal(parse("-o x.docx", &a), -EINVAL);
 	assert_non_null(strstr(sp_error_text(-EINVAL), "-o x.docx: no view has this suffix; give --format, or one of"));
 }

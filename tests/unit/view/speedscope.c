@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The speedscope view: golden files, and values below zero. hostile.py checks the form, tests/full the real reader. */
+/*
+ * The speedscope view: golden files, and values below zero. hostile.py checks the form, tests/full the real reader:
+ * `view-speedscope DIRECTORY` writes the fixture for it in every format that speedscope reads.
+ */
 #include "fixture.h"
 
 #include "base/mem.h"
@@ -53,12 +56,36 @@ static void left_out_below_zero(void **state)
 	sp_profile_free(p);
 }
 
-int main(void)
+static void write_for_reader(const char *directory)
+{
+	const char *const views[] = {"speedscope", "pprof", "folded", "perf"};
+	struct sp_profile *p = fixture_profile();
+	struct sp_view_options o = {.title = "fixture"};
+
+	for (size_t i = 0; i < SP_COUNT(views); i++) {
+		const struct sp_view *view = sp_view_by_name(views[i]);
+		char path[4096];
+		FILE *out;
+
+		snprintf(path, sizeof(path), "%s/fixture%s", directory, view->suffix);
+		out = fopen(path, "we");
+		assert_non_null(out);
+		assert_int_equal(view->write(p, &o, out), 0);
+		assert_int_equal(fclose(out), 0);
+	}
+	sp_profile_free(p);
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(equal_to_the_golden_files),
 	    cmocka_unit_test(left_out_below_zero),
 	};
 
+	if (argc > 1) {
+		write_for_reader(argv[1]);
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
