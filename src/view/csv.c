@@ -8,6 +8,7 @@
  */
 #include "base/encode.h"
 #include "view/groups.h"
+#include "view/matrix.h"
 #include "view/units.h"
 
 #include "profile/profile.h"
@@ -77,7 +78,7 @@ static void put_rest(const struct csv *c)
 	put_value(c);
 }
 
-static int csv_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+static int groups_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct sp_groups groups;
 	struct csv c = {.g = &groups, .out = out};
@@ -94,6 +95,11 @@ static int csv_write(const struct sp_profile *p, const struct sp_view_options *o
 		put_rest(&c);
 	sp_groups_done(&groups);
 	return 0;
+}
+
+static int csv_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	return o->by == SP_BY_MATRIX ? sp_matrix_put_csv(p, o, out) : groups_write(p, o, out);
 }
 
 extern const struct sp_view sp_view_csv;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* groups.c: see groups.h. */
 #include "view/groups.h"
+#include "view/priv.h"
 
 #include "base/mem.h"
 
@@ -13,6 +14,7 @@ int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, s
 
 	if (r < 0)
 		return r;
+	sp_view_sort(p, o, &g.totals);
 	g.n_shown = o->limit ? SP_MIN(o->limit, g.totals.n_rows) : g.totals.n_rows;
 	g.n_left_out = g.totals.n_rows - g.n_shown;
 	for (size_t i = g.n_shown; i < g.totals.n_rows; i++)

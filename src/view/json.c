@@ -7,6 +7,7 @@
  */
 #include "base/encode.h"
 #include "view/groups.h"
+#include "view/matrix.h"
 #include "view/units.h"
 
 #include "profile/profile.h"
@@ -89,7 +90,7 @@ static void put_group(const struct sp_groups *g, size_t i, FILE *out)
 	fputc('}', out);
 }
 
-static int json_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+static int groups_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct sp_groups groups;
 	int r = sp_groups_new(p, o, &groups);
@@ -104,6 +105,11 @@ static int json_write(const struct sp_profile *p, const struct sp_view_options *
 	fputs("}}\n", out);
 	sp_groups_done(&groups);
 	return 0;
+}
+
+static int json_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	return o->by == SP_BY_MATRIX ? sp_matrix_put_json(p, o, out) : groups_write(p, o, out);
 }
 
 extern const struct sp_view sp_view_json;

@@ -12,6 +12,10 @@
 #include <stddef.h>
 
 struct sp_intern;
+struct sp_totals;
+
+/* Puts groups into the order that the options ask for (sort.c). */
+void sp_view_sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *t);
 
 /* --- frames (frame.c) --------------------------------------------------------------------------------------------- */
 /* The file whose code a frame is: the module's own file for kernel frames that lie in a module. */

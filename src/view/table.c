@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
+#include "view/matrix.h"
 #include "view/priv.h"
 #include "view/units.h"
 
@@ -210,6 +211,7 @@ int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, un
 
 	if (r < 0)
 		return r;
+	sp_view_sort(p, o, &t.totals);
 	lay_out(&t, flags);
 	put_heading(&t);
 	for (size_t i = 0; i < t.n_shown; i++)
@@ -221,7 +223,7 @@ int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, un
 
 static int table_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	return sp_table_put(p, o, 0, out);
+	return o->by == SP_BY_MATRIX ? sp_matrix_put_table(p, o, out) : sp_table_put(p, o, 0, out);
 }
 
 extern const struct sp_view sp_view_table;

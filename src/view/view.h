@@ -25,9 +25,14 @@ enum sp_group_by {
 	SP_BY_COMM,
 	SP_BY_CGROUP,
 	SP_BY_USER,
+	SP_BY_MATRIX, /* the caller matrix: library, calling library, entry function */
 	SP_N_GROUPINGS,
 };
 extern const char *const sp_view_groupings[SP_N_GROUPINGS]; /* "library", "function" ... */
+
+/* The order of groups: falling, names rising. */
+enum sp_sort { SP_SORT_SELF, SP_SORT_TOTAL, SP_SORT_SAMPLES, SP_SORT_NAME, SP_N_SORTS };
+extern const char *const sp_view_sorts[SP_N_SORTS]; /* "self", "total" ... */
 
 struct sp_view_options {
 	const char *header;          /* text: the line(s) before the stacks, without the last newline; NULL = none */
@@ -41,7 +46,14 @@ struct sp_view_options {
 	bool addresses;              /* text: -A: the frame's offset in hex before the name */
 	bool ascending;              /* text: rows by rising count (the default of the command) */
 	enum sp_group_by by;         /* table, csv, json */
+	enum sp_sort sort;           /* table, csv, json */
 	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; how many were left out is said */
+	bool callers, callees;       /* tree: leaf to root, root to leaf (the default); both */
+	const char *focus;           /* tree: around frames of these functions (a glob); NULL = all */
+	bool focus_is_library;       /* the glob is of libraries */
+	int fold;                    /* tree: enum sp_tree_fold */
+	bool fold_recursion;         /* tree */
+	double min_share;            /* tree: nodes with less, 0 to 1, are added up */
 	bool colour;                 /* escape sequences for a terminal */
 };
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * report.h: what the commands that read profiles share: inputs, filters, losses.
+ *
+ * Inputs are read one after the other and merged; "-" is standard input. Progress is shown on stderr if that is a
+ * terminal. What was lost and left out is kept, so that the command can say it in the end. Errors are negative errno
+ * with words that name the input and the place in it.
+ */
+#ifndef SP_CMD_REPORT_H
+#define SP_CMD_REPORT_H
+
+#include "cmd/options.h"
+#include <stdint.h>
+
+struct sp_profile;
+
+enum { SP_REPORT_FILTERS = 7 };
+
+struct sp_input_args { /* as options */
+	bool keep_going;
+	int format;                                                         /* number of the reader, or -1 */
+	const char *library, *function, *process, *comm, *cgroup, *exclude; /* globs; NULL = all */
+};
+
+struct sp_input_told {
+	uint64_t n_samples, n_lost; /* of all inputs */
+	char first_loss[256];
+	struct {
+		const char *option; /* "--comm" */
+		const char *glob;
+		int64_t left_out; /* of value 0 */
+	} filters[SP_REPORT_FILTERS];
+	size_t n_filters;
+	int64_t kept; /* of value 0 */
+};
+
+/* Names of the readers, for SP_OPT_CHOICE. */
+const char *sp_input_format_choice(size_t i);
+int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, struct sp_profile **ret_profile,
+		   struct sp_input_told *told);
+/* Replaces *profile by what the filters let through. */
+int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_told *told);
+/* What was lost and left out, on stderr; nothing if nothing was. */
+void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told);
+
+#endif

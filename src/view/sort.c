@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sort.c: groups in the order that was asked for. sp_totals_by() gives them by falling self. */
+#include "profile/totals.h"
+#include "view/priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const sp_view_sorts[SP_N_SORTS] = {
+    [SP_SORT_SELF] = "self", [SP_SORT_TOTAL] = "total", [SP_SORT_SAMPLES] = "samples", [SP_SORT_NAME] = "name"};
+
+struct order {
+	const struct sp_profile *p;
+	enum sp_total_by by;
+	enum sp_sort sort;
+};
+
+static int falling(int64_t a, int64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+/* Where the key is equal: by self, total and number, as before. */
+static int compare(const void *x, const void *y, void *arg)
+{
+	const struct sp_total *a = x, *b = y;
+	const struct order *o = arg;
+	int r = 0;
+
+	if (o->sort == SP_SORT_TOTAL)
+		r = falling(a->total, b->total);
+	else if (o->sort == SP_SORT_SAMPLES)
+		r = falling(a->n_samples, b->n_samples);
+	else if (o->by == SP_TOTAL_BY_USER)
+		r = falling(b->id, a->id);
+	else
+		r = strcmp(sp_total_name(o->p, o->by, a), sp_total_name(o->p, o->by, b));
+	if (!r)
+		r = falling(a->self, b->self);
+	if (!r)
+		r = falling(a->total, b->total);
+	if (!r)
+		r = falling(b->id, a->id);
+	return r ? r : falling(b->of, a->of);
+}
+
+void sp_view_sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *t)
+{
+	struct order order = {p, (enum sp_total_by)o->by, o->sort};
+
+	if (o->sort != SP_SORT_SELF && t->n_rows)
+		qsort_r(t->rows, t->n_rows, sizeof(*t->rows), compare, &order);
+}
