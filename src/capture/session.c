@@ -221,6 +221,7 @@ static int window_turn(struct sp_capture *c)
 	int r;
 
 	*c->shared.window = old + 1;
+	sp_tables_turn(c->tables, old + 1);
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
 		r = take_in(c); /* the frames of what was counted, first */

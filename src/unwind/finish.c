@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct sp_walk {
-	const struct sp_tables *tables;
+	struct sp_tables *tables;
 	struct sp_record_pending *r;
 	sp_u64 stack_at; /* user address of r->stack[0] */
 	sp_u64 code_at;  /* user address of r->code[0] */
@@ -90,7 +90,7 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	if (map->word >> SP_FRAME_KIND_SHIFT == SP_FRAME_FILE) {
 		sp_u32 file = (map->word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK;
 
-		table = sp_tables_get(w->tables, file);
+		table = sp_tables_use(w->tables, file);
 		if (mode != SP_UNWIND_FP && table && table->state == SP_TABLE_ABSENT) {
 			r->waits_for = file;
 			return SP_STOP_PENDING;
@@ -104,7 +104,7 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	return step_by(w, table, offset, mode);
 }
 
-int sp_finish(const struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop)
+int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop)
 {
 	struct sp_walk w = {.tables = t, .r = r, .stack_at = r->stack_at, .code_at = r->regs.ip};
 	sp_u32 stop;

@@ -27,6 +27,7 @@ struct sp_tables {
 	int segment_fd[SP_MAX_SEGS];
 	struct sp_run *runs;
 	size_t n_runs, runs_capacity;
+	sp_u32 window;    /* of the kernel half: what `used` is stamped with */
 	bool needs_grace; /* free words may still be read by programs that began before they were free */
 	struct sp_tables_stats stats;
 };
@@ -388,6 +389,19 @@ enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file)
 const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file)
 {
 	return file < SP_MAX_FILES ? &t->table[file] : NULL;
+}
+
+void sp_tables_turn(struct sp_tables *t, sp_u32 window)
+{
+	t->window = window;
+}
+
+const struct sp_table *sp_tables_use(struct sp_tables *t, uint32_t file)
+{
+	if (file >= SP_MAX_FILES)
+		return NULL;
+	t->table[file].used = t->window;
+	return &t->table[file];
 }
 
 const struct sp_segment *sp_tables_segment(const struct sp_tables *t, uint32_t word)

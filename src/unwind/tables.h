@@ -37,8 +37,12 @@ void sp_tables_set_fp(struct sp_tables *t, uint32_t file);
 /* Returns when no program of the kernel half that began before this call still runs (0 to some 30 ms). */
 int sp_tables_grace(struct sp_tables *t);
 
+/* The window that begins: what the user half walks from now on was used in it. */
+void sp_tables_turn(struct sp_tables *t, sp_u32 window);
+
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
 const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file);
+const struct sp_table *sp_tables_use(struct sp_tables *t, uint32_t file); /* the same, for a walk */
 const struct sp_segment *sp_tables_segment(const struct sp_tables *t, uint32_t word); /* NULL = none */
 
 struct sp_tables_stats {
