@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * priv.h: what the files of this layer share: sums that stay at the ends of 64 bits, and the second half of making a
- * tree, which tree.c calls when all paths are in. Threads and ownership: as tree.h.
+ * priv.h: what the files of this layer share: sums that stay at the ends of 64 bits; the second half of making a tree,
+ * which tree.c calls when all paths are in; and the parts of a diff: which files are one library (diff_pair.c), the
+ * joined profile (diff_join.c), sums and variances (diff_fold.c), intervals (diff_noise.c).
+ * Threads, ownership and errors: as in tree.h and diff.h.
  */
 #ifndef SP_PROFILE_PRIV_H
 #define SP_PROFILE_PRIV_H
 
 #include <stdint.h>
 
+#include "profile/diff.h"
+#include "profile/identity.h"
 #include "profile/tree.h"
 
 /* Foreign profiles may hold any number: a sum that does not fit stays at the end of the range. */
@@ -22,5 +26,43 @@ static inline void sp_saturating_add(int64_t *sum, int64_t value)
  * thresholds, order. 0 or -ENOMEM.
  */
 int sp_tree_shape(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t);
+
+/* --- diff: side 0 is old, 1 is new ---------------------------------------------------------------------------------
+ */
+struct sp_pairs {
+	uint32_t n_classes;
+	uint32_t *class_of[2]; /* by file: its library's number from 1; 0 = no frame lies in it */
+	bool *upgraded;        /* by number of the class */
+};
+int sp_pairs_new(const struct sp_profile *const p[2], const struct sp_identity same[2], struct sp_pairs *ret_pairs);
+void sp_pairs_done(struct sp_pairs *pairs);
+
+/* Fills in d->joined and d->upgrades. */
+int sp_diff_join(const struct sp_profile *const p[2], const struct sp_diff_options *o, struct sp_diff *d);
+
+/* The rows, in no order, not marked as upgraded, and with the chance of a difference as large in place of q. */
+int sp_diff_fold_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows);
+
+/* What is known of one row's value (self or total) on one side. */
+struct sp_noise_side {
+	double x;        /* the value */
+	double q;        /* its squares by samples: what counts alone say about its variance */
+	double variance; /* of x (ABSOLUTE) or of its share; without the sample that is always added */
+	double freedom;  /* degrees of freedom of the variance; infinite for counts */
+};
+/* The whole of a side. */
+struct sp_noise_whole {
+	double x, q, n_samples;
+};
+double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w);
+/* Fills in all but q of a change from its two sides; returns the chance of a difference as large, if nothing changed.
+ */
+double sp_noise_change(enum sp_diff_scale scale, const struct sp_noise_side s[2], const struct sp_noise_whole w[2],
+		       struct sp_change *ret_change);
+/* How much more rows differ than their counts say, at least 1; and from how many of them this comes. */
+struct sp_noise_pair {
+	double x[2], variance[2], samples; /* of old, new; samples of both */
+};
+double sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *scratch, size_t *ret_n_used);
 
 #endif

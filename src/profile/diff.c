@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/identity.h"
+#include "profile/priv.h"
+
+/* --- a diff ------------------------------------------------------------------------------------------------------- */
+/* Adds a row to the sums of its side; false if its slice is not known. */
+static bool count_row(struct sp_diff *d, const struct sp_row *row, int side, uint32_t slice)
+{
+	d->value[side] += (double)row->values[SP_DIFF_OLD + side];
+	d->n_samples[side] += (double)row->values[SP_DIFF_OLD_SAMPLES + side];
+	d->n_slices[side] = SP_MAX(d->n_slices[side], slice);
+	return slice != 0;
+}
+
+static int compare_words(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static size_t n_different(uint32_t *words, size_t n)
+{
+	size_t n_different = 0;
+
+	qsort(words, n, sizeof(*words), compare_words);
+	for (size_t i = 0; i < n; i++)
+		n_different += i == 0 || words[i] != words[i - 1];
+	return n_different;
+}
+
+/* Slices tell if both sides have enough of them with something in it, and every row has one. */
+static int choose_method(struct sp_diff *d)
+{
+	uint32_t n = sp_profile_n_rows(d->joined);
+	SP_FREE uint32_t *slices = calloc((size_t)n + 1, sizeof(*slices));
+	bool enough = true;
+
+	if (slices == NULL)
+		return -ENOMEM;
+	for (int side = 0; side < 2; side++) {
+		size_t n_slices = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			const struct sp_row *row = sp_profile_row(d->joined, i);
+			slices[n_slices] = sp_profile_key(d->joined, row->key)->slice;
+			if (row->values[SP_DIFF_OLD + side] != 0)
+				enough &= count_row(d, row, side, slices[n_slices++]);
+		}
+		enough &= n_different(slices, n_slices) >= SP_DIFF_MIN_SLICES;
+	}
+	d->method = enough ? SP_DIFF_FROM_SLICES : SP_DIFF_FROM_COUNTS;
+	return 0;
+}
+
+/* Functions are many, and tell the dispersion better than the few libraries do. */
+static int find_dispersion(struct sp_diff *d)
+{
+	struct sp_diff_rows rows;
+
+	d->dispersion[0] = d->dispersion[1] = 1;
+	if (d->method != SP_DIFF_FROM_COUNTS)
+		return 0;
+	int r = sp_diff_fold_rows(d, SP_DIFF_BY_FUNCTION, &rows);
+	if (r < 0)
+		return r;
+	memcpy(d->dispersion, rows.dispersion, sizeof(d->dispersion));
+	sp_diff_rows_done(&rows);
+	return 0;
+}
+
+int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *new_profile,
+		const struct sp_diff_options *o, struct sp_diff **ret_diff)
+{
+	const struct sp_profile *const p[] = {old_profile, new_profile};
+
+	if (o->old_value >= sp_profile_n_value_types(old_profile) ||
+	    o->new_value >= sp_profile_n_value_types(new_profile))
+		return -EINVAL;
+	struct sp_diff *d = calloc(1, sizeof(*d));
+	if (d == NULL)
+		return -ENOMEM;
+	d->scale = o->scale;
+	int r = sp_diff_join(p, o, d);
+	if (r == 0)
+		r = choose_method(d);
+	if (r == 0)
+		r = find_dispersion(d);
+	if (r < 0) {
+		sp_diff_free(d);
+		return r;
+	}
+	*ret_diff = d;
+	return 0;
+}
+
+void sp_diff_free(struct sp_diff *d)
+{
+	if (d == NULL)
+		return;
+	for (uint32_t i = 0; i < d->n_upgrades; i++) {
+		free(d->upgrades[i].old_files);
+		free(d->upgrades[i].new_files);
+	}
+	free(d->upgrades);
+	sp_profile_free(d->joined);
+	free(d);
+}
+
+/* --- its rows ----------------------------------------------------------------------------------------------------- */
+struct marker {
+	const struct sp_diff *d;
+	struct sp_identity same;
+	uint32_t *upgrade_of; /* by file */
+};
+
+static uint32_t upgrade_of_stack(const struct marker *m, uint32_t number)
+{
+	struct sp_stack s = sp_profile_stack(m->d->joined, number);
+	uint32_t upgrade = 0;
+
+	for (uint32_t i = 0; i < s.n_frames && upgrade == 0; i++)
+		upgrade = m->upgrade_of[m->same.library_of[s.frames[i]]];
+	return upgrade;
+}
+
+static uint32_t upgrade_of_row(const struct marker *m, enum sp_diff_by by, const struct sp_diff_row *row)
+{
+	if (row->none)
+		return 0;
+	if (by == SP_DIFF_BY_LIBRARY)
+		return m->upgrade_of[row->id];
+	if (by == SP_DIFF_BY_FUNCTION)
+		return m->upgrade_of[sp_identity_library(m->d->joined, &m->same, row->of)];
+	uint32_t upgrade = upgrade_of_stack(m, row->of);
+	return upgrade != 0 ? upgrade : upgrade_of_stack(m, row->id);
+}
+
+static int mark_upgrades(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *rows)
+{
+	SP_FREE uint32_t *upgrade_of = calloc(sp_profile_n_files(d->joined), sizeof(*upgrade_of));
+	struct marker m = {.d = d, .upgrade_of = upgrade_of};
+	int r = upgrade_of == NULL ? -ENOMEM : sp_identity_new(d->joined, &m.same);
+
+	for (uint32_t i = 0; i < d->n_upgrades && r == 0; i++)
+		upgrade_of[d->upgrades[i].file] = i + 1;
+	for (size_t i = 0; i < rows->n_rows && r == 0; i++)
+		rows->rows[i].upgrade = upgrade_of_row(&m, by, &rows->rows[i]);
+	if (r == 0)
+		sp_identity_done(&m.same);
+	return r;
+}
+
+/* --- q: chances in their order, each times n by its place, and never more than that of a likelier one ------------- */
+struct chance {
+	double *q;
+};
+
+static int compare_chances(const void *left, const void *right)
+{
+	double a = *((const struct chance *)left)->q, b = *((const struct chance *)right)->q;
+
+	return (a > b) - (a < b);
+}
+
+static void adjust(struct chance *chances, size_t n)
+{
+	double least = 1;
+
+	qsort(chances, n, sizeof(*chances), compare_chances);
+	for (size_t i = n; i-- > 0;) {
+		least = fmin(least, *chances[i].q * (double)n / (double)(i + 1));
+		*chances[i].q = least;
+	}
+}
+
+static int adjust_all(struct sp_diff_rows *rows)
+{
+	SP_FREE struct chance *chances = calloc(rows->n_rows + 1, sizeof(*chances));
+
+	if (chances == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->n_rows; i++)
+		chances[i].q = &rows->rows[i].self.q;
+	adjust(chances, rows->n_rows);
+	for (size_t i = 0; i < rows->n_rows; i++)
+		chances[i].q = &rows->rows[i].total.q;
+	adjust(chances, rows->n_rows);
+	return 0;
+}
+
+/* --- order -------------------------------------------------------------------------------------------------------- */
+static int compare_falling(double a, double b)
+{
+	return (a < b) - (a > b);
+}
+
+static int compare_rows(const void *left, const void *right, void *arg)
+{
+	const struct sp_diff_row *a = left, *b = right;
+	enum sp_diff_by by = *(const enum sp_diff_by *)arg;
+	int c = by == SP_DIFF_BY_LIBRARY ? (b->upgrade != 0) - (a->upgrade != 0) : 0;
+
+	if (c == 0)
+		c = compare_falling(fabs(a->self.delta), fabs(b->self.delta));
+	if (c == 0)
+		c = compare_falling(fabs(a->total.delta), fabs(b->total.delta));
+	if (c == 0)
+		c = (a->id > b->id) - (a->id < b->id);
+	return c != 0 ? c : (a->of > b->of) - (a->of < b->of);
+}
+
+int sp_diff_fold(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows)
+{
+	struct sp_diff_rows rows = {0};
+	int r = sp_diff_fold_rows(d, by, &rows);
+
+	if (r == 0)
+		r = mark_upgrades(d, by, &rows);
+	if (r == 0)
+		r = adjust_all(&rows);
+	if (r < 0) {
+		sp_diff_rows_done(&rows);
+		return r;
+	}
+	for (size_t i = 0; i < rows.n_rows; i++) {
+		rows.n_beyond_self += !rows.rows[i].self.within_noise;
+		rows.n_beyond_total += !rows.rows[i].total.within_noise;
+	}
+	if (rows.n_rows > 0)
+		qsort_r(rows.rows, rows.n_rows, sizeof(*rows.rows), compare_rows, &by);
+	*ret_rows = rows;
+	return 0;
+}
+
+void sp_diff_rows_done(struct sp_diff_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct sp_diff_rows){0};
+}

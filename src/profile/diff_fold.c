@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* diff_fold.c: the rows of a joined profile folded into groups, and what their values vary by. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/identity.h"
+#include "profile/priv.h"
+
+enum { SELF, TOTAL, N_SUMS };
+enum { MAX_LEVEL = 3, MIN_BATCHES = 8, MIN_PAIRS = 8 };
+
+/* What a group is, without padding: interned, it gives the group's number. */
+struct group {
+	uint32_t id, of, none;
+};
+
+/* One value of one group on one side: exactly, for statistics, and while batches of slices are summed. */
+struct sum {
+	int64_t exact;
+	struct sp_noise_side noise;
+	double batch;             /* of the batch under way */
+	double squares, products; /* sums over batches: batch^2, batch * all of the batch */
+};
+
+struct rows {
+	const struct sp_diff *d;
+	const struct sp_profile *p; /* d->joined */
+	enum sp_diff_by by;
+	struct sp_identity same;
+	struct sp_intern *groups;
+	struct sum (*sums)[N_SUMS][2]; /* by group */
+	double *samples;               /* by group: of both sides, in total */
+	uint32_t *seen_in;             /* by group: the visit that met it last */
+	size_t sums_capacity, samples_capacity, seen_capacity;
+	uint32_t *of_item; /* LIBRARY, FUNCTION: frame to group; STACK: row to group */
+	uint32_t *met;     /* the groups of a row, the leaf's first, each once */
+	size_t n_met, met_capacity;
+	uint32_t *touched; /* the groups of a batch */
+	size_t n_touched, touched_capacity;
+	uint32_t visit;
+	uint32_t *order; /* rows by slice */
+	struct sp_noise_whole whole[2];
+	double dispersion[N_SUMS];
+};
+
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+static int64_t group_number(struct rows *f, struct group g)
+{
+	uint32_t n = sp_intern_count(f->groups);
+	int r = sp_grow(&f->sums, &f->sums_capacity, (size_t)n + 1, sizeof(*f->sums));
+
+	if (r == 0)
+		r = sp_grow(&f->samples, &f->samples_capacity, (size_t)n + 1, sizeof(*f->samples));
+	if (r == 0)
+		r = sp_grow(&f->seen_in, &f->seen_capacity, (size_t)n + 1, sizeof(*f->seen_in));
+	return r < 0 ? r : sp_intern_add(f->groups, &g, sizeof(g));
+}
+
+static struct group group_of_frame(const struct rows *f, uint32_t number)
+{
+	uint32_t library = f->same.library_of[number], func = f->same.function_of[number];
+	uint32_t file = sp_profile_func(f->p, func)->file, of = file != 0 ? f->same.files[file] : library;
+
+	if (f->by == SP_DIFF_BY_LIBRARY)
+		return (struct group){.id = library, .none = library == 0};
+	return (struct group){.id = func, .of = of, .none = func == 0 && of == 0};
+}
+
+static struct group group_of_row(const struct rows *f, uint32_t number)
+{
+	const struct sp_row *row = sp_profile_row(f->p, number);
+	uint32_t n = sp_profile_stack(f->p, row->user).n_frames + sp_profile_stack(f->p, row->kernel).n_frames;
+
+	return n == 0 ? (struct group){.none = true} : (struct group){.id = row->user, .of = row->kernel};
+}
+
+static int map_items(struct rows *f)
+{
+	bool frames = f->by != SP_DIFF_BY_STACK;
+	uint32_t n = frames ? sp_profile_n_frames(f->p) : sp_profile_n_rows(f->p);
+
+	f->of_item = calloc((size_t)n + 1, sizeof(*f->of_item));
+	if (f->of_item == NULL || sp_intern_new(&f->groups) < 0)
+		return -ENOMEM;
+	int64_t number = group_number(f, (struct group){.none = true});
+	for (uint32_t i = 0; i < n && number >= 0; i++) {
+		number = group_number(f, frames ? group_of_frame(f, i) : group_of_row(f, i));
+		f->of_item[i] = (uint32_t)number;
+	}
+	return number < 0 ? (int)number : 0;
+}
+
+static int meet(struct rows *f, uint32_t group)
+{
+	if (f->seen_in[group] == f->visit)
+		return 0;
+	f->seen_in[group] = f->visit;
+	int r = sp_grow(&f->met, &f->met_capacity, f->n_met + 1, sizeof(*f->met));
+	if (r == 0)
+		f->met[f->n_met++] = group;
+	return r;
+}
+
+static int meet_groups(struct rows *f, uint32_t number)
+{
+	const struct sp_row *row = sp_profile_row(f->p, number);
+	const struct sp_stack stacks[] = {sp_profile_stack(f->p, row->kernel), sp_profile_stack(f->p, row->user)};
+	int r = 0;
+
+	f->n_met = 0;
+	f->visit++;
+	if (f->by == SP_DIFF_BY_STACK)
+		return meet(f, f->of_item[number]);
+	for (size_t s = 0; s < SP_COUNT(stacks); s++)
+		for (uint32_t i = 0; i < stacks[s].n_frames && r == 0; i++)
+			r = meet(f, f->of_item[stacks[s].frames[i]]);
+	return r == 0 && f->n_met == 0 ? meet(f, 0) : r;
+}
+
+/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* A row of c samples with the value v: about v^2 / c of variance. */
+static double square_by_samples(const struct sp_row *row, int side)
+{
+	double v = (double)row->values[SP_DIFF_OLD + side], c = fabs((double)row->values[SP_DIFF_OLD_SAMPLES + side]);
+
+	return v * v / fmax(c, 1);
+}
+
+static void add_row(struct rows *f, const struct sp_row *row)
+{
+	for (int side = 0; side < 2; side++) {
+		int64_t v = row->values[SP_DIFF_OLD + side];
+		double q = square_by_samples(row, side), n = (double)row->values[SP_DIFF_OLD_SAMPLES + side];
+		f->whole[side].x += (double)v;
+		f->whole[side].q += q;
+		f->whole[side].n_samples += n;
+		for (size_t i = 0; i < f->n_met; i++) {
+			f->samples[f->met[i]] += n;
+			for (int k = i == 0 ? SELF : TOTAL; k < N_SUMS; k++) {
+				struct sum *sum = &f->sums[f->met[i]][k][side];
+				sp_saturating_add(&sum->exact, v);
+				sum->noise.x += (double)v;
+				sum->noise.q += q;
+			}
+		}
+	}
+}
+
+static int add_rows(struct rows *f)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(f->p) && r == 0; i++) {
+		r = meet_groups(f, i);
+		if (r == 0)
+			add_row(f, sp_profile_row(f->p, i));
+	}
+	return r;
+}
+
+/* --- variance from slices ----------------------------------------------------------------------------------------- */
+static uint32_t slice_of(const struct sp_profile *p, uint32_t row)
+{
+	return sp_profile_key(p, sp_profile_row(p, row)->key)->slice;
+}
+
+static int compare_slices(const void *left, const void *right, void *arg)
+{
+	uint32_t a = slice_of(arg, *(const uint32_t *)left), b = slice_of(arg, *(const uint32_t *)right);
+
+	return (a > b) - (a < b);
+}
+
+static uint32_t *order_by_slice(const struct sp_profile *p)
+{
+	uint32_t n = sp_profile_n_rows(p), *order = calloc((size_t)n + 1, sizeof(*order));
+
+	for (uint32_t i = 0; order != NULL && i < n; i++)
+		order[i] = i;
+	if (order != NULL)
+		qsort_r(order, n, sizeof(*order), compare_slices, (void *)(uintptr_t)p);
+	return order;
+}
+
+/* All of the batch under way, and of the batches that are done. */
+struct batches {
+	double all[2], squares[2];
+	uint32_t n[2]; /* those that hold anything */
+};
+
+static void end_batch(struct rows *f, struct batches *b)
+{
+	for (size_t i = 0; i < f->n_touched; i++)
+		for (int k = 0; k < N_SUMS; k++)
+			for (int side = 0; side < 2; side++) {
+				struct sum *sum = &f->sums[f->touched[i]][k][side];
+				sum->squares += sum->batch * sum->batch;
+				sum->products += sum->batch * b->all[side];
+				sum->batch = 0;
+			}
+	for (int side = 0; side < 2; side++) {
+		b->n[side] += b->all[side] != 0;
+		b->squares[side] += b->all[side] * b->all[side];
+		b->all[side] = 0;
+	}
+	f->n_touched = 0;
+}
+
+/* A group may be touched more than once in a batch: the second time its batch is 0. */
+static int add_to_batch(struct rows *f, struct batches *b, const struct sp_row *row)
+{
+	int r = sp_grow(&f->touched, &f->touched_capacity, f->n_touched + f->n_met, sizeof(*f->touched));
+
+	if (r < 0)
+		return r;
+	memcpy(f->touched + f->n_touched, f->met, f->n_met * sizeof(*f->met));
+	f->n_touched += f->n_met;
+	for (int side = 0; side < 2; side++) {
+		double v = (double)row->values[SP_DIFF_OLD + side];
+		b->all[side] += v;
+		for (size_t i = 0; i < f->n_met; i++)
+			for (int k = i == 0 ? SELF : TOTAL; k < N_SUMS; k++)
+				f->sums[f->met[i]][k][side].batch += v;
+	}
+	return 0;
+}
+
+/* The sum of the batches varies as n times one batch does. */
+static double variance_of(const struct rows *f, const struct sum *sum, const struct batches *b, int side, uint32_t n)
+{
+	double all = f->whole[side].x, share = all > 0 ? sum->noise.x / all : 0, residuals;
+
+	if (f->d->scale == SP_DIFF_ABSOLUTE)
+		return fmax(sum->squares - sum->noise.x * sum->noise.x / n, 0) * n / (n - 1);
+	residuals = sum->squares - 2 * share * sum->products + share * share * b->squares[side];
+	return all > 0 ? fmax(residuals, 0) * n / (n - 1) / (all * all) : 0;
+}
+
+static void take_variance(struct rows *f, const struct batches *b, unsigned int level)
+{
+	for (uint32_t g = 0; g < sp_intern_count(f->groups); g++)
+		for (int k = 0; k < N_SUMS; k++)
+			for (int side = 0; side < 2; side++) {
+				struct sum *sum = &f->sums[g][k][side];
+				uint32_t idle_too = ((f->d->n_slices[side] - 1) >> level) + 1;
+				uint32_t n = f->d->scale == SP_DIFF_ABSOLUTE ? idle_too : b->n[side];
+				double v = n > 1 ? variance_of(f, sum, b, side, n) : 0;
+				if (n > 1 && (level == 0 || (n >= MIN_BATCHES && v > sum->noise.variance))) {
+					sum->noise.variance = v;
+					sum->noise.freedom = n - 1;
+				}
+				sum->squares = sum->products = 0;
+			}
+}
+
+static int sum_batches(struct rows *f, unsigned int level)
+{
+	struct batches b = {0};
+	uint32_t batch = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(f->p) && r == 0; i++) {
+		uint32_t slice = slice_of(f->p, f->order[i]), of = slice == 0 ? 0 : ((slice - 1) >> level) + 1;
+		if (of != batch)
+			end_batch(f, &b);
+		batch = of;
+		r = meet_groups(f, f->order[i]);
+		if (r == 0)
+			r = add_to_batch(f, &b, sp_profile_row(f->p, f->order[i]));
+	}
+	end_batch(f, &b);
+	take_variance(f, &b, level);
+	return r;
+}
+
+/* Sums of evenly filled slices hardly vary; two recordings' samples are still two draws. */
+static void take_counts_at_least(struct rows *f)
+{
+	for (uint32_t g = 0; g < sp_intern_count(f->groups); g++)
+		for (int k = 0; k < N_SUMS; k++)
+			for (int side = 0; side < 2; side++) {
+				struct sp_noise_side *s = &f->sums[g][k][side].noise;
+				if (s->variance < s->q) {
+					s->variance = s->q;
+					s->freedom = INFINITY;
+				}
+			}
+}
+
+static int variance_from_slices(struct rows *f)
+{
+	uint32_t most = SP_MAX(f->d->n_slices[0], f->d->n_slices[1]);
+	int r = 0;
+
+	f->order = order_by_slice(f->p);
+	if (f->order == NULL)
+		return -ENOMEM;
+	for (unsigned int level = 0; level <= MAX_LEVEL && r == 0; level++)
+		if (level == 0 || most >> level >= MIN_BATCHES)
+			r = sum_batches(f, level);
+	if (f->d->scale == SP_DIFF_ABSOLUTE)
+		take_counts_at_least(f);
+	return r;
+}
+
+/* --- variance from counts ----------------------------------------------------------------------------------------- */
+static double dispersion_of(const struct rows *f, int k, struct sp_noise_pair *pairs, double *scratch, double otherwise)
+{
+	uint32_t n = sp_intern_count(f->groups);
+	size_t n_used;
+
+	for (uint32_t g = 0; g < n; g++) {
+		const struct sum *sum = f->sums[g][k];
+		pairs[g] = (struct sp_noise_pair){.x = {sum[0].noise.x, sum[1].noise.x},
+						  .variance = {sum[0].noise.q, sum[1].noise.q},
+						  .samples = f->samples[g]};
+	}
+	double own = sp_noise_dispersion(pairs, n, scratch, &n_used);
+	return n_used >= MIN_PAIRS ? fmax(own, otherwise) : otherwise;
+}
+
+static int variance_from_counts(struct rows *f)
+{
+	uint32_t n = sp_intern_count(f->groups);
+	SP_FREE struct sp_noise_pair *pairs = calloc(n, sizeof(*pairs));
+	SP_FREE double *scratch = calloc(n, sizeof(*scratch));
+
+	if (pairs == NULL || scratch == NULL)
+		return -ENOMEM;
+	f->dispersion[SELF] = dispersion_of(f, SELF, pairs, scratch, fmax(1, f->d->dispersion[SELF]));
+	f->dispersion[TOTAL] =
+	    dispersion_of(f, TOTAL, pairs, scratch, fmax(f->dispersion[SELF], f->d->dispersion[TOTAL]));
+	for (uint32_t g = 0; g < n; g++)
+		for (int k = 0; k < N_SUMS; k++)
+			for (int side = 0; side < 2; side++) {
+				struct sp_noise_side *s = &f->sums[g][k][side].noise;
+				s->variance = f->dispersion[k] * sp_noise_from_counts(f->d->scale, s, &f->whole[side]);
+				s->freedom = INFINITY;
+			}
+	return 0;
+}
+
+/* --- the result --------------------------------------------------------------------------------------------------- */
+static struct sp_diff_row row_of(const struct rows *f, uint32_t number)
+{
+	const struct group *g = sp_intern_get(f->groups, number, NULL);
+	struct sp_diff_row row = {.id = g->id, .of = g->of, .none = g->none};
+	struct sum(*sums)[2] = f->sums[number];
+	struct sp_change *changes[] = {[SELF] = &row.self, [TOTAL] = &row.total};
+
+	row.old_self = sums[SELF][0].exact;
+	row.new_self = sums[SELF][1].exact;
+	row.old_total = sums[TOTAL][0].exact;
+	row.new_total = sums[TOTAL][1].exact;
+	for (int k = 0; k < N_SUMS; k++) {
+		const struct sp_noise_side sides[] = {sums[k][0].noise, sums[k][1].noise};
+		double chance = sp_noise_change(f->d->scale, sides, f->whole, changes[k]);
+		changes[k]->q = chance;
+	}
+	return row;
+}
+
+static int hand_out(struct rows *f, struct sp_diff_rows *ret_rows)
+{
+	uint32_t n = sp_intern_count(f->groups);
+	struct sp_diff_rows rows = {.rows = calloc(n, sizeof(*rows.rows))};
+
+	if (rows.rows == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (f->seen_in[i] != 0)
+			rows.rows[rows.n_rows++] = row_of(f, i);
+	memcpy(rows.dispersion, f->dispersion, sizeof(rows.dispersion));
+	*ret_rows = rows;
+	return 0;
+}
+
+int sp_diff_fold_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows)
+{
+	struct rows f = {.d = d, .p = d->joined, .by = by};
+	int r = sp_identity_new(d->joined, &f.same);
+
+	if (r == 0)
+		r = map_items(&f);
+	if (r == 0)
+		r = add_rows(&f);
+	if (r == 0)
+		r = d->method == SP_DIFF_FROM_SLICES ? variance_from_slices(&f) : variance_from_counts(&f);
+	if (r == 0)
+		r = hand_out(&f, ret_rows);
+	sp_identity_done(&f.same);
+	sp_intern_free(f.groups);
+	free(f.sums);
+	free(f.samples);
+	free(f.seen_in);
+	free(f.of_item);
+	free(f.met);
+	free(f.touched);
+	free(f.order);
+	return r;
+}
