@@ -16,11 +16,11 @@
 #include <string.h>
 
 #include "base/encode.h"
-#include "base/intern.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
+#include "read/table.h"
 
 enum word_kind { PLAIN, ANNOTATED, DELIMITER, MISSED_USER, MISSED_KERNEL };
 struct word {
@@ -29,19 +29,23 @@ struct word {
 	uint32_t key;          /* as a thread's name */
 	bool seen;
 };
+/* A word of the line. */
+struct place {
+	uint32_t start, end;
+	uint64_t hash;
+	struct word *word;
+};
 struct folded {
 	struct sp_input *in;
 	const struct sp_read_options *o;
 	struct sp_read_result *result;
 	struct sp_profile *p;
 	struct sp_folded_shape shape;
-	struct sp_intern *texts; /* words as they stand */
-	struct word *words;      /* by number of their text */
-	size_t words_capacity;
-	char *line; /* the one before */
+	struct sp_read_table *words; /* by how they stand in the lines */
+	char *line;                  /* the one that was read last */
 	size_t line_capacity, line_len;
-	uint32_t *numbers, *ends; /* of its words, and where they end in it */
-	size_t numbers_capacity, ends_capacity, n;
+	struct place *places; /* its words */
+	size_t places_capacity, n;
 	uint32_t *frames;
 	size_t frames_capacity;
 };
@@ -157,9 +161,8 @@ static enum word_kind kind_of(const char *text, size_t len)
 }
 
 /* The word as a frame. */
-static int64_t frame_of(struct folded *f, uint32_t number, bool kernel)
+static int64_t frame_of(struct folded *f, struct word *w, bool kernel)
 {
-	struct word *w = &f->words[number];
 	uint32_t *memo = kernel ? &w->kernel : &w->user;
 	char *word SP_FREE = NULL;
 	const char *text;
@@ -168,7 +171,7 @@ static int64_t frame_of(struct folded *f, uint32_t number, bool kernel)
 
 	if (*memo)
 		return *memo;
-	text = sp_intern_get(f->texts, number, &len);
+	text = (const char *)sp_read_table_bytes(f->words, w, &len);
 	word = sp_read_decoded(SP_ENCODE_FOLDED, text, kernel && w->kind == ANNOTATED ? len - 4 : len);
 	if (!word)
 		return -ENOMEM;
@@ -178,9 +181,8 @@ static int64_t frame_of(struct folded *f, uint32_t number, bool kernel)
 }
 
 /* The word as a thread's name. */
-static int64_t key_of(struct folded *f, uint32_t number)
+static int64_t key_of(struct folded *f, struct word *w)
 {
-	struct word *w = &f->words[number];
 	char *name SP_FREE = NULL;
 	struct sp_key key = {0};
 	int64_t comm;
@@ -189,7 +191,7 @@ static int64_t key_of(struct folded *f, uint32_t number)
 
 	if (w->key)
 		return w->key;
-	text = sp_intern_get(f->texts, number, &len);
+	text = (const char *)sp_read_table_bytes(f->words, w, &len);
 	name = sp_read_decoded(SP_ENCODE_FOLDED, text, len);
 	comm = name ? sp_profile_add_string(f->p, name) : -ENOMEM;
 	if (comm < 0)
@@ -198,24 +200,6 @@ static int64_t key_of(struct folded *f, uint32_t number)
 	comm = sp_profile_add_key(f->p, &key);
 	w->key = comm < 0 ? 0 : (uint32_t)comm;
 	return comm;
-}
-
-static int add_word(struct folded *f, const char *text, size_t len)
-{
-	int64_t number = sp_intern_add(f->texts, text, len);
-	int r = number < 0 ? (int)number : 0;
-
-	if (r >= 0 && (size_t)number >= f->words_capacity)
-		r = sp_grow(&f->words, &f->words_capacity, (size_t)number + 1, sizeof(*f->words));
-	if (r < 0)
-		return r;
-	if (!f->words[number].seen) {
-		f->words[number].seen = true;
-		f->words[number].kind = kind_of(text, len);
-	}
-	f->numbers[f->n] = (uint32_t)number;
-	f->ends[f->n++] = (uint32_t)(text + len - f->line);
-	return 0;
 }
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
@@ -244,47 +228,63 @@ static int keep_prefix(struct folded *f, const char *stack, size_t len, size_t *
 	if (r < 0)
 		return r;
 	/* a word that ends with its `;` before the first difference */
-	while (f->n && f->ends[f->n - 1] >= same)
+	while (f->n && f->places[f->n - 1].end >= same)
 		f->n--;
 	memcpy(f->line + same, stack + same, len - same);
 	f->line_len = len;
-	*ret_from = f->n ? f->ends[f->n - 1] + 1 : 0;
+	*ret_from = f->n ? f->places[f->n - 1].end + 1 : 0;
 	return 0;
 }
 
-/* The number of words is bounded by the bytes of the line. */
 static int make_room(struct folded *f, size_t n)
 {
-	int r = sp_grow(&f->numbers, &f->numbers_capacity, n, sizeof(*f->numbers));
+	int r = sp_grow(&f->places, &f->places_capacity, n, sizeof(*f->places));
 
-	if (r >= 0)
-		r = sp_grow(&f->ends, &f->ends_capacity, n, sizeof(*f->ends));
-	if (r >= 0)
-		r = sp_grow(&f->frames, &f->frames_capacity, n, sizeof(*f->frames));
-	return r;
+	return r < 0 ? r : sp_grow(&f->frames, &f->frames_capacity, n, sizeof(*f->frames));
+}
+
+static int find_words(struct folded *f, size_t first)
+{
+	for (size_t i = first; i < f->n; i++)
+		sp_read_table_touch(f->words, f->places[i].hash);
+	for (size_t i = first; i < f->n; i++) {
+		struct place *place = &f->places[i];
+		const char *text = f->line + place->start;
+		size_t len = place->end - place->start;
+
+		place->word = sp_read_table_find(f->words, place->hash, text, len);
+		if (!place->word)
+			return -ENOMEM;
+		if (!place->word->seen)
+			*place->word = (struct word){.kind = kind_of(text, len), .seen = true};
+	}
+	return 0;
 }
 
 static int split(struct folded *f, const char *stack, size_t len)
 {
-	size_t at;
+	size_t at, first;
 	int r = keep_prefix(f, stack, len, &at);
 
+	first = f->n;
 	while (r >= 0 && at <= len) {
 		const char *word = f->line + at, *semicolon = memchr(word, ';', len - at);
 		size_t n = semicolon ? (size_t)(semicolon - word) : len - at;
 
-		if (f->n >= f->numbers_capacity || f->n >= f->ends_capacity || f->n >= f->frames_capacity)
+		if (f->n >= f->places_capacity || f->n >= f->frames_capacity)
 			r = make_room(f, f->n + 64);
-		if (r >= 0)
-			r = add_word(f, word, n);
+		if (r < 0)
+			return r;
+		f->places[f->n++] = (struct place){
+		    .start = (uint32_t)at, .end = (uint32_t)(at + n), .hash = sp_read_table_hash(f->words, word, n)};
 		at += n + 1;
 	}
-	return r;
+	return r < 0 ? r : find_words(f, first);
 }
 
 static enum word_kind kind_at(const struct folded *f, size_t i)
 {
-	return f->words[f->numbers[i]].kind;
+	return f->places[i].word->kind;
 }
 
 /* Where the kernel's frames begin among the words [first, n), and how many words stand between the halves. */
@@ -313,7 +313,7 @@ static int64_t add_stack(struct folded *f, size_t first, size_t n, bool kernel)
 	struct sp_stack stack = {.n_frames = (uint32_t)(n - first), .frames = f->frames};
 
 	for (size_t i = first; i < n; i++) {
-		int64_t frame = frame_of(f, f->numbers[i], kernel);
+		int64_t frame = frame_of(f, f->places[i].word, kernel);
 
 		if (frame < 0)
 			return frame;
@@ -331,7 +331,7 @@ static int64_t missed_stack(struct sp_profile *p)
 static int add_row(struct folded *f, const int64_t *counts)
 {
 	bool thread = f->shape.thread_first;
-	int64_t key = thread ? key_of(f, f->numbers[0]) : 0, user, kernel;
+	int64_t key = thread ? key_of(f, f->places[0].word) : 0, user, kernel;
 	size_t first = thread, n = f->n, gap = 0, at;
 	bool no_user = first < n && kind_at(f, first) == MISSED_USER;
 	bool no_kernel = first + no_user < n && kind_at(f, n - 1) == MISSED_KERNEL;
@@ -440,7 +440,7 @@ static int folded_read(struct sp_input *in, const struct sp_read_options *o, str
 		       struct sp_read_result *result)
 {
 	struct folded f = {.in = in, .o = o, .result = result, .p = into};
-	int r = sp_intern_new(&f.texts);
+	int r = sp_read_table_new(sizeof(struct word), &f.words);
 
 	if (r >= 0)
 		r = look(&f);
@@ -448,11 +448,9 @@ static int folded_read(struct sp_input *in, const struct sp_read_options *o, str
 		r = make_room(&f, 64);
 	if (r >= 0)
 		r = read_lines(&f);
-	sp_intern_free(f.texts);
-	free(f.words);
+	sp_read_table_free(f.words);
 	free(f.line);
-	free(f.numbers);
-	free(f.ends);
+	free(f.places);
 	free(f.frames);
 	return r;
 }

@@ -291,6 +291,11 @@ int sp_input_bad_at(struct sp_input *in, const struct sp_read_options *o, struct
 	return r;
 }
 
+bool sp_input_is_cut(const struct sp_input *in)
+{
+	return *in->loss;
+}
+
 void sp_input_tell(const struct sp_input *in, struct sp_read_result *result)
 {
 	result->bytes = sp_decoder_consumed(in->decoder);

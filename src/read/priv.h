@@ -25,6 +25,8 @@ enum {
 
 /* result->bytes, and what keep_going passed over in the input itself. */
 void sp_input_tell(const struct sp_input *in, struct sp_read_result *result);
+/* Whether it ended before its end, as keep_going wants it of broken compression: counted already. */
+bool sp_input_is_cut(const struct sp_input *in);
 
 /* --- names.c ------------------------------------------------------------------------------------------------------ */
 /*

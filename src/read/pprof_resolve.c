@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pprof_resolve.c: all has been read, and numbers become names: tables in, profile out. */
+#include "read/pprof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "read/priv.h"
+#include "read/table.h"
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *what)
+{
+	int e;
+
+	if (!index)
+		return 0;
+	if (index < r->n_strings)
+		return r->strings[index];
+	e = sp_input_bad_at(r->in, r->o, r->result, at, "%s: string %" PRIu32 ", of a table of %zu", what, index,
+			    r->n_strings);
+	return e < 0 ? e : 0;
+}
+
+static const struct pprof_thing *thing_at(const struct pprof_table *t, size_t i)
+{
+	return (const struct pprof_thing *)((const char *)t->items + i * t->item_bytes);
+}
+
+static int compare_things(const void *x, const void *y)
+{
+	const struct pprof_thing *a = x, *b = y;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+/* By id, the first one of each; most tables are in this order already. */
+static int sort_table(struct pprof *r, struct pprof_table *t, const char *what)
+{
+	size_t n = 0;
+	int e = 0;
+
+	for (size_t i = 1; i < t->n; i++)
+		if (thing_at(t, i - 1)->id >= thing_at(t, i)->id) {
+			qsort(t->items, t->n, t->item_bytes, compare_things);
+			break;
+		}
+	for (size_t i = 0; i < t->n && e >= 0; i++) {
+		const struct pprof_thing *thing = thing_at(t, i);
+
+		if (n && thing_at(t, n - 1)->id == thing->id)
+			e = sp_input_bad_at(r->in, r->o, r->result, thing->at, "%s: id %" PRIu64 " a second time", what,
+					    thing->id);
+		else if (n++ != i)
+			memcpy((char *)t->items + (n - 1) * t->item_bytes, thing, t->item_bytes);
+	}
+	t->n = n;
+	return e;
+}
+
+/* Ids are mostly 1, 2, 3 ...: look there first. */
+static void *find(const struct pprof_table *t, uint64_t id)
+{
+	size_t low = 0, high = t->n;
+
+	if (id - 1 < t->n && thing_at(t, id - 1)->id == id)
+		return (char *)t->items + (id - 1) * t->item_bytes;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thing_at(t, middle)->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < t->n && thing_at(t, low)->id == id ? (char *)t->items + low * t->item_bytes : NULL;
+}
+
+/* --- values and what is told beside them -------------------------------------------------------------------------- */
+static int add_type(struct pprof *r, const struct pprof_type *t)
+{
+	int64_t type = pprof_string(r, t->type, t->at, "sample type");
+	int64_t unit = type < 0 ? type : pprof_string(r, t->unit, t->at, "sample type's unit");
+	char *name SP_FREE = unit < 0 ? NULL : strdup(sp_profile_string(r->p, (uint32_t)type));
+	char *unit_name SP_FREE = name ? strdup(sp_profile_string(r->p, (uint32_t)unit)) : NULL;
+
+	if (unit < 0)
+		return (int)unit;
+	return unit_name ? sp_profile_add_value_type(r->p, name, unit_name) : -ENOMEM;
+}
+
+/* Without a word of the profile, tools show its last type; a type that is left out cannot be shown. */
+static int choose_default(struct pprof *r)
+{
+	uint32_t n = sp_profile_n_value_types(r->p);
+	int64_t name = pprof_string(r, r->default_type, r->default_at, "default sample type");
+
+	if (name < 0)
+		return (int)name;
+	r->result->default_value = n ? n - 1 : 0;
+	for (uint32_t i = n; name && i-- > 0;)
+		if (sp_profile_value_type(r->p, i)->name == (uint32_t)name)
+			r->result->default_value = i;
+	return 0;
+}
+
+static int resolve_types(struct pprof *r)
+{
+	size_t n = SP_MIN(r->n_types, (size_t)SP_MAX_VALUES);
+	int e = 0;
+
+	if (r->result->n_samples && r->n_types != r->n_values)
+		return sp_fail_said(-EBADMSG, "%s: byte %" PRIu64 ": %zu sample types, but samples with %zu values",
+				    sp_input_name(r->in), sp_input_offset(r->in), r->n_types, r->n_values);
+	if (r->n_types > n)
+		e = sp_input_bad_at(r->in, r->o, r->result, r->types[n].at, "%zu sample types; at most %d are read",
+				    r->n_types, SP_MAX_VALUES);
+	for (size_t i = 0; i < n && e >= 0; i++)
+		e = add_type(r, &r->types[i]);
+	return e < 0 ? e : choose_default(r);
+}
+
+static int resolve_info(struct pprof *r)
+{
+	struct sp_profile_info *info = sp_profile_info(r->p);
+	int64_t type = pprof_string(r, r->period_type.type, r->period_type.at, "period type");
+	int64_t unit = type < 0 ? type : pprof_string(r, r->period_type.unit, r->period_type.at, "period's unit");
+
+	if (unit < 0)
+		return (int)unit;
+	info->time_ns = r->time_ns > 0 ? (uint64_t)r->time_ns : 0;
+	info->duration_ns = r->duration_ns > 0 ? (uint64_t)r->duration_ns : 0;
+	info->period = r->period > 0 ? (uint64_t)r->period : 0;
+	info->period_type = (struct sp_value_type){(uint32_t)type, (uint32_t)unit};
+	return 0;
+}
+
+/* --- mappings ----------------------------------------------------------------------------------------------------- */
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+/* Go writes build ids of its own, which are no bytes: those make no identity that a file could be compared by. */
+static size_t read_build_id(const char *text, uint8_t *ret_bytes)
+{
+	size_t n = 0;
+
+	for (; text[2 * n]; n++) {
+		int high = hex_digit(text[2 * n]), low = high < 0 ? -1 : hex_digit(text[2 * n + 1]);
+
+		if (low < 0 || n == SP_BUILD_ID_MAX)
+			return 0;
+		ret_bytes[n] = (uint8_t)(high << 4 | low);
+	}
+	return n;
+}
+
+static int resolve_mapping(struct pprof *r, struct pprof_mapping *m)
+{
+	int64_t filename = pprof_string(r, m->filename, m->at, "mapping's file");
+	int64_t build_id = filename < 0 ? filename : pprof_string(r, m->build_id, m->at, "mapping's build id");
+	uint8_t bytes[SP_BUILD_ID_MAX];
+	const struct sp_file *f;
+	int64_t file;
+	size_t n;
+
+	if (build_id < 0)
+		return (int)build_id;
+	n = read_build_id(sp_profile_string(r->p, (uint32_t)build_id), bytes);
+	file = sp_read_file(r->p, sp_profile_string(r->p, (uint32_t)filename), bytes, n);
+	if (file < 0)
+		return (int)file;
+	f = sp_profile_file(r->p, (uint32_t)file);
+	m->file = (uint32_t)file;
+	m->file_name = f->name;
+	m->is_kernel = f->kind == SP_FILE_KERNEL;
+	return 0;
+}
+
+static int resolve_mappings(struct pprof *r)
+{
+	int e = sort_table(r, &r->mappings, "mapping");
+
+	for (size_t i = 0; i < r->mappings.n && e >= 0; i++)
+		e = resolve_mapping(r, (struct pprof_mapping *)r->mappings.items + i);
+	return e;
+}
+
+/* The first mapping is the program, by custom: of the process, if there is but one. */
+static void name_program(struct pprof *r)
+{
+	const struct pprof_mapping *first = find(&r->mappings, r->first_mapping);
+
+	if (first && sp_profile_n_processes(r->p) == 2 && sp_profile_file(r->p, first->file)->kind == SP_FILE_ELF)
+		sp_profile_process(r->p, 1)->exe = first->file;
+}
+
+/* --- locations ---------------------------------------------------------------------------------------------------- */
+static const struct pprof_mapping no_mapping;
+
+/* The byte in the file; of the kernel the address itself, as everywhere. */
+static uint64_t offset_of(const struct pprof_mapping *m, uint64_t address)
+{
+	return m->is_kernel || address < m->start ? address : address - m->start + m->offset;
+}
+
+/* Our own exports give a kernel module as the file of its functions: the frames lie in the kernel. */
+static int64_t file_of_function(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m)
+{
+	int64_t name = m->is_kernel ? pprof_string(r, f->filename, f->at, "function's file") : 0;
+	int64_t file = name > 0 ? sp_read_file(r->p, sp_profile_string(r->p, (uint32_t)name), NULL, 0) : name;
+
+	if (file <= 0 || sp_profile_file(r->p, (uint32_t)file)->kind != SP_FILE_KERNEL ||
+	    !strcmp(sp_profile_string(r->p, sp_profile_file(r->p, (uint32_t)file)->name), "[kernel]"))
+		return file < 0 ? file : m->file;
+	return file;
+}
+
+static bool is_range(struct pprof *r, const char *name, const struct pprof_mapping *m, uint64_t *ret_offset)
+{
+	const char *library = sp_profile_string(r->p, m->file_name);
+	size_t n = sp_read_range(name, ret_offset);
+
+	return n && strlen(library) == n && !memcmp(library, name, n);
+}
+
+/* The function of the profile; 0: it has no name. */
+static int64_t function_of(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m)
+{
+	int64_t name = pprof_string(r, f->name, f->at, "function's name");
+	int64_t linkage = name < 0 ? name : pprof_string(r, f->system_name, f->at, "function's linkage name");
+	int64_t file = linkage < 0 ? linkage : file_of_function(r, f, m);
+	struct sp_func func = {0};
+	uint64_t start;
+
+	if (file < 0)
+		return file;
+	if (!name && !linkage)
+		return 0;
+	func.file = (uint32_t)file;
+	func.name = (uint32_t)(name ? name : linkage);
+	func.linkage_name = (uint32_t)(linkage == name ? 0 : linkage);
+	func.is_range = is_range(r, sp_profile_string(r->p, func.name), m, &start);
+	if (func.is_range)
+		func.start = func.vaddr = start;
+	return sp_profile_add_func(r->p, &func);
+}
+
+/* A frame without a function stays one: views call it LIBRARY+0xOFFSET, and who has the library may name it. */
+static int64_t frame_of(struct pprof *r, const struct pprof_mapping *m, uint64_t address,
+			const struct pprof_function *f)
+{
+	int64_t func = f ? function_of(r, f, m) : 0;
+
+	if (func < 0)
+		return func;
+	return address || !func ? sp_read_frame(r->p, m->file, offset_of(m, address), (uint32_t)func)
+				: sp_read_named_frame(r->p, m->file, (uint32_t)func);
+}
+
+/* Locations that only say something: what our own view writes in place of frames that are not known. */
+static enum pprof_special special_of(struct pprof *r, const struct pprof_location *l, const struct pprof_function *f)
+{
+	const char *name = f && f->name < r->n_strings ? sp_profile_string(r->p, r->strings[f->name]) : "";
+
+	if (l->mapping || l->address || *name != '[')
+		return PPROF_FRAMES;
+	if (!strcmp(name, "[Missed Kernel Stack]"))
+		return PPROF_MISSED_KERNEL;
+	if (!strcmp(name, "[Missed User Stack]"))
+		return PPROF_MISSED_USER;
+	return strcmp(name, "[no stack]") ? PPROF_FRAMES : PPROF_NO_STACK;
+}
+
+static int missing(struct pprof *r, uint64_t at, const char *what, uint64_t id)
+{
+	return sp_input_bad_at(r->in, r->o, r->result, at, "%s id %" PRIu64 ", which there is none of", what, id);
+}
+
+static int resolve_line(struct pprof *r, struct pprof_location *l, const struct pprof_mapping *m, uint32_t line)
+{
+	uint64_t id = r->lines[line];
+	const struct pprof_function *f = id ? find(&r->functions, id) : NULL;
+	int64_t frame;
+	int e = id && !f ? missing(r, l->at, "location: function", id) : 0;
+
+	if (e < 0)
+		return e;
+	if (l->n_lines == 1)
+		l->special = special_of(r, l, f);
+	frame = l->special == PPROF_FRAMES ? frame_of(r, m, l->address, f) : 0;
+	if (frame < 0)
+		return (int)frame;
+	r->lines[line] = (uint64_t)frame;
+	return 0;
+}
+
+/* A location without lines gets one, behind all others. */
+static int add_nameless(struct pprof *r, struct pprof_location *l, const struct pprof_mapping *m)
+{
+	int64_t frame = frame_of(r, m, l->address, NULL);
+	int e = frame < 0 ? (int)frame : sp_grow(&r->lines, &r->lines_capacity, r->n_lines + 1, sizeof(*r->lines));
+
+	if (e >= 0 && r->n_lines >= UINT32_MAX)
+		e = -E2BIG;
+	if (e < 0)
+		return e;
+	l->first_line = (uint32_t)r->n_lines;
+	l->n_lines = 1;
+	r->lines[r->n_lines++] = (uint64_t)frame;
+	return 0;
+}
+
+static int resolve_location(struct pprof *r, struct pprof_location *l)
+{
+	const struct pprof_mapping *m = l->mapping ? find(&r->mappings, l->mapping) : &no_mapping;
+	int e = 0;
+
+	if (!m) {
+		e = missing(r, l->at, "location: mapping", l->mapping);
+		m = &no_mapping;
+	}
+	l->is_kernel = m->is_kernel;
+	if (e >= 0 && !l->n_lines)
+		return add_nameless(r, l, m);
+	for (uint32_t i = 0; i < l->n_lines && e >= 0; i++)
+		e = resolve_line(r, l, m, l->first_line + i);
+	return e;
+}
+
+static int resolve_locations(struct pprof *r)
+{
+	int e = sort_table(r, &r->functions, "function");
+
+	if (e >= 0)
+		e = sort_table(r, &r->locations, "location");
+	for (size_t i = 0; i < r->locations.n && e >= 0; i++)
+		e = resolve_location(r, (struct pprof_location *)r->locations.items + i);
+	return e;
+}
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* A stack on its way. */
+struct stack {
+	uint32_t *frames;
+	size_t capacity, n, n_kernel;
+	bool missed_kernel, missed_user;
+};
+
+static int add_frames(struct pprof *r, struct stack *s, const struct pprof_location *l)
+{
+	int e = sp_grow(&s->frames, &s->capacity, s->n + l->n_lines, sizeof(*s->frames));
+
+	if (e < 0)
+		return e;
+	if (l->special != PPROF_FRAMES) {
+		s->missed_kernel |= l->special == PPROF_MISSED_KERNEL;
+		s->missed_user |= l->special == PPROF_MISSED_USER;
+		return 0;
+	}
+	if (l->is_kernel && s->n_kernel == s->n)
+		s->n_kernel += l->n_lines;
+	for (uint32_t i = 0; i < l->n_lines; i++)
+		s->frames[s->n++] = (uint32_t)r->lines[l->first_line + i];
+	return 0;
+}
+
+/* 1, 0: it names what there is not, or negative. */
+static int collect_frames(struct pprof *r, struct sp_cursor c, uint64_t at, struct stack *s)
+{
+	int e = 0;
+
+	s->n = s->n_kernel = 0;
+	s->missed_kernel = s->missed_user = false;
+	while (sp_cursor_left(&c) && e >= 0) {
+		uint64_t id = sp_cursor_uleb(&c);
+		const struct pprof_location *l = c.bad ? NULL : find(&r->locations, id);
+
+		if (c.bad)
+			return sp_input_bad_at(r->in, r->o, r->result, at, "sample: broken list of locations");
+		if (!l)
+			return missing(r, at, "sample: location", id);
+		e = add_frames(r, s, l);
+	}
+	return e < 0 ? e : 1;
+}
+
+static int64_t add_stack(struct sp_profile *p, const uint32_t *frames, size_t n, bool missed, int stack_class)
+{
+	struct sp_stack stack = {.n_frames = (uint32_t)n, .frames = frames};
+
+	if (!n && !missed)
+		return 0;
+	stack.stack_class =
+	    stack_class < 0 || stack_class == SP_STACK_ABSENT ? SP_STACK_COMPLETE : (uint16_t)stack_class;
+	if (!n)
+		stack.stack_class = SP_STACK_CUT;
+	if (stack.stack_class != SP_STACK_COMPLETE)
+		stack.reason = SP_READ_REASON_UNKNOWN;
+	return sp_profile_add_stack(p, &stack);
+}
+
+static int add_row(struct pprof *r, const struct stack *s, const struct pprof_who *who, const struct pprof_row *row)
+{
+	int64_t values[SP_MAX_VALUES] = {0};
+	int64_t kernel = add_stack(r->p, s->frames, s->n_kernel, s->missed_kernel, -1);
+	int64_t user = add_stack(r->p, s->frames + s->n_kernel, s->n - s->n_kernel, s->missed_user, who->stack_class);
+
+	if (kernel < 0 || user < 0)
+		return kernel < 0 ? (int)kernel : (int)user;
+	memcpy(values, row->values, r->stride * sizeof(*values));
+	return sp_profile_add(r->p, who->key, (uint32_t)user, (uint32_t)kernel, values);
+}
+
+static int resolve_row(struct pprof *r, struct stack *s, const struct pprof_who *who, const struct pprof_row *row)
+{
+	size_t n;
+	const uint8_t *bytes = sp_read_table_bytes(r->rows, row, &n);
+	uint64_t stack_bytes;
+	int good;
+
+	memcpy(&stack_bytes, bytes, sizeof(stack_bytes));
+	good = collect_frames(r, sp_cursor_on(bytes + PPROF_STACK_AT, stack_bytes), row->at, s);
+	if (good > 0)
+		return add_row(r, s, who, row);
+	if (!good) { /* one of them was counted when it was found bad */
+		r->result->n_lost += row->n_samples - 1;
+		r->result->n_samples -= row->n_samples;
+	}
+	return good;
+}
+
+/* Who all rows are of comes first: memory of a process wants the process. */
+static int resolve_people(struct pprof *r, struct pprof_who *who)
+{
+	struct pprof_people *people;
+	int e = pprof_people_new(r, &people);
+
+	if (e < 0)
+		return e;
+	for (size_t i = 0; r->rows && i < sp_read_table_count(r->rows) && e >= 0; i++) {
+		const struct pprof_row *row = sp_read_table_at(r->rows, i);
+		size_t n;
+		const uint8_t *bytes = sp_read_table_bytes(r->rows, row, &n);
+		uint64_t stack_bytes;
+
+		memcpy(&stack_bytes, bytes, sizeof(stack_bytes));
+		e = pprof_people_who(people, bytes + PPROF_STACK_AT + stack_bytes, n - PPROF_STACK_AT - stack_bytes,
+				     row->at, &who[i]);
+	}
+	pprof_people_free(people);
+	return e;
+}
+
+static int resolve_rows(struct pprof *r, const struct pprof_who *who)
+{
+	struct stack s = {0};
+	int e = sp_grow(&s.frames, &s.capacity, 64, sizeof(*s.frames));
+
+	for (size_t i = 0; r->rows && i < sp_read_table_count(r->rows) && e >= 0; i++)
+		e = resolve_row(r, &s, &who[i], sp_read_table_at(r->rows, i));
+	free(s.frames);
+	return e;
+}
+
+int pprof_resolve(struct pprof *r)
+{
+	size_t n_rows = r->rows ? sp_read_table_count(r->rows) : 0;
+	struct pprof_who *who SP_FREE = calloc(n_rows + 1, sizeof(*who));
+	int e = who ? 0 : -ENOMEM;
+
+	if (e >= 0 && !r->n_strings)
+		e = sp_input_bad_at(r->in, r->o, r->result, sp_input_offset(r->in),
+				    "ends without a string table; expected one");
+	if (e >= 0)
+		e = resolve_types(r);
+	if (e >= 0)
+		e = resolve_info(r);
+	if (e >= 0)
+		e = resolve_people(r, who);
+	if (e >= 0)
+		e = resolve_mappings(r);
+	if (e >= 0)
+		name_program(r);
+	if (e >= 0)
+		e = resolve_locations(r);
+	return e < 0 ? e : resolve_rows(r, who);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "read/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "base/intern.h"
+#include "base/mem.h"
+
+enum { SLOTS_MIN = 1024, CHUNK_BYTES = 1 << 20 };
+
+struct entry {
+	uint64_t hash, len;
+	uint8_t data[]; /* what is known of it, then its bytes */
+};
+struct slot {
+	uint64_t hash;
+	struct entry *entry; /* NULL: free */
+};
+struct chunk {
+	struct chunk *next;
+	uint64_t data[];
+};
+struct sp_read_table {
+	struct slot *slots;
+	size_t n_slots; /* a power of two */
+	struct entry **entries;
+	size_t n, capacity, extra_bytes;
+	struct chunk *chunks;
+	uint8_t *chunk_at;
+	size_t chunk_left;
+	uint64_t seed;
+};
+
+/* As in base/intern.c: who fills the table must not know what collides. */
+static uint64_t seed_of_run(void)
+{
+	uint64_t seed = 0;
+	unsigned long random = getauxval(AT_RANDOM);
+
+	if (random)
+		memcpy(&seed, (const void *)random, sizeof(seed)); /* NOLINT(performance-no-int-to-ptr) */
+	return seed;
+}
+
+int sp_read_table_new(size_t extra_bytes, struct sp_read_table **ret_table)
+{
+	struct sp_read_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->slots = calloc(SLOTS_MIN, sizeof(*t->slots));
+	if (!t->slots) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->n_slots = SLOTS_MIN;
+	t->extra_bytes = (extra_bytes + 7) & ~(size_t)7;
+	t->seed = seed_of_run();
+	*ret_table = t;
+	return 0;
+}
+
+void sp_read_table_free(struct sp_read_table *t)
+{
+	if (!t)
+		return;
+	for (struct chunk *next, *c = t->chunks; c; c = next) {
+		next = c->next;
+		free(c);
+	}
+	free(t->entries);
+	free(t->slots);
+	free(t);
+}
+
+uint64_t sp_read_table_hash(const struct sp_read_table *t, const void *bytes, size_t len)
+{
+	uint64_t hash = sp_hash_bytes(bytes, len, t->seed);
+
+	__builtin_prefetch(&t->slots[hash & (t->n_slots - 1)]);
+	return hash;
+}
+
+void sp_read_table_touch(const struct sp_read_table *t, uint64_t hash)
+{
+	const struct slot *s = &t->slots[hash & (t->n_slots - 1)];
+
+	if (!s->entry)
+		return;
+	__builtin_prefetch(s->entry);
+	__builtin_prefetch((const uint8_t *)s->entry + 64);
+}
+
+static int grow_slots(struct sp_read_table *t)
+{
+	size_t n = t->n_slots * 2;
+	struct slot *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n_slots; i++) {
+		size_t at = t->slots[i].hash & (n - 1);
+
+		if (!t->slots[i].entry)
+			continue;
+		while (slots[at].entry)
+			at = (at + 1) & (n - 1);
+		slots[at] = t->slots[i];
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots = n;
+	return 0;
+}
+
+static struct entry *make_entry(struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
+{
+	size_t room = (sizeof(struct entry) + t->extra_bytes + len + 7) & ~(size_t)7;
+	struct entry *e;
+
+	if (room > t->chunk_left) {
+		size_t size = SP_MAX(room, (size_t)CHUNK_BYTES);
+		struct chunk *c = malloc(sizeof(*c) + size);
+
+		if (!c)
+			return NULL;
+		c->next = t->chunks;
+		t->chunks = c;
+		t->chunk_at = (uint8_t *)c->data;
+		t->chunk_left = size;
+	}
+	e = (struct entry *)(void *)t->chunk_at;
+	t->chunk_at += room;
+	t->chunk_left -= room;
+	e->hash = hash;
+	e->len = len;
+	memset(e->data, 0, t->extra_bytes);
+	if (len)
+		memcpy(e->data + t->extra_bytes, bytes, len);
+	return e;
+}
+
+static struct slot *slot_of(const struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
+{
+	size_t mask = t->n_slots - 1;
+
+	for (size_t i = hash & mask;; i = (i + 1) & mask) {
+		struct slot *s = &t->slots[i];
+
+		if (!s->entry || (s->hash == hash && s->entry->len == len &&
+				  (!len || !memcmp(s->entry->data + t->extra_bytes, bytes, len))))
+			return s;
+	}
+}
+
+void *sp_read_table_find(struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len)
+{
+	struct slot *s = slot_of(t, hash, bytes, len);
+	struct entry *e;
+
+	if (s->entry)
+		return s->entry->data;
+	if (sp_grow(&t->entries, &t->capacity, t->n + 1, sizeof(struct entry *)) < 0 ||
+	    (t->n * 2 >= t->n_slots && grow_slots(t) < 0))
+		return NULL;
+	e = make_entry(t, hash, bytes, len);
+	if (!e)
+		return NULL;
+	*slot_of(t, hash, bytes, len) = (struct slot){hash, e};
+	t->entries[t->n++] = e;
+	return e->data;
+}
+
+const uint8_t *sp_read_table_bytes(const struct sp_read_table *t, const void *extra, size_t *ret_len)
+{
+	const struct entry *e = (const void *)((const uint8_t *)extra - offsetof(struct entry, data));
+
+	*ret_len = e->len;
+	return e->data + t->extra_bytes;
+}
+
+size_t sp_read_table_count(const struct sp_read_table *t)
+{
+	return t->n;
+}
+
+void *sp_read_table_at(const struct sp_read_table *t, size_t i)
+{
+	return t->entries[i]->data;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * table.h: byte strings found again millions of times: as base/intern.h, for tables that do not fit into the caches.
+ *
+ * What is known of a string lies in front of its bytes (`extra` bytes, zeroed when it is new, aligned to 8), so that
+ * finding it costs two waits for memory, and in three steps, so that many strings wait together: hash them all, touch
+ * them all, then find them all. Entries never move; the table owns them. Only -ENOMEM can go wrong. The hash's seed
+ * differs from run to run. Private to the layer. Not thread-safe.
+ */
+#ifndef SP_READ_TABLE_H
+#define SP_READ_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_read_table;
+
+int sp_read_table_new(size_t extra_bytes, struct sp_read_table **ret_table);
+void sp_read_table_free(struct sp_read_table *t);
+
+/* The three steps; the second may be left out. */
+uint64_t sp_read_table_hash(const struct sp_read_table *t, const void *bytes, size_t len);
+void sp_read_table_touch(const struct sp_read_table *t, uint64_t hash);
+/* The extra bytes of the entry, which is added if it is new; NULL when memory is short. */
+void *sp_read_table_find(struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len);
+
+/* The string that these extra bytes belong to. */
+const uint8_t *sp_read_table_bytes(const struct sp_read_table *t, const void *extra, size_t *ret_len);
+size_t sp_read_table_count(const struct sp_read_table *t);
+/* By the order of adding. */
+void *sp_read_table_at(const struct sp_read_table *t, size_t i);
+
+#endif
