@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* perf_header.c: the first line of a sample; see perf_line.h. */
+#include "read/perf_line.h"
+
+#include <string.h>
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+struct sp_perf_text sp_perf_trim(struct sp_perf_text t)
+{
+	while (t.n && sp_perf_is_space(t.s[0]))
+		t.s++, t.n--;
+	while (t.n && sp_perf_is_space(t.s[t.n - 1]))
+		t.n--;
+	return t;
+}
+
+struct sp_perf_text sp_perf_last_word(struct sp_perf_text *t)
+{
+	size_t end = t->n, start;
+
+	while (end && sp_perf_is_space(t->s[end - 1]))
+		end--;
+	for (start = end; start && !sp_perf_is_space(t->s[start - 1]);)
+		start--;
+	t->n = start;
+	return (struct sp_perf_text){t->s + start, end - start};
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool sp_perf_number(struct sp_perf_text t, uint64_t *ret_number)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < t.n; i++) {
+		if (!is_digit(t.s[i]))
+			return false;
+		if (__builtin_mul_overflow(number, (uint64_t)10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(t.s[i] - '0'), &number))
+			number = UINT64_MAX;
+	}
+	if (t.n)
+		*ret_number = number;
+	return t.n > 0;
+}
+
+bool sp_perf_begins(struct sp_perf_text t, const char *with)
+{
+	size_t n = strlen(with);
+
+	return t.n >= n && !memcmp(t.s, with, n);
+}
+
+static struct sp_perf_text behind(struct sp_perf_text line, const char *at)
+{
+	return (struct sp_perf_text){at, (size_t)(line.s + line.n - at)};
+}
+
+static struct sp_perf_text before(struct sp_perf_text line, const char *at)
+{
+	return (struct sp_perf_text){line.s, (size_t)(at - line.s)};
+}
+
+/* The next colon with white space or nothing behind it: fields end so, and names seldom hold it. */
+static const char *next_colon(struct sp_perf_text line, const char *from)
+{
+	const char *end = line.s + line.n, *at = from;
+
+	while (at < end && (at = memchr(at, ':', (size_t)(end - at)))) {
+		if (at + 1 == end || sp_perf_is_space(at[1]))
+			return at;
+		at++;
+	}
+	return NULL;
+}
+
+/* --- what stands before the time ---------------------------------------------------------------------------------- */
+/* A process or thread id; perf writes -1 where it knows none. */
+static bool parse_id(struct sp_perf_text t, uint32_t *ret_id)
+{
+	uint64_t number = 0;
+	bool is_none = t.n == 2 && sp_perf_begins(t, "-1");
+
+	if (!is_none && (!sp_perf_number(t, &number) || number > UINT32_MAX))
+		return false;
+	*ret_id = (uint32_t)number;
+	return true;
+}
+
+static bool parse_ids(struct sp_perf_text word, struct sp_perf_header *h)
+{
+	const char *slash = word.n ? memchr(word.s, '/', word.n) : NULL;
+
+	if (!slash) {
+		h->has_ids = parse_id(word, &h->tid);
+		h->pid = h->tid;
+	} else {
+		h->has_ids = parse_id(before(word, slash), &h->pid) && parse_id(behind(word, slash + 1), &h->tid);
+	}
+	return h->has_ids;
+}
+
+static bool is_cpu(struct sp_perf_text word)
+{
+	uint64_t cpu;
+
+	return word.n > 2 && word.s[0] == '[' && word.s[word.n - 1] == ']' &&
+	       sp_perf_number((struct sp_perf_text){word.s + 1, word.n - 2}, &cpu);
+}
+
+/* `-F misc` writes where the sample fell, `-F tod` the time of day (and so do the other clocks of newer ones). */
+static bool is_made_of(struct sp_perf_text word, const char *letters)
+{
+	for (size_t i = 0; i < word.n; i++)
+		if (!strchr(letters, word.s[i]))
+			return false;
+	return word.n > 0;
+}
+
+/* Takes CPU and the like and the ids from the end of `head`; what is left is the thread's name. */
+static bool take_ids(struct sp_perf_text head, struct sp_perf_header *h)
+{
+	const struct sp_perf_text all = head;
+	struct sp_perf_text word = sp_perf_last_word(&head);
+
+	if (is_made_of(word, "0123456789:.") && memchr(word.s, ':', word.n)) {
+		word = sp_perf_last_word(&head);
+		if (is_made_of(word, "0123456789-") && word.n == 10)
+			word = sp_perf_last_word(&head);
+	}
+	if (word.n <= 4 && is_made_of(word, "UKHGSMEspu"))
+		word = sp_perf_last_word(&head);
+	if (is_cpu(word))
+		word = sp_perf_last_word(&head);
+	if (parse_ids(word, h)) {
+		h->who = before(all, word.s + word.n);
+		h->comm = sp_perf_trim(head);
+	} else {
+		h->who = all;
+		h->comm = sp_perf_trim(all);
+	}
+	return h->has_ids;
+}
+
+/* --- the time ----------------------------------------------------------------------------------------------------- */
+bool sp_perf_time_parse(struct sp_perf_text word, uint64_t *ret_ns)
+{
+	const char *dot = word.n ? memchr(word.s, '.', word.n) : NULL;
+	struct sp_perf_text decimals = dot ? behind(word, dot + 1) : (struct sp_perf_text){0};
+	uint64_t seconds, fraction;
+
+	if (!dot || decimals.n > 9 || !sp_perf_number(before(word, dot), &seconds) ||
+	    !sp_perf_number(decimals, &fraction))
+		return false;
+	for (size_t i = decimals.n; i < 9; i++)
+		fraction *= 10;
+	if (__builtin_mul_overflow(seconds, UINT64_C(1000000000), &seconds) ||
+	    __builtin_add_overflow(seconds, fraction, ret_ns))
+		return false;
+	return true;
+}
+
+static bool header_at(struct sp_perf_text line, const char *colon, struct sp_perf_header *ret_header)
+{
+	struct sp_perf_text head = before(line, colon), word;
+	struct sp_perf_header h = {.has_time = true, .rest = behind(line, colon + 1)};
+
+	if (colon == line.s || !is_digit(colon[-1]))
+		return false;
+	word = sp_perf_last_word(&head);
+	if (!sp_perf_time_parse(word, &h.time_ns))
+		return false;
+	take_ids(head, &h);
+	*ret_header = h;
+	return true;
+}
+
+/*
+ * Of several times with whole ids before them, the last one whose thread's name the kernel allows: a later one cannot
+ * lie behind perf's own, which needs more room than a name has. Without ids, the first.
+ */
+static bool find_time(struct sp_perf_text line, struct sp_perf_header *best)
+{
+	bool found = false, too_long = false;
+
+	for (const char *at = line.s; !too_long && (at = next_colon(line, at)); at++) {
+		struct sp_perf_header h;
+
+		if (!header_at(line, at, &h))
+			continue;
+		too_long = h.comm.n > SP_PERF_COMM_MAX && found && best->has_ids;
+		if (!found || (h.has_ids && (!best->has_ids || !too_long)))
+			*best = h;
+		found = true;
+	}
+	return found;
+}
+
+/* --- period and event --------------------------------------------------------------------------------------------- */
+static bool is_event(struct sp_perf_text name)
+{
+	size_t hex = 0;
+
+	while (hex < name.n && strchr("0123456789abcdef", name.s[hex]))
+		hex++;
+	if (!name.n || (hex >= 12 && hex < name.n && sp_perf_is_space(name.s[hex])))
+		return false; /* an address: there is no event, and the symbol holds a colon */
+	return !memmem(name.s, name.n, " (", 2);
+}
+
+static void parse_tail(struct sp_perf_header *h)
+{
+	struct sp_perf_text tail = sp_perf_trim(h->rest);
+	size_t word = 0;
+	const char *colon;
+
+	h->is_record = sp_perf_begins(tail, "PERF_RECORD_");
+	while (word < tail.n && !sp_perf_is_space(tail.s[word]))
+		word++;
+	if (h->is_record)
+		return;
+	h->has_period = sp_perf_number((struct sp_perf_text){tail.s, word}, &h->period);
+	if (h->has_period) {
+		tail = sp_perf_trim(behind(tail, tail.s + word));
+		h->rest = tail;
+	}
+	colon = next_colon(tail, tail.s);
+	if (colon && is_event(before(tail, colon))) {
+		h->event = sp_perf_trim(before(tail, colon));
+		h->rest = behind(tail, colon + 1);
+	}
+}
+
+/* --- headers without a time --------------------------------------------------------------------------------------- */
+static bool find_record(struct sp_perf_text line)
+{
+	const char *at = line.n ? memmem(line.s, line.n, "PERF_RECORD_", 12) : NULL;
+	struct sp_perf_text head = at ? before(line, at) : (struct sp_perf_text){0}, word;
+	struct sp_perf_header ids = {0};
+
+	if (!at || at == line.s)
+		return at;
+	word = sp_perf_last_word(&head);
+	return sp_perf_is_space(at[-1]) && (is_cpu(word) || parse_ids(word, &ids));
+}
+
+/* `COMM TID PERIOD EVENT:`: of two numbers the second is the period, of one it is the thread. */
+static bool find_event(struct sp_perf_text line, struct sp_perf_header *h)
+{
+	const char *colon = next_colon(line, line.s);
+	struct sp_perf_text head = colon ? before(line, colon) : (struct sp_perf_text){0}, shorter, word;
+
+	h->event = sp_perf_last_word(&head);
+	if (!colon || !h->event.n || h->event.s + h->event.n != colon)
+		return false;
+	h->rest = behind(line, colon + 1);
+	shorter = head;
+	word = sp_perf_last_word(&shorter);
+	h->has_period = sp_perf_number(word, &h->period) && take_ids(shorter, h);
+	if (!h->has_period)
+		take_ids(head, h);
+	return true;
+}
+
+bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_header)
+{
+	struct sp_perf_header h = {0};
+	bool has_time = find_time(line, &h);
+
+	/* a time without ids before it, behind more than a name: rather a tracepoint's argument */
+	if (has_time && !h.has_ids && h.comm.n > SP_PERF_COMM_MAX) {
+		struct sp_perf_header without = {0};
+
+		if (find_event(line, &without) && without.has_ids) {
+			h = without;
+			has_time = false;
+		}
+	}
+	if (has_time) {
+		parse_tail(&h);
+	} else {
+		h.is_record = find_record(line);
+		if (!h.event.n && !find_event(line, &h)) {
+			h.event = (struct sp_perf_text){0};
+			take_ids(line, &h);
+		}
+	}
+	h.is_sure = (h.has_time && (h.has_ids || h.event.n)) || (h.has_ids && h.event.n) || h.is_record;
+	*ret_header = h;
+	return sp_perf_trim(line).n > 0;
+}
