@@ -42,7 +42,7 @@ void sp_tables_turn(struct sp_tables *t, sp_u32 window);
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
 const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file);
-const struct sp_table *sp_tables_use(struct sp_tables *t, uint32_t file); /* the same, for a walk */
+const struct sp_table *sp_tables_use(struct sp_tables *t, uint32_t file);             /* the same, for a walk */
 const struct sp_segment *sp_tables_segment(const struct sp_tables *t, uint32_t word); /* NULL = none */
 
 struct sp_tables_stats {

@@ -39,6 +39,8 @@ struct sp_view_options {
 	const char *title;           /* svg */
 	const char *subtitle;        /* svg; NULL = none */
 	uint32_t value;              /* index of the value shown where a view shows one */
+	bool has_second;             /* svg, folded, html: another value is shown beside it, as what it was before */
+	uint32_t second;             /* its index */
 	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */
 	bool delimiter;              /* text, folded: -d */
 	bool annotate;               /* text, folded: -a: kernel frames end in _[k] */

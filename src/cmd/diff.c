@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* diff.c: `soprof diff`: what two profiles differ in, and what of it is more than noise. */
+#include "profile/diff.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/output.h"
+#include "cmd/report.h"
+#include "view/changes.h"
+#include "view/view.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct diff_args {
+	struct sp_words files;
+	struct sp_input_args input;
+	const char *output, *value;
+	bool csv, json, absolute, noise;
+	int by, view;
+	uint64_t limit;
+};
+
+enum { FORMAT = 1, DEFAULT_LIMIT = 40 };
+
+static const char *by_choice(size_t i)
+{
+	static const char *const names[] = {
+	    [SP_DIFF_BY_LIBRARY] = "library", [SP_DIFF_BY_FUNCTION] = "function", [SP_DIFF_BY_STACK] = "stack"};
+
+	return i < sizeof(names) / sizeof(names[0]) ? names[i] : NULL;
+}
+
+static const char *view_choice(size_t i)
+{
+	static const char *const names[] = {"svg", "html", "folded"};
+
+	return i < sizeof(names) / sizeof(names[0]) && sp_view_by_name(names[i]) ? names[i] : NULL;
+}
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct diff_args, member)
+static const struct sp_option options[] = {
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a row for each", AT(by), .choice = by_choice},
+	{SP_OPT_FLAG, 0, "absolute", NULL, "values as they are; else shares of all", AT(absolute)},
+	{SP_OPT_FLAG, 0, "noise", NULL, "rows within noise, too", AT(noise)},
+	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (40; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
+	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values (the first)", AT(value)},
+	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(input.library)},
+	{SP_OPT_STRING, 0, "function", "GLOB", "samples with such a function", AT(input.function)},
+	{SP_OPT_STRING, 0, "process", "GLOB", "samples of such processes (name, pid)", AT(input.process)},
+	{SP_OPT_STRING, 0, "comm", "GLOB", "samples of threads of such a name", AT(input.comm)},
+	{SP_OPT_STRING, 0, "cgroup", "GLOB", "samples of such a cgroup", AT(input.cgroup)},
+	{SP_OPT_STRING, 0, "exclude", "GLOB", "no samples with any of these", AT(input.exclude)},
+	{SP_OPT_FLAG, 0, "csv", NULL, "all rows as CSV", AT(csv), .excludes = FORMAT},
+	{SP_OPT_FLAG, 0, "json", NULL, "all rows as JSON", AT(json), .excludes = FORMAT},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "both profiles in one view", AT(view), .choice = view_choice, .excludes = FORMAT},
+	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
+	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what the files are", AT(input.format), .choice = sp_input_format_choice},
+	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
+	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles: pprof, folded or perf script; one may be -", AT(files)},
+	{0},
+};
+/* clang-format on */
+
+static const struct sp_example examples[] = {
+    {"soprof diff before.pb.gz after.pb.gz", "what an upgrade changed"},
+    {"soprof diff --by function -n 20 a.pb.gz b.pb.gz", "the functions that changed most"},
+    {"soprof diff -o diff.svg a.pb.gz b.pb.gz", "a differential flame graph"},
+    {0},
+};
+
+struct diff_run {
+	const struct diff_args *args;
+	const struct sp_view *view; /* NULL: a table, or for scripts */
+	struct sp_profile *profiles[2];
+	struct sp_input_told told[2];
+	struct sp_diff *diff;
+};
+
+/* --- reading -------------------------------------------------------------------------------------------------------
+ */
+static int value_find(const struct sp_profile *p, const char *name, uint32_t *ret_value)
+{
+	uint32_t n = sp_profile_n_value_types(p);
+
+	for (uint32_t i = 0; i < n; i++) {
+		*ret_value = i;
+		if (!name || !strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), name))
+			return 0;
+	}
+	return sp_fail_said(-EINVAL, "--value: there is no '%s' in %s", name ? name : "", "both profiles");
+}
+
+static int side_read(struct diff_run *d, int side)
+{
+	struct sp_words one = {.words = &d->args->files.words[side], .n = 1};
+	int r = sp_inputs_read(&one, &d->args->input, &d->profiles[side], &d->told[side]);
+
+	return r < 0 ? r : sp_inputs_narrow(&d->args->input, &d->profiles[side], &d->told[side]);
+}
+
+static int diff_make(struct diff_run *d)
+{
+	struct sp_diff_options o = {.scale = d->args->absolute ? SP_DIFF_ABSOLUTE : SP_DIFF_SHARES};
+	int r = side_read(d, 0);
+
+	if (r >= 0)
+		r = side_read(d, 1);
+	if (r >= 0)
+		r = value_find(d->profiles[0], d->args->value, &o.old_value);
+	if (r >= 0)
+		r = value_find(d->profiles[1], d->args->value, &o.new_value);
+	return r < 0 ? r : sp_diff_new(d->profiles[0], d->profiles[1], &o, &d->diff);
+}
+
+/* --- writing -------------------------------------------------------------------------------------------------------
+ */
+static int view_write(struct diff_run *d, FILE *out)
+{
+	struct sp_view_options o = {
+	    .title = "What changed",
+	    .subtitle = d->args->files.words[1],
+	    .value = SP_DIFF_NEW,
+	    .has_second = true,
+	    .second = SP_DIFF_OLD,
+	};
+
+	return d->view->write(d->diff->joined, &o, out);
+}
+
+static int changes_write(struct diff_run *d, FILE *out)
+{
+	const struct diff_args *a = d->args;
+	bool for_scripts = a->csv || a->json;
+	struct sp_changes_options o = {
+	    .by = a->by < 0 ? SP_DIFF_BY_LIBRARY : (enum sp_diff_by)a->by,
+	    .limit = a->limit != UINT64_MAX ? (uint32_t)a->limit
+		     : for_scripts          ? 0
+					    : DEFAULT_LIMIT,
+	    .noise = a->noise,
+	    .colour = !a->output && isatty(STDOUT_FILENO),
+	};
+	const struct sp_profile *const profiles[2] = {d->profiles[0], d->profiles[1]};
+
+	for (int side = 0; side < 2; side++) {
+		o.names[side] = a->files.words[side];
+		o.duration_ns[side] = sp_profile_info(d->profiles[side])->duration_ns;
+	}
+	if (a->csv)
+		return sp_changes_put_csv(d->diff, profiles, &o, out);
+	return a->json ? sp_changes_put_json(d->diff, profiles, &o, out)
+		       : sp_changes_put_table(d->diff, profiles, &o, out);
+}
+
+static int all_write(void *arg, FILE *out)
+{
+	struct diff_run *d = arg;
+
+	return d->view ? view_write(d, out) : changes_write(d, out);
+}
+
+static bool shows_two(const struct sp_view *view)
+{
+	const char *name;
+
+	for (size_t i = 0; view && (name = view_choice(i)); i++)
+		if (!strcmp(name, view->name))
+			return true;
+	return false;
+}
+
+static int view_find(struct diff_args *a, const struct sp_view **ret_view)
+{
+	const struct sp_view *view = NULL;
+
+	if (a->view >= 0)
+		view = sp_view_by_name(view_choice((size_t)a->view));
+	else if (a->output && !a->csv && !a->json)
+		view = sp_view_by_path(a->output);
+	if (view && !strcmp(view->name, "csv"))
+		a->csv = true;
+	else if (view && !strcmp(view->name, "json"))
+		a->json = true;
+	else if (view && strcmp(view->name, "table") != 0 && !shows_two(view))
+		return sp_fail_said(-EINVAL, "-o %s: the view %s cannot show two profiles", a->output, view->name);
+	if (a->output && !view && !a->csv && !a->json)
+		return sp_fail_said(-EINVAL, "-o %s: no view has this suffix; give --format", a->output);
+	*ret_view = shows_two(view) ? view : NULL;
+	return 0;
+}
+
+static void diff_done(struct diff_run *d)
+{
+	sp_diff_free(d->diff);
+	sp_profile_free(d->profiles[0]);
+	sp_profile_free(d->profiles[1]);
+}
+
+static int run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	struct diff_args a = {.by = -1, .view = -1, .input.format = -1, .limit = UINT64_MAX};
+	struct diff_run d = {.args = &a};
+	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
+
+	if (r == SP_PARSED && a.files.n != 2)
+		r = sp_fail_said(-EINVAL, "two profiles are compared, OLD and NEW; %zu %s given", a.files.n,
+				 a.files.n == 1 ? "is" : "are");
+	if (r == SP_PARSED)
+		r = view_find(&a, &d.view);
+	if (sp_cmd_parsed(cmd, r, &code)) {
+		r = diff_make(&d);
+		if (r >= 0)
+			r = sp_output(a.output, all_write, &d);
+		if (r < 0)
+			code = sp_cmd_error(cmd, r, r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
+		for (int side = 0; r >= 0 && side < 2; side++)
+			sp_inputs_tell(d.profiles[side], &d.told[side]);
+	}
+	diff_done(&d);
+	sp_words_done(&a.files);
+	return code;
+}
+
+extern const struct sp_cmd sp_cmd_diff;
+const struct sp_cmd sp_cmd_diff = {
+    .name = "diff",
+    .summary = "compare two profiles: what changed, and what of it is noise",
+    .group = SP_CMD_READ,
+    .synopsis = "[OPTIONS] OLD NEW",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `soprof diff`: what changed, what is noise, in each form.
+. "$(dirname "$0")/lib.bash"
+
+cat >"$dir/old.folded" <<'X'
+git;main [/usr/bin/git];inflate [libz.so.1] 4000
+git;main [/usr/bin/git];read_object [/usr/bin/git] 3000
+git;main [/usr/bin/git];sha1 [libcrypto.so.3] 3000
+X
+cat >"$dir/new.folded" <<'X'
+git;main [/usr/bin/git];inflate [libz.so.1] 2000
+git;main [/usr/bin/git];read_object [/usr/bin/git] 3010
+git;main [/usr/bin/git];sha1 [libcrypto.so.3] 2990
+X
+
+expect 0 diff "$dir/old.folded" "$dir/new.folded"
+has "$out" '^old .*old\.folded: 10000 samples$'
+has "$out" '^ +40\.00 +25\.00 +-15\.00 +\[-1[0-9.]+, -1[0-9.]+\] +libz\.so\.1$'
+expect 0 diff --absolute --noise --by function "$dir/old.folded" "$dir/new.folded"
+has "$out" '^ +4000 +2000 +-2000 .* inflate \[libz\.so\.1\]$'
+has "$out" '^ +3000 +3010 +\+10 ~ .* read_object'
+expect 0 diff --absolute "$dir/old.folded" "$dir/new.folded"
+has "$out" '^2 rows within noise'
+expect 0 diff "$dir/old.folded" "$dir/old.folded"
+has "$out" '^nothing differs beyond noise$'
+has_not "$out" 'libz'
+
+expect 0 diff --csv --by stack "$dir/old.folded" "$dir/new.folded"
+has "$out" '^stack,"?(git;)?main( \[git\])?;inflate"?,,0,4000,2000,4000,2000,0\.4,0\.25,'
+expect 0 diff --json "$dir/old.folded" "$dir/new.folded"
+has "$out" '"name":"libz\.so\.1","upgraded":false,"old_self":4000,"new_self":2000,.*"within_noise":false'
+expect 0 diff --comm nobody --keep-going "$dir/old.folded" "$dir/new.folded"
+has "$err" '^left out by --comm nobody: 10000 \(100\.00 %\)'
+expect 0 diff -o "$dir/x.json" "$dir/old.folded" "$dir/new.folded"
+grep -q '"format":"soprof-diff"' "$dir/x.json" || fail "JSON by the suffix"
+
+expect 2 diff "$dir/old.folded"
+one_line 'OLD and NEW; 1 is given'
+expect 2 diff -o "$dir/x.pb.gz" "$dir/old.folded" "$dir/new.folded"
+one_line 'cannot show two profiles'
+expect 1 diff "$dir/old.folded" "$dir/missing"
+one_line 'missing: No such file'
+finish
