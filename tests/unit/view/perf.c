@@ -119,12 +119,18 @@ static void add_row(struct sp_profile *p, const char *comm, const int64_t *value
 	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), 0, 0, values), 0);
 }
 
-static void count_events(const char *text, size_t *ret_n, size_t *ret_n_small, uint64_t *ret_periods)
+static void count_events(char *text, size_t *ret_n, size_t *ret_n_small, uint64_t *ret_periods)
 {
+	FILE *in SP_FCLOSE = fmemopen(text, strlen(text), "r");
+	char *line SP_FREE = NULL;
+	size_t size = 0;
+
 	*ret_n = *ret_n_small = *ret_periods = 0;
-	for (const char *at = text; *at && *at != '#'; at = strchr(at, '\n') + 2) {
-		*ret_periods += strtoull(strstr(at, ": ") + 2, NULL, 10);
-		*ret_n_small += !strncmp(at, "small ", 6);
+	while (getline(&line, &size, in) > 0 && *line != '#') {
+		if (*line == '\n')
+			continue;
+		*ret_periods += strtoull(strstr(line, ": ") + 2, NULL, 10);
+		*ret_n_small += !strncmp(line, "small ", 6);
 		++*ret_n;
 	}
 }
