@@ -94,7 +94,7 @@ static int add_frame(struct reader *r, struct sp_perf_text text)
 
 static int begin_sample(struct reader *r, const struct sp_perf_header *h)
 {
-	struct sp_perf_text frame = sp_perf_frame_find(h->rest);
+	struct sp_perf_text frame = h->rest.n ? sp_perf_frame_find(h->rest) : h->rest;
 	int found;
 
 	if (h->is_record) {

@@ -251,10 +251,13 @@ static bool find_record(struct sp_perf_text line)
 static bool find_event(struct sp_perf_text line, struct sp_perf_header *h)
 {
 	const char *colon = next_colon(line, line.s);
-	struct sp_perf_text head = colon ? before(line, colon) : (struct sp_perf_text){0}, shorter, word;
+	struct sp_perf_text head, shorter, word;
 
+	if (!colon)
+		return false;
+	head = before(line, colon);
 	h->event = sp_perf_last_word(&head);
-	if (!colon || !h->event.n || h->event.s + h->event.n != colon)
+	if (!h->event.n || h->event.s + h->event.n != colon)
 		return false;
 	h->rest = behind(line, colon + 1);
 	shorter = head;
@@ -270,7 +273,7 @@ bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_h
 	struct sp_perf_header h = {0};
 	bool has_time = find_time(line, &h);
 
-	/* a time without ids before it, behind more than a name: rather a tracepoint's argument */
+	/* a time without ids before it and behind more than a name: rather a tracepoint's argument */
 	if (has_time && !h.has_ids && h.comm.n > SP_PERF_COMM_MAX) {
 		struct sp_perf_header without = {0};
 

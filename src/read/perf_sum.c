@@ -12,6 +12,13 @@
 /* Later than this is no time since a machine booted, but one of the wall clock (perf record -k CLOCK_REALTIME). */
 #define WALL_CLOCK_NS (UINT64_C(1000000000) * 1000000000)
 
+/*
+ * Differences between two profiles are judged by what varies between slices of the time. How long the recording is, its
+ * end tells: there are at most MAX_SLICES of them, and when these are full, each two become one of twice the length.
+ */
+enum { MAX_SLICES = 32 };
+#define FIRST_SLICE_NS (UINT64_C(1) << 22)
+
 struct thread {
 	uint32_t process, comm;
 };
@@ -25,7 +32,7 @@ struct event {
 };
 
 struct cell {
-	uint32_t thread, event, stack;
+	uint32_t thread, event, stack, slice;
 };
 
 struct amounts {
@@ -45,6 +52,7 @@ struct sp_perf_sum {
 	size_t amount_capacity;
 	uint64_t first_ns, last_ns, to_wall_ns;
 	bool has_times, has_clock;
+	uint64_t origin_ns, slice_ns; /* of slice 1; the length of each */
 };
 
 int sp_perf_sum_new(struct sp_profile *p, struct sp_perf_sum **ret_sum)
@@ -56,6 +64,7 @@ int sp_perf_sum_new(struct sp_profile *p, struct sp_perf_sum **ret_sum)
 		return -ENOMEM;
 	}
 	s->p = p;
+	s->slice_ns = FIRST_SLICE_NS;
 	*ret_sum = s;
 	return 0;
 }
@@ -169,11 +178,9 @@ int sp_perf_sum_who(struct sp_perf_sum *s, const struct sp_perf_header *h, struc
 }
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */
-static void add_to(int64_t *sum, uint64_t n)
+static void add_to(int64_t *sum, int64_t n)
 {
-	int64_t more = n > INT64_MAX ? INT64_MAX : (int64_t)n;
-
-	if (__builtin_add_overflow(*sum, more, sum))
+	if (__builtin_add_overflow(*sum, n, sum))
 		*sum = INT64_MAX;
 }
 
@@ -192,18 +199,70 @@ static void note_time(struct sp_perf_sum *s, uint64_t time_ns)
 	s->has_times = true;
 }
 
-int sp_perf_sum_add(struct sp_perf_sum *s, const struct sp_perf_who *who, uint32_t stack)
+static int add_cell(struct sp_perf_sum *s, const struct cell *cell, const struct amounts *more)
 {
-	const struct cell cell = {who->thread, who->event, stack};
-	int64_t number = sp_intern_add(s->cells, &cell, sizeof(cell));
+	int64_t number = sp_intern_add(s->cells, cell, sizeof(*cell));
 	int r =
 	    number < 0 ? -ENOMEM : sp_grow(&s->amounts, &s->amount_capacity, (size_t)number + 1, sizeof(*s->amounts));
 
 	if (r < 0)
 		return r;
-	add_to(&s->amounts[number].n, 1);
-	if (who->has_period)
-		add_to(&s->amounts[number].period, who->period);
+	add_to(&s->amounts[number].n, more->n);
+	add_to(&s->amounts[number].period, more->period);
+	return 0;
+}
+
+/* --- slices ------------------------------------------------------------------------------------------------------- */
+/* Makes every 1 << shift slices one. */
+static int widen(struct sp_perf_sum *s, unsigned int shift)
+{
+	struct amounts *amounts SP_FREE = NULL;
+	struct sp_intern *cells = s->cells, *wider;
+	int r = sp_intern_new(&wider);
+
+	if (r < 0)
+		return r;
+	s->cells = wider;
+	amounts = sp_take_ptr(s->amounts);
+	s->amount_capacity = 0;
+	s->slice_ns <<= shift;
+	for (uint32_t i = 0; i < sp_intern_count(cells) && r >= 0; i++) {
+		struct cell cell = *(const struct cell *)sp_intern_get(cells, i, NULL);
+
+		cell.slice = cell.slice ? (uint32_t)((uint64_t)(cell.slice - 1) >> shift) + 1 : 0;
+		r = add_cell(s, &cell, &amounts[i]);
+	}
+	sp_intern_free(cells);
+	return r;
+}
+
+/* The slice of this time, from 1. The samples of several CPUs may stand in the wrong order, by a little. */
+static int find_slice(struct sp_perf_sum *s, uint64_t time_ns, uint32_t *ret_slice)
+{
+	unsigned int shift = 0;
+	uint64_t since;
+	int r;
+
+	if (!s->has_times)
+		s->origin_ns = time_ns;
+	since = time_ns > s->origin_ns ? time_ns - s->origin_ns : 0;
+	while (since / s->slice_ns >> shift >= MAX_SLICES)
+		shift++;
+	r = shift ? widen(s, shift) : 0;
+	*ret_slice = (uint32_t)(since / s->slice_ns) + 1;
+	return r;
+}
+
+int sp_perf_sum_add(struct sp_perf_sum *s, const struct sp_perf_who *who, uint32_t stack)
+{
+	struct cell cell = {.thread = who->thread, .event = who->event, .stack = stack};
+	const struct amounts one = {1, who->has_period ? (int64_t)SP_MIN(who->period, (uint64_t)INT64_MAX) : 0};
+	int r = who->has_time ? find_slice(s, who->time_ns, &cell.slice) : 0;
+
+	if (r >= 0)
+		r = add_cell(s, &cell, &one);
+	if (r < 0)
+		return r;
 	note_event(&s->events[who->event], who);
 	if (who->has_time)
 		note_time(s, who->time_ns);
@@ -265,7 +324,7 @@ static int add_row(struct sp_perf_sum *s, const struct sp_perf_stacks *stacks, u
 	const struct thread *t = sp_intern_get(s->threads, c->thread, NULL);
 	const struct event *e = &s->events[c->event];
 	const struct amounts *a = &s->amounts[number];
-	struct sp_key key = {.process = t->process, .comm = t->comm, .recipe = e->name};
+	struct sp_key key = {.process = t->process, .comm = t->comm, .recipe = e->name, .slice = c->slice};
 	int64_t key_number = sp_profile_add_key(s->p, &key), values[SP_MAX_VALUES] = {0};
 	uint32_t user, kernel;
 

@@ -5,6 +5,7 @@
  * A profile with one event has the values samples and, if the text tells periods, that event; with several events,
  * samples (of any event) and each event's own: its periods, or where it has none its samples. Sums stay at the ends of
  * 64 bits. At most SP_PERF_MAX_EVENTS events: -E2BIG for the next one, about which nothing is said.
+ * Rows are told apart by slices of the time (sp_key.slice) where the text has times.
  * Owns its tables; borrows the profile. 0 or a negative errno. Not thread-safe.
  */
 #ifndef SP_READ_PERF_SUM_H
