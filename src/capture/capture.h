@@ -45,6 +45,8 @@ struct sp_capture_options {
 	uint64_t period;       /* or that: ns for clocks, events else */
 	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
+	bool slices; /* keys tell in which slice of the time a sample was taken: of a known time at most 20, else of 5 s
+		      */
 	const char *cache; /* directory of built tables; NULL = the default one, "" = none */
 };
 

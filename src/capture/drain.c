@@ -187,6 +187,7 @@ static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 		return -ENOMEM;
 	key.comm = (uint32_t)comm;
 	key.recipe = (uint32_t)recipe;
+	key.slice = c->slice;
 	return sp_profile_add_key(c->profile, &key);
 }
 

@@ -78,6 +78,8 @@ struct sp_capture {
 	size_t waiting_bytes;
 	int failure; /* the first error inside a callback */
 	uint64_t began_ns;
+	uint64_t run_ns, run_for_ns; /* when sampling began, and how long it is to last; 0 = not known */
+	uint32_t slice;              /* that the samples being drained were taken in; 0 = not told */
 	bool attached;
 	struct sp_capture_stats stats;
 };

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SP_WINDOW_MS = 1000, SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000 };
+enum { SP_WINDOW_MS = 1000, SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_N_SLICES = 20, SP_SLICE_S = 5 };
 
 #define SP_DEFAULT_MEMORY (24ULL << 20)
 
@@ -214,12 +214,26 @@ static int take_in(struct sp_capture *c)
 	return callback_failure(c);
 }
 
+/* The slice of the window that has just ended: of its middle. None is shorter than a window. */
+static uint32_t slice_now(const struct sp_capture *c)
+{
+	uint64_t since = sp_time_ns(CLOCK_MONOTONIC) - c->run_ns;
+	uint64_t window = SP_WINDOW_MS * 1000000ULL, length = SP_SLICE_S * SP_NS_PER_S;
+	uint64_t at = since - SP_MIN(since, window / 2);
+
+	if (c->run_for_ns)
+		length = SP_MAX(window, (c->run_for_ns + SP_N_SLICES - 1) / SP_N_SLICES);
+	return 1 + (uint32_t)(at / length);
+}
+
 /* Changes the tables of counts over and drains the one that was in use. */
 static int window_turn(struct sp_capture *c)
 {
 	sp_u32 old = *c->shared.window;
 	int r;
 
+	if (c->o.slices)
+		c->slice = slice_now(c);
 	*c->shared.window = old + 1;
 	sp_tables_turn(c->tables, old + 1);
 	r = sp_tables_grace(c->tables);
@@ -292,6 +306,9 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN},
 			       {.fd = child_fd, .events = POLLIN}};
+	c->run_ns = now;
+	c->run_for_ns = duration_ns;
+	c->slice = c->o.slices; /* the first */
 
 	while (!end || now < end) {
 		int n = poll(fds, SP_COUNT(fds), wait_ms(c, now, turn, end)), r;

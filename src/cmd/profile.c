@@ -77,6 +77,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .user = !a->kernel_only,
 	    .kernel = !a->user_only,
 	    .idle = a->include_idle,
+	    .slices = !strcmp(a->view->name, "pprof"), /* the one view that keeps them */
 	    .unwind = a->unwind,
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,

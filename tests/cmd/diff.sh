@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 150
 # `soprof diff`: what changed, what is noise, in each form.
 . "$(dirname "$0")/lib.bash"
 
@@ -34,6 +35,15 @@ expect 0 diff --comm nobody --keep-going "$dir/old.folded" "$dir/new.folded"
 has "$err" '^left out by --comm nobody: 10000 \(100\.00 %\)'
 expect 0 diff -o "$dir/x.json" "$dir/old.folded" "$dir/new.folded"
 grep -q '"format":"soprof-diff"' "$dir/x.json" || fail "JSON by the suffix"
+
+# two profiles of one program: their slices of time say what is noise
+if is_root && [ "$slow" = 1 ]; then
+	for i in 1 2; do
+		expect 0 profile -F 199 -o "$dir/$i.pb.gz" 6
+	done
+	expect 0 diff --by function "$dir/1.pb.gz" "$dir/2.pb.gz"
+	has "$out" '^intervals \(95 %\) from [0-9]+ and [0-9]+ time slices'
+fi
 
 expect 2 diff "$dir/old.folded"
 one_line 'OLD and NEW; 1 is given'

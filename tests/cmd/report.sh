@@ -57,6 +57,9 @@ expect 0 report "$dir/in.folded" "$dir/in.folded.gz"
 has "$out" '^ +90\.00 +180 '
 "$SOPROF" report - <"$dir/in.folded.gz" >"$out" 2>"$err" || fail "standard input to be read"
 has "$out" '^ +90\.00 +90 '
+expect 0 report -o "$dir/x.pb.gz" "$dir/in.folded"
+expect 0 report --by function "$dir/x.pb.gz"
+has "$out" '70\.00 +70 +70\.00 +70 +inflate_fast \[libz'
 expect 0 report -o "$dir/x.svg" "$dir/in.folded"
 grep -q '<svg' "$dir/x.svg" || fail "a flame graph"
 
