@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 900
+# The HTML report in a browser: what it shows is what the stacks say (flame graph, zoom, search, libraries, callers,
+# matrix, folds, differences), the keyboard, dark, without scripts, hostile names; the page's size and speed. Debian's
+# chromium without a window, driven by tests/web/html.mjs.
+set -u
+here=$(dirname "$(readlink -f "$0")")
+skip() { echo "$*"; exit 77; }
+command -v chromium >/dev/null || skip "needs chromium"
+command -v node >/dev/null || skip "needs nodejs"
+
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export TMPDIR=$dir HOME=$dir
+make=${SOPROF_BUILD:-$here/../../build}/tests/unit/view-html
+[ -x "$make" ] || { echo "no $make; build it first"; exit 1; }
+stacks=$here/../data/view/svg-demo.stacks
+
+"$make" stacks "$stacks" "$dir/demo.html" && "$make" stacks "$here/../web/diff.stacks" "$dir/diff.html" &&
+	"$make" stacks /dev/null "$dir/empty.html" && "$make" hostile "$dir/hostile.html" &&
+	"$make" big 100000 30 "$dir/big.html" || exit 1
+sed 's/"paths":"..../"paths":"/' "$dir/demo.html" >"$dir/broken.html"
+
+bad=0
+check() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "FAILED $1: $2, wanted $3"; bad=1; fi; }
+
+# The page without its data, in bytes.
+size=$(sed '/id="data">/,/^<\/script>/d' "$dir/demo.html" | wc -c)
+echo "   $size bytes without data"
+check "the page is less than 100 KB" "$((size < 100000))" 1
+# The policy's hashes are those of the script and the style, as openssl has them.
+between() { awk -v from="$1" -v to="$2" 'BEGIN { RS = "\001" } { a = substr($0, index($0, from) + length(from)); printf "%s", substr(a, 1, index(a, to) - 1) }' "$dir/demo.html"; }
+digest() { openssl dgst -sha256 -binary | base64; }
+policy=$(grep -o 'script-src .sha256-[^;]*; style-src .sha256-[^;]*' "$dir/demo.html")
+check "the policy is for this script and this style" "$policy" \
+	"script-src 'sha256-$(between '<script>' '</script>' | digest)'; style-src 'sha256-$(between '<style>' '</style>' | digest)'"
+check "and for nothing else" "$(grep -cE "unsafe-|https?://|\*" <<<"$(grep -m 1 'Content-Security-Policy' "$dir/demo.html")")" 0
+
+node "$here/../web/html.mjs" "$(command -v chromium)" "$stacks" "$here/../web/diff.stacks" "$dir" || bad=1
+exit $bad

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The HTML report in a browser: node html.mjs CHROMIUM STACKS PAGES, where PAGES has demo.html made of STACKS, diff.html
+// made of diff.stacks, hostile.html, empty.html, broken.html and big.html. Prints a line a check; exit code 1 if any
+// failed. What is expected of demo and diff is worked out by model.mjs.
+import {pathToFileURL} from "node:url";
+import {Browser} from "../cmd/chromium.mjs";
+import {boxes, byFunction, byLibrary, foldedPath, librariesOf, matrix, pathOf, percent, readRows, sandwich, sum,
+	withoutRecursion} from "./model.mjs";
+
+const [program, stacks, diffStacks, pages] = process.argv.slice(2);
+const url = (name) => String(pathToFileURL(pages + "/" + name));
+const rows = readRows(stacks), all = sum(rows), libraries = librariesOf(rows), ROW = 18;
+
+let failed = 0;
+function check(what, got, wanted) {
+	const ok = wanted instanceof RegExp ? wanted.test(got) : JSON.stringify(got) === JSON.stringify(wanted);
+	console.log((ok ? "ok " : "FAILED ") + what + (ok ? "" : ": " + JSON.stringify(got) + ", wanted " +
+		(wanted instanceof RegExp ? wanted : JSON.stringify(wanted))));
+	failed += !ok;
+}
+
+const inPage = `
+	const id = (name) => document.getElementById(name);
+	const box = (e) => e.getBoundingClientRect();
+	const middle = (e) => { e.scrollIntoView({block: "nearest"}); const b = box(e); return [b.x + b.width / 2, b.y + b.height / 2]; };
+	const text = (name) => id(name).textContent;
+	const button = (text, within = document) => [...within.querySelectorAll("button")].find((b) => b.textContent.startsWith(text));
+	const canvas = (place = "flame") => id(place).querySelector("canvas");
+	const pixel = (x, y, place) => {
+		const c = canvas(place), k = c.width / c.clientWidth, copy = new OffscreenCanvas(1, 1).getContext("2d", {willReadFrequently: true});
+		copy.drawImage(c, x * k, y * k, 1, 1, 0, 0, 1, 1);
+		return [...copy.getImageData(0, 0, 1, 1).data].slice(0, 3);
+	};
+	const cells = (name) => [...id(name).querySelectorAll("tbody tr")].map((r) => [...r.children].map((c) => c.textContent));
+`;
+const browser = new Browser(program);
+const page = await browser.page(1200, 800);
+const run = (code) => page.run("(() => {" + inPage + "return " + code + "})()");
+const click = async (code) => page.click(...await run("middle(" + code + ")"));
+const frame = () => page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+const open = async (name) => {
+	await page.open(url(name));
+	await frame();
+};
+async function eventually(what, code, wanted) {
+	let got;
+	for (let i = 0; i < 100; i++) {
+		got = await run(code);
+		if (JSON.stringify(got) === JSON.stringify(wanted)) break;
+		await new Promise((done) => setTimeout(done, 50));
+	}
+	check(what, got, wanted);
+}
+
+// --- the canvas: where a box of the model lies in it ---
+async function geometry(place) {
+	return run(`(() => { const b = box(canvas("${place}")), p = id("${place}");
+		return {x: b.x, y: b.y, width: b.width, seen: b.height, top: p.scrollTop, height: canvas("${place}").parentNode.parentNode.clientHeight}; })()`);
+}
+function spot(g, b, view, rootAtTop) {
+	const k = g.width / (view.to - view.from), left = Math.max((b.from - view.from) * k, 0);
+	const right = Math.min((b.to - view.from) * k, g.width);
+	const y = (rootAtTop ? b.depth * ROW : g.height - (b.depth + 1) * ROW) - g.top + ROW / 2;
+	return {x: g.x + (left + right) / 2, y: g.y + y, width: right - left, isSeen: y > 4 && y < g.seen - 4};
+}
+// Every box at least `least` wide that is in sight is where the model has it, and says its name and value.
+async function checkFlame(what, paths, {place = "flame", rootAtTop = false, root, zoomed, least = 5} = {}) {
+	const model = boxes(paths, libraries, root), view = zoomed ? model.find(zoomed.name ? (b) => b.from === zoomed.from && b.depth === zoomed.depth :
+		(b) => b.name === zoomed) : model[0];
+	const g = await geometry(place), wrong = [];
+	let n = 0;
+	for (const b of model) {
+		const s = spot(g, b, view, rootAtTop);
+		if (s.width < least || !s.isSeen) continue;
+		n++;
+		await page.hover(s.x, s.y);
+		const [name, facts] = await run(`[text("details-name"), text("details-facts")]`);
+		if (name !== b.name || !facts.startsWith(b.value.toLocaleString("en") + " sample")) wrong.push([b.name, b.value, name, facts]);
+	}
+	check(`${what}: ${n} frames are where they belong`, n > 3 ? wrong : "too few", []);
+	await page.hover(1, 1);
+}
+async function spotOf(name, paths, options = {}) {
+	const model = boxes(paths, libraries, options.root), view = options.zoomed ? model.find((b) => b.name === options.zoomed) : model[0];
+	const wide = model.filter((b) => b.name === name).sort((a, b) => b.value - a.value)[0];
+	return spot(await geometry(options.place || "flame"), wide, view, options.rootAtTop);
+}
+const clickFrame = async (name, paths, options) => {
+	const s = await spotOf(name, paths, options);
+	await page.click(s.x, s.y);
+	await eventually(`${name} is zoomed to`, `document.getAnimations().length`, 0);
+	await new Promise((done) => setTimeout(done, 250));
+};
+const plain = rows.map((r) => [pathOf(r), r.values[0]]);
+
+// --- the checks ---
+async function testLoad() {
+	await open("demo.html");
+	check("title", await run(`[document.title, text("title"), text("subtitle")]`), ["Demo", "Demo", "the same stacks in every test"]);
+	await checkFlame("flame graph", plain);
+	await page.key("o");
+	await frame();
+	await checkFlame("icicle", plain, {rootAtTop: true});
+	check("icicle is in the address", await page.run("location.hash"), "#d=1");
+	for (const [width, height] of [[420, 700], [1200, 300], [2200, 1000]]) {
+		await page.resize(width, height);
+		await frame();
+		check(`nothing is wider than ${width} px`, await page.run("document.documentElement.scrollWidth <= innerWidth"), true);
+	}
+	await page.resize(1200, 800);
+	await frame();
+	await checkFlame("after resizing", plain, {rootAtTop: true});
+}
+
+async function testZoom() {
+	await open("demo.html");
+	await clickFrame("deflate", plain);
+	await checkFlame("zoomed", plain, {zoomed: "deflate"});
+	const hash = await page.run("location.hash");
+	check("zoom is in the address", hash, /^#z=[0-9a-z]+\.[0-9a-z]+$/);
+	await clickFrame("python3", plain, {zoomed: "deflate"});
+	await page.run("history.back()");
+	await eventually("back", "location.hash", hash);
+	await new Promise((done) => setTimeout(done, 250));
+	await checkFlame("back", plain, {zoomed: "deflate"});
+	await page.open(url("demo.html") + hash);
+	await new Promise((done) => setTimeout(done, 300));
+	await checkFlame("an address with a zoom", plain, {zoomed: "deflate"});
+	await page.key("Escape");
+	await new Promise((done) => setTimeout(done, 250));
+	check("Escape ends the zoom", await page.run("location.hash"), "");
+	await checkFlame("the whole", plain);
+	const s = await spotOf("deflate", plain);
+	for (let i = 0; i < 12; i++)
+		await page.send("Input.dispatchMouseEvent", {type: "mouseWheel", x: s.x, y: s.y, deltaX: 0, deltaY: -60, modifiers: 2});
+	await frame();
+	await page.hover(s.x, s.y);
+	check("Ctrl and the wheel zoom at the pointer", await run(`[text("details-name"), id("reset").disabled]`), ["deflate", false]);
+	check("the page itself was not zoomed", await page.run("visualViewport.scale"), 1);
+	await drag(s, -200);
+	await page.hover(s.x - 200, s.y);
+	check("dragging moves sideways", await run(`text("details-name")`), "deflate");
+	await click(`id("reset")`);
+	await new Promise((done) => setTimeout(done, 250));
+	await checkFlame("reset", plain);
+	await page.open(url("demo.html") + "#z=zz.zz&v=nonsense&u=77&l=none&p=fn:none&m=9");
+	await frame();
+	await checkFlame("an address of another report is the whole", plain);
+}
+async function drag(s, by) {
+	const event = (type, x) => page.send("Input.dispatchMouseEvent", {type, x, y: s.y, button: "left", buttons: 1, clickCount: 1});
+	await event("mousePressed", s.x);
+	for (let i = 1; i <= 5; i++) await event("mouseMoved", s.x + by * i / 5);
+	await event("mouseReleased", s.x + by);
+	await frame();
+}
+
+async function testSearch() {
+	const share = (test, of = rows) => "Matched " + percent(sum(of.filter((r) => r.frames.some(test))), sum(of));
+	await open("demo.html");
+	await page.key("/");
+	await page.type("ENCODER");
+	check("nested matches count once", await run(`text("found")`), share((f) => /encoder/i.test(f.name)));
+	check("search is in the address", await page.run("location.hash"), "#s=ENCODER");
+	const s = await spotOf("encoder_listencode_list", plain);
+	check("matches are marked", await run(`pixel(${s.x} - box(canvas()).x + 3 - 3, ${s.y} - box(canvas()).y - 7)`), [240, 114, 240]);
+	await click(`id("case")`);
+	check("upper and lower case may differ", await run(`text("found")`), "Matched 0.00%");
+	const address = await page.run("location.href");
+	await page.key("Escape");
+	check("Escape ends the search", await run(`[text("found"), location.hash, id("search").value]`), ["", "#c=1", ""]);
+	await page.open(address);
+	check("an address with a search", await run(`[text("found"), id("search").value, id("case").getAttribute("aria-pressed")]`),
+		["Matched 0.00%", "ENCODER", "true"]);
+	await page.open(url("demo.html") + "#s=lib:crypto%7Clibz");
+	check("libraries by expression", await run(`text("found")`), share((f) => /crypto|libz/.test(f.library)));
+	await page.open(url("demo.html") + "#s=" + encodeURIComponent("(["));
+	check("no regular expression", await run(`[text("found"), id("search").classList.contains("bad")]`), ["not a regular expression", true]);
+}
+
+// The rows of the library table as the model has them, by falling self.
+const libraryRows = (of) => [...byLibrary(of)].map(([name, s]) => [name, percent(s.self, sum(of)), s.self.toLocaleString("en"),
+	percent(s.total, sum(of)), s.total.toLocaleString("en")]);
+const byName = (list) => list.map((r) => r.slice(0, 5)).sort((a, b) => (a[0] < b[0] ? -1 : 1));
+
+async function testLibraries() {
+	await open("demo.html");
+	const got = await run(`cells("libraries")`);
+	check("the libraries' self and total", byName(got), byName(libraryRows(rows)));
+	check("the heaviest first", got.map((r) => Number(r[2])), got.map((r) => Number(r[2])).sort((a, b) => b - a));
+	await click(`button("Total %", id("libraries"))`);
+	const sorted = await run(`cells("libraries")`);
+	check("sorted by total", sorted.map((r) => parseFloat(r[3])), sorted.map((r) => parseFloat(r[3])).sort((a, b) => b - a));
+	check("the order is said", await run(`[...id("libraries").querySelectorAll("th[aria-sort]")].map((t) => t.ariaSort + t.textContent)`),
+		["descendingTotal % ▾"]);
+	const s = await spotOf("EVP_DigestUpdate", plain), at = `pixel(${s.x} - box(canvas()).x, ${s.y} - box(canvas()).y - 7)`;
+	const other = await spotOf("deflate", plain), there = `pixel(${other.x} - box(canvas()).x, ${other.y} - box(canvas()).y - 7)`;
+	const before = await run(`[${at}, ${there}]`);
+	await click(`button("libcrypto.so.3", id("libraries"))`);
+	const after = await run(`[${at}, ${there}]`);
+	check("its frames keep their colour, others are dimmed", [String(before[0]) === String(after[0]), String(before[1]) === String(after[1])],
+		[true, false]);
+	const crypto = rows.filter((r) => r.frames.some((f) => f.library === "libcrypto.so.3"));
+	const own = byLibrary(rows).get("libcrypto.so.3");
+	check("its share", await run(`text("selection")`), new RegExp(`libcrypto.so.3self ${percent(own.self, all)}, total ${percent(own.total, all)}`));
+	await click(`button("Only its samples")`);
+	await frame();
+	await checkFlame("filtered", crypto.map((r) => [pathOf(r), r.values[0]]));
+	check("what is left out is said", await run(`text("selection")`), new RegExp(percent(all - sum(crypto), all) + " of all is left out"));
+	check("the table is of its samples", byName(await run(`cells("libraries")`)), byName(libraryRows(crypto)));
+	const address = await page.run("location.href");
+	await page.open(address);
+	check("an address with a filter", byName(await run(`cells("libraries")`)), byName(libraryRows(crypto)));
+	await click(`button("✕")`);
+	check("the selection ends", await run(`[id("selection").hidden, location.hash]`), [true, "#k=-total"]);
+}
+
+async function testShapes() {
+	await open("demo.html");
+	await page.key("f");
+	await frame();
+	await checkFlame("libraries folded", rows.map((r) => [foldedPath(r), r.values[0]]));
+	await page.key("f");
+	await click(`button("python3.11", id("libraries"))`);
+	await click(`button("Fold its frames")`);
+	await frame();
+	await checkFlame("one library folded", rows.map((r) => [foldedPath(r, (l) => l === "python3.11"), r.values[0]]));
+	const address = await page.run("location.href");
+	await page.open(address);
+	await frame();
+	await checkFlame("an address with a fold", rows.map((r) => [foldedPath(r, (l) => l === "python3.11"), r.values[0]]));
+	await open("demo.html");
+	await page.key("r");
+	await frame();
+	await checkFlame("recursion folded", rows.map((r) => [withoutRecursion(pathOf(r)), r.values[0]]));
+	await page.key("r");
+	await page.key("i");
+	await frame();
+	await checkFlame("inverted", rows.map((r) => [pathOf(r).reverse(), r.values[0]]));
+}
+
+async function testSandwich() {
+	for (const focus of [{library: "libcrypto.so.3"}, {library: "libc.so.6"}, {library: "python3.11", name: "_PyEval_EvalFrameDefault"}]) {
+		const name = focus.name || focus.library, {callers, callees} = sandwich(rows, focus), value = sum(callers.map((c) => ({values: [c[1]]})));
+		await page.open(url("demo.html") + "#v=sandwich&p=" + (focus.name ? `fn:${name}\`${focus.library}` : "lib:" + name));
+		await frame();
+		check(`${name}: share`, await run(`text("sandwich-head")`), new RegExp(`${value} samples, ${percent(value, all)} of all`));
+		await checkFlame(`${name}: callers`, callers, {place: "callers", root: name, least: 8});
+		await checkFlame(`${name}: callees`, callees, {place: "callees", root: name, rootAtTop: true, least: 8});
+	}
+	await open("demo.html");
+	const s = await spotOf("deflate", plain);
+	await page.hover(s.x, s.y);
+	await page.key("s");
+	check("s at a frame", await run(`[text("sandwich-head").slice(0, 7), location.hash]`), ["deflate", "#v=sandwich&p=fn%3Adeflate%60libz.so.1.2.13"]);
+	await click(`button("Another")`);
+	check("without a focus there is a choice", await run(`id("sandwich-head").querySelectorAll("li button").length > 8`), true);
+	await click(`id("sandwich-head").querySelector("li button")`);
+	check("which leads to it", await run(`id("callers").hidden`), false);
+}
+
+async function testMatrix() {
+	const model = matrix(rows), names = (what) => [...model].filter(([, c]) => c[what]).map(([key, c]) => {
+		const [library, caller] = key.split(" < ");
+		return `${library} called by ${caller || "[no other library]"}: ${percent(c[what], all)}`;
+	}).sort();
+	const shown = () => run(`[...document.querySelectorAll(".heat td button")].map((b) => b.ariaLabel)`);
+	await page.open(url("demo.html") + "#v=matrix");
+	check("self by caller", (await shown()).sort(), names("self"));
+	const list = await run(`[...id("panel-matrix").querySelectorAll(".data tbody tr")].length`);
+	await click(`button("Total", id("panel-matrix"))`);
+	check("total by caller", (await shown()).sort(), names("total"));
+	check("the list has every pair", list, model.size);
+	await click(`button("Self", id("panel-matrix"))`);
+	const [key, cell] = [...model].sort((a, b) => b[1].entries.size - a[1].entries.size)[0], [library, caller] = key.split(" < ");
+	await click(`[...document.querySelectorAll(".heat td button")].find((b) => b.ariaLabel.startsWith("${library} called by ${caller}"))`);
+	const wanted = [...cell.entries].map(([name, n]) => [name, percent(n, all)]).sort();
+	const entries = new Map();
+	for (const r of await run(`cells("panel-matrix")`)) if (r.length === 4) entries.set(r[0], (entries.get(r[0]) || 0) + Number(r[3]));
+	check(`${key}: by entry function`, [...entries].map(([name, n]) => [name, percent(n, all)]).sort(), wanted);
+}
+
+async function testFunctions() {
+	await page.open(url("demo.html") + "#v=functions");
+	const wanted = [...byFunction(rows)].map(([key, s]) => [key.split("`")[1], percent(s.self, all), String(s.self), percent(s.total, all),
+		String(s.total), key.split("`")[0]].join());
+	check("functions' self and total", (await run(`cells("panel-functions")`)).map((r) => r.join()).sort(), wanted.sort());
+	await page.key("/");
+	await page.type("^py");
+	check("search leaves the others out", (await run(`cells("panel-functions")`)).map((r) => r[0]).every((n) => /^py/i.test(n)), true);
+	await click(`id("panel-functions").querySelector("tbody button")`);
+	check("a click shows callers and callees", await page.run("new URLSearchParams(location.hash.slice(1)).get('v')"), "sandwich");
+}
+
+async function testCallTree() {
+	await page.open(url("demo.html") + "#v=tree");
+	await page.run(`(() => { const s = document.querySelector("#panel-tree select"); s.value = "0"; s.dispatchEvent(new Event("change")); })()`);
+	for (let i = 0; i < 200 && await run(`(() => { const r = document.querySelector(".tree tr[aria-expanded=false]"); if (r) r.click(); return Boolean(r); })()`); i++);
+	const model = boxes(plain, libraries).map((b) => b.depth + 1 + " " + b.name + " " + percent(b.value, all) + " " + b.value.toLocaleString("en")).sort();
+	check("every path has its value", (await run(`[...document.querySelectorAll(".tree tbody tr")].map((r) => r.ariaLevel + " " +
+		r.querySelector("bdi").textContent + " " + r.children[1].textContent + " " + r.children[2].textContent)`)).sort(), model);
+	await page.open(url("demo.html") + "#v=tree");
+	await page.run("document.querySelector('.tree tr[tabindex=\"0\"]').focus()");
+	await page.key("ArrowLeft");
+	check("arrow left closes", await run(`document.querySelectorAll(".tree tbody tr").length`), 1);
+	await page.key("ArrowRight");
+	await page.key("ArrowDown");
+	check("arrow right opens, arrow down goes on", await run(`document.activeElement.ariaLevel`), "2");
+}
+
+async function testKeys() {
+	await open("demo.html");
+	await page.key("?");
+	check("? explains", await run(`[id("help-box").open, document.querySelectorAll("#help-box tr").length > 9]`), [true, true]);
+	for (const type of ["rawKeyDown", "keyUp"])
+		await page.send("Input.dispatchKeyEvent", {type, key: "Escape", code: "Escape", windowsVirtualKeyCode: 27});
+	check("Escape closes it", await run(`id("help-box").open`), false);
+	await page.run("document.querySelector('#flame canvas').focus()");
+	for (const key of ["ArrowUp", "ArrowRight", "ArrowUp"]) await page.key(key);
+	const g = await geometry("flame"), model = boxes(plain, libraries), at = model.filter((b) => b.depth === 1).sort((a, b) => b.value - a.value)[0];
+	const seen = (b) => b.value * (g.width / all) >= 1;
+	const right = model.filter((b) => b.depth === 1 && b.from >= at.to && seen(b))[0] || at;
+	const up = model.filter((b) => b.depth === 2 && b.from >= right.from && b.to <= right.to).sort((a, b) => b.value - a.value)[0];
+	check("arrow keys", await run(`[text("details-name"), text("live").split(". ")[0]]`), [up.name, up.name]);
+	await page.key("Enter");
+	await new Promise((done) => setTimeout(done, 250));
+	await checkFlame("Enter zooms", plain, {zoomed: up, least: 20});
+	await page.key("ArrowDown");
+	check("arrow down", await run(`text("details-name")`), right.name);
+	for (const [i, view] of ["flame", "sandwich", "matrix", "functions", "tree"].entries()) {
+		await page.key(String(i + 1));
+		check(`${i + 1} is ${view}`, await run(`[id("panel-${view}").hidden, id("tab-${view}").ariaSelected]`), [false, "true"]);
+	}
+	await page.key("ArrowRight");
+	await page.run("document.getElementById('tab-tree').focus()");
+	await page.key("ArrowRight");
+	check("arrows walk over the tabs", await run("document.activeElement.id"), "tab-flame");
+}
+
+// What stands without a name in Chromium's tree of accessible objects.
+async function testNames() {
+	for (const view of ["flame", "sandwich", "matrix", "functions", "tree"]) {
+		await page.open(url("demo.html") + "#v=" + view + "&l=libcrypto.so.3&m=1.2&p=lib:libcrypto.so.3");
+		await frame();
+		const {nodes} = await page.send("Accessibility.getFullAXTree");
+		const roles = /^(button|tab|tabpanel|textbox|searchbox|combobox|link|application|table|treegrid|dialog|toolbar|tablist|region|complementary|columnheader)$/;
+		const bare = nodes.filter((n) => !n.ignored && roles.test(n.role?.value) && !(n.name?.value || "").trim()).map((n) => n.role.value);
+		check(`${view}: everything has a name`, bare, []);
+	}
+	check("the page has a language", await page.run("document.documentElement.lang"), "en");
+}
+
+async function testDark() {
+	const light = (rgb) => rgb.match(/\d+/g).slice(0, 3).reduce((s, c) => s + Number(c), 0) > 382;
+	const look = async () => [await run("getComputedStyle(document.body).backgroundColor"), await run("getComputedStyle(document.body).color"),
+		"rgb " + await run("pixel(5, 5).join()")].map(light);
+	await open("demo.html");
+	check("light page, dark text", await look(), [true, false, true]);
+	await page.dark(true);
+	await frame();
+	check("dark page, light text", await look(), [false, true, false]);
+	await click(`id("theme")`);
+	await click(`id("theme")`);
+	check("the switch is stronger than the system", [await look(), await page.run("location.hash")], [[true, false, true], "#h=light"]);
+	await page.dark(false);
+	await page.open(url("demo.html") + "#h=dark");
+	check("an address with a theme", await look(), [false, true, false]);
+}
+
+async function testDiff() {
+	const old = readRows(diffStacks), paths = (v) => old.filter((r) => r.values[v]).map((r) => [pathOf(r), r.values[v]]);
+	const share = (name, v) => sum(old.filter((r) => r.frames.some((f) => f.name === name)), v) / sum(old, v);
+	await open("diff.html");
+	check("one value, old and new", await run(`[...id("value").options].map((o) => o.textContent)`), ["count, old and new", "samples, old and new"]
+		.slice(await run(`id("value").options.length`) === 2 ? 0 : 1));
+	const where = async (name, v) => spotOf(name, paths(v)), at = (s) => `pixel(${s.x} - box(canvas()).x, ${s.y} - box(canvas()).y - 7)`;
+	const colour = async (name, v) => {
+		const [r, g, b] = await run(at(await where(name, v)));
+		return r > b + 40 ? "red" : b > r + 40 ? "blue" : "grey";
+	};
+	const wanted = {grew: "red", shrank: "blue", same: "grey", noisy: "grey", fresh: "red"};
+	for (const [name, is] of Object.entries(wanted)) check(`${name} is ${is}`, await colour(name, 1), is);
+	const s = await where("grew", 1);
+	await page.hover(s.x, s.y);
+	check("old and new are said", await run(`text("details-facts")`), new RegExp(`^${percent(share("grew", 0), 1)} → ${percent(share("grew", 1), 1)} \\(\\+`));
+	await click(`id("old-width")`);
+	await frame();
+	check("old widths show what is gone", await colour("gone", 0), "blue");
+	const change = (await run(`cells("libraries")`)).find((r) => r[0] === "libgrew.so.1");
+	const self = (v) => byLibrary(old, v).get("libgrew.so.1").self / sum(old, v);
+	check("the table has both", change.slice(1, 4), [percent(self(0), 1), percent(self(1), 1), "+" + (100 * (self(1) - self(0))).toFixed(2)]);
+	const noisy = (await run(`cells("libraries")`)).find((r) => r[0] === "libnoisy.so.1");
+	check("and says what is within noise", noisy[3], / ≈$/);
+}
+
+async function testWithoutScripts() {
+	await page.scripts(false);
+	await page.open(url("demo.html"));
+	const {root} = await page.send("DOM.getDocument", {depth: -1});
+	const query = async (selector) => (await page.send("DOM.querySelectorAll", {nodeId: root.nodeId, selector})).nodeIds;
+	const textOf = async (nodeId) => (await page.send("DOM.getOuterHTML", {nodeId})).outerHTML.replace(/<\/t[dh]>/g, "\t").replace(/<[^>]*>/g, "").trim();
+	const got = [];
+	for (const nodeId of (await query("noscript tr")).slice(1)) got.push((await textOf(nodeId)).split("\t"));
+	check("the table of libraries is there", byName(got.map((r) => [r[0], r[2], r[1].replace(/ .*/, ""), r[4], r[3].replace(/ .*/, "")])), byName(libraryRows(rows)));
+	check("and seen", (await page.send("DOM.getBoxModel", {nodeId: (await query("noscript table"))[0]})).model.height > 200, true);
+	check("the rest is not", await page.send("DOM.getBoxModel", {nodeId: (await query("#app"))[0]}).catch(() => "hidden"), "hidden");
+	await page.scripts(true);
+}
+
+async function testHostile() {
+	for (const hash of ["", "#v=matrix&t=1", "#v=functions&s=x", "#v=tree", "#v=sandwich", "#f=1&l=%3C/script%3E%3Cscript%3Ewindow.owned=1%3C/script%3E&o=1",
+		"#v=sandwich&p=lib:%3C!--%3Cscript%3E", "#s=%3Cimg src=x onerror=owned=1%3E&k=%3Cx%3E&h=%22%3E%3Cx%3E"]) {
+		await page.open(url("hostile.html") + hash);
+		await frame();
+		const g = await geometry("flame");
+		for (let x = 10; x < g.width; x += 60) await page.hover(g.x + x, g.y + g.seen - 45);
+		check(`no name became an element (${hash.slice(0, 20)})`, await page.run(`[...document.querySelectorAll("*")].filter((e) =>
+			/^(img|x|iframe|object|embed|link|svg|math|base)$/i.test(e.localName) || [...e.attributes].some((a) => /^on|^href|^src/.test(a.name))).length`), 0);
+		check("there are two scripts", await page.run(`document.querySelectorAll("script").length`), 2);
+		check("no name became a script", await page.run("typeof window.owned"), "undefined");
+	}
+	await page.open(url("hostile.html") + "#v=functions");
+	const names = (await run(`cells("panel-functions")`)).map((r) => r[0]);
+	for (const name of ["</script><script>window.owned=1</script>", "a\\x0ab\\x0dc\\x09d", "\\xe2\\x80\\xaertl\\xe2\\x81\\xa6",
+		"\\xff\\xfe\\xc0\\xaf bad", "__proto__", "constructor", "שלום", "漢字かな交じり関数名", "@DATA@ @TITLE@", "&lt;&#x3c;&amp;"])
+		check(`${name} is whole`, names.includes(name), true);
+	check("the title is text", await run(`text("title")`), "</title><script>owned=1</script>@STATIC@");
+	const before = page.problems.length;
+	check("the policy stops what would be one", await page.run(`(() => { try { document.body.insertAdjacentHTML("beforeend", "<b>x</b>"); return "no"; }
+		catch (e) { return e.name; } })()`), "TypeError");
+	await page.run(`(() => { const i = document.createElement("img"); i.src = "https://example.com/x.png"; document.body.append(i); })()`);
+	await frame();
+	check("and every address", page.problems.splice(before).some((p) => /example.com.*Content Security Policy/.test(p)), true);
+	await page.open(url("empty.html"));
+	check("no samples", await run(`text("panel-flame")`), "There were no samples.");
+	for (const view of ["sandwich", "matrix", "functions", "tree"]) await page.key(String(["", "flame", "sandwich", "matrix", "functions", "tree"].indexOf(view)));
+	await page.open(url("broken.html"));
+	check("damaged data are told", await run(`[id("broken").hidden, text("broken").startsWith("This report cannot be shown: ")]`), [false, true]);
+}
+
+// Figures, no pass or fail on time: the machine may have other work.
+async function testSpeed() {
+	await open("big.html");
+	await new Promise((done) => setTimeout(done, 500));
+	const ready = await page.run("performance.getEntriesByName('ready')[0].startTime");
+	await page.run("performance.clearMeasures('draw')");
+	const g = await geometry("flame");
+	for (let i = 0; i < 60; i++)
+		await page.send("Input.dispatchMouseEvent", {type: "mouseWheel", x: g.x + 300, y: g.y + 300, deltaX: 0, deltaY: i < 40 ? -60 : 60, modifiers: 2});
+	for (let i = 0; i < 8; i++) {
+		await page.click(g.x + 200 + 50 * i, g.y + g.seen - 27 - ROW * i);
+		await new Promise((done) => setTimeout(done, 250));
+	}
+	const draws = (await page.run("performance.getEntriesByName('draw').map((e) => e.duration)")).sort((a, b) => a - b);
+	check("it is drawn while it zooms", draws.length > 40, true);
+	console.log(`   ${await page.run("document.getElementById('data').textContent.length")} bytes of data: ready after ${ready.toFixed(0)} ms; ` +
+		`${draws.length} draws, median ${draws[draws.length >> 1].toFixed(1)} ms, 95 % within ${draws[Math.floor(draws.length * 0.95)].toFixed(1)} ms`);
+}
+
+try {
+	for (const test of [testLoad, testZoom, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
+		testCallTree, testKeys, testNames, testDark, testDiff, testWithoutScripts, testHostile, testSpeed]) await test();
+	check("no errors, no violations, no dialogs", page.problems, []);
+	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:|https:\/\/example.com\/x.png)/.test(u)), []);
+} catch (e) {
+	console.log("FAILED " + e.stack);
+	failed++;
+} finally {
+	await browser.close();
+}
+process.exit(failed ? 1 : 0);

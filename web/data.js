@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// data.js: the data block (src/view/html_data.h says what stands in it) becomes libraries, entities and one prefix tree
+// in typed arrays. All names are made visible here, once, and are only ever written as text.
+
+const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, FILE_KERNEL = 2;
+
+// What would be invisible, or would turn the writing around, is shown by its bytes, as the terminal views do.
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
+const utf8 = new TextEncoder();
+const bytesOf = (c) => [...utf8.encode(c)].map((b) => "\\x" + b.toString(16).padStart(2, "0")).join("");
+const visible = (s) => s.replace(HIDDEN, bytesOf);
+
+function readLibrary([name, path, id, pkg, kind, note, deleted, light, dark], i) {
+	return {i, name: visible(name), path: visible(path), id, pkg: visible(pkg), isKernel: kind === FILE_KERNEL,
+		note: visible(note), deleted: Boolean(deleted), colours: [light, dark]};
+}
+
+// Names that stand for a library in the address: its build id is added where two have the same name.
+function nameLibraries(libraries) {
+	const n = new Map();
+	for (const l of libraries) n.set(l.name, (n.get(l.name) || 0) + 1);
+	for (const l of libraries) l.key = n.get(l.name) > 1 ? l.name + "@" + (l.id.slice(0, 12) || l.i) : l.name;
+}
+
+// Entities: those of the data, one for each library (the fold of a run of its frames), and last the root.
+function readEntities(raw, libraries) {
+	const n = raw.entities.length / 4, all = n + libraries.length;
+	const e = {n: all + 1, root: all, firstFold: n, name: [], library: new Int32Array(all + 1),
+		kind: new Uint8Array(all + 1), module: []};
+	const names = raw.names.map(visible);
+	for (let i = 0; i < n; i++) {
+		e.name.push(names[raw.entities[4 * i]]);
+		e.library[i] = raw.entities[4 * i + 1];
+		e.module.push(names[raw.entities[4 * i + 2]]);
+		e.kind[i] = raw.entities[4 * i + 3];
+	}
+	for (const l of libraries) {
+		e.name.push(l.name);
+		e.module.push("");
+		e.library[n + l.i] = l.i;
+		e.kind[n + l.i] = FOLDED;
+	}
+	e.name.push("all");
+	e.module.push("");
+	return e;
+}
+
+// The paths, in order, are the tree in preorder; node 0 is the root. Negative values have no width: they are counted.
+function readPaths(raw, root) {
+	const bytes = atob(raw.paths), n = raw.n_nodes + 1, nValues = raw.values.length;
+	const t = {n, parent: new Int32Array(n), entity: new Int32Array(n), self: raw.values.map(() => new Float64Array(n))};
+	const above = [0], nNegative = raw.values.map(() => 0);
+	let at = 0, next = 1;
+	const varint = () => {
+		let b = bytes.charCodeAt(at++);
+		if (b < 128) return b;
+		let x = b & 127;
+		for (let scale = 128; b > 127; scale *= 128) {
+			b = bytes.charCodeAt(at++);
+			x += (b & 127) * scale;
+		}
+		return x;
+	};
+	t.entity[0] = root;
+	for (let i = 0; i < raw.n_paths; i++) {
+		above.length -= varint();
+		for (let k = varint(); k; k--) {
+			t.entity[next] = varint();
+			t.parent[next] = above[above.length - 1];
+			above.push(next++);
+		}
+		for (let v = 0; v < nValues; v++) {
+			const z = varint();
+			if (z % 2) nNegative[v]++;
+			else t.self[v][above[above.length - 1]] = z / 2;
+		}
+	}
+	if (next !== n) throw new Error("the stacks are damaged");
+	return {tree: finish(t), nNegative};
+}
+
+// What can be chosen as the value shown: a value that is the old one of another is shown with that one, as a difference.
+function readChoices(values, samples) {
+	const olds = new Set(values.map((v) => v[2])), choices = [];
+	values.forEach(([name, unit, old], v) => {
+		const shown = old < 0 ? name : name.replace(/^new ?/, "") || {nanoseconds: "time", count: ""}[unit] || unit;
+		if (!olds.has(v)) choices.push({name: visible(shown), unit: visible(unit), v, old, samples,
+			oldSamples: old < 0 ? -1 : values[samples][2]});
+	});
+	return choices;
+}
+
+function readData(text) {
+	const raw = JSON.parse(text);
+	if (raw.format !== 1) throw new Error("the data are of a format that this page does not know");
+	const none = ["[no library]", "", "", "", 0, "", 0, 0xd9d5c9, 0x96928a];
+	const libraries = raw.libraries.map((l, i) => readLibrary(l || none, i));
+	nameLibraries(libraries);
+	const entities = readEntities(raw, libraries), {tree, nNegative} = readPaths(raw, entities.root);
+	const choices = readChoices(raw.values, raw.samples);
+	return {title: visible(raw.title) || "Profile", subtitle: raw.subtitle.trim().split("\n").map(visible).join(" "),
+		libraries, entities, tree, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value))};
+}

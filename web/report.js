@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// report.js: the report: what is shown follows from `state` alone, and the state from the address's fragment.
+
+const VIEWS = ["flame", "sandwich", "matrix", "functions", "tree"];
+const START = {view: "flame", value: -1, zoom: "", search: "", exact: false, library: "", only: false, fold: false,
+	except: "", recursion: false, icicle: false, inverted: false, focus: "", cell: "", totals: false, old: false,
+	theme: "", sort: "-self", alone: false};
+// Names in the address.
+const SHORT = {view: "v", value: "u", zoom: "z", search: "s", exact: "c", library: "l", only: "o", fold: "f", except: "x",
+	recursion: "r", icicle: "d", inverted: "i", focus: "p", cell: "m", totals: "t", old: "w", theme: "h", sort: "k", alone: "a"};
+
+let data, state = {...START}, trees = {}, flame, callersFlame, calleesFlame, libraryTable, functionTable, callTree;
+
+// --- the address ---
+function readState() {
+	const q = new URLSearchParams(location.hash.slice(1)), s = {...START, value: data.choice};
+	for (const [name, short] of Object.entries(SHORT)) {
+		const text = q.get(short);
+		if (text === null) continue;
+		s[name] = typeof START[name] === "boolean" ? text === "1" : typeof START[name] === "number" ? Number(text) : text;
+	}
+	if (!VIEWS.includes(s.view)) s.view = START.view;
+	if (!data.choices[s.value]) s.value = data.choice;
+	return s;
+}
+
+function fragment() {
+	const q = new URLSearchParams(), start = {...START, value: data.choice};
+	for (const [name, short] of Object.entries(SHORT))
+		if (state[name] !== start[name]) q.set(short, state[name] === true ? "1" : String(state[name]));
+	return "#" + q;
+}
+
+// A new step in the history, or the present one changed; where the address may not be changed the page still is.
+function go(changes, replace) {
+	Object.assign(state, changes);
+	try {
+		if (fragment() !== (location.hash || "#"))
+			history[replace ? "replaceState" : "pushState"](null, "", fragment());
+	} catch (e) {
+		console.warn("the address cannot follow: " + e.message);
+	}
+	render();
+}
+
+// --- from the state to trees, each kept until what it is made of changes ---
+function kept(name, key, compute) {
+	const has = trees[name];
+	if (has && has.key.length === key.length && has.key.every((k, i) => k === key[i])) return has.value;
+	trees[name] = {key, value: compute()};
+	return trees[name].value;
+}
+
+const choice = () => data.choices[state.value];
+const isDiff = () => choice().old >= 0;
+const width = () => isDiff() && state.old ? choice().old : choice().v;
+const selected = () => state.library ? data.libraries.find((l) => l.i && l.key === state.library) : undefined;
+
+function filteredTree() {
+	const l = selected(), only = state.only && l ? l.i : 0;
+	return kept("filtered", [only], () => only ? onlyLibrary(data.tree, data.entities, only) : data.tree);
+}
+
+const exceptions = () => new Set(state.except ? state.except.split("\n") : []);
+
+function foldedTree() {
+	const t = filteredTree(), {fold: all, except, recursion} = state;
+	if (!all && !except && !recursion) return t;
+	return kept("folded", [t, all, except, recursion], () => {
+		const others = exceptions();
+		return fold(t, data.entities, (l) => all !== others.has(data.libraries[l].key), recursion);
+	});
+}
+
+function shownTree() {
+	const t = foldedTree();
+	return state.inverted ? kept("inverted", [t], () => Object.assign(invert(t, data.entities), {isUp: true})) : t;
+}
+
+const worth = (n, c) => amount(n, c.unit) + " " + (n === 1 && c.unit === "count" ? c.name.replace(/s$/, "") : c.name);
+const whole = (t, v) => layout(t, v).total[0];
+
+// Which entities the search finds; null without one.
+function matches() {
+	return kept("matches", [state.search, state.exact], () => {
+		if (!state.search) return {found: null};
+		const inLibraries = state.search.startsWith("lib:"), {entities, libraries} = data;
+		let expression;
+		try {
+			expression = new RegExp(inLibraries ? state.search.slice(4) : state.search, state.exact ? "u" : "ui");
+		} catch {
+			return {found: null, bad: true};
+		}
+		const found = new Uint8Array(entities.n), byLibrary = libraries.map((l) => l.i && expression.test(l.name));
+		for (let e = 0; e < entities.n - 1; e++)
+			found[e] = (inLibraries ? byLibrary[entities.library[e]] : expression.test(entities.name[e])) ? 1 : 0;
+		return {found};
+	});
+}
+
+// For each entity: found, or of another library than the selected one.
+function variants() {
+	const {found} = matches(), l = selected();
+	if (!found && !l) return null;
+	return kept("variants", [found, l], () => data.entities.library.map((library, e) =>
+		found && found[e] ? 2 : l && library !== l.i ? 1 : 0));
+}
+
+// --- words for a node ---
+const ofKind = (e) => ({[GUESSED]: "guessed frame", [KERNEL]: "kernel", [NOTE]: "the stack is not whole",
+	[THREAD]: e === data.entities.root ? "" : "thread", [FOLDED]: "all frames of this library"})[data.entities.kind[e]] || "";
+
+function libraryWords(e) {
+	const l = data.libraries[data.entities.library[e]], module = data.entities.module[e];
+	if (!l.i) return "";
+	return (module ? `${l.name} ${module}` : l.name) + (l.id ? ` (build id ${l.id.slice(0, 12)})` : "") +
+		(l.pkg ? ", " + l.pkg : "");
+}
+
+// Old and new share of a node or a row, and what to say of it.
+function changeOf(oldShare, newShare, t) {
+	const c = choice(), n = (v) => v >= 0 ? whole(t, v) : -1;
+	return change(oldShare, newShare, n(c.oldSamples), n(c.samples));
+}
+const changeWords = (c) => points(c.d) + " points" + (c.noise ? ", within noise" : "");
+
+function shareIn(t, v, i) {
+	return whole(t, v) ? layout(t, v).total[i] / whole(t, v) : 0;
+}
+
+function nodeWords(t, i) {
+	const c = choice(), v = width(), e = t.entity[i], {total} = layout(t, v), own = t.self[v][i];
+	const words = [`${worth(total[i], c)}, ${t.of ? percent(total[i], total[0]) + " of this, " : ""}` +
+		`${percent(total[i], whole(t.of || t, v))} of all`];
+	if (isDiff()) {
+		const [a, b] = [shareIn(t, c.old, i), shareIn(t, c.v, i)];
+		words[0] = `${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t))}); ` +
+			`${amount(layout(t, c.old).total[i], c.unit)} → ${amount(layout(t, c.v).total[i], c.unit)} ${c.name}`;
+	}
+	if (i) words.push(percent(total[i], total[t.parent[i]]) + (t.isUp ? " of its callee" : " of its caller"));
+	if (own && own < total[i]) words.push("self " + percent(own, total[0]));
+	return {name: data.entities.name[e], facts: words.join(" · "),
+		where: [libraryWords(e), ofKind(e)].filter(Boolean).join(" · ")};
+}
+
+// Of the frame under the pointer, else where the arrow keys stand, else what is zoomed to.
+function describe(flameOf, hovered) {
+	const i = hovered >= 0 ? hovered : flameOf.cursor >= 0 ? flameOf.cursor : Math.max(flameOf.zoomed, 0);
+	const w = flameOf.tree ? nodeWords(flameOf.tree, i) : null;
+	byId("details-name").textContent = w ? w.name : "";
+	byId("details-facts").textContent = w ? [w.facts, w.where].filter(Boolean).join(" · ") : "";
+	return w;
+}
+
+function showTip(w, e) {
+	const tip = byId("tip");
+	tip.hidden = !w || !e || e.pointerType === "touch";
+	if (tip.hidden) return;
+	tip.replaceChildren(named(w.name), make("p", {}, w.facts), ...(w.where ? [make("p", {}, w.where)] : []));
+	const box = tip.getBoundingClientRect();
+	const left = Math.min(e.clientX + 14, innerWidth - box.width - 6);
+	const top = e.clientY + 20 + box.height > innerHeight ? e.clientY - box.height - 12 : e.clientY + 20;
+	tip.style.left = Math.max(left, 4) + "px";
+	tip.style.top = Math.max(top, 4) + "px";
+}
+
+// --- zoom: the node's number in the tree that is shown, with its entity, in case it is another tree's ---
+const zoomKey = (t, i) => i ? i.toString(36) + "." + t.entity[i].toString(36) : "";
+function zoomedNode(t) {
+	const [i, e] = state.zoom.split(".").map((x) => parseInt(x, 36));
+	return i > 0 && i < t.n && t.entity[i] === e ? i : 0;
+}
+
+const focusKey = (focus) => focus.library ? "lib:" + data.libraries[focus.library].key :
+	"fn:" + data.entities.name[focus.entity] + "`" + data.libraries[data.entities.library[focus.entity]].key +
+		(data.entities.kind[focus.entity] === GUESSED ? "`guessed" : "");
+function readFocus() {
+	return kept("focus", [state.focus], () => {
+		if (state.focus.startsWith("lib:")) {
+			const l = data.libraries.find((x) => x.i && x.key === state.focus.slice(4));
+			return l ? {library: l.i} : null;
+		}
+		if (!state.focus) return null;
+		for (let e = 0; e < data.entities.firstFold; e++)
+			if (state.focus.startsWith("fn:" + data.entities.name[e] + "`") && focusKey({entity: e}) === state.focus)
+				return {entity: e};
+		return null;
+	});
+}
+
+// What stands for a node in the sandwich: its function, or the library that it is folded into.
+function focusOn(e) {
+	const {kind, library, root} = data.entities;
+	if (e === root || kind[e] === NOTE) return;
+	go({view: "sandwich", focus: focusKey(kind[e] === FOLDED ? {library: library[e]} : {entity: e}), zoom: ""});
+}
+
+function select(key) {
+	go({library: state.library === key ? "" : key, only: state.library === key ? false : state.only, zoom:
+		state.only ? "" : state.zoom});
+}
+
+// --- the views ---
+function diffOf(t) {
+	if (!isDiff()) return null;
+	const c = choice();
+	return (i) => {
+		const {strength} = changeOf(shareIn(t, c.old, i), shareIn(t, c.v, i), t);
+		return Math.sign(strength) * Math.ceil(Math.abs(strength) * STEPS);
+	};
+}
+
+function showFlame() {
+	const t = shownTree(), v = width();
+	flame.show(t, v, data.entities, data.libraries,
+		{rootAtTop: state.icicle, variant: variants(), change: diffOf(t)});
+	const node = zoomedNode(t);
+	if (node !== flame.zoomed) flame.zoom(node, true);
+	describe(flame, -1);
+	byId("reset").disabled = flame.isWhole() && !node;
+}
+
+function emptySandwich() {
+	const t = filteredTree(), {entities, libraries} = data, v = width();
+	const functions = sums(t, v, Int32Array.from({length: entities.n}, (_, e) => e), entities.n).self;
+	const ofLibraries = librarySums(t, v, entities, libraries.length).self;
+	const best = (self, n) => [...self.keys()].filter((i) => self[i] > 0 && i < n).sort((a, b) => self[b] - self[a]).slice(0, 8);
+	const list = (items) => make("ul", {}, ...items.map(([name, focus]) => make("li", {},
+		make("button", {type: "button", title: name, click: () => go({focus: focusKey(focus)})}, named(name)))));
+	return [make("h2", {}, "Whose callers and callees?"), make("p", {}, "Take one of these, a row of Functions, " +
+		"or in the flame graph the frame under the pointer by pressing s. A library: its row, then “Callers and callees”."),
+	make("h2", {}, "Heaviest functions"), list(best(functions, entities.firstFold).filter((e) =>
+		entities.kind[e] !== THREAD && entities.kind[e] !== NOTE).map((e) => [entities.name[e], {entity: e}])),
+	make("h2", {}, "Heaviest libraries"), list(best(ofLibraries, libraries.length).filter((l) => l).map((l) =>
+		[libraries[l].name, {library: l}]))];
+}
+
+function showSandwich() {
+	const focus = readFocus(), head = byId("sandwich-head"), t = filteredTree();
+	byId("callers").hidden = byId("callees").hidden = !focus;
+	head.className = focus ? "panel-head" : "empty";
+	if (!focus) return void head.replaceChildren(...emptySandwich());
+	const {callers, callees} = kept("sandwich", [t, focus], () => {
+		const s = sandwich(t, data.entities, focus);
+		s.callers.isUp = true;
+		s.callers.of = s.callees.of = t;
+		return s;
+	}), v = width();
+	const e = focus.library ? data.entities.firstFold + focus.library : focus.entity, c = choice();
+	const value = whole(callees, v);
+	head.replaceChildren(named(data.entities.name[e]), make("p", {}, `${libraryWords(e)} · ${worth(value, c)}, ` +
+		`${percent(value, whole(t, v))} of all · callers above, callees below`),
+	make("button", {type: "button", click: () => go({focus: ""})}, "Another"));
+	for (const [f, tree, rootAtTop] of [[callersFlame, callers, false], [calleesFlame, callees, true]])
+		f.show(tree, v, data.entities, data.libraries, {rootAtTop, variant: variants(), change: diffOf(tree)});
+	describe(calleesFlame, -1);
+}
+
+function showMatrix() {
+	const t = filteredTree(), v = width(), n = data.libraries.length, c = choice(), what = state.totals ? "total" : "self";
+	const cells = kept("matrix", [t, v], () => matrix(t, v, data.entities, n));
+	const all = whole(t, v), panel = byId("panel-matrix");
+	const name = (l, isCaller) => l ? data.libraries[l].name : isCaller ? "[no other library]" : "[no library]";
+	const chosen = cells.find((x) => state.cell === x.library + "." + x.caller);
+	const {table, more} = heatTable(cells, what, all, name, chosen, (x) => {
+		const key = x.library + "." + x.caller;
+		go({cell: state.cell === key ? "" : key});
+	});
+	const left = [more[0] > 0 && plural(more[0], "more library", "more libraries"), more[1] > 0 &&
+		plural(more[1], "more caller")].filter(Boolean).join(" and ");
+	const pressed = (on, text, totals) => make("button", {type: "button", "aria-pressed": String(on),
+		click: () => go({totals}, true)}, text);
+	const list = make("div"), detail = chosen ? entryTable(t, v, chosen, all, name) : [];
+	panel.replaceChildren(make("div", {class: "panel-head"}, pressed(!state.totals, "Self", false),
+		pressed(state.totals, "Total", true), make("p", {}, "What each library (row) costs under the nearest other library " +
+			"below it on the stack (column), in % of all. A cell tells the functions through which it was entered.")),
+	...(cells.length ? [table] : []), ...(left ? [make("p", {class: "note"}, left + ": in the list below.")] : []), ...detail,
+	make("h2", {class: "note"}, "As a list"), list);
+	new Table(list, "Costs by library and caller", state.totals ? "-total" : "-self").show([
+		{key: "library", title: "Library", of: (r) => name(r.library), cell: (r) => named(name(r.library))},
+		{key: "caller", title: "Called by", of: (r) => name(r.caller, true), cell: (r) => named(name(r.caller, true))},
+		...shareColumns(c, all)], cells.map((x) => ({...x})), {empty: "There were no samples."});
+}
+
+function entryTable(t, v, cell, all, name) {
+	const place = make("div"), c = choice(), rows = entrySums(t, v, data.entities, cell.library, cell.caller);
+	const of = (e) => e >= 0 ? data.entities.name[e] : "";
+	new Table(place, "Functions through which the library was entered", "-self").show([
+		{key: "entry", title: "Entered through", of: (r) => of(r.entry), cell: (r) => functionButton(r.entry)},
+		{key: "from", title: "Called by", of: (r) => of(r.from), cell: (r) => r.from >= 0 ? functionButton(r.from) : ""},
+		...shareColumns(c, all).slice(0, 2)], rows, {empty: "Nothing of it is its own cost: see Total."});
+	return [make("h2", {class: "note"}, "Self cost of ", named(name(cell.library)), " under ", named(name(cell.caller, true))), place];
+}
+
+const functionButton = (e) => make("button", {type: "button", title: data.entities.name[e], click: () => focusOn(e)},
+	named(data.entities.name[e]));
+
+// Share and amount, of self and of total.
+function shareColumns(c, all) {
+	const pair = (key, title) => [
+		{key, title: title + " %", number: true, share: true, of: (r) => all ? r[key] / all : 0, cell: (r) => percent(r[key], all)},
+		{key: key + "-amount", title, hint: `${title}, ${c.name}`, number: true, of: (r) => r[key],
+			cell: (r) => amount(r[key], c.unit)}];
+	return [...pair("self", "Self"), ...pair("total", "Total")];
+}
+
+// Where the value shown is not the number of samples itself.
+const samplesColumn = (c) => c.v === c.samples ? [] :
+	[{key: "samples", title: "Samples", number: true, of: (r) => r.samples, cell: (r) => grouped(r.samples)}];
+
+// In a difference: the old and the new share, and the change.
+function changeColumns(t) {
+	const of = (r) => changeOf(r.oldSelf, r.newSelf, t);
+	const show = (r) => {
+		const x = of(r);
+		return make("span", {class: x.noise ? "noise" : x.d > 0 ? "grown" : "shrunk", title: x.noise ? "within noise" : undefined},
+			points(x.d) + (x.noise ? " ≈" : ""));
+	};
+	return [{key: "old", title: "Old self %", number: true, of: (r) => r.oldSelf, cell: (r) => percent(r.oldSelf, 1)},
+		{key: "new", title: "New self %", number: true, of: (r) => r.newSelf, cell: (r) => percent(r.newSelf, 1)},
+		{key: "change", title: "Change", hint: "in points of a hundred; ≈: within noise", number: true,
+			of: (r) => Math.abs(r.newSelf - r.oldSelf), cell: show}];
+}
+
+function addChanges(rows, t, sumsOf) {
+	if (!isDiff()) return;
+	const c = choice(), old = sumsOf(c.old).self, now = sumsOf(c.v).self;
+	for (const r of rows) {
+		r.oldSelf = whole(t, c.old) ? old[r.i] / whole(t, c.old) : 0;
+		r.newSelf = whole(t, c.v) ? now[r.i] / whole(t, c.v) : 0;
+	}
+}
+
+function functionRows(t, v) {
+	const {entities} = data, groups = kept("groups", [], () => Int32Array.from({length: entities.n}, (_, e) => e));
+	const s = sums(t, v, groups, entities.n), n = sums(t, choice().samples, groups, entities.n).total, rows = [];
+	for (let e = 0; e < entities.firstFold; e++)
+		if ((s.total[e] || (isDiff() && n[e])) && entities.kind[e] !== THREAD && entities.kind[e] !== NOTE)
+			rows.push({i: e, self: s.self[e], total: s.total[e], samples: n[e], order: e});
+	addChanges(rows, t, (value) => sums(t, value, groups, entities.n));
+	return rows;
+}
+
+function showFunctions() {
+	const t = filteredTree(), v = width(), {entities, libraries} = data, {found} = matches(), all = whole(t, v), c = choice();
+	const rows = kept("functions", [t, v, state.value], () => functionRows(t, v));
+	const some = found ? rows.filter((r) => found[r.i]) : rows, library = (r) => libraries[entities.library[r.i]];
+	functionTable.show([
+		{key: "name", title: "Function", of: (r) => r.i, cell: (r) => functionButton(r.i)},
+		...(isDiff() ? changeColumns(t) : []), ...shareColumns(c, all), ...samplesColumn(c),
+		{key: "library", title: "Library", of: (r) => library(r).name, cell: (r) => make("button", {type: "button",
+			click: () => select(library(r).key)}, swatch(library(r)), named(library(r).name))}],
+	some, {rowClass: (r) => state.library && library(r).key !== state.library ? "out" : undefined,
+		empty: found ? "No function matches the search." : "There were no samples."});
+}
+
+function showTree() {
+	const t = shownTree(), v = width(), {total} = layout(t, v), own = t.self[v], c = choice();
+	const number = (text) => make("td", {class: "number"}, text);
+	const share = (part) => {
+		const cell = make("td", {class: "number share"}, percent(part, total[0])), bar = make("i", {"aria-hidden": "true"});
+		bar.style.width = percent(part, total[0]);
+		cell.append(bar);
+		return cell;
+	};
+	const headings = ["Function", "Total %", "Total", "Self %", "Library"];
+	if (isDiff()) headings.splice(4, 0, "Old", "New", "Change");
+	callTree.show(t, v, data.entities, headings, (i) => {
+		const l = data.libraries[data.entities.library[t.entity[i]]];
+		const cells = [share(total[i]), number(amount(total[i], c.unit)), share(own[i])];
+		const where = make("td", {}, ...(l.i ? [swatch(l), " ", named(l.name)] : [ofKind(t.entity[i])]));
+		if (!isDiff()) return [...cells, where];
+		const a = shareIn(t, c.old, i), b = shareIn(t, c.v, i), x = changeOf(a, b, t);
+		return [...cells, number(percent(a, 1)), number(percent(b, 1)),
+			make("td", {class: "number " + (x.noise ? "noise" : x.d > 0 ? "grown" : "shrunk")}, points(x.d) + (x.noise ? " ≈" : "")), where];
+	}, matches().found);
+}
+
+// --- the libraries beside all views ---
+function libraryRows(t, v) {
+	const {entities, libraries} = data, s = librarySums(t, v, entities, libraries.length);
+	const {samples} = choice(), rows = [];
+	const n = samples === v ? s.total : librarySums(t, samples, entities, libraries.length).total;
+	for (const l of libraries) if (s.total[l.i] || n[l.i])
+		rows.push({l, i: l.i, self: s.self[l.i], total: s.total[l.i], samples: n[l.i], order: l.i});
+	addChanges(rows, t, (value) => librarySums(t, value, entities, libraries.length));
+	return rows;
+}
+
+function libraryCell({l}) {
+	const words = [l.path || l.name, l.deleted && "deleted or replaced since", l.note].filter(Boolean).join("\n");
+	if (!l.i) return make("span", {}, named(l.name));
+	return make("button", {type: "button", title: words, "aria-pressed": String(state.library === l.key),
+		click: () => select(l.key)}, swatch(l), named(l.name),
+	...(l.deleted || l.note ? [make("span", {class: "warn", "aria-label": l.deleted ? "deleted" : l.note}, "!")] : []));
+}
+
+function showLibraries() {
+	const t = filteredTree(), v = width(), c = choice(), all = whole(t, v);
+	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).slice();
+	libraryTable.sort = state.sort;
+	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
+		...(isDiff() ? changeColumns(t) : []), ...shareColumns(c, all),
+		...samplesColumn(c),
+		{key: "id", title: "Build id", of: (r) => r.l.id, tip: (r) => r.l.id, cell: (r) => make("span", {class: "name"}, r.l.id.slice(0, 12))},
+		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
+	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: "There were no samples."});
+}
+
+function showSelection() {
+	const l = selected(), place = byId("selection");
+	place.hidden = !l;
+	if (!l) return;
+	const t = data.tree, v = width(), s = kept("all libraries", [v], () => librarySums(t, v, data.entities, data.libraries.length));
+	const all = whole(t, v), folded = state.fold !== exceptions().has(l.key);
+	const toggle = (text, on, changes, title) => make("button", {type: "button", title, "aria-pressed": String(on),
+		click: () => go({...changes, zoom: ""})}, text);
+	const except = exceptions();
+	if (!except.delete(l.key)) except.add(l.key);
+	place.replaceChildren(swatch(l), named(l.name, {class: "what"}), `self ${percent(s.self[l.i], all)}, total ${percent(s.total[l.i], all)}`,
+		toggle("Only its samples", state.only, {only: !state.only}, "Leave out the samples without a frame of it"),
+		toggle("Fold its frames", folded, {except: [...except].join("\n")}, "Its runs of frames become one frame"),
+		make("button", {type: "button", click: () => go({view: "sandwich", focus: "lib:" + l.key})}, "Callers and callees"),
+		make("button", {type: "button", "aria-label": "End the selection", click: () => select(l.key)}, "✕"),
+		...(state.only ? [make("span", {class: "warn"}, `${percent(all - whole(filteredTree(), v), all)} of all is left out everywhere below.`)] : []));
+}
+
+// --- the frame around the views ---
+function showSearch() {
+	const {found, bad} = matches(), status = byId("found"), t = foldedTree(), v = width();
+	byId("search").classList.toggle("bad", Boolean(bad));
+	status.className = bad ? "bad" : "";
+	if (document.activeElement !== byId("search")) byId("search").value = state.search;
+	byId("case").setAttribute("aria-pressed", String(state.exact));
+	status.textContent = bad ? "not a regular expression" : !found ? "" : "Matched " + percent(matched(t, v, found), whole(t, v));
+}
+
+function showTheme() {
+	document.documentElement.dataset.theme = state.theme ||
+		(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+	byId("theme").textContent = "Theme: " + (state.theme || "system");
+}
+
+function showOptions() {
+	for (const name of ["icicle", "inverted", "fold", "recursion"]) byId(name).setAttribute("aria-pressed", String(state[name]));
+	byId("options").hidden = state.view !== "flame" && state.view !== "tree";
+	byId("icicle").hidden = byId("reset").hidden = state.view !== "flame";
+	byId("old-width").hidden = !isDiff();
+	byId("old-width").setAttribute("aria-pressed", String(state.old));
+	byId("details").hidden = state.view !== "flame" && state.view !== "sandwich";
+	byId("value").value = String(state.value);
+	byId("side").hidden = state.alone;
+	byId("with-side").setAttribute("aria-pressed", String(!state.alone));
+}
+
+function showTabs() {
+	for (const view of VIEWS) {
+		const isShown = view === state.view, tab = byId("tab-" + view);
+		byId("panel-" + view).hidden = !isShown;
+		tab.setAttribute("aria-selected", String(isShown));
+		tab.tabIndex = isShown ? 0 : -1;
+	}
+}
+
+function showLegend() {
+	const kinds = kept("kinds", [], () => new Set(data.entities.kind));
+	const entry = (name, text) => make("span", {}, make("i", {class: name}), text), parts = [];
+	if (isDiff()) {
+		const scale = entry("scale", "");
+		const steps = [-1, -0.6, -0.3, 0, 0.3, 0.6, 1].map((s) => css(changeColour(s)));
+		scale.firstChild.style.background = `linear-gradient(to right,${steps.join(",")})`;
+		parts.push(make("span", {}, "less"), scale, make("span", {}, "more than before; grey: unchanged, or within noise"));
+	}
+	if (kinds.has(KERNEL)) parts.push(entry("kernel", "kernel"));
+	if (kinds.has(GUESSED)) parts.push(entry("hatched", "guessed frame"));
+	if (kinds.has(NOTE)) parts.push(entry("notes", "stack not whole"));
+	parts.push(entry("narrow", "too narrow to draw"));
+	const n = data.nNegative[width()];
+	if (n) parts.push(make("span", {class: "warn"}, plural(n, "stack") + " with a value below 0 left out"));
+	byId("legend").replaceChildren(...parts);
+}
+
+const SHOW = {flame: showFlame, sandwich: showSandwich, matrix: showMatrix, functions: showFunctions, tree: showTree};
+
+function render() {
+	showTheme();
+	showTabs();
+	showOptions();
+	showSelection();
+	showSearch();
+	showLegend();
+	if (data.tree.n > 1 || whole(data.tree, width())) SHOW[state.view]();
+	else byId("panel-" + state.view).replaceChildren(make("p", {class: "empty"}, "There were no samples."));
+	showLibraries();
+}
+
+// --- input ---
+function toggle(name) {
+	go({[name]: !state[name], zoom: name === "icicle" ? state.zoom : ""});
+}
+
+function resetZoom() {
+	if (state.view !== "flame" || flame.isWhole() && !state.zoom) return false;
+	flame.zoomed = -1; // so that it moves even if only the wheel had zoomed
+	go({zoom: ""});
+	return true;
+}
+
+function escape() {
+	if (byId("search").value) {
+		byId("search").value = "";
+		go({search: ""}, true);
+	} else if (!resetZoom() && state.library) select(state.library);
+}
+
+// The frame that a key is about: under the pointer, or where the arrow keys stand.
+function pointed() {
+	for (const f of state.view === "flame" ? [flame] : [callersFlame, calleesFlame]) {
+		const i = f.tree && (f.hovered >= 0 ? f.hovered : f.cursor);
+		if (f.tree && i >= 0) return f.tree.entity[i];
+	}
+	return -1;
+}
+
+const THEMES = ["", "dark", "light"];
+const KEYS = {
+	"/": () => byId("search").focus(),
+	"?": () => byId("help-box").showModal(),
+	"0": resetZoom,
+	o: () => state.view === "flame" && toggle("icicle"), i: () => toggle("inverted"), f: () => toggle("fold"), r: () => toggle("recursion"),
+	d: () => go({theme: THEMES[(THEMES.indexOf(state.theme) + 1) % THEMES.length]}, true),
+	t: () => go({alone: !state.alone}, true),
+	s: () => pointed() >= 0 && focusOn(pointed()),
+	l: () => {
+		const l = pointed() >= 0 && data.entities.library[pointed()];
+		if (l) select(data.libraries[l].key);
+	},
+};
+VIEWS.forEach((view, i) => (KEYS[i + 1] = () => go({view})));
+
+function onKey(e) {
+	if (e.ctrlKey || e.metaKey || e.altKey || byId("help-box").open) return;
+	if (e.key === "Escape") return void escape();
+	if (/^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) || !KEYS[e.key]) return;
+	e.preventDefault();
+	KEYS[e.key]();
+}
+
+function listen() {
+	for (const view of VIEWS) byId("tab-" + view).addEventListener("click", () => go({view}));
+	byId("tabs").addEventListener("keydown", (e) => {
+		const way = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? VIEWS.length - 1 : 0;
+		if (!way) return;
+		e.preventDefault();
+		go({view: VIEWS[(VIEWS.indexOf(state.view) + way) % VIEWS.length]});
+		byId("tab-" + state.view).focus();
+	});
+	for (const name of ["icicle", "inverted", "fold", "recursion"]) byId(name).addEventListener("click", () => toggle(name));
+	byId("old-width").addEventListener("click", () => go({old: !state.old}));
+	byId("reset").addEventListener("click", resetZoom);
+	byId("search").addEventListener("input", (e) => go({search: e.target.value}, true));
+	byId("case").addEventListener("click", () => go({exact: !state.exact}, true));
+	byId("theme").addEventListener("click", KEYS.d);
+	byId("with-side").addEventListener("click", KEYS.t);
+	byId("help").addEventListener("click", KEYS["?"]);
+	byId("value").addEventListener("change", (e) => go({value: Number(e.target.value), zoom: ""}));
+	document.addEventListener("keydown", onKey);
+	for (const event of ["popstate", "hashchange"]) addEventListener(event, () => {
+		state = readState();
+		render();
+	});
+	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
+}
+
+function makeViews() {
+	const tell = (f, i) => {
+		const w = describe(f, i);
+		byId("live").textContent = w ? [w.name, w.facts, w.where].join(". ") : "";
+	};
+	const on = (f, zoom) => ({zoom: (i) => zoom(f(), i), select: (i) => focusOn(f().tree.entity[i]), walk: (i) => tell(f(), i),
+		point: (i, e) => showTip(describe(f(), i), i >= 0 ? e : null)});
+	flame = new Flame(byId("flame"), "Flame graph", on(() => flame, (f, i) => {
+		f.zoomed = -1;
+		go({zoom: zoomKey(f.tree, i)});
+	}));
+	const zoomHere = (f, i) => f.zoom(i, true);
+	callersFlame = new Flame(byId("callers"), "Callers", on(() => callersFlame, zoomHere));
+	calleesFlame = new Flame(byId("callees"), "Callees", on(() => calleesFlame, zoomHere));
+	libraryTable = new Table(byId("libraries"), "Libraries", state.sort, (sort) => go({sort}, true));
+	functionTable = new Table(byId("panel-functions"), "Functions", "-self");
+	callTree = new CallTree(byId("panel-tree"));
+}
+
+function begin() {
+	try {
+		data = readData(byId("data").textContent);
+	} catch (e) {
+		byId("broken").textContent = "This report cannot be shown: " + e.message + ".";
+		byId("broken").hidden = false;
+		return;
+	}
+	state = readState();
+	byId("app").hidden = false;
+	byId("title").textContent = data.title;
+	byId("subtitle").textContent = byId("subtitle").title = data.subtitle;
+	byId("value").append(...data.choices.map((c, i) => make("option", {value: i}, c.name + (c.old >= 0 ? ", old and new" : ""))));
+	byId("value-label").hidden = data.choices.length < 2;
+	makeViews();
+	listen();
+	render();
+	performance.mark("ready");
+}
+begin();
