@@ -9,7 +9,7 @@ need_profile
 what='profile (victims that begin and end meanwhile)'
 "$SOPROF" profile -U -f -F 199 $((slow > 1 ? 12 : 4)) >"$out" 2>"$err" </dev/null &
 profiler=$!
-sleep $((slow > 1 ? 5 : 1))
+wait_sampling $profiler
 "$victims/stripped/recursion" $((slow > 1 ? 2 : 1)) 40 &
 "$victims/plain/callback" $((slow > 1 ? 2 : 1))
 wait $profiler || fail "exit code 0"

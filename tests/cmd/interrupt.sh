@@ -14,7 +14,8 @@ stop() {
 	# a background job of a script ignores SIGINT; a terminal's does not
 	(trap - INT; exec env --default-signal=INT "$SOPROF" "$@") >"$out" 2>"$err" </dev/null &
 	job=$!
-	sleep $((slow > 1 ? 4 : 1))
+	wait_sampling $job
+	sleep 1
 	began=$EPOCHREALTIME
 	kill -"$signal" "$job"
 	wait "$job"

@@ -26,7 +26,7 @@ own >"$dir/own-before"
 for _ in 1 2 3; do
 	"$SOPROF" profile -F 199 600 >"$out" 2>"$err" </dev/null &
 	job=$!
-	sleep $((slow > 1 ? 4 : 1))
+	wait_sampling $job
 	holds >"$dir/during"
 	comm -13 "$dir/before" "$dir/during" >"$dir/ours"
 	grep -q '^prog' "$dir/ours" && grep -q '^map' "$dir/ours" || fail "programs and maps in the kernel while it samples"

@@ -72,6 +72,14 @@ start() {
 	"$program" "$@" </dev/null >/dev/null 2>&1 &
 	pid=$!
 }
+# until the soprof with this process id samples: it holds a perf event; at most 30 s
+wait_sampling() {
+	local tries=300
+	until ls -l "/proc/$1/fd" 2>/dev/null | grep -q perf_event; do
+		[ $((tries -= 1)) -gt 0 ] && [ -e "/proc/$1" ] || { fail "soprof to begin to sample"; return 1; }
+		sleep 0.1
+	done
+}
 is_root() { [ "$(id -u)" = 0 ]; }
 need_root() { is_root || skip "needs root"; }
 
