@@ -144,6 +144,6 @@ const struct sp_view sp_view_tree = {
     .name = "tree",
     .suffix = ".tree",
     .mime = "text/plain; charset=utf-8",
-    .summary = "call tree: callees, callers, or both around a function or library",
+    .summary = "call tree: what calls what, down or up",
     .write = tree_write,
 };
