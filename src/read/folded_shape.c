@@ -55,13 +55,13 @@ static int broken_count(const char *text, size_t len, unsigned int decimals, int
 	value = strtod(copy, &end);
 	if (*end)
 		return -EINVAL;
+	*ret_decimals = point ? (unsigned int)strspn(point + 1, "0123456789") : 0;
+	if (strpbrk(copy, "eE"))
+		*ret_decimals = value == round(value) ? 0 : 9;
 	value = round(value * pow(10, decimals));
 	if (!(fabs(value) < 9e18))
 		return -ERANGE;
 	*ret_count = (int64_t)value;
-	*ret_decimals = point ? (unsigned int)strspn(point + 1, "0123456789") : 0;
-	if (strpbrk(copy, "eE") && value != 0 && *ret_decimals < 9)
-		*ret_decimals = 9;
 	return 0;
 }
 

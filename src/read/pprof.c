@@ -307,13 +307,21 @@ static bool is_number(uint32_t field)
 	       field == PROFILE_DEFAULT_TYPE;
 }
 
-/* What keep_going makes of an input that ends inside a field: its end. */
-static int ended_inside(struct pprof *r, int e)
+/* The input ended inside of a field; broken compression has said so itself. */
+static int ended_inside(struct pprof *r, int e, uint64_t size)
 {
-	if ((e && e != -EBADMSG) || !r->o->keep_going)
-		return e ? e : sp_input_bad(r->in, r->o, r->result, "ends inside of a field");
+	const uint8_t *bytes;
+	size_t n;
+
+	if (e && (e != -EBADMSG || !r->o->keep_going))
+		return e;
 	sp_error_clear();
-	return sp_input_is_cut(r->in) ? 0 : sp_input_bad(r->in, r->o, r->result, "ends inside of a field");
+	if (sp_input_is_cut(r->in))
+		return 0;
+	e = sp_input_peek(r->in, size, &bytes, &n);
+	if (e < 0)
+		return e;
+	return sp_input_bad(r->in, r->o, r->result, "ends after %zu of %" PRIu64 " bytes", n, size);
 }
 
 /* Passes over n bytes. 1, 0: the end, or negative. */
@@ -321,7 +329,7 @@ static int skip(struct pprof *r, uint64_t n)
 {
 	int e = sp_input_skip(r->in, n);
 
-	return e > 0 ? 1 : ended_inside(r, e);
+	return e > 0 ? 1 : ended_inside(r, e, n);
 }
 
 /* A field of length and bytes, its head consumed. 1, 0: the end, or negative. */
@@ -344,7 +352,7 @@ static int read_bytes(struct pprof *r, const struct pprof_field *f, uint64_t siz
 	if (size) {
 		e = sp_input_bytes(r->in, size, &bytes);
 		if (e <= 0)
-			return ended_inside(r, e);
+			return ended_inside(r, e, size);
 	}
 	e = add_message(r, f->number, sp_cursor_on(size ? bytes : (const uint8_t *)"", size), at);
 	return e < 0 ? e : 1;
