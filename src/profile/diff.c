@@ -11,13 +11,10 @@
 #include "profile/priv.h"
 
 /* --- a diff ------------------------------------------------------------------------------------------------------- */
-/* Adds a row to the sums of its side; false if its slice is not known. */
-static bool count_row(struct sp_diff *d, const struct sp_row *row, int side, uint32_t slice)
+static void count_row(struct sp_diff *d, const struct sp_row *row, int side)
 {
 	d->value[side] += (double)row->values[SP_DIFF_OLD + side];
 	d->n_samples[side] += (double)row->values[SP_DIFF_OLD_SAMPLES + side];
-	d->n_slices[side] = SP_MAX(d->n_slices[side], slice);
-	return slice != 0;
 }
 
 static int compare_words(const void *left, const void *right)
@@ -50,9 +47,13 @@ static int choose_method(struct sp_diff *d)
 		size_t n_slices = 0;
 		for (uint32_t i = 0; i < n; i++) {
 			const struct sp_row *row = sp_profile_row(d->joined, i);
-			slices[n_slices] = sp_profile_key(d->joined, row->key)->slice;
-			if (row->values[SP_DIFF_OLD + side] != 0)
-				enough &= count_row(d, row, side, slices[n_slices++]);
+			count_row(d, row, side);
+			if (row->values[SP_DIFF_OLD + side] == 0)
+				continue;
+			uint32_t slice = sp_profile_key(d->joined, row->key)->slice;
+			enough &= slice != 0;
+			d->n_slices[side] = SP_MAX(d->n_slices[side], slice);
+			slices[n_slices++] = slice;
 		}
 		enough &= n_different(slices, n_slices) >= SP_DIFF_MIN_SLICES;
 	}

@@ -119,6 +119,89 @@ static void threads_by_name(void **state)
 	}
 }
 
+/* Left out is what a filter with the same globs keeps when it excludes. */
+static void by(enum sp_filter_by what, int64_t kept, size_t n, const char *const *globs)
+{
+	struct sp_glob_filter f = {.by = what, .globs = globs, .n_globs = n};
+
+	for (int exclude = 0; exclude < 2; exclude++) {
+		f.exclude = exclude;
+		sp_profile_free(filtered);
+		assert_int_equal(sp_profile_filter_by(p, &f, &filtered, &result), 0);
+		assert_int_equal(result.kept[0], exclude ? 31 - kept : kept);
+		assert_int_equal(result.left_out[0], exclude ? kept : 31 - kept);
+		assert_int_equal(result.n_kept + result.n_left_out, sp_profile_n_rows(p));
+		assert_int_equal(sp_profile_n_rows(filtered), result.n_kept);
+	}
+}
+#define BY(what, kept, ...)                                                                                            \
+	by(what, kept, SP_COUNT(((const char *[]){__VA_ARGS__})), (const char *const[]){__VA_ARGS__})
+
+static void everything_by_globs(void **state)
+{
+	struct sp_process one = {.pid = 4711, .comm = string("one")}, two = {.pid = 4712, .comm = string("two")};
+	uint32_t frame = 1;
+	struct sp_stack in_crypto = {.n_frames = 1, .frames = &frame};
+	int64_t value = 32, pod = 64;
+
+	(void)state;
+	BY(SP_FILTER_LIBRARY, 7, "libz*", "libcrypto*");
+	BY(SP_FILTER_FUNCTION, 8, "ext4_*");
+	BY(SP_FILTER_FUNCTION, 0, "libz*");
+	BY(SP_FILTER_COMM, 9, "kworker/*", "openssl");
+	BY(SP_FILTER_ANY, 9, "ext4_read", "openssl");
+	BY(SP_FILTER_ANY, 15, "libz.so.1", "libcrypto*", "kworker*");
+	by(SP_FILTER_ANY, 0, 0, NULL);
+	one.cgroup_path = string("/system.slice/docker-1.scope");
+	two.cgroup_path = string("/kube/pod7/container");
+	one.exe = sp_profile_frame(p, frame)->file;
+	struct sp_key k1 = {.process = (uint32_t)sp_profile_add_process(p, &one), .comm = string("t"), .slice = 3};
+	struct sp_key k2 = {.process = (uint32_t)sp_profile_add_process(p, &two), .comm = string("t")};
+	uint32_t s = (uint32_t)sp_profile_add_stack(p, &in_crypto);
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &k1), s, 0, &value), 0);
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &k2), 0, 0, &pod), 0);
+	static const struct {
+		enum sp_filter_by by;
+		const char *glob;
+		int64_t kept;
+	} cases[] = {
+	    {SP_FILTER_PROCESS, "one", 32},
+	    {SP_FILTER_PROCESS, "471?", 96},
+	    {SP_FILTER_PROCESS, "/usr/lib/lib*", 32},
+	    {SP_FILTER_PROCESS, "nobody", 0},
+	    {SP_FILTER_CGROUP, "/system.slice", 32},
+	    {SP_FILTER_CGROUP, "docker-*", 32},
+	    {SP_FILTER_CGROUP, "/kube/pod?", 64},
+	    {SP_FILTER_CGROUP, "/kube", 64},
+	    {SP_FILTER_CGROUP, "pod7", 0},
+	    {SP_FILTER_CGROUP, "/*", 96},
+	    {SP_FILTER_ANY, "4712", 64},
+	    {SP_FILTER_ANY, "container", 64},
+	};
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_glob_filter f = {.by = cases[i].by, .globs = &cases[i].glob, .n_globs = 1};
+		sp_profile_free(filtered);
+		assert_int_equal(sp_profile_filter_by(p, &f, &filtered, &result), 0);
+		assert_int_equal(result.kept[0], cases[i].kept);
+		assert_int_equal(result.left_out[0], 127 - cases[i].kept);
+	}
+}
+
+static void slices_stay_apart(void **state)
+{
+	int64_t value = 1;
+
+	(void)state;
+	for (uint32_t slice = 1; slice < 4; slice++) {
+		int64_t key = sp_profile_add_key(p, &(struct sp_key){.comm = string("sliced"), .slice = slice});
+		assert_int_equal(sp_profile_add(p, (uint32_t)key, 0, 0, &value), 0);
+	}
+	assert_int_equal(sp_profile_filter_comm(p, "sliced", &filtered, &result), 0);
+	assert_int_equal(sp_profile_n_rows(filtered), 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(sp_profile_key(filtered, sp_profile_row(filtered, i)->key)->slice, i + 1);
+}
+
 static void the_new_profile_is_compact_and_the_old_one_whole(void **state)
 {
 	(void)state;
@@ -137,6 +220,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(libraries_by_name_path_and_module),
 	    TEST(threads_by_name),
+	    TEST(everything_by_globs),
+	    TEST(slices_stay_apart),
 	    TEST(the_new_profile_is_compact_and_the_old_one_whole),
 	};
 

@@ -207,6 +207,7 @@ static uint32_t random_key(struct sp_profile *p)
 	(void)snprintf(name, sizeof(name), "thread %u", (unsigned int)random() % 3);
 	struct sp_key key = {.process = (uint32_t)sp_profile_add_process(p, &process), .comm = string(p, name)};
 	key.recipe = string(p, "cpu");
+	key.slice = (uint32_t)random() % 3;
 	return (uint32_t)sp_profile_add_key(p, &key);
 }
 
@@ -247,7 +248,7 @@ static void print_row(char *text, const struct sp_profile *p, const struct sp_ro
 	FILE *out = fmemopen(text, TEXT_BYTES, "w");
 
 	assert_non_null(out);
-	(void)fprintf(out, "%u/%ju %s %s %s %s", process->pid, (uintmax_t)process->start_ns,
+	(void)fprintf(out, "%u:%u/%ju %s %s %s %s", key->slice, process->pid, (uintmax_t)process->start_ns,
 		      sp_profile_string(p, process->comm), sp_profile_string(p, sp_profile_file(p, process->exe)->path),
 		      sp_profile_string(p, key->comm), sp_profile_string(p, key->recipe));
 	print_stack(out, p, row->user);

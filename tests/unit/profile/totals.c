@@ -226,6 +226,61 @@ static void packages_threads_and_users(void **state)
 	expect(find_none(0), 8, 8);
 }
 
+/* A copy of a file with the same build id, under another path, is the same library; its functions are the same, too. */
+static void one_build_id_is_one_row(void **state)
+{
+	struct sp_file f = {.kind = SP_FILE_ELF, .tag = 1000, .name = string("libz.so.1"), .build_id_len = 2};
+	uint32_t z1, z2;
+
+	(void)state;
+	f.path = string("/usr/lib/libz.so.1");
+	z1 = (uint32_t)sp_profile_add_file(p, &f);
+	f.path = string("/snap/lib/libz.so.1");
+	f.tag++;
+	z2 = (uint32_t)sp_profile_add_file(p, &f);
+	uint32_t one = frame(z1, "inflate", 16), two = frame(z2, "inflate", 16), other = frame(z2, "crc32", 64);
+	uint32_t bare = frame(z1, NULL, 96), start = frame(libc, "start", 32), ext4 = frame(module, "ext4_read", 8192);
+	(void)frame(z1, "never_seen", 4096);
+	add(0, STACK(one, start), 0, 1);
+	add(0, STACK(two, one, start), STACK(ext4), 2);
+	add(0, STACK(other, two, start), 0, 4);
+	add(0, STACK(bare, two, start), 0, 8);
+	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_LIBRARY, 0, &t), 0);
+	assert_int_equal(t.n_rows, 3);
+	expect(find(z1, 0), 13, 15);
+	assert_int_equal(find(z1, 0)->n_functions, 2);
+	assert_int_equal(find(libc, 0)->n_functions, 1);
+	assert_int_equal(find(kernel, 0)->n_functions, 1);
+	sp_totals_done(&t);
+	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_FUNCTION, 0, &t), 0);
+	expect(find(sp_profile_frame(p, one)->func, z1), 1, 15);
+	expect(find(0, z1), 8, 8);
+	sp_totals_done(&t);
+	assert_int_equal(sp_totals_by(p, SP_TOTAL_BY_CALLER, 0, &t), 0);
+	expect(find(libc, z1), 13, 15);
+	assert_int_equal(t.n_rows, 2);
+}
+
+/* Keys that differ in their slice only are one process, one thread's name. */
+static void slices_are_folded(void **state)
+{
+	struct sp_process process = {.pid = 1, .comm = string("app"), .uid = 7, .cgroup_path = string("/x")};
+	uint32_t number = (uint32_t)sp_profile_add_process(p, &process), a = frame(liba, "a", 16);
+
+	(void)state;
+	for (uint32_t slice = 0; slice < 4; slice++) {
+		struct sp_key key = {.process = number, .comm = string("app"), .slice = slice};
+		add((uint32_t)sp_profile_add_key(p, &key), STACK(a), 0, 1 << slice);
+	}
+	assert_int_equal(sp_profile_n_rows(p), 4);
+	for (enum sp_total_by by = SP_TOTAL_BY_LIBRARY; by <= SP_TOTAL_BY_USER; by++) {
+		assert_int_equal(sp_totals_by(p, by, 0, &t), 0);
+		assert_int_equal(t.n_rows, 1);
+		expect(&t.rows[0], 15, 15);
+		sp_totals_done(&t);
+	}
+}
+
 static void a_value_that_is_not_there(void **state)
 {
 	(void)state;
@@ -302,6 +357,8 @@ int main(void)
 	    TEST(functions_and_frames_without_a_name),
 	    TEST(callers_are_the_nearest_other_library),
 	    TEST(packages_threads_and_users),
+	    TEST(one_build_id_is_one_row),
+	    TEST(slices_are_folded),
 	    TEST(a_value_that_is_not_there),
 	    TEST(a_large_profile),
 	};
