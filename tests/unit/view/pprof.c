@@ -350,6 +350,34 @@ static void main_binary_first(void **state)
 	sp_profile_free(p);
 }
 
+/* Each slice is a sample of its own, with its number in a label; 0 is none. */
+static void slices_are_labels(void **state)
+{
+	int64_t one[] = {1};
+	struct read_profile *r;
+	struct sp_profile *p;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	sp_profile_add_value_type(p, "samples", "count");
+	for (uint32_t slice = 0; slice < 3; slice++) {
+		int64_t key = sp_profile_add_key(p, &(struct sp_key){.slice = slice * 7});
+		assert_int_equal(sp_profile_add(p, (uint32_t)key, 0, 0, one), 0);
+	}
+	r = read_profile(p);
+	assert_int_equal(r->n_samples, 3);
+	for (uint32_t slice = 0; slice < 3; slice++) {
+		const struct read_sample *s = &r->samples[slice];
+		uint64_t got = 0;
+		for (unsigned int i = 0; i < s->n_labels; i++)
+			if (strcmp(string(r, s->keys[i]), "slice") == 0)
+				got = s->numbers[i];
+		assert_int_equal(got, slice * 7);
+	}
+	free_read(r);
+	sp_profile_free(p);
+}
+
 /* A full disk is an error, not a short file. */
 static void full_disk(void **state)
 {
@@ -508,6 +536,7 @@ int main(void)
 	    cmocka_unit_test(rules_of_readers),  cmocka_unit_test(equal_to_the_golden_file),
 	    cmocka_unit_test(main_binary_first), cmocka_unit_test(protoc_reads_every_field),
 	    cmocka_unit_test(go_reads_it_all),   cmocka_unit_test(full_disk),
+	    cmocka_unit_test(slices_are_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

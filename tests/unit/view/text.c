@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-extern const struct sp_view sp_view_text;
+extern const struct sp_view sp_view_text, sp_view_folded;
 
 static const struct {
 	const char *name;
@@ -79,13 +79,41 @@ static void empty_profile(void **state)
 	sp_profile_free(p);
 }
 
+/* The slices of a recording are keys of their own, of which nothing is to be seen. */
+static void slices_are_one_block(void **state)
+{
+	const struct sp_view *const views[] = {&sp_view_text, &sp_view_folded};
+	char *texts[2][SP_COUNT(views)];
+
+	(void)state;
+	for (int sliced = 0; sliced < 2; sliced++) {
+		struct sp_profile *p = fixture_profile();
+		struct sp_key key = {.comm = (uint32_t)sp_profile_add_string(p, "sliced")};
+		uint32_t stack = sp_profile_row(p, 0)->user;
+		for (uint32_t slice = 1; slice <= 10; slice++) {
+			int64_t one[] = {slice, FIXTURE_PERIOD_NS};
+			key.slice = sliced ? slice : 0;
+			int64_t number = sp_profile_add_key(p, &key);
+			assert_int_equal(sp_profile_add(p, (uint32_t)number, stack, 0, one), 0);
+		}
+		for (size_t i = 0; i < SP_COUNT(views); i++)
+			texts[sliced][i] = fixture_render(views[i], p, &(struct sp_view_options){0}, NULL);
+		sp_profile_free(p);
+	}
+	for (size_t i = 0; i < SP_COUNT(views); i++) {
+		assert_non_null(strstr(texts[0][i], "sliced"));
+		assert_string_equal(texts[0][i], texts[1][i]);
+		free(texts[0][i]);
+		free(texts[1][i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(equal_to_the_golden_files),
-	    cmocka_unit_test(nothing_is_lost),
-	    cmocka_unit_test(without_v_no_extra_words),
-	    cmocka_unit_test(empty_profile),
+	    cmocka_unit_test(equal_to_the_golden_files), cmocka_unit_test(nothing_is_lost),
+	    cmocka_unit_test(without_v_no_extra_words),  cmocka_unit_test(empty_profile),
+	    cmocka_unit_test(slices_are_one_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
