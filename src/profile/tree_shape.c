@@ -171,22 +171,35 @@ static int compare(const void *left, const void *right, void *arg)
 	return compare_names(o, b, a);
 }
 
+/* The nodes by their parents; end: by parent, where its children end, which is where those of the next one begin. */
+static void sort_by_parent(const struct sp_tree *t, uint32_t *numbers, uint32_t *end)
+{
+	for (uint32_t i = 1; i < t->n_nodes; i++)
+		if (t->nodes[i].parent + 1 < t->n_nodes)
+			end[t->nodes[i].parent + 1]++;
+	for (uint32_t i = 1; i < t->n_nodes; i++)
+		end[i] += end[i - 1];
+	for (uint32_t i = 1; i < t->n_nodes; i++)
+		numbers[end[t->nodes[i].parent]++] = i;
+}
+
+/* Siblings are few: sorting each family takes a fraction of sorting all nodes. */
 static int sort(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
 {
 	SP_FREE uint32_t *numbers = calloc(t->n_nodes, sizeof(*numbers));
+	SP_FREE uint32_t *end = calloc(t->n_nodes, sizeof(*end));
 	struct order order = {.p = p, .t = t, .by_name = o->by_name};
 
-	if (numbers == NULL)
+	if (numbers == NULL || end == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < t->n_nodes; i++)
-		numbers[i] = i;
-	qsort_r(numbers, t->n_nodes, sizeof(*numbers), compare, &order);
-	for (uint32_t i = 0; i < t->n_nodes; i++) {
-		struct sp_tree_node *node = &t->nodes[numbers[i]];
-		if (numbers[i] == 0)
-			continue; /* nobody's child */
-		node->next = t->nodes[node->parent].first;
-		t->nodes[node->parent].first = numbers[i];
+	sort_by_parent(t, numbers, end);
+	for (uint32_t parent = 0, first = 0; parent < t->n_nodes; first = end[parent++]) {
+		if (end[parent] - first > 1)
+			qsort_r(numbers + first, end[parent] - first, sizeof(*numbers), compare, &order);
+		for (uint32_t i = first; i < end[parent]; i++) {
+			t->nodes[numbers[i]].next = t->nodes[parent].first;
+			t->nodes[parent].first = numbers[i];
+		}
 	}
 	return 0;
 }
