@@ -28,8 +28,9 @@ enum { MAX_FRAMES = 1 << 16 }; /* of one sample: many times what the kernel give
 enum state {
 	BETWEEN, /* behind an empty line: a header comes, or with `-F ip` frames */
 	IN_SAMPLE,
-	IN_RECORD, /* a record that is no sample; it may have more lines */
-	LOST,      /* the rest of a sample of which a line was bad */
+	IN_COMMENT, /* a command's arguments may have lines */
+	IN_RECORD,  /* a record that is no sample; it may have more lines */
+	LOST,       /* the rest of a sample of which a line was bad */
 };
 
 struct reader {
@@ -154,7 +155,7 @@ static int read_header(struct reader *r, struct sp_perf_text line, const struct 
 	if (ended < 0)
 		return ended;
 	if (*line.s == '#' && !h->is_sure) {
-		r->state = BETWEEN;
+		r->state = sp_perf_begins(line, "# cmdline : ") ? IN_COMMENT : BETWEEN;
 		read_comment(r, line);
 		return 0;
 	}
@@ -170,18 +171,16 @@ static int read_indented(struct reader *r, struct sp_perf_text line)
 	bool is_frame, is_header;
 	int added;
 
-	if (r->state == LOST && *line.s == '\t')
-		return 0;
-	if (r->state == IN_RECORD && *line.s == '\t')
+	if (*line.s == '\t' && (r->state == LOST || r->state == IN_RECORD || r->state == IN_COMMENT))
 		return 0;
 	is_frame = *line.s == '\t' || (r->state == IN_SAMPLE && !r->is_on_one_line);
-	is_header =
-	    *line.s != '\t' && sp_perf_header_parse(line, &h) && h.is_sure && ((h.has_time && h.has_ids) || !in_stack);
+	is_header = *line.s != '\t' && sp_perf_header_parse(line, &h) && h.is_sure &&
+		    ((h.has_time && h.has_ids) || !in_stack) && !(h.is_column && is_frame);
 	if (is_header)
 		return read_header(r, line, &h);
 	if (!is_frame && r->state == IN_SAMPLE)
 		return 0; /* -F srcline, below the header that holds the frame */
-	if (r->state == LOST)
+	if (r->state == LOST || r->state == IN_COMMENT)
 		return 0;
 	if (r->state != IN_SAMPLE) { /* -F ip: no header at all */
 		struct sp_perf_frame f;
@@ -210,13 +209,15 @@ static int read_line(struct reader *r, struct sp_perf_text line)
 	if (!sp_perf_trim(line).n) {
 		int ended = end_sample(r);
 
-		r->state = BETWEEN;
+		if (r->state != IN_COMMENT)
+			r->state = BETWEEN;
 		return ended;
 	}
 	if (sp_perf_is_space(*line.s))
 		return read_indented(r, line);
 	sp_perf_header_parse(line, &h);
-	if (!h.is_sure && (r->state == LOST || (r->state == IN_SAMPLE && is_passed_over(line))))
+	if (!h.is_sure && (r->state == LOST || (r->state == IN_SAMPLE && is_passed_over(line)) ||
+			   (r->state == IN_COMMENT && *line.s != '#')))
 		return 0;
 	return read_header(r, line, &h);
 }
@@ -284,6 +285,8 @@ static void weigh(struct evidence *e, struct sp_perf_text line)
 		sure = 90;
 	else if (*line.s != '#' && *line.s != '\t' && sp_perf_header_parse(line, &h) && h.is_sure && h.has_ids)
 		sure = !h.has_time || !(h.event.n || h.is_record) ? 40 : 93;
+	else if (*line.s != '#' && *line.s != '\t' && h.is_column)
+		sure = 30;
 	e->sure = SP_MAX(e->sure, sure);
 	e->after_sure = h.is_sure;
 }

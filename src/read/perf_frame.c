@@ -155,11 +155,46 @@ static struct sp_perf_text first_word(struct sp_perf_text t)
 	return word;
 }
 
+/* `-F insn,insnlen` writes more behind the frame. */
+static struct sp_perf_text without_insn(struct sp_perf_text rest)
+{
+	static const char *const words[] = {" insn:", " ilen:"};
+
+	for (size_t i = 0; i < SP_COUNT(words); i++) {
+		const char *at = memmem(rest.s, rest.n, words[i], strlen(words[i]));
+
+		if (at)
+			rest.n = (size_t)(at - rest.s);
+	}
+	return rest;
+}
+
+/*
+ * Without any other field before it that ends in a colon: an address in perf's column, one behind the last field. A
+ * name at the beginning of the line is not so wide.
+ */
+struct sp_perf_text sp_perf_frame_column(struct sp_perf_text line)
+{
+	const char *from = line.s, *end = line.s + line.n;
+
+	while (from < end) {
+		struct sp_perf_text word = first_word((struct sp_perf_text){from, (size_t)(end - from)});
+		uint64_t address;
+
+		if (word.n && hex_number(word, &address) == word.n && word.s + word.n - from > ADDRESS_WIDTH)
+			return (struct sp_perf_text){word.s, (size_t)(end - word.s)};
+		from = word.s + word.n;
+		if (!word.n)
+			break;
+	}
+	return (struct sp_perf_text){end, 0};
+}
+
 struct sp_perf_text sp_perf_frame_find(struct sp_perf_text rest)
 {
-	const struct sp_perf_text none = {rest.s, 0}, all = rest;
-	const char *end = rest.s + rest.n;
-	struct sp_perf_text word = first_word(rest), library, next;
+	const struct sp_perf_text all = without_insn(rest), none = {rest.s, 0};
+	const char *end = all.s + all.n;
+	struct sp_perf_text word = first_word(all), library, next;
 
 	if (is_address(all, word)) {
 		/* `-F addr,ip` writes two; the frame's is the second */
@@ -168,7 +203,7 @@ struct sp_perf_text sp_perf_frame_find(struct sp_perf_text rest)
 		return sp_perf_trim((struct sp_perf_text){word.s, (size_t)(end - word.s)});
 	}
 	/* a tracepoint's arguments before it: only if the end is beyond doubt */
-	rest = sp_perf_trim(rest);
+	rest = sp_perf_trim(all);
 	if (!take_library(&rest, &library) || !looks_like_path(library))
 		return none;
 	for (size_t i = 0; i < 64 && rest.n; i++) { /* a symbol may have spaces, though not so many */

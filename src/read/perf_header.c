@@ -268,6 +268,18 @@ static bool find_event(struct sp_perf_text line, struct sp_perf_header *h)
 	return true;
 }
 
+/* `COMM TID ADDRESS SYMBOL` or less, without call chains: nothing but the column tells where the frame begins. */
+static bool find_column(struct sp_perf_text line, struct sp_perf_header *h)
+{
+	struct sp_perf_text frame = sp_perf_frame_column(line), head = before(line, frame.s);
+
+	if (*line.s == '\t')
+		return false;
+	take_ids(head, h);
+	h->rest = (struct sp_perf_text){head.s + head.n, line.n - head.n};
+	return frame.n > 0;
+}
+
 bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_header)
 {
 	struct sp_perf_header h = {0};
@@ -288,10 +300,13 @@ bool sp_perf_header_parse(struct sp_perf_text line, struct sp_perf_header *ret_h
 		h.is_record = find_record(line);
 		if (!h.event.n && !find_event(line, &h)) {
 			h.event = (struct sp_perf_text){0};
-			take_ids(line, &h);
+			h.is_column = find_column(line, &h);
 		}
 	}
 	h.is_sure = (h.has_time && (h.has_ids || h.event.n)) || (h.has_ids && h.event.n) || h.is_record;
+	if (!h.is_sure && h.rest.n && !h.is_column)
+		h.is_column = sp_perf_frame_column(h.rest).n;
+	h.is_sure |= h.is_column;
 	*ret_header = h;
 	return sp_perf_trim(line).n > 0;
 }

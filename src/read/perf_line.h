@@ -31,6 +31,7 @@ struct sp_perf_header {
 	bool has_ids, has_time, has_period;
 	bool is_record; /* PERF_RECORD_...: no sample */
 	bool is_sure;   /* enough of it is there; else it is a header only if frames follow */
+	bool is_column; /* nothing but a frame in its column says so */
 };
 
 /* Whether there is anything that can be a header: false for an empty line only. */
@@ -49,6 +50,8 @@ struct sp_perf_frame {
 bool sp_perf_frame_parse(struct sp_perf_text line, struct sp_perf_frame *ret_frame);
 /* The frame in the rest of a header, behind whatever else is there: its text; empty if there is none. */
 struct sp_perf_text sp_perf_frame_find(struct sp_perf_text rest);
+/* The frame in a line that has neither time nor event, by its column; empty if there is none. */
+struct sp_perf_text sp_perf_frame_column(struct sp_perf_text line);
 
 /* --- helpers of both ---------------------------------------------------------------------------------------------- */
 static inline bool sp_perf_is_space(char c)

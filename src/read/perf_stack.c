@@ -15,7 +15,7 @@
 
 /* No file is so long, and no library is mapped so low: above, a user address is one of a process. */
 #define FILE_OFFSETS (UINT64_C(1) << 40)
-enum { UNKNOWN_NAME_MAX = 512 };
+enum { UNKNOWN_NAME_MAX = 512, NEIGHBOURS = 256 }; /* the latter: of a frame without a library that are looked at */
 
 struct line {
 	uint64_t address;       /* as it stands in the text: what inlined frames are found by */
@@ -377,8 +377,8 @@ static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, s
 {
 	uint64_t address = s->lines[lines[i]].address;
 
-	for (size_t j = i + (size_t)step; j < n; j += (size_t)step) { /* below 0 is above n */
-		const struct line *l = &s->lines[lines[j]];
+	for (size_t j = i + (size_t)step, k = 0; j < n && k < NEIGHBOURS; j += (size_t)step, k++) {
+		const struct line *l = &s->lines[lines[j]]; /* below 0 was above n */
 
 		if (at_address && l->address != address)
 			return SIZE_MAX;

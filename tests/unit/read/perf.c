@@ -158,7 +158,8 @@ static void shapes_of_perf_4_to_6(void **state)
 {
 	static const char *const names[] = {"perf-4",     "one-line",    "tracepoint",  "threads",      "libraries",
 					    "srcline",    "fields-ip",   "fields-comm", "fields-event", "fields-tid",
-					    "fields-dso", "fields-time", "fields-many", "clock",        "foreign"};
+					    "fields-dso", "fields-time", "fields-many", "clock",        "foreign",
+					    "column",     "column-time", "header-lines"};
 
 	(void)state;
 	for (size_t i = 0; i < SP_COUNT(names); i++)
