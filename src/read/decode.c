@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { RAW_BYTES = 256 << 10, MAGIC_BYTES = 4 };
+enum { RAW_BYTES = 64 << 10, MAGIC_BYTES = 4 };
 enum codec { CODEC_UNKNOWN, CODEC_NONE, CODEC_GZIP, CODEC_ZSTD };
 
 struct sp_decoder {

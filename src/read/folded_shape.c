@@ -142,6 +142,16 @@ struct look {
 	unsigned int decimals;
 };
 
+/* The first of two counts has neither sign nor exponent: ` -2` may end a function's name, and ` 2` is encoded there. */
+static bool ends_in_digits(const char *line, size_t len)
+{
+	size_t n = len;
+
+	while (n && (isdigit((unsigned char)line[n - 1]) || line[n - 1] == '.'))
+		n--;
+	return n < len && n && is_blank(line[n - 1]);
+}
+
 static void look_at_line(struct look *l, const char *line, size_t len)
 {
 	const char *frames = memchr(line, ';', len);
@@ -156,7 +166,7 @@ static void look_at_line(struct look *l, const char *line, size_t len)
 	l->shape.has_frames |= frames != NULL;
 	l->decimals = SP_MAX(l->decimals, decimals);
 	shorter = stack;
-	if (!sp_folded_count(line, &shorter, 0, &count, &decimals)) {
+	if (ends_in_digits(line, stack) && !sp_folded_count(line, &shorter, 0, &count, &decimals)) {
 		l->n_two++;
 		l->decimals = SP_MAX(l->decimals, decimals);
 	}

@@ -12,7 +12,7 @@
 #include "read/decode.h"
 #include "read/priv.h"
 
-enum { BUFFER_BYTES = 512 << 10 };
+enum { BUFFER_BYTES = 128 << 10 };
 
 struct sp_input {
 	struct sp_decoder *decoder;

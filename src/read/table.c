@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 
-enum { SLOTS_MIN = 1024, CHUNK_BYTES = 1 << 20 };
+enum { SLOTS_MIN = 256, CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20 };
 
 struct entry {
 	uint64_t hash, len;
@@ -30,7 +30,7 @@ struct sp_read_table {
 	size_t n, capacity, extra_bytes;
 	struct chunk *chunks;
 	uint8_t *chunk_at;
-	size_t chunk_left;
+	size_t chunk_left, chunk_bytes; /* of the newest: not given out; size of the next */
 	uint64_t seed;
 };
 
@@ -57,6 +57,7 @@ int sp_read_table_new(size_t extra_bytes, struct sp_read_table **ret_table)
 		return -ENOMEM;
 	}
 	t->n_slots = SLOTS_MIN;
+	t->chunk_bytes = CHUNK_MIN_BYTES;
 	t->extra_bytes = (extra_bytes + 7) & ~(size_t)7;
 	t->seed = seed_of_run();
 	*ret_table = t;
@@ -122,7 +123,7 @@ static struct entry *make_entry(struct sp_read_table *t, uint64_t hash, const vo
 	struct entry *e;
 
 	if (room > t->chunk_left) {
-		size_t size = SP_MAX(room, (size_t)CHUNK_BYTES);
+		size_t size = SP_MAX(room, t->chunk_bytes);
 		struct chunk *c = malloc(sizeof(*c) + size);
 
 		if (!c)
@@ -131,6 +132,7 @@ static struct entry *make_entry(struct sp_read_table *t, uint64_t hash, const vo
 		t->chunks = c;
 		t->chunk_at = (uint8_t *)c->data;
 		t->chunk_left = size;
+		t->chunk_bytes = SP_MIN(t->chunk_bytes * 2, (size_t)CHUNK_MAX_BYTES);
 	}
 	e = (struct entry *)(void *)t->chunk_at;
 	t->chunk_at += room;
