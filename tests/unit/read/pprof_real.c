@@ -28,7 +28,7 @@ extern int fixture_run(char *const argv[], const char *stdin_path, char **ret_ou
 
 static const char *const names[] = {"go-cpu", "go-heap", "gperftools"};
 
-static struct sp_profile *read_bytes(const void *bytes, size_t n)
+static struct sp_profile *read_bytes(const void *bytes, size_t n, const char *format)
 {
 	struct sp_read_options o = {0};
 	struct sp_read_result result;
@@ -37,7 +37,7 @@ static struct sp_profile *read_bytes(const void *bytes, size_t n)
 
 	if (r < 0)
 		fail_msg("%s", reading_words(r));
-	assert_string_equal(result.format, "pprof");
+	assert_string_equal(result.format, format);
 	assert_int_equal(result.n_lost, 0);
 	return p;
 }
@@ -50,7 +50,7 @@ static struct sp_profile *read_real(const char *name)
 
 	snprintf(path, sizeof(path), "read/%s.pb.gz", name);
 	bytes = reading_data(path, &n);
-	return read_bytes(bytes, n);
+	return read_bytes(bytes, n, "pprof");
 }
 
 /* Written by the view and read again. */
@@ -59,7 +59,7 @@ static struct sp_profile *again(const struct sp_profile *p)
 	size_t n;
 	char *bytes SP_FREE = reading_view(p, "pprof", &(struct sp_view_options){0}, &n);
 
-	return read_bytes(bytes, n);
+	return read_bytes(bytes, n, "pprof");
 }
 
 /* As go tool pprof -top has it. */
@@ -119,6 +119,46 @@ static void test_tops(void **state)
 		assert_string_equal(top_again, expected);
 		sp_profile_free(p);
 		sp_profile_free(q);
+	}
+}
+
+static void test_gperftools(void **state)
+{
+	size_t n;
+	uint8_t *bytes SP_FREE = reading_data("read/gperftools.prof", &n);
+	char *expected SP_FREE = (char *)reading_data("read/gperftools.prof.top", &(size_t){0});
+	struct sp_profile *p = read_bytes(bytes, n, "gperftools");
+	char *top SP_FREE = tops(p);
+
+	(void)state;
+	assert_string_equal(top, expected);
+	assert_int_equal(sp_profile_info(p)->period, 4000000);
+	sp_profile_free(p);
+}
+
+static void test_bad_gperftools(void **state)
+{
+	static const char *const words[] = {"in: byte 56: ends after 25 of 56 bytes",
+					    "in: byte 40: a record of 1 samples, "
+					    "281474976710662 deep; expected 1 to 65536"};
+	size_t n;
+	uint8_t *bytes SP_FREE = reading_data("read/gperftools.prof", &n);
+	struct sp_read_options o = {0};
+	struct sp_read_result result;
+	struct sp_profile *p;
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(words); i++) {
+		bytes[54] = i;
+		bytes[48] = 6 + !i;
+		o.keep_going = false;
+		assert_int_equal(reading_bytes(bytes, i ? n : 81, &o, &p, &result), -EBADMSG);
+		assert_string_equal(reading_words(-EBADMSG), words[i]);
+		o.keep_going = true;
+		assert_int_equal(reading_bytes(bytes, i ? n : 81, &o, &p, &result), 0);
+		assert_int_equal(result.n_samples, 0);
+		assert_true(result.n_lost >= 1 && *result.first_loss);
+		sp_profile_free(p);
 	}
 }
 
@@ -252,8 +292,8 @@ static void test_mappings_by_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_tops),
-	    cmocka_unit_test(test_own_round_trip),
+	    cmocka_unit_test(test_tops),           cmocka_unit_test(test_gperftools),
+	    cmocka_unit_test(test_bad_gperftools), cmocka_unit_test(test_own_round_trip),
 	    cmocka_unit_test(test_mappings_by_go),
 	};
 
