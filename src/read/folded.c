@@ -378,7 +378,7 @@ static int take_counts(struct folded *f, const char *line, size_t *len, int64_t 
 /* Comments stand at the top only: a name may begin with anything. */
 static bool says_nothing(const struct folded *f, const char *line, size_t len)
 {
-	if (*line == '#' && !f->result->n_samples && !memchr(line, ';', len))
+	if (!f->result->n_samples && sp_folded_is_comment(line, len))
 		return true;
 	return !line[strspn(line, " \t\r")] && strlen(line) == len;
 }

@@ -26,6 +26,9 @@ struct sp_folded_shape {
 
 struct sp_folded_shape sp_folded_look(const uint8_t *head, size_t n);
 
+/* A `#`, and neither several frames nor a count: a thread may be called so, too. */
+bool sp_folded_is_comment(const char *line, size_t len);
+
 /* Takes a count off the end of the line of *len bytes, and the space before it. 0, or -EINVAL: there is none, -ERANGE:
  * too big. ret_decimals: how many digits it has behind its point. */
 int sp_folded_count(const char *line, size_t *len, unsigned int decimals, int64_t *ret_count,

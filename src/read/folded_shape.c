@@ -181,9 +181,12 @@ static bool is_text(const uint8_t *head, size_t n)
 	return true;
 }
 
-static bool is_comment(const char *line, size_t len)
+bool sp_folded_is_comment(const char *line, size_t len)
 {
-	return *line == '#' && !memchr(line, ';', len);
+	unsigned int decimals;
+	int64_t count;
+
+	return *line == '#' && !memchr(line, ';', len) && sp_folded_count(line, &len, 0, &count, &decimals) == -EINVAL;
 }
 
 struct sp_folded_shape sp_folded_look(const uint8_t *head, size_t n)
@@ -199,7 +202,7 @@ struct sp_folded_shape sp_folded_look(const uint8_t *head, size_t n)
 			break;
 		while (len && is_blank(line[len - 1]))
 			len--;
-		if (len && !is_comment(line, len))
+		if (len && !sp_folded_is_comment(line, len))
 			look_at_line(&l, line, len);
 	}
 	l.shape.n_counts = l.n_two && l.n_two == l.shape.n_counted ? 2 : 1;

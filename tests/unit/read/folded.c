@@ -51,6 +51,7 @@ static void test_other_tools(void **state)
 {
 	static const char *const texts[][2] = {
 	    {"# comment\nmain;a;b 1\n\nmain;a 2\r\nmain;a;b 3\n", "main;a;b 4\nmain;a 2\n"},
+	    {"#1 2\n#a;b 3\n", "#1 2\n#a;b 3\n"},
 	    {"java-123/456;start_thread;Foo::bar(int, char);[unknown] 12", "java-123/456;start_thread;Foo::bar(int, "
 									   "char);[unknown] 12\n"},
 	    {"main (a.py:1);f 5 6 7 (a.py:2);g <module> 9\n", "main (a.py:1);f 5 6 7 (a.py:2);g <module> 9\n"},
