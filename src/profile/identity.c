@@ -11,6 +11,7 @@
 /* What makes files and functions the same, without padding. */
 struct file_words {
 	uint32_t kind, build_id_len;
+	uint32_t name, path; /* strings, only where files without build ids are told apart by them */
 	uint8_t build_id[SP_BUILD_ID_MAX];
 };
 struct func_words {
@@ -40,7 +41,7 @@ static int firsts_find(struct firsts *f, const void *words, size_t len, uint32_t
 	return 0;
 }
 
-static int same_files(const struct sp_profile *p, struct sp_identity *i, struct firsts *seen)
+static int same_files(const struct sp_profile *p, struct sp_identity *i, bool by_path, struct firsts *seen)
 {
 	int r = 0;
 
@@ -50,8 +51,12 @@ static int same_files(const struct sp_profile *p, struct sp_identity *i, struct 
 		if (file->kind == SP_FILE_KERNEL && i->kernel == 0)
 			i->kernel = n;
 		memcpy(w.build_id, file->build_id, file->build_id_len);
+		if (file->build_id_len == 0) {
+			w.name = file->name;
+			w.path = file->path;
+		}
 		i->files[n] = n;
-		if (file->build_id_len > 0)
+		if (file->build_id_len > 0 || by_path)
 			r = firsts_find(seen, &w, sizeof(w), n, &i->files[n]);
 	}
 	return r;
@@ -88,7 +93,8 @@ static uint32_t samples_value(const struct sp_profile *p)
 	return UINT32_MAX;
 }
 
-static int same(const struct sp_profile *p, struct sp_identity *i, struct firsts *files, struct firsts *funcs)
+static int same(const struct sp_profile *p, struct sp_identity *i, bool by_path, struct firsts *files,
+		struct firsts *funcs)
 {
 	i->files = calloc(sp_profile_n_files(p), sizeof(*i->files));
 	i->funcs = calloc(sp_profile_n_funcs(p), sizeof(*i->funcs));
@@ -97,15 +103,15 @@ static int same(const struct sp_profile *p, struct sp_identity *i, struct firsts
 	if (i->files == NULL || i->funcs == NULL || i->library_of == NULL || i->function_of == NULL ||
 	    sp_intern_new(&files->seen) < 0 || sp_intern_new(&funcs->seen) < 0)
 		return -ENOMEM;
-	int r = same_files(p, i, files);
+	int r = same_files(p, i, by_path, files);
 	return r < 0 ? r : same_funcs(p, i, funcs);
 }
 
-int sp_identity_new(const struct sp_profile *p, struct sp_identity *ret_identity)
+static int identify(const struct sp_profile *p, bool by_path, struct sp_identity *ret_identity)
 {
 	struct sp_identity i = {.samples = samples_value(p)};
 	struct firsts files = {0}, funcs = {0};
-	int r = same(p, &i, &files, &funcs);
+	int r = same(p, &i, by_path, &files, &funcs);
 
 	if (r == 0) {
 		map_frames(p, &i);
@@ -118,6 +124,16 @@ int sp_identity_new(const struct sp_profile *p, struct sp_identity *ret_identity
 	free(files.first);
 	free(funcs.first);
 	return r;
+}
+
+int sp_identity_new(const struct sp_profile *p, struct sp_identity *ret_identity)
+{
+	return identify(p, false, ret_identity);
+}
+
+int sp_identity_new_by_path(const struct sp_profile *p, struct sp_identity *ret_identity)
+{
+	return identify(p, true, ret_identity);
 }
 
 void sp_identity_done(struct sp_identity *i)

@@ -6,7 +6,8 @@
  * the one with the lowest number stands for all. Without a build id a file is only itself. The kernel with all of its
  * modules is one library; the functions of a module still lie in the module's file. Functions of one name in the same
  * file are one function, though they stand at several places (static functions, clones). A frame without a name has
- * function 0; one of no known file lies in the file of its function, and without that in library 0.
+ * function 0; one of no known file lies in the file of its function, and without that in library 0. By path: files
+ * without build ids are one, too, if they have one kind, name and path: the JIT code of all processes.
  * The arrays belong to the struct, and hold for the profile as it was. 0 or -ENOMEM. Only reads the profile; reentrant.
  */
 #ifndef SP_PROFILE_IDENTITY_H
@@ -24,6 +25,7 @@ struct sp_identity {
 };
 
 int sp_identity_new(const struct sp_profile *p, struct sp_identity *ret_identity);
+int sp_identity_new_by_path(const struct sp_profile *p, struct sp_identity *ret_identity);
 void sp_identity_done(struct sp_identity *i);
 
 /* The file that stands for the library in which the file lies: as files[], and the kernel for its modules. */

@@ -19,6 +19,11 @@ struct words {
 	size_t capacity, n;
 };
 
+/* A node that is not the root, by its parent and label; node 0 = free. The key is here for the cache's sake. */
+struct slot {
+	uint32_t parent, label, node;
+};
+
 struct grower {
 	const struct sp_profile *p;
 	const struct sp_tree_options *o;
@@ -28,8 +33,9 @@ struct grower {
 	uint32_t *label_of; /* by frame, 0 = not made yet: label 0 is that of node 0 */
 	size_t nodes_capacity, labels_capacity, place_capacity;
 	struct words items, path; /* leaf first; labels from the root on */
+	struct words last, walk;  /* of the row before: labels in the order of the walk, nodes that it came to */
 	uint32_t *place;          /* by label: where in the path it was put last */
-	uint32_t *slots;          /* of nodes by parent and label, open addressing: 0 = free, as no child is node 0 */
+	struct slot *slots;       /* open addressing */
 	size_t n_slots;           /* a power of two */
 	uint32_t comm;            /* string, of the row */
 };
@@ -44,26 +50,36 @@ static int push(struct words *w, uint32_t word)
 }
 
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
-static size_t slot_of(uint32_t parent, uint32_t label)
+/* The finalizer of MurmurHash3 (Austin Appleby, public domain). */
+static size_t hash_of(uint32_t parent, uint32_t label)
 {
-	uint32_t words[] = {parent, label};
+	uint64_t h = (uint64_t)parent << 32 | label;
 
-	return sp_hash_bytes(words, sizeof(words), 0);
+	h = (h ^ h >> 33) * 0xff51afd7ed558ccdULL;
+	h = (h ^ h >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	return h ^ h >> 33;
+}
+
+/* Where the node is, or the free slot where it belongs. */
+static struct slot *slot_of(struct slot *slots, size_t n_slots, uint32_t parent, uint32_t label)
+{
+	size_t at = hash_of(parent, label) & (n_slots - 1);
+
+	while (slots[at].node != 0 && (slots[at].parent != parent || slots[at].label != label))
+		at = (at + 1) & (n_slots - 1);
+	return &slots[at];
 }
 
 static int grow_slots(struct grower *g)
 {
 	size_t n = SP_MAX(g->n_slots * 2, (size_t)SLOTS_MIN);
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	struct slot *slots = calloc(n, sizeof(*slots));
 
 	if (slots == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < g->t.n_nodes; i++) {
-		size_t at = slot_of(g->t.nodes[i].parent, g->t.nodes[i].label) & (n - 1);
-		while (slots[at] != 0)
-			at = (at + 1) & (n - 1);
-		slots[at] = i;
-	}
+	for (size_t i = 0; i < g->n_slots; i++)
+		if (g->slots[i].node != 0)
+			*slot_of(slots, n, g->slots[i].parent, g->slots[i].label) = g->slots[i];
 	free(g->slots);
 	g->slots = slots;
 	g->n_slots = n;
@@ -74,17 +90,14 @@ static int64_t child_of(struct grower *g, uint32_t parent, uint32_t label)
 {
 	uint32_t n = g->t.n_nodes;
 
-	if (n == UINT32_MAX || ((size_t)n * 2 >= g->n_slots && grow_slots(g) < 0) ||
+	if (n == UINT32_MAX || ((size_t)n * 4 >= g->n_slots * 3 && grow_slots(g) < 0) ||
 	    sp_grow(&g->t.nodes, &g->nodes_capacity, (size_t)n + 1, sizeof(*g->t.nodes)) < 0)
 		return -ENOMEM;
-	size_t mask = g->n_slots - 1, at = slot_of(parent, label) & mask;
-	for (; g->slots[at] != 0; at = (at + 1) & mask) {
-		const struct sp_tree_node *node = &g->t.nodes[g->slots[at]];
-		if (node->parent == parent && node->label == label)
-			return g->slots[at];
-	}
+	struct slot *slot = slot_of(g->slots, g->n_slots, parent, label);
+	if (slot->node != 0)
+		return slot->node;
+	*slot = (struct slot){.parent = parent, .label = label, .node = n};
 	g->t.nodes[n] = (struct sp_tree_node){.parent = parent, .label = label, .depth = g->t.nodes[parent].depth + 1};
-	g->slots[at] = n;
 	g->t.n_nodes++;
 	return n;
 }
@@ -146,10 +159,11 @@ static int64_t label_of_item(struct grower *g, uint32_t item)
 static int lay_out_half(struct grower *g, uint32_t number)
 {
 	struct sp_stack s = sp_profile_stack(g->p, number);
-	int r = 0;
+	struct words *w = &g->items;
+	int r = sp_grow(&w->data, &w->capacity, w->n + s.n_frames, sizeof(*w->data));
 
 	for (uint32_t i = 0; i < s.n_frames && r == 0; i++)
-		r = push(&g->items, s.frames[i]);
+		w->data[w->n++] = s.frames[i];
 	if (r < 0 || number == 0 || !g->o->marks)
 		return r;
 	if (s.stack_class == SP_STACK_CUT)
@@ -202,10 +216,12 @@ static bool comes_again(struct grower *g, uint32_t label)
 /* The labels of the items from `first` (nearest to the leaf) to before `end`, from the root's end on. */
 static int make_path(struct grower *g, size_t first, size_t end)
 {
+	struct words *w = &g->path;
 	uint32_t run = 0;
-	int r = 0;
 
-	for (size_t i = end; i-- > first && r == 0;) {
+	if (sp_grow(&w->data, &w->capacity, w->n + end - first, sizeof(*w->data)) < 0)
+		return -ENOMEM;
+	for (size_t i = end; i-- > first;) {
 		uint32_t item = g->items.data[i], library = is_frame(item) ? g->same.library_of[item] : 0;
 		bool goes_on = g->o->fold != SP_TREE_FRAMES && library != 0 && library == run;
 		run = library;
@@ -215,20 +231,36 @@ static int make_path(struct grower *g, size_t first, size_t end)
 		if (label < 0)
 			return (int)label;
 		if (!comes_again(g, (uint32_t)label))
-			r = push(&g->path, (uint32_t)label);
+			w->data[w->n++] = (uint32_t)label;
 	}
-	return r;
+	return 0;
 }
 
+/* Profiles are often sorted: what a path has in common with the one before it is not looked up again. */
 static int64_t walk_path(struct grower *g)
 {
 	int64_t node = 0;
+	bool same = true;
 
-	for (size_t i = 0; i < g->path.n && node >= 0; i++) {
-		size_t at = g->o->direction == SP_TREE_CALLEES ? i : g->path.n - 1 - i;
-		node = child_of(g, (uint32_t)node, g->path.data[at]);
+	if (sp_grow(&g->last.data, &g->last.capacity, g->path.n, sizeof(uint32_t)) < 0 ||
+	    sp_grow(&g->walk.data, &g->walk.capacity, g->path.n, sizeof(uint32_t)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->path.n; i++) {
+		uint32_t label = g->path.data[g->o->direction == SP_TREE_CALLEES ? i : g->path.n - 1 - i];
+		same = same && i < g->last.n && g->last.data[i] == label;
+		node = same ? g->walk.data[i] : child_of(g, (uint32_t)node, label);
+		if (node < 0)
+			return node;
+		g->last.data[i] = label;
+		g->walk.data[i] = (uint32_t)node;
 	}
+	g->last.n = g->path.n;
 	return node;
+}
+
+static int64_t value_of(const struct grower *g, const struct sp_row *row, uint32_t value)
+{
+	return g->o->drawn ? SP_MAX(row->values[value], 0) : row->values[value];
 }
 
 static int add_row(struct grower *g, const struct sp_row *row)
@@ -237,6 +269,8 @@ static int add_row(struct grower *g, const struct sp_row *row)
 	size_t at = 0;
 
 	g->items.n = g->path.n = 0;
+	if (g->o->drawn && row->values[g->o->value] <= 0 && (!g->o->has_second || row->values[g->o->second] <= 0))
+		return 0;
 	int r = lay_out(g, row);
 	if (r < 0 || (g->o->focus != NULL && !find_focus(g, &at)))
 		return r;
@@ -248,16 +282,16 @@ static int add_row(struct grower *g, const struct sp_row *row)
 	if (number < 0)
 		return (int)number;
 	struct sp_tree_node *node = &g->t.nodes[number];
-	sp_saturating_add(&node->self, row->values[g->o->value]);
+	sp_saturating_add(&node->self, value_of(g, row, g->o->value));
 	sp_saturating_add(&node->n_samples, sp_identity_samples(&g->same, row));
 	if (g->o->has_second)
-		sp_saturating_add(&node->second_self, row->values[g->o->second]);
+		sp_saturating_add(&node->second_self, value_of(g, row, g->o->second));
 	return 0;
 }
 
 static int grow(struct grower *g)
 {
-	int r = sp_identity_new(g->p, &g->same);
+	int r = g->o->by_path ? sp_identity_new_by_path(g->p, &g->same) : sp_identity_new(g->p, &g->same);
 
 	if (r < 0)
 		return r;
@@ -269,10 +303,10 @@ static int grow(struct grower *g)
 	g->t.n_nodes = 1;
 	for (uint32_t i = 0; i < sp_profile_n_rows(g->p) && r == 0; i++) {
 		const struct sp_row *row = sp_profile_row(g->p, i);
-		sp_saturating_add(&g->t.value, row->values[g->o->value]);
+		sp_saturating_add(&g->t.value, value_of(g, row, g->o->value));
 		sp_saturating_add(&g->t.n_samples, sp_identity_samples(&g->same, row));
 		if (g->o->has_second)
-			sp_saturating_add(&g->t.second, row->values[g->o->second]);
+			sp_saturating_add(&g->t.second, value_of(g, row, g->o->second));
 		r = add_row(g, row);
 	}
 	return r;
@@ -289,6 +323,8 @@ int sp_tree_new(const struct sp_profile *p, const struct sp_tree_options *o, str
 	free(g.label_of);
 	free(g.items.data);
 	free(g.path.data);
+	free(g.last.data);
+	free(g.walk.data);
 	free(g.place);
 	free(g.slots);
 	if (r == 0)

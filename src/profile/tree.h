@@ -39,6 +39,8 @@ struct sp_tree_options {
 	bool marks;                  /* notes of stacks cut or missing at the root's end; guessed frames apart */
 	bool user_only, kernel_only; /* leave the other half of each stack out */
 	bool by_name;                /* children by name; else by falling total */
+	bool by_path;                /* identity.h: files without build ids are told apart by their paths */
+	bool drawn;                  /* for widths: values below 0 count as 0, and rows without any are left out */
 	const bool *focus;           /* by number of the frame (sp_profile_frames_matching); NULL = all samples */
 	bool focus_run;              /* the focus is a library, not a function */
 	double min_share;            /* nodes below this share (0 to 1) of node 0, in both values, become "other" */

@@ -5,7 +5,8 @@
  *
  * The form is bcc's, but not its rows: bcc keeps a row for each process though no pid stands in the line, so that two
  * processes of one comm give two lines with the same text. Here a line is printed once, with the sum: readers add equal
- * lines anyway, and what is printed can be compared, sorted and joined.
+ * lines anyway, and what is printed can be compared, sorted and joined. With a second value a line is
+ * `STACK BEFORE NOW`, as difffolded.pl writes it and flamegraph.pl reads it, in values as they are (no -n).
  */
 #include "base/encode.h"
 #include "profile/profile.h"
@@ -60,6 +61,8 @@ static void put_row(struct line *l, const struct sp_shown_row *row)
 	put_half(l, &row->kernel, true);
 	if (!l->begun) /* a foreign profile may know neither a comm nor a frame; an empty line would be refused */
 		put_word(l, "[unknown]");
+	if (l->o->has_second)
+		fprintf(l->out, " %" PRId64, row->second);
 	fprintf(l->out, " %" PRId64 "\n", row->value);
 }
 
@@ -67,7 +70,7 @@ static int folded_write(const struct sp_profile *p, const struct sp_view_options
 {
 	struct line line = {p, o, out, false};
 	struct sp_rows rows = {0};
-	int r = sp_rows_merge(p, o, 0, &rows);
+	int r = sp_rows_merge(p, o, SP_ROWS_SECOND, &rows);
 
 	if (r < 0)
 		return r;

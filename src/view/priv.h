@@ -46,9 +46,9 @@ struct sp_half {
 	const uint32_t *ids; /* leaf first; see sp_rows_frame() */
 };
 struct sp_shown_row {
-	int64_t value;
-	uint32_t pid;  /* 0 if not asked for */
-	uint32_t comm; /* string */
+	int64_t value, second; /* second: 0 without SP_ROWS_SECOND */
+	uint32_t pid;          /* 0 if not asked for */
+	uint32_t comm;         /* string */
 	struct sp_half user, kernel;
 };
 struct sp_rows {
@@ -59,10 +59,12 @@ struct sp_rows {
 enum {
 	SP_ROWS_BY_PID = 1, /* equal stacks of two processes stay two rows */
 	SP_ROWS_EXACT = 2,  /* frames are told apart by their place, not by their name alone */
+	SP_ROWS_SECOND = 4, /* with o->has_second: the second values, too */
 };
 /*
- * The rows of p with a value, as the options want them shown (-U, -K), those that look the same added up, by rising
- * (o->ascending) or falling value; ties by comm, pid and names. 0 or -ENOMEM. Give them back with sp_rows_done().
+ * The rows of p with a value (or a second one), as the options want them shown (-U, -K), those that look the same added
+ * up, by rising (o->ascending) or falling value; ties by comm, pid and names. 0 or -ENOMEM. Give them back with
+ * sp_rows_done().
  */
 int sp_rows_merge(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, struct sp_rows *ret);
 void sp_rows_done(struct sp_rows *rows);

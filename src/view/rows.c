@@ -146,6 +146,8 @@ static int add_rows(const struct sp_profile *p, const struct sp_view_options *o,
 			return r;
 		rows->n = SP_MAX(rows->n, (size_t)number + 1);
 		rows->rows[number].value += row->values[o->value];
+		if (flags & SP_ROWS_SECOND && o->has_second)
+			rows->rows[number].second += row->values[o->second];
 	}
 	return r;
 }
@@ -207,7 +209,7 @@ static void finish(struct sp_rows *rows)
 	for (size_t i = 0; i < rows->n; i++) {
 		struct sp_shown_row row = rows->rows[i];
 
-		if (!row.value)
+		if (!row.value && !row.second)
 			continue;
 		row_of(sp_intern_get(rows->keys, (uint32_t)i, NULL), &row);
 		rows->rows[n++] = row;

@@ -7,6 +7,9 @@
  * script gets numbers only: D, depth and value of each frame in the order drawn (parents first), and B, the first hex
  * digits of each library's build id. A frame's <title> has its name, its library (if any) and its value on lines of
  * their own. Frames narrower than 0.1 px, as in flamegraph.pl, are left out and counted in the footer.
+ *
+ * With a second value it is a differential flame graph (svg_diff.h). Frames that are gone or nearly so have no room in
+ * it, but the script gets them, hidden, with O, what each frame was before: so that the sums of a search are true.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +21,7 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "view/svg_colour.h"
+#include "view/svg_diff.h"
 #include "view/svg_text.h"
 #include "view/svg_tree.h"
 #include "view/view.h"
@@ -43,11 +47,13 @@ static const char script[] =
 struct drawing {
 	const struct sp_svg_tree *t;
 	const struct sp_view_options *o;
+	struct sp_svg_diff diff;
+	const struct sp_tree_node *nodes, *all;
 	FILE *out;
 	const char *value_name, *unit;
-	double scale;    /* px for 1 of the value */
-	int64_t *starts; /* node -> where it begins, in the value */
-	uint32_t deepest, n_drawn, n_dropped;
+	double scale, old_scale; /* px for 1 of the value, of the value before */
+	int64_t *starts;         /* node -> where it begins, in the value */
+	uint32_t deepest, n_drawn, n_dropped, n_gone;
 	int64_t dropped; /* the value of what is not drawn, counted once */
 	bool has_kernel, has_guessed, has_note;
 	int y;          /* the next free line */
@@ -56,41 +62,50 @@ struct drawing {
 
 static bool is_drawn(const struct drawing *d, uint32_t node)
 {
-	return !node || (double)d->t->nodes[node].value * d->scale >= MIN_WIDTH;
+	return !node || (double)d->nodes[node].total * d->scale >= MIN_WIDTH;
 }
 
-static uint32_t drawn_of(const struct drawing *d, uint32_t sibling)
+/* Hidden, but known to the script. */
+static bool is_gone(const struct drawing *d, uint32_t node)
 {
-	while (sibling && !is_drawn(d, sibling))
-		sibling = d->t->nodes[sibling].next;
+	return !is_drawn(d, node) && (double)d->nodes[node].second_total * d->old_scale >= MIN_WIDTH;
+}
+
+static uint32_t written_of(const struct drawing *d, uint32_t sibling)
+{
+	while (sibling && !is_drawn(d, sibling) && !is_gone(d, sibling))
+		sibling = d->nodes[sibling].next;
 	return sibling;
 }
 
 /* Parents first; 0 at the end. What is not drawn leaves its room at the right, so the starts follow from the values. */
-static uint32_t next_drawn(struct drawing *d, uint32_t node)
+static uint32_t next_written(struct drawing *d, uint32_t node)
 {
-	uint32_t next = drawn_of(d, d->t->nodes[node].first);
+	uint32_t next = written_of(d, d->nodes[node].first);
 	if (next) {
 		d->starts[next] = d->starts[node];
 		return next;
 	}
-	while (node && !(next = drawn_of(d, d->t->nodes[node].next)))
-		node = d->t->nodes[node].parent;
+	while (node && !(next = written_of(d, d->nodes[node].next)))
+		node = d->nodes[node].parent;
 	if (next)
-		d->starts[next] = d->starts[node] + d->t->nodes[node].value;
+		d->starts[next] = d->starts[node] + d->nodes[node].total;
 	return next;
 }
 
 static void survey(struct drawing *d)
 {
-	for (uint32_t i = 0; i < sp_svg_tree_n_nodes(d->t); i++) {
-		const struct sp_svg_node *node = &d->t->nodes[i];
-		uint32_t kind = sp_svg_tree_entity(d->t, i)->kind;
+	for (uint32_t i = 0; i < d->t->tree.n_nodes; i++) {
+		const struct sp_tree_node *node = &d->nodes[i];
+		enum sp_svg_kind kind = sp_svg_tree_kind(d->t, i);
 		if (!is_drawn(d, i)) {
-			d->n_dropped++;
-			d->dropped += is_drawn(d, node->parent) ? node->value : 0;
+			d->n_gone += is_gone(d, i);
+			d->n_dropped += node->total > 0 && !is_gone(d, i);
+			d->dropped += is_drawn(d, node->parent) ? node->total : 0;
 			continue;
 		}
+		if (d->t->is_diff)
+			d->diff.largest = fmax(d->diff.largest, fabs(sp_svg_diff_of_node(&d->diff, i)));
 		d->n_drawn++;
 		d->deepest = SP_MAX(d->deepest, node->depth);
 		d->has_kernel |= kind == SP_SVG_KERNEL;
@@ -130,15 +145,32 @@ static void put_amount(struct drawing *d, int64_t value)
 
 static void put_percent(struct drawing *d, int64_t value)
 {
-	put_owned(d, sp_svg_fixed(100.0 * (double)value / (double)d->t->nodes[0].value, 2));
+	put_owned(d, sp_svg_fixed(100.0 * (double)value / (double)d->all->total, 2));
 	fputc('%', d->out);
+}
+
+/* ", was 5.90%: +1.14 pp", if there is something to compare with. */
+static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_amount)
+{
+	if (!d->t->is_diff)
+		return;
+	fputs(", was ", d->out);
+	if (with_amount) {
+		put_amount(d, old);
+		fputs(", ", d->out);
+	}
+	put_owned(d, sp_svg_fixed(100.0 * (double)old / (double)SP_MAX(d->all->second_total, 1), 2));
+	fputs("%: ", d->out);
+	put_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, now, old)));
 }
 
 /* --- style ------------------------------------------------------------------------------------------------------ */
 
 static void put_colours(struct drawing *d, bool is_dark)
 {
-	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t); i++) {
+	for (uint32_t i = 0; i < SP_SVG_N_STEPS && d->t->is_diff; i++)
+		fprintf(d->out, ".d%u{fill:#%06x}", i, sp_svg_diff_colour((double)i / SP_SVG_STEP_MAX - 1, is_dark));
+	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t) && !d->t->is_diff; i++) {
 		const struct sp_svg_library *l = &d->t->libraries[i];
 		if (l->total > 0)
 			fprintf(d->out, ".l%u{fill:#%06x}", i, sp_svg_colour(l->name, l->is_kernel, is_dark));
@@ -180,18 +212,25 @@ static void put_library_entry(struct drawing *d, struct legend *at, uint32_t lib
 	enum { NAME_CELLS = 40 };
 	const struct sp_svg_library *l = &d->t->libraries[library];
 	uint32_t cells = SP_MIN(sp_svg_text_cells(l->name), NAME_CELLS);
-	begin_entry(d, at, "e", cells + 7);
+	double change = sp_svg_diff_of(&d->diff, l->self, l->old_self);
+	begin_entry(d, at, "e", cells + (d->t->is_diff ? 10 : 7));
 	fputs("<title>", d->out);
 	sp_svg_put_text(d->out, l->name);
 	fputs("\nself ", d->out);
 	put_percent(d, l->self);
-	fputs(", total ", d->out);
+	put_change(d, l->self, l->old_self, false);
+	fputs(d->t->is_diff ? "; total " : ", total ", d->out);
 	put_percent(d, l->total);
-	fprintf(d->out, "%s%s</title><rect class=\"l%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
-		l->build_id[0] ? "\nbuild id " : "", l->build_id, library);
+	put_change(d, l->total, l->old_total, false);
+	fprintf(d->out, "%s%s</title><rect class=\"%c%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
+		l->build_id[0] ? "\nbuild id " : "", l->build_id, d->t->is_diff ? 'd' : 'l',
+		d->t->is_diff ? sp_svg_diff_step(&d->diff, change) : library);
 	put_label(d, l->name, NAME_CELLS);
 	fputc(' ', d->out);
-	put_percent(d, l->self);
+	if (d->t->is_diff)
+		put_owned(d, sp_svg_diff_text(&d->diff, change));
+	else
+		put_percent(d, l->self);
 	fputs("</text></g>\n", d->out);
 }
 
@@ -202,10 +241,16 @@ static void put_kind_entry(struct drawing *d, struct legend *at, const char *cla
 		text);
 }
 
+/* By the change, whichever way; by what is now where nothing changed. */
 static int by_self(const void *a, const void *b, void *arg)
 {
-	const struct sp_svg_tree *t = arg;
-	const struct sp_svg_library *x = &t->libraries[*(const uint32_t *)a], *y = &t->libraries[*(const uint32_t *)b];
+	const struct drawing *d = arg;
+	const struct sp_svg_library *all = d->t->libraries;
+	const struct sp_svg_library *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+	double dx = d->t->is_diff ? fabs(sp_svg_diff_of(&d->diff, x->self, x->old_self)) : 0;
+	double dy = d->t->is_diff ? fabs(sp_svg_diff_of(&d->diff, y->self, y->old_self)) : 0;
+	if (dx < dy || dx > dy)
+		return dx > dy ? -1 : 1;
 	if (x->self != y->self)
 		return x->self > y->self ? -1 : 1;
 	return strcmp(x->name, y->name) ?: strcmp(x->build_id, y->build_id);
@@ -217,9 +262,30 @@ static void put_rest_entry(struct drawing *d, struct legend *at, const uint32_t 
 	int64_t self = 0;
 	for (uint32_t i = 0; i < n; i++)
 		self += d->t->libraries[order[i]].self;
-	SP_FREE char *percent = sp_svg_fixed(100.0 * (double)self / (double)d->t->nodes[0].value, 2);
+	SP_FREE char *percent = sp_svg_fixed(100.0 * (double)self / (double)d->all->total, 2);
 	snprintf(text, sizeof(text), "%u more librar%s %s%%", n, n == 1 ? "y" : "ies", percent ? percent : "");
 	put_kind_entry(d, at, "t", text);
+}
+
+/* Five of the steps, with what they stand for, on a line of their own ("z": its end). */
+static void put_scale(struct drawing *d, struct legend *at)
+{
+	static const char *const words[] = {"less: ", "", "", "", "more: "};
+	int n = d->diff.largest > 0 ? 2 : 0;
+	for (int i = -n; i <= n; i++) {
+		SP_FREE char *change = sp_svg_diff_text(&d->diff, d->diff.largest * i / 2);
+		SP_FREE char *text = NULL;
+		if (!change || asprintf(&text, "%s%s", words[i + 2], i ? change : n ? "the same" : "no change") < 0) {
+			d->no_memory = true;
+			return;
+		}
+		begin_entry(d, at, i < n ? "y" : "y z", sp_svg_text_cells(text));
+		fprintf(d->out,
+			"<rect class=\"d%d\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">%s</text></g>\n",
+			SP_SVG_STEP_MAX + i * (SP_SVG_STEP_MAX / 2), text);
+	}
+	at->x = PAD;
+	at->y += LEGEND_ROW;
 }
 
 static int put_legend(struct drawing *d)
@@ -230,10 +296,12 @@ static int put_legend(struct drawing *d)
 	if (!order)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t); i++)
-		if (d->t->libraries[i].self > 0)
+		if (d->t->libraries[i].self > 0 || d->t->libraries[i].old_self > 0)
 			order[n++] = i;
-	qsort_r(order, n, sizeof(*order), by_self, (void *)d->t);
+	qsort_r(order, n, sizeof(*order), by_self, d);
 	fputs("<g id=\"legend\">\n", d->out);
+	if (d->t->is_diff)
+		put_scale(d, &at);
 	for (uint32_t i = 0; i < SP_MIN(n, LEGEND_MAX); i++)
 		put_library_entry(d, &at, order[i]);
 	if (n > LEGEND_MAX)
@@ -262,17 +330,22 @@ static const char *tone_of(const char *name)
 
 static void put_class(struct drawing *d, uint32_t node)
 {
-	const struct sp_svg_entity *e = sp_svg_tree_entity(d->t, node);
-	if (e->kind == SP_SVG_PLAIN || e->kind == SP_SVG_NOTE || !e->library)
-		fputs(e->kind == SP_SVG_NOTE ? "n" : "t", d->out);
+	enum sp_svg_kind kind = sp_svg_tree_kind(d->t, node);
+	uint32_t library = sp_svg_tree_library(d->t, node);
+	if (d->t->is_diff)
+		fprintf(d->out, "l%u d%u%s", library, sp_svg_diff_step(&d->diff, sp_svg_diff_of_node(&d->diff, node)),
+			kind == SP_SVG_NOTE ? " n" : "");
+	else if (kind == SP_SVG_PLAIN || kind == SP_SVG_NOTE || !library)
+		fputs(kind == SP_SVG_NOTE ? "n" : "t", d->out);
 	else
-		fprintf(d->out, "l%u%s", e->library, tone_of(sp_svg_tree_name(d->t, node)));
-	fputs(e->kind == SP_SVG_KERNEL ? " k" : e->kind == SP_SVG_GUESSED ? " g" : "", d->out);
+		fprintf(d->out, "l%u%s", library, tone_of(sp_svg_tree_name(d->t, node)));
+	fputs(kind == SP_SVG_KERNEL ? " k" : kind == SP_SVG_GUESSED ? " g" : "", d->out);
 }
 
 static void put_title(struct drawing *d, uint32_t node)
 {
-	uint32_t library = sp_svg_tree_entity(d->t, node)->library;
+	const struct sp_tree_node *it = &d->nodes[node];
+	uint32_t library = sp_svg_tree_library(d->t, node);
 	fputs("<title>", d->out);
 	sp_svg_put_text(d->out, sp_svg_tree_name(d->t, node));
 	if (library) {
@@ -280,18 +353,25 @@ static void put_title(struct drawing *d, uint32_t node)
 		sp_svg_put_text(d->out, d->t->libraries[library].name);
 	}
 	fputc('\n', d->out);
-	put_amount(d, d->t->nodes[node].value);
+	put_amount(d, it->total);
 	fputs(", ", d->out);
-	put_percent(d, d->t->nodes[node].value);
+	put_percent(d, it->total);
+	put_change(d, it->total, it->second_total, true);
+	if (d->t->is_diff && !d->t->callers && (it->self || it->second_self)) {
+		fputs("; self ", d->out);
+		put_percent(d, it->self);
+		put_change(d, it->self, it->second_self, false);
+	}
 	fputs("</title>", d->out);
 }
 
 static void put_frame(struct drawing *d, uint32_t node)
 {
-	const struct sp_svg_node *it = &d->t->nodes[node];
-	double x = PAD + (double)d->starts[node] * d->scale, width = (double)it->value * d->scale;
-	int y = d->y + (int)(d->deepest - it->depth) * ROW;
-	fputs("<g>", d->out);
+	const struct sp_tree_node *it = &d->nodes[node];
+	double x = PAD + (double)d->starts[node] * d->scale, width = (double)it->total * d->scale;
+	bool hidden = !is_drawn(d, node);
+	int y = d->y + (hidden ? 0 : (int)(d->o->icicle ? it->depth : d->deepest - it->depth) * ROW);
+	fputs(hidden ? "<g class=\"off\">" : "<g>", d->out);
 	put_title(d, node);
 	fputs("<rect class=\"", d->out);
 	put_class(d, node);
@@ -316,7 +396,7 @@ static void put_frames(struct drawing *d)
 	fputs("<g id=\"frames\">\n", d->out);
 	do
 		put_frame(d, node);
-	while ((node = next_drawn(d, node)));
+	while ((node = next_written(d, node)));
 	fputs("</g>\n", d->out);
 	d->y += (int)(d->deepest + 1) * ROW;
 }
@@ -326,8 +406,13 @@ static void put_script(struct drawing *d)
 	uint32_t node = 0;
 	fputs("<script><![CDATA[\nconst D=[", d->out);
 	do
-		fprintf(d->out, "%u,%" PRId64 ",", d->t->nodes[node].depth, d->t->nodes[node].value);
-	while ((node = next_drawn(d, node)));
+		fprintf(d->out, "%u,%" PRId64 ",", d->nodes[node].depth, d->nodes[node].total);
+	while ((node = next_written(d, node)));
+	fputs("],\nO=[", d->out);
+	if (d->t->is_diff)
+		do
+			fprintf(d->out, "%" PRId64 ",", d->nodes[node].second_total);
+		while ((node = next_written(d, node)));
 	fputs("],\nB=[", d->out);
 	for (uint32_t i = 0; i < sp_svg_tree_n_libraries(d->t); i++)
 		fprintf(d->out, "\"%s\",", d->t->libraries[i].build_id);
@@ -348,11 +433,14 @@ static void put_line(struct drawing *d, const char *id, int y, const char *text,
 /* The size is not known before the legend is set: so the picture goes to memory first and the head is put before it. */
 static void put_head(struct drawing *d, int height)
 {
+	static const char *const classes[2][2] = {{"", " class=\"icicle\""},
+						  {" class=\"diff\"", " class=\"diff icicle\""}};
 	const char *title = d->o->title ? d->o->title : "Flame graph";
-	fprintf(d->out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- made by soprof -->\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",
-		WIDTH, height, WIDTH, height);
+	fprintf(
+	    d->out,
+	    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- made by soprof -->\n"
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\"%s width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",
+	    classes[d->t->is_diff][d->o->icicle], WIDTH, height, WIDTH, height);
 	sp_svg_put_text(d->out, title);
 	fputs("</title>\n", d->out);
 	put_style(d);
@@ -365,10 +453,20 @@ static void put_head(struct drawing *d, int height)
 static void put_sum(struct drawing *d)
 {
 	fprintf(d->out, "<text id=\"sum\" x=\"%d\" y=\"%d\">", PAD, d->y);
-	put_amount(d, d->t->nodes[0].value);
+	put_amount(d, d->all->total);
+	if (d->t->is_diff) {
+		fputs(", was ", d->out);
+		put_amount(d, d->all->second_total);
+	}
 	fputs(", ", d->out);
 	put_owned(d, sp_svg_count(d->n_drawn));
-	fprintf(d->out, " frame%s; libraries by their own share:</text>\n", d->n_drawn == 1 ? "" : "s");
+	fprintf(d->out, " frame%s; ", d->n_drawn == 1 ? "" : "s");
+	if (d->t->is_diff)
+		fprintf(d->out, "width: now; red: %s is more than before, blue: less; libraries by the change of self:",
+			d->t->callers ? "total" : "self");
+	else
+		fputs("libraries by their own share:", d->out);
+	fputs("</text>\n", d->out);
 }
 
 /* "Not drawn: N THINGS AND MORE", to be ended by the caller. */
@@ -379,9 +477,40 @@ static void begin_note(struct drawing *d, uint64_t n, const char *thing, const c
 	fprintf(d->out, " %s%s %s", thing, n == 1 ? "" : "s", more);
 }
 
+/* Of what is gone, those that stand on something that is not. */
+static uint32_t largest_gone(const struct drawing *d, uint32_t above)
+{
+	uint32_t found = 0;
+	for (uint32_t i = 1; i < d->t->tree.n_nodes; i++) {
+		int64_t old = d->nodes[i].second_total, most = d->nodes[found].second_total;
+		bool is_next =
+		    !above || old < d->nodes[above].second_total || (old == d->nodes[above].second_total && i > above);
+		if (is_next && (!found || old > most) && is_gone(d, i) && is_drawn(d, d->nodes[i].parent))
+			found = i;
+	}
+	return found;
+}
+
+static void put_gone(struct drawing *d)
+{
+	enum { SHOWN = 3, NAME_CELLS = 24 };
+	uint32_t node = 0;
+	begin_note(d, d->n_gone, "frame", "that are gone or nearly so, but found by a search; the largest:");
+	for (int i = 0; i < SHOWN && (node = largest_gone(d, node)); i++) {
+		fputs(i ? ", " : " ", d->out);
+		put_label(d, sp_svg_tree_name(d->t, node), NAME_CELLS);
+		fputc(' ', d->out);
+		put_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, d->nodes[node].total,
+								       d->nodes[node].second_total)));
+	}
+	fputs("</text>\n", d->out);
+}
+
 static void put_notes(struct drawing *d)
 {
 	fputs("<g id=\"foot\">\n", d->out);
+	if (d->n_gone)
+		put_gone(d);
 	if (d->n_dropped) {
 		begin_note(d, d->n_dropped, "frame", "narrower than 0.1 of 1,200 px, together ");
 		put_percent(d, d->dropped);
@@ -397,7 +526,7 @@ static void put_notes(struct drawing *d)
 static int put_body(struct drawing *d)
 {
 	d->y = d->o->subtitle ? 64 : 46;
-	if (!d->t->nodes[0].value) {
+	if (!d->all->total) {
 		fprintf(d->out, "<text id=\"empty\" x=\"%d\" y=\"%d\">There were no samples.</text>\n</g>\n", PAD,
 			d->y + 10);
 		d->y += 10;
@@ -440,11 +569,13 @@ static int write_svg(const struct sp_profile *p, const struct sp_view_options *o
 	if (r < 0)
 		return sp_fail(r, "flame graph");
 	const struct sp_value_type *type = sp_profile_value_type(p, o->value);
-	SP_FREE int64_t *starts = calloc(sp_svg_tree_n_nodes(t), sizeof(*starts));
-	struct drawing d = {.t = t, .o = o, .starts = starts};
+	SP_FREE int64_t *starts = calloc(t->tree.n_nodes, sizeof(*starts));
+	struct drawing d = {.t = t, .o = o, .starts = starts, .nodes = t->tree.nodes, .all = &t->tree.nodes[0]};
 	d.value_name = sp_profile_string(p, type->name);
 	d.unit = sp_profile_string(p, type->unit);
-	d.scale = t->nodes[0].value ? INNER / (double)t->nodes[0].value : 0;
+	d.diff = (struct sp_svg_diff){.t = t, .absolute = o->absolute, .value_name = d.value_name, .unit = d.unit};
+	d.scale = d.all->total ? INNER / (double)d.all->total : 0;
+	d.old_scale = d.all->second_total ? INNER / (double)d.all->second_total : 0;
 	survey(&d);
 	r = starts ? draw(&d, out) : -ENOMEM;
 	sp_svg_tree_free(t);

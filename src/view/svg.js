@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The flame graph's script. Before it stand D (depth, value of each frame, parents first) and B (build ids), numbers
-// and hex digits only. Names are read from the picture's text and written as text, never as markup.
+// The flame graph's script. Before it stand D (depth, value of each frame, parents first), O (what each value was before,
+// if it is a difference) and B (build ids), numbers and hex digits only. Names are read from the picture's text and written as text, never as markup.
 // What is shown follows from the address's fragment alone: z = zoomed frame, s = search, i = without case, l = library.
 "use strict";
 (() => {
@@ -8,6 +8,7 @@ const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
 const PAD = 10, ROW = 17, MIN_WIDTH = 0.1;
 const svg = document.documentElement, byId = (id) => document.getElementById(id);
 const n = D.length / 2, groups = [...byId("frames").children];
+const isDiff = O.length > 0, isIcicle = svg.classList.contains("icicle");
 const depth = new Int32Array(n), parent = new Int32Array(n), last = new Int32Array(n);
 const value = new Float64Array(n), start = new Float64Array(n);
 const names = [], libraries = [], amounts = [], ids = [];
@@ -49,14 +50,20 @@ function readTree() {
 	for (let i = n - 1; i > 0; i--) last[parent[i]] = Math.max(last[parent[i]], last[i]);
 }
 
-const percent = (part, whole) => (100 * part / whole).toFixed(2) + "%";
+const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + "%";
+
+function points(now, old) {
+	const size = Math.abs(now - old).toFixed(2);
+	return (Number(size) ? now < old ? "−" : "+" : "±") + size + " pp";
+}
 
 // --- what is shown ---
 let state = {zoom: 0, search: "", nocase: false, library: ""};
 
 function readState() {
 	const q = new URLSearchParams(location.hash.slice(1));
-	return {zoom: Math.max(0, ids.indexOf(q.get("z") || ids[0])), search: q.get("s") || "",
+	const zoom = ids.indexOf(q.get("z") || ids[0]);
+	return {zoom: value[zoom] ? zoom : 0, search: q.get("s") || "",
 		nocase: q.has("i"), library: q.get("l") || ""};
 }
 
@@ -154,6 +161,7 @@ function makeLegend() {
 		swatch.append(g.querySelector("rect").cloneNode());
 		entry.append(swatch, make("span", "", text));
 		ui.append(entry);
+		if (g.classList.contains("z")) ui.append(make("i"));
 	}
 	return panel(ui);
 }
@@ -178,15 +186,16 @@ function libraryText(i) {
 }
 
 function describe(i) {
-	const facts = [amounts[i] + " of all"];
+	const facts = [isDiff ? amounts[i] : amounts[i] + " of all"];
 	if (i) facts.push(percent(value[i], value[parent[i]]) + " of its parent");
 	for (const s of [libraryText(i), kindOf(i)]) if (s) facts.push(s);
 	return facts;
 }
 
 function detail(i) {
-	name.textContent = i < 0 ? byId("sum").textContent.replace(/;.*/, "") : names[i];
-	facts.textContent = i < 0 ? "libraries below by their own share; click one to see where it is" : describe(i).join(" · ");
+	const [, whole, how] = /^(.*?); (.*):$/.exec(byId("sum").textContent);
+	name.textContent = i < 0 ? whole : names[i];
+	facts.textContent = i < 0 ? how + "; click one to see where it is" : describe(i).join(" · ");
 	if (i >= 0) groups[i].firstChild.textContent = [names[i], ...describe(i)].join("\n");
 }
 
@@ -205,19 +214,22 @@ function matcher() {
 	}
 }
 
-// The value of the frames that match inside `root`; one above another that matches is not counted again.
-function sum(matches, root) {
-	let total = matches[root] ? value[root] : 0;
-	for (let i = root + 1; i <= last[root] && !matches[root]; i++) {
+// The share of the frames that match inside `root`; one above another that matches is not counted again.
+function share(matches, root) {
+	let now = 0, old = 0;
+	for (let i = root; i <= last[root]; i++) {
 		if (!matches[i]) continue;
-		total += value[i];
+		now += value[i];
+		old += isDiff ? O[i] : 0;
 		i = last[i];
 	}
-	return total;
+	const text = percent(now, value[root]);
+	return isDiff ? text + ", was " + percent(old, O[root]) + ": " +
+		points(100 * now / value[root], O[root] ? 100 * old / O[root] : 0) : text;
 }
 
 function ofThis(matches) {
-	return state.zoom ? ", " + percent(sum(matches, state.zoom), value[state.zoom]) + " of this" : "";
+	return state.zoom ? (isDiff ? "; " : ", ") + share(matches, state.zoom) + " of this" : "";
 }
 
 const entriesOf = (library) => [...legend.child.querySelectorAll("button")].filter((b) => firstLine(b.title) === library);
@@ -226,7 +238,7 @@ const entriesOf = (library) => [...legend.child.querySelectorAll("button")].filt
 function libraryShare(same) {
 	const entries = entriesOf(state.library);
 	return state.library + ": " + (entries.length === 1 ? entries[0].title.split("\n")[1]
-		: "total " + percent(sum(same, 0), value[0]));
+		: "total " + share(same, 0));
 }
 
 function showMatches() {
@@ -238,7 +250,7 @@ function showMatches() {
 		groups[i].setAttribute("class",
 			(hits[i] ? "match " : "") + (past ? "past " : "") + (same[i] ? "" : "other"));
 	}
-	if (test) said.push("Matched: " + percent(sum(hits, 0), value[0]) + ofThis(hits));
+	if (test) said.push("Matched: " + share(hits, 0) + ofThis(hits));
 	else if (state.search && input.classList.contains("bad")) said.push("not a regular expression");
 	if (state.library) said.push(libraryShare(same) + ofThis(same));
 	found.textContent = said.join("; ");
@@ -306,7 +318,7 @@ function layFrames(top, width) {
 		deepest = Math.max(deepest, depth[i]);
 	}
 	for (const i of shown)
-		place(i, PAD + (i < z ? 0 : (start[i] - start[z]) * scale), top + (deepest - depth[i]) * ROW,
+		place(i, PAD + (i < z ? 0 : (start[i] - start[z]) * scale), top + (isIcicle ? depth[i] : deepest - depth[i]) * ROW,
 			i < z ? width : value[i] * scale);
 	return top + (deepest + 1) * ROW;
 }
@@ -357,10 +369,11 @@ const isShown = (i) => !groups[i].classList.contains("off");
 
 // The next frame in sight at the same height to that side, the parent, or the first child.
 function neighbour(i, key) {
-	if (key === "ArrowDown") return i ? parent[i] : i;
+	const outward = isIcicle ? "ArrowDown" : "ArrowUp";
+	if (key !== outward && (key === "ArrowUp" || key === "ArrowDown")) return i ? parent[i] : i;
 	const step = key === "ArrowLeft" ? -1 : 1;
-	const end = key === "ArrowUp" ? last[i] : step < 0 ? 0 : n - 1;
-	const wanted = depth[i] + (key === "ArrowUp" ? 1 : 0);
+	const end = key === outward ? last[i] : step < 0 ? 0 : n - 1;
+	const wanted = depth[i] + (key === outward ? 1 : 0);
 	for (let j = i + step; step < 0 ? j >= end : j <= end; j += step)
 		if (depth[j] === wanted && isShown(j)) return j;
 	return i;
@@ -429,5 +442,5 @@ detail(-1);
 listen();
 state = readState();
 show();
-window.scrollTo(0, height);
+window.scrollTo(0, isIcicle ? 0 : height);
 })();

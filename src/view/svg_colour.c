@@ -49,3 +49,11 @@ uint32_t sp_svg_colour(const char *library, bool is_kernel, bool is_dark)
 	hue += hue >= 260 ? 85 : hue >= 215 ? 55 : 0;
 	return oklch(is_dark ? tones[tone].dark : tones[tone].light, tones[tone].chroma, hue);
 }
+
+uint32_t sp_svg_diff_colour(double difference, bool is_dark)
+{
+	static const double greys[] = {0.945, 0.70};
+	double size = fabs(difference);
+	return oklch(greys[is_dark] - (is_dark ? 0.06 : 0.205) * size, (difference < 0 ? 0.115 : 0.165) * size,
+		     difference < 0 ? 248 : 27);
+}

@@ -16,5 +16,7 @@
 
 /* 0xRRGGBB */
 uint32_t sp_svg_colour(const char *library, bool is_kernel, bool is_dark);
+/* Of a difference, -1 (less: blue) over 0 (neither: grey) to 1 (more: red); the same contrast as above. */
+uint32_t sp_svg_diff_colour(double difference, bool is_dark);
 
 #endif

@@ -39,8 +39,10 @@ struct sp_view_options {
 	const char *title;           /* svg */
 	const char *subtitle;        /* svg; NULL = none */
 	uint32_t value;              /* index of the value shown where a view shows one */
-	bool has_second;             /* svg, folded, html: another value is shown beside it, as what it was before */
-	uint32_t second;             /* its index */
+	bool has_second;             /* svg, folded, html: beside the value what it was before: the old one */
+	uint32_t second;             /* its index; the value itself is the new one */
+	bool absolute;               /* svg: differences of the two values; else of their shares of all */
+	bool icicle;                 /* svg: the root at the top */
 	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */
 	bool delimiter;              /* text, folded: -d */
 	bool annotate;               /* text, folded: -a: kernel frames end in _[k] */
@@ -50,11 +52,11 @@ struct sp_view_options {
 	enum sp_group_by by;         /* table, csv, json */
 	enum sp_sort sort;           /* table, csv, json */
 	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; how many were left out is said */
-	bool callers, callees;       /* tree: leaf to root, root to leaf (the default); both */
-	const char *focus;           /* tree: around frames of these functions (a glob); NULL = all */
+	bool callers, callees;       /* tree, svg: leaf to root, root to leaf (the default); tree: both */
+	const char *focus;           /* tree, svg: around frames of these functions (a glob); NULL = all */
 	bool focus_is_library;       /* the glob is of libraries */
-	int fold;                    /* tree: enum sp_tree_fold */
-	bool fold_recursion;         /* tree */
+	int fold;                    /* tree, svg: enum sp_tree_fold */
+	bool fold_recursion;         /* tree, svg */
 	double min_share;            /* tree: nodes with less, 0 to 1, are added up */
 	bool colour;                 /* escape sequences for a terminal */
 };

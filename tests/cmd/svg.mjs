@@ -219,6 +219,58 @@ async function testDetails() {
 }
 const has = (wanted) => (r) => r.frames.some(([, name]) => name === wanted);
 
+// A difference: what is worked out here is from the lines NEW/OLD of svg-diff.stacks.
+async function testDiff() {
+	const both = readFileSync(data + "/svg-diff.stacks", "utf8").trim().split("\n").map((line) => {
+		const [values, comm, user, kernel = ""] = line.split("\t"), [now, old] = values.split("/").map(Number);
+		return {now, old, comm, frames: [user, kernel].flatMap((s) => s.split(";")).map((f) => f.replace(/^.*`/, ""))};
+	});
+	const of = (rows, which) => rows.reduce((sum, r) => sum + r[which], 0);
+	const part = (rows, which) => 100 * of(rows, which) / of(both, which);
+	const change = (rows) => {
+		const [now, old] = [part(rows, "now"), part(rows, "old")], size = Math.abs(now - old).toFixed(2);
+		return `${now.toFixed(2)}%, was ${old.toFixed(2)}%: ${now < old ? "−" : "+"}${size} pp`;
+	};
+	const fill = (name) => run(`getComputedStyle(named("${name}").querySelector("rect")).fill.match(/\\d+/g).map(Number)`);
+	await page.open(url("svg-diff.svg"));
+	await checkPicture("difference");
+	check("both sums", await run(`document.querySelector(".about").textContent`), /^900 samples, was 1,026 samples, 100 frames/);
+	const [red, blue, grey] = [await fill("libcrypto.so.3+0x29db40"), await fill("libz.so.1.2.13+0x2f10"), await fill("main")];
+	check("more is red, less is blue, the same is grey", [red[0] - red[2] > 60, blue[2] - blue[0] > 60, new Set(grey).size], [true, true, 1]);
+	check("the kernel's frames are marked", await run(`getComputedStyle(named("vfs_read").querySelector("rect")).strokeWidth`), "1px");
+	check("the legend says what the colours mean", await run(`[...document.querySelectorAll(".legend > span")].map((e) => e.textContent)`),
+		["less: −8.83 pp", "−4.42 pp", "the same", "+4.42 pp", "more: +8.83 pp", "kernel", "guessed frame", "stack not whole"]);
+	check("frames that are gone are not seen", await run(`[named("lzma_crc32"), named("gone")].map((g) => box(g).width)`), [0, 0]);
+	await page.hover(...await run(`middle(named("crc32_z"))`));
+	const crc32 = both.filter((r) => r.frames.includes("crc32_z"));
+	check("details have both", await run(`document.querySelector(".about").textContent`),
+		new RegExp(`^crc32_z61 samples, 6\\.78%, was 80 samples, 7\\.80%: −1\\.02 pp; self ${change(crc32)} · `));
+	await page.key("/");
+	await page.type("crc");
+	check("a search counts what is gone", await run("found()"), "Matched: " + change(both.filter((r) => /crc/.test(r.frames))));
+	await click(`named("xz")`);
+	check("zoom", await run(`Math.round(box(named("xz").querySelector("rect")).width)`), 1180);
+	check("a search in what is zoomed", await run("found()"), /; 27\.87%, was 34\.29%: −6\.42 pp of this$/);
+	await page.open(url("svg-diff.svg") + "#z=" + await run("(() => { named('xz').dispatchEvent(new MouseEvent('click', {bubbles: true})); return location.hash.slice(3); })()"));
+	check("an address with a zoom", await run(`Math.round(box(named("xz").querySelector("rect")).width)`), 1180);
+	await click(`button("Reset")`);
+	await click(`button("libz.so")`);
+	check("a library's share", await run("found()"), /^libz\.so\.1\.2\.13: self 30\.11%, was 39\.96%: −9\.85 pp; total /);
+}
+
+async function testIcicle() {
+	await page.open(url("svg-diff-icicle.svg"));
+	await checkPicture("icicle");
+	check("the root is at the top", await run(`box(all()[0]).top < Math.min(...shown().slice(1).map((g) => box(g).top))`), true);
+	check("above the leaves", await run(`box(named("deflate")).top > box(named("libz.so.1.2.13+0x2f10")).top`), true);
+	await page.run(`document.querySelector("#frames > g").focus()`);
+	const at = () => page.run(`document.activeElement.firstChild.textContent.split("\\n")[0]`);
+	for (const key of ["ArrowDown", "ArrowDown"]) await page.key(key);
+	check("arrow down goes on", await at(), "LazyCompile:*handle server.js:12");
+	await page.key("ArrowUp");
+	check("arrow up goes back", await at(), "Builtin:ArrayMap");
+}
+
 async function testDark() {
 	const light = (rgb) => rgb.match(/\d+/g).slice(0, 3).reduce((s, c) => s + Number(c), 0) > 382;
 	const look = async () => [await run("getComputedStyle(document.documentElement).backgroundColor"),
@@ -278,7 +330,7 @@ async function testOthers() {
 }
 
 try {
-	for (const test of [testLoad, testZoom, testSearch, testLibraries, testDetails, testDark, testWithoutScripts, testHostile,
+	for (const test of [testLoad, testZoom, testSearch, testLibraries, testDetails, testDiff, testIcicle, testDark, testWithoutScripts, testHostile,
 		testOthers]) await test();
 	check("no errors, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:)/.test(u)), []);

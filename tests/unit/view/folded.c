@@ -25,6 +25,7 @@ static const struct {
     {"folded-U.txt", {.ascending = true, .user_only = true, .delimiter = true}},
     {"folded-K.txt", {.ascending = true, .kernel_only = true, .delimiter = true, .annotate = true}},
     {"folded-ns.txt", {.value = 1}},
+    {"folded-two.txt", {.value = 0, .has_second = true, .second = 1}},
 };
 
 static void equal_to_the_golden_files(void **state)
@@ -35,10 +36,19 @@ static void equal_to_the_golden_files(void **state)
 }
 
 struct reader {
-	regex_t form; /* flamegraph.pl: /^(.*)\s+(\d+(?:\.\d*)?)$/ */
-	int64_t sum;
+	regex_t form; /* flamegraph.pl: /^(.*)\s+(\d+(?:\.\d*)?)$/, and once more for the count before it, if any */
+	int64_t sum, old;
 	unsigned int ignored, deepest;
 };
+
+static void read_old(struct reader *r, char *line, const regmatch_t *stack)
+{
+	regmatch_t at[3];
+
+	line[stack->rm_eo] = 0;
+	if (!regexec(&r->form, line, 3, at, 0))
+		r->old += strtoll(line + at[2].rm_so, NULL, 10);
+}
 
 static void read_line(struct reader *r, char *line)
 {
@@ -50,6 +60,7 @@ static void read_line(struct reader *r, char *line)
 		return;
 	}
 	r->sum += strtoll(line + at[2].rm_so, NULL, 10);
+	read_old(r, line, &at[1]);
 	for (regoff_t i = at[1].rm_so; i < at[1].rm_eo; i++)
 		depth += line[i] == ';';
 	r->deepest = SP_MAX(r->deepest, depth);
@@ -70,10 +81,33 @@ static void readable_by_the_rules_of_flamegraph(void **state)
 			read_line(&r, line);
 		regfree(&r.form);
 		assert_int_equal(r.ignored, 0);
+		assert_int_equal(r.old, goldens[i].o.has_second ? FIXTURE_SAMPLES * FIXTURE_PERIOD_NS : 0);
 		assert_int_equal(r.sum, FIXTURE_SAMPLES * (goldens[i].o.value ? FIXTURE_PERIOD_NS : 1));
 		/* comm, and the longest stack of the fixture: an unencoded `;` in a name would make one deeper */
 		assert_int_equal(r.deepest, goldens[i].o.kernel_only ? 6 : goldens[i].o.user_only ? 8 : r.deepest);
 	}
+	sp_profile_free(p);
+}
+
+/* A stack that is only in one of two profiles has a line with a 0. */
+static void both_counts(void **state)
+{
+	struct sp_view_options o = {.value = 1, .has_second = true};
+	struct sp_profile *p;
+	int64_t values[][SP_MAX_VALUES] = {{0, 7}, {9, 0}, {2, 2}, {0, 0}};
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "old", "count") >= 0 &&
+		    sp_profile_add_value_type(p, "new", "count") >= 0);
+	for (size_t i = 0; i < SP_COUNT(values); i++) {
+		const char *names[] = {"new", "gone", "same", "nothing"};
+		struct sp_key key = {.comm = (uint32_t)sp_profile_add_string(p, names[i])};
+
+		assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), 0, 0, values[i]), 0);
+	}
+	char *text SP_FREE = fixture_render(&sp_view_folded, p, &o, NULL);
+	assert_string_equal(text, "new 0 7\nsame 2 2\ngone 9 0\n");
 	sp_profile_free(p);
 }
 
@@ -98,6 +132,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(equal_to_the_golden_files),
 	    cmocka_unit_test(readable_by_the_rules_of_flamegraph),
+	    cmocka_unit_test(both_counts),
 	    cmocka_unit_test(equal_lines_are_one),
 	};
 

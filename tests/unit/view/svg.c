@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The flame graph: golden files, how stacks merge, what is dropped, hostile names, colours, labels and units.
- * SP_UPDATE_GOLDEN=1 in the environment writes the golden files anew. `view-svg IN.stacks OUT.svg` draws a file of
- * stacks (the format is at read_stacks); tests/cmd/svg.sh and people who want to look use it.
+ * The flame graph: golden files, how stacks merge, what is dropped, hostile names, differences.
+ * SP_UPDATE_GOLDEN=1 in the environment writes the golden files anew. `view-svg IN.stacks OUT.svg
+ * [diff,absolute,icicle,callers]` draws a file of stacks (the format is at read_stacks); tests/cmd/svg.sh and people
+ * who want to look use it.
  */
 #include <errno.h>
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +19,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
-#include "view/svg_colour.h"
-#include "view/svg_text.h"
 #include "view/svg_tree.h"
 #include "view/view.h"
 
@@ -39,6 +37,7 @@ static struct sp_profile *new_profile(const char *name, const char *unit)
 	struct sp_profile *p;
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, name, unit) >= 0);
+	assert_true(sp_profile_add_value_type(p, "old", unit) >= 0);
 	return p;
 }
 
@@ -100,23 +99,24 @@ static uint32_t add_stack_text(struct sp_profile *p, char *text)
 	return number(sp_profile_add_stack(p, &stack));
 }
 
-static void add_row(struct sp_profile *p, const char *comm, uint32_t user, uint32_t kernel, int64_t value)
+static void add_row(struct sp_profile *p, const char *comm, uint32_t user, uint32_t kernel, int64_t value, int64_t old)
 {
 	struct sp_process process = {.pid = 7, .comm = number(sp_profile_add_string(p, comm))};
 	struct sp_key key = {.process = number(sp_profile_add_process(p, &process)), .comm = process.comm};
-	int64_t values[SP_MAX_VALUES] = {value};
+	int64_t values[SP_MAX_VALUES] = {value, old};
 	assert_int_equal(sp_profile_add(p, number(sp_profile_add_key(p, &key)), user, kernel, values), 0);
 }
 
-/* VALUE TAB COMM TAB user stack TAB kernel stack */
+/* VALUE[/OLD] TAB COMM TAB user stack TAB kernel stack */
 static void add_line(struct sp_profile *p, const char *line)
 {
 	SP_FREE char *copy = strdup(line);
 	char *next = copy, *value = strsep(&next, "\t"), *comm = strsep(&next, "\t");
-	char *user = strsep(&next, "\t"), *kernel = strsep(&next, "\t");
+	char *user = strsep(&next, "\t"), *kernel = strsep(&next, "\t"), *old = strchr(value, '/');
 	assert_non_null(kernel);
 	uint32_t user_stack = add_stack_text(p, user);
-	add_row(p, comm, user_stack, add_stack_text(p, kernel), strtoll(value, NULL, 10));
+	uint32_t kernel_stack = add_stack_text(p, kernel);
+	add_row(p, comm, user_stack, kernel_stack, strtoll(value, NULL, 10), old ? strtoll(old + 1, NULL, 10) : 0);
 }
 
 static struct sp_profile *read_stacks(const char *path)
@@ -191,6 +191,23 @@ static void test_demo(void **state)
 	sp_profile_free(p);
 }
 
+static const struct sp_view_options diff = {
+    .title = "What changed", .subtitle = "libz faster, libcrypto slower", .has_second = true, .second = 1};
+
+/* The picture, its callers, and as an icicle. */
+static void test_diff(void **state)
+{
+	(void)state;
+	struct sp_profile *p = read_stacks(SP_TEST_DATA "/view/svg-diff.stacks");
+	struct sp_view_options o = diff;
+	SP_FREE char *text = drawn(p, &o);
+	assert_golden("svg-diff.svg", text);
+	o.icicle = o.callers = true;
+	SP_FREE char *icicle = drawn(p, &o);
+	assert_golden("svg-diff-icicle.svg", icicle);
+	sp_profile_free(p);
+}
+
 static void test_empty(void **state)
 {
 	(void)state;
@@ -231,7 +248,7 @@ static void test_hostile(void **state)
 		uint32_t file = add_file(p, names[i], SP_FILE_ELF, "", i + 1);
 		uint32_t frame = add_frame(p, file, names[i], 0);
 		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
-		add_row(p, names[i], number(sp_profile_add_stack(p, &stack)), 0, (int64_t)i + 1);
+		add_row(p, names[i], number(sp_profile_add_stack(p, &stack)), 0, (int64_t)i + 1, 0);
 	}
 	SP_FREE char *text = drawn(p, &o);
 	assert_int_equal(n_of(text, "<script"), 1);
@@ -259,8 +276,11 @@ static struct sp_svg_tree *tree_of(const struct sp_profile *p, const struct sp_v
 /* "all 5 (sh 5 (main 3) (read 2))": names and values, children in order. */
 static void put_tree(FILE *f, const struct sp_svg_tree *t, uint32_t node)
 {
-	fprintf(f, "%s %lld", sp_svg_tree_name(t, node), (long long)t->nodes[node].value);
-	for (uint32_t child = t->nodes[node].first; child; child = t->nodes[child].next) {
+	const struct sp_tree_node *nodes = t->tree.nodes;
+	fprintf(f, "%s %lld", sp_svg_tree_name(t, node), (long long)nodes[node].total);
+	if (t->is_diff)
+		fprintf(f, "/%lld", (long long)nodes[node].second_total);
+	for (uint32_t child = nodes[node].first; child; child = nodes[child].next) {
 		fputs(" (", f);
 		put_tree(f, t, child);
 		fputc(')', f);
@@ -298,7 +318,8 @@ static void test_merge(void **state)
 	assert_tree(p, &(struct sp_view_options){.kernel_only = true},
 		    "all 20 (kworker 5 (ret_from_fork 5)) (sh 15 (entry 3 (vfs_read 3)))");
 	struct sp_svg_tree *t = NULL;
-	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.value = 1}, &t), -EINVAL);
+	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.value = 2}, &t), -EINVAL);
+	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.has_second = true, .second = 2}, &t), -EINVAL);
 	sp_error_clear();
 	sp_profile_free(p);
 }
@@ -308,7 +329,7 @@ static void test_absent_stack(void **state)
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	struct sp_stack absent = {.stack_class = SP_STACK_ABSENT, .reason = 1};
-	add_row(p, "exec", number(sp_profile_add_stack(p, &absent)), 0, 1);
+	add_row(p, "exec", number(sp_profile_add_stack(p, &absent)), 0, 1, 0);
 	assert_tree(p, &(struct sp_view_options){0}, "all 1 (exec 1 ([no user stack] 1))");
 	sp_profile_free(p);
 }
@@ -322,7 +343,7 @@ static void test_library_identity(void **state)
 	for (uint64_t i = 0; i < SP_COUNT(ids); i++) {
 		uint32_t frame = add_frame(p, add_file(p, "libz.so.1", SP_FILE_ELF, ids[i], i + 1), "inflate", 0);
 		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
-		add_row(p, "x", number(sp_profile_add_stack(p, &stack)), 0, 10);
+		add_row(p, "x", number(sp_profile_add_stack(p, &stack)), 0, 10, 0);
 	}
 	assert_tree(p, &(struct sp_view_options){0}, "all 30 (x 30 (inflate 20) (inflate 10))");
 	struct sp_svg_tree *t = tree_of(p, &(struct sp_view_options){0});
@@ -330,6 +351,95 @@ static void test_library_identity(void **state)
 	assert_string_equal(t->libraries[1].build_id, "1122");
 	assert_int_equal(t->libraries[1].self, 20);
 	sp_svg_tree_free(t);
+	sp_profile_free(p);
+}
+
+/* JIT code belongs to one process; threads of one name run the same code in all of them. */
+static void test_anonymous_memory(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	for (uint64_t i = 1; i <= 3; i++) {
+		uint32_t frame = add_frame(p, add_file(p, "[anon]", SP_FILE_ANON, "", i), "handle", 0);
+		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
+		add_row(p, "node", number(sp_profile_add_stack(p, &stack)), 0, 5, 0);
+	}
+	assert_tree(p, &(struct sp_view_options){0}, "all 15 (node 15 (handle 15))");
+	sp_profile_free(p);
+}
+
+/* --- differences ------------------------------------------------------------------------------------------------ */
+
+/* Old and new of every frame, what is new and what is gone; of negative values there is nothing to see. */
+static void test_two_values(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	add_line(p, "30/10\tsh\ta`main;b`f\t");
+	add_line(p, "10/40\tsh\ta`main;b`g\t");
+	add_line(p, "0/50\tsh\ta`main;b`gone;c`leaf\t");
+	add_line(p, "60\tsh\ta`main;b`fresh\t");
+	add_line(p, "-7/0\tsh\ta`main;b`less\t");
+	assert_tree(p, &diff,
+		    "all 100/100 (sh 100/100 (main 100/100 (f 30/10) (fresh 60/0) (g 10/40) (gone 0/50 (leaf 0/50))))");
+	struct sp_view_options o = diff;
+	o.callers = true;
+	assert_tree(p, &o,
+		    "all 100/100 (f 30/10 (main 30/10 (sh 30/10))) (fresh 60/0 (main 60/0 (sh 60/0))) "
+		    "(g 10/40 (main 10/40 (sh 10/40))) (leaf 0/50 (gone 0/50 (main 0/50 (sh 0/50))))");
+	SP_FREE char *text = drawn(p, &diff);
+	assert_non_null(strstr(text, "<title>f\nb\n30 samples, 30.00%, was 10 samples, 10.00%: +20.00 pp; "
+				     "self 30.00%, was 10.00%: +20.00 pp</title>"));
+	assert_non_null(
+	    strstr(text, "<title>main\na\n100 samples, 100.00%, was 100 samples, 100.00%: ±0.00 pp</title>"));
+	assert_non_null(strstr(text,
+			       "Not drawn: 2 frames that are gone or nearly so, but found by a search; the largest: "
+			       "gone −50.00 pp</text>"));
+	assert_non_null(strstr(text, "1 row with a value below 0."));
+	assert_non_null(
+	    strstr(text, "<title>c\nself 0.00%, was 50.00%: −50.00 pp; total 0.00%, was 50.00%: −50.00 pp"));
+	assert_non_null(strstr(text, "\nO=[100,100,100,10,0,40,50,50,],"));
+	/* The difference of fresh is the largest that is seen; that of f is a third of it, of g a half, downwards. */
+	assert_non_null(strstr(text, "<rect class=\"l2 d16\""));
+	assert_non_null(strstr(text, "<rect class=\"l2 d11\""));
+	assert_non_null(strstr(text, "<rect class=\"l2 d4\""));
+	assert_non_null(strstr(text, "<g class=\"off\"><title>gone"));
+	sp_profile_free(p);
+}
+
+/* Twice as long a recording is no difference, unless it is asked for. */
+static void test_normalised(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	add_line(p, "30/15\tsh\ta`main;b`f\t");
+	add_line(p, "20/10\tsh\ta`main;b`g\t");
+	SP_FREE char *shares = drawn(p, &diff);
+	assert_non_null(strstr(shares, "no change</text>"));
+	assert_non_null(strstr(shares, "30 samples, 60.00%, was 15 samples, 60.00%: ±0.00 pp; self"));
+	assert_null(strstr(shares, " d16"));
+	struct sp_view_options o = diff;
+	o.absolute = true;
+	SP_FREE char *values = drawn(p, &o);
+	assert_non_null(strstr(values, "more: +15 samples</text>"));
+	assert_non_null(strstr(values, "30 samples, 60.00%, was 15 samples, 60.00%: +15 samples; self"));
+	assert_non_null(strstr(values, " d16"));
+	sp_profile_free(p);
+}
+
+/* Nothing before, nothing now. */
+static void test_one_side(void **state)
+{
+	(void)state;
+	struct sp_profile *p = new_profile("samples", "count");
+	add_line(p, "4/0\tsh\ta`main\t");
+	SP_FREE char *text = drawn(p, &diff);
+	assert_non_null(strstr(text, "4 samples, was 0 samples, 3 frames;"));
+	assert_non_null(strstr(text, "4 samples, 100.00%, was 0 samples, 0.00%: +100.00 pp"));
+	struct sp_view_options o = {.value = 1, .has_second = true};
+	SP_FREE char *gone = drawn(p, &o);
+	assert_non_null(strstr(gone, "There were no samples."));
+	assert_non_null(strstr(gone, "the largest: sh −100.00 pp"));
 	sp_profile_free(p);
 }
 
@@ -410,97 +520,17 @@ static void test_size(void **state)
 	sp_profile_free(p);
 }
 
-/* --- colours and text ------------------------------------------------------------------------------------------- */
-
-static double linear(uint32_t c)
-{
-	double v = c / 255.0;
-	return v <= 0.04045 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4);
-}
-
-static double contrast_with_black(uint32_t rgb)
-{
-	return (0.2126 * linear(rgb >> 16) + 0.7152 * linear(rgb >> 8 & 255) + 0.0722 * linear(rgb & 255) + 0.05) /
-	       0.05;
-}
-
-static void test_contrast(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 3000; i++) {
-		char name[32];
-		snprintf(name, sizeof(name), "lib%d.so.1", i);
-		assert_true(contrast_with_black(sp_svg_colour(name, i % 5 == 0, false)) >= 7);
-		assert_true(contrast_with_black(sp_svg_colour(name, i % 5 == 0, true)) >= 5);
-	}
-}
-
-/* Colours are a promise over versions of soprof and of the libraries. */
-static void test_stable_colours(void **state)
-{
-	(void)state;
-	assert_int_equal(sp_svg_colour("libcrypto.so.3", false, false),
-			 sp_svg_colour("libcrypto.so.1.1", false, false));
-	assert_int_not_equal(sp_svg_colour("libcrypto.so.3", false, false), sp_svg_colour("libssl.so.3", false, false));
-	assert_int_equal(sp_svg_colour("libcrypto.so.3", false, false), 0x4abcd0);
-	assert_int_equal(sp_svg_colour("libc.so.6", false, false), 0x9ca4ec);
-	assert_int_equal(sp_svg_colour("[kernel]", true, false), 0xb7c2d4);
-}
-
-static void assert_owned(char *text, const char *wanted)
-{
-	SP_FREE char *owned = text;
-	assert_string_equal(owned, wanted);
-}
-
-static void test_amounts(void **state)
-{
-	(void)state;
-	assert_owned(sp_svg_amount(1, "samples", "count"), "1 sample");
-	assert_owned(sp_svg_amount(1234567, "samples", "count"), "1,234,567 samples");
-	assert_owned(sp_svg_amount(12, "locks", "holders"), "12 holders");
-	assert_owned(sp_svg_amount(999, "cpu", "nanoseconds"), "999 ns cpu");
-	assert_owned(sp_svg_amount(1234567, "cpu", "nanoseconds"), "1.23 ms cpu");
-	assert_owned(sp_svg_amount(10101010101, "cpu", "nanoseconds"), "10.1 s cpu");
-	assert_owned(sp_svg_amount(3600, "", "seconds"), "3,600 s");
-	assert_owned(sp_svg_amount(4 << 20, "held", "bytes"), "4 MiB held");
-	assert_owned(sp_svg_amount(1500, "", "bytes"), "1.46 KiB");
-	assert_owned(sp_svg_fixed(0.005, 2), "0.01");
-	assert_owned(sp_svg_fixed(100, 2), "100.00");
-}
-
-static void assert_label(const char *text, uint32_t n_cells, const char *wanted)
-{
-	SP_FREE char *label = NULL;
-	size_t len;
-	FILE *f = open_memstream(&label, &len);
-	assert_non_null(f);
-	assert_int_equal(sp_svg_put_label(f, text, n_cells), 0);
-	fclose(f);
-	assert_string_equal(label, wanted);
-}
-
-static void test_labels(void **state)
-{
-	(void)state;
-	assert_label("function", 8, "function");
-	assert_label("function", 7, "functi…");
-	assert_label("function", 3, "fu…");
-	assert_label("function", 2, "");
-	assert_label("f", 1, "f");
-	assert_label("f", 0, "");
-	assert_label("漢字かな", 8, "漢字かな");
-	assert_label("漢字かな", 7, "漢字か…");
-	assert_label("漢字かな", 6, "漢字…");
-	assert_label("a<b>c", 4, "a&lt;b…");
-}
-
-static int draw_file(const char *from, const char *to)
+static int draw_file(const char *from, const char *to, const char *options)
 {
 	struct sp_profile *p = read_stacks(from);
-	struct sp_view_options o = {.title = "CPU flame graph", .subtitle = from};
+	struct sp_view_options o = {.title = "CPU flame graph", .subtitle = from, .second = 1};
+	o.has_second = strstr(options, "diff");
+	o.absolute = strstr(options, "absolute");
+	o.icicle = strstr(options, "icicle");
+	o.callers = strstr(options, "callers");
 	SP_FCLOSE FILE *f = fopen(to, "we");
-	int r = f ? sp_view_svg.write(p, &o, f) : -errno;
+	const struct sp_view *view = sp_view_by_path(to);
+	int r = f && view ? view->write(p, &o, f) : -EINVAL;
 	sp_profile_free(p);
 	return r < 0;
 }
@@ -508,13 +538,23 @@ static int draw_file(const char *from, const char *to)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_demo),           cmocka_unit_test(test_empty),
-	    cmocka_unit_test(test_hostile),        cmocka_unit_test(test_merge),
-	    cmocka_unit_test(test_absent_stack),   cmocka_unit_test(test_library_identity),
-	    cmocka_unit_test(test_library_shares), cmocka_unit_test(test_odd_values),
-	    cmocka_unit_test(test_dropped),        cmocka_unit_test(test_size),
-	    cmocka_unit_test(test_contrast),       cmocka_unit_test(test_stable_colours),
-	    cmocka_unit_test(test_amounts),        cmocka_unit_test(test_labels),
+	    cmocka_unit_test(test_anonymous_memory),
+	    cmocka_unit_test(test_two_values),
+	    cmocka_unit_test(test_normalised),
+	    cmocka_unit_test(test_one_side),
+	    cmocka_unit_test(test_demo),
+	    cmocka_unit_test(test_diff),
+	    cmocka_unit_test(test_empty),
+	    cmocka_unit_test(test_hostile),
+	    cmocka_unit_test(test_merge),
+	    cmocka_unit_test(test_absent_stack),
+	    cmocka_unit_test(test_library_identity),
+	    cmocka_unit_test(test_library_shares),
+	    cmocka_unit_test(test_odd_values),
+	    cmocka_unit_test(test_dropped),
+	    cmocka_unit_test(test_size),
 	};
-	return argc == 3 ? draw_file(argv[1], argv[2]) : cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc >= 3)
+		return draw_file(argv[1], argv[2], argc > 3 ? argv[3] : "");
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

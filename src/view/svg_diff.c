@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/svg_diff.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "view/svg_text.h"
+
+static double share(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+double sp_svg_diff_of(const struct sp_svg_diff *d, int64_t now, int64_t old)
+{
+	const struct sp_tree_node *all = &d->t->tree.nodes[0];
+	if (d->absolute)
+		return (double)now - (double)old;
+	return share(now, all->total) - share(old, all->second_total);
+}
+
+double sp_svg_diff_of_node(const struct sp_svg_diff *d, uint32_t node)
+{
+	const struct sp_tree_node *it = &d->t->tree.nodes[node];
+	return d->t->callers ? sp_svg_diff_of(d, it->total, it->second_total)
+			     : sp_svg_diff_of(d, it->self, it->second_self);
+}
+
+uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference)
+{
+	if (!(d->largest > 0))
+		return SP_SVG_STEP_MAX;
+	double part = fmin(fmax(difference / d->largest, -1), 1);
+	return (uint32_t)(SP_SVG_STEP_MAX + lround(part * SP_SVG_STEP_MAX));
+}
+
+char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference)
+{
+	double size = fabs(difference);
+	SP_FREE char *number =
+	    d->absolute ? sp_svg_amount((int64_t)fmin(size, 0x1p62), d->value_name, d->unit) : sp_svg_fixed(size, 2);
+	SP_FREE char *text = NULL;
+	if (!number)
+		return NULL;
+	const char *sign = !strpbrk(number, "123456789") ? "±" : difference < 0 ? "−" : "+";
+	if (asprintf(&text, "%s%s%s", sign, number, d->absolute ? "" : " pp") < 0)
+		return NULL;
+	return sp_take_ptr(text);
+}

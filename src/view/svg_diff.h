@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * svg_diff.h: the flame graph of a difference: by how much a frame changed, in numbers, words and colours.
+ *
+ * As in flamegraph.pl's differential graphs (Brendan Gregg, "Differential Flame Graphs", 2014) widths are those of now,
+ * and the colour is the difference of the frame's own value, without what it calls: what changed is where the colour
+ * is, and not all the way down to the root. Unlike there the difference is of shares (percent points, "pp"), unless it
+ * is asked for in absolute values, and the colour changes by steps, of which the middle one is no or little difference.
+ * In a graph of callers the own values are those of the threads' roots, so the whole value's difference is taken. Pure
+ * functions; strings that are returned are new (free them), NULL = memory is short.
+ */
+#ifndef SP_VIEW_SVG_DIFF_H
+#define SP_VIEW_SVG_DIFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "view/svg_tree.h"
+
+enum { SP_SVG_STEP_MAX = 8, SP_SVG_N_STEPS = 2 * SP_SVG_STEP_MAX + 1 };
+
+struct sp_svg_diff {
+	const struct sp_svg_tree *t;
+	bool absolute;
+	const char *value_name, *unit;
+	double largest; /* the difference that has the strongest colour */
+};
+
+double sp_svg_diff_of(const struct sp_svg_diff *d, int64_t now, int64_t old);
+double sp_svg_diff_of_node(const struct sp_svg_diff *d, uint32_t node);
+/* 0: much less, SP_SVG_STEP_MAX: about the same, SP_SVG_N_STEPS - 1: much more. */
+uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference);
+/* "+1.14 pp", "−20 samples" */
+char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference);
+
+#endif
