@@ -12,7 +12,7 @@
 struct mount {
 	uint64_t id;
 	uint32_t dev;
-	char *root, *point, *type;
+	char *root, *point, *type, *options; /* options: of the file system */
 };
 
 static void unescape(char *text)
@@ -43,6 +43,8 @@ static bool parse(char *line, struct mount *ret_mount)
 	ret_mount->dev = major << 20 | minor;
 	char *type = dash + 3;
 	ret_mount->type = strsep(&type, " \n");
+	strsep(&type, " \n"); /* the source */
+	ret_mount->options = type ? strsep(&type, "\n") : NULL;
 	ret_mount->root = strsep(&rest, " ");
 	ret_mount->point = strsep(&rest, " ");
 	if (!ret_mount->point)
@@ -100,6 +102,92 @@ int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE])
 int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE])
 {
 	return type_of(pid, NULL, &dev, ret_type);
+}
+
+/* --- overlays -------------------------------------------------------------------------------------------------------
+ */
+static bool is_below(const char *path, const char *point)
+{
+	size_t len = strlen(point);
+	return strncmp(path, point, len) == 0 && (len == 1 || path[len] == '/' || !path[len]);
+}
+
+/* The type of what is mounted at a path, by the names of the mount points: nothing is opened. */
+static bool type_at(const char *mountinfo, const char *path, char ret_type[SP_MOUNT_TYPE])
+{
+	SP_FCLOSE FILE *f = fopen(mountinfo, "re");
+	SP_FREE char *line = NULL;
+	size_t capacity = 0, longest = 0;
+	struct mount m;
+	while (f && getline(&line, &capacity, f) > 0) {
+		if (!parse(line, &m) || !is_below(path, m.point) || strlen(m.point) < longest)
+			continue;
+		longest = strlen(m.point);
+		snprintf(ret_type, SP_MOUNT_TYPE, "%s", m.type);
+	}
+	return longest > 0;
+}
+
+/*
+ * One layer. Whoever mounted the overlay named it as he saw it: that is in the process's list of mounts or, as with
+ * containers, in ours. In the other list the name means nothing, or the overlay itself.
+ */
+static bool layer_type(pid_t pid, char *layer, char ret_type[SP_MOUNT_TYPE])
+{
+	char path[64], type[SP_MOUNT_TYPE];
+	bool found = false;
+	unescape(layer);
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	for (int i = 0; i < 2 && *layer == '/'; i++) {
+		if (!type_at(i ? path : "/proc/self/mountinfo", layer, type) || strcmp(type, "overlay") == 0)
+			continue;
+		found = true;
+		snprintf(ret_type, SP_MOUNT_TYPE, "%s", type);
+		if (sp_type_may_hang(type))
+			break;
+	}
+	return found;
+}
+
+static int layers_type(pid_t pid, char *options, char ret_type[SP_MOUNT_TYPE])
+{
+	int r = -ENOENT;
+	for (char *option; (option = strsep(&options, ","));) {
+		if (strncmp(option, "lowerdir", 8) != 0 && strncmp(option, "upperdir", 8) != 0)
+			continue;
+		strsep(&option, "=");
+		for (char *layer; (layer = strsep(&option, ":"));) {
+			if (!layer_type(pid, layer, ret_type))
+				continue;
+			if (sp_type_may_hang(ret_type))
+				return 0;
+			r = 0;
+		}
+	}
+	return r;
+}
+
+/* The options of a mount, as this process sees it, else as that one does. */
+static char *options_of(pid_t pid, uint64_t mount_id)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", (int)pid);
+	for (int i = 0; i < 2; i++) {
+		SP_FCLOSE FILE *f = fopen(i ? path : "/proc/self/mountinfo", "re");
+		SP_FREE char *line = NULL;
+		size_t capacity = 0;
+		struct mount m;
+		while (f && getline(&line, &capacity, f) > 0)
+			if (parse(line, &m) && m.id == mount_id && m.options)
+				return strdup(m.options);
+	}
+	return NULL;
+}
+
+int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE])
+{
+	SP_FREE char *options = options_of(pid, mount_id);
+	return options ? layers_type(pid, options, ret_type) : -ENOENT;
 }
 
 /* The mount point may be hidden under another mount: the mount that was found tells. */

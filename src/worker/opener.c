@@ -24,6 +24,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+enum { MAX_CHROOT_DEPTH = 512 };
+
 static const char deleted_suffix[] = " (deleted)";
 
 /* A key of zeros: the caller does not know it, and takes whatever is mapped there. */
@@ -75,16 +77,38 @@ static int trusted_by_magic(int fd)
 	return not_trusted("its mount is hidden");
 }
 
-/*
- * An overlay's files are those of the file systems below it, which only the kernel's key tells. One without a block
- * device that nobody sees mounted may be anything.
- */
-static int trusted_below(const struct sp_open_request *q)
+/* Whose mounts were made by those who rule the whole machine. */
+static bool of_our_user_namespace(pid_t pid)
+{
+	char path[64];
+	struct stat ours, its;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	return stat("/proc/self/ns/user", &ours) == 0 && stat(path, &its) == 0 && ours.st_dev == its.st_dev &&
+	       ours.st_ino == its.st_ino;
+}
+
+static int trusted_layers(const struct sp_open_request *q, uint64_t mount_id)
 {
 	char type[SP_MOUNT_TYPE];
-	if (!has_key(&q->key))
+	if (!of_our_user_namespace(q->pid))
+		return not_trusted("overlay of another user namespace");
+	if (sp_overlay_type(q->pid, mount_id, type) < 0)
 		return not_trusted("overlay over an unknown one");
-	if (sp_device_type(q->pid, q->key.dev, type) < 0)
+	return sp_type_may_hang(type) ? not_trusted(type) : 0;
+}
+
+/*
+ * An overlay's files are those of the file systems below it, which only the kernel's key tells; /proc/PID/maps tells
+ * the device below up to Linux 6.7, and that of the overlay itself after. One without a block device that nobody sees
+ * mounted may be anything.
+ */
+static int trusted_below(const struct sp_open_request *q, uint64_t mount_id)
+{
+	char type[SP_MOUNT_TYPE] = "";
+	int r = q->key.dev ? sp_device_type(q->pid, q->key.dev, type) : -ENOENT;
+	if (!has_key(&q->key) && (r < 0 || strcmp(type, "overlay") == 0))
+		return trusted_layers(q, mount_id);
+	if (r < 0)
 		return q->key.dev >> 20 ? 0 : not_trusted("overlay over a hidden one");
 	return sp_type_may_hang(type) ? not_trusted(type) : 0;
 }
@@ -96,7 +120,7 @@ static int trusted_by_type(const struct sp_open_request *q, int fd, const struct
 		return trusted_by_magic(fd);
 	if (sp_type_may_hang(type))
 		return not_trusted(type);
-	return strcmp(type, "overlay") == 0 ? trusted_below(q) : 0;
+	return strcmp(type, "overlay") == 0 ? trusted_below(q, st->stx_mnt_id) : 0;
 }
 
 /* Most files are on one or two file systems, and lists of mounts are long where there are containers. */
@@ -143,17 +167,46 @@ static int read_path(const char *link, char **ret_path)
 	return *ret_path ? 0 : -ENOMEM;
 }
 
-/* Opens a path as the process sees it, O_PATH only. */
-static int open_in_root(pid_t pid, const char *path)
+/*
+ * The top of what the process can see mounted, from which /proc shows the paths of its files: a chroot is left upwards.
+ * Where the process shares our mounts that ends at our own root, else at the root of its mount namespace.
+ */
+static int open_top(pid_t pid)
 {
-	char root_path[64];
+	char root_path[64], up[3 * MAX_CHROOT_DEPTH + 1];
 	snprintf(root_path, sizeof(root_path), "/proc/%d/root", (int)pid);
 	SP_CLOSE int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
+	for (size_t i = 0; i < MAX_CHROOT_DEPTH; i++)
+		memcpy(up + 3 * i, "../", 3);
+	up[3 * MAX_CHROOT_DEPTH] = 0;
+	int top = openat(root, up, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return top < 0 ? -errno : top;
+}
+
+/* Opens a path as /proc shows it of this process, O_PATH only. */
+static int open_in_root(pid_t pid, const char *path)
+{
+	SP_CLOSE int top = open_top(pid);
+	if (top < 0)
+		return top;
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
 	return fd < 0 ? -errno : fd;
+}
+
+static bool same_inode_of(const struct statx *a, const struct statx *b)
+{
+	return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
+static bool has_our_top(pid_t pid)
+{
+	SP_CLOSE int top = open_top(pid > 0 ? pid : getpid());
+	struct statx its, ours;
+	return top >= 0 && statx(top, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &its) == 0 &&
+	       statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC, STATX_INO, &ours) == 0 && same_inode_of(&its, &ours);
 }
 
 static bool path_leads_to(pid_t pid, const char *path, const struct statx *st)
@@ -162,8 +215,7 @@ static bool path_leads_to(pid_t pid, const char *path, const struct statx *st)
 	struct statx there;
 	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &there) < 0)
 		return false;
-	return there.stx_ino == st->stx_ino && there.stx_dev_major == st->stx_dev_major &&
-	       there.stx_dev_minor == st->stx_dev_minor;
+	return same_inode_of(&there, st);
 }
 
 /* The kernel writes " (deleted)" behind the path of an unlinked file; a file may also have that name. */
@@ -190,6 +242,12 @@ static void found_done(struct found *f)
 	free(f->path);
 }
 
+static void mapped_link(const struct sp_open_request *q, char *ret_link, size_t size)
+{
+	snprintf(ret_link, size, "/proc/%d/map_files/%lx-%lx", (int)q->pid, (unsigned long)q->start,
+		 (unsigned long)q->end);
+}
+
 /* Without the right to follow map_files: by the path that it shows. */
 static int find_by_path(const struct sp_open_request *q, struct found *f)
 {
@@ -204,8 +262,7 @@ static int find_by_path(const struct sp_open_request *q, struct found *f)
 static int find_mapped(const struct sp_open_request *q, struct found *f)
 {
 	char link[96];
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%lx-%lx", (int)q->pid, (unsigned long)q->start,
-		 (unsigned long)q->end);
+	mapped_link(q, link, sizeof(link));
 	int r = read_path(link, &f->path);
 	if (r < 0)
 		return r;
@@ -281,8 +338,39 @@ static int find_by_handle(const struct sp_open_request *q, struct found *f)
 	}
 }
 
+/* Where the mapped file cannot be looked at, the kernel's word is all there is about its path. */
+static void take_off_any(const struct sp_open_request *q, const char *link, char *path, struct statx *ret_mapped)
+{
+	SP_CLOSE int mapped = open(link, O_PATH | O_CLOEXEC);
+	*ret_mapped = (struct statx){0};
+	if (mapped >= 0 && statx(mapped, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, ret_mapped) == 0)
+		take_off_deleted(q->pid, ret_mapped, path);
+	else
+		take_off_deleted(q->pid, &(struct statx){.stx_nlink = 0}, path);
+}
+
+/* What is now where the path of the mapped file leads. */
+static int find_now(const struct sp_open_request *q, struct found *f)
+{
+	struct sp_open_request any = {.pid = q->pid};
+	struct statx mapped;
+	char link[96];
+	mapped_link(q, link, sizeof(link));
+	int r = read_path(link, &f->path);
+	if (r < 0)
+		return r == -ENOENT ? -ESRCH : r; /* the mapping has gone, not what was at the path */
+	take_off_any(q, link, f->path, &mapped);
+	f->fd = open_in_root(q->pid, f->path);
+	r = f->fd < 0 ? f->fd : look(f->fd, &any.key, &f->st);
+	if (r < 0)
+		return r == -ENOTDIR ? -ENOENT : r;
+	return mapped.stx_ino && same_inode_of(&mapped, &f->st) ? sp_fail_said(-EALREADY, "the same file") : 0;
+}
+
 static int find(const struct sp_open_request *q, struct found *f)
 {
+	if (q->now)
+		return find_now(q, f);
 	int r = q->pid > 0 ? find_mapped(q, f) : -ESRCH;
 	if (r == 0 || r == -EINVAL || !has_key(&q->key))
 		return r;
@@ -324,9 +412,14 @@ int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 		a->r = fd;
 		return -1;
 	}
-	a->deleted = take_off_deleted(m->open.pid, &f.st, f.path);
+	a->deleted = !m->open.now && take_off_deleted(m->open.pid, &f.st, f.path);
 	a->uid = st.st_uid;
 	a->mode = st.st_mode;
+	a->nlink = (uint32_t)SP_MIN(st.st_nlink, UINT32_MAX);
+	a->dev = st.st_dev;
+	a->ino = st.st_ino;
+	a->ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+	a->is_ours = has_our_top(m->open.pid);
 	a->text_len = (uint32_t)strnlen(f.path, SP_JOB_MAX_TEXT);
 	memcpy(a->text, f.path, a->text_len);
 	return fd;

@@ -32,12 +32,12 @@ struct sp_job_message {
 };
 
 struct sp_answer_message {
-	uint64_t number;
+	uint64_t number, dev, ino, ctime_ns;
 	uint64_t bytes; /* of the answer in the memfd */
 	int32_t r;
 	uint32_t text_len, build_id_len;
 	uint8_t build_id[32];
-	uint32_t deleted, uid, mode;
+	uint32_t deleted, uid, mode, nlink, is_ours;
 	char text[SP_JOB_MAX_TEXT]; /* why r < 0, else path or soname; no NUL */
 };
 
@@ -131,9 +131,8 @@ void sp_crew_serve(struct sp_workers *w, struct sp_process *p); /* takes in answ
 void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
 uint64_t sp_crew_next_ns(const struct sp_crew *crew, uint64_t now_ns); /* the next thing to do by time; ~0 = none */
 
-bool sp_worker_can_exec(void); /* main has called sp_worker_main() */
-
 /* In the child. */
+bool sp_worker_can_exec(void); /* main has called sp_worker_main(); asked before it is executed */
 _Noreturn void sp_worker_run(enum sp_role role);
 int sp_sandbox_enter(void);  /* gives everything up, for ever */
 int sp_sandbox_opener(void); /* keeps what opening needs */
@@ -145,6 +144,7 @@ enum { SP_MOUNT_TYPE = 32 };
 bool sp_type_may_hang(const char *type);
 int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
 int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
+int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]); /* of a layer */
 int sp_mount_open(uint32_t dev, unsigned *position); /* the next mount point of a device, from *position 0 on */
 
 #endif

@@ -49,9 +49,16 @@ struct sp_open_request {
 	 * -ESTALE; and open_by_handle_at finds it when the process has gone (needs CAP_DAC_READ_SEARCH; ext4, xfs,
 	 * btrfs and others that make handles of inode number and generation). All zero = not known: whatever is mapped
 	 * there. Refused with -EACCES is what may never answer, since even close(2) could then hang whoever holds it:
-	 * fuse, nfs, cifs, 9p, ceph and the like, overlays over them (dev tells) and, without a key, every overlay.
+	 * fuse, nfs, cifs, 9p, ceph and the like, and overlays over them. What is below an overlay the key's dev tells;
+	 * without a key it may be given alone, as /proc/PID/maps shows it, and where that is the overlay itself, layers
+	 * are looked for among the mounts, and believed only where the process is of our own user namespace.
 	 */
 	struct sp_file_key key;
+	/*
+	 * Not what is mapped, but what is now where its path leads: -ENOENT nothing, -EALREADY the same file. Paths of
+	 * a process in a chroot are followed from the top of its mount namespace, as /proc shows them.
+	 */
+	int now;
 };
 struct sp_open_result {
 	int r;      /* 0 or negative errno */
@@ -59,6 +66,10 @@ struct sp_open_result {
 	char *path; /* where the link pointed, " (deleted)" taken off; free it; NULL on failure or unknown */
 	int deleted;
 	uint32_t uid, mode; /* owner and mode bits, by fstat in the opener */
+	/* By statx in the opener; the device as stat shows it. */
+	uint64_t dev, ino, ctime_ns;
+	uint32_t nlink;
+	int is_ours; /* the top of the process's mounts is ours: what our package manager says of the path counts */
 };
 struct sp_identity {
 	int r;

@@ -17,6 +17,7 @@
 #include <sys/sysmacros.h>
 
 static char directory[64];
+static const char *jail; /* where children chroot to, once they have mapped the file */
 
 struct mapped { /* a file, and a process that has it mapped */
 	char path[128];
@@ -82,6 +83,8 @@ static void map_in_child(int fd, struct mapped *m)
 	if (m->pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		at = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		if (jail && (chroot(jail) < 0 || chdir("/") < 0))
+			_exit(1);
 		(void)!write(tell[1], &at, sizeof(at));
 		pause();
 	}
@@ -217,6 +220,60 @@ static void test_replaced(void **state)
 }
 
 /* Files that are really called so, one of them with another name left after the unlink. */
+/* What is where the path leads: asked for the whole life of a library that gets replaced and removed. */
+static void check_now(struct sp_open_request q, int r, ino_t ino)
+{
+	q.key = (struct sp_file_key){0};
+	q.now = 1;
+	struct answer a = ask(&q);
+	assert_int_equal(a.result.r, r);
+	if (r == 0)
+		assert_int_equal(a.result.ino, ino);
+	answer_done(&a);
+}
+
+static void live_and_die(void)
+{
+	struct mapped m = {0};
+	struct stat st;
+	char other[140];
+	map_file("lib", &m);
+	check_now(m.q, -EALREADY, 0);
+	snprintf(other, sizeof(other), "%s.new", m.path);
+	int fd = create(other, 'b');
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	assert_int_equal(rename(other, m.path), 0);
+	check_now(m.q, 0, st.st_ino);
+	assert_int_equal(unlink(m.path), 0);
+	check_now(m.q, -ENOENT, 0);
+	stop(&m);
+	check_now(m.q, -ESRCH, 0);
+}
+
+static void test_now(void **state)
+{
+	(void)state;
+	live_and_die();
+}
+
+/* A daemon that locks itself into an empty directory, as sshd does, is asked about the paths from before. */
+static void test_now_in_chroot(void **state)
+{
+	(void)state;
+	char path[128];
+	if (geteuid() != 0) {
+		printf("skip: chroot needs root\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/jail", directory);
+	assert_int_equal(mkdir(path, 0755), 0);
+	jail = path;
+	live_and_die();
+	jail = NULL;
+	rmdir(path);
+}
+
 static void test_named_deleted(void **state)
 {
 	(void)state;
@@ -407,10 +464,11 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(test_mapped),   CLEAN_TEST(test_without_key),   CLEAN_TEST(test_deleted),
-	    CLEAN_TEST(test_replaced), CLEAN_TEST(test_named_deleted), CLEAN_TEST(test_wrong_key),
-	    CLEAN_TEST(test_gone),     CLEAN_TEST(test_mapping_gone),  CLEAN_TEST(test_no_file),
-	    CLEAN_TEST(test_memfd),    CLEAN_TEST(test_many),
+	    CLEAN_TEST(test_mapped),        CLEAN_TEST(test_without_key),   CLEAN_TEST(test_deleted),
+	    CLEAN_TEST(test_replaced),      CLEAN_TEST(test_named_deleted), CLEAN_TEST(test_wrong_key),
+	    CLEAN_TEST(test_gone),          CLEAN_TEST(test_mapping_gone),  CLEAN_TEST(test_no_file),
+	    CLEAN_TEST(test_memfd),         CLEAN_TEST(test_many),          CLEAN_TEST(test_now),
+	    CLEAN_TEST(test_now_in_chroot),
 	};
 	const struct CMUnitTest unprivileged[] = {CLEAN_TEST(test_unprivileged)};
 	int failed = cmocka_run_group_tests(tests, make_directory, remove_directory);
