@@ -16,8 +16,8 @@ static void child_run(int gate, int told, const struct sp_profile_session *s)
 	char **command = s->args->command, byte;
 	int error;
 
-	sigprocmask(SIG_SETMASK, &s->old_signals, NULL);
-	setrlimit(RLIMIT_NOFILE, &s->old_files);
+	sigprocmask(SIG_SETMASK, &s->sampling.old_signals, NULL);
+	setrlimit(RLIMIT_NOFILE, &s->sampling.old_files);
 	signal(SIGPIPE, SIG_DFL);
 	while (read(gate, &byte, 1) < 0 && errno == EINTR)
 		;

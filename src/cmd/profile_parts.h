@@ -9,16 +9,13 @@
 #define SP_CMD_PROFILE_PARTS_H
 
 #include "cmd/profile_args.h"
+#include "cmd/sampling.h"
 #include "symbol/names.h"
-#include <signal.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 
-struct sp_capture;
 struct sp_summary_count;
 struct sp_profile;
-struct sp_workers;
 
 struct sp_child { /* -1 where there is none */
 	pid_t pid;
@@ -32,15 +29,8 @@ struct sp_child { /* -1 where there is none */
 
 struct sp_profile_session {
 	const struct sp_profile_args *args;
-	struct sp_workers *workers;
-	struct sp_capture *capture;
-	struct sp_profile *profile;
+	struct sp_sampling sampling;
 	struct sp_child child;
-	unsigned *cpus;
-	size_t n_cpus;
-	int signal_fd;
-	sigset_t old_signals;
-	struct rlimit old_files;
 	struct sp_summary_count *bad_rows; /* files with rows that could not be expressed */
 	size_t n_bad_rows;
 	uint64_t n_left_out; /* samples outside --library and --comm */

@@ -90,8 +90,8 @@ void sp_header_print(const struct sp_profile_session *s)
 static void kept_take(struct sp_profile_session *s, struct sp_profile *kept, const struct sp_filter_result *result)
 {
 	s->n_left_out += (uint64_t)result->left_out[0];
-	sp_profile_free(s->profile);
-	s->profile = kept;
+	sp_profile_free(s->sampling.profile);
+	s->sampling.profile = kept;
 }
 
 int sp_profile_narrow(struct sp_profile_session *s)
@@ -101,13 +101,13 @@ int sp_profile_narrow(struct sp_profile_session *s)
 	int r = 0;
 
 	if (s->args->comm) {
-		r = sp_profile_filter_comm(s->profile, s->args->comm, &kept, &result);
+		r = sp_profile_filter_comm(s->sampling.profile, s->args->comm, &kept, &result);
 		if (r < 0)
 			return r;
 		kept_take(s, kept, &result);
 	}
 	if (s->args->library) {
-		r = sp_profile_filter_library(s->profile, s->args->library, &kept, &result);
+		r = sp_profile_filter_library(s->sampling.profile, s->args->library, &kept, &result);
 		if (r < 0)
 			return r;
 		kept_take(s, kept, &result);
@@ -120,9 +120,9 @@ int sp_profile_narrow(struct sp_profile_session *s)
 static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_BY_CGROUP)
-		return sp_label_cgroups(s->profile);
+		return sp_label_cgroups(s->sampling.profile);
 	if (s->args->by == SP_BY_PACKAGE || s->args->view->packages)
-		return sp_label_packages(s->profile);
+		return sp_label_packages(s->sampling.profile);
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static int view_write(void *arg, FILE *out)
 	    .colour = isatty(fileno(out)),
 	};
 
-	return a->view->write(s->profile, &o, out);
+	return a->view->write(s->sampling.profile, &o, out);
 }
 
 int sp_profile_print(struct sp_profile_session *s)
@@ -177,7 +177,7 @@ static void own_use(const struct sp_profile_session *s, const struct sp_capture_
 	struct sp_usage own = {0};
 	struct sp_workers_stats workers;
 
-	sp_workers_stats(s->workers, &workers);
+	sp_workers_stats(s->sampling.workers, &workers);
 	sp_usage_get(0, &own);
 	summary->user_ns = own.user_ns + workers.cpu_ns;
 	summary->system_ns = own.system_ns;
@@ -189,12 +189,14 @@ static void own_use(const struct sp_profile_session *s, const struct sp_capture_
 
 int sp_bad_rows_keep(struct sp_profile_session *s)
 {
-	uint32_t n_files = sp_profile_n_files(s->profile), i;
+	uint32_t n_files = sp_profile_n_files(s->sampling.profile), i;
 
 	s->bad_rows = s->args->verbose ? calloc(n_files, sizeof(*s->bad_rows)) : NULL;
 	for (i = 1; s->bad_rows && i < n_files; i++) {
-		uint64_t n = sp_capture_file_bad_rows(s->capture, i);
-		char *name = n ? strdup(sp_profile_string(s->profile, sp_profile_file(s->profile, i)->name)) : NULL;
+		uint64_t n = sp_capture_file_bad_rows(s->sampling.capture, i);
+		char *name =
+		    n ? strdup(sp_profile_string(s->sampling.profile, sp_profile_file(s->sampling.profile, i)->name))
+		      : NULL;
 
 		if (name)
 			s->bad_rows[s->n_bad_rows++] = (struct sp_summary_count){.what = name, .n = n};
@@ -215,7 +217,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 {
 	struct sp_capture_stats c;
 	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
-	sp_capture_stats(s->capture, &c);
+	sp_capture_stats(s->sampling.capture, &c);
 	const struct sp_summary_count lost[] = {
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
 	    {"taken inside another sample", c.counter[SP_N_LOST_NESTED]},
@@ -233,5 +235,5 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	summary.n_tables = c.n_tables;
 	summary.n_evicted = c.n_evicted;
 	own_use(s, &c, &summary);
-	return sp_summary_write(s->profile, &summary, stderr);
+	return sp_summary_write(s->sampling.profile, &summary, stderr);
 }

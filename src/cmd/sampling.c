@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/sampling.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/capture.h"
+#include "cmd/cmd.h"
+#include "proc/process.h"
+#include "profile/merge.h"
+#include "profile/profile.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static int signals_take(struct sp_sampling *s)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, &s->old_signals))
+		return sp_fail(-errno, "block signals");
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signal_fd < 0 ? sp_fail(-errno, "make a signal descriptor") : 0;
+}
+
+/* Every file that was seen stays open: as many as the system lets us. A command gets back what it had. */
+static void files_raise(struct sp_sampling *s)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, &s->old_files))
+		return;
+	most = s->old_files;
+	most.rlim_cur = most.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &most);
+}
+
+int sp_sampling_begin(struct sp_sampling *s)
+{
+	struct sp_workers_options w = {0};
+	int r;
+
+	files_raise(s);
+	r = sp_workers_new(&w, &s->workers);
+	if (r >= 0)
+		r = signals_take(s);
+	return r < 0 ? r : sp_profile_new(&s->profile);
+}
+
+int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o)
+{
+	int r = 0;
+
+	if (!o->n_cpus) {
+		r = sp_process_cpus_online(&s->cpus, &s->n_cpus);
+		o->cpus = s->cpus;
+		o->n_cpus = s->n_cpus;
+	}
+	return r < 0 ? r : sp_capture_new(o, s->profile, s->workers, &s->capture);
+}
+
+int sp_sampling_run(struct sp_sampling *s, uint64_t seconds, int child_fd)
+{
+	uint64_t done;
+	int r = 0;
+
+	if (!isatty(STDERR_FILENO))
+		return sp_capture_run(s->capture, seconds * SP_NS_PER_S, s->signal_fd, child_fd);
+	for (done = 0; !r && (!seconds || done < seconds); done++) {
+		fprintf(stderr, "\rsampling: %llu", (unsigned long long)done);
+		if (seconds)
+			fprintf(stderr, " of %llu", (unsigned long long)seconds);
+		fprintf(stderr, " s ");
+		r = sp_capture_run(s->capture, SP_NS_PER_S, s->signal_fd, child_fd);
+	}
+	fprintf(stderr, "\r\033[K");
+	return r;
+}
+
+int sp_sampling_unite(struct sp_sampling *s)
+{
+	struct sp_profile *one = NULL;
+	int r = sp_profile_new(&one);
+
+	if (r >= 0)
+		r = sp_profile_merge(one, s->profile);
+	if (r < 0) {
+		sp_profile_free(one);
+		return r;
+	}
+	sp_profile_free(s->profile);
+	s->profile = one;
+	return 0;
+}
+
+void sp_sampling_done(struct sp_sampling *s)
+{
+	sp_workers_free(s->workers); /* before the session and the profile: what is unanswered is told to them */
+	sp_capture_free(s->capture);
+	sp_profile_free(s->profile);
+	if (s->signal_fd >= 0)
+		close(s->signal_fd);
+	free(s->cpus);
+}
+
+int sp_sampling_exit_code(int r)
+{
+	return r == -EPERM || r == -EACCES || r == -EOPNOTSUPP || r == -ENOSYS ? SP_EXIT_REFUSED : SP_EXIT_FAILED;
+}

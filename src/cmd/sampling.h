@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sampling.h: what the commands that sample share: workers, signals, the capture session and its profile.
+ *
+ * begin takes SIGINT, SIGTERM and SIGHUP to a descriptor (they end the sampling, not the command), raises the limit of
+ * open files, and makes workers and an empty profile; open loads the session; run samples for so many seconds, or until
+ * a signal comes or child_fd is readable, with a line that counts them on stderr if that is a terminal. done is called
+ * in any case, also on a struct that was only set to SP_SAMPLING_NONE. 0 or negative errno with words. Main thread
+ * only.
+ */
+#ifndef SP_CMD_SAMPLING_H
+#define SP_CMD_SAMPLING_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+struct sp_capture;
+struct sp_capture_options;
+struct sp_profile;
+struct sp_workers;
+
+struct sp_sampling {
+	struct sp_workers *workers;
+	struct sp_capture *capture;
+	struct sp_profile *profile;
+	unsigned *cpus;
+	size_t n_cpus;
+	int signal_fd;
+	sigset_t old_signals;    /* as they were, for a child */
+	struct rlimit old_files; /* this too */
+};
+#define SP_SAMPLING_NONE ((struct sp_sampling){.signal_fd = -1})
+
+int sp_sampling_begin(struct sp_sampling *s);
+/* Of o, the CPUs are filled in where none are named: all that are online. */
+int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o);
+/* seconds 0 = for ever; child_fd -1 = none. The capture must have been started. */
+int sp_sampling_run(struct sp_sampling *s, uint64_t seconds, int child_fd);
+/* A library is its build id: copies of one file (containers, chroots) become one library from here on. */
+int sp_sampling_unite(struct sp_sampling *s);
+void sp_sampling_done(struct sp_sampling *s);
+
+/* The kernel's and the privileges' refusals have an exit code of their own. */
+int sp_sampling_exit_code(int r);
+
+#endif
