@@ -100,6 +100,15 @@ int sp_sampling_unite(struct sp_sampling *s)
 	return 0;
 }
 
+int sp_sampling_signals_back(struct sp_sampling *s)
+{
+	struct signalfd_siginfo taken;
+
+	while (read(s->signal_fd, &taken, sizeof(taken)) > 0)
+		;
+	return sigprocmask(SIG_SETMASK, &s->old_signals, NULL) ? sp_fail(-errno, "unblock signals") : 0;
+}
+
 void sp_sampling_done(struct sp_sampling *s)
 {
 	sp_workers_free(s->workers); /* before the session and the profile: what is unanswered is told to them */

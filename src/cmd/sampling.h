@@ -40,6 +40,8 @@ int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o);
 int sp_sampling_run(struct sp_sampling *s, uint64_t seconds, int child_fd);
 /* A library is its build id: copies of one file (containers, chroots) become one library from here on. */
 int sp_sampling_unite(struct sp_sampling *s);
+/* After the sampling: a signal ends the program again. One that has ended the sampling has had its effect. */
+int sp_sampling_signals_back(struct sp_sampling *s);
 void sp_sampling_done(struct sp_sampling *s);
 
 /* The kernel's and the privileges' refusals have an exit code of their own. */

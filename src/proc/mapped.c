@@ -31,7 +31,7 @@ struct table { /* the answer, and what it takes to make it */
 	struct sp_intern *keys; /* struct file_key and path */
 	uint32_t *last_user;    /* by file: index of a process, and 1 */
 	size_t process_capacity, file_capacity, use_capacity, last_capacity;
-	uint32_t memory_devs[2];
+	uint32_t memory_devs[2], without;
 	char key[sizeof(struct file_key) + MAX_PATH];
 };
 
@@ -198,6 +198,8 @@ static int add_scanned(struct table *t, const struct sp_scanned *s)
 	size_t n_uses = t->m.n_uses;
 	int r = 0;
 
+	if (t->without != 0 && (s->pid == t->without || s->parent == t->without))
+		return 0;
 	t->m.n_left_out += s->n_left_out;
 	if (s->r < 0 || s->len == 0) {
 		t->m.n_ended += s->r == -ESRCH;
@@ -296,6 +298,7 @@ int sp_mapped_read(const struct sp_mapped_options *o, struct sp_mapped **ret_map
 		r = table_new(&t);
 	if (r < 0)
 		return r;
+	t->without = o != NULL ? o->without : 0;
 	r = add_all(t, proc, deadline_ms, listed != NULL ? listed : o != NULL ? o->pids : NULL, n);
 	if (r < 0) {
 		sp_mapped_free(&t->m);

@@ -55,6 +55,7 @@ struct sp_mapped {
 struct sp_mapped_options {
 	const uint32_t *pids; /* NULL = all that /proc shows */
 	size_t n_pids;
+	uint32_t without;     /* this process and its children are left out; 0 = none */
 	const char *proc;     /* NULL = /proc */
 	unsigned deadline_ms; /* of one process; 0 = 1,000 */
 };

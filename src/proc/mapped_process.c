@@ -54,18 +54,19 @@ static int take_stat(struct sp_scanned *s, char *text, bool *ret_has_memory)
 {
 	char *name = strchr(text, '('), *end = strrchr(text, ')');
 	unsigned long long start;
-	unsigned flags;
+	unsigned flags, parent;
 	char state;
 
 	if (name == NULL || end == NULL || end < name)
 		return -EBADMSG;
-	/* state, 5 numbers, flags, 12 numbers, the start */
-	if (sscanf(end + 1, " %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &state,
-		   &flags, &start) != 3)
+	/* state, parent, 4 numbers, flags, 12 numbers, the start */
+	if (sscanf(end + 1, " %c %u %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu", &state,
+		   &parent, &flags, &start) != 4)
 		return -EBADMSG;
 	*end = '\0';
 	s->comm = strdup(name + 1);
 	s->start_ticks = start;
+	s->parent = parent;
 	*ret_has_memory = (flags & KERNEL_THREAD) == 0 && state != 'Z' && state != 'X';
 	return s->comm == NULL ? -ENOMEM : 0;
 }

@@ -16,7 +16,7 @@
 enum { SP_SCAN_PATIENT = 4, SP_SCAN_MAX_STUCK = 128 };
 
 struct sp_scanned {
-	uint32_t pid, uid;
+	uint32_t pid, parent, uid;
 	int r; /* 0, -ESRCH: it has ended, -EACCES: we may not look, -ETIMEDOUT: it is stuck, or another errno */
 	uint64_t start_ticks, mount_ns;
 	char *comm, *cgroup;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * grid.h: a table of text cells that fits the terminal.
+ *
+ * Cells are put row by row, encoded for a terminal as they come; when it is printed columns are as wide as what is in
+ * them. Where that is wider than `width` the widest of those that may shrink become narrower, their cells cut with an
+ * ellipsis, and if that is not enough columns that may be dropped are, the greatest `drop` first. A column without any
+ * text is left out. The last column is not padded. Memory that is short shows at printing, as -ENOMEM. Not thread-safe.
+ */
+#ifndef SP_CMD_GRID_H
+#define SP_CMD_GRID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct sp_grid_column {
+	const char *title;
+	bool right;    /* justified */
+	unsigned min;  /* it may shrink to so many columns; 0 = it may not */
+	unsigned max;  /* never wider than this; 0 = no limit */
+	unsigned drop; /* 0 = never */
+};
+
+enum sp_grid_colour { SP_GRID_PLAIN, SP_GRID_BOLD, SP_GRID_RED, SP_GRID_YELLOW, SP_GRID_DIM };
+
+struct sp_grid;
+
+struct sp_grid *sp_grid_new(const struct sp_grid_column *columns, size_t n_columns); /* NULL when memory is short */
+void sp_grid_free(struct sp_grid *g);
+/* The next cell of the row, or the first of the next row. */
+void sp_grid_put(struct sp_grid *g, enum sp_grid_colour colour, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* width 0 = no limit. Without `colour` no escape sequences. */
+int sp_grid_print(const struct sp_grid *g, unsigned width, bool colour, const char *indent, FILE *out);
+
+/* The width of the terminal that out is; 0 = it is none. ret_lines: how high it is; may be NULL. */
+unsigned sp_terminal_width(FILE *out, unsigned *ret_lines);
+
+#endif
