@@ -117,7 +117,7 @@ static bool is_our_own(char *text, const char *decoded)
 
 int64_t sp_perf_name(struct sp_profile *p, struct sp_perf_text text)
 {
-	if (!text.n || !memmem(text.s, text.n, "\\x", 2))
+	if (!text.s || !text.n || !memmem(text.s, text.n, "\\x", 2))
 		return sp_profile_add_bytes(p, text.s, text.n);
 	char *decoded SP_FREE = strndup(text.s, text.n), *copy SP_FREE = strndup(text.s, text.n);
 	if (!decoded || !copy)
