@@ -29,11 +29,13 @@ struct word {
 	uint32_t key;          /* as a thread's name */
 	bool seen;
 };
-/* A word of the line. */
+/* A word of the line, with a copy of what is known of it: a line keeps most of the one before. */
 struct place {
 	uint32_t start, end;
 	uint64_t hash;
 	struct word *word;
+	enum word_kind kind;
+	uint32_t frames[2]; /* word->user, word->kernel */
 };
 struct folded {
 	struct sp_input *in;
@@ -257,6 +259,9 @@ static int find_words(struct folded *f, size_t first)
 			return -ENOMEM;
 		if (!place->word->seen)
 			*place->word = (struct word){.kind = kind_of(text, len), .seen = true};
+		place->kind = place->word->kind;
+		place->frames[0] = place->word->user;
+		place->frames[1] = place->word->kernel;
 	}
 	return 0;
 }
@@ -284,7 +289,7 @@ static int split(struct folded *f, const char *stack, size_t len)
 
 static enum word_kind kind_at(const struct folded *f, size_t i)
 {
-	return f->places[i].word->kind;
+	return f->places[i].kind;
 }
 
 /* Where the kernel's frames begin among the words [first, n), and how many words stand between the halves. */
@@ -313,11 +318,14 @@ static int64_t add_stack(struct folded *f, size_t first, size_t n, bool kernel)
 	struct sp_stack stack = {.n_frames = (uint32_t)(n - first), .frames = f->frames};
 
 	for (size_t i = first; i < n; i++) {
-		int64_t frame = frame_of(f, f->places[i].word, kernel);
+		struct place *place = &f->places[i];
+		int64_t frame = place->frames[kernel];
 
+		if (!frame)
+			frame = frame_of(f, place->word, kernel);
 		if (frame < 0)
 			return frame;
-		f->frames[n - 1 - i] = (uint32_t)frame;
+		f->frames[n - 1 - i] = place->frames[kernel] = (uint32_t)frame;
 	}
 	return n > first ? sp_profile_add_stack(f->p, &stack) : 0;
 }
