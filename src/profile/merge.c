@@ -207,6 +207,53 @@ static int64_t merge_func(struct merge *m, uint32_t number)
 	return n;
 }
 
+/*
+ * Readers tell functions without a place of their own apart by numbers in the flags from here up, which mean nothing in
+ * another profile: there the name takes their place, so that it is the same number in all that is merged.
+ */
+enum { VARIANT_SHIFT = 8 };
+
+/* Whether two functions cannot be what one frame is named; of a place, a range is only the lesser name. */
+static bool contradicts(const struct sp_profile *p, uint32_t a, uint32_t b, bool has_place)
+{
+	const struct sp_func *x = sp_profile_func(p, a), *y = sp_profile_func(p, b);
+
+	if (a == 0 || b == 0 || (has_place && (x->is_range || y->is_range)))
+		return false;
+	return x->name != y->name || x->file != y->file;
+}
+
+static uint32_t variant_of(const struct sp_profile *p, uint32_t func, uint32_t nth)
+{
+	const char *name = sp_profile_string(p, sp_profile_func(p, func)->name);
+	uint32_t n_variants = UINT32_MAX >> VARIANT_SHIFT;
+
+	return ((uint32_t)sp_hash_bytes(name, strlen(name), 0) % n_variants + nth) % n_variants + 1;
+}
+
+/* Numbers are those of `into`. A place whose name is another there gets a frame of its own. */
+static int64_t add_frame(struct merge *m, struct sp_frame frame)
+{
+	uint32_t flags = frame.flags & ((1U << VARIANT_SHIFT) - 1);
+	bool has_place = flags == frame.flags;
+
+	for (uint32_t nth = 0;; nth++) {
+		if (frame.func != 0 && (!has_place || nth > 0))
+			frame.flags = flags | variant_of(m->into, frame.func, nth) << VARIANT_SHIFT;
+		int64_t n = sp_profile_add_frame(m->into, &frame);
+		if (n < 0)
+			return n;
+		/* Of two copies of one file, the one that has symbols knows the name. */
+		uint32_t *there = &sp_profile_frame(m->into, (uint32_t)n)->func;
+		if (contradicts(m->into, *there, frame.func, has_place && nth == 0))
+			continue;
+		if (*there == 0 || (frame.func != 0 && sp_profile_func(m->into, *there)->is_range &&
+				    !sp_profile_func(m->into, frame.func)->is_range))
+			*there = frame.func;
+		return n;
+	}
+}
+
 static int64_t merge_frame(struct merge *m, uint32_t number)
 {
 	if (number == 0 || m->frames[number] != 0)
@@ -217,14 +264,9 @@ static int64_t merge_frame(struct merge *m, uint32_t number)
 		return file < 0 ? file : func;
 	frame.file = (uint32_t)file;
 	frame.func = (uint32_t)func;
-	int64_t n = sp_profile_add_frame(m->into, &frame);
+	int64_t n = add_frame(m, frame);
 	if (n < 0)
 		return n;
-	/* Of two copies of one file, the one that has symbols knows the name. */
-	uint32_t *there = &sp_profile_frame(m->into, (uint32_t)n)->func;
-	if (*there == 0 || (frame.func != 0 && sp_profile_func(m->into, *there)->is_range &&
-			    !sp_profile_func(m->into, frame.func)->is_range))
-		*there = frame.func;
 	m->frames[number] = (uint32_t)n;
 	return n;
 }

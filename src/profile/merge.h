@@ -6,10 +6,10 @@
  * value types takes over the other's, else each type of `from` must be one of `into`'s. A file of `from` becomes the
  * file of `into` that has its kind and tag, if the two do not contradict each other (other build id, name, path or
  * process), or its kind and build id (which is what a library is: paths are labels); else a new one, under a new tag if
- * its own is in use. Labels that are still empty in `into` (function of a frame, package, cgroup ...) are filled in. An
- * info that is all zero is taken over. Processes are told apart by pid, start and exec, so both profiles must be of one
- * machine and boot, or know no processes. On an error `into` holds a part of the rows. Not thread-safe on `into`;
- * `from` is only read.
+ * its own is in use. Frames of one place with two names (not ranges) stay two frames. Labels that are still empty in
+ * `into` (function of a frame, package, cgroup ...) are filled in. An info that is all zero is taken over. Processes
+ * are told apart by pid, start and exec, so both profiles must be of one machine and boot, or know no processes. On an
+ * error `into` holds a part of the rows. Not thread-safe on `into`; `from` is only read.
  */
 #ifndef SP_PROFILE_MERGE_H
 #define SP_PROFILE_MERGE_H

@@ -154,6 +154,50 @@ static void names_added_late_are_filled_in(void **state)
 	sp_profile_free(from);
 }
 
+/* Functions read from a text have no place: each profile tells them apart by numbers of its own. */
+static void names_without_a_place_are_kept(void **state)
+{
+	enum { N_NAMES = 300, N_PROFILES = 4 };
+	struct sp_profile *into = profile("samples", NULL);
+	int64_t sums[N_NAMES] = {0};
+	char name[16];
+
+	(void)state;
+	for (uint32_t k = 0; k < N_PROFILES; k++) {
+		struct sp_profile *from = profile("samples", NULL);
+		uint32_t in = file(from, 1, "/libx", "AAAA");
+		for (uint32_t i = 0; i < N_NAMES; i++) {
+			uint32_t which = (i * (7 + k * 4) + k) % N_NAMES;
+			(void)snprintf(name, sizeof(name), which % 3 == 0 ? "x+0x%x" : "f%u", which);
+			struct sp_func func = {.name = string(from, name), .file = in, .is_range = which % 3 == 0};
+			/* every other has a place, where the other profiles have another function */
+			struct sp_frame f = {
+			    .file = in, .offset = i % 2 == 0 ? 0 : i, .flags = i % 2 == 0 ? (i + 16) << 8 | 4 : 0};
+			f.func = (uint32_t)sp_profile_add_func(from, &func);
+			uint32_t frame = (uint32_t)sp_profile_add_frame(from, &f);
+			struct sp_stack stack = {.n_frames = 1, .frames = &frame};
+			int64_t value = i + 1;
+			if (i % 2 == 1 && which % 3 == 0)
+				continue; /* of a place, a range is a name that may give way */
+			sums[which] += value;
+			assert_int_equal(
+			    sp_profile_add(from, 0, (uint32_t)sp_profile_add_stack(from, &stack), 0, &value), 0);
+		}
+		assert_int_equal(sp_profile_merge(into, from), 0);
+		sp_profile_free(from);
+	}
+	for (uint32_t i = 0; i < sp_profile_n_rows(into); i++) {
+		const struct sp_row *row = sp_profile_row(into, i);
+		const struct sp_frame *f = sp_profile_frame(into, sp_profile_stack(into, row->user).frames[0]);
+		const char *got = sp_profile_string(into, sp_profile_func(into, f->func)->name);
+		uint32_t which = (uint32_t)(got[0] == 'x' ? strtoul(got + 4, NULL, 16) : strtoul(got + 1, NULL, 10));
+		sums[which] -= row->values[0];
+	}
+	for (uint32_t i = 0; i < N_NAMES; i++)
+		assert_int_equal(sums[i], 0);
+	sp_profile_free(into);
+}
+
 static void memory_of_two_processes_stays_apart(void **state)
 {
 	struct sp_profile *into = profile("samples", NULL);
@@ -330,6 +374,7 @@ int main(void)
 	    cmocka_unit_test(one_tag_for_two_files_is_two_files),
 	    cmocka_unit_test(one_build_id_is_one_file),
 	    cmocka_unit_test(names_added_late_are_filled_in),
+	    cmocka_unit_test(names_without_a_place_are_kept),
 	    cmocka_unit_test(memory_of_two_processes_stays_apart),
 	    cmocka_unit_test(random_profiles_say_the_same),
 	};
