@@ -83,7 +83,7 @@ function readPaths(raw, root) {
 function readChoices(values, samples) {
 	const olds = new Set(values.map((v) => v[2])), choices = [];
 	values.forEach(([name, unit, old], v) => {
-		const shown = old < 0 ? name : name.replace(/^new ?/, "") || {nanoseconds: "time", count: ""}[unit] || unit;
+		const shown = old < 0 ? name : name.replace(/^new ?/, "") || {nanoseconds: "time", count: "value"}[unit] || unit;
 		if (!olds.has(v)) choices.push({name: visible(shown), unit: visible(unit), v, old, samples,
 			oldSamples: old < 0 ? -1 : values[samples][2]});
 	});

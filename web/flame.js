@@ -21,6 +21,7 @@ class Flame {
 		place.append(this.space);
 		this.context = this.canvas.getContext("2d", {alpha: false});
 		this.tree = null;
+		this.nDraws = 0;
 		this.cursor = this.hovered = -1;
 		this.listen();
 	}
@@ -133,6 +134,7 @@ class Flame {
 		this.fill();
 		this.write();
 		this.placeBoxes();
+		if (++this.nDraws % 1000 === 0) performance.clearMeasures("draw");
 		performance.measure("draw", {start: begin, end: performance.now()});
 	}
 
@@ -200,24 +202,29 @@ class Flame {
 				const left = Math.max(x, -1), right = Math.min(x + w, this.width + 1);
 				c.fillRect(left, this.y(this.tree.depth[i]) - this.top, right - left - (w > 3 ? 1 : 0.3), ROW - 1);
 				const kind = this.entities.kind[this.tree.entity[i]];
-				if (w >= 3 && (kind === GUESSED || kind === KERNEL || kind === NOTE)) marked.push(i);
+				if (w >= 3 && (kind === GUESSED || kind === NOTE || this.isKernel(i))) marked.push(i);
 			}
 		}
 		this.mark(marked);
 	}
 
 	// Not by colour alone: the kernel's frames have a bar below, guessed ones and notes are hatched.
+	isKernel(i) {
+		const e = this.tree.entity[i];
+		return this.entities.kind[e] === KERNEL || this.libraries[this.entities.library[e]].isKernel;
+	}
+
 	mark(marked) {
-		const c = this.context, {kind} = this.entities;
+		const c = this.context;
 		c.fillStyle = look().mark;
 		for (const i of marked) {
-			if (kind[this.tree.entity[i]] !== KERNEL) continue;
+			if (!this.isKernel(i)) continue;
 			const b = this.boxOf(i);
-			c.fillRect(b.left, b.top + ROW - 4, b.right - b.left - 1, 3);
+			c.fillRect(b.left, b.top + ROW - 3, b.right - b.left - 1, 2);
 		}
 		c.fillStyle = hatch(c);
 		for (const i of marked) {
-			if (kind[this.tree.entity[i]] === KERNEL) continue;
+			if (this.isKernel(i)) continue;
 			const b = this.boxOf(i);
 			c.fillRect(b.left, b.top, b.right - b.left - 1, ROW - 1);
 		}

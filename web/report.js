@@ -122,7 +122,9 @@ function changeOf(oldShare, newShare, t) {
 	const c = choice(), n = (v) => v >= 0 ? whole(t, v) : -1;
 	return change(oldShare, newShare, n(c.oldSamples), n(c.samples));
 }
-const changeWords = (c) => points(c.d) + " points" + (c.noise ? ", within noise" : "");
+const changeWords = (c) => c.d ? points(c.d) + " points" + (c.noise ? ", within noise" : "") : "no change";
+const changeCell = (c, name) => make(name, {class: "number " + (c.noise || !c.d ? "noise" : c.d > 0 ? "grown" : "shrunk"),
+	title: c.noise && c.d ? "within noise" : undefined}, points(c.d) + (c.noise && c.d ? " ≈" : ""));
 
 function shareIn(t, v, i) {
 	return whole(t, v) ? layout(t, v).total[i] / whole(t, v) : 0;
@@ -271,7 +273,7 @@ function showMatrix() {
 	const pressed = (on, text, totals) => make("button", {type: "button", "aria-pressed": String(on),
 		click: () => go({totals}, true)}, text);
 	const list = make("div"), detail = chosen ? entryTable(t, v, chosen, all, name) : [];
-	panel.replaceChildren(make("div", {class: "panel-head"}, pressed(!state.totals, "Self", false),
+	replace(panel, make("div", {class: "panel-head"}, pressed(!state.totals, "Self", false),
 		pressed(state.totals, "Total", true), make("p", {}, "What each library (row) costs under the nearest other library " +
 			"below it on the stack (column), in % of all. A cell tells the functions through which it was entered.")),
 	...(cells.length ? [table] : []), ...(left ? [make("p", {class: "note"}, left + ": in the list below.")] : []), ...detail,
@@ -310,35 +312,31 @@ const samplesColumn = (c) => c.v === c.samples ? [] :
 
 // In a difference: the old and the new share, and the change.
 function changeColumns(t) {
-	const of = (r) => changeOf(r.oldSelf, r.newSelf, t);
-	const show = (r) => {
-		const x = of(r);
-		return make("span", {class: x.noise ? "noise" : x.d > 0 ? "grown" : "shrunk", title: x.noise ? "within noise" : undefined},
-			points(x.d) + (x.noise ? " ≈" : ""));
-	};
-	return [{key: "old", title: "Old self %", number: true, of: (r) => r.oldSelf, cell: (r) => percent(r.oldSelf, 1)},
-		{key: "new", title: "New self %", number: true, of: (r) => r.newSelf, cell: (r) => percent(r.newSelf, 1)},
-		{key: "change", title: "Change", hint: "in points of a hundred; ≈: within noise", number: true,
-			of: (r) => Math.abs(r.newSelf - r.oldSelf), cell: show}];
+	const columns = (key, title, old, now) => [
+		{key: key + "old", title: "Old " + title, number: true, of: (r) => r[old], cell: (r) => percent(r[old], 1)},
+		{key: key + "new", title: "New " + title, number: true, of: (r) => r[now], cell: (r) => percent(r[now], 1)},
+		{key: key + "change", title: "Change", hint: "in points of a hundred; ≈: within noise", number: true,
+			of: (r) => Math.abs(r[now] - r[old]), cell: (r) => changeCell(changeOf(r[old], r[now], t), "span")}];
+	return [...columns("", "self", "oldSelf", "newSelf"), ...columns("total-", "total", "oldTotal", "newTotal")];
 }
 
-function addChanges(rows, t, sumsOf) {
-	if (!isDiff()) return;
-	const c = choice(), old = sumsOf(c.old).self, now = sumsOf(c.v).self;
-	for (const r of rows) {
-		r.oldSelf = whole(t, c.old) ? old[r.i] / whole(t, c.old) : 0;
-		r.newSelf = whole(t, c.v) ? now[r.i] / whole(t, c.v) : 0;
+// Rows {i, self, total, samples} of what has a total; in a difference of what had one, too, and with both shares.
+function sumRows(t, v, n, sumsOf) {
+	const c = choice(), s = sumsOf(v), {total: samples} = c.samples === v ? s : sumsOf(c.samples), rows = [];
+	const old = isDiff() ? sumsOf(c.old) : null, now = isDiff() ? sumsOf(c.v) : null, share = (x, of) => of ? x / of : 0;
+	for (let i = 0; i < n; i++) {
+		if (!s.total[i] && !samples[i] && !(old && old.total[i])) continue;
+		const r = {i, self: s.self[i], total: s.total[i], samples: samples[i], order: i};
+		if (old) Object.assign(r, {oldSelf: share(old.self[i], whole(t, c.old)), newSelf: share(now.self[i], whole(t, c.v)),
+			oldTotal: share(old.total[i], whole(t, c.old)), newTotal: share(now.total[i], whole(t, c.v))});
+		rows.push(r);
 	}
+	return rows;
 }
 
 function functionRows(t, v) {
 	const {entities} = data, groups = kept("groups", [], () => Int32Array.from({length: entities.n}, (_, e) => e));
-	const s = sums(t, v, groups, entities.n), n = sums(t, choice().samples, groups, entities.n).total, rows = [];
-	for (let e = 0; e < entities.firstFold; e++)
-		if ((s.total[e] || (isDiff() && n[e])) && entities.kind[e] !== THREAD && entities.kind[e] !== NOTE)
-			rows.push({i: e, self: s.self[e], total: s.total[e], samples: n[e], order: e});
-	addChanges(rows, t, (value) => sums(t, value, groups, entities.n));
-	return rows;
+	return sumRows(t, v, entities.firstFold, (value) => sums(t, value, groups, entities.n)).filter((r) => isFrame(entities, r.i));
 }
 
 function showFunctions() {
@@ -347,7 +345,7 @@ function showFunctions() {
 	const some = found ? rows.filter((r) => found[r.i]) : rows, library = (r) => libraries[entities.library[r.i]];
 	functionTable.show([
 		{key: "name", title: "Function", of: (r) => r.i, cell: (r) => functionButton(r.i)},
-		...(isDiff() ? changeColumns(t) : []), ...shareColumns(c, all), ...samplesColumn(c),
+		...(isDiff() ? changeColumns(t) : shareColumns(c, all)), ...samplesColumn(c),
 		{key: "library", title: "Library", of: (r) => library(r).name, cell: (r) => make("button", {type: "button",
 			click: () => select(library(r).key)}, swatch(library(r)), named(library(r).name))}],
 	some, {rowClass: (r) => state.library && library(r).key !== state.library ? "out" : undefined,
@@ -363,27 +361,23 @@ function showTree() {
 		cell.append(bar);
 		return cell;
 	};
-	const headings = ["Function", "Total %", "Total", "Self %", "Library"];
-	if (isDiff()) headings.splice(4, 0, "Old", "New", "Change");
+	const headings = isDiff() ? ["Function", "Old total", "New total", "Change", "Library"] :
+		["Function", "Total %", "Total", "Self %", "Library"];
 	callTree.show(t, v, data.entities, headings, (i) => {
 		const l = data.libraries[data.entities.library[t.entity[i]]];
-		const cells = [share(total[i]), number(amount(total[i], c.unit)), share(own[i])];
 		const where = make("td", {}, ...(l.i ? [swatch(l), " ", named(l.name)] : [ofKind(t.entity[i])]));
-		if (!isDiff()) return [...cells, where];
+		if (!isDiff()) return [share(total[i]), number(amount(total[i], c.unit)), share(own[i]), where];
 		const a = shareIn(t, c.old, i), b = shareIn(t, c.v, i), x = changeOf(a, b, t);
-		return [...cells, number(percent(a, 1)), number(percent(b, 1)),
-			make("td", {class: "number " + (x.noise ? "noise" : x.d > 0 ? "grown" : "shrunk")}, points(x.d) + (x.noise ? " ≈" : "")), where];
+		return [number(percent(a, 1)), number(percent(b, 1)),
+			changeCell(x, "td"), where];
 	}, matches().found);
 }
 
 // --- the libraries beside all views ---
 function libraryRows(t, v) {
-	const {entities, libraries} = data, s = librarySums(t, v, entities, libraries.length);
-	const {samples} = choice(), rows = [];
-	const n = samples === v ? s.total : librarySums(t, samples, entities, libraries.length).total;
-	for (const l of libraries) if (s.total[l.i] || n[l.i])
-		rows.push({l, i: l.i, self: s.self[l.i], total: s.total[l.i], samples: n[l.i], order: l.i});
-	addChanges(rows, t, (value) => librarySums(t, value, entities, libraries.length));
+	const {entities, libraries} = data, n = libraries.length;
+	const rows = sumRows(t, v, n, (value) => librarySums(t, value, entities, n));
+	for (const r of rows) r.l = libraries[r.i];
 	return rows;
 }
 
@@ -400,8 +394,7 @@ function showLibraries() {
 	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).slice();
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
-		...(isDiff() ? changeColumns(t) : []), ...shareColumns(c, all),
-		...samplesColumn(c),
+		...(isDiff() ? changeColumns(t) : shareColumns(c, all)), ...samplesColumn(c),
 		{key: "id", title: "Build id", of: (r) => r.l.id, tip: (r) => r.l.id, cell: (r) => make("span", {class: "name"}, r.l.id.slice(0, 12))},
 		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
 	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: "There were no samples."});
@@ -417,7 +410,7 @@ function showSelection() {
 		click: () => go({...changes, zoom: ""})}, text);
 	const except = exceptions();
 	if (!except.delete(l.key)) except.add(l.key);
-	place.replaceChildren(swatch(l), named(l.name, {class: "what"}), `self ${percent(s.self[l.i], all)}, total ${percent(s.total[l.i], all)}`,
+	replace(place, swatch(l), named(l.name, {class: "what"}), `self ${percent(s.self[l.i], all)}, total ${percent(s.total[l.i], all)}`,
 		toggle("Only its samples", state.only, {only: !state.only}, "Leave out the samples without a frame of it"),
 		toggle("Fold its frames", folded, {except: [...except].join("\n")}, "Its runs of frames become one frame"),
 		make("button", {type: "button", click: () => go({view: "sandwich", focus: "lib:" + l.key})}, "Callers and callees"),
@@ -447,7 +440,7 @@ function showOptions() {
 	byId("icicle").hidden = byId("reset").hidden = state.view !== "flame";
 	byId("old-width").hidden = !isDiff();
 	byId("old-width").setAttribute("aria-pressed", String(state.old));
-	byId("details").hidden = state.view !== "flame" && state.view !== "sandwich";
+	byId("details").hidden = state.view !== "flame" && (state.view !== "sandwich" || !readFocus());
 	byId("value").value = String(state.value);
 	byId("side").hidden = state.alone;
 	byId("with-side").setAttribute("aria-pressed", String(!state.alone));
@@ -565,7 +558,7 @@ function listen() {
 	byId("help").addEventListener("click", KEYS["?"]);
 	byId("value").addEventListener("change", (e) => go({value: Number(e.target.value), zoom: ""}));
 	document.addEventListener("keydown", onKey);
-	for (const event of ["popstate", "hashchange"]) addEventListener(event, () => {
+	addEventListener("popstate", () => {
 		state = readState();
 		render();
 	});
@@ -599,6 +592,7 @@ function begin() {
 		byId("broken").hidden = false;
 		return;
 	}
+	if (data.choices[data.choice].old >= 0) START.sort = "-change";
 	state = readState();
 	byId("app").hidden = false;
 	byId("title").textContent = data.title;

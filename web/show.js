@@ -15,7 +15,7 @@ function amount(n, unit) {
 }
 
 const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + "%";
-const points = (x) => (x < 0 ? "−" : "+") + Math.abs(100 * x).toFixed(2);
+const points = (x) => (x < 0 ? "−" : x > 0 ? "+" : "") + Math.abs(100 * x).toFixed(2);
 const plural = (n, one, many) => grouped(n) + " " + (n === 1 ? one : many || one + "s");
 
 // --- elements ---
@@ -33,6 +33,18 @@ function make(name, attributes, ...children) {
 }
 // A name from the profile: isolated, so that right-to-left letters do not move what stands beside it.
 const named = (name, attributes) => make("bdi", attributes, name);
+
+// New content in a place: what had the focus has it again, and the place stays scrolled as it was.
+const labelOf = (e) => e.getAttribute("aria-label") || e.textContent;
+function replace(place, ...children) {
+	const active = document.activeElement, label = active !== place && place.contains(active) ? labelOf(active) : null;
+	const {scrollTop, scrollLeft} = place;
+	place.replaceChildren(...children);
+	place.scrollTop = scrollTop;
+	place.scrollLeft = scrollLeft;
+	const again = label !== null && [...place.querySelectorAll("button, select")].find((e) => labelOf(e) === label);
+	if (again) again.focus({preventScroll: true});
+}
 
 // --- colours ---
 const channels = (c) => [c >> 16 & 255, c >> 8 & 255, c & 255];

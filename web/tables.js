@@ -8,7 +8,6 @@ class Table {
 	// onSort(sort): who has another order in mind shows the table again; without it the table does it alone.
 	constructor(place, label, sort, onSort) {
 		Object.assign(this, {place, label, sort, onSort, limit: FIRST_ROWS});
-		this.body = make("tbody");
 	}
 
 	// options: {rowClass(row), empty: what to say without rows}
@@ -18,11 +17,12 @@ class Table {
 		const way = this.sort[0] === "-" ? -1 : 1, compare = (a, b) => a < b ? -1 : a > b ? 1 : 0;
 		rows.sort((a, b) => way * compare(by.of(a), by.of(b)) || (a.order || 0) - (b.order || 0));
 		const head = make("tr", {}, ...columns.map((c) => this.heading(c, by, way)));
+		this.body = make("tbody"); // the old one keeps what has the focus until it is replaced
 		const table = make("table", {class: "data", "aria-label": this.label, "aria-rowcount": rows.length + 1},
 			make("thead", {}, head), this.body);
 		this.more = make("p", {class: "note"});
 		this.fill();
-		this.place.replaceChildren(table, rows.length ? this.more : make("p", {class: "note"}, options.empty || "Nothing."));
+		replace(this.place, table, rows.length ? this.more : make("p", {class: "note"}, options.empty || "Nothing."));
 	}
 
 	heading(c, by, way) {

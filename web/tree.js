@@ -193,14 +193,11 @@ function invert(t, entities) {
 // recursion counts once and callees are whole; of a library the first frame of the innermost run, as its callers are
 // the ones that are asked for.
 function entriesOf(t, entities, focus) {
-	const entry = new Int32Array(t.n);
+	const entry = new Int32Array(t.n), begins = focus.library ? boundaries(t, entities).entry : null;
 	for (let i = 1; i < t.n; i++) {
-		const p = t.parent[i], above = entry[p];
-		if (focus.library) {
-			const here = entities.library[t.entity[i]] === focus.library;
-			const run = p && entities.library[t.entity[p]] === focus.library;
-			entry[i] = here && !run ? i : above;
-		} else entry[i] = above || (t.entity[i] === focus.entity ? i : 0);
+		const above = entry[t.parent[i]], e = t.entity[i];
+		if (focus.library) entry[i] = begins[i] === i && entities.library[e] === focus.library ? i : above;
+		else entry[i] = above || (e === focus.entity ? i : 0);
 	}
 	return entry;
 }

@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/encode.h"
 #include "base/error.h"
@@ -29,16 +31,25 @@ static void put_text(FILE *out, const char *text)
 	sp_encode(out, SP_ENCODE_XML, text);
 }
 
+static void put_line(FILE *out, const char *text)
+{
+	SP_FREE char *line = strndup(text, strcspn(text, "\n"));
+	put_text(out, line ? line : "");
+}
+
 static int put_amount(FILE *out, const struct source *from, int64_t value, int64_t of)
 {
 	const struct sp_value_type *type = sp_profile_value_type(from->p, from->o->value);
-	SP_FREE char *amount = sp_svg_amount(value, "", sp_profile_string(from->p, type->unit));
-	SP_FREE char *percent = sp_svg_fixed(sp_percent(value, of), 2);
-	if (!amount || !percent)
+	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	const char *sign = value < 0 ? "-" : "";
+	char amount[64];
+	SP_FREE char *percent = sp_svg_fixed(fabs(sp_percent(value, of)), 2);
+	if (!percent)
 		return -ENOMEM;
-	fputs("<td>", out);
+	sp_unit_write(sp_profile_string(from->p, type->unit), size, amount, sizeof(amount));
+	fprintf(out, "<td>%s", sign);
 	put_text(out, amount);
-	fprintf(out, "</td><td>%s%%</td>", percent);
+	fprintf(out, "</td><td>%s%s%%</td>", sign, percent);
 	return 0;
 }
 
@@ -90,7 +101,7 @@ static int put_static(FILE *out, void *arg)
 	fputs("<h1>", out);
 	put_text(out, from->o->title ? from->o->title : "Profile");
 	fputs("</h1>\n<p>", out);
-	put_text(out, from->o->subtitle ? from->o->subtitle : "");
+	put_line(out, from->o->subtitle ? from->o->subtitle : "");
 	fputs("</p>\n<p>The flame graph and all else that moves need scripts, which are off in this browser. "
 	      "This is what each library cost.</p>\n",
 	      out);

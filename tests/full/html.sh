@@ -17,7 +17,20 @@ make=${SOPROF_BUILD:-$here/../../build}/tests/unit/view-html
 [ -x "$make" ] || { echo "no $make; build it first"; exit 1; }
 stacks=$here/../data/view/svg-demo.stacks
 
-"$make" stacks "$stacks" "$dir/demo.html" && "$make" stacks "$here/../web/diff.stacks" "$dir/diff.html" &&
+# Random stacks of few functions: what one file of real ones may not have.
+awk 'BEGIN {
+	srand(7); print "#samples/count"; print "#calls/count"
+	for (i = 0; i < 60; i++) {
+		n = int(rand() * 9); stack = ""
+		for (k = 0; k < n; k++) {
+			l = int(rand() * 4)
+			stack = stack (k ? ";" : "") (rand() < 0.1 ? "?" : "") (l ? "lib" l ".so" : "") "`f" int(rand() * 4)
+		}
+		printf "%d,%d\tthread%d\t%s%s\t%s\n", rand() < 0.3 ? 0 : 1 + rand() * 50, rand() < 0.3 ? 0 : 1 + rand() * 900, rand() * 3, \
+			n && rand() < 0.1 ? "~" : "", stack, rand() < 0.2 ? "[kernel]`k1;[ext4]`k2" : ""
+	}
+}' >"$dir/random.stacks"
+"$make" stacks "$dir/random.stacks" "$dir/random.html" && "$make" stacks "$stacks" "$dir/demo.html" && "$make" stacks "$here/../web/diff.stacks" "$dir/diff.html" &&
 	"$make" stacks /dev/null "$dir/empty.html" && "$make" hostile "$dir/hostile.html" &&
 	"$make" big 100000 30 "$dir/big.html" || exit 1
 sed 's/"paths":"..../"paths":"/' "$dir/demo.html" >"$dir/broken.html"

@@ -64,8 +64,8 @@ function spot(g, b, view, rootAtTop) {
 	return {x: g.x + (left + right) / 2, y: g.y + y, width: right - left, isSeen: y > 4 && y < g.seen - 4};
 }
 // Every box at least `least` wide that is in sight is where the model has it, and says its name and value.
-async function checkFlame(what, paths, {place = "flame", rootAtTop = false, root, zoomed, least = 5} = {}) {
-	const model = boxes(paths, libraries, root), view = zoomed ? model.find(zoomed.name ? (b) => b.from === zoomed.from && b.depth === zoomed.depth :
+async function checkFlame(what, paths, {place = "flame", rootAtTop = false, root, zoomed, least = 5, of = libraries, unit = "sample"} = {}) {
+	const model = boxes(paths, of, root), view = zoomed ? model.find(zoomed.name ? (b) => b.from === zoomed.from && b.depth === zoomed.depth :
 		(b) => b.name === zoomed) : model[0];
 	const g = await geometry(place), wrong = [];
 	let n = 0;
@@ -75,7 +75,7 @@ async function checkFlame(what, paths, {place = "flame", rootAtTop = false, root
 		n++;
 		await page.hover(s.x, s.y);
 		const [name, facts] = await run(`[text("details-name"), text("details-facts")]`);
-		if (name !== b.name || !facts.startsWith(b.value.toLocaleString("en") + " sample")) wrong.push([b.name, b.value, name, facts]);
+		if (name !== b.name || !facts.startsWith(b.value.toLocaleString("en") + " " + unit)) wrong.push([b.name, b.value, name, facts]);
 	}
 	check(`${what}: ${n} frames are where they belong`, n > 3 ? wrong : "too few", []);
 	await page.hover(1, 1);
@@ -179,7 +179,7 @@ async function testSearch() {
 }
 
 // The rows of the library table as the model has them, by falling self.
-const libraryRows = (of) => [...byLibrary(of)].map(([name, s]) => [name, percent(s.self, sum(of)), s.self.toLocaleString("en"),
+const libraryRows = (of) => [...byLibrary(of)].map(([name, s]) => [name || "[no library]", percent(s.self, sum(of)), s.self.toLocaleString("en"),
 	percent(s.total, sum(of)), s.total.toLocaleString("en")]);
 const byName = (list) => list.map((r) => r.slice(0, 5)).sort((a, b) => (a[0] < b[0] ? -1 : 1));
 
@@ -200,6 +200,7 @@ async function testLibraries() {
 	const after = await run(`[${at}, ${there}]`);
 	check("its frames keep their colour, others are dimmed", [String(before[0]) === String(after[0]), String(before[1]) === String(after[1])],
 		[true, false]);
+	check("the row keeps the focus", await run("document.activeElement.textContent"), "libcrypto.so.3");
 	const crypto = rows.filter((r) => r.frames.some((f) => f.library === "libcrypto.so.3"));
 	const own = byLibrary(rows).get("libcrypto.so.3");
 	check("its share", await run(`text("selection")`), new RegExp(`libcrypto.so.3self ${percent(own.self, all)}, total ${percent(own.total, all)}`));
@@ -259,17 +260,19 @@ async function testSandwich() {
 	check("which leads to it", await run(`id("callers").hidden`), false);
 }
 
+const shownCells = () => run(`[...document.querySelectorAll(".heat td button")].map((b) => b.ariaLabel).sort()`);
+const cellsOf = (model, what, whole) => [...model].filter(([, c]) => c[what]).map(([key, c]) => {
+	const [library, caller] = key.split(" < ");
+	return `${library || "[no library]"} called by ${caller || "[no other library]"}: ${percent(c[what], whole)}`;
+}).sort();
+
 async function testMatrix() {
-	const model = matrix(rows), names = (what) => [...model].filter(([, c]) => c[what]).map(([key, c]) => {
-		const [library, caller] = key.split(" < ");
-		return `${library} called by ${caller || "[no other library]"}: ${percent(c[what], all)}`;
-	}).sort();
-	const shown = () => run(`[...document.querySelectorAll(".heat td button")].map((b) => b.ariaLabel)`);
+	const model = matrix(rows);
 	await page.open(url("demo.html") + "#v=matrix");
-	check("self by caller", (await shown()).sort(), names("self"));
+	check("self by caller", await shownCells(), cellsOf(model, "self", all));
 	const list = await run(`[...id("panel-matrix").querySelectorAll(".data tbody tr")].length`);
 	await click(`button("Total", id("panel-matrix"))`);
-	check("total by caller", (await shown()).sort(), names("total"));
+	check("total by caller", await shownCells(), cellsOf(model, "total", all));
 	check("the list has every pair", list, model.size);
 	await click(`button("Self", id("panel-matrix"))`);
 	const [key, cell] = [...model].sort((a, b) => b[1].entries.size - a[1].entries.size)[0], [library, caller] = key.split(" < ");
@@ -292,13 +295,24 @@ async function testFunctions() {
 	check("a click shows callers and callees", await page.run("new URLSearchParams(location.hash.slice(1)).get('v')"), "sandwich");
 }
 
+// The call tree, opened as far as it goes, says of every path what the model does.
+async function checkTree(what, paths, of) {
+	const model = boxes(paths, of), sumOf = model[0].value;
+	const wanted = model.filter((b) => b.value).map((b) => `${b.depth + 1} ${b.name} ${percent(b.value, sumOf)} ${b.value.toLocaleString("en")}`);
+	const got = await run(`(() => {
+		const select = document.querySelector("#panel-tree select");
+		select.value = "0";
+		select.dispatchEvent(new Event("change"));
+		for (let r; (r = document.querySelector(".tree tr[aria-expanded=false]"));) r.click();
+		return [...document.querySelectorAll(".tree tbody tr")].map((r) => [r.ariaLevel, r.querySelector("bdi").textContent,
+			r.children[1].textContent, r.children[2].textContent].join(" "));
+	})()`);
+	check(`${what} (${wanted.length})`, got.sort(), wanted.sort());
+}
+
 async function testCallTree() {
 	await page.open(url("demo.html") + "#v=tree");
-	await page.run(`(() => { const s = document.querySelector("#panel-tree select"); s.value = "0"; s.dispatchEvent(new Event("change")); })()`);
-	for (let i = 0; i < 200 && await run(`(() => { const r = document.querySelector(".tree tr[aria-expanded=false]"); if (r) r.click(); return Boolean(r); })()`); i++);
-	const model = boxes(plain, libraries).map((b) => b.depth + 1 + " " + b.name + " " + percent(b.value, all) + " " + b.value.toLocaleString("en")).sort();
-	check("every path has its value", (await run(`[...document.querySelectorAll(".tree tbody tr")].map((r) => r.ariaLevel + " " +
-		r.querySelector("bdi").textContent + " " + r.children[1].textContent + " " + r.children[2].textContent)`)).sort(), model);
+	await checkTree("every path has its value", plain, libraries);
 	await page.open(url("demo.html") + "#v=tree");
 	await page.run("document.querySelector('.tree tr[tabindex=\"0\"]').focus()");
 	await page.key("ArrowLeft");
@@ -306,6 +320,37 @@ async function testCallTree() {
 	await page.key("ArrowRight");
 	await page.key("ArrowDown");
 	check("arrow right opens, arrow down goes on", await run(`document.activeElement.ariaLevel`), "2");
+}
+
+// Stacks drawn at random: recursion, frames of no library, guessed ones, no frames at all, values that are 0.
+async function testRandom() {
+	const drawn = readRows(pages + "/random.stacks"), of = librariesOf(drawn);
+	for (const v of [0, 1]) {
+		const some = drawn.filter((r) => r.values[v]), paths = (path, from = some) => from.map((r) => [path(r), r.values[v]]), whole = sum(drawn, v);
+		const show = async (hash) => page.open(url("random.html") + `#u=${v}&` + hash);
+		await show("v=matrix");
+		const model = matrix(drawn, v);
+		check(`random ${v}: self by caller`, await shownCells(), cellsOf(model, "self", whole));
+		await show("v=matrix&t=1");
+		check(`random ${v}: total by caller`, await shownCells(), cellsOf(model, "total", whole));
+		check(`random ${v}: libraries`, (await run(`cells("libraries")`)).map((r) => [r[0], r[2], r[4]].join()).sort(),
+			[...byLibrary(drawn, v)].map(([name, s]) => [name || "[no library]", s.self.toLocaleString("en"), s.total.toLocaleString("en")].join()).sort());
+		for (const [hash, path] of [["", pathOf], ["f=1", foldedPath], ["r=1", (r) => withoutRecursion(pathOf(r))],
+			["f=1&r=1", (r) => withoutRecursion(foldedPath(r))], ["i=1", (r) => pathOf(r).reverse()], ["x=lib1.so", (r) => foldedPath(r, (l) => l === "lib1.so")]]) {
+			await show("v=tree&" + hash);
+			await checkTree(`random ${v}: tree ${hash}`, paths(path), of);
+		}
+		await show("v=tree&l=lib2.so&o=1");
+		await checkTree(`random ${v}: filtered`, paths(pathOf, some.filter((r) => r.frames.some((f) => f.library === "lib2.so"))), of);
+		for (const focus of [{library: "lib1.so"}, {library: "lib1.so", name: "f3"}]) {
+			await show("v=sandwich&p=" + (focus.name ? "fn:f3%60lib1.so" : "lib:lib1.so"));
+			await frame();
+			const {callers, callees} = sandwich(some, focus, v);
+			for (const [place, list] of [["callers", callers], ["callees", callees]])
+				await checkFlame(`random ${v}: ${place} of ${focus.name || focus.library}`, list,
+					{place, root: focus.name || focus.library, rootAtTop: place === "callees", least: 12, of, unit: v ? "call" : "sample"});
+		}
+	}
 }
 
 async function testKeys() {
@@ -371,8 +416,7 @@ async function testDiff() {
 	const old = readRows(diffStacks), paths = (v) => old.filter((r) => r.values[v]).map((r) => [pathOf(r), r.values[v]]);
 	const share = (name, v) => sum(old.filter((r) => r.frames.some((f) => f.name === name)), v) / sum(old, v);
 	await open("diff.html");
-	check("one value, old and new", await run(`[...id("value").options].map((o) => o.textContent)`), ["count, old and new", "samples, old and new"]
-		.slice(await run(`id("value").options.length`) === 2 ? 0 : 1));
+	check("one value, old and new", await run(`[...id("value").options].map((o) => o.textContent)`), ["value, old and new", "samples, old and new"]);
 	const where = async (name, v) => spotOf(name, paths(v)), at = (s) => `pixel(${s.x} - box(canvas()).x, ${s.y} - box(canvas()).y - 7)`;
 	const colour = async (name, v) => {
 		const [r, g, b] = await run(at(await where(name, v)));
@@ -391,6 +435,9 @@ async function testDiff() {
 	check("the table has both", change.slice(1, 4), [percent(self(0), 1), percent(self(1), 1), "+" + (100 * (self(1) - self(0))).toFixed(2)]);
 	const noisy = (await run(`cells("libraries")`)).find((r) => r[0] === "libnoisy.so.1");
 	check("and says what is within noise", noisy[3], / ≈$/);
+	check("what is gone has its row", (await run(`cells("libraries")`)).find((r) => r[0] === "libold.so.1").slice(1, 4),
+		[percent(900, sum(old, 0)), "0.00%", "−10.00"]);
+	check("the largest change is the first", (await run(`cells("libraries")`))[0][0], "libgrew.so.1");
 }
 
 async function testWithoutScripts() {
@@ -459,7 +506,7 @@ async function testSpeed() {
 
 try {
 	for (const test of [testLoad, testZoom, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
-		testCallTree, testKeys, testNames, testDark, testDiff, testWithoutScripts, testHostile, testSpeed]) await test();
+		testCallTree, testRandom, testKeys, testNames, testDark, testDiff, testWithoutScripts, testHostile, testSpeed]) await test();
 	check("no errors, no violations, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:|https:\/\/example.com\/x.png)/.test(u)), []);
 } catch (e) {

@@ -20,16 +20,17 @@ export function readRows(file) {
 export const sum = (rows, v = 0) => rows.reduce((s, r) => s + r.values[v], 0);
 export const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + "%";
 
-// Labels of a row from the root: the thread, the note, the frames. Frames of one name in two libraries are two labels.
+// Labels of a row from the root: the thread, the note, the frames. Frames of one name in two libraries, and guessed ones,
+// are labels of their own.
 const begin = (r) => [r.comm, ...(r.cut ? ["[truncated: in execve or exit]"] : [])];
-const label = (f) => f.name + "\0" + f.library;
+const label = (f) => f.name + "\0" + f.library + "\0" + (f.guessed ? "guessed" : "");
 export const pathOf = (r) => [...begin(r), ...r.frames.map(label)];
 
 // Runs of one library become its name.
 export function foldedPath(r, folds = () => true) {
 	const path = begin(r);
 	r.frames.forEach((f, i) => {
-		if (!folds(f.library)) path.push(label(f));
+		if (!f.library || !folds(f.library)) path.push(label(f));
 		else if (!i || r.frames[i - 1].library !== f.library) path.push(f.library);
 	});
 	return path;
@@ -50,8 +51,8 @@ export function withoutRecursion(path) {
 // name in the order in which their libraries (`libraries`) came first.
 export function boxes(paths, libraries = [], root = "all") {
 	const order = (a, b) => {
-		const [x, l] = a.name.split("\0"), [y, m] = b.name.split("\0");
-		return x < y ? -1 : x > y ? 1 : libraries.indexOf(l) - libraries.indexOf(m);
+		const [x, l, g] = a.name.split("\0"), [y, m, h] = b.name.split("\0");
+		return x < y ? -1 : x > y ? 1 : libraries.indexOf(l) - libraries.indexOf(m) || (g < h ? -1 : 1);
 	};
 	const make = (name) => ({name, value: 0, children: new Map()});
 	const top = make(root), all = [];
@@ -76,19 +77,21 @@ export function boxes(paths, libraries = [], root = "all") {
 	return all;
 }
 
-export const librariesOf = (rows) => [...new Set(rows.flatMap((r) => r.frames.map((f) => f.library)))];
+// In the order in which they came first; before all of them none.
+export const librariesOf = (rows) => [...new Set(["", ...rows.flatMap((r) => r.frames.map((f) => f.library))])];
 
-// By a name: {self, total}, each row once in a total.
-function sumBy(rows, v, nameOf) {
+// By a name: {self, total}, each row once in a total; rows without frames are `none`.
+function sumBy(rows, v, nameOf, none) {
 	const sums = new Map();
 	const at = (name) => sums.get(name) || sums.set(name, {self: 0, total: 0}).get(name);
 	for (const r of rows) {
 		for (const name of new Set(r.frames.map(nameOf))) at(name).total += r.values[v];
 		if (r.frames.length) at(nameOf(r.frames.at(-1))).self += r.values[v];
+		else if (none !== undefined) for (const what of ["self", "total"]) at(none)[what] += r.values[v];
 	}
 	return sums;
 }
-export const byLibrary = (rows, v = 0) => sumBy(rows, v, (f) => f.library);
+export const byLibrary = (rows, v = 0) => sumBy(rows, v, (f) => f.library, "");
 export const byFunction = (rows, v = 0) => sumBy(rows, v, (f) => f.library + "`" + f.name + (f.guessed ? "`guessed" : ""));
 
 // "library < caller": each library of a row charged for its run nearest to the leaf, to the nearest other one below.
@@ -96,6 +99,11 @@ export function matrix(rows, v = 0) {
 	const cells = new Map();
 	for (const r of rows) {
 		const seen = new Set();
+		if (!r.frames.length) {
+			const none = cells.get(" < ") || cells.set(" < ", {self: 0, total: 0, entries: new Map()}).get(" < ");
+			none.self += r.values[v];
+			none.total += r.values[v];
+		}
 		for (let i = r.frames.length - 1; i >= 0; i--) {
 			const library = r.frames[i].library;
 			if (seen.has(library)) continue;
@@ -119,10 +127,10 @@ export function matrix(rows, v = 0) {
 export function sandwich(rows, {library, name}, v = 0) {
 	const callers = [], callees = [];
 	for (const r of rows) {
-		const is = (f) => f.library === library && (!name || f.name === name);
+		const is = (f) => f.library === library && (!name || (f.name === name && !f.guessed));
 		let at = name ? r.frames.findIndex(is) : r.frames.findLastIndex(is);
 		if (at < 0) continue;
-		while (!name && at > 0 && is(r.frames[at - 1])) at--;
+		for (let k = at - 1; !name && k >= 0 && (is(r.frames[k]) || !r.frames[k].library); k--) if (is(r.frames[k])) at = k;
 		const path = pathOf(r), frame = path.length - r.frames.length + at;
 		callers.push([path.slice(0, frame).reverse(), r.values[v]]);
 		callees.push([path.slice(name ? frame + 1 : frame), r.values[v]]);
