@@ -9,13 +9,14 @@
  * - From slices, if both profiles have at least SP_DIFF_MIN_SLICES: the spread of the slices' sums (shares: their
  *   residuals, as in ratio estimation), also of 2, 4 ... slices taken together while there are 8 such batches,
  * whichever is largest, as samples near in time are alike; Student's t with Welch's degrees of freedom.
- * - From counts else: a multinomial in samples, times a dispersion (at least 1) told by the rows themselves: the median
- *   of their squared deviations from the median ratio of new to old. It takes most rows for unchanged.
- * Either has one more sample's variance on each side, without which rows of few samples are flagged too often (4 to 0
- * is no proof). It speaks of one row, and of this recording: of 1000 unchanged rows up to 50 lie outside, so headlines
- * should use q (Benjamini and Hochberg): among rows with q <= 0.05, at most 5 % are expected to be chance. What differs
- * from run to run, but not within a run, is no part of it. Not thread-safe on one diff. Errors: as usual; -EINVAL: no
- * such value, or the units differ.
+ * - From counts else: a multinomial in samples, times a dispersion (at least 1) told by the rows themselves: the
+ * median, or upper quartile if that tells more, of their squared deviations from the median ratio of new to old. It
+ * takes three quarters of the rows for unchanged, and knows of bursts only what rows have in common: record with
+ * slices. Either has one more sample's variance on each side, without which rows of few samples are flagged too often
+ * (4 to 0 is no proof). It speaks of one row, and of this recording: of 1000 unchanged rows up to 50 lie outside, so
+ * headlines should use q (Benjamini and Hochberg): among rows with q <= 0.05, at most 5 % are expected to be chance.
+ * What differs from run to run, but not within a run, is no part of it. Not thread-safe on one diff. Errors: as usual;
+ * -EINVAL: no such value, or the units differ.
  */
 #ifndef SP_PROFILE_DIFF_H
 #define SP_PROFILE_DIFF_H

@@ -7,11 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "profile/priv.h"
 
-#define Z_95 1.959964          /* of the normal distribution: 95 % lie within */
-#define MEDIAN_CHI2_1 0.454936 /* the median of a squared normal deviate */
-#define MIN_SAMPLES 16         /* of a pair that tells the dispersion: fewer are too coarse */
+#define Z_95 1.959964            /* of the normal distribution: 95 % lie within */
+#define MEDIAN_CHI2_1 0.454936   /* of a squared normal deviate: half lie below, */
+#define QUARTILE_CHI2_1 1.323304 /* and three quarters */
+#define MIN_SAMPLES 16           /* of a pair that tells the dispersion: fewer are too coarse */
 
 /* The value's squares less what belongs to the whole: (1 - share)^2 for what is in the row, share^2 for what is not. */
 double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w)
@@ -88,10 +90,13 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static double median(double *values, size_t n)
+/* The value below which a share of the sorted values lies. */
+static double quantile(const double *values, size_t n, double share)
 {
-	qsort(values, n, sizeof(*values), compare);
-	return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+	double at = share * (double)(n - 1), part = at - floor(at);
+	size_t below = (size_t)at, above = SP_MIN(below + 1, n - 1);
+
+	return values[below] * (1 - part) + values[above] * part;
 }
 
 static bool counts(const struct sp_noise_pair *pair)
@@ -109,7 +114,8 @@ double sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *
 	*ret_n_used = n_used;
 	if (n_used == 0)
 		return 1;
-	double ratio = median(scratch, n_used);
+	qsort(scratch, n_used, sizeof(*scratch), compare);
+	double ratio = quantile(scratch, n_used, 0.5);
 	n_used = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct sp_noise_pair *pair = &pairs[i];
@@ -118,5 +124,7 @@ double sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *
 		if (counts(pair))
 			scratch[n_used++] = variance > 0 ? off * off / variance : 0;
 	}
-	return fmax(1, median(scratch, n_used) / MEDIAN_CHI2_1);
+	qsort(scratch, n_used, sizeof(*scratch), compare);
+	double half = quantile(scratch, n_used, 0.5) / MEDIAN_CHI2_1;
+	return fmax(fmax(1, half), quantile(scratch, n_used, 0.75) / QUARTILE_CHI2_1);
 }
