@@ -123,6 +123,7 @@ static int view_write(struct diff_run *d, FILE *out)
 	    .value = SP_DIFF_NEW,
 	    .has_second = true,
 	    .second = SP_DIFF_OLD,
+	    .absolute = d->args->absolute,
 	};
 
 	return d->view->write(d->diff->joined, &o, out);

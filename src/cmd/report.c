@@ -20,12 +20,12 @@ struct report_args {
 	struct sp_input_args input;
 	const char *output, *value, *title;
 	const char *callers, *callees, *around; /* globs */
-	bool csv, json, tree, verbose, fold_recursion, user_only, kernel_only;
+	bool csv, json, tree, inverted, icicle, verbose, fold_recursion, user_only, kernel_only;
 	int by, sort, view, fold;
 	uint64_t limit, min_percent;
 };
 
-enum { FORMAT = 1, TREE = 2, HALF = 4, DEFAULT_LIMIT = 50 };
+enum { FORMAT = 1, TREE = 2, HALF = 4, SCRIPT = 8, DEFAULT_LIMIT = 50 };
 
 static const char *by_choice(size_t i)
 {
@@ -57,12 +57,14 @@ static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "the order of the table", AT(sort), .choice = sort_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "which of the profile's values (the first)", AT(value)},
-	{SP_OPT_FLAG, 0, "tree", NULL, "a call tree from the root", AT(tree), .excludes = TREE | FORMAT},
-	{SP_OPT_STRING, 0, "callers", "GLOB", "who calls this function or library", AT(callers), .excludes = TREE | FORMAT},
-	{SP_OPT_STRING, 0, "callees", "GLOB", "what it calls", AT(callees), .excludes = TREE | FORMAT},
-	{SP_OPT_STRING, 0, "around", "GLOB", "both", AT(around), .excludes = TREE | FORMAT},
-	{SP_OPT_CHOICE, 0, "fold", "HOW", "trees: one node for", AT(fold), .choice = fold_choice},
-	{SP_OPT_FLAG, 0, "fold-recursion", NULL, "trees: a repeated function is one node", AT(fold_recursion)},
+	{SP_OPT_FLAG, 0, "tree", NULL, "a call tree from the root", AT(tree), .excludes = TREE | SCRIPT},
+	{SP_OPT_FLAG, 0, "inverted", NULL, "the same from the leaves up", AT(inverted), .excludes = TREE | SCRIPT},
+	{SP_OPT_STRING, 0, "callers", "GLOB", "who calls this function or library", AT(callers), .excludes = TREE | SCRIPT},
+	{SP_OPT_STRING, 0, "callees", "GLOB", "what it calls", AT(callees), .excludes = TREE | SCRIPT},
+	{SP_OPT_STRING, 0, "around", "GLOB", "both", AT(around), .excludes = TREE | SCRIPT},
+	{SP_OPT_FLAG, 0, "icicle", NULL, "svg: the root at the top", AT(icicle)},
+	{SP_OPT_CHOICE, 0, "fold", "HOW", "trees, svg: one node for", AT(fold), .choice = fold_choice},
+	{SP_OPT_FLAG, 0, "fold-recursion", NULL, "trees, svg: a repeated function is one node", AT(fold_recursion)},
 	{SP_OPT_NUMBER, 0, "min-percent", "N", "trees: smaller nodes are added up (1)", AT(min_percent), .min = 0, .max = 100},
 	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(input.library)},
 	{SP_OPT_STRING, 0, "function", "GLOB", "samples with such a function", AT(input.function)},
@@ -72,8 +74,8 @@ static const struct sp_option options[] = {
 	{SP_OPT_STRING, 0, "exclude", "GLOB", "no samples with any of these", AT(input.exclude)},
 	{SP_OPT_FLAG, 'U', "user-stacks-only", NULL, "without kernel frames", AT(user_only), .excludes = HALF},
 	{SP_OPT_FLAG, 'K', "kernel-stacks-only", NULL, "without user frames", AT(kernel_only), .excludes = HALF},
-	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(csv), .excludes = FORMAT},
-	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(json), .excludes = FORMAT},
+	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(csv), .excludes = FORMAT | SCRIPT},
+	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(json), .excludes = FORMAT | SCRIPT},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view), .choice = view_choice, .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what FILE is", AT(input.format), .choice = sp_input_format_choice},
@@ -97,12 +99,12 @@ static const struct sp_view *view_of(const struct report_args *a)
 {
 	if (a->csv || a->json)
 		return sp_view_by_name(a->csv ? "csv" : "json");
-	if (a->tree || a->callers || a->callees || a->around)
-		return sp_view_by_name("tree");
 	if (a->view >= 0)
 		return sp_views[a->view];
 	if (a->output)
 		return sp_view_by_path(a->output);
+	if (a->tree || a->inverted || a->callers || a->callees || a->around)
+		return sp_view_by_name("tree");
 	return sp_view_by_name("table");
 }
 
@@ -166,7 +168,7 @@ static int focus_choose(struct report *r)
 	bool any = false;
 	int e;
 
-	r->options.callers = a->around || a->callers;
+	r->options.callers = a->around || a->callers || a->inverted;
 	r->options.callees = a->around || a->callees || a->tree;
 	r->options.focus = glob;
 	if (!glob)
@@ -201,6 +203,7 @@ static void options_fill(struct report *r)
 	    .verbose = a->verbose,
 	    .fold = a->fold < 0 ? SP_TREE_FRAMES : a->fold,
 	    .fold_recursion = a->fold_recursion,
+	    .icicle = a->icicle,
 	    .min_share = (double)a->min_percent / 100,
 	    .colour = !a->output && isatty(STDOUT_FILENO),
 	};

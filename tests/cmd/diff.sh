@@ -33,6 +33,10 @@ expect 0 diff --json "$dir/old.folded" "$dir/new.folded"
 has "$out" '"name":"libz\.so\.1","upgraded":false,"old_self":4000,"new_self":2000,.*"within_noise":false'
 expect 0 diff --comm nobody --keep-going "$dir/old.folded" "$dir/new.folded"
 has "$err" '^left out by --comm nobody: 10000 \(100\.00 %\)'
+expect 0 diff -o "$dir/x.folded" "$dir/old.folded" "$dir/new.folded"
+has "$dir/x.folded" 'inflate 4000 2000$'
+expect 0 diff -o "$dir/x.svg" "$dir/old.folded" "$dir/new.folded"
+grep -q 'class="diff"' "$dir/x.svg" || fail "a differential flame graph"
 expect 0 diff -o "$dir/x.json" "$dir/old.folded" "$dir/new.folded"
 grep -q '"format":"soprof-diff"' "$dir/x.json" || fail "JSON by the suffix"
 

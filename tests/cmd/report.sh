@@ -45,6 +45,11 @@ has "$out" '40\.00 +40\.00 +libz\.so\.1'
 expect 1 report --callers nobody "$dir/in.folded"
 one_line "no function and no library is called 'nobody'"
 
+expect 0 report --inverted "$dir/in.folded"
+has "$out" '70\.00 .*inflate_fast'
+expect 0 report --callers inflate --icicle -o "$dir/c.svg" "$dir/in.folded"
+grep -q 'png_read' "$dir/c.svg" && ! grep -q 'deflate' "$dir/c.svg" || fail "a picture of the callers of inflate"
+
 # --- filters say what they left out
 expect 0 report --comm git --exclude deflate "$dir/in.folded"
 has "$out" '^ +100\.00 +30 +100\.00 +30 +libz'
@@ -59,7 +64,7 @@ has "$out" '^ +90\.00 +180 '
 has "$out" '^ +90\.00 +90 '
 expect 0 report -o "$dir/x.pb.gz" "$dir/in.folded"
 expect 0 report --by function "$dir/x.pb.gz"
-has "$out" '70\.00 +70 +70\.00 +70 +inflate_fast \[libz'
+has "$out" '70\.00 .*inflate_fast \[libz'
 expect 0 report -o "$dir/x.svg" "$dir/in.folded"
 grep -q '<svg' "$dir/x.svg" || fail "a flame graph"
 
