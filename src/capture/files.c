@@ -156,6 +156,17 @@ static void table_want(struct sp_capture *c, uint32_t id)
 
 /* --- who it is ------------------------------------------------------------------------------------------------------
  */
+static void package_keep(struct sp_capture *c, struct sp_file *file, const struct sp_elf_package *package)
+{
+	int64_t name = sp_profile_add_string(c->profile, package->name);
+	int64_t version = sp_profile_add_string(c->profile, package->version);
+
+	if (name < 0 || version < 0)
+		return; /* a name less, not a file less */
+	file->package = (uint32_t)name;
+	file->package_version = (uint32_t)version;
+}
+
 static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_identity *identity)
 {
 	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
@@ -168,6 +179,8 @@ static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_ide
 	memcpy(file->build_id, k->build_id, file->build_id_len);
 	if (soname > 0)
 		file->name = (uint32_t)soname;
+	if (identity->package.name[0])
+		package_keep(c, file, &identity->package);
 }
 
 static void identified(void *arg, struct sp_identity *identity)

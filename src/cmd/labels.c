@@ -1,43 +1,118 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* labels.c: what the machine knows beside the samples: packages of libraries, paths of cgroups. */
 #include "base/mem.h"
+#include "capture/capture.h"
+#include "cmd/owners.h"
 #include "cmd/profile_parts.h"
 #include "proc/cgroup.h"
-#include "proc/package.h"
 #include "profile/profile.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
-static int package_set(struct sp_profile *p, uint32_t file, struct sp_package package)
+/* --- packages ------------------------------------------------------------------------------------------------------
+ */
+struct asked { /* the files whose owner the machine's databases are asked for */
+	uint32_t *files;
+	const char **paths;
+	size_t n;
+};
+
+/* Where it was recorded, somebody has looked already. */
+static bool is_asked(const struct sp_profile *p, const struct sp_file *file)
 {
-	int64_t name = sp_profile_add_string(p, package.name);
+	return file->kind == SP_FILE_ELF && !file->owner_known && *sp_profile_string(p, file->path) == '/';
+}
 
-	if (name < 0)
-		return (int)name;
-	sp_profile_file(p, file)->package = (uint32_t)name;
+static int asked_make(const struct sp_profile *p, struct asked *a)
+{
+	uint32_t n = sp_profile_n_files(p), i;
+
+	a->files = calloc(n, sizeof(*a->files));
+	a->paths = calloc(n, sizeof(*a->paths));
+	if (!a->files || !a->paths)
+		return -ENOMEM;
+	for (i = 1; i < n; i++) {
+		const struct sp_file *file = sp_profile_file(p, i);
+
+		if (!is_asked(p, file))
+			continue;
+		a->files[a->n] = i;
+		a->paths[a->n++] = sp_profile_string(p, file->path);
+	}
 	return 0;
 }
 
-int sp_label_packages(struct sp_profile *p)
+static void asked_done(struct asked *a)
 {
-	uint32_t n = sp_profile_n_files(p), i;
-	SP_FREE const char **paths = calloc(n, sizeof(*paths));
-	struct sp_packages *packages;
-	int r;
+	free(a->files);
+	free(a->paths);
+}
 
-	if (!paths)
+/*
+ * A container's file may have a path that is another file's here. Only paths that a package owns are looked at: nobody
+ * but root can have mounted there what never answers. Of a deleted file there is only the file system to go by.
+ */
+static bool is_ours(const struct sp_profile *p, const struct sp_capture *c, uint32_t number)
+{
+	const struct sp_file *file = sp_profile_file(p, number);
+	int fd = c ? sp_capture_file_fd(c, number) : -1;
+	struct stat it, here;
+
+	if (!c)
+		return true; /* nothing but its path is known */
+	if (fd < 0 || fstat(fd, &it) || stat(sp_profile_string(p, file->path), &here))
+		return false;
+	return it.st_dev == here.st_dev && (file->deleted || it.st_ino == here.st_ino);
+}
+
+/* A deleted file was of the package, but of which version of it nobody knows. */
+static int package_set(struct sp_profile *p, uint32_t number, const struct sp_package *package)
+{
+	struct sp_file *file = sp_profile_file(p, number);
+	int64_t name = sp_profile_add_string(p, package->name);
+	int64_t version = sp_profile_add_string(p, file->deleted ? "" : package->version);
+
+	if (name < 0 || version < 0)
 		return -ENOMEM;
-	for (i = 0; i < n; i++)
-		paths[i] = sp_profile_string(p, sp_profile_file(p, i)->path);
-	r = sp_packages_find(NULL, paths, n, &packages);
-	if (r < 0)
-		return r;
-	for (i = 1; !r && i < n; i++)
-		r = package_set(p, i, sp_packages_get(packages, i));
-	sp_packages_free(packages);
+	file->package = (uint32_t)name;
+	file->package_version = (uint32_t)version;
+	return 0;
+}
+
+static int packages_set(struct sp_profile *p, const struct sp_capture *c, const struct asked *a,
+			const struct sp_owners *owners)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; !r && i < a->n; i++) {
+		struct sp_package package = sp_owners_get(owners, i);
+
+		if (*package.name && is_ours(p, c, a->files[i]))
+			r = package_set(p, a->files[i], &package);
+		sp_profile_file(p, a->files[i])->owner_known = c != NULL;
+	}
 	return r;
 }
 
+int sp_label_packages(struct sp_profile *p, const struct sp_capture *c)
+{
+	struct sp_owners owners = {0};
+	struct asked a = {0};
+	int r = asked_make(p, &a);
+
+	if (!r && a.n)
+		r = sp_owners_find(a.paths, a.n, &owners);
+	if (!r && a.n)
+		r = packages_set(p, c, &a, &owners);
+	sp_owners_done(&owners);
+	asked_done(&a);
+	return r;
+}
+
+/* --- cgroups ---------------------------------------------------------------------------------------------------------
+ */
 int sp_label_cgroups(struct sp_profile *p)
 {
 	struct sp_cgroups *cgroups;

@@ -32,9 +32,10 @@ struct sp_libs_args {
 enum sp_libs_state { SP_LIBS_CURRENT, SP_LIBS_REPLACED, SP_LIBS_DELETED };
 extern const char *const sp_libs_states[];
 
-struct sp_libs_file {        /* beside each file of the mapped table */
-	char *path, *soname; /* NULL = not known */
-	char *why;           /* it could not be looked at; NULL = it could */
+struct sp_libs_file {                  /* beside each file of the mapped table */
+	char *path, *soname;           /* NULL = not known */
+	const char *package, *version; /* as it says itself; NULL = it does not */
+	char *why;                     /* it could not be looked at; NULL = it could */
 	uint64_t dev, ino, ctime_ns, since_ns;
 	uint8_t build_id[32], disk_id[32]; /* of the one that is mapped, of the one that is there now */
 	uint8_t build_id_len, disk_id_len;

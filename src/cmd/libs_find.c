@@ -120,6 +120,8 @@ static bool recall(struct job *job)
 	file->build_id_len = same->build_id_len;
 	memcpy(file->build_id, same->build_id, sizeof(file->build_id));
 	file->soname = same->soname ? strdup(same->soname) : NULL;
+	file->package = same->package;
+	file->version = same->version;
 	return true;
 }
 
@@ -147,6 +149,10 @@ static void identified(void *arg, struct sp_identity *id)
 		file->build_id_len = (uint8_t)len;
 		file->soname = id->soname;
 		id->soname = NULL;
+		if (id->package.name[0]) {
+			file->package = sp_libs_keep(job->f->l, id->package.name);
+			file->version = sp_libs_keep(job->f->l, id->package.version);
+		}
 		remember(job);
 	}
 	free(id->soname);

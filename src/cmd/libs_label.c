@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "cmd/libs.h"
-#include "proc/package.h"
+#include "cmd/owners.h"
 #include "proc/process.h"
 #include <ctype.h>
 #include <errno.h>
@@ -39,36 +39,47 @@ double sp_libs_percent(const struct sp_libs *l, int64_t samples)
 }
 
 /* --- packages --------------------------------------------------------------------------------------------------------
- * Only of files that lie where our own package manager installs: those of a container are another's.
+ * Only files that lie where our own package managers install are theirs: those of a container are another's, of which
+ * there is only what the file itself says.
  */
+static int package_set(struct sp_libs *l, size_t i, const char *package, const char *version)
+{
+	struct sp_libs_library *lib = &l->libraries[l->files[i].library];
+	const char *name = sp_libs_keep(l, package), *its_version = sp_libs_keep(l, version);
+
+	if (!name || !its_version)
+		return -ENOMEM;
+	lib->package = name;
+	lib->version = its_version;
+	return 0;
+}
+
+static bool wants_package(const struct sp_libs *l, size_t i)
+{
+	return l->files[i].library != UINT32_MAX && !*l->libraries[l->files[i].library].package;
+}
+
 static int look_up_packages(struct sp_libs *l)
 {
 	size_t n = l->mapped->n_files;
 	SP_FREE const char **paths = calloc(n + 1, sizeof(*paths));
-	struct sp_packages *packages = NULL;
+	struct sp_owners owners = {0};
 	int r;
 
 	if (!paths)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		paths[i] = l->files[i].is_ours && l->files[i].path ? l->files[i].path : "";
-	r = sp_packages_find(NULL, paths, n, &packages);
+	r = sp_owners_find(paths, n, &owners);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		struct sp_package package = sp_packages_get(packages, i);
-		struct sp_libs_library *lib;
-		if (l->files[i].library == UINT32_MAX || !*package.name)
-			continue;
-		lib = &l->libraries[l->files[i].library];
-		if (*lib->package)
-			continue;
-		lib->package = sp_libs_keep(l, package.name);
-		lib->version = sp_libs_keep(l, package.version);
-		if (!lib->package || !lib->version) {
-			lib->package = lib->version = "";
-			r = -ENOMEM;
-		}
+		struct sp_package package = sp_owners_get(&owners, i);
+		if (*package.name && wants_package(l, i))
+			r = package_set(l, i, package.name, package.version);
 	}
-	sp_packages_free(packages);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (l->files[i].package && l->files[i].version && wants_package(l, i))
+			r = package_set(l, i, l->files[i].package, l->files[i].version);
+	sp_owners_done(&owners);
 	return r;
 }
 

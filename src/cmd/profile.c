@@ -139,6 +139,12 @@ static int session_sample(struct sp_profile_session *s)
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
 }
 
+/* A pprof file keeps them: who reads it may be on another machine, or come after an upgrade. */
+static bool wants_packages(const struct sp_profile_args *a)
+{
+	return a->by == SP_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
+}
+
 static int session_show(struct sp_profile_session *s)
 {
 	struct sp_resolver resolver = {.arg = s, .resolve = resolve};
@@ -146,6 +152,8 @@ static int session_show(struct sp_profile_session *s)
 
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);
+	if (r >= 0 && wants_packages(s->args))
+		r = sp_label_packages(s->sampling.profile, s->sampling.capture);
 	if (r >= 0)
 		r = sp_sampling_unite(&s->sampling);
 	if (r >= 0)

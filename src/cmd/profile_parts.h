@@ -46,8 +46,11 @@ void sp_child_done(struct sp_child *child);
 
 /* 0, or -EPERM with the whole story in one line (privileges.c). */
 int sp_privileges_check(void);
-/* Fill in what views by package and by cgroup show (labels.c). */
-int sp_label_packages(struct sp_profile *p);
+/*
+ * Fill in what views by package and by cgroup show (labels.c). With the session that the profile is of, while its files
+ * have the numbers that they have there, files of containers are told from the machine's own; NULL: by path only.
+ */
+int sp_label_packages(struct sp_profile *p, const struct sp_capture *c);
 int sp_label_cgroups(struct sp_profile *p);
 int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names);
 

@@ -121,8 +121,6 @@ static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_BY_CGROUP)
 		return sp_label_cgroups(s->sampling.profile);
-	if (s->args->by == SP_BY_PACKAGE || s->args->view->packages)
-		return sp_label_packages(s->sampling.profile);
 	return 0;
 }
 

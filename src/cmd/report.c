@@ -183,7 +183,7 @@ static int focus_choose(struct report *r)
 
 static int labels_fill(struct report *r)
 {
-	return r->args->by == SP_BY_PACKAGE || r->view->packages ? sp_label_packages(r->profile) : 0;
+	return r->args->by == SP_BY_PACKAGE || r->view->packages ? sp_label_packages(r->profile, NULL) : 0;
 }
 
 static void options_fill(struct report *r)

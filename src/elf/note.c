@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* note.c: the build id, from the notes that the program headers or else the section headers point to. */
+/* note.c: the notes that the program headers or else the section headers point to; the build id, which is one. */
 #include "base/cursor.h"
 #include "base/mem.h"
 #include "elf/priv.h"
@@ -8,54 +8,81 @@
 
 enum { MAX_NOTE_BYTES = 1 << 20 };
 
+struct walk {
+	struct sp_elf *e;
+	int (*visit)(void *arg, const struct sp_elf_note *note);
+	void *arg;
+};
+
 static void skip_padding(struct sp_cursor *c, size_t align)
 {
 	sp_cursor_skip(c, SP_MIN(-c->at & (align - 1), sp_cursor_left(c)));
 }
 
-/* One note; the length of the build id in it, 0 if it is another note. */
-static int read_note(struct sp_cursor *c, size_t align, uint8_t *ret_id, size_t size)
+static int visit_note(const struct walk *w, struct sp_cursor *c, size_t align)
 {
-	uint32_t name_len = sp_cursor_u32(c), len = sp_cursor_u32(c), type = sp_cursor_u32(c);
-	struct sp_cursor name = sp_cursor_sub(c, name_len);
+	uint32_t owner_len = sp_cursor_u32(c), len = sp_cursor_u32(c), type = sp_cursor_u32(c);
+	struct sp_cursor owner = sp_cursor_sub(c, owner_len);
 	skip_padding(c, align);
-	struct sp_cursor id = sp_cursor_sub(c, len);
+	struct sp_cursor data = sp_cursor_sub(c, len);
 	skip_padding(c, align);
-	if (c->bad || type != NT_GNU_BUILD_ID || name_len != 4 || memcmp(name.data, "GNU", 4) != 0)
+	if (c->bad || data.size == 0)
 		return 0;
-	size_t n = SP_MIN(id.size, size);
-	if (n > 0)
-		memcpy(ret_id, id.data, n);
-	return (int)n;
+	struct sp_elf_note n = {
+	    .type = type, .owner = owner.data, .owner_len = owner.size, .data = data.data, .len = data.size};
+	return w->visit(w->arg, &n);
 }
 
-static int id_in_notes(struct sp_elf *e, uint64_t offset, uint64_t bytes, uint64_t align, uint8_t *ret_id, size_t size)
+/* Notes that cannot be read are as good as none. */
+static int walk_at(const struct walk *w, uint64_t offset, uint64_t bytes, uint64_t align)
 {
 	SP_FREE void *notes = NULL;
 	if (bytes > MAX_NOTE_BYTES)
-		return -ENOENT;
-	int r = sp_elf_read(e, offset, (size_t)bytes, &notes);
+		return 0;
+	int r = sp_elf_read(w->e, offset, (size_t)bytes, &notes);
 	if (r < 0)
-		return r == -ENOMEM ? r : -ENOENT;
+		return r == -ENOMEM ? r : 0;
 	struct sp_cursor c = sp_cursor_on(notes, (size_t)bytes);
-	while (!c.bad && sp_cursor_left(&c) > 0) {
-		int n = read_note(&c, align == 8 ? 8 : 4, ret_id, size);
-		if (n > 0)
-			return n;
+	while (r == 0 && !c.bad && sp_cursor_left(&c) > 0)
+		r = visit_note(w, &c, align == 8 ? 8 : 4);
+	return r;
+}
+
+int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
+		      void *arg)
+{
+	struct walk w = {.e = e, .visit = visit, .arg = arg};
+	struct sp_elf_section s;
+	int r = 0;
+	for (size_t i = 0; i < e->n_phdrs && r == 0; i++) {
+		const Elf64_Phdr *p = &e->phdrs[i];
+		if (p->p_type == PT_NOTE)
+			r = walk_at(&w, p->p_offset, p->p_filesz, p->p_align);
 	}
-	return -ENOENT;
+	if (r == 0 && sp_elf_section(e, section, &s) == 0 && s.type == SHT_NOTE)
+		r = walk_at(&w, s.offset, s.size, 4);
+	return r;
+}
+
+/* --- the build id ------------------------------------------------------------------------------------------------ */
+struct build_id {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static int copy_build_id(void *arg, const struct sp_elf_note *n)
+{
+	const struct build_id *id = arg;
+	if (n->type != NT_GNU_BUILD_ID || n->owner_len != 4 || memcmp(n->owner, "GNU", 4) != 0)
+		return 0;
+	size_t len = SP_MIN(n->len, id->size);
+	memcpy(id->bytes, n->data, len);
+	return (int)len;
 }
 
 int sp_elf_build_id(struct sp_elf *e, uint8_t *ret_id, size_t size)
 {
-	struct sp_elf_section s;
-	int r = -ENOENT;
-	for (size_t i = 0; i < e->n_phdrs && r == -ENOENT; i++) {
-		const Elf64_Phdr *p = &e->phdrs[i];
-		if (p->p_type == PT_NOTE)
-			r = id_in_notes(e, p->p_offset, p->p_filesz, p->p_align, ret_id, size);
-	}
-	if (r == -ENOENT && sp_elf_section(e, ".note.gnu.build-id", &s) == 0 && s.type == SHT_NOTE)
-		r = id_in_notes(e, s.offset, s.size, 4, ret_id, size);
-	return r;
+	struct build_id id = {.bytes = ret_id, .size = size};
+	int r = sp_elf_walk_notes(e, ".note.gnu.build-id", copy_build_id, &id);
+	return r == 0 ? -ENOENT : r;
 }

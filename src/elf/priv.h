@@ -27,6 +27,19 @@ struct sp_elf {
 	char *names; /* of the sections */
 };
 
+struct sp_elf_note { /* lives while it is visited; len is not 0 */
+	uint32_t type;
+	const uint8_t *owner, *data;
+	size_t owner_len, len; /* the owner's with its NUL */
+};
+
+/*
+ * Shows the notes of all PT_NOTE segments, else those of the section of this name, until a visit returns anything but
+ * 0, which is returned. Itself fails for -ENOMEM only.
+ */
+int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
+		      void *arg);
+
 /* Exactly `size` bytes at `offset`. */
 int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer, size_t size);
 /* Reads what section headers there are; a file whose headers make no sense has none. Fails for -ENOMEM only. */

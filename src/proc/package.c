@@ -83,8 +83,7 @@ static int open_lines(const struct sp_packages *p, struct lines *l, const char *
 
 /* --- paths ----------------------------------------------------------------------------------------------------------
  */
-/* /usr/lib/x and /lib/x are one file: the shorter name is the canonical one. */
-static const char *canonical(const char *path)
+const char *sp_path_canonical(const char *path)
 {
 	static const char *const merged[] = {"bin/", "sbin/", "lib/", "lib32/", "lib64/", "libo32/", "libx32/"};
 
@@ -108,7 +107,7 @@ static int want_paths(struct sp_packages *p, const char *const *paths, size_t n)
 	if (p->of_path == NULL || p->owners == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		int64_t number = add_word(p->wanted, canonical(paths[i]));
+		int64_t number = add_word(p->wanted, sp_path_canonical(paths[i]));
 		if (number < 0)
 			return (int)number;
 		p->of_path[i] = (uint32_t)number;
@@ -142,7 +141,7 @@ static int read_diversions(struct sp_packages *p, struct lines *l)
 	}
 	file = r == 0 ? l->file : NULL;
 	for (size_t n = 0; r == 0 && next_line(l); n = (n + 1) % 3) {
-		int64_t word = add_word(p->strings, canonical(l->line));
+		int64_t word = add_word(p->strings, sp_path_canonical(l->line));
 		words[n] = (uint32_t)word;
 		if (word < 0)
 			r = (int)word;
@@ -199,7 +198,7 @@ static int read_list(struct sp_packages *p, struct lines *l, const char *file_na
 	file = l->file;
 	int r = 0;
 	while (r == 0 && next_line(l)) {
-		const char *at = diverted(p, canonical(l->line), package);
+		const char *at = diverted(p, sp_path_canonical(l->line), package);
 		int64_t wanted = sp_intern_find(p->wanted, at, strlen(at));
 		if (wanted >= 0)
 			r = own(p, (uint32_t)wanted, package);

@@ -29,6 +29,8 @@ void sp_packages_free(struct sp_packages *p);
 
 /* The package of paths[i]. Lives as long as the answer. */
 struct sp_package sp_packages_get(const struct sp_packages *p, size_t i);
+/* /usr/lib/x and /lib/x are one file: the shorter name is the canonical one. Points into path. */
+const char *sp_path_canonical(const char *path);
 /* Lists that could not be read, and their lines that were too long. */
 uint64_t sp_packages_n_skipped(const struct sp_packages *p);
 

@@ -38,14 +38,16 @@ static int64_t add_file(const struct side *s, uint32_t class, uint32_t number)
 	struct sp_file file = {
 	    .kind = from->kind, .tag = class, .build_id_len = from->build_id_len, .deleted = from->deleted};
 	int64_t name = copy_string(s, from->name), path = copy_string(s, from->path),
-		package = copy_string(s, from->package), note = copy_string(s, from->note);
+		package = copy_string(s, from->package), version = copy_string(s, from->package_version),
+		note = copy_string(s, from->note);
 
-	if (name < 0 || path < 0 || package < 0 || note < 0)
+	if (name < 0 || path < 0 || package < 0 || version < 0 || note < 0)
 		return -ENOMEM;
 	memcpy(file.build_id, from->build_id, sizeof(file.build_id));
 	file.name = (uint32_t)name;
 	file.path = (uint32_t)path;
 	file.package = (uint32_t)package;
+	file.package_version = (uint32_t)version;
 	file.note = (uint32_t)note;
 	return sp_profile_add_file(s->joined, &file);
 }

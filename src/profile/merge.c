@@ -90,7 +90,11 @@ static void fill_in_file(struct sp_file *into, const struct sp_file *from)
 	}
 	fill_in(&into->name, from->name);
 	fill_in(&into->path, from->path);
-	fill_in(&into->package, from->package);
+	if (into->package == 0) { /* both of one source */
+		into->package = from->package;
+		into->package_version = from->package_version;
+	}
+	into->owner_known |= from->owner_known;
 	fill_in(&into->note, from->note);
 	into->deleted |= from->deleted;
 }
@@ -132,7 +136,8 @@ static int64_t merge_file(struct merge *m, uint32_t number)
 		return process;
 	file.process = (uint32_t)process;
 	if (translate_string(m, &file.name) < 0 || translate_string(m, &file.path) < 0 ||
-	    translate_string(m, &file.package) < 0 || translate_string(m, &file.note) < 0)
+	    translate_string(m, &file.package) < 0 || translate_string(m, &file.package_version) < 0 ||
+	    translate_string(m, &file.note) < 0)
 		return -ENOMEM;
 	struct file_words w = words_of(&file);
 	int64_t at = file.build_id_len > 0 ? sp_intern_find(m->same, &w, sizeof(w)) : -ENOENT, n;

@@ -39,11 +39,11 @@ struct sp_file {
 	uint8_t kind;
 	uint8_t build_id_len;
 	uint8_t build_id[SP_BUILD_ID_MAX];
-	bool deleted;     /* the path no longer leads to it */
-	uint32_t name;    /* string: what a person calls it: soname, or the last component of the path */
-	uint32_t path;    /* string: may be "" */
-	uint32_t package; /* string: filled in when a view asks for packages */
-	uint32_t process; /* ANON: whose memory */
+	bool deleted, owner_known; /* its path no longer leads to it; its package was looked for where it was seen */
+	uint32_t name;             /* string: what a person calls it: soname, or the last component of the path */
+	uint32_t path;             /* string: may be "" */
+	uint32_t package, package_version; /* strings: as the file says, or from a database when a view asks for it */
+	uint32_t process;                  /* ANON: whose memory */
 	uint32_t note; /* string: why it has no names, if something went wrong: "parser failed", "cannot open: ..." */
 	uint64_t bias; /* ANON: address of offset 0 */
 	uint64_t tag;  /* the adder's own identity of the file: unequal tags are unequal files; not interpreted */

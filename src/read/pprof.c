@@ -269,14 +269,18 @@ static int add_message(struct pprof *r, uint32_t field, struct sp_cursor c, uint
 		return add_string(r, c, at);
 	case PROFILE_PERIOD_TYPE:
 		return set_period_type(r, c, at);
+	case PROFILE_COMMENT:
+		return pprof_add_comments(r, c);
 	default:
 		return 0;
 	}
 }
 
-static void set_number(struct pprof *r, uint32_t field, uint64_t value, uint64_t at)
+static int set_number(struct pprof *r, uint32_t field, uint64_t value, uint64_t at)
 {
 	switch (field) {
+	case PROFILE_COMMENT:
+		return pprof_add_comment(r, value);
 	case PROFILE_TIME_NANOS:
 		r->time_ns = (int64_t)value;
 		break;
@@ -293,6 +297,7 @@ static void set_number(struct pprof *r, uint32_t field, uint64_t value, uint64_t
 	default:
 		break;
 	}
+	return 0;
 }
 
 /* --- the stream --------------------------------------------------------------------------------------------------- */
@@ -342,7 +347,7 @@ static int read_bytes(struct pprof *r, const struct pprof_field *f, uint64_t siz
 		e = sp_input_bad_at(r->in, r->o, r->result, at, "field %u: a message; expected a number", f->number);
 		return e < 0 ? e : skip(r, size);
 	}
-	if (!is_message(f->number))
+	if (!is_message(f->number) && f->number != PROFILE_COMMENT)
 		return skip(r, size);
 	if (size > SP_INPUT_MAX_PIECE) {
 		e = sp_input_bad_at(r->in, r->o, r->result, at, "field %u: %" PRIu64 " bytes; at most %d are read",
@@ -396,8 +401,8 @@ static int read_field(struct pprof *r)
 		return e;
 	if (f.wire != PPROF_VARINT)
 		return skip(r, f.wire == PPROF_FIXED64 ? 8 : 4);
-	set_number(r, f.number, value, at);
-	return 1;
+	e = set_number(r, f.number, value, at);
+	return e < 0 ? e : 1;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
@@ -409,6 +414,7 @@ static void done(struct pprof *r)
 	free(r->lines);
 	free(r->strings);
 	free(r->labels);
+	free(r->comments);
 	for (size_t i = 0; i < PPROF_MAX_PENDING; i++)
 		free(r->pending[i].bytes);
 	sp_read_table_free(r->rows);

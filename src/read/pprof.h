@@ -87,6 +87,8 @@ struct pprof {
 	size_t n_pending;
 	uint8_t *labels; /* of the sample that is being parsed */
 	size_t labels_n, labels_capacity;
+	uint32_t *comments; /* strings */
+	size_t n_comments, comments_capacity;
 	int64_t time_ns, duration_ns, period;
 	uint32_t default_type;
 	uint64_t default_at, first_mapping;
@@ -118,6 +120,12 @@ int pprof_people_new(struct pprof *r, struct pprof_people **ret_people);
 void pprof_people_free(struct pprof_people *x);
 /* Who these labels are; at: of a sample that has them. */
 int pprof_people_who(struct pprof_people *x, const uint8_t *labels, size_t n, uint64_t at, struct pprof_who *ret_who);
+
+/* --- comments (pprof_packages.c) ---------------------------------------------------------------------------------- */
+int pprof_add_comment(struct pprof *r, uint64_t string);
+int pprof_add_comments(struct pprof *r, struct sp_cursor c);
+/* When mappings have become files: what comments tell of them. */
+int pprof_resolve_packages(struct pprof *r);
 
 /* --- the end (pprof_resolve.c) ------------------------------------------------------------------------------------ */
 int pprof_resolve(struct pprof *r);

@@ -492,6 +492,8 @@ int pprof_resolve(struct pprof *r)
 	if (e >= 0)
 		e = resolve_mappings(r);
 	if (e >= 0)
+		e = pprof_resolve_packages(r);
+	if (e >= 0)
 		name_program(r);
 	if (e >= 0)
 		e = resolve_locations(r);

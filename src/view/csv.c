@@ -16,7 +16,8 @@
 #include <inttypes.h>
 
 static const char header[] =
-    "by,name,library,path,build_id,package,pid,self,self_percent,total,total_percent,samples,functions,value,unit\n";
+    "by,name,library,path,build_id,package,pid,self,self_percent,total,total_percent,samples,functions,value,unit,"
+    "package_version\n";
 
 struct csv {
 	const struct sp_groups *g;
@@ -43,10 +44,12 @@ static void put_amount(const struct csv *c, int64_t value)
 	fprintf(c->out, "%" PRId64 ",%.6f,", value, sp_percent(value, c->g->totals.value));
 }
 
-static void put_value(const struct csv *c)
+static void put_end(const struct csv *c, const char *package_version)
 {
 	put_word(c, c->value);
-	sp_encode(c->out, SP_ENCODE_CSV, c->unit);
+	put_word(c, c->unit);
+	if (package_version)
+		sp_encode(c->out, SP_ENCODE_CSV, package_version);
 	fputc('\n', c->out);
 }
 
@@ -66,7 +69,7 @@ static void put_group(const struct csv *c, size_t i)
 	put_amount(c, group.total->total);
 	put_number(c, true, group.total->n_samples);
 	put_number(c, group.has_functions, group.total->n_functions);
-	put_value(c);
+	put_end(c, group.package_version);
 }
 
 /* Totals and samples of several groups overlap, so there is no sum of them to give. */
@@ -75,7 +78,7 @@ static void put_rest(const struct csv *c)
 	fprintf(c->out, "rest,%zu more,,,,,,", c->g->n_left_out);
 	put_amount(c, c->g->self_left_out);
 	fputs(",,,,", c->out);
-	put_value(c);
+	put_end(c, NULL);
 }
 
 static int groups_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)

@@ -25,8 +25,9 @@ struct sp_group {
 	const struct sp_total *total;
 	const char *name;
 	const char *library, *path, *package; /* of the library that the group is, or lies in; a process's executable */
-	const char *build_id;                 /* hex */
-	bool has_pid, has_functions;          /* total->n_functions means something */
+	const char *package_version;
+	const char *build_id;        /* hex */
+	bool has_pid, has_functions; /* total->n_functions means something */
 	uint32_t pid;
 	char text[64], library_text[32], build_id_text[2 * SP_BUILD_ID_MAX + 1]; /* what the pointers may lead to */
 };

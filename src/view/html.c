@@ -134,5 +134,6 @@ const struct sp_view sp_view_html = {
     .suffix = ".html",
     .mime = "text/html; charset=utf-8",
     .summary = "interactive report, one file for a browser",
+    .packages = true,
     .write = write_html,
 };

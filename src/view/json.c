@@ -80,6 +80,7 @@ static void put_group(const struct sp_groups *g, size_t i, FILE *out)
 	put_word(out, "path", group.path);
 	put_word(out, "build_id", group.build_id);
 	put_word(out, "package", group.package);
+	put_word(out, "package_version", group.package_version);
 	if (group.has_pid)
 		fprintf(out, ",\"pid\":%" PRIu32, group.pid);
 	put_amount(out, "self", group.total->self, g->totals.value);

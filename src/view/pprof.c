@@ -12,6 +12,8 @@
  * Labels: comm, thread_name and stack (complete, cut, guessed, none) are strings; pid is a number, as in Google's own
  * converter of perf.data: go tool pprof takes a number in -tagfocus for a range and would not find a string. slice, a
  * number, is sp_key.slice: which of the recording's slices of equal length, from 1; left out where it is not known.
+ * Comments tell the packages of mappings, as they were where it was recorded: "#soprof: package NAME VERSION BUILD-ID
+ * PATH", what is not known as "-"; go tool pprof does not show comments that begin with a #.
  * Strings are encoded as for a terminal: valid UTF-8, no control characters.
  */
 #include "base/encode.h"
@@ -38,6 +40,7 @@ enum {
 	PROFILE_DURATION_NANOS = 10,
 	PROFILE_PERIOD_TYPE = 11,
 	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
 	TYPE_TYPE = 1,
 	TYPE_UNIT = 2,
 	SAMPLE_LOCATION = 1,
@@ -229,13 +232,19 @@ static uint32_t mapping_name(struct writer *w, uint32_t file)
 	return string_of(w, anon);
 }
 
+static void write_build_id(const struct sp_file *f, char hex[2 * SP_BUILD_ID_MAX + 1])
+{
+	*hex = '\0';
+	for (size_t i = 0; i < f->build_id_len && i < SP_BUILD_ID_MAX; i++)
+		snprintf(hex + 2 * i, 3, "%02x", f->build_id[i]);
+}
+
 static void put_mapping(struct writer *w, const struct mapping *m)
 {
 	const struct sp_file *f = sp_profile_file(w->p, m->file);
-	char hex[2 * SP_BUILD_ID_MAX + 1] = "";
+	char hex[2 * SP_BUILD_ID_MAX + 1];
 
-	for (size_t i = 0; i < f->build_id_len && i < SP_BUILD_ID_MAX; i++)
-		snprintf(hex + 2 * i, 3, "%02x", f->build_id[i]);
+	write_build_id(f, hex);
 	sp_pbuf_number(&w->message, MAPPING_ID, m->id);
 	sp_pbuf_number(&w->message, MAPPING_START, m->start);
 	sp_pbuf_number(&w->message, MAPPING_LIMIT, m->start ? m->start + m->extent : 0);
@@ -392,6 +401,31 @@ static void put_profile_number(struct writer *w, uint32_t field, uint64_t value)
 	free(b.data);
 }
 
+/* A word of a comment; what would be several words is not told. */
+static const char *word_of(struct writer *w, uint32_t number)
+{
+	const char *word = sp_profile_string(w->p, number);
+
+	return *word && !strchr(word, ' ') ? word : "-";
+}
+
+static void put_package(struct writer *w, uint32_t file)
+{
+	const struct sp_file *f = sp_profile_file(w->p, file);
+	char hex[2 * SP_BUILD_ID_MAX + 1], *comment SP_FREE = NULL;
+
+	if (f->kind != SP_FILE_ELF || !f->owner_known)
+		return;
+	write_build_id(f, hex);
+	if (asprintf(&comment, "#soprof: package %s %s %s %s", word_of(w, f->package), word_of(w, f->package_version),
+		     *hex ? hex : "-", sp_profile_string(w->p, f->path ? f->path : f->name)) < 0) {
+		comment = NULL;
+		w->error = -ENOMEM;
+		return;
+	}
+	put_profile_number(w, PROFILE_COMMENT, string_of(w, comment));
+}
+
 static void put_info(struct writer *w)
 {
 	/* the getter wants a profile that it may hand out to be filled in; nothing is written through it here */
@@ -404,6 +438,8 @@ static void put_info(struct writer *w)
 	if (info->period_type.name)
 		put_type(w, PROFILE_PERIOD_TYPE, &info->period_type);
 	put_profile_number(w, PROFILE_PERIOD, info->period);
+	for (uint32_t i = 0; i < w->n_mappings; i++)
+		put_package(w, w->order[i]);
 }
 
 static void put_strings(struct writer *w)

@@ -162,8 +162,9 @@ static int take_opened(struct sp_job *j, const struct sp_answer_message *a, int 
 
 static int take_identity(struct sp_job *j, const struct sp_answer_message *a)
 {
-	if (a->build_id_len > sizeof(a->build_id))
+	if (a->build_id_len > sizeof(a->build_id) || !sp_elf_package_valid(&a->package))
 		return -EBADMSG;
+	j->identity.package = a->package;
 	j->identity.build_id_len = a->build_id_len;
 	memcpy(j->identity.build_id, a->build_id, a->build_id_len);
 	if (!a->text_len)

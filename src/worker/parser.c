@@ -47,9 +47,10 @@ static int identify(struct sp_elf *e, struct sp_answer_message *a)
 	if (n < 0 && n != -ENOENT)
 		return n;
 	a->build_id_len = n < 0 ? 0 : (uint32_t)n;
+	sp_elf_package(e, &a->package);
 	SP_FREE char *soname = NULL;
 	if (sp_elf_soname(e, &soname) < 0)
-		return 0; /* a name less, not a file less */
+		return 0; /* a name less, not a file less; so with the package */
 	a->text_len = (uint32_t)strnlen(soname, SP_JOB_MAX_TEXT);
 	memcpy(a->text, soname, a->text_len);
 	return 0;

@@ -32,12 +32,12 @@ struct sp_job_message {
 };
 
 struct sp_answer_message {
-	uint64_t number, dev, ino, ctime_ns;
-	uint64_t bytes; /* of the answer in the memfd */
+	uint64_t number, dev, ino, ctime_ns, bytes; /* bytes: of the answer in the memfd */
 	int32_t r;
 	uint32_t text_len, build_id_len;
 	uint8_t build_id[32];
 	uint32_t deleted, uid, mode, nlink, is_ours;
+	struct sp_elf_package package;
 	char text[SP_JOB_MAX_TEXT]; /* why r < 0, else path or soname; no NUL */
 };
 

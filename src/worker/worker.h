@@ -18,6 +18,7 @@
 #define SP_WORKER_WORKER_H
 
 #include "bpf/wire.h"
+#include "elf/package.h"
 #include "symbol/names.h"
 #include "unwind/build.h"
 #include <stddef.h>
@@ -74,8 +75,9 @@ struct sp_open_result {
 struct sp_identity {
 	int r;
 	uint8_t build_id[32];
-	uint32_t build_id_len; /* 0 = none */
-	char *soname;          /* NULL = none; the callback's */
+	uint32_t build_id_len;         /* 0 = none */
+	char *soname;                  /* NULL = none; the callback's */
+	struct sp_elf_package package; /* as the file says; no name = it does not */
 };
 
 int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_workers);

@@ -6,6 +6,7 @@
  * read, names end.
  */
 #include "elf/elf.h"
+#include "elf/package.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static void check_eh_frame(struct sp_elf *e)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sp_elf *e;
+	struct sp_elf_package package;
 	uint8_t id[20];
 	char *soname = NULL;
 	if (size > MAX_BYTES || sp_elf_open_bytes(data, size, &e) < 0)
@@ -74,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_eh_frame(e);
 	int n = sp_elf_build_id(e, id, sizeof(id));
 	require(n == -ENOENT || (n > 0 && n <= (int)sizeof(id)));
+	n = sp_elf_package(e, &package);
+	require(n == -ENOENT || (n == 0 && sp_elf_package_valid(&package)));
 	if (sp_elf_soname(e, &soname) == 0)
 		require(soname[0] != '\0');
 	free(soname);

@@ -122,6 +122,8 @@ static void one_build_id_is_one_file(void **state)
 	uint32_t same = file(from, 9, "/libx", "AAAA"), copy = file(from, 10, "/copy", "AAAA");
 	uint32_t none1 = file(from, 11, "/noid", ""), none2 = file(from, 12, "/noid", "");
 	sp_profile_file(from, same)->package = string(from, "x1");
+	sp_profile_file(from, same)->package_version = string(from, "1.2-3");
+	sp_profile_file(from, same)->owner_known = true;
 	add(from, same, 5, 2, 0);
 	add(from, copy, 5, 4, 0);
 	add(from, none1, 5, 8, 0);
@@ -130,6 +132,8 @@ static void one_build_id_is_one_file(void **state)
 	assert_int_equal(sp_profile_n_rows(into), 3);
 	assert_int_equal(sp_profile_row(into, 0)->values[0], 7);
 	assert_string_equal(sp_profile_string(into, file_of_row(into, 0)->package), "x1");
+	assert_string_equal(sp_profile_string(into, file_of_row(into, 0)->package_version), "1.2-3");
+	assert_true(file_of_row(into, 0)->owner_known);
 	assert_string_equal(sp_profile_string(into, file_of_row(into, 0)->path), "/libx");
 	sp_profile_free(into);
 	sp_profile_free(from);

@@ -324,12 +324,116 @@ static void test_one_address(void **state)
 	sp_profile_free(p);
 }
 
+/* --- comments that tell of packages ------------------------------------------------------------------------------- */
+static const char *const comments[] = {
+    "#soprof: package libfoo1 1:2.0-3 00ff7fAB /usr/lib/libfoo.so.1",
+    "#soprof: package other 1 00ff /usr/lib/libfoo.so.1", /* of another build */
+    "somebody's own words",
+    "#soprof: package - - 00ff7fAB /usr/lib/libfoo.so.1",
+    "#soprof: package",
+    "#soprof: package ",
+    "#soprof: package a",
+    "#soprof: package a b",
+    "#soprof: package kernel 6 - [kernel.kallsyms]",
+    "#soprof: package - 9 00ff7fAB /usr/lib/libfoo.so.1",
+};
+
+/* "NAME VERSION known?" of the library, with these comments. */
+static char *package_told(bool packed, size_t n, const uint64_t *which)
+{
+	static struct pb b;
+	struct sp_read_result result;
+	uint64_t strings[8];
+	char *words;
+
+	b.n = 0;
+	put_types(&b);
+	put_tables(&b);
+	put_leaf_sample(&b, true);
+	for (size_t i = 0; i < n; i++)
+		strings[i] = which[i] < SP_COUNT(comments) ? S_UID + 1 + which[i] : which[i];
+	if (packed)
+		put_packed(&b, COMMENT, n, strings);
+	else
+		for (size_t i = 0; i < n; i++)
+			pb_number(&b, COMMENT, strings[i]);
+	put_strings(&b);
+	for (size_t i = 0; i < SP_COUNT(comments); i++)
+		pb_string(&b, comments[i]);
+	struct sp_profile *p = read_good(&b, &result);
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++) {
+		const struct sp_file *f = sp_profile_file(p, i);
+
+		if (f->kind != SP_FILE_ELF) {
+			assert_int_equal(f->package, 0);
+			continue;
+		}
+		assert_true(asprintf(&words, "%s %s %d", sp_profile_string(p, f->package),
+				     sp_profile_string(p, f->package_version), f->owner_known) > 0);
+	}
+	sp_profile_free(p);
+	return words;
+}
+#define TOLD(expected, ...)                                                                                            \
+	do {                                                                                                           \
+		const uint64_t which[] = {__VA_ARGS__};                                                                \
+		for (int packed = 0; packed < 2; packed++) {                                                           \
+			char *words SP_FREE = package_told(packed, SP_COUNT(which), which);                            \
+			assert_string_equal(words, expected);                                                          \
+		}                                                                                                      \
+	} while (0)
+
+static void test_packages(void **state)
+{
+	(void)state;
+	TOLD("libfoo1 1:2.0-3 1", 0);
+	TOLD("libfoo1 1:2.0-3 1", 2, 1, 0, 8);
+	TOLD("  0", 1);
+	TOLD("  0", 2, 4, 5, 6, 7, 8);
+	TOLD("  1", 3);
+	TOLD("  1", 9); /* a version of nothing */
+	TOLD("  0", 1000, UINT32_MAX, UINT64_MAX);
+}
+
+/* What the view writes of packages is what is read. */
+static void test_packages_written(void **state)
+{
+	static const char *const packages[][2] = {
+	    {"libc6", "2.36-9+deb12u10"}, {"", ""}, {"only-a-name", ""}, {"a b", "1"}};
+	static const char *const told[][2] = {{"libc6", "2.36-9+deb12u10"}, {"", ""}, {"only-a-name", ""}, {"", ""}};
+	struct sp_read_options o = {0};
+	struct sp_read_result result;
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(packages); i++) {
+		struct sp_profile *p = reading_text("main [/opt/a b\xff/libx.so];f [/opt/a b\xff/libx.so] 3\n"), *q;
+		uint32_t n = sp_profile_n_files(p) - 1;
+		struct sp_file *f = sp_profile_file(p, n);
+		size_t len;
+
+		f->kind = SP_FILE_ELF;
+		f->owner_known = true;
+		f->package = (uint32_t)sp_profile_add_string(p, packages[i][0]);
+		f->package_version = (uint32_t)sp_profile_add_string(p, packages[i][1]);
+		char *bytes SP_FREE = reading_view(p, "pprof", &(struct sp_view_options){0}, &len);
+		assert_int_equal(reading_bytes(bytes, len, &o, &q, &result), 0);
+		f = sp_profile_file(q, sp_profile_n_files(q) - 1);
+		assert_true(f->owner_known);
+		assert_string_equal(sp_profile_string(q, f->package), told[i][0]);
+		assert_string_equal(sp_profile_string(q, f->package_version), told[i][1]);
+		sp_profile_free(p);
+		sp_profile_free(q);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_orders),   cmocka_unit_test(test_unknown_fields), cmocka_unit_test(test_frames),
-	    cmocka_unit_test(test_labels),   cmocka_unit_test(test_info),           cmocka_unit_test(test_files),
+	    cmocka_unit_test(test_orders),   cmocka_unit_test(test_unknown_fields),
+	    cmocka_unit_test(test_frames),   cmocka_unit_test(test_labels),
+	    cmocka_unit_test(test_info),     cmocka_unit_test(test_files),
 	    cmocka_unit_test(test_build_id), cmocka_unit_test(test_one_address),
+	    cmocka_unit_test(test_packages), cmocka_unit_test(test_packages_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,8 @@ enum {
 	DURATION,
 	PERIOD_TYPE,
 	PERIOD,
-	DEFAULT_TYPE = 14
+	COMMENT,
+	DEFAULT_TYPE
 };
 
 enum {

@@ -29,7 +29,7 @@ static const struct {
     {"csv-user.csv", {.by = SP_BY_USER}},
 };
 
-enum { N_COLUMNS = 15, COLUMN_SELF = 7 };
+enum { N_COLUMNS = 16, COLUMN_SELF = 7 };
 
 static void equal_to_the_golden_files(void **state)
 {

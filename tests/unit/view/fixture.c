@@ -83,6 +83,7 @@ static void files(struct builder *b)
 	sp_profile_file(b->p, b->files[F_CRYPTO])->package = str(b, "libssl3");
 	sp_profile_file(b->p, b->files[F_OPENSSL])->package = str(b, "openssl");
 	sp_profile_file(b->p, b->files[F_LIBC])->package = str(b, "libc6");
+	sp_profile_file(b->p, b->files[F_LIBC])->package_version = str(b, "2.36-9+deb12u10");
 }
 
 /* A frame at `at` bytes into the function that starts at `start` of the file (its code is mapped 0x1000 higher). */

@@ -18,10 +18,13 @@
 
 static int hooked_open(int fd, struct sp_elf **ret_elf);
 static int hooked_build(struct sp_elf *e, struct sp_blob **ret_blob);
+static int hooked_package(struct sp_elf *e, struct sp_elf_package *ret_package);
 #define sp_elf_open_fd hooked_open
+#define sp_elf_package(e, p) hooked_package(e, p)
 #define sp_blob_build hooked_build
 #include <worker/parser.c> /* not the library's: this one has the hooks */
 #undef sp_elf_open_fd
+#undef sp_elf_package
 #undef sp_blob_build
 
 static char word[32]; /* the text of the file in work, when it is not an ELF file */
@@ -70,6 +73,17 @@ static int hooked_open(int fd, struct sp_elf **ret_elf)
 	if (is("blob") || is("huge") || is("memory"))
 		return 0; /* with *ret_elf NULL: the hook of the next step asks nothing of it */
 	return sp_elf_open_fd(fd, ret_elf);
+}
+
+/* A parser that was taken over says what it likes. */
+static int hooked_package(struct sp_elf *e, struct sp_elf_package *ret_package)
+{
+	int r = sp_elf_package(e, ret_package);
+	if (r == 0 && strcmp(ret_package->name, "evil") == 0)
+		ret_package->name[2] = '\n';
+	if (r == 0 && strcmp(ret_package->name, "long") == 0)
+		memset(ret_package->version, 'x', sizeof(ret_package->version));
+	return r;
 }
 
 static int hooked_build(struct sp_elf *e, struct sp_blob **ret_blob)
@@ -203,6 +217,44 @@ static void test_identity(void **state)
 		check_identity(&a[i], fds[i]);
 		answer_done(&a[i]);
 		close(fds[i]);
+	}
+	sp_workers_free(w);
+}
+
+/* A file whose note names the package "seed", and here another of as many letters. */
+static int noted_file(const char *name)
+{
+	char bytes[4096];
+	SP_CLOSE int seed = open_file(SP_SOURCE_ROOT "/tests/fuzz/corpus/fuzz_elf/noted");
+	ssize_t size = read(seed, bytes, sizeof(bytes));
+	char *at = size > 0 ? memmem(bytes, (size_t)size, "\"seed\"", 6) : NULL;
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	assert_non_null(at);
+	memcpy(at + 1, name, 4);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, (size_t)size, 0), size);
+	return fd;
+}
+
+static void test_package(void **state)
+{
+	static const struct {
+		const char *written, *name, *version;
+		int r;
+	} wants[] = {
+	    {"zlib", "zlib", "1", 0}, {"a\nb ", "", "", 0}, {"evil", "", "", -EBADMSG}, {"long", "", "", -EBADMSG}};
+	(void)state;
+	struct sp_workers *w = workers(0);
+	for (size_t i = 0; i < SP_COUNT(wants); i++) {
+		struct answer a;
+		int fd = noted_file(wants[i].written);
+		ask(w, fd, &a);
+		assert_int_equal(sp_workers_wait(w, 5000), 0);
+		assert_int_equal(a.r, wants[i].r);
+		assert_string_equal(a.id.package.name, wants[i].name);
+		assert_string_equal(a.id.package.version, wants[i].version);
+		answer_done(&a);
+		close(fd);
 	}
 	sp_workers_free(w);
 }
@@ -522,11 +574,10 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(test_identity), CLEAN_TEST(test_blob),       CLEAN_TEST(test_crash),
-	    CLEAN_TEST(test_leave),    CLEAN_TEST(test_hang),       CLEAN_TEST(test_no_elf),
-	    CLEAN_TEST(test_sandbox),  CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),
-	    CLEAN_TEST(test_many),     CLEAN_TEST(test_idle),       CLEAN_TEST(test_cancel),
-	    CLEAN_TEST(test_orphan),   CLEAN_TEST(test_arguments),
+	    CLEAN_TEST(test_identity),   CLEAN_TEST(test_package), CLEAN_TEST(test_blob),      CLEAN_TEST(test_crash),
+	    CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),    CLEAN_TEST(test_no_elf),    CLEAN_TEST(test_sandbox),
+	    CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),    CLEAN_TEST(test_many),      CLEAN_TEST(test_idle),
+	    CLEAN_TEST(test_cancel),     CLEAN_TEST(test_orphan),  CLEAN_TEST(test_arguments),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

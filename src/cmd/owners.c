@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/owners.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "proc/rpm.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static int rpm_ask(const char *const *paths, size_t n_paths, struct sp_rpm **ret_rpm)
+{
+	static const struct sp_rpm_options machine;
+	static bool told;
+	int r = sp_rpm_find(&machine, paths, n_paths, ret_rpm);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	if (!told) {
+		fputs("soprof: rpm packages are not known: ", stderr);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, sp_error_text(r));
+		fputc('\n', stderr);
+	}
+	told = true;
+	sp_error_clear();
+	return 0;
+}
+
+int sp_owners_find(const char *const *paths, size_t n_paths, struct sp_owners *ret_owners)
+{
+	struct sp_owners o = {0};
+	int r = sp_packages_find(NULL, paths, n_paths, &o.dpkg);
+
+	if (r == 0)
+		r = rpm_ask(paths, n_paths, &o.rpm);
+	if (r < 0) {
+		sp_owners_done(&o);
+		return r;
+	}
+	*ret_owners = o;
+	return 0;
+}
+
+void sp_owners_done(struct sp_owners *o)
+{
+	sp_packages_free(o->dpkg);
+	sp_rpm_free(o->rpm);
+	*o = (struct sp_owners){0};
+}
+
+struct sp_package sp_owners_get(const struct sp_owners *o, size_t i)
+{
+	struct sp_package p = sp_packages_get(o->dpkg, i);
+
+	return *p.name || !o->rpm ? p : sp_rpm_get(o->rpm, i);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * owners.h: the packages that own paths of this machine, by its package managers' databases: dpkg's, else rpm's.
+ *
+ * Which of the paths mean files of this machine the caller knows. A database of rpm's that cannot be read costs its
+ * packages only: why is told on stderr, once. 0 or a negative errno with words; the answer is the caller's. Main thread
+ * only.
+ */
+#ifndef SP_CMD_OWNERS_H
+#define SP_CMD_OWNERS_H
+
+#include "proc/package.h"
+
+struct sp_rpm;
+
+struct sp_owners {
+	struct sp_packages *dpkg;
+	struct sp_rpm *rpm; /* NULL: there is none */
+};
+
+int sp_owners_find(const char *const *paths, size_t n_paths, struct sp_owners *ret_owners);
+void sp_owners_done(struct sp_owners *o);
+/* The package of paths[i]; no name = nobody's. */
+struct sp_package sp_owners_get(const struct sp_owners *o, size_t i);
+
+#endif
