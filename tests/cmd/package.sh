@@ -15,7 +15,7 @@ told() { [ "$(package_of "$1")" = "$2" ] || fail "$1 of package '$2': $(grep -F 
 
 # --- the file's own note, and dpkg
 expect 0 profile -U -F 199 --format csv -- "$victims/plain/plugin" "$seconds" "$plugin"
-if readelf -n "$plugin" 2>/dev/null | grep -q plugin-package; then
+if grep -qa '"plugin-package"' "$plugin"; then
 	told libplugin.so 'plugin-package 3:1.2-4'
 	has_note=1
 else
@@ -52,6 +52,10 @@ cp /lib64/ld-linux-x86-64.so.2 "$root/lib64/" && cp -L /lib/x86_64-linux-gnu/lib
 	cp "$victim" "$root/plugin" && cp "$plugin" "$root/libplugin.so" && cd "$root" && pivot_root . old && cd / || exit 77
 exec /lib64/ld-linux-x86-64.so.2 --library-path /usr/lib/x86_64-linux-gnu /plugin "$seconds" /libplugin.so
 X
+if ! command -v unshare >/dev/null || ! command -v pivot_root >/dev/null; then
+	say "no unshare or pivot_root on this machine"
+	finish
+fi
 for type in tmpfs bind; do
 	unshare -m bash "$dir/enter" "$root" "$victims/plain/plugin" "$plugin" 60 $type 2>"$dir/why" &
 	pid=$! tries=100
