@@ -77,7 +77,8 @@ function shownTree() {
 	return state.inverted ? kept("inverted", [t], () => Object.assign(invert(t, data.entities), {isUp: true})) : t;
 }
 
-const worth = (n, c) => amount(n, c.unit) + " " + (n === 1 && c.unit === "count" ? c.name.replace(/s$/, "") : c.name);
+const nameFor = (n, c) => c.name === "value" ? "" : n === 1 && c.unit === "count" ? c.name.replace(/s$/, "") : c.name;
+const worth = (n, c) => (amount(n, c.unit) + " " + nameFor(n, c)).trim();
 const whole = (t, v) => layout(t, v).total[0];
 
 // Which entities the search finds; null without one.
@@ -137,7 +138,7 @@ function nodeWords(t, i) {
 	if (isDiff()) {
 		const [a, b] = [shareIn(t, c.old, i), shareIn(t, c.v, i)];
 		words[0] = `${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t))}); ` +
-			`${amount(layout(t, c.old).total[i], c.unit)} → ${amount(layout(t, c.v).total[i], c.unit)} ${c.name}`;
+			`${amount(layout(t, c.old).total[i], c.unit)} → ${worth(layout(t, c.v).total[i], c)}`;
 	}
 	if (i) words.push(percent(total[i], total[t.parent[i]]) + (t.isUp ? " of its callee" : " of its caller"));
 	if (own && own < total[i]) words.push("self " + percent(own, total[0]));
