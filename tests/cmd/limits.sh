@@ -13,7 +13,7 @@ expect 0 profile -U -f -F 999 --hash-storage-size 2 --stack-storage-size 2 -p "$
 has "$err" '(hash-storage-size|stack-storage-size|lost)'
 "$victims/check" --comm callback "$victims/plain" callback <"$out" >"$dir/check" || grep -q 'never appeared' "$dir/check" || fail "what is left to be right"
 grep -qE '[1-9][0-9]* with a wrong caller|[1-9][0-9]* bare' "$dir/check" && fail "no wrong caller: $(cat "$dir/check")"
-expect 0 profile -U -f -F 199 --max-memory 1M $seconds
+expect 0 profile -U -f -F 199 --max-memory 1M $((3 * seconds))
 check_victim plain callback --comm callback --samples 20
 expect 0 profile -U -f -F 4999 -p "$callback,$pid" $seconds
 check_victim plain callback --comm callback --samples 40 --complete 99
