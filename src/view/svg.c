@@ -571,7 +571,7 @@ static int write_svg(const struct sp_profile *p, const struct sp_view_options *o
 	const struct sp_value_type *type = sp_profile_value_type(p, o->value);
 	SP_FREE int64_t *starts = calloc(t->tree.n_nodes, sizeof(*starts));
 	struct drawing d = {.t = t, .o = o, .starts = starts, .nodes = t->tree.nodes, .all = &t->tree.nodes[0]};
-	d.value_name = sp_profile_string(p, type->name);
+	d.value_name = sp_svg_value_name(p, o, type);
 	d.unit = sp_profile_string(p, type->unit);
 	d.diff = (struct sp_svg_diff){.t = t, .absolute = o->absolute, .value_name = d.value_name, .unit = d.unit};
 	d.scale = d.all->total ? INNER / (double)d.all->total : 0;

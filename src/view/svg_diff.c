@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "profile/profile.h"
 #include "view/svg_text.h"
+#include "view/view.h"
 
 static double share(int64_t part, int64_t whole)
 {
@@ -49,4 +51,15 @@ char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference)
 	if (asprintf(&text, "%s%s%s", sign, number, d->absolute ? "" : " pp") < 0)
 		return NULL;
 	return sp_take_ptr(text);
+}
+
+/* What is counted; "new", as the joined profile of a difference calls it, is no word for that. */
+const char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_options *o,
+			      const struct sp_value_type *type)
+{
+	const char *name = sp_profile_string(p, type->name);
+
+	if (!o->has_second || strcmp(name, "new") != 0)
+		return name;
+	return strcmp(sp_profile_string(p, type->unit), "count") == 0 ? "samples" : "";
 }

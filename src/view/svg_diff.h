@@ -33,4 +33,8 @@ uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference);
 /* "+1.14 pp", "−20 samples" */
 char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference);
 
+/* What is counted: the value's name, owned by the profile. */
+const char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_options *o,
+			      const struct sp_value_type *type);
+
 #endif
