@@ -42,8 +42,9 @@ grep -q '"format":"soprof-diff"' "$dir/x.json" || fail "JSON by the suffix"
 
 # two profiles of one program: their slices of time say what is noise
 if is_root && [ "$slow" = 1 ]; then
+	start plain callback 600
 	for i in 1 2; do
-		expect 0 profile -F 199 -o "$dir/$i.pb.gz" 6
+		expect 0 profile -F 199 -p "$pid" -o "$dir/$i.pb.gz" 8
 	done
 	expect 0 diff --by function "$dir/1.pb.gz" "$dir/2.pb.gz"
 	has "$out" '^intervals \(95 %\) from [0-9]+ and [0-9]+ time slices'
