@@ -13,10 +13,11 @@ command -v debootstrap >/dev/null || skip "debootstrap is not installed"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main' | head -n 1)
 [ -n "$mirror" ] || skip "apt knows no source of bookworm"
 
-trap 'umount -l "$work/proc" "$work" 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT
+trap 'umount -l "$work/proc" "$work/sys" "$work" 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT
 debootstrap --variant=minbase bookworm "$work" "$mirror" >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
 mount --bind "$work" "$work" # so that / is a mount inside, as on a machine
 mount -t proc proc "$work/proc"
+mount -t sysfs -o ro sysfs "$work/sys"
 cp /etc/resolv.conf "$work/etc/resolv.conf"
 # How apt reaches its sources is the machine's affair; no services start in a chroot.
 for file in /etc/apt/apt.conf.d/*proxy* /etc/hosts; do
