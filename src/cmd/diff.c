@@ -45,12 +45,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "noise", NULL, "rows within noise, too", AT(noise)},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (40; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values (the first)", AT(value)},
-	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(input.library)},
-	{SP_OPT_STRING, 0, "function", "GLOB", "samples with such a function", AT(input.function)},
-	{SP_OPT_STRING, 0, "process", "GLOB", "samples of such processes (name, pid)", AT(input.process)},
-	{SP_OPT_STRING, 0, "comm", "GLOB", "samples of threads of such a name", AT(input.comm)},
-	{SP_OPT_STRING, 0, "cgroup", "GLOB", "samples of such a cgroup", AT(input.cgroup)},
-	{SP_OPT_STRING, 0, "exclude", "GLOB", "no samples with any of these", AT(input.exclude)},
+	SP_INPUT_FILTERS(struct diff_args, input),
 	{SP_OPT_FLAG, 0, "csv", NULL, "all rows as CSV", AT(csv), .excludes = FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "all rows as JSON", AT(json), .excludes = FORMAT},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "both profiles in one view", AT(view), .choice = view_choice, .excludes = FORMAT},
@@ -79,18 +74,6 @@ struct diff_run {
 
 /* --- reading -------------------------------------------------------------------------------------------------------
  */
-static int value_find(const struct sp_profile *p, const char *name, uint32_t *ret_value)
-{
-	uint32_t n = sp_profile_n_value_types(p);
-
-	for (uint32_t i = 0; i < n; i++) {
-		*ret_value = i;
-		if (!name || !strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), name))
-			return 0;
-	}
-	return sp_fail_said(-EINVAL, "--value: there is no '%s' in %s", name ? name : "", "both profiles");
-}
-
 static int side_read(struct diff_run *d, int side)
 {
 	struct sp_words one = {.words = &d->args->files.words[side], .n = 1};
@@ -107,9 +90,9 @@ static int diff_make(struct diff_run *d)
 	if (r >= 0)
 		r = side_read(d, 1);
 	if (r >= 0)
-		r = value_find(d->profiles[0], d->args->value, &o.old_value);
+		r = sp_inputs_value(d->profiles[0], d->args->value, &o.old_value);
 	if (r >= 0)
-		r = value_find(d->profiles[1], d->args->value, &o.new_value);
+		r = sp_inputs_value(d->profiles[1], d->args->value, &o.new_value);
 	return r < 0 ? r : sp_diff_new(d->profiles[0], d->profiles[1], &o, &d->diff);
 }
 

@@ -66,12 +66,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "fold", "HOW", "trees, svg: one node for", AT(fold), .choice = fold_choice},
 	{SP_OPT_FLAG, 0, "fold-recursion", NULL, "trees, svg: a repeated function is one node", AT(fold_recursion)},
 	{SP_OPT_NUMBER, 0, "min-percent", "N", "trees: smaller nodes are added up (1)", AT(min_percent), .min = 0, .max = 100},
-	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", AT(input.library)},
-	{SP_OPT_STRING, 0, "function", "GLOB", "samples with such a function", AT(input.function)},
-	{SP_OPT_STRING, 0, "process", "GLOB", "samples of such processes (name, pid)", AT(input.process)},
-	{SP_OPT_STRING, 0, "comm", "GLOB", "samples of threads of such a name", AT(input.comm)},
-	{SP_OPT_STRING, 0, "cgroup", "GLOB", "samples of such a cgroup", AT(input.cgroup)},
-	{SP_OPT_STRING, 0, "exclude", "GLOB", "no samples with any of these", AT(input.exclude)},
+	SP_INPUT_FILTERS(struct report_args, input),
 	{SP_OPT_FLAG, 'U', "user-stacks-only", NULL, "without kernel frames", AT(user_only), .excludes = HALF},
 	{SP_OPT_FLAG, 'K', "kernel-stacks-only", NULL, "without user frames", AT(kernel_only), .excludes = HALF},
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(csv), .excludes = FORMAT | SCRIPT},
@@ -129,26 +124,6 @@ struct report {
 	struct sp_input_told told;
 	struct sp_view_options options;
 };
-
-static int value_choose(struct report *r)
-{
-	uint32_t n = sp_profile_n_value_types(r->profile), i;
-	char all[256] = "";
-	size_t len = 0;
-
-	if (!r->args->value)
-		return 0;
-	for (i = 0; i < n; i++) {
-		const char *name = sp_profile_string(r->profile, sp_profile_value_type(r->profile, i)->name);
-
-		r->options.value = i;
-		if (!strcmp(name, r->args->value))
-			return 0;
-		if (len < sizeof(all))
-			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? ", " : "", name);
-	}
-	return sp_fail_said(-EINVAL, "--value: '%s' is none of %s", r->args->value, all);
-}
 
 static int any_matches(const struct sp_profile *p, enum sp_filter_by by, const char *glob, bool *ret_any)
 {
@@ -225,7 +200,7 @@ static int report_make(struct report *r)
 	if (e < 0)
 		return e;
 	options_fill(r);
-	e = value_choose(r);
+	e = sp_inputs_value(r->profile, r->args->value, &r->options.value);
 	if (e >= 0)
 		e = focus_choose(r);
 	if (e >= 0)

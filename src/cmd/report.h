@@ -40,6 +40,19 @@ int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, 
 		   struct sp_input_told *told);
 /* Replaces *profile by what the filters let through. */
 int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile, struct sp_input_told *told);
+/* clang-format off */
+/* The filters' options, for a command whose arguments hold a struct sp_input_args as `member`. */
+#define SP_INPUT_FILTERS(args, member) \
+	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library", .offset = offsetof(args, member.library)}, \
+	{SP_OPT_STRING, 0, "function", "GLOB", "samples with such a function", .offset = offsetof(args, member.function)}, \
+	{SP_OPT_STRING, 0, "process", "GLOB", "samples of such processes (name, pid)", .offset = offsetof(args, member.process)}, \
+	{SP_OPT_STRING, 0, "comm", "GLOB", "samples of threads of such a name", .offset = offsetof(args, member.comm)}, \
+	{SP_OPT_STRING, 0, "cgroup", "GLOB", "samples of such a cgroup", .offset = offsetof(args, member.cgroup)}, \
+	{SP_OPT_STRING, 0, "exclude", "GLOB", "no samples with any of these", .offset = offsetof(args, member.exclude)}
+/* clang-format on */
+
+/* The number of the value of this name; NULL: of the first. -EINVAL, with the names that there are. */
+int sp_inputs_value(const struct sp_profile *p, const char *name, uint32_t *ret_value);
 /* What was lost and left out, on stderr; nothing if nothing was. */
 void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told);
 

@@ -163,6 +163,27 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 	return r;
 }
 
+/* --- values -------------------------------------------------------------------------------------------------------
+ */
+int sp_inputs_value(const struct sp_profile *p, const char *name, uint32_t *ret_value)
+{
+	uint32_t n = sp_profile_n_value_types(p);
+	char all[256] = "";
+	size_t len = 0;
+
+	*ret_value = 0;
+	for (uint32_t i = 0; name && i < n; i++) {
+		const char *other = sp_profile_string(p, sp_profile_value_type(p, i)->name);
+
+		*ret_value = i;
+		if (!strcmp(other, name))
+			return 0;
+		if (len < sizeof(all))
+			len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? ", " : "", other);
+	}
+	return name ? sp_fail_said(-EINVAL, "--value: '%s' is none of %s", name, all) : 0;
+}
+
 /* --- what was lost -------------------------------------------------------------------------------------------------
  */
 static void put_share(int64_t left_out, int64_t all)
