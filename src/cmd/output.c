@@ -2,6 +2,7 @@
 #include "cmd/output.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "view/view.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -106,4 +107,14 @@ int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg)
 	struct output o = {.path = path, .write = write, .arg = arg};
 
 	return path ? to_file(&o) : to_stdout(&o);
+}
+
+const char *sp_view_choice(size_t i)
+{
+	return sp_views[i] ? sp_views[i]->name : NULL;
+}
+
+const char *sp_grouping_choice(size_t i)
+{
+	return i < SP_N_GROUPINGS ? sp_view_groupings[i] : NULL;
 }

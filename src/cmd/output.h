@@ -9,9 +9,14 @@
 #ifndef SP_CMD_OUTPUT_H
 #define SP_CMD_OUTPUT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
+
+/* Names of the views and of the groupings of tables, for SP_OPT_CHOICE; NULL behind the last. */
+const char *sp_view_choice(size_t i);
+const char *sp_grouping_choice(size_t i);
 
 #endif

@@ -2,6 +2,7 @@
 #include "cmd/profile_args.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "cmd/output.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -29,16 +30,6 @@ enum { WHO = 1, WHICH_HALF = 2, RATE = 4, FORMAT = 8 };
 static const char *event_choice(size_t i)
 {
 	return sp_event_at(i) ? sp_event_at(i)->name : NULL;
-}
-
-static const char *by_choice(size_t i)
-{
-	return i < SP_N_GROUPINGS ? sp_view_groupings[i] : NULL;
-}
-
-static const char *view_choice(size_t i)
-{
-	return sp_views[i] ? sp_views[i]->name : NULL;
 }
 
 static const char *unwind_choice(size_t i)
@@ -70,11 +61,11 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library only", AT(library)},
 	{SP_OPT_STRING, 0, "comm", "GLOB", "threads of such a name only", AT(comm)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "this cgroup only, and those in it", AT(cgroup)},
-	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = by_choice},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = sp_grouping_choice},
 	{SP_OPT_CHOICE, 0, "unwind", "HOW", "unwind by", AT(unwind), .choice = unwind_choice},
 	{SP_OPT_CHOICE, 'e', "event", "EVENT", "what is sampled", AT(event_number), .choice = event_choice},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
-	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = view_choice, .excludes = FORMAT},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_view_choice, .excludes = FORMAT},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
 	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and profile it and all that it starts", AT(command), .excludes = WHO},

@@ -27,19 +27,9 @@ struct report_args {
 
 enum { FORMAT = 1, TREE = 2, HALF = 4, SCRIPT = 8, DEFAULT_LIMIT = 50 };
 
-static const char *by_choice(size_t i)
-{
-	return i < SP_N_GROUPINGS ? sp_view_groupings[i] : NULL;
-}
-
 static const char *sort_choice(size_t i)
 {
 	return i < SP_N_SORTS ? sp_view_sorts[i] : NULL;
-}
-
-static const char *view_choice(size_t i)
-{
-	return sp_views[i] ? sp_views[i]->name : NULL;
 }
 
 static const char *fold_choice(size_t i)
@@ -53,7 +43,7 @@ static const char *fold_choice(size_t i)
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct report_args, member)
 static const struct sp_option options[] = {
-	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = by_choice, .excludes = TREE},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = sp_grouping_choice, .excludes = TREE},
 	{SP_OPT_CHOICE, 0, "sort", "KEY", "the order of the table", AT(sort), .choice = sort_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "which of the profile's values (the first)", AT(value)},
@@ -71,7 +61,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 'K', "kernel-stacks-only", NULL, "without user frames", AT(kernel_only), .excludes = HALF},
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(csv), .excludes = FORMAT | SCRIPT},
 	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(json), .excludes = FORMAT | SCRIPT},
-	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view), .choice = view_choice, .excludes = FORMAT},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view), .choice = sp_view_choice, .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what FILE is", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
