@@ -15,42 +15,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
+#include "profile/proto.h"
 #include "read/priv.h"
 #include "read/table.h"
 
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_TIME_NANOS = 9,
-	PROFILE_DURATION_NANOS = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_TYPE = 14,
-	PROFILE_DOC_URL = 15,
-	TYPE_TYPE = 1,
-	TYPE_UNIT = 2,
-	MAPPING_ID = 1,
-	MAPPING_START = 2,
-	MAPPING_LIMIT = 3,
-	MAPPING_OFFSET = 4,
-	MAPPING_FILENAME = 5,
-	MAPPING_BUILD_ID = 6,
-	LOCATION_ID = 1,
-	LOCATION_MAPPING = 2,
-	LOCATION_ADDRESS = 3,
-	LOCATION_LINE = 4,
-	LINE_FUNCTION = 1,
-	FUNCTION_ID = 1,
-	FUNCTION_NAME = 2,
-	FUNCTION_SYSTEM_NAME = 3,
-	FUNCTION_FILENAME = 4,
-	MAX_HEAD = 20, /* a tag and a length */
-};
+enum { MAX_HEAD = 20 /* a tag and a length */ };
 
 /* --- wire format -------------------------------------------------------------------------------------------------- */
 /* A tag; false if it is none. */

@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/profile.h"
+#include "profile/proto.h"
 
-enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
 enum label { LABEL_OTHER, LABEL_PID, LABEL_UID, LABEL_COMM, LABEL_THREAD, LABEL_CGROUP, LABEL_STACK, LABEL_SLICE };
 
 static const struct {

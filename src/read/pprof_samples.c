@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "profile/proto.h"
 #include "read/table.h"
-
-enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 
 static int append(uint8_t **buffer, size_t *n, size_t *capacity, const uint8_t *bytes, size_t size)
 {
