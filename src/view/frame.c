@@ -26,7 +26,7 @@ void sp_view_put_library(const struct sp_profile *p, uint32_t file, FILE *out)
 		sp_encode(out, SP_ENCODE_TERMINAL, sp_profile_string(p, f->name));
 }
 
-void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, FILE *out)
+void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, uint64_t offset, FILE *out)
 {
 	const char *name = sp_profile_string(p, sp_profile_file(p, file)->name);
 	bool bare = *name != '[';
@@ -35,6 +35,8 @@ void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, FILE *out
 		return;
 	fputs(bare ? " [" : " ", out);
 	sp_view_put_library(p, file, out);
+	if (offset)
+		fprintf(out, "+0x%" PRIx64, offset);
 	fputs(bare ? "]" : "", out);
 }
 
@@ -63,9 +65,14 @@ uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame)
 	return f->func && func->vaddr ? func->vaddr + (f->offset - func->start) : f->offset;
 }
 
-uint64_t sp_view_distance(const struct sp_profile *p, uint32_t frame)
+bool sp_view_distance(const struct sp_profile *p, uint32_t frame, uint64_t *ret_distance)
 {
 	const struct sp_frame *f = sp_profile_frame(p, frame);
+	const struct sp_func *func = sp_profile_func(p, f->func);
+	bool is_place = func->is_range && !func->size && f->offset == func->start;
 
-	return f->func ? f->offset - sp_profile_func(p, f->func)->start : 0;
+	if (!f->func || is_place || f->offset < func->start || !(func->start || func->vaddr || func->size))
+		return false;
+	*ret_distance = f->offset - func->start;
+	return true;
 }

@@ -98,12 +98,33 @@ static uint64_t address_of(const struct sp_profile *p, uint32_t frame)
 {
 	const struct sp_frame *f = sp_profile_frame(p, frame);
 
-	if (f->func && sp_profile_file(p, f->file)->kind == SP_FILE_KERNEL)
-		return KERNEL_START + ((uint64_t)f->func << KERNEL_SHIFT) + sp_view_distance(p, frame);
-	return sp_view_address(p, frame);
+	uint64_t distance = 0;
+
+	if (!f->func || sp_profile_file(p, f->file)->kind != SP_FILE_KERNEL)
+		return sp_view_address(p, frame);
+	sp_view_distance(p, frame, &distance);
+	return KERNEL_START + ((uint64_t)f->func << KERNEL_SHIFT) + distance;
 }
 
 /* --- one stack ---------------------------------------------------------------------------------------------------- */
+/* Readers take what looks like an offset off a name: where the name itself ends so, another one stands behind it. */
+static bool ends_in_offset(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+
+	return plus && !strncmp(plus, "+0x", 3) && plus[3] && !plus[3 + strspn(plus + 3, "0123456789abcdefABCDEF")];
+}
+
+static void put_distance(const struct sp_profile *p, uint32_t frame, FILE *out)
+{
+	const struct sp_func *func = sp_profile_func(p, sp_profile_frame(p, frame)->func);
+	const char *name = sp_profile_string(p, func->name);
+	uint64_t distance = 0;
+
+	if (sp_view_distance(p, frame, &distance) || !*name || ends_in_offset(name))
+		fprintf(out, "+0x%" PRIx64, distance);
+}
+
 static int put_frame(const struct writer *w, uint32_t frame, FILE *out)
 {
 	uint32_t file = sp_view_library(w->p, frame);
@@ -114,7 +135,8 @@ static int put_frame(const struct writer *w, uint32_t frame, FILE *out)
 		return -ENOMEM;
 	fprintf(out, "\t%16" PRIx64 " ", address_of(w->p, frame));
 	sp_view_put_name(w->p, frame, SP_ENCODE_FOLDED, out);
-	fprintf(out, "+0x%" PRIx64 " (%s)\n", sp_view_distance(w->p, frame), w->dsos[file]);
+	put_distance(w->p, frame, out);
+	fprintf(out, " (%s)\n", w->dsos[file]);
 	return 0;
 }
 

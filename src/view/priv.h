@@ -22,14 +22,17 @@ void sp_view_sort(const struct sp_profile *p, const struct sp_view_options *o, s
 uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame);
 /* Writes what a library is called, for a terminal; anonymous memory with its process: "[anon:300]". */
 void sp_view_put_library(const struct sp_profile *p, uint32_t file, FILE *out);
-/* " [libc.so.6]", but " [kernel]", not " [[kernel]]"; nothing for a file without a name. */
-void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, FILE *out);
+/*
+ * " [libc.so.6]", but " [kernel]", not " [[kernel]]"; nothing for a file without a name. With an offset that is not 0:
+ * " [libc.so.6+0x1234]".
+ */
+void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, uint64_t offset, FILE *out);
 /* Writes the name alone, encoded (enum sp_encoding); a frame without a function is LIBRARY+0xOFFSET. */
 void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out);
 /* The address as readelf would print it (of a kernel frame and of anonymous memory: the address itself). */
 uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame);
-/* How far it lies from the start of its function. */
-uint64_t sp_view_distance(const struct sp_profile *p, uint32_t frame);
+/* How far it lies from the start of its function; false where nobody knows where that begins. */
+bool sp_view_distance(const struct sp_profile *p, uint32_t frame, uint64_t *ret_distance);
 
 /* --- rows merged by what is shown (rows.c) ------------------------------------------------------------------------ */
 /* One half (user or kernel) of a shown row. */

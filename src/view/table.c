@@ -164,7 +164,7 @@ static void put_name(const struct table *t, const struct sp_total *row)
 		else
 			fputs(none_words[SP_TOTAL_BY_LIBRARY], t->out);
 	} else if (row->of) {
-		sp_view_put_in_library(t->p, row->of, t->out);
+		sp_view_put_in_library(t->p, row->of, 0, t->out);
 	}
 	fputc('\n', t->out);
 }

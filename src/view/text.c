@@ -5,7 +5,8 @@
  * A block for each process, comm and stack: the kernel's frames leaf first, the user's frames leaf first, who it was,
  * and the count. Without -v nothing is printed that bcc would not print; -v adds where each frame lies, which frames
  * were guessed, and why a stack was cut. Blocks that look the same are one block: bcc, which tells stacks apart by
- * their addresses, would print one for each address in a function.
+ * their addresses, would print one for each address in a function. Profiles of other programs do not say where
+ * functions begin: there the offset is that in the library.
  */
 #include "base/encode.h"
 #include "profile/profile.h"
@@ -14,10 +15,25 @@
 
 #include <inttypes.h>
 
+/* Where a function begins is not always known: then it is the place in the library that tells frames apart. */
+static uint64_t library_offset(const struct sp_profile *p, uint32_t frame)
+{
+	const struct sp_frame *f = sp_profile_frame(p, frame);
+	uint8_t kind = sp_profile_file(p, f->file)->kind;
+	bool is_named = f->func && !sp_profile_func(p, f->func)->is_range;
+
+	return is_named && (kind == SP_FILE_ELF || kind == SP_FILE_OTHER) ? f->offset : 0;
+}
+
 static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
 {
-	fprintf(out, "+0x%" PRIx64, sp_view_distance(p, frame));
-	sp_view_put_in_library(p, sp_view_library(p, frame), out);
+	uint64_t distance, offset = 0;
+
+	if (sp_view_distance(p, frame, &distance))
+		fprintf(out, "+0x%" PRIx64, distance);
+	else
+		offset = library_offset(p, frame);
+	sp_view_put_in_library(p, sp_view_library(p, frame), offset, out);
 	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_GUESSED)
 		fputs(" (guessed)", out);
 }

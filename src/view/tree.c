@@ -49,7 +49,7 @@ static void put_label(const struct text *x, uint32_t node)
 	default:
 		sp_encode(x->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
 		if (label->kind != SP_TREE_COMM && label->func)
-			sp_view_put_in_library(x->p, label->library, x->out);
+			sp_view_put_in_library(x->p, label->library, 0, x->out);
 	}
 }
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-extern const struct sp_view sp_view_text, sp_view_folded;
+extern const struct sp_view sp_view_text, sp_view_folded, sp_view_perf;
 
 static const struct {
 	const char *name;
@@ -108,12 +108,72 @@ static void slices_are_one_block(void **state)
 	}
 }
 
+/* One stack of libz: frames of these functions, leaf first, the first without any. */
+static struct sp_profile *profile_of(const struct sp_func *funcs, const char *const *names, uint32_t n)
+{
+	struct sp_profile *p;
+	uint32_t frames[8];
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	struct sp_file file = {.kind = SP_FILE_ELF, .name = (uint32_t)sp_profile_add_string(p, "libz.so.1"), .tag = 1};
+	uint32_t number = (uint32_t)sp_profile_add_file(p, &file);
+	for (uint32_t i = 0; i < n; i++) {
+		struct sp_frame frame = {.offset = 0x1234 + i, .file = number};
+		struct sp_func func = funcs[i];
+		func.file = number;
+		func.name = (uint32_t)sp_profile_add_string(p, names[i]);
+		frame.func = i ? (uint32_t)sp_profile_add_func(p, &func) : 0;
+		frames[i] = (uint32_t)sp_profile_add_frame(p, &frame);
+	}
+	int64_t stack = sp_profile_add_stack(p, &(struct sp_stack){.n_frames = n, .frames = frames});
+	int64_t key = sp_profile_add_key(p, &(struct sp_key){.comm = (uint32_t)sp_profile_add_string(p, "a")});
+	assert_int_equal(sp_profile_add(p, (uint32_t)key, (uint32_t)stack, 0, (int64_t[SP_MAX_VALUES]){1}), 0);
+	return p;
+}
+
+/* No offset is made up where nobody knows where a function begins; perf's readers get the same names back. */
+static void without_a_start_no_offset(void **state)
+{
+	static const struct sp_func funcs[] = {
+	    {0},
+	    {0},
+	    {.start = 0x1000, .size = 0x1000},
+	    {.start = 0x1230},
+	    {.start = 0x1200, .size = 0x80, .is_range = true},
+	    {.start = 0x1239, .is_range = true},
+	    {0},
+	};
+	static const char *const names[] = {
+	    "", "inflate", "crc32", "adler32", "libz.so.1+0x1200", "libz.so.1+0x1239", "odd+0x7"};
+	struct sp_view_options o = {.verbose = true};
+	struct sp_profile *p = profile_of(funcs, names, SP_COUNT(funcs));
+	char *text SP_FREE = fixture_render(&sp_view_text, p, &o, NULL);
+	char *perf SP_FREE = fixture_render(&sp_view_perf, p, &o, NULL);
+
+	(void)state;
+	assert_string_equal(text, "    libz.so.1+0x1234 [libz.so.1]\n"
+				  "    inflate [libz.so.1+0x1235]\n"
+				  "    crc32+0x236 [libz.so.1]\n"
+				  "    adler32+0x7 [libz.so.1]\n"
+				  "    libz.so.1+0x1200+0x38 [libz.so.1]\n"
+				  "    libz.so.1+0x1239 [libz.so.1]\n"
+				  "    odd+0x7 [libz.so.1+0x123a]\n"
+				  "    -                a (0)\n        1\n\n");
+	assert_non_null(strstr(perf, "1234 libz.so.1+0x1234+0x0 (libz.so.1)\n"));
+	assert_non_null(strstr(perf, "1235 inflate (libz.so.1)\n"));
+	assert_non_null(strstr(perf, "1236 crc32+0x236 (libz.so.1)\n"));
+	assert_non_null(strstr(perf, "1239 libz.so.1+0x1239+0x0 (libz.so.1)\n"));
+	assert_non_null(strstr(perf, "123a odd+0x7+0x0 (libz.so.1)\n"));
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(equal_to_the_golden_files), cmocka_unit_test(nothing_is_lost),
 	    cmocka_unit_test(without_v_no_extra_words),  cmocka_unit_test(empty_profile),
-	    cmocka_unit_test(slices_are_one_block),
+	    cmocka_unit_test(slices_are_one_block),      cmocka_unit_test(without_a_start_no_offset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
