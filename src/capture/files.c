@@ -167,7 +167,7 @@ static void package_keep(struct sp_capture *c, struct sp_file *file, const struc
 	file->package_version = (uint32_t)version;
 }
 
-static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_identity *identity)
+static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_identify_result *identity)
 {
 	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
 	struct sp_known_file *k = known_of(c, id);
@@ -183,7 +183,7 @@ static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_ide
 		package_keep(c, file, &identity->package);
 }
 
-static void identified(void *arg, struct sp_identity *identity)
+static void identified(void *arg, struct sp_identify_result *identity)
 {
 	struct file_job *job = arg;
 	struct sp_capture *c = job->c;

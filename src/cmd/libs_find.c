@@ -133,7 +133,7 @@ static void go_on(struct job *job)
 		finish(job);
 }
 
-static void identified(void *arg, struct sp_identity *id)
+static void identified(void *arg, struct sp_identify_result *id)
 {
 	struct job *job = arg;
 	struct sp_libs_file *file = file_of(job);
@@ -159,7 +159,7 @@ static void identified(void *arg, struct sp_identity *id)
 	go_on(job);
 }
 
-static void now_identified(void *arg, struct sp_identity *id)
+static void now_identified(void *arg, struct sp_identify_result *id)
 {
 	struct job *job = arg;
 	struct sp_libs_file *file = file_of(job);

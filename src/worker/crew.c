@@ -32,12 +32,12 @@ static void fail(struct sp_workers *w, struct sp_job *j, int r, const char *erro
 	sp_job_push(&w->answered, j);
 }
 
-static bool ended(const struct sp_process *p)
+static bool ended(const struct sp_worker *p)
 {
 	return p->socket < 0;
 }
 
-static bool slow(const struct sp_process *p, uint64_t now_ns)
+static bool slow(const struct sp_worker *p, uint64_t now_ns)
 {
 	return p->role == SP_ROLE_OPENER && p->jobs.n && now_ns - p->since_ns >= slow_ns;
 }
@@ -46,7 +46,7 @@ static void count(const struct sp_crew *c, uint64_t now_ns, unsigned *ret_live, 
 		  unsigned *ret_stuck)
 {
 	*ret_live = *ret_ready = *ret_stuck = 0;
-	for (const struct sp_process *p = c->processes; p; p = p->next) {
+	for (const struct sp_worker *p = c->processes; p; p = p->next) {
 		*ret_live += !ended(p);
 		*ret_ready += !ended(p) && !slow(p, now_ns);
 		*ret_stuck += ended(p) && p->late;
@@ -72,14 +72,14 @@ static bool refused(const struct sp_crew *c, uint32_t dev, unsigned n_stuck)
 {
 	if (n_stuck < SP_WORKER_ABANDONED)
 		return false;
-	for (const struct sp_process *p = c->processes; p; p = p->next)
+	for (const struct sp_worker *p = c->processes; p; p = p->next)
 		if (ended(p) && p->late && p->dev == dev)
 			return true;
 	return !is_good(c, dev);
 }
 
 /* The jobs that a lost process leaves; the first fails with r (0 = nobody is to blame) and its words. */
-static void scatter(struct sp_workers *w, struct sp_process *p, int r, const char *words)
+static void scatter(struct sp_workers *w, struct sp_worker *p, int r, const char *words)
 {
 	struct sp_job *first = sp_job_pop(&p->jobs);
 	struct sp_job_list back = {0};
@@ -92,7 +92,7 @@ static void scatter(struct sp_workers *w, struct sp_process *p, int r, const cha
 	p->load = 0;
 }
 
-static void lost(struct sp_workers *w, struct sp_process *p, int status)
+static void lost(struct sp_workers *w, struct sp_worker *p, int status)
 {
 	char words[64];
 	bool in_peace = WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -107,7 +107,7 @@ static void lost(struct sp_workers *w, struct sp_process *p, int status)
 	scatter(w, p, in_peace ? 0 : -EIO, words);
 }
 
-static void late(struct sp_workers *w, struct sp_process *p)
+static void late(struct sp_workers *w, struct sp_worker *p)
 {
 	char words[64];
 	unsigned ms = (unsigned)(w->crews[p->role].deadline_ns / 1000000);
@@ -118,14 +118,14 @@ static void late(struct sp_workers *w, struct sp_process *p)
 	p->dev = p->jobs.first->dev;
 	p->late = true;
 	w->ended.n_late++;
-	sp_process_end(p);
+	sp_worker_end(p);
 	scatter(w, p, -ETIMEDOUT, words);
 }
 
 static int start(struct sp_workers *w, enum sp_role role)
 {
-	struct sp_process *p;
-	int r = sp_process_new(role, w->epoll, &p);
+	struct sp_worker *p;
+	int r = sp_worker_new(role, w->epoll, &p);
 	if (r < 0)
 		return sp_fail(r, "start a %s", role_name(role));
 	p->next = w->crews[role].processes;
@@ -133,10 +133,10 @@ static int start(struct sp_workers *w, enum sp_role role)
 	return 0;
 }
 
-static struct sp_process *pick(const struct sp_crew *c, unsigned weight, uint64_t now_ns)
+static struct sp_worker *pick(const struct sp_crew *c, unsigned weight, uint64_t now_ns)
 {
-	struct sp_process *best = NULL;
-	for (struct sp_process *p = c->processes; p; p = p->next)
+	struct sp_worker *best = NULL;
+	for (struct sp_worker *p = c->processes; p; p = p->next)
 		if (!ended(p) && !slow(p, now_ns) && (!p->load || p->load + weight <= c->capacity) &&
 		    (!best || p->load < best->load))
 			best = p;
@@ -144,11 +144,11 @@ static struct sp_process *pick(const struct sp_crew *c, unsigned weight, uint64_
 }
 
 /* A second opener only helps out a slow one; parsers are started up to their number as work comes. */
-static struct sp_process *pick_or_start(struct sp_workers *w, enum sp_role role, unsigned weight, int *ret_r)
+static struct sp_worker *pick_or_start(struct sp_workers *w, enum sp_role role, unsigned weight, int *ret_r)
 {
 	struct sp_crew *c = &w->crews[role];
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
-	struct sp_process *p = pick(c, weight, now_ns);
+	struct sp_worker *p = pick(c, weight, now_ns);
 	unsigned n_live, n_ready, n_stuck;
 	count(c, now_ns, &n_live, &n_ready, &n_stuck);
 	*ret_r = 0;
@@ -162,7 +162,7 @@ static struct sp_process *pick_or_start(struct sp_workers *w, enum sp_role role,
 	return *ret_r < 0 ? NULL : pick(c, weight, now_ns);
 }
 
-static int hand_over(struct sp_crew *c, struct sp_process *p)
+static int hand_over(struct sp_crew *c, struct sp_worker *p)
 {
 	struct sp_job *j = c->queue.first;
 	int r = sp_job_send(j, p->socket);
@@ -193,7 +193,7 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 		return true;
 	}
 	int r;
-	struct sp_process *p = pick_or_start(w, role, sp_job_weight(c->queue.first), &r);
+	struct sp_worker *p = pick_or_start(w, role, sp_job_weight(c->queue.first), &r);
 	if (!p && r == 0)
 		return false;
 	r = p ? hand_over(c, p) : r;
@@ -217,14 +217,14 @@ void sp_crew_pump(struct sp_workers *w, enum sp_role role)
 static const char nonsense[] = "parser failed: its answer makes no sense";
 
 /* A process that breaks the rules is not asked again. */
-static void dismiss(struct sp_workers *w, struct sp_process *p, int r)
+static void dismiss(struct sp_workers *w, struct sp_worker *p, int r)
 {
 	w->ended.n_crashed++;
-	sp_process_end(p);
+	sp_worker_end(p);
 	scatter(w, p, r, nonsense);
 }
 
-static void take(struct sp_workers *w, struct sp_process *p, const struct sp_answer_message *a, int fd)
+static void take(struct sp_workers *w, struct sp_worker *p, const struct sp_answer_message *a, int fd)
 {
 	struct sp_job *j = p->jobs.first;
 	if (!j || j->number != a->number) {
@@ -237,7 +237,7 @@ static void take(struct sp_workers *w, struct sp_process *p, const struct sp_ans
 	p->load -= sp_job_weight(j);
 	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
 	if (sp_job_weight(j) > 1 || p->n_answers++ % 64 == 0)
-		sp_process_measure(p);
+		sp_worker_measure(p);
 	note_good(&w->crews[p->role], j->dev);
 	if (r < 0)
 		fail(w, j, r, r == -EBADMSG ? nonsense : NULL);
@@ -247,7 +247,7 @@ static void take(struct sp_workers *w, struct sp_process *p, const struct sp_ans
 		dismiss(w, p, 0);
 }
 
-static void take_all(struct sp_workers *w, struct sp_process *p)
+static void take_all(struct sp_workers *w, struct sp_worker *p)
 {
 	static struct sp_answer_message a;
 	while (p->socket >= 0) {
@@ -260,25 +260,25 @@ static void take_all(struct sp_workers *w, struct sp_process *p)
 		else if (r == -EBADMSG)
 			dismiss(w, p, r);
 		else
-			sp_process_end(p);
+			sp_worker_end(p);
 	}
 }
 
-void sp_crew_serve(struct sp_workers *w, struct sp_process *p)
+void sp_crew_serve(struct sp_workers *w, struct sp_worker *p)
 {
 	int status;
 	uint64_t cpu_ns;
-	bool gone = !p->reaped && sp_process_reap(p, &status, &cpu_ns);
+	bool gone = !p->reaped && sp_worker_reap(p, &status, &cpu_ns);
 	take_all(w, p); /* what it said before it went is still there */
 	if (!gone)
 		return;
-	sp_process_end(p);
+	sp_worker_end(p);
 	w->ended.cpu_ns += cpu_ns;
 	w->ended.peak_bytes += p->peak_bytes;
 	lost(w, p, status);
 }
 
-static void watch(struct sp_workers *w, struct sp_process *p, uint64_t now_ns)
+static void watch(struct sp_workers *w, struct sp_worker *p, uint64_t now_ns)
 {
 	if (p->jobs.n && now_ns - p->since_ns >= w->crews[p->role].deadline_ns)
 		late(w, p);
@@ -290,12 +290,12 @@ static void watch(struct sp_workers *w, struct sp_process *p, uint64_t now_ns)
 
 void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns)
 {
-	for (struct sp_process **at = &w->crews[role].processes; *at;) {
-		struct sp_process *p = *at;
+	for (struct sp_worker **at = &w->crews[role].processes; *at;) {
+		struct sp_worker *p = *at;
 		watch(w, p, now_ns);
 		if (p->reaped) {
 			*at = p->next;
-			sp_process_free(p);
+			sp_worker_free(p);
 		} else {
 			at = &p->next;
 		}
@@ -305,7 +305,7 @@ void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns)
 uint64_t sp_crew_next_ns(const struct sp_crew *c, uint64_t now_ns)
 {
 	uint64_t next = ~0ULL;
-	for (const struct sp_process *p = c->processes; p; p = p->next) {
+	for (const struct sp_worker *p = c->processes; p; p = p->next) {
 		if (p->jobs.n)
 			next = SP_MIN(next, p->since_ns + c->deadline_ns);
 		if (p->jobs.n && p->role == SP_ROLE_OPENER && c->queue.n && !slow(p, now_ns))

@@ -289,7 +289,7 @@ static void forget_results(struct sp_job *j)
 	free(j->opened.path);
 	j->opened = (struct sp_open_result){.fd = -1};
 	free(j->identity.soname);
-	j->identity = (struct sp_identity){0};
+	j->identity = (struct sp_identify_result){0};
 	free(sp_take_ptr(j->blob));
 	if (j->names)
 		sp_names_done(j->names, j->n_offsets);

@@ -60,14 +60,14 @@ struct sp_job {
 	void *arg;
 	union {
 		void (*open)(void *arg, struct sp_open_result *result);
-		void (*identify)(void *arg, struct sp_identity *id);
+		void (*identify)(void *arg, struct sp_identify_result *id);
 		void (*build)(void *arg, int r, struct sp_blob *blob);
 		void (*names)(void *arg, int r, struct sp_name *names, size_t n);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror */
 	struct sp_open_result opened;
-	struct sp_identity identity;
+	struct sp_identify_result identity;
 	struct sp_blob *blob;
 	struct sp_name *names;
 };
@@ -77,8 +77,8 @@ struct sp_job_list {
 	size_t n;
 };
 
-struct sp_process {
-	struct sp_process *next;
+struct sp_worker {
+	struct sp_worker *next;
 	enum sp_role role;
 	int pid, pidfd, socket;  /* socket -1: no more is expected of it, and it has been killed */
 	struct sp_job_list jobs; /* sent, unanswered; the first is in work */
@@ -95,7 +95,7 @@ struct sp_crew { /* the processes of one role and what waits for them */
 	uint32_t good_devs[SP_CREW_GOOD_DEVS]; /* devices that have answered */
 	uint64_t deadline_ns;
 	struct sp_job_list queue;
-	struct sp_process *processes;
+	struct sp_worker *processes;
 };
 
 struct sp_workers {
@@ -118,16 +118,16 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd);
 void sp_job_fail(struct sp_job *j, int r, const char *error); /* forgets results that were taken; error is copied */
 void sp_job_call(struct sp_job *j);                           /* and frees it */
 
-int sp_process_new(enum sp_role role, int epoll, struct sp_process **ret_process);
-void sp_process_end(struct sp_process *p); /* kills it; waits for nothing */
-bool sp_process_reap(struct sp_process *p, int *ret_status, uint64_t *ret_cpu_ns);
-void sp_process_measure(struct sp_process *p); /* VmHWM so far */
-uint64_t sp_process_cpu_ns(const struct sp_process *p);
-void sp_process_free(struct sp_process *p); /* of a reaped one, or to forget one that cannot die */
+int sp_worker_new(enum sp_role role, int epoll, struct sp_worker **ret_worker);
+void sp_worker_end(struct sp_worker *p); /* kills it; waits for nothing */
+bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns);
+void sp_worker_measure(struct sp_worker *p); /* VmHWM so far */
+uint64_t sp_worker_cpu_ns(const struct sp_worker *p);
+void sp_worker_free(struct sp_worker *p); /* of a reaped one, or to forget one that cannot die */
 
 /* The processes of one role. */
-void sp_crew_pump(struct sp_workers *w, enum sp_role role);     /* sends what can be sent, starts processes */
-void sp_crew_serve(struct sp_workers *w, struct sp_process *p); /* takes in answers and ends */
+void sp_crew_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts processes */
+void sp_crew_serve(struct sp_workers *w, struct sp_worker *p); /* takes in answers and ends */
 void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
 uint64_t sp_crew_next_ns(const struct sp_crew *crew, uint64_t now_ns); /* the next thing to do by time; ~0 = none */
 

@@ -63,7 +63,7 @@ static _Noreturn void begin(enum sp_role role, int socket)
 	_exit(127);
 }
 
-static int start(enum sp_role role, struct sp_process *p)
+static int start(enum sp_role role, struct sp_worker *p)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -88,7 +88,7 @@ static int start(enum sp_role role, struct sp_process *p)
 }
 
 /* Watched until it is taken off by hand: a sibling that is just being forked may hold a copy of the descriptors. */
-static int watch(struct sp_process *p)
+static int watch(struct sp_worker *p)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.ptr = p};
 	if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->socket, &e) < 0 ||
@@ -97,9 +97,9 @@ static int watch(struct sp_process *p)
 	return 0;
 }
 
-int sp_process_new(enum sp_role role, int epoll, struct sp_process **ret_process)
+int sp_worker_new(enum sp_role role, int epoll, struct sp_worker **ret_worker)
 {
-	SP_FREE struct sp_process *p = calloc(1, sizeof(*p));
+	SP_FREE struct sp_worker *p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	p->role = role;
@@ -110,18 +110,18 @@ int sp_process_new(enum sp_role role, int epoll, struct sp_process **ret_process
 		return r;
 	r = watch(p);
 	if (r < 0) {
-		sp_process_free(sp_take_ptr(p));
+		sp_worker_free(sp_take_ptr(p));
 		return r;
 	}
-	*ret_process = sp_take_ptr(p);
+	*ret_worker = sp_take_ptr(p);
 	return 0;
 }
 
-void sp_process_end(struct sp_process *p)
+void sp_worker_end(struct sp_worker *p)
 {
 	if (p->socket < 0)
 		return;
-	sp_process_measure(p);
+	sp_worker_measure(p);
 	p->ended_ns = sp_time_ns(CLOCK_MONOTONIC);
 	kill(p->pid, SIGKILL);
 	epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->socket, NULL);
@@ -129,7 +129,7 @@ void sp_process_end(struct sp_process *p)
 	p->socket = -1;
 }
 
-bool sp_process_reap(struct sp_process *p, int *ret_status, uint64_t *ret_cpu_ns)
+bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns)
 {
 	struct rusage u = {0};
 	int status = -1;
@@ -146,7 +146,7 @@ bool sp_process_reap(struct sp_process *p, int *ret_status, uint64_t *ret_cpu_ns
 }
 
 /* Not by wait4: its maximum includes the parent's memory from before the exec. */
-void sp_process_measure(struct sp_process *p)
+void sp_worker_measure(struct sp_worker *p)
 {
 	char path[64], text[4096];
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->pid);
@@ -160,7 +160,7 @@ void sp_process_measure(struct sp_process *p)
 		p->peak_bytes = SP_MAX(p->peak_bytes, strtoull(line + 7, NULL, 10) * 1024);
 }
 
-uint64_t sp_process_cpu_ns(const struct sp_process *p)
+uint64_t sp_worker_cpu_ns(const struct sp_worker *p)
 {
 	clockid_t clock;
 	struct timespec t;
@@ -169,9 +169,9 @@ uint64_t sp_process_cpu_ns(const struct sp_process *p)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void sp_process_free(struct sp_process *p)
+void sp_worker_free(struct sp_worker *p)
 {
-	sp_process_end(p);
+	sp_worker_end(p);
 	epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->pidfd, NULL);
 	sp_cleanup_close(&p->pidfd);
 	free(p);

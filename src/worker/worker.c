@@ -63,15 +63,15 @@ static void cancel_all(struct sp_workers *w, struct sp_job_list *list)
 static void bury(struct sp_crew *c)
 {
 	uint64_t end_ns = sp_time_ns(CLOCK_MONOTONIC) + REAP_MS * 1000000ULL;
-	for (struct sp_process *p; (p = c->processes);) {
+	for (struct sp_worker *p; (p = c->processes);) {
 		int status;
 		uint64_t cpu_ns, now_ns;
 		struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
-		while (!p->reaped && !sp_process_reap(p, &status, &cpu_ns) &&
+		while (!p->reaped && !sp_worker_reap(p, &status, &cpu_ns) &&
 		       (now_ns = sp_time_ns(CLOCK_MONOTONIC)) < end_ns)
 			poll(&fd, 1, (int)((end_ns - now_ns) / 1000000) + 1);
 		c->processes = p->next;
-		sp_process_free(p);
+		sp_worker_free(p);
 	}
 }
 
@@ -81,8 +81,8 @@ void sp_workers_free(struct sp_workers *w)
 		return;
 	w->closing = true;
 	for (unsigned role = 0; role < SP_N_ROLES; role++) {
-		for (struct sp_process *p = w->crews[role].processes; p; p = p->next) {
-			sp_process_end(p);
+		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next) {
+			sp_worker_end(p);
 			cancel_all(w, &p->jobs);
 		}
 		cancel_all(w, &w->crews[role].queue);
@@ -161,7 +161,7 @@ int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 	return submit(w, j);
 }
 
-int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identity *id), void *arg)
+int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_IDENTIFY, arg);
 	int r = give_fd(w, j, fd);
@@ -270,9 +270,9 @@ void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_s
 {
 	*ret_stats = w->ended;
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		for (struct sp_process *p = w->crews[role].processes; p; p = p->next) {
-			sp_process_measure(p);
-			ret_stats->cpu_ns += sp_process_cpu_ns(p);
+		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next) {
+			sp_worker_measure(p);
+			ret_stats->cpu_ns += sp_worker_cpu_ns(p);
 			ret_stats->peak_bytes += p->peak_bytes;
 		}
 }

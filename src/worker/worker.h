@@ -72,7 +72,7 @@ struct sp_open_result {
 	uint32_t nlink;
 	int is_ours; /* the top of the process's mounts is ours: what our package manager says of the path counts */
 };
-struct sp_identity {
+struct sp_identify_result {
 	int r;
 	uint8_t build_id[32];
 	uint32_t build_id_len;         /* 0 = none */
@@ -86,7 +86,8 @@ void sp_workers_free(struct sp_workers *w); /* ends the processes; unanswered ca
 int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 		    void (*done)(void *arg, struct sp_open_result *result), void *arg);
 /* fd is dup'ed, the caller keeps his. */
-int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identity *id), void *arg);
+int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id),
+			void *arg);
 /* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
 /* names belong to the callback, which ends them with sp_names_done() and free(). */

@@ -35,7 +35,7 @@ static void opened(void *arg, struct sp_open_result *result)
 	free(result->path);
 }
 
-static void identified(void *arg, struct sp_identity *id)
+static void identified(void *arg, struct sp_identify_result *id)
 {
 	note(arg, id->r);
 	free(id->soname);

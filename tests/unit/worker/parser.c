@@ -126,7 +126,7 @@ static int file_with(const char *text)
 struct answer {
 	int n, r;
 	char error[200];
-	struct sp_identity id;
+	struct sp_identify_result id;
 	struct sp_blob *blob;
 	struct sp_name *names;
 	size_t n_names;
@@ -139,7 +139,7 @@ static void note(struct answer *a, int r)
 	snprintf(a->error, sizeof(a->error), "%s", r < 0 ? sp_error_text(r) : "");
 }
 
-static void identified(void *arg, struct sp_identity *id)
+static void identified(void *arg, struct sp_identify_result *id)
 {
 	struct answer *a = arg;
 	note(a, id->r);
