@@ -212,12 +212,6 @@ static int64_t merge_func(struct merge *m, uint32_t number)
 	return n;
 }
 
-/*
- * Readers tell functions without a place of their own apart by numbers in the flags from here up, which mean nothing in
- * another profile: there the name takes their place, so that it is the same number in all that is merged.
- */
-enum { VARIANT_SHIFT = 8 };
-
 /* Whether two functions cannot be what one frame is named; of a place, a range is only the lesser name. */
 static bool contradicts(const struct sp_profile *p, uint32_t a, uint32_t b, bool has_place)
 {
@@ -228,23 +222,23 @@ static bool contradicts(const struct sp_profile *p, uint32_t a, uint32_t b, bool
 	return x->name != y->name || x->file != y->file;
 }
 
+/* A variant means nothing in another profile: made of the name it is the same number in all that is merged. */
 static uint32_t variant_of(const struct sp_profile *p, uint32_t func, uint32_t nth)
 {
 	const char *name = sp_profile_string(p, sp_profile_func(p, func)->name);
-	uint32_t n_variants = UINT32_MAX >> VARIANT_SHIFT;
 
-	return ((uint32_t)sp_hash_bytes(name, strlen(name), 0) % n_variants + nth) % n_variants + 1;
+	return ((uint32_t)sp_hash_bytes(name, strlen(name), 0) % SP_FRAME_MAX_VARIANT + nth) % SP_FRAME_MAX_VARIANT + 1;
 }
 
 /* Numbers are those of `into`. A place whose name is another there gets a frame of its own. */
 static int64_t add_frame(struct merge *m, struct sp_frame frame)
 {
-	uint32_t flags = frame.flags & ((1U << VARIANT_SHIFT) - 1);
+	uint32_t flags = frame.flags & ((1U << SP_FRAME_VARIANT_SHIFT) - 1);
 	bool has_place = flags == frame.flags;
 
 	for (uint32_t nth = 0;; nth++) {
 		if (frame.func != 0 && (!has_place || nth > 0))
-			frame.flags = flags | variant_of(m->into, frame.func, nth) << VARIANT_SHIFT;
+			frame.flags = flags | variant_of(m->into, frame.func, nth) << SP_FRAME_VARIANT_SHIFT;
 		int64_t n = sp_profile_add_frame(m->into, &frame);
 		if (n < 0)
 			return n;

@@ -61,7 +61,12 @@ struct sp_func {
 	uint64_t start, size; /* in the offsets of the file */
 	uint64_t vaddr;       /* of start, as readelf prints it: START of library+0xSTART; kernel, anonymous: address */
 };
+/*
+ * The bits of a frame's flags from SP_FRAME_VARIANT_SHIFT up hold a number, 0 in our own recordings: readers tell by it
+ * functions at one place apart (inlined ones), and those that have no place (offset 0). It means nothing elsewhere.
+ */
 enum { SP_FRAMEF_GUESSED = 1, SP_FRAMEF_DERIVED = 2, SP_FRAMEF_KERNEL = 4 };
+enum { SP_FRAME_VARIANT_SHIFT = 8, SP_FRAME_MAX_VARIANT = (1 << (32 - SP_FRAME_VARIANT_SHIFT)) - 1 };
 struct sp_frame {
 	uint64_t offset; /* FILE: byte offset in the file; KERNEL: address; ANON: relative to the file's bias */
 	uint32_t file;

@@ -16,7 +16,7 @@
 
 /* Variants below this are tried one after the other (inlined functions); above, each function has its own. */
 enum { FIRST_VARIANTS = 16 };
-#define MAX_FUNCS (1u << (32 - SP_READ_VARIANT_SHIFT))
+enum { MAX_FUNCS = SP_FRAME_MAX_VARIANT + 1 - FIRST_VARIANTS };
 
 static bool begins(const char *text, const char *with)
 {
@@ -192,15 +192,15 @@ static int64_t add_variant(struct sp_profile *p, uint32_t file, uint64_t offset,
 	const struct sp_frame f = {.offset = offset,
 				   .file = file,
 				   .func = func,
-				   .flags = variant << SP_READ_VARIANT_SHIFT | (kernel ? SP_FRAMEF_KERNEL : 0)};
+				   .flags = variant << SP_FRAME_VARIANT_SHIFT | (kernel ? SP_FRAMEF_KERNEL : 0)};
 
 	return sp_profile_add_frame(p, &f);
 }
 
 int64_t sp_read_named_frame(struct sp_profile *p, uint32_t file, uint32_t func)
 {
-	if (func >= MAX_FUNCS - FIRST_VARIANTS)
-		return sp_fail_said(-E2BIG, "more than %u functions in one profile", MAX_FUNCS - FIRST_VARIANTS);
+	if (func >= MAX_FUNCS)
+		return sp_fail_said(-E2BIG, "more than %d functions in one profile", MAX_FUNCS);
 	return add_variant(p, file, 0, func, FIRST_VARIANTS + func);
 }
 
@@ -212,8 +212,8 @@ int64_t sp_read_frame(struct sp_profile *p, uint32_t file, uint64_t offset, uint
 		if (frame < 0 || sp_profile_frame(p, (uint32_t)frame)->func == func)
 			return frame;
 	}
-	if (func >= MAX_FUNCS - FIRST_VARIANTS)
-		return sp_fail_said(-E2BIG, "more than %u functions in one profile", MAX_FUNCS - FIRST_VARIANTS);
+	if (func >= MAX_FUNCS)
+		return sp_fail_said(-E2BIG, "more than %d functions in one profile", MAX_FUNCS);
 	return add_variant(p, file, offset, func, FIRST_VARIANTS + func);
 }
 

@@ -4,10 +4,9 @@
  * profile.
  *
  * A frame's identity is its place, but foreign profiles have several functions at one place (inlined ones) and
- * functions without any place (folded text). So the bits of a frame's flags above SP_READ_VARIANT_SHIFT hold a number
- * that tells them apart; a function without a place lies at offset 0, with its own number there. A file's tag is a hash
- * of what it is called, so that one library is one file in two profiles. Functions return numbers of the profile, or a
- * negative errno. No state.
+ * functions without any place (folded text): frames have variants (profile.h); a function without a place lies at
+ * offset 0, with its own number as the variant. A file's tag is a hash of what it is called, so that one library is one
+ * file in two profiles. Functions return numbers of the profile, or a negative errno. No state.
  */
 #ifndef SP_READ_PRIV_H
 #define SP_READ_PRIV_H
@@ -19,7 +18,6 @@
 struct sp_input;
 
 enum {
-	SP_READ_VARIANT_SHIFT = 8,
 	SP_READ_REASON_UNKNOWN = UINT16_MAX, /* why a stack is cut, where the input does not say */
 };
 
