@@ -13,13 +13,15 @@
 struct merge {
 	struct sp_profile *into;
 	const struct sp_profile *from;
-	uint32_t *files, *funcs, *frames, *stacks, *processes, *keys;
+	uint32_t *files, *funcs, *frames, *stacks, *processes, *labels, *keys;
 	uint32_t values[SP_MAX_VALUES]; /* index in `from` to index in `into` */
 	struct sp_intern *same;         /* what files of `into` are, by kind and build id ... */
 	uint32_t *same_files;           /* ... and which they are */
 	size_t same_capacity;
 	uint32_t *scratch; /* the frames of a stack */
 	size_t scratch_capacity;
+	struct sp_label *set;
+	size_t set_capacity;
 };
 
 static int64_t merge_string(struct merge *m, uint32_t string)
@@ -177,15 +179,36 @@ static int64_t merge_process(struct merge *m, uint32_t number)
 	return n;
 }
 
+static int64_t merge_labels(struct merge *m, uint32_t number)
+{
+	size_t n;
+	const struct sp_label *labels = sp_profile_labels(m->from, number, &n);
+
+	if (number == 0 || m->labels[number] != 0)
+		return m->labels[number];
+	int r = sp_grow(&m->set, &m->set_capacity, n, sizeof(*m->set));
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		m->set[i] = labels[i];
+		if (translate_string(m, &m->set[i].name) < 0 || translate_string(m, &m->set[i].word) < 0 ||
+		    translate_string(m, &m->set[i].unit) < 0)
+			r = -ENOMEM;
+	}
+	int64_t set = r < 0 ? r : sp_profile_add_labels(m->into, m->set, n);
+	if (set >= 0)
+		m->labels[number] = (uint32_t)set;
+	return set;
+}
+
 static int64_t merge_key(struct merge *m, uint32_t number)
 {
 	if (number == 0 || m->keys[number] != 0)
 		return m->keys[number];
 	struct sp_key key = *sp_profile_key(m->from, number);
-	int64_t process = merge_process(m, key.process);
-	if (process < 0)
-		return process;
+	int64_t process = merge_process(m, key.process), labels = merge_labels(m, key.labels);
+	if (process < 0 || labels < 0)
+		return process < 0 ? process : labels;
 	key.process = (uint32_t)process;
+	key.labels = (uint32_t)labels;
 	if (translate_string(m, &key.comm) < 0 || translate_string(m, &key.recipe) < 0)
 		return -ENOMEM;
 	int64_t n = sp_profile_add_key(m->into, &key);
@@ -204,7 +227,8 @@ static int64_t merge_func(struct merge *m, uint32_t number)
 	if (file < 0)
 		return file;
 	func.file = (uint32_t)file;
-	if (translate_string(m, &func.name) < 0 || translate_string(m, &func.linkage_name) < 0)
+	if (translate_string(m, &func.name) < 0 || translate_string(m, &func.linkage_name) < 0 ||
+	    translate_string(m, &func.source) < 0)
 		return -ENOMEM;
 	int64_t n = sp_profile_add_func(m->into, &func);
 	if (n >= 0)
@@ -212,22 +236,27 @@ static int64_t merge_func(struct merge *m, uint32_t number)
 	return n;
 }
 
-/* Whether two functions cannot be what one frame is named; of a place, a range is only the lesser name. */
-static bool contradicts(const struct sp_profile *p, uint32_t a, uint32_t b, bool has_place)
+/* Whether two frames cannot be one, all numbers those of `into`; of a place, a range is only the lesser name. */
+static bool contradict(const struct sp_profile *p, const struct sp_frame *a, const struct sp_frame *b)
 {
-	const struct sp_func *x = sp_profile_func(p, a), *y = sp_profile_func(p, b);
+	const struct sp_func *x = sp_profile_func(p, a->func), *y = sp_profile_func(p, b->func);
 
-	if (a == 0 || b == 0 || (has_place && (x->is_range || y->is_range)))
+	if (a->func == 0 || b->func == 0 || x->is_range || y->is_range)
 		return false;
-	return x->name != y->name || x->file != y->file;
+	return x->name != y->name || x->file != y->file ||
+	       (x->source != 0 && y->source != 0 && x->source != y->source) ||
+	       (a->line != 0 && b->line != 0 && a->line != b->line);
 }
 
-/* A variant means nothing in another profile: made of the name it is the same number in all that is merged. */
-static uint32_t variant_of(const struct sp_profile *p, uint32_t func, uint32_t nth)
+/* Of two copies of one file, the one that has symbols knows the name, and the one that has sources knows more. */
+static void fill_in_frame(const struct sp_profile *p, struct sp_frame *into, const struct sp_frame *from)
 {
-	const char *name = sp_profile_string(p, sp_profile_func(p, func)->name);
+	const struct sp_func *there = sp_profile_func(p, into->func), *here = sp_profile_func(p, from->func);
 
-	return ((uint32_t)sp_hash_bytes(name, strlen(name), 0) % SP_FRAME_MAX_VARIANT + nth) % SP_FRAME_MAX_VARIANT + 1;
+	if (into->func == 0 || (from->func != 0 && there->is_range && !here->is_range) ||
+	    (from->func != 0 && !here->is_range && there->source == 0 && here->source != 0))
+		into->func = from->func;
+	fill_in(&into->line, from->line);
 }
 
 /* Numbers are those of `into`. A place whose name is another there gets a frame of its own. */
@@ -236,21 +265,17 @@ static int64_t add_frame(struct merge *m, struct sp_frame frame)
 	uint32_t flags = frame.flags & ((1U << SP_FRAME_VARIANT_SHIFT) - 1);
 	bool has_place = flags == frame.flags;
 
-	for (uint32_t nth = 0;; nth++) {
-		if (frame.func != 0 && (!has_place || nth > 0))
-			frame.flags = flags | variant_of(m->into, frame.func, nth) << SP_FRAME_VARIANT_SHIFT;
-		int64_t n = sp_profile_add_frame(m->into, &frame);
-		if (n < 0)
-			return n;
-		/* Of two copies of one file, the one that has symbols knows the name. */
-		uint32_t *there = &sp_profile_frame(m->into, (uint32_t)n)->func;
-		if (contradicts(m->into, *there, frame.func, has_place && nth == 0))
-			continue;
-		if (*there == 0 || (frame.func != 0 && sp_profile_func(m->into, *there)->is_range &&
-				    !sp_profile_func(m->into, frame.func)->is_range))
-			*there = frame.func;
+	frame.flags = flags;
+	if (!has_place)
+		return sp_profile_add_frame_apart(m->into, &frame, false);
+	int64_t n = sp_profile_add_frame(m->into, &frame);
+	if (n < 0)
 		return n;
-	}
+	struct sp_frame *there = sp_profile_frame(m->into, (uint32_t)n);
+	if (contradict(m->into, there, &frame))
+		return sp_profile_add_frame_apart(m->into, &frame, false);
+	fill_in_frame(m->into, there, &frame);
+	return n;
 }
 
 static int64_t merge_frame(struct merge *m, uint32_t number)
@@ -368,9 +393,10 @@ static int open_merge(struct merge *m)
 	m->frames = map_of(sp_profile_n_frames(m->from));
 	m->stacks = map_of(sp_profile_n_stacks(m->from));
 	m->processes = map_of(sp_profile_n_processes(m->from));
+	m->labels = map_of(sp_profile_n_label_sets(m->from));
 	m->keys = map_of(sp_profile_n_keys(m->from));
 	if (m->files == NULL || m->funcs == NULL || m->frames == NULL || m->stacks == NULL || m->processes == NULL ||
-	    m->keys == NULL || sp_intern_new(&m->same) < 0)
+	    m->labels == NULL || m->keys == NULL || sp_intern_new(&m->same) < 0)
 		return -ENOMEM;
 	int r = 0;
 	for (uint32_t i = 1; i < sp_profile_n_files(m->into) && r == 0; i++)
@@ -385,9 +411,11 @@ static void close_merge(struct merge *m)
 	free(m->frames);
 	free(m->stacks);
 	free(m->processes);
+	free(m->labels);
 	free(m->keys);
 	free(m->same_files);
 	free(m->scratch);
+	free(m->set);
 	sp_intern_free(m->same);
 }
 

@@ -8,7 +8,10 @@
 #include "base/intern.h"
 #include "base/mem.h"
 
-enum { SLOTS_MIN = 64 };
+enum {
+	SLOTS_MIN = 64,
+	MAX_VARIANTS = 1 << 16, /* tried for a frame: only when nearly all numbers are taken are so many in a row */
+};
 
 /* Things found by their identity, with fields beside it: an interned identity and an item have the same number. */
 struct table {
@@ -21,9 +24,9 @@ struct sp_profile {
 	struct sp_profile_info info;
 	struct sp_value_type value_types[SP_MAX_VALUES];
 	uint32_t n_value_types;
-	struct sp_intern *strings, *stacks, *keys; /* these are their identity */
+	struct sp_intern *strings, *stacks, *labels, *keys; /* these are their identity */
 	struct table files, funcs, frames, processes;
-	uint64_t *scratch; /* a stack, while it is looked up */
+	uint64_t *scratch; /* a stack or a set of labels, while it is looked up */
 	size_t scratch_capacity;
 	struct sp_row *rows;
 	size_t n_rows, row_capacity;
@@ -36,7 +39,7 @@ struct file_identity {
 	uint64_t kind, tag;
 };
 struct func_identity {
-	uint32_t name, linkage_name, file, is_range;
+	uint32_t name, linkage_name, file, is_range, source, source_line;
 	uint64_t start, size, vaddr;
 };
 struct frame_identity {
@@ -50,7 +53,8 @@ struct process_identity {
 struct stack_head {
 	uint32_t stack_class, reason;
 };
-_Static_assert(sizeof(struct sp_key) == 16, "a key is its own identity: no padding");
+_Static_assert(sizeof(struct sp_key) == 24, "a key is its own identity: no padding");
+_Static_assert(sizeof(struct sp_label) == 24, "a label is its own identity: no padding");
 
 static int64_t table_add(struct table *t, const void *identity, size_t len, const void *item)
 {
@@ -82,8 +86,9 @@ static int make_tables(struct sp_profile *p)
 	p->n_slots = SLOTS_MIN;
 	p->slots = calloc(p->n_slots, sizeof(*p->slots));
 	if (p->slots == NULL || sp_intern_new(&p->strings) < 0 || sp_intern_new(&p->stacks) < 0 ||
-	    sp_intern_new(&p->keys) < 0 || table_new(&p->files, sizeof(struct sp_file)) < 0 ||
-	    table_new(&p->funcs, sizeof(struct sp_func)) < 0 || table_new(&p->frames, sizeof(struct sp_frame)) < 0 ||
+	    sp_intern_new(&p->labels) < 0 || sp_intern_new(&p->keys) < 0 ||
+	    table_new(&p->files, sizeof(struct sp_file)) < 0 || table_new(&p->funcs, sizeof(struct sp_func)) < 0 ||
+	    table_new(&p->frames, sizeof(struct sp_frame)) < 0 ||
 	    table_new(&p->processes, sizeof(struct sp_process)) < 0)
 		return -ENOMEM;
 	return 0;
@@ -95,7 +100,8 @@ static int add_nones(struct sp_profile *p)
 	if (sp_profile_add_string(p, "") < 0 || sp_profile_add_file(p, &(struct sp_file){0}) < 0 ||
 	    sp_profile_add_func(p, &(struct sp_func){0}) < 0 || sp_profile_add_frame(p, &(struct sp_frame){0}) < 0 ||
 	    sp_profile_add_stack(p, &(struct sp_stack){0}) < 0 ||
-	    sp_profile_add_process(p, &(struct sp_process){0}) < 0 || sp_profile_add_key(p, &(struct sp_key){0}) < 0)
+	    sp_profile_add_process(p, &(struct sp_process){0}) < 0 || sp_profile_add_labels(p, NULL, 0) < 0 ||
+	    sp_profile_add_key(p, &(struct sp_key){0}) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -120,6 +126,7 @@ void sp_profile_free(struct sp_profile *p)
 		return;
 	sp_intern_free(p->strings);
 	sp_intern_free(p->stacks);
+	sp_intern_free(p->labels);
 	sp_intern_free(p->keys);
 	table_free(&p->files);
 	table_free(&p->funcs);
@@ -202,11 +209,14 @@ int64_t sp_profile_add_func(struct sp_profile *p, const struct sp_func *func)
 					 .linkage_name = func->linkage_name,
 					 .file = func->file,
 					 .is_range = func->is_range,
+					 .source = func->source,
+					 .source_line = func->source_line,
 					 .start = func->start,
 					 .size = func->size,
 					 .vaddr = func->vaddr};
 
-	if (!is_string(p, func->name) || !is_string(p, func->linkage_name) || !is_file(p, func->file))
+	if (!is_string(p, func->name) || !is_string(p, func->linkage_name) || !is_string(p, func->source) ||
+	    !is_file(p, func->file))
 		return -EINVAL;
 	return table_add(&p->funcs, &identity, sizeof(identity), func);
 }
@@ -218,6 +228,42 @@ int64_t sp_profile_add_frame(struct sp_profile *p, const struct sp_frame *frame)
 	if (!is_file(p, frame->file) || (frame->func != 0 && frame->func >= sp_profile_n_funcs(p)))
 		return -EINVAL;
 	return table_add(&p->frames, &identity, sizeof(identity), frame);
+}
+
+static uint64_t hash_string(const struct sp_profile *p, uint32_t string, uint64_t seed)
+{
+	const char *s = sp_profile_string(p, string);
+
+	return sp_hash_bytes(s, strlen(s), seed);
+}
+
+/* With a number, from 1 up, in the flags' high bits: of all that the function is, so that few try for the same. */
+static uint32_t variant(const struct sp_profile *p, const struct sp_frame *frame, uint32_t nth)
+{
+	const struct sp_func *func = sp_profile_func(p, frame->func);
+	uint64_t hash = hash_string(p, func->name, func->start + frame->line);
+	uint32_t n = SP_FRAME_MAX_VARIANT;
+
+	hash = hash_string(p, func->source, hash_string(p, func->linkage_name, hash + func->source_line));
+	hash = hash_string(p, sp_profile_file(p, func->file)->name, hash);
+	return frame->flags | (((uint32_t)(hash % n) + nth) % n + 1) << SP_FRAME_VARIANT_SHIFT;
+}
+
+int64_t sp_profile_add_frame_apart(struct sp_profile *p, const struct sp_frame *frame, bool has_place)
+{
+	struct sp_frame f = *frame;
+
+	if (f.flags >> SP_FRAME_VARIANT_SHIFT != 0 || (f.func != 0 && f.func >= sp_profile_n_funcs(p)))
+		return -EINVAL;
+	for (uint32_t nth = 0; nth < MAX_VARIANTS; nth++) {
+		if (!has_place || nth > 0)
+			f.flags = variant(p, frame, nth);
+		int64_t n = sp_profile_add_frame(p, &f);
+		const struct sp_frame *there = n < 0 ? NULL : sp_profile_frame(p, (uint32_t)n);
+		if (there == NULL || (there->func == f.func && there->line == f.line))
+			return n;
+	}
+	return -E2BIG;
 }
 
 int64_t sp_profile_add_process(struct sp_profile *p, const struct sp_process *process)
@@ -248,9 +294,41 @@ int64_t sp_profile_add_stack(struct sp_profile *p, const struct sp_stack *stack)
 	return sp_intern_add(p->stacks, p->scratch, bytes);
 }
 
+static int by_name(const void *x, const void *y)
+{
+	const struct sp_label *a = x, *b = y;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return (a->unused > b->unused) - (a->unused < b->unused); /* as they were given */
+}
+
+int64_t sp_profile_add_labels(struct sp_profile *p, const struct sp_label *labels, size_t n)
+{
+	size_t words = sizeof(*labels) / sizeof(*p->scratch);
+	int r =
+	    n > UINT32_MAX / sizeof(*labels) ? -E2BIG : sp_grow(&p->scratch, &p->scratch_capacity, n * words + 1, 8);
+
+	if (r < 0)
+		return r;
+	struct sp_label *sorted = (struct sp_label *)(void *)p->scratch;
+	for (size_t i = 0; i < n; i++) {
+		const struct sp_label *l = &labels[i];
+		if (!is_string(p, l->name) || !is_string(p, l->word) || !is_string(p, l->unit))
+			return -EINVAL;
+		sorted[i] = *l;
+		sorted[i].unused = (uint32_t)i;
+	}
+	qsort(sorted, n, sizeof(*sorted), by_name);
+	for (size_t i = 0; i < n; i++)
+		sorted[i].unused = 0;
+	return sp_intern_add(p->labels, sorted, n * sizeof(*sorted));
+}
+
 int64_t sp_profile_add_key(struct sp_profile *p, const struct sp_key *key)
 {
-	if (key->process >= sp_profile_n_processes(p) || !is_string(p, key->comm) || !is_string(p, key->recipe))
+	if (key->process >= sp_profile_n_processes(p) || !is_string(p, key->comm) || !is_string(p, key->recipe) ||
+	    key->labels >= sp_profile_n_label_sets(p))
 		return -EINVAL;
 	return sp_intern_add(p->keys, key, sizeof(*key));
 }
@@ -347,6 +425,11 @@ uint32_t sp_profile_n_processes(const struct sp_profile *p)
 	return sp_intern_count(p->processes.identities);
 }
 
+uint32_t sp_profile_n_label_sets(const struct sp_profile *p)
+{
+	return sp_intern_count(p->labels);
+}
+
 uint32_t sp_profile_n_keys(const struct sp_profile *p)
 {
 	return sp_intern_count(p->keys);
@@ -388,6 +471,14 @@ struct sp_stack sp_profile_stack(const struct sp_profile *p, uint32_t stack)
 				 .reason = (uint16_t)head.reason,
 				 .n_frames = (uint32_t)((len - sizeof(head)) / sizeof(uint32_t)),
 				 .frames = (const uint32_t *)(const void *)(bytes + sizeof(head))};
+}
+
+const struct sp_label *sp_profile_labels(const struct sp_profile *p, uint32_t set, size_t *ret_n)
+{
+	const struct sp_label *labels = sp_intern_get(p->labels, set, ret_n);
+
+	*ret_n /= sizeof(*labels);
+	return labels;
 }
 
 const struct sp_key *sp_profile_key(const struct sp_profile *p, uint32_t key)

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/key.h"
+
 enum { SP_MAX_VALUES = 8, SP_BUILD_ID_MAX = 32 };
 
 struct sp_profile;
@@ -60,18 +62,26 @@ struct sp_func {
 	bool is_range;        /* named by its range only: library+0xSTART */
 	uint64_t start, size; /* in the offsets of the file */
 	uint64_t vaddr;       /* of start, as readelf prints it: START of library+0xSTART; kernel, anonymous: address */
+	uint32_t source;      /* string: the source file that it is written in, "" = not known */
+	uint32_t source_line; /* where it begins there, 0 = not known */
 };
 /*
- * The bits of a frame's flags from SP_FRAME_VARIANT_SHIFT up hold a number, 0 in our own recordings: readers tell by it
- * functions at one place apart (inlined ones), and those that have no place (offset 0). It means nothing elsewhere.
+ * The bits of a frame's flags from SP_FRAME_VARIANT_SHIFT up hold a number, 0 in our own recordings, that tells apart
+ * what has no place of its own: see sp_profile_add_frame_apart(). It means nothing elsewhere.
  */
-enum { SP_FRAMEF_GUESSED = 1, SP_FRAMEF_DERIVED = 2, SP_FRAMEF_KERNEL = 4 };
 enum { SP_FRAME_VARIANT_SHIFT = 8, SP_FRAME_MAX_VARIANT = (1 << (32 - SP_FRAME_VARIANT_SHIFT)) - 1 };
+enum {
+	SP_FRAMEF_GUESSED = 1,
+	SP_FRAMEF_DERIVED = 2,
+	SP_FRAMEF_KERNEL = 4,
+	SP_FRAMEF_INLINED = 8, /* into the next frame of the stack, its caller: at the same offset of the same file */
+};
 struct sp_frame {
 	uint64_t offset; /* FILE: byte offset in the file; KERNEL: address; ANON: relative to the file's bias */
 	uint32_t file;
 	uint32_t func; /* 0 until named; not part of the frame's identity */
 	uint32_t flags;
+	uint32_t line; /* of func's source: where it was, or made the call; 0 = not known; set with func */
 };
 /* --- stacks ----------------------------------------------------------------------------------------------------- */
 /* How whole a user stack is. The reasons of CUT are wire.h's enum sp_stop, kept as a number for the summary. */
@@ -81,23 +91,6 @@ struct sp_stack {
 	uint16_t reason;      /* enum sp_stop */
 	uint32_t n_frames;
 	const uint32_t *frames; /* frame numbers, leaf first */
-};
-/* --- who -------------------------------------------------------------------------------------------------------- */
-struct sp_process {
-	uint32_t pid, ns_pid;
-	uint32_t uid;
-	uint32_t exe;         /* file */
-	uint32_t comm;        /* string: the leader's */
-	uint32_t cgroup_path; /* string, "" until looked up */
-	uint32_t exec_id;     /* changes at each execve: another program in the same process */
-	uint64_t start_ns;    /* CLOCK_BOOTTIME */
-	uint64_t cgroup;
-};
-struct sp_key {
-	uint32_t process;
-	uint32_t comm;   /* string: the thread's name */
-	uint32_t recipe; /* string */
-	uint32_t slice;  /* 0 = not told, else which of the recording's slices of equal length, from 1 */
 };
 struct sp_row {
 	uint32_t key, user, kernel; /* numbers of key and stacks; stack 0 = none */
@@ -129,10 +122,13 @@ const char *sp_profile_string(const struct sp_profile *p, uint32_t string);
 int64_t sp_profile_add_file(struct sp_profile *p, const struct sp_file *file);
 int64_t sp_profile_add_func(struct sp_profile *p, const struct sp_func *func);    /* distinct by all fields */
 int64_t sp_profile_add_frame(struct sp_profile *p, const struct sp_frame *frame); /* distinct by offset, file, flags */
+/*
+ * Distinct by func and line, too: of frames that are inlined at one place, or that foreign profiles name without a
+ * place (at offset 0; has_place is false for both). A number in the flags tells those apart that would be the same: of
+ * what the function is called and the line, so that it is mostly the same in all profiles. -E2BIG: there are too many.
+ */
+int64_t sp_profile_add_frame_apart(struct sp_profile *p, const struct sp_frame *frame, bool has_place);
 int64_t sp_profile_add_stack(struct sp_profile *p, const struct sp_stack *stack);
-int64_t sp_profile_add_process(struct sp_profile *p,
-			       const struct sp_process *process); /* distinct by pid, start_ns, exec_id */
-int64_t sp_profile_add_key(struct sp_profile *p, const struct sp_key *key);
 /* Adds the values to the row with this key and these stacks, making it if need be. */
 int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel, const int64_t *values);
 
@@ -141,15 +137,11 @@ uint32_t sp_profile_n_files(const struct sp_profile *p);
 uint32_t sp_profile_n_funcs(const struct sp_profile *p);
 uint32_t sp_profile_n_frames(const struct sp_profile *p);
 uint32_t sp_profile_n_stacks(const struct sp_profile *p);
-uint32_t sp_profile_n_processes(const struct sp_profile *p);
-uint32_t sp_profile_n_keys(const struct sp_profile *p);
 uint32_t sp_profile_n_rows(const struct sp_profile *p);
 struct sp_file *sp_profile_file(const struct sp_profile *p, uint32_t file); /* mutable: names are added late */
 const struct sp_func *sp_profile_func(const struct sp_profile *p, uint32_t func);
-struct sp_frame *sp_profile_frame(const struct sp_profile *p, uint32_t frame); /* mutable: func only */
+struct sp_frame *sp_profile_frame(const struct sp_profile *p, uint32_t frame); /* mutable: func, line */
 struct sp_stack sp_profile_stack(const struct sp_profile *p, uint32_t stack);
-struct sp_process *sp_profile_process(const struct sp_profile *p, uint32_t process); /* mutable: labels only */
-const struct sp_key *sp_profile_key(const struct sp_profile *p, uint32_t key);
 const struct sp_row *sp_profile_row(const struct sp_profile *p, uint32_t row); /* 0 .. n-1, all real */
 
 #endif

@@ -132,6 +132,7 @@ static int64_t add_frame(struct sp_profile *p, char *word, bool kernel)
 {
 	int64_t func, file = kernel ? sp_read_file(p, kernel_name, NULL, 0) : 0;
 	struct described d = {0};
+	struct sp_frame frame;
 	int r = file < 0 ? (int)file : describe(p, word, &d);
 
 	if (r < 0)
@@ -141,9 +142,9 @@ static int64_t add_frame(struct sp_profile *p, char *word, bool kernel)
 	func = add_func(p, word, &d);
 	if (func < 0)
 		return func;
-	if (d.is_range)
-		return sp_read_frame(p, kernel ? (uint32_t)file : d.file, d.offset, (uint32_t)func);
-	return sp_read_named_frame(p, kernel ? (uint32_t)file : d.file, (uint32_t)func);
+	frame = (struct sp_frame){.file = kernel ? (uint32_t)file : d.file, .func = (uint32_t)func};
+	frame.offset = d.is_range ? d.offset : 0;
+	return sp_read_frame(p, &frame, d.is_range);
 }
 
 static bool is_word(const char *text, size_t len, const char *other)

@@ -210,7 +210,8 @@ static int64_t add_stack(struct gperftools *g, const uint8_t *bytes, size_t n)
 	for (uint32_t i = 0; i < stack.n_frames; i++) {
 		uint64_t address = sp_cursor_u64(&c);
 		struct mapping m = mapping_at(g, address);
-		int64_t frame = sp_read_frame(g->p, m.file, address - m.start + m.offset, 0);
+		struct sp_frame f = {.offset = address - m.start + m.offset, .file = m.file};
+		int64_t frame = sp_read_frame(g->p, &f, true);
 
 		if (frame < 0)
 			return frame;

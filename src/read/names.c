@@ -14,10 +14,6 @@
 #include "base/parse.h"
 #include "profile/profile.h"
 
-/* Variants below this are tried one after the other (inlined functions); above, each function has its own. */
-enum { FIRST_VARIANTS = 16 };
-enum { MAX_FUNCS = SP_FRAME_MAX_VARIANT + 1 - FIRST_VARIANTS };
-
 static bool begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));
@@ -186,35 +182,15 @@ size_t sp_read_range(const char *name, uint64_t *ret_offset)
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
-static int64_t add_variant(struct sp_profile *p, uint32_t file, uint64_t offset, uint32_t func, uint32_t variant)
+int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_place)
 {
-	bool kernel = sp_profile_file(p, file)->kind == SP_FILE_KERNEL;
-	const struct sp_frame f = {.offset = offset,
-				   .file = file,
-				   .func = func,
-				   .flags = variant << SP_FRAME_VARIANT_SHIFT | (kernel ? SP_FRAMEF_KERNEL : 0)};
+	bool kernel = sp_profile_file(p, frame->file)->kind == SP_FILE_KERNEL;
+	struct sp_frame f = *frame;
+	int64_t number;
 
-	return sp_profile_add_frame(p, &f);
-}
-
-int64_t sp_read_named_frame(struct sp_profile *p, uint32_t file, uint32_t func)
-{
-	if (func >= MAX_FUNCS)
-		return sp_fail_said(-E2BIG, "more than %d functions in one profile", MAX_FUNCS);
-	return add_variant(p, file, 0, func, FIRST_VARIANTS + func);
-}
-
-int64_t sp_read_frame(struct sp_profile *p, uint32_t file, uint64_t offset, uint32_t func)
-{
-	for (uint32_t i = 0; i < FIRST_VARIANTS; i++) {
-		int64_t frame = add_variant(p, file, offset, func, i);
-
-		if (frame < 0 || sp_profile_frame(p, (uint32_t)frame)->func == func)
-			return frame;
-	}
-	if (func >= MAX_FUNCS)
-		return sp_fail_said(-E2BIG, "more than %d functions in one profile", MAX_FUNCS);
-	return add_variant(p, file, offset, func, FIRST_VARIANTS + func);
+	f.flags |= kernel ? SP_FRAMEF_KERNEL : 0;
+	number = sp_profile_add_frame_apart(p, &f, has_place);
+	return number == -E2BIG ? sp_fail_said(-E2BIG, "too many functions at one place of one profile") : number;
 }
 
 /* --- \xNN --------------------------------------------------------------------------------------------------------- */

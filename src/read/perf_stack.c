@@ -292,7 +292,8 @@ static int add_frame(struct sp_perf_stacks *s, struct line *l)
 {
 	int r = l->name && l->start && l->of ? settle_start(s, l) : 0;
 	int64_t func = r < 0 ? r : add_func(s, l);
-	int64_t frame = func < 0 ? func : sp_read_frame(s->p, l->file, l->offset, (uint32_t)func);
+	struct sp_frame f = {.offset = l->offset, .file = l->file, .func = func < 0 ? 0 : (uint32_t)func};
+	int64_t frame = func < 0 ? func : sp_read_frame(s->p, &f, true);
 
 	l->frame = (uint32_t)frame;
 	return frame < 0 ? (int)frame : 0;

@@ -265,8 +265,11 @@ static int64_t frame_of(struct pprof *r, const struct pprof_mapping *m, uint64_t
 
 	if (func < 0)
 		return func;
-	return address || !func ? sp_read_frame(r->p, m->file, offset_of(m, address), (uint32_t)func)
-				: sp_read_named_frame(r->p, m->file, (uint32_t)func);
+	struct sp_frame frame = {.file = m->file, .func = (uint32_t)func};
+	bool has_place = address || !func;
+
+	frame.offset = has_place ? offset_of(m, address) : 0;
+	return sp_read_frame(r->p, &frame, has_place);
 }
 
 /* Locations that only say something: what our own view writes in place of frames that are not known. */

@@ -4,9 +4,9 @@
  * profile.
  *
  * A frame's identity is its place, but foreign profiles have several functions at one place (inlined ones) and
- * functions without any place (folded text): frames have variants (profile.h); a function without a place lies at
- * offset 0, with its own number as the variant. A file's tag is a hash of what it is called, so that one library is one
- * file in two profiles. Functions return numbers of the profile, or a negative errno. No state.
+ * functions without any place (folded text), which lie at offset 0: see sp_profile_add_frame_apart(). A file's tag is a
+ * hash of what it is called, so that one library is one file in two profiles. Functions return numbers of the profile,
+ * or a negative errno. No state.
  */
 #ifndef SP_READ_PRIV_H
 #define SP_READ_PRIV_H
@@ -16,6 +16,8 @@
 #include <stddef.h>
 
 struct sp_input;
+struct sp_frame;
+struct sp_profile;
 
 enum {
 	SP_READ_REASON_UNKNOWN = UINT16_MAX, /* why a stack is cut, where the input does not say */
@@ -34,10 +36,8 @@ bool sp_input_is_cut(const struct sp_input *in);
 int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len);
 /* The length of LIBRARY if name is LIBRARY+0xHEX, as functions are called that nothing but their range is known of. */
 size_t sp_read_range(const char *name, uint64_t *ret_offset);
-/* The frame of func at this offset of file. */
-int64_t sp_read_frame(struct sp_profile *p, uint32_t file, uint64_t offset, uint32_t func);
-/* The frame of a function of file (or of 0, no file) that is known by its name only. */
-int64_t sp_read_named_frame(struct sp_profile *p, uint32_t file, uint32_t func);
+/* The frame of a place, or of a function of its file (or of 0, no file) that is known by its name only. */
+int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_place);
 /*
  * Undoes \xNN (enum sp_encoding) in text of len bytes, if writing the result anew would give the same text: else it was
  * meant as it stands. A new string, ended by a NUL; NULL when memory is short.

@@ -225,6 +225,76 @@ static void memory_of_two_processes_stays_apart(void **state)
 	sp_profile_free(into);
 }
 
+static uint32_t add_labelled(struct sp_profile *p, uint32_t frame, const char *name, const char *word)
+{
+	struct sp_label labels[] = {{.name = string(p, "bytes"), .number = 8, .unit = string(p, "kilobytes")},
+				    {.name = string(p, name), .word = string(p, word)}};
+	struct sp_key key = {.labels = (uint32_t)sp_profile_add_labels(p, labels, 2), .flags = SP_KEYF_LABELS_ARE_ALL};
+	struct sp_stack stack = {.n_frames = 1, .frames = &frame};
+	uint32_t user = (uint32_t)sp_profile_add_stack(p, &stack);
+
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), user, 0, (int64_t[]){1, 2}), 0);
+	return user;
+}
+
+static void labels_and_lines_go_along(void **state)
+{
+	struct sp_profile *from = profile("samples", "cpu"), *into = profile("samples", "cpu");
+	struct sp_func func = {.name = string(from, "f"), .source = string(from, "f.c"), .source_line = 3};
+	struct sp_frame frame = {.offset = 9, .line = 5, .flags = SP_FRAMEF_INLINED};
+	size_t n;
+
+	(void)state;
+	string(into, "other numbers");
+	frame.func = (uint32_t)sp_profile_add_func(from, &func);
+	add_labelled(from, (uint32_t)sp_profile_add_frame_apart(from, &frame, false), "a", "x");
+	add_labelled(from, (uint32_t)sp_profile_add_frame_apart(from, &frame, false), "a", "y");
+	assert_int_equal(sp_profile_merge(into, from), 0);
+	assert_int_equal(sp_profile_merge(into, from), 0);
+	assert_int_equal(sp_profile_n_rows(into), 2); /* apart by their labels, and each of them once */
+	const struct sp_key *key = sp_profile_key(into, sp_profile_row(into, 1)->key);
+	assert_int_equal(key->flags, SP_KEYF_LABELS_ARE_ALL);
+	const struct sp_label *labels = sp_profile_labels(into, key->labels, &n);
+	assert_int_equal(n, 2);
+	size_t word = *sp_profile_string(into, labels[0].word) == 'y' ? 0 : 1;
+	assert_string_equal(sp_profile_string(into, labels[word].name), "a");
+	assert_string_equal(sp_profile_string(into, labels[word].word), "y");
+	assert_string_equal(sp_profile_string(into, labels[1 - word].unit), "kilobytes");
+	assert_int_equal(labels[1 - word].number, 8);
+	assert_int_equal(sp_profile_n_frames(into), 2);
+	const struct sp_frame *there = sp_profile_frame(into, 1);
+	assert_int_equal(there->line, 5);
+	assert_true((there->flags & SP_FRAMEF_INLINED) != 0);
+	assert_string_equal(sp_profile_string(into, sp_profile_func(into, there->func)->source), "f.c");
+	assert_int_equal(sp_profile_func(into, there->func)->source_line, 3);
+	sp_profile_free(from);
+	sp_profile_free(into);
+}
+
+static void the_copy_with_sources_tells_the_line(void **state)
+{
+	struct sp_profile *from = profile("samples", "cpu"), *into = profile("samples", "cpu");
+	struct sp_func func = {.name = string(from, "f"), .file = file(from, 1, "/lib", "ID")};
+	struct sp_frame frame = {.offset = 9, .file = func.file};
+	uint32_t n;
+
+	(void)state;
+	frame.func = (uint32_t)sp_profile_add_func(from, &func);
+	n = (uint32_t)sp_profile_add_frame(from, &frame);
+	add_labelled(from, n, "a", "x");
+	assert_int_equal(sp_profile_merge(into, from), 0);
+	func.source = string(from, "f.c");
+	sp_profile_frame(from, n)->func = (uint32_t)sp_profile_add_func(from, &func);
+	sp_profile_frame(from, n)->line = 7;
+	assert_int_equal(sp_profile_merge(into, from), 0);
+	assert_int_equal(sp_profile_n_frames(into), 2);
+	const struct sp_frame *there = sp_profile_frame(into, 1);
+	assert_int_equal(there->line, 7);
+	assert_string_equal(sp_profile_string(into, sp_profile_func(into, there->func)->source), "f.c");
+	sp_profile_free(from);
+	sp_profile_free(into);
+}
+
 /* --- random profiles: what a row says in words is the same before and after --------------------------------------- */
 enum { N_ROWS = 3000, N_FILES = 20, N_PROCESSES = 30, TEXT_BYTES = 8192 };
 
@@ -379,6 +449,8 @@ int main(void)
 	    cmocka_unit_test(one_build_id_is_one_file),
 	    cmocka_unit_test(names_added_late_are_filled_in),
 	    cmocka_unit_test(names_without_a_place_are_kept),
+	    cmocka_unit_test(labels_and_lines_go_along),
+	    cmocka_unit_test(the_copy_with_sources_tells_the_line),
 	    cmocka_unit_test(memory_of_two_processes_stays_apart),
 	    cmocka_unit_test(random_profiles_say_the_same),
 	};

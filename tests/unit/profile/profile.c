@@ -95,6 +95,71 @@ static void what_makes_things_distinct(void **state)
 	assert_int_equal(sp_profile_add_process(p, &process), pr + 1);
 }
 
+static void inlined_and_placeless_frames_stay_apart(void **state)
+{
+	struct sp_func func = {.name = string("f"), .source = string("f.c"), .source_line = 3};
+	struct sp_frame frame = {.offset = 20, .flags = SP_FRAMEF_INLINED, .line = 7};
+
+	(void)state;
+	frame.func = (uint32_t)sp_profile_add_func(p, &func);
+	func.source_line = 4;
+	int64_t other = sp_profile_add_func(p, &func);
+	assert_int_equal(other, frame.func + 1);
+	int64_t place = sp_profile_add_frame_apart(p, &frame, true),
+		apart = sp_profile_add_frame_apart(p, &frame, false);
+	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place);
+	assert_int_equal(sp_profile_frame(p, (uint32_t)place)->flags, SP_FRAMEF_INLINED);
+	assert_int_equal(apart, place + 1);
+	frame.line = 8;
+	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place + 2);
+	assert_int_equal(sp_profile_frame(p, (uint32_t)place + 2)->line, 8);
+	frame.func = (uint32_t)other;
+	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place + 3);
+	frame.line = 7;
+	frame.func = (uint32_t)other - 1;
+	assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), apart);
+	frame.func = 99;
+	assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), -EINVAL);
+}
+
+static void a_hundred_thousand_functions_of_one_name(void **state)
+{
+	struct sp_func func = {.name = string("f")};
+	uint32_t n = sp_profile_n_frames(p);
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++) {
+		func.source_line = i / 2;
+		struct sp_frame frame = {.func = (uint32_t)sp_profile_add_func(p, &func), .line = i};
+		assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), n + i);
+	}
+}
+
+static void labels_are_sets_in_the_order_of_their_names(void **state)
+{
+	uint32_t a = string("a"), b = string("b"), word = string("word");
+	struct sp_label labels[] = {{.name = b, .word = word}, {.name = a, .number = 2}, {.name = a, .number = 1}};
+	int64_t set = sp_profile_add_labels(p, labels, 3);
+	size_t n;
+
+	(void)state;
+	assert_int_equal(sp_profile_add_labels(p, labels, 0), 0);
+	assert_true(set > 0);
+	const struct sp_label *back = sp_profile_labels(p, (uint32_t)set, &n);
+	assert_int_equal(n, 3);
+	assert_memory_equal(&back[0], &labels[1], sizeof(*back));
+	assert_memory_equal(&back[1], &labels[2], sizeof(*back));
+	assert_memory_equal(&back[2], &labels[0], sizeof(*back));
+	struct sp_label again[] = {labels[1], labels[0], labels[2]};
+	assert_int_equal(sp_profile_add_labels(p, again, 3), set);
+	again[0].unit = word;
+	assert_int_equal(sp_profile_add_labels(p, again, 3), set + 1);
+	again[0].unit = 99;
+	assert_int_equal(sp_profile_add_labels(p, again, 3), -EINVAL);
+	assert_int_equal(sp_profile_add_key(p, &(struct sp_key){.labels = (uint32_t)set}), 1);
+	assert_int_equal(sp_profile_add_key(p, &(struct sp_key){.labels = 99}), -EINVAL);
+}
+
 static void stacks_differ_by_class_and_reason(void **state)
 {
 	uint32_t frames[3];
@@ -218,6 +283,9 @@ int main(void)
 	    TEST(number_zero_is_none),
 	    TEST(strings_are_cut_at_nul),
 	    TEST(what_makes_things_distinct),
+	    TEST(inlined_and_placeless_frames_stay_apart),
+	    TEST(a_hundred_thousand_functions_of_one_name),
+	    TEST(labels_are_sets_in_the_order_of_their_names),
 	    TEST(stacks_differ_by_class_and_reason),
 	    TEST(numbers_that_do_not_exist_are_refused),
 	    TEST(value_types_come_before_rows),
