@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,26 +114,38 @@ static uint8_t kind_of(struct naming *f, bool has_build_id)
 	return has_build_id || *f->path == '/' || strstr(f->path, ".so") ? SP_FILE_ELF : SP_FILE_OTHER;
 }
 
+static const char deleted_suffix[] = " (deleted)";
+
 static void undo_deleted(struct naming *f)
 {
-	static const char suffix[] = " (deleted)";
-
-	f->deleted = ends(f->path, suffix);
+	f->deleted = ends(f->path, deleted_suffix) && strcmp(f->path, deleted_suffix) != 0;
 	if (f->deleted)
-		f->path[strlen(f->path) - strlen(suffix)] = 0;
+		f->path[strlen(f->path) - strlen(deleted_suffix)] = 0;
 }
 
 static bool same_file(const struct sp_file *a, const struct sp_file *b)
 {
-	return a->name == b->name && a->path == b->path && a->process == b->process &&
+	return a->name == b->name && a->path == b->path && a->process == b->process && a->deleted == b->deleted &&
 	       a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
+}
+
+/* What is deleted is not what its path leads to now: without build ids that tell the two apart, their names do. A memfd
+ * is deleted from the beginning. */
+static int64_t add_name(struct sp_profile *p, const struct naming *n, const struct sp_file *f)
+{
+	const char *name = *n->name ? n->name : last_component(n->path);
+	char *both SP_FREE = NULL;
+
+	if (!n->deleted || f->build_id_len || *n->name || begins(n->path, "/memfd:"))
+		return sp_profile_add_string(p, name);
+	return asprintf(&both, "%s%s", name, deleted_suffix) < 0 ? -ENOMEM : sp_profile_add_string(p, both);
 }
 
 /* Names in brackets are no paths: they stand in the name only, as in profiles of our own. */
 static int64_t add_file(struct sp_profile *p, const struct naming *n, struct sp_file *f)
 {
 	bool is_path = *n->path != '[' && n->kind != SP_FILE_VDSO && n->kind != SP_FILE_ANON;
-	int64_t name = sp_profile_add_string(p, *n->name ? n->name : last_component(n->path));
+	int64_t name = add_name(p, n, f);
 	int64_t path = sp_profile_add_string(p, is_path && strchr(n->path, '/') ? n->path : "");
 	int64_t process = n->pid ? sp_profile_add_process(p, &(struct sp_process){.pid = n->pid}) : 0;
 	int64_t file;
@@ -165,7 +178,7 @@ int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *buil
 	f.deleted = n.deleted;
 	if (build_id_len)
 		memcpy(f.build_id, build_id, f.build_id_len);
-	f.tag = sp_hash_bytes(f.build_id, f.build_id_len, sp_hash_bytes(copy, strlen(copy), 0));
+	f.tag = sp_hash_bytes(f.build_id, f.build_id_len, sp_hash_bytes(copy, strlen(copy), n.deleted));
 	return add_file(p, &n, &f);
 }
 

@@ -31,7 +31,8 @@ bool sp_input_is_cut(const struct sp_input *in);
 /* --- names.c ------------------------------------------------------------------------------------------------------ */
 /*
  * The file that is called so (a path, a soname, "[kernel.kallsyms]", "[vdso]", "[anon:PID]" ...), its kind told from
- * that. build_id: its bytes, or none. "" is file 0.
+ * that. build_id: its bytes, or none. "" is file 0. "PATH (deleted)" is another file than PATH; only if its build id is
+ * not known, its name ends so, too.
  */
 int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len);
 /* The length of LIBRARY if name is LIBRARY+0xHEX, as functions are called that nothing but their range is known of. */

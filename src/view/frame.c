@@ -6,6 +6,7 @@
 #include "profile/profile.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame)
 {
@@ -38,6 +39,18 @@ void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, uint64_t 
 	if (offset)
 		fprintf(out, "+0x%" PRIx64, offset);
 	fputs(bare ? "]" : "", out);
+}
+
+char *sp_view_path(const struct sp_profile *p, uint32_t file)
+{
+	static const char suffix[] = " (deleted)";
+	const struct sp_file *f = sp_profile_file(p, file);
+	const char *path = sp_profile_string(p, f->path ? f->path : f->name);
+	size_t n = strlen(path), m = strlen(suffix);
+	bool says_so = !f->deleted || (n > m && !strcmp(path + n - m, suffix));
+	char *text = NULL;
+
+	return asprintf(&text, "%s%s", path, says_so ? "" : suffix) < 0 ? NULL : text;
 }
 
 void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out)

@@ -82,16 +82,18 @@ static char *encoded(const char *text, bool (*hide)(const char *at))
 	return fclose(out) ? NULL : result;
 }
 
-static const char *dso_of(const struct sp_profile *p, uint32_t file)
+static char *dso_of(const struct sp_profile *p, uint32_t file)
 {
 	const struct sp_file *f = sp_profile_file(p, file);
-	const char *name = sp_profile_string(p, f->path ? f->path : f->name);
+	char *path SP_FREE = sp_view_path(p, file);
 
-	if (f->kind == SP_FILE_ANON)
-		return "//anon";
-	if (f->kind == SP_FILE_KERNEL && !strcmp(name, "[kernel]"))
-		return "[kernel.kallsyms]";
-	return *name ? name : "[unknown]";
+	if (!path)
+		return NULL;
+	return encoded(f->kind == SP_FILE_ANON                                  ? "//anon"
+		       : f->kind == SP_FILE_KERNEL && !strcmp(path, "[kernel]") ? "[kernel.kallsyms]"
+		       : *path                                                  ? path
+										: "[unknown]",
+		       always);
 }
 
 static uint64_t address_of(const struct sp_profile *p, uint32_t frame)
@@ -130,7 +132,7 @@ static int put_frame(const struct writer *w, uint32_t frame, FILE *out)
 	uint32_t file = sp_view_library(w->p, frame);
 
 	if (!w->dsos[file])
-		w->dsos[file] = encoded(dso_of(w->p, file), always);
+		w->dsos[file] = dso_of(w->p, file);
 	if (!w->dsos[file])
 		return -ENOMEM;
 	fprintf(out, "\t%16" PRIx64 " ", address_of(w->p, frame));

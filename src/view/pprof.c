@@ -181,6 +181,15 @@ static void place_mappings(struct writer *w)
 	}
 }
 
+static uint32_t path_string(struct writer *w, uint32_t file)
+{
+	char *path SP_FREE = sp_view_path(w->p, file);
+
+	if (!path)
+		w->error = -ENOMEM;
+	return path ? string_of(w, path) : 0;
+}
+
 /* Readers merge mappings of one name and size: anonymous memory of two processes must not have the same name. */
 static uint32_t mapping_name(struct writer *w, uint32_t file)
 {
@@ -190,7 +199,7 @@ static uint32_t mapping_name(struct writer *w, uint32_t file)
 	if (f->kind == SP_FILE_KERNEL)
 		return string_of(w, "[kernel.kallsyms]");
 	if (f->kind != SP_FILE_ANON)
-		return profile_string(w, f->path ? f->path : f->name);
+		return path_string(w, file);
 	snprintf(anon, sizeof(anon), "[anon:%" PRIu32 "]", sp_profile_process(w->p, f->process)->pid);
 	return string_of(w, anon);
 }
@@ -237,11 +246,9 @@ static uint32_t function_of(struct writer *w, uint32_t frame)
 {
 	const struct sp_func *func = sp_profile_func(w->p, sp_profile_frame(w->p, frame)->func);
 	struct function f = {.name = profile_string(w, func->name)};
-	uint32_t library = sp_view_library(w->p, frame);
-	const struct sp_file *file = sp_profile_file(w->p, library);
 
 	f.system_name = func->linkage_name ? profile_string(w, func->linkage_name) : f.name;
-	f.filename = profile_string(w, file->path ? file->path : file->name);
+	f.filename = path_string(w, sp_view_library(w->p, frame));
 	return intern(w, w->functions, &f, sizeof(f)) + 1;
 }
 
@@ -375,13 +382,14 @@ static const char *word_of(struct writer *w, uint32_t number)
 static void put_package(struct writer *w, uint32_t file)
 {
 	const struct sp_file *f = sp_profile_file(w->p, file);
-	char hex[2 * SP_BUILD_ID_MAX + 1], *comment SP_FREE = NULL;
+	char hex[2 * SP_BUILD_ID_MAX + 1], *comment SP_FREE = NULL, *path SP_FREE = NULL;
 
 	if (f->kind != SP_FILE_ELF || !f->owner_known)
 		return;
 	write_build_id(f, hex);
-	if (asprintf(&comment, "#soprof: package %s %s %s %s", word_of(w, f->package), word_of(w, f->package_version),
-		     *hex ? hex : "-", sp_profile_string(w->p, f->path ? f->path : f->name)) < 0) {
+	path = sp_view_path(w->p, file);
+	if (!path || asprintf(&comment, "#soprof: package %s %s %s %s", word_of(w, f->package),
+			      word_of(w, f->package_version), *hex ? hex : "-", path) < 0) {
 		comment = NULL;
 		w->error = -ENOMEM;
 		return;

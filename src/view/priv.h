@@ -27,6 +27,8 @@ void sp_view_put_library(const struct sp_profile *p, uint32_t file, FILE *out);
  * " [libc.so.6+0x1234]".
  */
 void sp_view_put_in_library(const struct sp_profile *p, uint32_t file, uint64_t offset, FILE *out);
+/* Its path, or its name, as /proc/PID/maps shows it: with " (deleted)" if so. A new string; NULL = no memory. */
+char *sp_view_path(const struct sp_profile *p, uint32_t file);
 /* Writes the name alone, encoded (enum sp_encoding); a frame without a function is LIBRARY+0xOFFSET. */
 void sp_view_put_name(const struct sp_profile *p, uint32_t frame, int encoding, FILE *out);
 /* The address as readelf would print it (of a kernel frame and of anonymous memory: the address itself). */

@@ -50,6 +50,23 @@ has "$out" '70\.00 .*inflate_fast'
 expect 0 report --callers inflate --icicle -o "$dir/c.svg" "$dir/in.folded"
 grep -q 'png_read' "$dir/c.svg" && ! grep -q 'deflate' "$dir/c.svg" || fail "a picture of the callers of inflate"
 
+# --- a deleted library is not the one that its path leads to now, in whatever format it comes
+cat >"$dir/old.perf" <<'X'
+a 7/7 1.0: 1 cycles:
+	1010 f+0x10 (/opt/l.so (deleted))
+
+a 7/7 2.0: 1 cycles:
+	1010 f+0x10 (/opt/l.so)
+
+X
+expect 0 report -o "$dir/old.pb.gz" "$dir/old.perf"
+expect 0 report --format perf -o "$dir/again.perf" "$dir/old.perf"
+for file in "$dir/old.perf" "$dir/old.pb.gz" "$dir/again.perf"; do
+	expect 0 report "$file"
+	has "$out" '^ +50\.00 +1 +50\.00 +1 +l\.so$'
+	has "$out" '^ +50\.00 +1 +50\.00 +1 +l\.so \(deleted\)$'
+done
+
 # --- filters say what they left out
 expect 0 report --comm git --exclude deflate "$dir/in.folded"
 has "$out" '^ +100\.00 +30 +100\.00 +30 +libz'

@@ -228,7 +228,8 @@ static void test_files(void **state)
 		bool deleted;
 	} cases[] = {
 	    {"/usr/lib/libc.so.6", "libc.so.6", "/usr/lib/libc.so.6", SP_FILE_ELF, false},
-	    {"libc.so.6 (deleted)", "libc.so.6", "", SP_FILE_ELF, true},
+	    {"libc.so.6 (deleted)", "libc.so.6 (deleted)", "", SP_FILE_ELF, true},
+	    {"/usr/lib/libc.so.6 (deleted)", "libc.so.6 (deleted)", "/usr/lib/libc.so.6", SP_FILE_ELF, true},
 	    {"[kernel.kallsyms]_text", "[kernel]", "", SP_FILE_KERNEL, false},
 	    {"[nf_tables]", "[nf_tables]", "", SP_FILE_KERNEL, false},
 	    {"/lib/modules/6.1.0/kernel/net/nf-tables.ko.xz", "[nf_tables]",
