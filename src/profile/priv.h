@@ -22,8 +22,8 @@ static inline void sp_saturating_add(int64_t *sum, int64_t value)
 }
 
 /*
- * From nodes that know parent, label, self, second_self and n_samples (of self) to what tree.h says: totals,
- * thresholds, order. 0 or -ENOMEM.
+ * From nodes that know parent, label, self, second_self, n_samples (of self and of what was left out above them) and,
+ * in the totals, the values of what was left out, to what tree.h says: totals, thresholds, order. 0 or -ENOMEM.
  */
 int sp_tree_shape(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t);
 

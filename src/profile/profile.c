@@ -28,10 +28,14 @@ struct sp_profile {
 	struct table files, funcs, frames, processes;
 	uint64_t *scratch; /* a stack or a set of labels, while it is looked up */
 	size_t scratch_capacity;
-	struct sp_row *rows;
-	size_t n_rows, row_capacity;
-	uint32_t *slots; /* of rows, open addressing: row + 1, 0 = free */
-	size_t n_slots;  /* a power of two */
+	char *rows; /* struct sp_row with its values, row_bytes each */
+	size_t n_rows, row_capacity, row_bytes;
+	struct row_slot *slots; /* open addressing */
+	size_t n_slots;         /* a power of two */
+};
+/* The hash spares most looks at the rows themselves. */
+struct row_slot {
+	uint32_t hash, row; /* row + 1, 0 = free */
 };
 
 /* Identities: only fields without padding between them. A stack's frames follow its head. */
@@ -333,26 +337,32 @@ int64_t sp_profile_add_key(struct sp_profile *p, const struct sp_key *key)
 	return sp_intern_add(p->keys, key, sizeof(*key));
 }
 
-static size_t slot_of(uint32_t key, uint32_t user, uint32_t kernel)
+static uint32_t hash_of_row(uint32_t key, uint32_t user, uint32_t kernel)
 {
 	uint32_t words[] = {key, user, kernel};
 
-	return sp_hash_bytes(words, sizeof(words), 0);
+	return (uint32_t)sp_hash_bytes(words, sizeof(words), 0);
+}
+
+static struct sp_row *row_at(const struct sp_profile *p, size_t row)
+{
+	return (struct sp_row *)(void *)(p->rows + row * p->row_bytes);
 }
 
 static int grow_slots(struct sp_profile *p)
 {
 	size_t n = p->n_slots * 2;
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	struct row_slot *slots = calloc(n, sizeof(*slots));
 
 	if (slots == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n_rows; i++) {
-		const struct sp_row *row = &p->rows[i];
-		size_t at = slot_of(row->key, row->user, row->kernel) & (n - 1);
-		while (slots[at] != 0)
+	for (size_t i = 0; i < p->n_slots; i++) {
+		size_t at = p->slots[i].hash & (n - 1);
+		if (p->slots[i].row == 0)
+			continue;
+		while (slots[at].row != 0)
 			at = (at + 1) & (n - 1);
-		slots[at] = (uint32_t)i + 1;
+		slots[at] = p->slots[i];
 	}
 	free(p->slots);
 	p->slots = slots;
@@ -363,18 +373,21 @@ static int grow_slots(struct sp_profile *p)
 /* The row of these three, made with zero values if it is not there; NULL when memory is short. */
 static struct sp_row *row_for(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel)
 {
+	p->row_bytes = sizeof(struct sp_row) + SP_MAX(p->n_value_types, 1U) * sizeof(int64_t);
 	if (p->n_rows >= UINT32_MAX - 1 || (p->n_rows * 2 >= p->n_slots && grow_slots(p) < 0) ||
-	    sp_grow(&p->rows, &p->row_capacity, p->n_rows + 1, sizeof(*p->rows)) < 0)
+	    sp_grow(&p->rows, &p->row_capacity, p->n_rows + 1, p->row_bytes) < 0)
 		return NULL;
-	size_t mask = p->n_slots - 1, at = slot_of(key, user, kernel) & mask;
-	for (; p->slots[at] != 0; at = (at + 1) & mask) {
-		struct sp_row *row = &p->rows[p->slots[at] - 1];
-		if (row->key == key && row->user == user && row->kernel == kernel)
+	uint32_t hash = hash_of_row(key, user, kernel);
+	size_t mask = p->n_slots - 1, at = hash & mask;
+	for (; p->slots[at].row != 0; at = (at + 1) & mask) {
+		struct sp_row *row = row_at(p, p->slots[at].row - 1);
+		if (p->slots[at].hash == hash && row->key == key && row->user == user && row->kernel == kernel)
 			return row;
 	}
-	struct sp_row *row = &p->rows[p->n_rows++];
-	*row = (struct sp_row){.key = key, .user = user, .kernel = kernel};
-	p->slots[at] = (uint32_t)p->n_rows;
+	struct sp_row *row = row_at(p, p->n_rows++);
+	memset(row, 0, p->row_bytes);
+	row->key = key, row->user = user, row->kernel = kernel;
+	p->slots[at] = (struct row_slot){.hash = hash, .row = (uint32_t)p->n_rows};
 	return row;
 }
 
@@ -488,5 +501,5 @@ const struct sp_key *sp_profile_key(const struct sp_profile *p, uint32_t key)
 
 const struct sp_row *sp_profile_row(const struct sp_profile *p, uint32_t row)
 {
-	return &p->rows[row];
+	return row_at(p, row);
 }

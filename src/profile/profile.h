@@ -94,7 +94,7 @@ struct sp_stack {
 };
 struct sp_row {
 	uint32_t key, user, kernel; /* numbers of key and stacks; stack 0 = none */
-	int64_t values[SP_MAX_VALUES];
+	int64_t values[];           /* as many as the profile has value types; [0] is always there */
 };
 
 /* What the session that made the profile wants told beside it: shown in summaries, never interpreted. */

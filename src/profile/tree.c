@@ -19,9 +19,18 @@ struct words {
 	size_t capacity, n;
 };
 
-/* A node that is not the root, by its parent and label; node 0 = free. The key is here for the cache's sake. */
+/*
+ * A node that is not the root, by its parent and label; node 0 = free. The key is here for the cache's sake.
+ * While nodes are given up: by depth and label, the parent under which the label came last (struct step, serial).
+ */
 struct slot {
 	uint32_t parent, label, node;
+};
+
+/* One node of the path that was walked last. */
+struct step {
+	uint32_t label, node;
+	uint32_t serial; /* distinct among all nodes there ever were; while nodes are given up */
 };
 
 struct grower {
@@ -33,12 +42,24 @@ struct grower {
 	uint32_t *label_of; /* by frame, 0 = not made yet: label 0 is that of node 0 */
 	size_t nodes_capacity, labels_capacity, place_capacity;
 	struct words items, path; /* leaf first; labels from the root on */
-	struct words last, walk;  /* of the row before: labels in the order of the walk, nodes that it came to */
-	uint32_t *place;          /* by label: where in the path it was put last */
-	struct slot *slots;       /* open addressing */
-	size_t n_slots;           /* a power of two */
-	uint32_t comm;            /* string, of the row */
+	struct step *steps;       /* of the row before, in the order of the walk */
+	size_t n_steps, steps_capacity;
+	uint32_t *place;        /* by label: where in the path it was put last */
+	struct slot *slots;     /* open addressing */
+	size_t n_slots, n_used; /* a power of two */
+	uint32_t comm;          /* string, of the row */
+	bool gives_up;          /* nodes that are too narrow, when the path leaves them */
+	uint32_t n_serials;
+	double least, second_least; /* the narrowest that is kept */
+	uint32_t *number_of;        /* by file: of the tree's libraries, 0 = not made yet */
+	uint32_t *counted;          /* by library: the row (+ 1) that was counted in its total last */
+	size_t libraries_capacity, library_of_capacity, counted_capacity;
 };
+
+static int64_t value_of(const struct grower *g, const struct sp_row *row, uint32_t value)
+{
+	return g->o->drawn ? SP_MAX(row->values[value], 0) : row->values[value];
+}
 
 static int push(struct words *w, uint32_t word)
 {
@@ -86,20 +107,145 @@ static int grow_slots(struct grower *g)
 	return 0;
 }
 
+static int make_room(struct grower *g)
+{
+	if (g->t.n_nodes == UINT32_MAX || (g->n_used * 4 >= g->n_slots * 3 && grow_slots(g) < 0))
+		return -ENOMEM;
+	return sp_grow(&g->t.nodes, &g->nodes_capacity, (size_t)g->t.n_nodes + 1, sizeof(*g->t.nodes));
+}
+
+static uint32_t add_node(struct grower *g, uint32_t parent, uint32_t label)
+{
+	uint32_t n = g->t.n_nodes++;
+
+	g->t.nodes[n] = (struct sp_tree_node){.parent = parent, .label = label, .depth = g->t.nodes[parent].depth + 1};
+	return n;
+}
+
 static int64_t child_of(struct grower *g, uint32_t parent, uint32_t label)
 {
-	uint32_t n = g->t.n_nodes;
+	int r = make_room(g);
 
-	if (n == UINT32_MAX || ((size_t)n * 4 >= g->n_slots * 3 && grow_slots(g) < 0) ||
-	    sp_grow(&g->t.nodes, &g->nodes_capacity, (size_t)n + 1, sizeof(*g->t.nodes)) < 0)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	struct slot *slot = slot_of(g->slots, g->n_slots, parent, label);
 	if (slot->node != 0)
 		return slot->node;
-	*slot = (struct slot){.parent = parent, .label = label, .node = n};
-	g->t.nodes[n] = (struct sp_tree_node){.parent = parent, .label = label, .depth = g->t.nodes[parent].depth + 1};
-	g->t.n_nodes++;
-	return n;
+	*slot = (struct slot){.parent = parent, .label = label, .node = g->t.n_nodes};
+	g->n_used++;
+	return add_node(g, parent, label);
+}
+
+/* --- nodes that are given up --------------------------------------------------------------------------------------
+ * A node is only ever met again while the path is still in its parent. So that is all that has to be remembered: under
+ * which parent a label came last at this depth. If it comes again under the same, the rows are not sorted.
+ */
+static int64_t new_child_of(struct grower *g, const struct step *parent, size_t depth, uint32_t label)
+{
+	int r = make_room(g);
+
+	if (r < 0)
+		return r;
+	if (g->n_serials >= UINT32_MAX - 1)
+		return -EAGAIN;
+	struct slot *slot = slot_of(g->slots, g->n_slots, (uint32_t)depth, label);
+	uint32_t serial = parent != NULL ? parent->serial + 1 : 1; /* 0 is that of node 0 */
+	if (slot->node == serial)
+		return -EAGAIN;
+	g->n_used += slot->node == 0;
+	*slot = (struct slot){.parent = (uint32_t)depth, .label = label, .node = serial};
+	return add_node(g, parent != NULL ? parent->node : 0, label);
+}
+
+static bool is_too_narrow(const struct grower *g, const struct sp_tree_node *node)
+{
+	return (double)node->total < g->least && (!g->o->has_second || (double)node->second_total < g->second_least);
+}
+
+/*
+ * The path leaves its steps from `depth` on. A node that is not the last of all has children that are wide enough, and
+ * so is it; until all paths are in, total is what was given up above it.
+ */
+static void leave(struct grower *g, size_t depth)
+{
+	while (g->gives_up && g->n_steps > depth) {
+		uint32_t number = g->steps[--g->n_steps].node;
+		struct sp_tree_node *node = &g->t.nodes[number], *parent = &g->t.nodes[node->parent];
+		if (number + 1 != g->t.n_nodes)
+			continue;
+		struct sp_tree_node whole = *node;
+		sp_saturating_add(&whole.total, node->self);
+		sp_saturating_add(&whole.second_total, node->second_self);
+		if (!is_too_narrow(g, &whole))
+			continue;
+		sp_saturating_add(&parent->total, whole.total);
+		sp_saturating_add(&parent->second_total, whole.second_total);
+		sp_saturating_add(&parent->n_samples, whole.n_samples);
+		g->t.n_left_out += whole.total > 0;
+		g->t.n_nodes--;
+	}
+	g->n_steps = depth;
+}
+
+/* --- libraries ---------------------------------------------------------------------------------------------------- */
+/* The kernel's functions know in which module they lie. */
+static uint32_t file_of_label(const struct grower *g, const struct sp_tree_label *label)
+{
+	uint32_t file = label->library;
+
+	if (label->func != 0 && (file == 0 || sp_profile_file(g->p, file)->kind == SP_FILE_KERNEL))
+		file = sp_profile_func(g->p, label->func)->file;
+	return g->same.files[file];
+}
+
+static int add_library(struct grower *g, uint32_t file)
+{
+	uint32_t n = g->t.n_libraries;
+	int r = sp_grow(&g->t.libraries, &g->libraries_capacity, (size_t)n + 1, sizeof(*g->t.libraries));
+
+	if (r == 0)
+		r = sp_grow(&g->counted, &g->counted_capacity, (size_t)n + 1, sizeof(*g->counted));
+	if (r < 0)
+		return r;
+	g->t.libraries[n] = (struct sp_tree_library){.file = file};
+	g->counted[n] = 0;
+	g->number_of[file] = g->t.n_libraries++;
+	return 0;
+}
+
+static int set_library(struct grower *g, uint32_t number)
+{
+	uint32_t file = file_of_label(g, &g->t.labels[number]);
+	int r = sp_grow(&g->t.library_of, &g->library_of_capacity, (size_t)number + 1, sizeof(*g->t.library_of));
+
+	if (r == 0 && file != 0 && g->number_of[file] == 0)
+		r = add_library(g, file);
+	if (r == 0)
+		g->t.library_of[number] = g->number_of[file];
+	return r;
+}
+
+static void add_values(struct grower *g, int64_t *value, int64_t *second, const struct sp_row *row)
+{
+	sp_saturating_add(value, value_of(g, row, g->o->value));
+	if (g->o->has_second)
+		sp_saturating_add(second, value_of(g, row, g->o->second));
+}
+
+/* The path's last is the leaf whatever the direction. */
+static void count_libraries(struct grower *g, const struct sp_row *row, uint32_t mark)
+{
+	struct sp_tree_library *all = g->t.libraries, *leaf = &all[0];
+
+	for (size_t i = 0; i < g->path.n; i++) {
+		uint32_t library = g->t.library_of[g->path.data[i]];
+		leaf = &all[library];
+		if (g->counted[library] == mark)
+			continue;
+		g->counted[library] = mark;
+		add_values(g, &leaf->total, &leaf->second_total, row);
+	}
+	add_values(g, &leaf->self, &leaf->second_self, row);
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
@@ -113,10 +259,12 @@ static int64_t add_label(struct grower *g, struct sp_tree_label label)
 	if (r < 0)
 		return r;
 	int64_t number = sp_intern_add(g->labels, &label, sizeof(label));
-	if (number == n)
+	if (number == n) {
 		g->t.labels[n] = label;
+		r = set_library(g, n);
+	}
 	g->t.n_labels = sp_intern_count(g->labels);
-	return number;
+	return r < 0 ? r : number;
 }
 
 static struct sp_tree_label label_of_frame(const struct grower *g, uint32_t number)
@@ -237,34 +385,40 @@ static int make_path(struct grower *g, size_t first, size_t end)
 }
 
 /* Profiles are often sorted: what a path has in common with the one before it is not looked up again. */
+static size_t steps_in_common(const struct grower *g, bool forwards)
+{
+	const uint32_t *labels = g->path.data;
+	size_t n = SP_MIN(g->path.n, g->n_steps), i = 0;
+
+	while (i < n && g->steps[i].label == labels[forwards ? i : g->path.n - 1 - i])
+		i++;
+	return i;
+}
+
 static int64_t walk_path(struct grower *g)
 {
-	int64_t node = 0;
-	bool same = true;
+	bool forwards = g->o->direction == SP_TREE_CALLEES;
+	size_t i = steps_in_common(g, forwards);
+	int64_t node = i > 0 ? g->steps[i - 1].node : 0;
 
-	if (sp_grow(&g->last.data, &g->last.capacity, g->path.n, sizeof(uint32_t)) < 0 ||
-	    sp_grow(&g->walk.data, &g->walk.capacity, g->path.n, sizeof(uint32_t)) < 0)
+	leave(g, i);
+	if (sp_grow(&g->steps, &g->steps_capacity, g->path.n, sizeof(*g->steps)) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < g->path.n; i++) {
-		uint32_t label = g->path.data[g->o->direction == SP_TREE_CALLEES ? i : g->path.n - 1 - i];
-		same = same && i < g->last.n && g->last.data[i] == label;
-		node = same ? g->walk.data[i] : child_of(g, (uint32_t)node, label);
+	for (; i < g->path.n; i++) {
+		uint32_t label = g->path.data[forwards ? i : g->path.n - 1 - i];
+		node = g->gives_up ? new_child_of(g, i > 0 ? &g->steps[i - 1] : NULL, i, label)
+				   : child_of(g, (uint32_t)node, label);
 		if (node < 0)
 			return node;
-		g->last.data[i] = label;
-		g->walk.data[i] = (uint32_t)node;
+		g->steps[i] = (struct step){.label = label, .node = (uint32_t)node, .serial = ++g->n_serials};
+		g->n_steps = i + 1;
 	}
-	g->last.n = g->path.n;
 	return node;
 }
 
-static int64_t value_of(const struct grower *g, const struct sp_row *row, uint32_t value)
+static int add_row(struct grower *g, uint32_t i)
 {
-	return g->o->drawn ? SP_MAX(row->values[value], 0) : row->values[value];
-}
-
-static int add_row(struct grower *g, const struct sp_row *row)
-{
+	const struct sp_row *row = sp_profile_row(g->p, i);
 	bool callees = g->o->direction == SP_TREE_CALLEES;
 	size_t at = 0;
 
@@ -282,11 +436,49 @@ static int add_row(struct grower *g, const struct sp_row *row)
 	if (number < 0)
 		return (int)number;
 	struct sp_tree_node *node = &g->t.nodes[number];
-	sp_saturating_add(&node->self, value_of(g, row, g->o->value));
+	add_values(g, &node->self, &node->second_self, row);
 	sp_saturating_add(&node->n_samples, sp_identity_samples(&g->same, row));
-	if (g->o->has_second)
-		sp_saturating_add(&node->second_self, value_of(g, row, g->o->second));
+	count_libraries(g, row, i + 1);
 	return 0;
+}
+
+static void sum_whole(struct grower *g)
+{
+	g->t.value = g->t.second = g->t.n_samples = 0;
+	for (uint32_t i = 0; i < sp_profile_n_rows(g->p); i++) {
+		const struct sp_row *row = sp_profile_row(g->p, i);
+		add_values(g, &g->t.value, &g->t.second, row);
+		sp_saturating_add(&g->t.n_samples, sp_identity_samples(&g->same, row));
+	}
+	g->least = g->o->min_drawn * (double)g->t.value;
+	g->second_least = g->o->min_drawn * (double)g->t.second;
+}
+
+static int add_rows(struct grower *g)
+{
+	int r = sp_grow(&g->t.nodes, &g->nodes_capacity, 1, sizeof(*g->t.nodes));
+
+	if (r < 0)
+		return r;
+	g->t.nodes[0] = (struct sp_tree_node){0};
+	g->t.n_nodes = 1;
+	for (uint32_t i = 0; i < sp_profile_n_rows(g->p) && r == 0; i++)
+		r = add_row(g, i);
+	leave(g, 0);
+	return r;
+}
+
+/* The rows were not sorted: from the beginning, and every node is kept. Labels stay. */
+static int add_rows_again(struct grower *g)
+{
+	g->gives_up = false;
+	g->n_steps = g->n_used = 0;
+	g->t.n_left_out = 0;
+	memset(g->slots, 0, g->n_slots * sizeof(*g->slots));
+	memset(g->counted, 0, g->t.n_libraries * sizeof(*g->counted));
+	for (uint32_t i = 0; i < g->t.n_libraries; i++)
+		g->t.libraries[i] = (struct sp_tree_library){.file = g->t.libraries[i].file};
+	return add_rows(g);
 }
 
 static int grow(struct grower *g)
@@ -296,20 +488,28 @@ static int grow(struct grower *g)
 	if (r < 0)
 		return r;
 	g->label_of = calloc(sp_profile_n_frames(g->p), sizeof(*g->label_of));
-	if (g->label_of == NULL || sp_intern_new(&g->labels) < 0 || add_label(g, (struct sp_tree_label){0}) < 0 ||
-	    sp_grow(&g->t.nodes, &g->nodes_capacity, 1, sizeof(*g->t.nodes)) < 0)
+	g->number_of = calloc(sp_profile_n_files(g->p), sizeof(*g->number_of));
+	if (g->label_of == NULL || g->number_of == NULL || sp_intern_new(&g->labels) < 0 || add_library(g, 0) < 0 ||
+	    add_label(g, (struct sp_tree_label){0}) < 0)
 		return -ENOMEM;
-	g->t.nodes[0] = (struct sp_tree_node){0};
-	g->t.n_nodes = 1;
-	for (uint32_t i = 0; i < sp_profile_n_rows(g->p) && r == 0; i++) {
-		const struct sp_row *row = sp_profile_row(g->p, i);
-		sp_saturating_add(&g->t.value, value_of(g, row, g->o->value));
-		sp_saturating_add(&g->t.n_samples, sp_identity_samples(&g->same, row));
-		if (g->o->has_second)
-			sp_saturating_add(&g->t.second, value_of(g, row, g->o->second));
-		r = add_row(g, row);
-	}
-	return r;
+	sum_whole(g);
+	g->gives_up = g->o->min_drawn > 0 && g->o->drawn && g->o->focus == NULL;
+	r = add_rows(g);
+	return r == -EAGAIN ? add_rows_again(g) : r;
+}
+
+static void grower_done(struct grower *g)
+{
+	sp_identity_done(&g->same);
+	sp_intern_free(g->labels);
+	free(g->label_of);
+	free(g->number_of);
+	free(g->counted);
+	free(g->items.data);
+	free(g->path.data);
+	free(g->steps);
+	free(g->place);
+	free(g->slots);
 }
 
 int sp_tree_new(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *ret_tree)
@@ -318,15 +518,7 @@ int sp_tree_new(const struct sp_profile *p, const struct sp_tree_options *o, str
 	uint32_t n_values = sp_profile_n_value_types(p);
 	int r = o->value < n_values && (!o->has_second || o->second < n_values) ? grow(&g) : -EINVAL;
 
-	sp_identity_done(&g.same);
-	sp_intern_free(g.labels);
-	free(g.label_of);
-	free(g.items.data);
-	free(g.path.data);
-	free(g.last.data);
-	free(g.walk.data);
-	free(g.place);
-	free(g.slots);
+	grower_done(&g);
 	if (r == 0)
 		r = sp_tree_shape(p, o, &g.t);
 	if (r == 0)
@@ -340,6 +532,8 @@ void sp_tree_done(struct sp_tree *t)
 {
 	free(t->nodes);
 	free(t->labels);
+	free(t->libraries);
+	free(t->library_of);
 	*t = (struct sp_tree){0};
 }
 

@@ -11,8 +11,10 @@
  * of a library (focus_run) the run nearest to the leaf, as in matrix.h (the root would lead into libc for every
  * thread), and the path begins with the frame through which it was entered. fold_recursion: where a path, seen from the
  * root, comes to a function (or run) a second time, what lies between is left out and it goes on from the first: A B C
- * B D is A B D. The leaf stays, so self is what it was. 0 or -ENOMEM, -EINVAL for a value that the profile does not
- * have. Only reads the profile; reentrant.
+ * B D is A B D. The leaf stays, so self is what it was.
+ * min_drawn: what is too narrow to be seen is given up as soon as the paths have left it, so the tree of a large
+ * profile takes no more memory than its picture; a node's total may then be more than its self and its children's
+ * totals. 0 or -ENOMEM, -EINVAL for a value that the profile does not have. Only reads the profile; reentrant.
  */
 #ifndef SP_PROFILE_TREE_H
 #define SP_PROFILE_TREE_H
@@ -45,6 +47,9 @@ struct sp_tree_options {
 	bool focus_run;              /* the focus is a library, not a function */
 	double min_share;            /* nodes below this share (0 to 1) of node 0, in both values, become "other" */
 	uint32_t max_depth;          /* nodes deeper than this become "other"; 0 = no limit */
+	/* With drawn: nodes below this share of the whole, in both values, may be left out (and are, where the
+	 * profile's rows are sorted by their stacks and there is no focus). */
+	double min_drawn;
 };
 
 enum sp_tree_kind {
@@ -71,10 +76,19 @@ struct sp_tree_node {
 	int64_t second_self, second_total;
 };
 
+/* A sample counts once in total, however often the library is in its path, and in self where its path ends. */
+struct sp_tree_library {
+	uint32_t file; /* as in identity.h, but a module of the kernel is a library of its own; number 0: none known */
+	int64_t self, total, second_self, second_total;
+};
+
 struct sp_tree {
 	struct sp_tree_node *nodes;
 	struct sp_tree_label *labels;
-	uint32_t n_nodes, n_labels;
+	struct sp_tree_library *libraries;
+	uint32_t *library_of; /* by label: of libraries */
+	uint32_t n_nodes, n_labels, n_libraries;
+	uint64_t n_left_out;              /* nodes with a value, by min_drawn */
 	int64_t value, n_samples, second; /* of the whole profile, whatever the focus */
 };
 

@@ -7,12 +7,15 @@
 #include "base/mem.h"
 #include "profile/priv.h"
 
-/* Children have higher numbers than their parents: from the end on, each is complete before it is added. */
+/*
+ * Total is what was left out above each node. Children have higher numbers than their parents: from the end on, each is
+ * complete before it is added.
+ */
 static void sum_up(struct sp_tree *t)
 {
 	for (uint32_t i = 0; i < t->n_nodes; i++) {
-		t->nodes[i].total = t->nodes[i].self;
-		t->nodes[i].second_total = t->nodes[i].second_self;
+		sp_saturating_add(&t->nodes[i].total, t->nodes[i].self);
+		sp_saturating_add(&t->nodes[i].second_total, t->nodes[i].second_self);
 	}
 	for (uint32_t i = t->n_nodes; i-- > 1;) {
 		const struct sp_tree_node *node = &t->nodes[i];

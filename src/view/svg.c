@@ -53,7 +53,8 @@ struct drawing {
 	const char *value_name, *unit;
 	double scale, old_scale; /* px for 1 of the value, of the value before */
 	int64_t *starts;         /* node -> where it begins, in the value */
-	uint32_t deepest, n_drawn, n_dropped, n_gone;
+	uint32_t deepest, n_drawn, n_gone;
+	uint64_t n_dropped;
 	int64_t dropped; /* the value of what is not drawn, counted once */
 	bool has_kernel, has_guessed, has_note;
 	int y;          /* the next free line */
@@ -95,15 +96,17 @@ static uint32_t next_written(struct drawing *d, uint32_t node)
 
 static void survey(struct drawing *d)
 {
+	d->n_dropped = d->t->tree.n_left_out;
 	for (uint32_t i = 0; i < d->t->tree.n_nodes; i++) {
 		const struct sp_tree_node *node = &d->nodes[i];
 		enum sp_svg_kind kind = sp_svg_tree_kind(d->t, i);
 		if (!is_drawn(d, i)) {
 			d->n_gone += is_gone(d, i);
 			d->n_dropped += node->total > 0 && !is_gone(d, i);
-			d->dropped += is_drawn(d, node->parent) ? node->total : 0;
 			continue;
 		}
+		d->dropped += node->total - node->self; /* less what of it is drawn */
+		d->dropped -= i ? node->total : 0;
 		if (d->t->is_diff)
 			d->diff.largest = fmax(d->diff.largest, fabs(sp_svg_diff_of_node(&d->diff, i)));
 		d->n_drawn++;
@@ -565,7 +568,7 @@ static int draw(struct drawing *d, FILE *out)
 static int write_svg(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	struct sp_svg_tree *t;
-	int r = sp_svg_tree_new(p, o, &t);
+	int r = sp_svg_tree_new(p, o, MIN_WIDTH / INNER, &t);
 	if (r < 0)
 		return sp_fail(r, "flame graph");
 	const struct sp_value_type *type = sp_profile_value_type(p, o->value);

@@ -95,6 +95,7 @@ def picture(name, size):
     ours = best([SOPROF, "report", "-o", path("x.svg"), path(name)], 1)
     say(f"{size / 1e9:.2f} GB folded to svg: {ours[0]:.2f} s, {ours[1]:.2f} s of CPU, {ours[2]:.0f} MB")
     row("svg of folded text", "MB/s", size / 1e6 / ours[0])
+    row("its memory", "MB", ours[2])
     if not os.path.exists(FLAMEGRAPH):
         say("flamegraph.pl is not here")
         return

@@ -141,7 +141,7 @@ static void expect_values(const char *text, const char *names, const char *units
 	int64_t sums[2] = {0};
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
-		for (uint32_t k = 0; k < 2; k++)
+		for (uint32_t k = 0; k < sp_profile_n_value_types(p); k++)
 			sums[k] += sp_profile_row(p, i)->values[k];
 	assert_string_equal(sp_profile_string(p, sp_profile_value_type(p, 0)->name), names);
 	assert_string_equal(sp_profile_string(p, sp_profile_value_type(p, 0)->unit), units);

@@ -269,7 +269,7 @@ static void test_hostile(void **state)
 static struct sp_svg_tree *tree_of(const struct sp_profile *p, const struct sp_view_options *o)
 {
 	struct sp_svg_tree *t = NULL;
-	assert_int_equal(sp_svg_tree_new(p, o, &t), 0);
+	assert_int_equal(sp_svg_tree_new(p, o, 0, &t), 0);
 	return t;
 }
 
@@ -318,8 +318,9 @@ static void test_merge(void **state)
 	assert_tree(p, &(struct sp_view_options){.kernel_only = true},
 		    "all 20 (kworker 5 (ret_from_fork 5)) (sh 15 (entry 3 (vfs_read 3)))");
 	struct sp_svg_tree *t = NULL;
-	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.value = 2}, &t), -EINVAL);
-	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.has_second = true, .second = 2}, &t), -EINVAL);
+	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.value = 2}, 0, &t), -EINVAL);
+	assert_int_equal(sp_svg_tree_new(p, &(struct sp_view_options){.has_second = true, .second = 2}, 0, &t),
+			 -EINVAL);
 	sp_error_clear();
 	sp_profile_free(p);
 }
@@ -476,7 +477,7 @@ static void test_odd_values(void **state)
 	assert_non_null(strstr(large, "9,223,372,037 s cpu"));
 	add_line(p, "1\td\tx`f\t");
 	struct sp_svg_tree *t = NULL;
-	assert_int_equal(sp_svg_tree_new(p, &o, &t), -EOVERFLOW);
+	assert_int_equal(sp_svg_tree_new(p, &o, 0, &t), -EOVERFLOW);
 	sp_error_clear();
 	sp_profile_free(p);
 }
