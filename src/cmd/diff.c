@@ -32,7 +32,7 @@ static const char *by_choice(size_t i)
 
 static const char *view_choice(size_t i)
 {
-	static const char *const names[] = {"svg", "html", "folded"};
+	static const char *const names[] = {"table", "csv", "json", "svg", "html", "folded"};
 
 	return i < sizeof(names) / sizeof(names[0]) && sp_view_by_name(names[i]) ? names[i] : NULL;
 }
@@ -48,7 +48,7 @@ static const struct sp_option options[] = {
 	SP_INPUT_FILTERS(struct diff_args, input),
 	{SP_OPT_FLAG, 0, "csv", NULL, "all rows as CSV", AT(csv), .excludes = FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "all rows as JSON", AT(json), .excludes = FORMAT},
-	{SP_OPT_CHOICE, 0, "format", "NAME", "both profiles in one view", AT(view), .choice = view_choice, .excludes = FORMAT},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view), .choice = view_choice, .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what the files are", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
@@ -59,7 +59,7 @@ static const struct sp_option options[] = {
 
 static const struct sp_example examples[] = {
     {"soprof diff before.pb.gz after.pb.gz", "what an upgrade changed"},
-    {"soprof diff --by function -n 20 a.pb.gz b.pb.gz", "the functions that changed most"},
+    {"soprof diff --by function a.pb.gz b.pb.gz", "the functions that changed most"},
     {"soprof diff -o diff.svg a.pb.gz b.pb.gz", "a differential flame graph"},
     {0},
 };
@@ -143,33 +143,19 @@ static int all_write(void *arg, FILE *out)
 	return d->view ? view_write(d, out) : changes_write(d, out);
 }
 
-static bool shows_two(const struct sp_view *view)
-{
-	const char *name;
-
-	for (size_t i = 0; view && (name = view_choice(i)); i++)
-		if (!strcmp(name, view->name))
-			return true;
-	return false;
-}
-
+/* The changes as table, CSV and JSON are of the diff, not of the joined profile: no view for these. */
 static int view_find(struct diff_args *a, const struct sp_view **ret_view)
 {
-	const struct sp_view *view = NULL;
+	const struct sp_view *view = a->view >= 0 ? sp_view_by_name(view_choice((size_t)a->view)) : NULL;
+	int r = 0;
 
-	if (a->view >= 0)
-		view = sp_view_by_name(view_choice((size_t)a->view));
-	else if (a->output && !a->csv && !a->json)
-		view = sp_view_by_path(a->output);
-	if (view && !strcmp(view->name, "csv"))
-		a->csv = true;
-	else if (view && !strcmp(view->name, "json"))
-		a->json = true;
-	else if (view && strcmp(view->name, "table") != 0 && !shows_two(view))
-		return sp_fail_said(-EINVAL, "-o %s: the view %s cannot show two profiles", a->output, view->name);
-	if (a->output && !view && !a->csv && !a->json)
-		return sp_fail_said(-EINVAL, "-o %s: no view has this suffix; give --format", a->output);
-	*ret_view = shows_two(view) ? view : NULL;
+	if (a->view < 0 && a->output && !a->csv && !a->json)
+		r = sp_output_view(a->output, view_choice, &view);
+	if (r < 0)
+		return r;
+	a->csv |= view && !strcmp(view->name, "csv");
+	a->json |= view && !strcmp(view->name, "json");
+	*ret_view = a->csv || a->json || (view && !strcmp(view->name, "table")) ? NULL : view;
 	return 0;
 }
 

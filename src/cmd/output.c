@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -117,4 +118,40 @@ const char *sp_view_choice(size_t i)
 const char *sp_grouping_choice(size_t i)
 {
 	return i < SP_N_GROUPINGS ? sp_view_groupings[i] : NULL;
+}
+
+static bool is_choice(const char *(*choice)(size_t), const struct sp_view *view)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = choice(i)); i++)
+		if (!strcmp(name, view->name))
+			return true;
+	return false;
+}
+
+int sp_output_view(const char *path, const char *(*choice)(size_t), const struct sp_view **ret_view)
+{
+	const struct sp_view *view = sp_view_by_path(path);
+	char all[256] = "";
+	size_t n = 0;
+
+	if (view && is_choice(choice, view)) {
+		*ret_view = view;
+		return 0;
+	}
+	for (size_t i = 0; sp_views[i]; i++)
+		if (n < sizeof(all) && is_choice(choice, sp_views[i]))
+			n += (size_t)snprintf(all + n, sizeof(all) - n, " %s", sp_views[i]->suffix);
+	if (view)
+		return sp_fail_said(-EINVAL, "-o %s: not in the view %s; give --format, or one of%s", path, view->name,
+				    all);
+	return sp_fail_said(-EINVAL, "-o %s: no view has this suffix; give --format, or one of%s", path, all);
+}
+
+int sp_output_fits(const struct sp_view *view, const char *path)
+{
+	if (!view->binary || path || !isatty(STDOUT_FILENO))
+		return 0;
+	return sp_fail_said(-EINVAL, "the view %s is not for a terminal; give -o FILE%s", view->name, view->suffix);
 }

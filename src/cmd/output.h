@@ -12,8 +12,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct sp_view;
+
 /* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
+
+/* The view of the suffix of -o; of those alone that choice names. -EINVAL says which suffixes there are. */
+int sp_output_view(const char *path, const char *(*choice)(size_t), const struct sp_view **ret_view);
+/* -EINVAL if the view is binary and would go to a terminal. */
+int sp_output_fits(const struct sp_view *view, const char *path);
 
 /* Names of the views and of the groupings of tables, for SP_OPT_CHOICE; NULL behind the last. */
 const char *sp_view_choice(size_t i);

@@ -121,35 +121,26 @@ static int set_event(struct sp_profile_args *a)
 	return 0;
 }
 
-static int unknown_suffix(const char *path)
-{
-	char all[256] = "";
-	size_t n = 0;
-
-	for (size_t i = 0; sp_views[i] && n < sizeof(all); i++)
-		n += (size_t)snprintf(all + n, sizeof(all) - n, " %s", sp_views[i]->suffix);
-	return sp_fail_said(-EINVAL, "-o %s: no view has this suffix; give --format, or one of%s", path, all);
-}
-
 /* -f, --format, --by, the suffix of -o, text: the first that is there says what is written. */
 static int set_view(struct sp_profile_args *a)
 {
+	int r = 0;
+
 	if (a->folded)
 		a->view = sp_view_by_name("folded");
 	else if (a->view_number >= 0)
 		a->view = sp_views[a->view_number];
-	else if (a->output && !(a->view = sp_view_by_path(a->output)))
-		return unknown_suffix(a->output);
-	else if (!a->output)
+	else if (a->output)
+		r = sp_output_view(a->output, sp_view_choice, &a->view);
+	else
 		a->view = sp_view_by_name(a->by >= 0 ? "table" : "text");
+	if (r < 0)
+		return r;
 	if (!a->view)
 		return sp_fail_said(-EINVAL, "this soprof was built without that view");
 	if (a->by >= 0 && !a->view->grouped)
 		return sp_fail_said(-EINVAL, "--by is for the views table, csv and json, not %s", a->view->name);
-	if (a->view->binary && !a->output && isatty(STDOUT_FILENO))
-		return sp_fail_said(-EINVAL, "%s is not for a terminal; give -o FILE%s", a->view->name,
-				    a->view->suffix);
-	return 0;
+	return sp_output_fits(a->view, a->output);
 }
 
 int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)

@@ -80,29 +80,25 @@ static const struct sp_example examples[] = {
 
 /* --- the view --------------------------------------------------------------------------------------------------------
  */
-static const struct sp_view *view_of(const struct report_args *a)
-{
-	if (a->csv || a->json)
-		return sp_view_by_name(a->csv ? "csv" : "json");
-	if (a->view >= 0)
-		return sp_views[a->view];
-	if (a->output)
-		return sp_view_by_path(a->output);
-	if (a->tree || a->inverted || a->callers || a->callees || a->around)
-		return sp_view_by_name("tree");
-	return sp_view_by_name("table");
-}
-
 static int view_choose(const struct report_args *a, const struct sp_view **ret_view)
 {
-	const struct sp_view *view = view_of(a);
+	bool is_tree = a->tree || a->inverted || a->callers || a->callees || a->around;
+	const struct sp_view *view;
+	int r = 0;
 
-	if (!view)
-		return sp_fail_said(-EINVAL, "-o %s: no view has this suffix; give --format", a->output);
-	if (view->binary && !a->output && isatty(STDOUT_FILENO))
-		return sp_fail_said(-EINVAL, "the view %s is binary and not for a terminal; give -o FILE", view->name);
-	*ret_view = view;
-	return 0;
+	if (a->csv || a->json)
+		view = sp_view_by_name(a->csv ? "csv" : "json");
+	else if (a->view >= 0)
+		view = sp_views[a->view];
+	else if (a->output)
+		r = sp_output_view(a->output, sp_view_choice, &view);
+	else
+		view = sp_view_by_name(is_tree ? "tree" : "table");
+	if (r >= 0)
+		r = sp_output_fits(view, a->output);
+	if (r >= 0)
+		*ret_view = view;
+	return r;
 }
 
 /* --- the run ---------------------------------------------------------------------------------------------------------

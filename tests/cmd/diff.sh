@@ -53,7 +53,7 @@ fi
 expect 2 diff "$dir/old.folded"
 one_line 'OLD and NEW; 1 is given'
 expect 2 diff -o "$dir/x.pb.gz" "$dir/old.folded" "$dir/new.folded"
-one_line 'cannot show two profiles'
+one_line 'not in the view pprof; give --format, or one of'
 expect 1 diff "$dir/old.folded" "$dir/missing"
 one_line 'missing: No such file'
 finish
