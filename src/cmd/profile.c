@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
+#include "cmd/naming.h"
 #include "cmd/profile_args.h"
 #include "cmd/profile_parts.h"
 #include "proc/cgroup.h"
@@ -65,43 +66,6 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	return r;
 }
 
-/* --- names -----------------------------------------------------------------------------------------------------------
- */
-struct names_wait { /* where the answer of one request goes */
-	struct sp_name *names;
-	size_t n;
-	int r;
-	bool done;
-};
-
-static void names_came(void *arg, int r, struct sp_name *names, size_t n)
-{
-	struct names_wait *w = arg;
-
-	w->done = true;
-	w->r = r;
-	if (r < 0)
-		return;
-	memcpy(w->names, names, SP_MIN(n, w->n) * sizeof(*names));
-	free(names);
-}
-
-static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
-{
-	struct sp_profile_session *s = arg;
-	struct names_wait w = {.names = names, .n = n};
-	int fd = sp_capture_file_fd(s->sampling.capture, file), r;
-
-	if (sp_profile_file(s->sampling.profile, file)->kind == SP_FILE_VDSO)
-		return sp_vdso_names(offsets, n, names);
-	if (fd < 0)
-		return sp_fail_said(-ENOENT, "the file could not be opened");
-	r = sp_workers_names(s->sampling.workers, fd, offsets, n, names_came, &w);
-	while (r >= 0 && !w.done)
-		r = sp_workers_wait(s->sampling.workers, 60000);
-	return r < 0 ? r : w.r;
-}
-
 /* --- the run -------------------------------------------------------------------------------------------------------
  */
 static int session_begin(struct sp_profile_session *s)
@@ -147,8 +111,10 @@ static bool wants_packages(const struct sp_profile_args *a)
 
 static int session_show(struct sp_profile_session *s)
 {
-	struct sp_resolver resolver = {.arg = s, .resolve = resolve};
+	struct sp_naming naming = {.sampling = &s->sampling, .debug_dirs = s->args->debug_dirs, .debug_fd = -1};
+	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
 	int r = sp_symbol_apply(s->sampling.profile, &resolver, NULL);
+	sp_naming_done(&naming);
 
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);

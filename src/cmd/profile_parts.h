@@ -10,7 +10,6 @@
 
 #include "cmd/profile_args.h"
 #include "cmd/sampling.h"
-#include "symbol/names.h"
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -52,7 +51,6 @@ int sp_privileges_check(void);
  */
 int sp_label_packages(struct sp_profile *p, const struct sp_capture *c);
 int sp_label_cgroups(struct sp_profile *p);
-int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names);
 
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);

@@ -5,32 +5,16 @@
 #include "capture/capture.h"
 #include "cmd/output.h"
 #include "cmd/profile_parts.h"
-#include "elf/elf.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
-#include "unwind/build.h"
 #include "view/summary.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-int sp_vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names)
-{
-	struct sp_elf *e = NULL;
-	size_t size = 0;
-	const void *image = sp_capture_vdso(&size);
-	int r = image ? sp_elf_open_bytes(image, size, &e) : -ENOENT;
-
-	if (r < 0)
-		return sp_fail(r, "read the vDSO");
-	r = sp_names_find(e, sp_fde_walk, offsets, n, names);
-	sp_elf_close(e);
-	return r;
-}
 
 /* --- the header: bcc's words ---------------------------------------------------------------------------------------
  */

@@ -10,6 +10,7 @@
 #include "symbol/names.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "elf/debug.h"
 #include "elf/elf.h"
 #include "symbol/priv.h"
 #include <errno.h>
@@ -33,6 +34,7 @@ struct want {
 
 struct search {
 	struct sp_elf *elf;
+	struct sp_names_more *more;
 	struct sp_symtab *table;
 	struct want *wants;  /* by address */
 	struct sp_gap *gaps; /* gaps[i] belongs to wants[i] */
@@ -234,13 +236,13 @@ static int search_opened(struct search *s)
 }
 
 /* A table that is not there or cannot be read leaves the offsets to the next one. */
-static int search_table(struct search *s, bool exported)
+static int search_table(struct search *s, struct sp_elf *e, bool exported)
 {
 	open_wants(s);
 	if (!s->n)
 		return 0;
 	s->exported = exported;
-	int r = sp_symtab_open(s->elf, exported, &s->table);
+	int r = sp_symtab_open(e, exported, &s->table);
 	if (!r) {
 		r = search_opened(s);
 		sp_symtab_close(s->table);
@@ -379,11 +381,42 @@ static int answer_all(struct search *s, struct sp_name *names)
 	return 0;
 }
 
+static void warn(struct search *s, int r)
+{
+	snprintf(s->more->warning, sizeof(s->more->warning), "%s", sp_error_text(r));
+	sp_error_clear();
+}
+
+/* Distributions pack the symbols that are not exported into the file itself. */
+static int search_packed(struct search *s)
+{
+	void *bytes SP_FREE = NULL;
+	size_t size;
+	struct sp_elf *packed;
+	open_wants(s);
+	int r = s->n ? sp_elf_debugdata(s->elf, &bytes, &size) : -ENOENT;
+	if (r == -ENOENT)
+		return 0;
+	if (!r && (r = sp_elf_open_bytes(bytes, size, &packed)))
+		sp_fail(r, "read .gnu_debugdata");
+	if (r) {
+		warn(s, r);
+		return 0;
+	}
+	r = search_table(s, packed, false);
+	sp_elf_close(packed);
+	return r;
+}
+
 static int find_symbols(struct search *s, struct sp_name *names)
 {
-	int r = search_table(s, false);
+	int r = search_table(s, s->elf, false);
+	if (!r && s->more->debug)
+		r = search_table(s, s->more->debug, false);
 	if (!r)
-		r = search_table(s, true);
+		r = search_packed(s);
+	if (!r)
+		r = search_table(s, s->elf, true);
 	return r ? r : answer_all(s, names);
 }
 
@@ -440,10 +473,17 @@ static int find_all(struct search *s, sp_range_walk *walk, const uint64_t *offse
 
 int sp_names_find(struct sp_elf *e, sp_range_walk *walk, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
+	struct sp_names_more more = {.debug = NULL};
+	return sp_names_find_with(e, &more, walk, offsets, n, names);
+}
+
+int sp_names_find_with(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *walk, const uint64_t *offsets,
+		       size_t n, struct sp_name *names)
+{
 	if (!n)
 		return 0;
 	memset(names, 0, n * sizeof(*names));
-	struct search s = {.elf = e};
+	struct search s = {.elf = e, .more = more};
 	int r = find_all(&s, walk, offsets, n, names);
 	search_done(&s);
 	if (!r)

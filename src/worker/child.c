@@ -41,11 +41,11 @@ void sp_worker_main(int argc, char **argv)
 }
 
 /* A job and its descriptors (-1 where there is none). Ends the process when the parent is gone or has no more work. */
-static bool receive(struct sp_job_message *m, int fds[2])
+static bool receive(struct sp_job_message *m, int fds[SP_JOB_MAX_FDS])
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(SP_JOB_MAX_FDS * sizeof(int))];
 	} control;
 	struct iovec iov = {.iov_base = m, .iov_len = sizeof(*m)};
 	struct msghdr h = {
@@ -53,12 +53,14 @@ static bool receive(struct sp_job_message *m, int fds[2])
 	ssize_t n = recvmsg(SP_JOB_SOCKET, &h, MSG_CMSG_CLOEXEC);
 	if (n < 0 && errno == EINTR)
 		return false;
-	if (n != (ssize_t)sizeof(*m))
+	if (n < (ssize_t)offsetof(struct sp_job_message, path) ||
+	    (size_t)n != offsetof(struct sp_job_message, path) + m->path_len)
 		_exit(0);
-	fds[0] = fds[1] = -1;
+	for (size_t i = 0; i < SP_JOB_MAX_FDS; i++)
+		fds[i] = -1;
 	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
 	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(fds, CMSG_DATA(c), SP_MIN(c->cmsg_len - CMSG_LEN(0), 2 * sizeof(int)));
+		memcpy(fds, CMSG_DATA(c), SP_MIN(c->cmsg_len - CMSG_LEN(0), SP_JOB_MAX_FDS * sizeof(int)));
 	return true;
 }
 
@@ -102,7 +104,7 @@ static void work(enum sp_role role, const struct sp_job_message *m, int *fds)
 		a.text_len = strnlen(text, SP_JOB_MAX_TEXT);
 		memcpy(a.text, text, a.text_len);
 	}
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < SP_JOB_MAX_FDS; i++)
 		sp_cleanup_close(&fds[i]);
 	answer(&a, fd);
 	sp_cleanup_close(&fd);
@@ -115,8 +117,8 @@ void sp_worker_run(enum sp_role role)
 	if ((role == SP_ROLE_OPENER ? sp_sandbox_opener() : sp_sandbox_enter()) < 0)
 		_exit(3);
 	for (;;) {
-		struct sp_job_message m;
-		int fds[2];
+		static struct sp_job_message m;
+		int fds[SP_JOB_MAX_FDS];
 		if (!receive(&m, fds))
 			continue;
 		work(role, &m, fds);

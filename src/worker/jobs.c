@@ -71,15 +71,25 @@ static int make_memfd(struct sp_job *j)
 
 static int send_message(const struct sp_job *j, int socket)
 {
-	struct sp_job_message m = {
-	    .number = j->number, .kind = j->kind, .n_offsets = (uint32_t)j->n_offsets, .open = j->open};
+	static struct sp_job_message m;
+	size_t head = offsetof(struct sp_job_message, path);
+	memset(&m, 0, head);
+	m.number = j->number;
+	m.kind = j->kind;
+	m.n_offsets = (uint32_t)j->n_offsets;
+	m.open = j->open;
+	m.in_root = j->in_root;
+	m.with_crc = j->with_crc;
+	m.path_len = j->path ? (uint32_t)strnlen(j->path, SP_JOB_MAX_PATH) : 0;
+	if (m.path_len)
+		memcpy(m.path, j->path, m.path_len);
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(SP_JOB_MAX_FDS * sizeof(int))];
 	} control = {0};
-	int fds[2] = {j->fd, j->memfd};
-	unsigned n_fds = j->fd < 0 ? 0 : j->memfd < 0 ? 1 : 2;
-	struct iovec iov = {.iov_base = &m, .iov_len = sizeof(m)};
+	int fds[SP_JOB_MAX_FDS] = {j->fd, j->memfd, j->debug_fd};
+	unsigned n_fds = j->fd < 0 ? 0 : j->memfd < 0 ? 1 : j->debug_fd < 0 ? 2 : 3;
+	struct iovec iov = {.iov_base = &m, .iov_len = head + m.path_len};
 	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
 	if (n_fds) {
 		h.msg_control = &control;
@@ -173,6 +183,17 @@ static int take_identity(struct sp_job *j, const struct sp_answer_message *a)
 	return j->identity.soname ? 0 : -ENOMEM;
 }
 
+static int take_debug(struct sp_job *j, const struct sp_answer_message *a)
+{
+	const struct sp_elf_debug *d = &a->debug;
+	if (d->build_id_len > sizeof(d->build_id) || strnlen(d->link, sizeof(d->link)) == sizeof(d->link) ||
+	    (*d->link && !sp_debuglink_is_name(d->link)))
+		return -EBADMSG;
+	j->debug = *d;
+	j->crc = a->crc;
+	return 0;
+}
+
 static int read_answer(int memfd, uint64_t size, void **ret_bytes)
 {
 	struct stat st;
@@ -259,6 +280,8 @@ static int take_names(struct sp_job *j, const struct sp_answer_message *a)
 	struct sp_cursor c = sp_cursor_on(bytes, a->bytes);
 	for (size_t i = 0; i < j->n_offsets && r == 0; i++)
 		r = unpack_name(&c, j->offsets[i], &j->names[i]);
+	if (a->text_len)
+		j->error = words_of(a);
 	return r < 0 ? r : sp_cursor_left(&c) == 0 ? 0 : -EBADMSG;
 }
 
@@ -272,7 +295,10 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	}
 	switch (j->kind) {
 	case SP_JOB_OPEN:
+	case SP_JOB_OPEN_PATH:
 		return take_opened(j, a, fd);
+	case SP_JOB_DEBUG:
+		return take_debug(j, a);
 	case SP_JOB_IDENTIFY:
 		return take_identity(j, a);
 	case SP_JOB_BUILD:
@@ -307,7 +333,11 @@ void sp_job_fail(struct sp_job *j, int r, const char *error)
 static void call_back(struct sp_job *j)
 {
 	switch (j->kind) {
+	case SP_JOB_DEBUG:
+		j->done.debug(j->arg, j->r, &j->debug, j->crc);
+		break;
 	case SP_JOB_OPEN:
+	case SP_JOB_OPEN_PATH:
 		j->opened.r = j->r;
 		j->done.open(j->arg, &j->opened);
 		break;
@@ -319,7 +349,7 @@ static void call_back(struct sp_job *j)
 		j->done.build(j->arg, j->r, j->blob);
 		break;
 	case SP_JOB_NAMES:
-		j->done.names(j->arg, j->r, j->names, j->names ? j->n_offsets : 0);
+		j->done.names(j->arg, j->r, j->names, j->names ? j->n_offsets : 0, j->r < 0 ? NULL : j->error);
 		break;
 	}
 }
@@ -327,12 +357,14 @@ static void call_back(struct sp_job *j)
 void sp_job_call(struct sp_job *j)
 {
 	sp_cleanup_close(&j->fd);
+	sp_cleanup_close(&j->debug_fd);
 	sp_cleanup_close(&j->memfd);
 	sp_error_clear();
-	if (j->error)
+	if (j->error && j->r < 0)
 		sp_fail_said(j->r, "%s", j->error);
 	call_back(j);
 	free(j->error);
 	free(j->offsets);
+	free(j->path);
 	free(j);
 }

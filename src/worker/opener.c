@@ -167,17 +167,25 @@ static int read_path(const char *link, char **ret_path)
 	return *ret_path ? 0 : -ENOMEM;
 }
 
+/* Where the process itself begins its paths. */
+static int open_root(pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? -errno : root;
+}
+
 /*
  * The top of what the process can see mounted, from which /proc shows the paths of its files: a chroot is left upwards.
  * Where the process shares our mounts that ends at our own root, else at the root of its mount namespace.
  */
 static int open_top(pid_t pid)
 {
-	char root_path[64], up[3 * MAX_CHROOT_DEPTH + 1];
-	snprintf(root_path, sizeof(root_path), "/proc/%d/root", (int)pid);
-	SP_CLOSE int root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char up[3 * MAX_CHROOT_DEPTH + 1];
+	SP_CLOSE int root = open_root(pid);
 	if (root < 0)
-		return -errno;
+		return root;
 	for (size_t i = 0; i < MAX_CHROOT_DEPTH; i++)
 		memcpy(up + 3 * i, "../", 3);
 	up[3 * MAX_CHROOT_DEPTH] = 0;
@@ -185,15 +193,19 @@ static int open_top(pid_t pid)
 	return top < 0 ? -errno : top;
 }
 
+/* A path that does not lead out of this directory; a link at its end is followed only without O_NOFOLLOW. */
+static int open_below(int top, const char *path, uint64_t flags)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	int fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
 /* Opens a path as /proc shows it of this process, O_PATH only. */
 static int open_in_root(pid_t pid, const char *path)
 {
 	SP_CLOSE int top = open_top(pid);
-	if (top < 0)
-		return top;
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	int fd = (int)syscall(SYS_openat2, top, path, &how, sizeof(how));
-	return fd < 0 ? -errno : fd;
+	return top < 0 ? top : open_below(top, path, 0);
 }
 
 static bool same_inode_of(const struct statx *a, const struct statx *b)
@@ -402,17 +414,32 @@ static int open_found(const struct sp_open_request *q, const struct found *f, st
 	return r < 0 ? r : sp_take_fd(&fd);
 }
 
+/* Of our own paths links are followed to the end, as distributions make them; of others' the last is not. */
+static int find_path(const struct sp_open_request *q, const struct sp_job_message *m, struct found *f)
+{
+	f->path = strndup(m->path, SP_MIN(m->path_len, SP_JOB_MAX_PATH - 1));
+	if (!f->path)
+		return -ENOMEM;
+	SP_CLOSE int top = m->in_root ? open_root(q->pid) : open_top(q->pid);
+	if (top < 0)
+		return top;
+	f->fd = open_below(top, f->path, m->in_root ? O_NOFOLLOW : 0);
+	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
+}
+
 int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(found_done))) struct found f = {.fd = -1};
 	struct stat st;
-	a->r = find(&m->open, &f);
-	int fd = a->r < 0 ? a->r : open_found(&m->open, &f, &st);
+	struct sp_open_request q = m->open;
+	q.pid = m->kind == SP_JOB_OPEN_PATH && q.pid <= 0 ? getpid() : q.pid;
+	a->r = m->kind == SP_JOB_OPEN_PATH ? find_path(&q, m, &f) : find(&q, &f);
+	int fd = a->r < 0 ? a->r : open_found(&q, &f, &st);
 	if (fd < 0) {
 		a->r = fd;
 		return -1;
 	}
-	a->deleted = !m->open.now && take_off_deleted(m->open.pid, &f.st, f.path);
+	a->deleted = m->kind == SP_JOB_OPEN && !q.now && take_off_deleted(m->open.pid, &f.st, f.path);
 	a->uid = st.st_uid;
 	a->mode = st.st_mode;
 	a->nlink = (uint32_t)SP_MIN(st.st_nlink, UINT32_MAX);

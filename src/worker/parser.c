@@ -101,18 +101,42 @@ static int pack_all(const struct sp_name *names, size_t n, int memfd, struct sp_
 	return write_all(memfd, bytes, size);
 }
 
-static int find_names(struct sp_elf *e, int memfd, size_t n, struct sp_answer_message *a)
+static int describe_debug(struct sp_elf *e, int fd, bool with_crc, struct sp_answer_message *a)
 {
+	int r = sp_elf_debug_look(e, &a->debug);
+	return r < 0 || !with_crc ? r : sp_elf_crc(fd, &a->crc);
+}
+
+/* The separate debug file; its sections are what counts, so that one without headers of sections is none. */
+static int open_debug(int fd, struct sp_elf **ret_debug)
+{
+	struct sp_elf_debug d;
+	int r = fd < 0 ? 0 : sp_elf_open_fd(fd, ret_debug);
+	if (fd >= 0 && r >= 0)
+		r = sp_elf_debug_look(*ret_debug, &d);
+	if (fd >= 0 && r >= 0 && !d.has_symtab && !d.has_dwarf)
+		r = -ENOEXEC;
+	return r < 0 && r != -ENOMEM ? sp_fail_said(SP_WORKER_NO_DEBUG, "neither symbols nor DWARF can be read") : r;
+}
+
+static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(close_elf))) struct sp_elf *debug = NULL;
+	struct sp_names_more more = {0};
 	SP_FREE uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
 	SP_FREE struct sp_name *names = calloc(n + 1, sizeof(*names));
 	if (!offsets || !names)
 		return -ENOMEM;
 	int r = read_all(memfd, offsets, n * sizeof(*offsets));
+	r = r < 0 ? r : open_debug(debug_fd, &debug);
 	if (r < 0)
 		return r;
-	r = sp_names_find(e, sp_fde_walk, offsets, n, names);
+	more.debug = debug;
+	r = sp_names_find_with(e, &more, sp_fde_walk, offsets, n, names);
 	if (r < 0)
 		return r;
+	a->text_len = (uint32_t)strlen(more.warning);
+	memcpy(a->text, more.warning, a->text_len);
 	r = pack_all(names, n, memfd, a);
 	sp_names_done(names, n);
 	return r;
@@ -130,8 +154,11 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	case SP_JOB_BUILD:
 		return build(e, fds[1], a);
 	case SP_JOB_NAMES:
-		return find_names(e, fds[1], m->n_offsets, a);
+		return find_names(e, fds[1], fds[2], m->n_offsets, a);
+	case SP_JOB_DEBUG:
+		return describe_debug(e, fds[0], m->with_crc, a);
 	case SP_JOB_OPEN:
+	case SP_JOB_OPEN_PATH:
 		break;
 	}
 	return -EINVAL;

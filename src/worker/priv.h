@@ -1,60 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * priv.h: what the two sides of a worker's socket share, and the parent's book-keeping.
+ * priv.h: the parent's book-keeping of jobs and processes, and what a process does in itself.
  *
- * One SOCK_SEQPACKET pair a process. The parent sends struct sp_job_message with the file's descriptor and, where the
- * answer or the question may be large, a memfd that the parent made: the question is in it, and the process writes the
- * answer over it. The process sends struct sp_answer_message, cut after its text, in the order of the jobs. A parser's
- * answers are hostile until checked: the parent takes no descriptors from it and reads the memfd with pread into memory
- * of its own. Ownership: a job owns its descriptor, offsets and results until its callback has been called.
+ * Ownership: a job owns its descriptors, offsets and results until its callback has been called; a list owns its jobs,
+ * a process the jobs that were sent to it, a crew its processes. Errors: 0 or negative errno. One thread: the caller's.
+ * What goes over the socket is in message.h.
  */
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H
 
-#include "worker/worker.h"
+#include "worker/message.h"
 #include <stdbool.h>
 
-enum {
-	SP_JOB_SOCKET = 3,      /* the child's end, by number */
-	SP_JOB_MAX_TEXT = 8192, /* a path, a soname or an error */
-	SP_JOB_MAX_OFFSETS = 1 << 20,
-	SP_JOB_MAX_BYTES = 256 << 20, /* of an answer in the memfd */
-	SP_CREW_GOOD_DEVS = 64,
-};
-
-enum sp_role { SP_ROLE_PARSER, SP_ROLE_OPENER, SP_N_ROLES };
-enum sp_job_kind { SP_JOB_OPEN, SP_JOB_IDENTIFY, SP_JOB_BUILD, SP_JOB_NAMES };
-
-struct sp_job_message {
-	uint64_t number;
-	uint32_t kind, n_offsets;
-	struct sp_open_request open;
-};
-
-struct sp_answer_message {
-	uint64_t number, dev, ino, ctime_ns, bytes; /* bytes: of the answer in the memfd */
-	int32_t r;
-	uint32_t text_len, build_id_len;
-	uint8_t build_id[32];
-	uint32_t deleted, uid, mode, nlink, is_ours;
-	struct sp_elf_package package;
-	char text[SP_JOB_MAX_TEXT]; /* why r < 0, else path or soname; no NUL */
-};
-
-/* One name in the memfd; the strings follow it, without NUL. */
-struct sp_packed_name {
-	uint64_t start, size, vaddr;
-	uint32_t name_len, linkage_len, is_gap, zero; /* a length SP_PACKED_NULL = no string */
-};
-#define SP_PACKED_NULL 0xffffffffu
+enum { SP_CREW_GOOD_DEVS = 64 };
 
 struct sp_job {
 	struct sp_job *next;
 	uint64_t number;
 	enum sp_job_kind kind;
 	int fd, memfd; /* memfd only while the job is with a process */
+	int debug_fd;
 	uint32_t dev, n_tries;
 	struct sp_open_request open;
+	char *path; /* OPEN_PATH */
+	bool in_root, with_crc;
 	uint64_t *offsets;
 	size_t n_offsets;
 	void *arg;
@@ -62,14 +31,17 @@ struct sp_job {
 		void (*open)(void *arg, struct sp_open_result *result);
 		void (*identify)(void *arg, struct sp_identify_result *id);
 		void (*build)(void *arg, int r, struct sp_blob *blob);
-		void (*names)(void *arg, int r, struct sp_name *names, size_t n);
+		void (*names)(void *arg, int r, struct sp_name *names, size_t n, const char *warning);
+		void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
 	} done;
 	int r;
-	char *error; /* NULL: say strerror */
+	char *error; /* NULL: say strerror; beside names: a warning */
 	struct sp_open_result opened;
 	struct sp_identify_result identity;
 	struct sp_blob *blob;
 	struct sp_name *names;
+	struct sp_elf_debug debug;
+	uint32_t crc;
 };
 
 struct sp_job_list {

@@ -100,14 +100,14 @@ static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
 	if (!j)
 		return NULL;
 	j->kind = kind;
-	j->fd = j->memfd = j->opened.fd = -1;
+	j->fd = j->memfd = j->debug_fd = j->opened.fd = -1;
 	j->arg = arg;
 	return j;
 }
 
 static int submit(struct sp_workers *w, struct sp_job *j)
 {
-	enum sp_role role = j->kind == SP_JOB_OPEN ? SP_ROLE_OPENER : SP_ROLE_PARSER;
+	enum sp_role role = j->kind == SP_JOB_OPEN || j->kind == SP_JOB_OPEN_PATH ? SP_ROLE_OPENER : SP_ROLE_PARSER;
 	j->number = ++w->last_number;
 	w->n_outstanding++;
 	sp_job_push(&w->crews[role].queue, j);
@@ -120,7 +120,9 @@ static void job_drop(struct sp_job **j)
 	if (!*j)
 		return;
 	sp_cleanup_close(&(*j)->fd);
+	sp_cleanup_close(&(*j)->debug_fd);
 	free((*j)->offsets);
+	free((*j)->path);
 	free(*j);
 }
 #define JOB_DROP __attribute__((cleanup(job_drop)))
@@ -161,6 +163,37 @@ int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 	return submit(w, j);
 }
 
+int sp_workers_open_path(struct sp_workers *w, const struct sp_open_path *q,
+			 void (*done)(void *arg, struct sp_open_result *result), void *arg)
+{
+	if (w->closing)
+		return -ECANCELED;
+	if (strlen(q->path) >= SP_JOB_MAX_PATH)
+		return -ENAMETOOLONG;
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_OPEN_PATH, arg);
+	if (!j)
+		return -ENOMEM;
+	j->done.open = done;
+	j->open.pid = q->pid;
+	j->in_root = q->in_root;
+	j->path = strdup(q->path);
+	if (!j->path)
+		return -ENOMEM;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
+		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_DEBUG, arg);
+	int r = give_fd(w, j, fd);
+	if (r < 0)
+		return r;
+	j->done.debug = done;
+	j->with_crc = with_crc;
+	return submit(w, sp_take_ptr(j));
+}
+
 int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_IDENTIFY, arg);
@@ -197,11 +230,13 @@ static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
 	return 0;
 }
 
-int sp_workers_names(struct sp_workers *w, int fd, const uint64_t *offsets, size_t n,
-		     void (*done)(void *arg, int r, struct sp_name *names, size_t n), void *arg)
+int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_NAMES, arg);
 	int r = give_fd(w, j, fd);
+	if (r >= 0 && debug_fd >= 0 && (j->debug_fd = fcntl(debug_fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		r = sp_fail(-errno, "keep a debug file for the parser");
 	r = r < 0 ? r : give_offsets(j, offsets, n);
 	if (r < 0)
 		return r;

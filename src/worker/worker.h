@@ -18,9 +18,11 @@
 #define SP_WORKER_WORKER_H
 
 #include "bpf/wire.h"
+#include "elf/debug.h"
 #include "elf/package.h"
 #include "symbol/names.h"
 #include "unwind/build.h"
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -61,6 +63,15 @@ struct sp_open_request {
 	 */
 	int now;
 };
+/*
+ * A file by its path: from the top of the mount namespace of pid (0: ours); or, in_root, from where the process itself
+ * begins its paths, and then a link in the place of the file is not followed.
+ */
+struct sp_open_path {
+	const char *path;
+	pid_t pid;
+	int in_root;
+};
 struct sp_open_result {
 	int r;      /* 0 or negative errno */
 	int fd;     /* readable, close-on-exec; the callback's; -1 on failure */
@@ -85,14 +96,24 @@ void sp_workers_free(struct sp_workers *w); /* ends the processes; unanswered ca
 
 int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 		    void (*done)(void *arg, struct sp_open_result *result), void *arg);
+int sp_workers_open_path(struct sp_workers *w, const struct sp_open_path *q,
+			 void (*done)(void *arg, struct sp_open_result *result), void *arg);
 /* fd is dup'ed, the caller keeps his. */
 int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id),
 			void *arg);
 /* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
-/* names belong to the callback, which ends them with sp_names_done() and free(). */
-int sp_workers_names(struct sp_workers *w, int fd, const uint64_t *offsets, size_t n,
-		     void (*done)(void *arg, int r, struct sp_name *names, size_t n), void *arg);
+/* What it has of debug information; with_crc: and its CRC-32, for which all of it is read. */
+int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
+		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg);
+/*
+ * warning: what there is, but could not be used, or NULL. names belong to the callback, which ends them with
+ * sp_names_done() and free(). debug_fd: the file's separate debug file, or -1. An answer of SP_WORKER_NO_DEBUG means
+ * that the debug file cannot be read: ask again without.
+ */
+enum { SP_WORKER_NO_DEBUG = -EILSEQ };
+int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
 
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);

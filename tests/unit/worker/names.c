@@ -11,13 +11,13 @@
 #include <sys/mman.h>
 
 static int hooked_open(int fd, struct sp_elf **ret_elf);
-static int hooked_names(struct sp_elf *e, sp_range_walk *walk, const uint64_t *offsets, size_t n,
-			struct sp_name *names);
+static int hooked_names(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *walk, const uint64_t *offsets,
+			size_t n, struct sp_name *names);
 #define sp_elf_open_fd hooked_open
-#define sp_names_find hooked_names
+#define sp_names_find_with hooked_names
 #include <worker/parser.c> /* not the library's: this one has the hooks */
 #undef sp_elf_open_fd
-#undef sp_names_find
+#undef sp_names_find_with
 
 static char word[8]; /* the text of the file in work, when it is not an ELF file */
 
@@ -43,10 +43,11 @@ static const struct sp_name lies[] = {
     {.linkage_name = (char *)"f", .start = 0x1000, .size = 0x20},         /* half a name */
 };
 
-static int hooked_names(struct sp_elf *e, sp_range_walk *walk, const uint64_t *offsets, size_t n, struct sp_name *names)
+static int hooked_names(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *walk, const uint64_t *offsets,
+			size_t n, struct sp_name *names)
 {
 	if (strncmp(word, "name", 4) != 0)
-		return sp_names_find(e, walk, offsets, n, names);
+		return sp_names_find_with(e, more, walk, offsets, n, names);
 	const struct sp_name *m = &lies[word[4] - '0'];
 	*names = *m;
 	names->name = m->name ? strdup(m->name) : NULL;
@@ -60,9 +61,10 @@ struct answer {
 	size_t n_names;
 };
 
-static void named(void *arg, int r, struct sp_name *names, size_t n)
+static void named(void *arg, int r, struct sp_name *names, size_t n, const char *warning)
 {
 	struct answer *a = arg;
+	assert_null(warning);
 	*a = (struct answer){a->n + 1, r, names, n};
 }
 
@@ -130,7 +132,7 @@ static void test_names(void **state)
 		qsort(o.at, o.n, sizeof(o.at[0]), by_value);
 		memset(direct, 0, sizeof(direct));
 		assert_int_equal(sp_names_find(e, sp_fde_walk, o.at, o.n, direct), 0);
-		assert_int_equal(sp_workers_names(w, fd, o.at, o.n, named, &a), 0);
+		assert_int_equal(sp_workers_names(w, fd, -1, o.at, o.n, named, &a), 0);
 		assert_int_equal(sp_workers_wait(w, 5000), 0);
 		assert_int_equal(a.r, 0);
 		assert_int_equal(a.n_names, o.n);
@@ -162,7 +164,7 @@ static void test_false_names(void **state)
 		char text[] = {'n', 'a', 'm', 'e', (char)('0' + i), 0};
 		int fd = memfd_create("test", MFD_CLOEXEC);
 		assert_int_equal(pwrite(fd, text, 5, 0), 5);
-		assert_int_equal(sp_workers_names(w, fd, &offset, 1, named, &a), 0);
+		assert_int_equal(sp_workers_names(w, fd, -1, &offset, 1, named, &a), 0);
 		assert_int_equal(sp_workers_wait(w, 5000), 0);
 		assert_int_equal(a.n, 1);
 		assert_int_equal(a.r, i ? -EBADMSG : 0);

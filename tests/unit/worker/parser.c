@@ -153,9 +153,10 @@ static void built(void *arg, int r, struct sp_blob *blob)
 	a->blob = blob;
 }
 
-static void named(void *arg, int r, struct sp_name *names, size_t n)
+static void named(void *arg, int r, struct sp_name *names, size_t n, const char *warning)
 {
 	struct answer *a = arg;
+	assert_null(warning);
 	note(a, r);
 	a->names = names;
 	a->n_names = n;
@@ -559,9 +560,9 @@ static void test_arguments(void **state)
 	struct answer a = {0};
 	uint64_t wrong[] = {2, 1};
 	int fd = open_file(libraries[0]);
-	assert_int_equal(sp_workers_names(w, fd, wrong, 2, named, &a), -EINVAL);
+	assert_int_equal(sp_workers_names(w, fd, -1, wrong, 2, named, &a), -EINVAL);
 	assert_int_equal(sp_workers_identify(w, -1, identified, &a), -EBADF);
-	assert_int_equal(sp_workers_names(w, fd, NULL, 0, named, &a), 0);
+	assert_int_equal(sp_workers_names(w, fd, -1, NULL, 0, named, &a), 0);
 	assert_int_equal(sp_workers_wait(w, 5000), 0);
 	assert_int_equal(a.n, 1);
 	assert_int_equal(a.r, 0);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * debug_file.c: the separate debug file of a file, as GDB looks for it (its manual, "Separate Debug Files").
+ *
+ * What is found is believed only if its build id is the file's; by a debug link, its CRC has to be the link's, too.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "cmd/naming.h"
+#include "cmd/sampling.h"
+#include "profile/profile.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usual_dir[] = "/usr/lib/debug";
+
+struct search {
+	struct sp_naming *naming;
+	uint32_t file;
+	struct sp_elf_debug own; /* what the file has itself */
+	int found;               /* -1 = nothing yet */
+};
+
+struct looked { /* an answer of the workers */
+	struct sp_elf_debug debug;
+	uint32_t crc;
+	int r, fd;
+	bool done;
+};
+
+static void looked_at(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc)
+{
+	struct looked *l = arg;
+
+	l->done = true;
+	l->r = r;
+	if (r < 0)
+		return;
+	l->debug = *debug;
+	l->crc = crc;
+}
+
+static int look(struct sp_naming *n, int fd, bool with_crc, struct looked *l)
+{
+	int r;
+
+	l->done = false;
+	r = sp_workers_debug(n->sampling->workers, fd, with_crc, looked_at, l);
+	r = r < 0 ? r : sp_naming_wait(n, &l->done);
+	return r < 0 ? r : l->r;
+}
+
+static void opened(void *arg, struct sp_open_result *result)
+{
+	struct looked *l = arg;
+
+	l->done = true;
+	l->r = result->r;
+	l->fd = result->fd;
+	free(result->path);
+}
+
+static int open_one(struct sp_naming *n, uint32_t pid, const char *path)
+{
+	struct sp_open_path q = {.path = path, .pid = (pid_t)pid};
+	struct looked l = {.fd = -1};
+	int r = sp_workers_open_path(n->sampling->workers, &q, opened, &l);
+
+	r = r < 0 ? r : sp_naming_wait(n, &l.done);
+	r = r < 0 ? r : l.r;
+	return r < 0 ? r : l.fd;
+}
+
+/* --- is it the one? ------------------------------------------------------------------------------------------------
+ */
+static bool same_build(const struct sp_elf_debug *a, const struct sp_elf_debug *b)
+{
+	return a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
+}
+
+static int check(const struct search *s, const struct looked *l, bool by_link)
+{
+	if (!l->debug.has_symtab && !l->debug.has_dwarf)
+		return sp_fail_said(-ENOEXEC, "has neither symbols nor DWARF");
+	if (!same_build(&s->own, &l->debug))
+		return sp_fail_said(-ESTALE, "of another build");
+	if (by_link && l->crc != s->own.link_crc)
+		return sp_fail_said(-ESTALE, "its CRC is not the debug link's");
+	return 0;
+}
+
+static bool is_absent(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ESRCH || r == -ENAMETOOLONG;
+}
+
+static void try_path(struct search *s, uint32_t pid, const char *path, bool by_link)
+{
+	SP_CLOSE int fd = open_one(s->naming, pid, path);
+	struct looked l = {0};
+	int r = fd < 0 ? fd : look(s->naming, fd, by_link, &l);
+
+	if (r >= 0)
+		r = check(s, &l, by_link);
+	if (r >= 0)
+		s->found = sp_take_fd(&fd);
+	else if (!is_absent(r))
+		sp_naming_note(s->naming, s->file, path, r);
+	sp_error_clear();
+}
+
+/* By our paths, and by those of a process that has the file, which may live in a container. */
+static void try_both(struct search *s, const char *path, bool by_link)
+{
+	uint32_t pid = sp_naming_pid(s->naming, s->file);
+
+	if (s->found < 0)
+		try_path(s, 0, path, by_link);
+	if (s->found < 0 && pid)
+		try_path(s, pid, path, by_link);
+}
+
+/* --- where it may be -----------------------------------------------------------------------------------------------
+ */
+static void try_build_id(struct search *s, const char *dir, int dir_len)
+{
+	char path[PATH_MAX], hex[2 * sizeof(s->own.build_id) + 1] = "";
+	unsigned i;
+
+	for (i = 1; i < s->own.build_id_len; i++)
+		snprintf(hex + 2 * (i - 1), 3, "%02x", s->own.build_id[i]);
+	if (snprintf(path, sizeof(path), "%.*s/.build-id/%02x/%s.debug", dir_len, dir, s->own.build_id[0], hex) <
+	    (int)sizeof(path))
+		try_both(s, path, false);
+}
+
+static void try_link(struct search *s, const char *dir, int dir_len, const char *below)
+{
+	const char *path = sp_profile_string(s->naming->sampling->profile,
+					     sp_profile_file(s->naming->sampling->profile, s->file)->path);
+	const char *slash = strrchr(path, '/');
+	char full[PATH_MAX];
+
+	if (slash && snprintf(full, sizeof(full), "%.*s%.*s%s/%s", dir_len, dir, (int)(slash - path), path, below,
+			      s->own.link) < (int)sizeof(full))
+		try_both(s, full, true);
+}
+
+static void try_dir(struct search *s, const char *dir, int dir_len)
+{
+	if (s->found < 0 && s->own.build_id_len > 1)
+		try_build_id(s, dir, dir_len);
+	if (s->found < 0 && *s->own.link)
+		try_link(s, dir, dir_len, "");
+}
+
+static void try_all(struct search *s)
+{
+	const char *dir = s->naming->debug_dirs;
+
+	while (dir && *dir) {
+		int len = (int)strcspn(dir, ":");
+
+		if (len)
+			try_dir(s, dir, len);
+		dir += len + (dir[len] == ':');
+	}
+	if (s->found < 0 && *s->own.link) {
+		try_link(s, "", 0, "");
+		try_link(s, "", 0, "/.debug");
+	}
+	try_dir(s, usual_dir, (int)strlen(usual_dir));
+}
+
+int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd)
+{
+	struct search s = {.naming = n, .file = file, .found = -1};
+	struct looked own = {0};
+
+	if (look(n, fd, false, &own) < 0) {
+		sp_error_clear(); /* told again when its names are asked for */
+		return -1;
+	}
+	s.own = own.debug;
+	if (!s.own.has_symtab)
+		try_all(&s);
+	return s.found;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * naming.h: where names come from, for the commands that sample: the resolver of symbol/symbol.h.
+ *
+ * Names of a file's functions are asked from a worker, with the file as it was mapped and, if its own symbol table is
+ * stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
+ * /usr/lib/debug, by our paths and by those of a process that had the file mapped, and it is the file's only if the
+ * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
+ * is told in the file's note, and what the file itself says is used. Everything is opened and read by workers. The
+ * struct belongs to the caller, who sets it to zero but for sampling, debug_dirs and debug_fd (-1). One thread.
+ */
+#ifndef SP_CMD_NAMING_H
+#define SP_CMD_NAMING_H
+
+#include "symbol/names.h"
+
+struct sp_sampling;
+
+struct sp_naming {
+	struct sp_sampling *sampling;
+	const char *debug_dirs; /* with colons between; NULL = none but the usual */
+	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
+	size_t n_pids;
+	uint32_t debug_of; /* the file that debug_fd is of */
+	int debug_fd;      /* -1 = none */
+};
+
+int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
+void sp_naming_done(struct sp_naming *n);
+
+/* debug_file.c: the descriptor of the file's debug file, or -1: it needs none, or there is none that can be used. */
+int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
+/* A process that has had the file mapped, or 0. */
+uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file);
+/* Why something that might have given names has not, into the file's note. Keeps a note that is there. */
+void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r);
+/* Waits until *done. */
+int sp_naming_wait(struct sp_naming *n, const bool *done);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * message.h: what the two sides of a worker's socket say to each other.
+ *
+ * One SOCK_SEQPACKET pair a process. The parent sends struct sp_job_message, cut after its path, with the file's
+ * descriptor and, where the answer or the question may be large, a memfd that the parent made: the question is in it,
+ * and the process writes the answer over it. A debug file's descriptor may be the third. The process sends struct
+ * sp_answer_message, cut after its text, in the order of the jobs. A parser's answers are hostile until checked: the
+ * parent takes no descriptors from it and reads the memfd with pread into memory of its own.
+ */
+#ifndef SP_WORKER_MESSAGE_H
+#define SP_WORKER_MESSAGE_H
+
+#include "worker/worker.h"
+
+enum {
+	SP_JOB_SOCKET = 3,      /* the child's end, by number */
+	SP_JOB_MAX_TEXT = 8192, /* a path, a soname or an error */
+	SP_JOB_MAX_PATH = 4096, /* to be opened */
+	SP_JOB_MAX_FDS = 3,     /* sent with a job: the file, the memfd, the debug file */
+	SP_JOB_MAX_OFFSETS = 1 << 20,
+	SP_JOB_MAX_BYTES = 256 << 20, /* of an answer in the memfd */
+};
+
+enum sp_role { SP_ROLE_PARSER, SP_ROLE_OPENER, SP_N_ROLES };
+enum sp_job_kind { SP_JOB_OPEN, SP_JOB_OPEN_PATH, SP_JOB_IDENTIFY, SP_JOB_BUILD, SP_JOB_NAMES, SP_JOB_DEBUG };
+
+struct sp_job_message {
+	uint64_t number;
+	uint32_t kind, n_offsets;
+	struct sp_open_request open;
+	int32_t in_root;
+	uint32_t with_crc, path_len;
+	char path[SP_JOB_MAX_PATH]; /* no NUL; the message is cut behind it */
+};
+
+struct sp_answer_message {
+	uint64_t number, dev, ino, ctime_ns, bytes; /* bytes: of the answer in the memfd */
+	int32_t r;
+	uint32_t text_len, build_id_len;
+	uint8_t build_id[32];
+	uint32_t deleted, uid, mode, nlink, is_ours;
+	struct sp_elf_package package;
+	struct sp_elf_debug debug;
+	uint32_t crc;
+	char text[SP_JOB_MAX_TEXT]; /* why r < 0, else path or soname; no NUL */
+};
+
+/* One name in the memfd; the strings follow it, without NUL. */
+struct sp_packed_name {
+	uint64_t start, size, vaddr;
+	uint32_t name_len, linkage_len, is_gap, zero; /* a length SP_PACKED_NULL = no string */
+};
+#define SP_PACKED_NULL 0xffffffffu
+
+#endif
