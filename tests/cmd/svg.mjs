@@ -219,10 +219,10 @@ async function testDetails() {
 }
 const has = (wanted) => (r) => r.frames.some(([, name]) => name === wanted);
 
-// A difference: what is worked out here is from the lines NEW/OLD of svg-diff.stacks.
+// A difference: what is worked out here is from the lines NEW,OLD of svg-diff.stacks.
 async function testDiff() {
-	const both = readFileSync(data + "/svg-diff.stacks", "utf8").trim().split("\n").map((line) => {
-		const [values, comm, user, kernel = ""] = line.split("\t"), [now, old] = values.split("/").map(Number);
+	const both = readFileSync(data + "/svg-diff.stacks", "utf8").trim().split("\n").filter((line) => line[0] != "#").map((line) => {
+		const [values, comm, user, kernel = ""] = line.split("\t"), [now, old] = values.split(",").map(Number);
 		return {now, old, comm, frames: [user, kernel].flatMap((s) => s.split(";")).map((f) => f.replace(/^.*`/, ""))};
 	});
 	const of = (rows, which) => rows.reduce((sum, r) => sum + r[which], 0);

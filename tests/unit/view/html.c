@@ -2,10 +2,12 @@
 /*
  * The HTML report: the data say what the profile says, equal stacks are one, nothing from the profile is markup, and
  * the page is small. What the page does with it is tested in a browser (tests/full/html.sh), on pages made by
- *   view-html stacks IN OUT    a file of stacks (the format is at add_line)
+ *   view-html stacks IN OUT    a file of stacks (see stacks.h)
  *   view-html hostile OUT      names that want to be something else
  *   view-html big N DEPTH OUT  N different stacks of DEPTH frames
  */
+#include "stacks.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,138 +28,6 @@
 #include "view/view.h"
 
 extern const struct sp_view sp_view_html;
-
-/* --- profiles from text ----------------------------------------------------------------------------------------- */
-
-static uint32_t number(int64_t n)
-{
-	assert_true(n >= 0);
-	return (uint32_t)n;
-}
-
-static struct sp_profile *new_profile(const char *name, const char *unit)
-{
-	struct sp_profile *p;
-	assert_int_equal(sp_profile_new(&p), 0);
-	if (name)
-		assert_true(sp_profile_add_value_type(p, name, unit) >= 0);
-	return p;
-}
-
-static uint32_t add_file(struct sp_profile *p, const char *name, uint8_t kind, const char *build_id, uint64_t tag)
-{
-	struct sp_file file = {.kind = kind, .tag = tag, .name = number(sp_profile_add_string(p, name))};
-	file.build_id_len = (uint8_t)strlen(build_id);
-	memcpy(file.build_id, build_id, file.build_id_len);
-	return number(sp_profile_add_file(p, &file));
-}
-
-static uint32_t add_frame(struct sp_profile *p, uint32_t file, const char *name, uint32_t flags)
-{
-	struct sp_func func = {.name = number(sp_profile_add_string(p, name)), .file = file};
-	func.start = 0x1000ULL * func.name;
-	func.size = 0x100;
-	struct sp_frame frame = {.offset = func.start + flags, .file = file, .flags = flags};
-	uint32_t n = number(sp_profile_add_frame(p, &frame));
-	sp_profile_frame(p, n)->func = number(sp_profile_add_func(p, &func));
-	return n;
-}
-
-/* "lib`func"; "?lib`func" is a guessed frame; libraries in brackets are the kernel's; no library at all: "`func". */
-static uint32_t add_named(struct sp_profile *p, char *text)
-{
-	uint32_t flags = *text == '?' ? SP_FRAMEF_GUESSED : 0;
-	char *library = text + (flags != 0), *name = strchr(library, '`');
-	assert_non_null(name);
-	*name++ = 0;
-	bool is_kernel = library[0] == '[' && strncmp(library, "[anon", 5) != 0 && strcmp(library, "[vdso]") != 0;
-	uint64_t tag = 5381;
-	for (const char *c = library; *c; c++)
-		tag = tag * 33 + (uint8_t)*c;
-	char id[8];
-	memcpy(id, &tag, sizeof(id));
-	id[7] = 0;
-	if (!library[0])
-		return add_frame(p, 0, name, flags);
-	uint32_t file = add_file(p, library, is_kernel ? SP_FILE_KERNEL : SP_FILE_ELF, id, tag);
-	return add_frame(p, file, name, flags | (is_kernel ? SP_FRAMEF_KERNEL : 0));
-}
-
-enum { MAX_DEPTH = 512 };
-
-static uint32_t add_frames(struct sp_profile *p, const uint32_t *rootward, uint32_t n, bool is_cut)
-{
-	uint32_t frames[MAX_DEPTH];
-	struct sp_stack stack = {.frames = frames, .n_frames = n, .reason = is_cut ? 2 : 0};
-	stack.stack_class = is_cut ? SP_STACK_CUT : SP_STACK_COMPLETE;
-	for (uint32_t i = 0; i < n; i++)
-		frames[i] = rootward[n - 1 - i];
-	return number(sp_profile_add_stack(p, &stack));
-}
-
-/* Root first; "~" before the stack: cut short. */
-static uint32_t add_stack_text(struct sp_profile *p, char *text)
-{
-	uint32_t rootward[MAX_DEPTH], n = 0;
-	bool is_cut = *text == '~';
-	text += is_cut;
-	if (!*text)
-		return 0;
-	for (char *next = text, *at; (at = strsep(&next, ";"));) {
-		assert_true(n < MAX_DEPTH);
-		rootward[n++] = add_named(p, at);
-	}
-	return add_frames(p, rootward, n, is_cut);
-}
-
-static void add_row(struct sp_profile *p, const char *comm, uint32_t user, uint32_t kernel, const int64_t *values)
-{
-	struct sp_process process = {.comm = number(sp_profile_add_string(p, comm))};
-	process.pid = process.comm + 1;
-	struct sp_key key = {.process = number(sp_profile_add_process(p, &process)), .comm = process.comm};
-	assert_int_equal(sp_profile_add(p, number(sp_profile_add_key(p, &key)), user, kernel, values), 0);
-}
-
-/* VALUE[,VALUE...] TAB COMM TAB user stack TAB kernel stack; or "#NAME UNIT", before: a type of value */
-static void add_line(struct sp_profile *p, const char *line)
-{
-	SP_FREE char *copy = strdup(line);
-	char *next = copy;
-	if (line[0] == '#') {
-		char *unit = strchr(copy, '/');
-		*unit++ = 0;
-		assert_true(sp_profile_add_value_type(p, copy + 1, unit) >= 0);
-		return;
-	}
-	char *numbers = strsep(&next, "\t"), *comm = strsep(&next, "\t");
-	char *user = strsep(&next, "\t"), *kernel = strsep(&next, "\t");
-	int64_t values[SP_MAX_VALUES] = {0};
-	assert_non_null(kernel);
-	for (size_t i = 0; numbers; i++)
-		values[i] = strtoll(strsep(&numbers, ","), NULL, 10);
-	uint32_t user_stack = add_stack_text(p, user);
-	add_row(p, comm, user_stack, add_stack_text(p, kernel), values);
-}
-
-/* Without a type of value in it: samples. */
-static struct sp_profile *read_stacks(const char *path)
-{
-	struct sp_profile *p = new_profile(NULL, NULL);
-	SP_FCLOSE FILE *f = fopen(path, "re");
-	SP_FREE char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
-	assert_non_null(f);
-	while ((len = getline(&line, &size, f)) > 0) {
-		line[len - 1] = 0;
-		if (line[0] != '#' && !sp_profile_n_value_types(p))
-			add_line(p, "#samples/count");
-		add_line(p, line);
-	}
-	if (!sp_profile_n_value_types(p))
-		add_line(p, "#samples/count");
-	return p;
-}
 
 /* --- profiles that are made ------------------------------------------------------------------------------------- */
 
@@ -189,14 +59,15 @@ static const char *const hostile[] = {
 
 static struct sp_profile *hostile_profile(void)
 {
-	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_profile *p = stacks_profile("samples", "count");
 	for (size_t i = 0; i < SP_COUNT(hostile); i++) {
-		uint32_t file = add_file(p, hostile[i], SP_FILE_ELF, "", i + 1);
+		uint32_t file = stacks_file(p, hostile[i], SP_FILE_ELF, "", i + 1);
 		struct sp_file *it = sp_profile_file(p, file);
 		it->path = it->package = it->note = it->name;
 		it->deleted = i % 2;
-		uint32_t frame = add_frame(p, file, hostile[i], i % 3 ? 0 : SP_FRAMEF_GUESSED);
-		add_row(p, hostile[i], add_frames(p, &frame, 1, i % 4 == 1), 0, (int64_t[SP_MAX_VALUES]){(int)i + 1});
+		uint32_t frame = stacks_frame(p, file, hostile[i], i % 3 ? 0 : SP_FRAMEF_GUESSED);
+		stacks_row(p, hostile[i], stacks_stack(p, &frame, 1, i % 4 == 1), 0,
+			   (int64_t[SP_MAX_VALUES]){(int)i + 1});
 	}
 	return p;
 }
@@ -214,23 +85,23 @@ static uint32_t random_below(uint64_t *state, uint32_t n)
 static struct sp_profile *big_profile(uint32_t n_stacks, uint32_t depth)
 {
 	enum { LIBRARIES = 60, FUNCTIONS = 20000 };
-	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_profile *p = stacks_profile("samples", "count");
 	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
-	uint32_t *frames = calloc(FUNCTIONS, sizeof(*frames)), stack[MAX_DEPTH];
+	uint32_t *frames = calloc(FUNCTIONS, sizeof(*frames)), stack[STACKS_MAX_DEPTH];
 	uint64_t state = 42;
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		char name[64], library[64], id[3] = {(char)(1 + i % LIBRARIES), 'x', 0};
 		snprintf(name, sizeof(name), "some_function_of_usual_length_%u", i);
 		snprintf(library, sizeof(library), "libsomething%u.so.%u", i % LIBRARIES, i % LIBRARIES / 7);
-		frames[i] = add_frame(p, add_file(p, library, SP_FILE_ELF, id, i % LIBRARIES), name, 0);
+		frames[i] = stacks_frame(p, stacks_file(p, library, SP_FILE_ELF, id, i % LIBRARIES), name, 0);
 	}
 	for (uint32_t i = 0; i < n_stacks; i++) {
 		for (uint32_t k = 0; k < depth; k++)
 			stack[k] =
 			    frames[k < depth / 3 ? 100 * k + random_below(&state, 3) : random_below(&state, FUNCTIONS)];
 		int64_t n = 1 + random_below(&state, 50);
-		add_row(p, i % 3 ? "worker" : "main", add_frames(p, stack, depth, false), 0,
-			(int64_t[SP_MAX_VALUES]){n, n * 10101010});
+		stacks_row(p, i % 3 ? "worker" : "main", stacks_stack(p, stack, depth, false), 0,
+			   (int64_t[SP_MAX_VALUES]){n, n * 10101010});
 	}
 	free(frames);
 	return p;
@@ -295,7 +166,7 @@ static void test_hostile(void **state)
 static void test_empty(void **state)
 {
 	(void)state;
-	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_profile *p = stacks_profile("samples", "count");
 	SP_FREE char *page = written(p, &(struct sp_view_options){0}, sp_view_html.write);
 	assert_markup(page);
 	assert_non_null(strstr(page, "There were no samples."));
@@ -308,7 +179,7 @@ static void test_empty(void **state)
 static void test_no_such_value(void **state)
 {
 	(void)state;
-	struct sp_profile *p = new_profile("samples", "count");
+	struct sp_profile *p = stacks_profile("samples", "count");
 	SP_FREE char *text = NULL;
 	size_t len;
 	SP_FCLOSE FILE *f = open_memstream(&text, &len);
@@ -343,13 +214,13 @@ static void assert_stacks(const struct sp_profile *p, const struct sp_view_optio
 static void test_merge(void **state)
 {
 	(void)state;
-	struct sp_profile *p = new_profile("samples", "count");
-	add_line(p, "3\tsh\ta`_start;a`main;c`read\t[k]`entry;[k]`vfs_read");
-	add_line(p, "2\tsh\ta`_start;a`main\t");
-	add_line(p, "4\tsh\ta`_start;a`main;c`read\t");
-	add_line(p, "5\tkworker\t\t[k]`ret_from_fork");
-	add_line(p, "6\tsh\t~c`read\t");
-	add_line(p, "7\t\ta`_start;?a`main\t");
+	struct sp_profile *p = stacks_profile("samples", "count");
+	stacks_line(p, "3\tsh\ta`_start;a`main;c`read\t[k]`entry;[k]`vfs_read");
+	stacks_line(p, "2\tsh\ta`_start;a`main\t");
+	stacks_line(p, "4\tsh\ta`_start;a`main;c`read\t");
+	stacks_line(p, "5\tkworker\t\t[k]`ret_from_fork");
+	stacks_line(p, "6\tsh\t~c`read\t");
+	stacks_line(p, "7\t\ta`_start;?a`main\t");
 	assert_stacks(p, &(struct sp_view_options){0},
 		      (const char *const[]){"_start;main=7", "kworker;ret_from_fork=5",
 					    "sh;[truncated: in execve or exit];read=6", "sh;_start;main=2",
@@ -365,10 +236,10 @@ static void test_merge(void **state)
 static void test_saturate(void **state)
 {
 	(void)state;
-	struct sp_profile *p = new_profile("bytes", "bytes");
-	add_line(p, "9223372036854775807\tsh\ta`f\t");
-	add_line(p, "9223372036854775807\tsh\ta`f\t[k]`g");
-	add_line(p, "-5\tsh\ta`f;a`g\t");
+	struct sp_profile *p = stacks_profile("bytes", "bytes");
+	stacks_line(p, "9223372036854775807\tsh\ta`f\t");
+	stacks_line(p, "9223372036854775807\tsh\ta`f\t[k]`g");
+	stacks_line(p, "-5\tsh\ta`f;a`g\t");
 	assert_stacks(p, &(struct sp_view_options){.user_only = true},
 		      (const char *const[]){"sh;f=9223372036854775807", "sh;f;g=-5", NULL});
 	sp_profile_free(p);
@@ -415,7 +286,7 @@ static uint64_t field(const char *json, const char *name)
 static void test_data(void **state)
 {
 	(void)state;
-	struct sp_profile *p = read_stacks(SP_TEST_DATA "/view/svg-demo.stacks");
+	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-demo.stacks");
 	struct sp_view_options o = {.title = "Demo"};
 	SP_FREE char *json = written(p, &o, sp_html_data_write);
 	struct bytes b = {.at = strstr(json, "\"paths\":\"") + strlen("\"paths\":\"")};
@@ -443,17 +314,17 @@ static void test_data(void **state)
 static void test_values(void **state)
 {
 	(void)state;
-	struct sp_profile *p = new_profile(NULL, NULL);
+	struct sp_profile *p = stacks_profile(NULL, NULL);
 	const char *lines[] = {"#old/nanoseconds", "#new/nanoseconds", "#old samples/count", "#new samples/count",
 			       "1,2,3,4\tx\ta`f\t"};
 	for (size_t i = 0; i < SP_COUNT(lines); i++)
-		add_line(p, lines[i]);
+		stacks_line(p, lines[i]);
 	SP_FREE char *diff = written(p, &(struct sp_view_options){.value = 1}, sp_html_data_write);
 	assert_non_null(strstr(diff, "\"values\":[[\"old\",\"nanoseconds\",-1],[\"new\",\"nanoseconds\",0],"
 				     "[\"old samples\",\"count\",-1],[\"new samples\",\"count\",2]],\n"
 				     "\"value\":1,\"samples\":3,"));
 	sp_profile_free(p);
-	p = new_profile("cpu", "nanoseconds");
+	p = stacks_profile("cpu", "nanoseconds");
 	SP_FREE char *rows = written(p, &(struct sp_view_options){0}, sp_html_data_write);
 	assert_non_null(strstr(rows, "\"values\":[[\"cpu\",\"nanoseconds\",-1],[\"samples\",\"count\",-1]],\n"
 				     "\"value\":0,\"samples\":1,"));
@@ -478,7 +349,7 @@ static int make_page(int argc, char **argv)
 {
 	struct sp_view_options demo = {.title = "Demo", .subtitle = "the same stacks in every test\n"};
 	if (argc == 4 && !strcmp(argv[1], "stacks"))
-		return make(read_stacks(argv[2]), &demo, argv[3]);
+		return make(stacks_read(argv[2]), &demo, argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "hostile"))
 		return make(hostile_profile(), &hostile_options, argv[2]);
 	if (argc == 5 && !strcmp(argv[1], "big"))

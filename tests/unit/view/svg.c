@@ -2,9 +2,11 @@
 /*
  * The flame graph: golden files, how stacks merge, what is dropped, hostile names, differences.
  * SP_UPDATE_GOLDEN=1 in the environment writes the golden files anew. `view-svg IN.stacks OUT.svg
- * [diff,absolute,icicle,callers]` draws a file of stacks (the format is at read_stacks); tests/cmd/svg.sh and people
+ * [diff,absolute,icicle,callers]` draws a file of stacks (see stacks.h); tests/cmd/svg.sh and people
  * who want to look use it.
  */
+#include "stacks.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,113 +26,11 @@
 
 extern const struct sp_view sp_view_svg;
 
-/* --- profiles from text ----------------------------------------------------------------------------------------- */
-
-static uint32_t number(int64_t n)
-{
-	assert_true(n >= 0);
-	return (uint32_t)n;
-}
-
+/* With what was before, as the second value. */
 static struct sp_profile *new_profile(const char *name, const char *unit)
 {
-	struct sp_profile *p;
-	assert_int_equal(sp_profile_new(&p), 0);
-	assert_true(sp_profile_add_value_type(p, name, unit) >= 0);
+	struct sp_profile *p = stacks_profile(name, unit);
 	assert_true(sp_profile_add_value_type(p, "old", unit) >= 0);
-	return p;
-}
-
-static uint32_t add_file(struct sp_profile *p, const char *name, uint8_t kind, const char *build_id, uint64_t tag)
-{
-	struct sp_file file = {.kind = kind, .tag = tag, .name = number(sp_profile_add_string(p, name))};
-	file.build_id_len = (uint8_t)strlen(build_id);
-	memcpy(file.build_id, build_id, file.build_id_len);
-	return number(sp_profile_add_file(p, &file));
-}
-
-static uint32_t add_frame(struct sp_profile *p, uint32_t file, const char *name, uint32_t flags)
-{
-	struct sp_func func = {.name = number(sp_profile_add_string(p, name)), .file = file};
-	func.start = 0x1000ULL * func.name;
-	func.size = 0x100;
-	struct sp_frame frame = {.offset = func.start + flags, .file = file, .flags = flags};
-	uint32_t n = number(sp_profile_add_frame(p, &frame));
-	sp_profile_frame(p, n)->func = number(sp_profile_add_func(p, &func));
-	return n;
-}
-
-/* "lib`func", root first; "?lib`func" is a guessed frame; libraries in brackets are the kernel's, but for [anon... */
-static uint32_t add_named(struct sp_profile *p, char *text)
-{
-	uint32_t flags = *text == '?' ? SP_FRAMEF_GUESSED : 0;
-	char *library = text + (flags != 0), *name = strchr(library, '`');
-	assert_non_null(name);
-	*name++ = 0;
-	bool is_kernel = library[0] == '[' && strncmp(library, "[anon", 5) != 0 && strcmp(library, "[vdso]") != 0;
-	uint64_t tag = 5381;
-	for (const char *c = library; *c; c++)
-		tag = tag * 33 + (uint8_t)*c;
-	char id[8];
-	memcpy(id, &tag, sizeof(id));
-	id[7] = 0;
-	uint32_t file = add_file(p, library, is_kernel ? SP_FILE_KERNEL : SP_FILE_ELF, id, tag);
-	return add_frame(p, file, name, flags | (is_kernel ? SP_FRAMEF_KERNEL : 0));
-}
-
-enum { MAX_DEPTH = 512 };
-
-/* "~" before the stack: cut short. */
-static uint32_t add_stack_text(struct sp_profile *p, char *text)
-{
-	uint32_t rootward[MAX_DEPTH], frames[MAX_DEPTH], n = 0;
-	struct sp_stack stack = {.frames = frames};
-	stack.stack_class = *text == '~' ? SP_STACK_CUT : SP_STACK_COMPLETE;
-	text += *text == '~';
-	if (!*text)
-		return 0;
-	for (char *next = text, *at; (at = strsep(&next, ";"));) {
-		assert_true(n < MAX_DEPTH);
-		rootward[n++] = add_named(p, at);
-	}
-	for (uint32_t i = 0; i < n; i++)
-		frames[i] = rootward[n - 1 - i];
-	stack.n_frames = n;
-	return number(sp_profile_add_stack(p, &stack));
-}
-
-static void add_row(struct sp_profile *p, const char *comm, uint32_t user, uint32_t kernel, int64_t value, int64_t old)
-{
-	struct sp_process process = {.pid = 7, .comm = number(sp_profile_add_string(p, comm))};
-	struct sp_key key = {.process = number(sp_profile_add_process(p, &process)), .comm = process.comm};
-	int64_t values[SP_MAX_VALUES] = {value, old};
-	assert_int_equal(sp_profile_add(p, number(sp_profile_add_key(p, &key)), user, kernel, values), 0);
-}
-
-/* VALUE[/OLD] TAB COMM TAB user stack TAB kernel stack */
-static void add_line(struct sp_profile *p, const char *line)
-{
-	SP_FREE char *copy = strdup(line);
-	char *next = copy, *value = strsep(&next, "\t"), *comm = strsep(&next, "\t");
-	char *user = strsep(&next, "\t"), *kernel = strsep(&next, "\t"), *old = strchr(value, '/');
-	assert_non_null(kernel);
-	uint32_t user_stack = add_stack_text(p, user);
-	uint32_t kernel_stack = add_stack_text(p, kernel);
-	add_row(p, comm, user_stack, kernel_stack, strtoll(value, NULL, 10), old ? strtoll(old + 1, NULL, 10) : 0);
-}
-
-static struct sp_profile *read_stacks(const char *path)
-{
-	struct sp_profile *p = new_profile("samples", "count");
-	SP_FCLOSE FILE *f = fopen(path, "re");
-	SP_FREE char *line = NULL;
-	size_t size = 0;
-	ssize_t len;
-	assert_non_null(f);
-	while ((len = getline(&line, &size, f)) > 0) {
-		line[len - 1] = 0;
-		add_line(p, line);
-	}
 	return p;
 }
 
@@ -184,7 +84,7 @@ static void assert_golden(const char *name, const char *text)
 static void test_demo(void **state)
 {
 	(void)state;
-	struct sp_profile *p = read_stacks(SP_TEST_DATA "/view/svg-demo.stacks");
+	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-demo.stacks");
 	struct sp_view_options o = {.title = "Demo", .subtitle = "the same stacks in every test"};
 	SP_FREE char *text = drawn(p, &o);
 	assert_golden("svg-demo.svg", text);
@@ -198,7 +98,7 @@ static const struct sp_view_options diff = {
 static void test_diff(void **state)
 {
 	(void)state;
-	struct sp_profile *p = read_stacks(SP_TEST_DATA "/view/svg-diff.stacks");
+	struct sp_profile *p = stacks_read(SP_TEST_DATA "/view/svg-diff.stacks");
 	struct sp_view_options o = diff;
 	SP_FREE char *text = drawn(p, &o);
 	assert_golden("svg-diff.svg", text);
@@ -245,10 +145,11 @@ static void test_hostile(void **state)
 	struct sp_profile *p = new_profile("samples", "count");
 	struct sp_view_options o = {.title = "</title><script>owned=1</script>", .subtitle = "]]>&\"<x>"};
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
-		uint32_t file = add_file(p, names[i], SP_FILE_ELF, "", i + 1);
-		uint32_t frame = add_frame(p, file, names[i], 0);
+		uint32_t file = stacks_file(p, names[i], SP_FILE_ELF, "", i + 1);
+		uint32_t frame = stacks_frame(p, file, names[i], 0);
 		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
-		add_row(p, names[i], number(sp_profile_add_stack(p, &stack)), 0, (int64_t)i + 1, 0);
+		stacks_row(p, names[i], stacks_number(sp_profile_add_stack(p, &stack)), 0,
+			   (int64_t[SP_MAX_VALUES]){(int64_t)i + 1});
 	}
 	SP_FREE char *text = drawn(p, &o);
 	assert_int_equal(n_of(text, "<script"), 1);
@@ -305,11 +206,11 @@ static void test_merge(void **state)
 	(void)state;
 	struct sp_view_options o = {0};
 	struct sp_profile *p = new_profile("samples", "count");
-	add_line(p, "3\tsh\ta`_start;a`main;c`read\t[k]`entry;[k]`vfs_read");
-	add_line(p, "2\tsh\ta`_start;a`main\t");
-	add_line(p, "4\tsh\ta`_start;a`main;c`read\t");
-	add_line(p, "5\tkworker\t\t[k]`ret_from_fork");
-	add_line(p, "6\tsh\t~c`read\t");
+	stacks_line(p, "3\tsh\ta`_start;a`main;c`read\t[k]`entry;[k]`vfs_read");
+	stacks_line(p, "2\tsh\ta`_start;a`main\t");
+	stacks_line(p, "4\tsh\ta`_start;a`main;c`read\t");
+	stacks_line(p, "5\tkworker\t\t[k]`ret_from_fork");
+	stacks_line(p, "6\tsh\t~c`read\t");
 	assert_tree(p, &o,
 		    "all 20 (kworker 5 (ret_from_fork 5)) (sh 15 ([truncated] 6 (read 6)) "
 		    "(_start 9 (main 9 (read 7 (entry 3 (vfs_read 3))))))");
@@ -330,7 +231,7 @@ static void test_absent_stack(void **state)
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	struct sp_stack absent = {.stack_class = SP_STACK_ABSENT, .reason = 1};
-	add_row(p, "exec", number(sp_profile_add_stack(p, &absent)), 0, 1, 0);
+	stacks_row(p, "exec", stacks_number(sp_profile_add_stack(p, &absent)), 0, (int64_t[SP_MAX_VALUES]){1});
 	assert_tree(p, &(struct sp_view_options){0}, "all 1 (exec 1 ([no user stack] 1))");
 	sp_profile_free(p);
 }
@@ -342,9 +243,9 @@ static void test_library_identity(void **state)
 	static const char *const ids[] = {"\x11\x22", "\x11\x22", "\x33"};
 	struct sp_profile *p = new_profile("samples", "count");
 	for (uint64_t i = 0; i < SP_COUNT(ids); i++) {
-		uint32_t frame = add_frame(p, add_file(p, "libz.so.1", SP_FILE_ELF, ids[i], i + 1), "inflate", 0);
+		uint32_t frame = stacks_frame(p, stacks_file(p, "libz.so.1", SP_FILE_ELF, ids[i], i + 1), "inflate", 0);
 		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
-		add_row(p, "x", number(sp_profile_add_stack(p, &stack)), 0, 10, 0);
+		stacks_row(p, "x", stacks_number(sp_profile_add_stack(p, &stack)), 0, (int64_t[SP_MAX_VALUES]){10});
 	}
 	assert_tree(p, &(struct sp_view_options){0}, "all 30 (x 30 (inflate 20) (inflate 10))");
 	struct sp_svg_tree *t = tree_of(p, &(struct sp_view_options){0});
@@ -361,9 +262,9 @@ static void test_anonymous_memory(void **state)
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
 	for (uint64_t i = 1; i <= 3; i++) {
-		uint32_t frame = add_frame(p, add_file(p, "[anon]", SP_FILE_ANON, "", i), "handle", 0);
+		uint32_t frame = stacks_frame(p, stacks_file(p, "[anon]", SP_FILE_ANON, "", i), "handle", 0);
 		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
-		add_row(p, "node", number(sp_profile_add_stack(p, &stack)), 0, 5, 0);
+		stacks_row(p, "node", stacks_number(sp_profile_add_stack(p, &stack)), 0, (int64_t[SP_MAX_VALUES]){5});
 	}
 	assert_tree(p, &(struct sp_view_options){0}, "all 15 (node 15 (handle 15))");
 	sp_profile_free(p);
@@ -376,11 +277,11 @@ static void test_two_values(void **state)
 {
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
-	add_line(p, "30/10\tsh\ta`main;b`f\t");
-	add_line(p, "10/40\tsh\ta`main;b`g\t");
-	add_line(p, "0/50\tsh\ta`main;b`gone;c`leaf\t");
-	add_line(p, "60\tsh\ta`main;b`fresh\t");
-	add_line(p, "-7/0\tsh\ta`main;b`less\t");
+	stacks_line(p, "30,10\tsh\ta`main;b`f\t");
+	stacks_line(p, "10,40\tsh\ta`main;b`g\t");
+	stacks_line(p, "0,50\tsh\ta`main;b`gone;c`leaf\t");
+	stacks_line(p, "60\tsh\ta`main;b`fresh\t");
+	stacks_line(p, "-7,0\tsh\ta`main;b`less\t");
 	assert_tree(p, &diff,
 		    "all 100/100 (sh 100/100 (main 100/100 (f 30/10) (fresh 60/0) (g 10/40) (gone 0/50 (leaf 0/50))))");
 	struct sp_view_options o = diff;
@@ -413,8 +314,8 @@ static void test_normalised(void **state)
 {
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
-	add_line(p, "30/15\tsh\ta`main;b`f\t");
-	add_line(p, "20/10\tsh\ta`main;b`g\t");
+	stacks_line(p, "30,15\tsh\ta`main;b`f\t");
+	stacks_line(p, "20,10\tsh\ta`main;b`g\t");
 	SP_FREE char *shares = drawn(p, &diff);
 	assert_non_null(strstr(shares, "no change</text>"));
 	assert_non_null(strstr(shares, "30 samples, 60.00%, was 15 samples, 60.00%: ±0.00 pp; self"));
@@ -433,7 +334,7 @@ static void test_one_side(void **state)
 {
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
-	add_line(p, "4/0\tsh\ta`main\t");
+	stacks_line(p, "4,0\tsh\ta`main\t");
 	SP_FREE char *text = drawn(p, &diff);
 	assert_non_null(strstr(text, "4 samples, was 0 samples, 3 frames;"));
 	assert_non_null(strstr(text, "4 samples, 100.00%, was 0 samples, 0.00%: +100.00 pp"));
@@ -448,8 +349,8 @@ static void test_library_shares(void **state)
 {
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
-	add_line(p, "3\tsh\ta`f;b`g;a`f;b`h\t");
-	add_line(p, "4\tsh\ta`f\t[k]`entry");
+	stacks_line(p, "3\tsh\ta`f;b`g;a`f;b`h\t");
+	stacks_line(p, "4\tsh\ta`f\t[k]`entry");
 	struct sp_svg_tree *t = tree_of(p, &(struct sp_view_options){0});
 	assert_int_equal(sp_svg_tree_n_libraries(t), 4);
 	const int64_t self[] = {0, 0, 3, 4}, total[] = {0, 7, 3, 4};
@@ -467,15 +368,15 @@ static void test_odd_values(void **state)
 	(void)state;
 	struct sp_view_options o = {0};
 	struct sp_profile *p = new_profile("cpu", "nanoseconds");
-	add_line(p, "-3\ta\tx`f\t");
-	add_line(p, "0\tb\tx`f\t");
+	stacks_line(p, "-3\ta\tx`f\t");
+	stacks_line(p, "0\tb\tx`f\t");
 	SP_FREE char *text = drawn(p, &o);
 	assert_non_null(strstr(text, "There were no samples."));
 	assert_non_null(strstr(text, "Not drawn: 1 row with a value below 0."));
-	add_line(p, "9223372036854775807\tc\tx`f\t");
+	stacks_line(p, "9223372036854775807\tc\tx`f\t");
 	SP_FREE char *large = drawn(p, &o);
 	assert_non_null(strstr(large, "9,223,372,037 s cpu"));
-	add_line(p, "1\td\tx`f\t");
+	stacks_line(p, "1\td\tx`f\t");
 	struct sp_svg_tree *t = NULL;
 	assert_int_equal(sp_svg_tree_new(p, &o, 0, &t), -EOVERFLOW);
 	sp_error_clear();
@@ -488,9 +389,9 @@ static void test_dropped(void **state)
 {
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
-	add_line(p, "1000000\ta\tx`main;x`busy\t");
-	add_line(p, "80\ta\tx`main;x`rare;x`rarer\t"); /* 80 of 1,000,081 is 0.094 px */
-	add_line(p, "1\ta\tx`main;x`rare2\t");
+	stacks_line(p, "1000000\ta\tx`main;x`busy\t");
+	stacks_line(p, "80\ta\tx`main;x`rare;x`rarer\t"); /* 80 of 1,000,081 is 0.094 px */
+	stacks_line(p, "1\ta\tx`main;x`rare2\t");
 	SP_FREE char *text = drawn(p, &(struct sp_view_options){0});
 	assert_non_null(
 	    strstr(text, "Not drawn: 3 frames narrower than 0.1 of 1,200 px, together 0.01% of the whole."));
@@ -512,7 +413,7 @@ static void test_size(void **state)
 			len += (size_t)snprintf(line + len, sizeof(line) - len,
 						"%slibsomething%d.so.6`do_some_work_%d_%d", k ? ";" : "", k % 9, i, k);
 		snprintf(line + len, sizeof(line) - len, "\t");
-		add_line(p, line);
+		stacks_line(p, line);
 	}
 	SP_FREE char *text = drawn(p, &(struct sp_view_options){.title = "size"});
 	assert_in_range(n_of(text, "<g><title>"), 5000, 5200);
@@ -523,7 +424,7 @@ static void test_size(void **state)
 
 static int draw_file(const char *from, const char *to, const char *options)
 {
-	struct sp_profile *p = read_stacks(from);
+	struct sp_profile *p = stacks_read(from);
 	struct sp_view_options o = {.title = "CPU flame graph", .subtitle = from, .second = 1};
 	o.has_second = strstr(options, "diff");
 	o.absolute = strstr(options, "absolute");
