@@ -5,18 +5,11 @@
  * The size and the hash are set right, since nothing else would come past them. What is valid must answer every lookup
  * with one of its rules, whose registers exist.
  */
+#include "require.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void look_up(const struct sp_blob *b, uint64_t offset)
 {

@@ -8,6 +8,7 @@
  * when they are walked one after the other.
  */
 #include "elf/elf.h"
+#include "require.h"
 #include "unwind/build.h"
 #include <elf.h>
 #include <stdlib.h>
@@ -15,14 +16,6 @@
 
 enum { IMAGE_BYTES = 1 << 20, MAX_BYTES = 1 << 16, HEADERS_BYTES = 1024 };
 enum { EH_AT = IMAGE_BYTES - MAX_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void make_headers(uint8_t *image, size_t size, bool sections)
 {

@@ -7,19 +7,12 @@
  */
 #include "elf/elf.h"
 #include "elf/package.h"
+#include "require.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_addresses(const struct sp_elf *e, size_t size)
 {

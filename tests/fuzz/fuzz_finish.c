@@ -6,14 +6,13 @@
  * The bytes are taken in order: the table's rows and rules, then the record. Some are bent towards addresses of code
  * and stack, because random 64 bits lead nowhere.
  */
+#include "require.h"
 #include "unwind/finish.h"
 #include "unwind/priv.h"
 #include "unwind/tables.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CODE 0x10000ULL
 #define STACK 0x7ff000000000ULL
@@ -33,12 +32,6 @@ static uint64_t take(size_t n)
 	in.at += n;
 	in.left -= n;
 	return v;
-}
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
 }
 
 /* Code, stack, or whatever it is. */

@@ -6,38 +6,10 @@
  * without a loss; and whatever became a profile can be written as folded text and is read again without an error, to
  * the same sum and the same number of lines.
  */
-#include "base/error.h"
 #include "profile/profile.h"
-#include "read/read.h"
+#include "read.h"
 #include "view/view.h"
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static int read_as(const void *data, size_t size, bool keep_going, struct sp_profile **ret_profile,
-		   struct sp_read_result *ret_result)
-{
-	const struct sp_read_options o = {.keep_going = keep_going, .format = "folded"};
-	int fd = memfd_create("folded", MFD_CLOEXEC), r;
-
-	require(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
-	r = sp_read_fd(fd, "folded", &o, ret_profile, ret_result);
-	close(fd);
-	require(r == 0 || r == -EBADMSG);
-	require(r == 0 || strncmp(sp_error_text(r), "folded: ", 8) == 0);
-	sp_error_clear();
-	return r;
-}
 
 static uint64_t sum(const struct sp_profile *p, bool *exact)
 {
@@ -63,7 +35,7 @@ static void write_and_read(const struct sp_profile *p)
 	FILE *out = open_memstream(&text, &size);
 
 	require(out && sp_view_by_name("folded")->write(p, &o, out) == 0 && fclose(out) == 0);
-	require(read_as(text, size, false, &q, &result) == 0);
+	require(read_as("folded", "folded: ", text, size, false, &q, &result) == 0);
 	require(sp_profile_n_value_types(q) == 1 && !result.n_lost);
 	for (size_t i = 0; i < size; i++)
 		n_lines += text[i] == '\n';
@@ -78,9 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sp_read_result strict, lenient;
 	struct sp_profile *p = NULL, *q = NULL;
-	bool good = read_as(data, size, false, &p, &strict) == 0;
+	bool good = read_as("folded", "folded: ", data, size, false, &p, &strict) == 0;
 
-	require(read_as(data, size, true, &q, &lenient) == 0);
+	require(read_as("folded", "folded: ", data, size, true, &q, &lenient) == 0);
 	require(!good == !!lenient.n_lost && !lenient.n_lost == !*lenient.first_loss);
 	require(!good || strict.n_samples == lenient.n_samples);
 	write_and_read(q);

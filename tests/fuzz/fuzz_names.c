@@ -7,20 +7,13 @@
  */
 #include "base/error.h"
 #include "elf/elf.h"
+#include "require.h"
 #include "symbol/names.h"
 #include "unwind/build.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { N_OFFSETS = 64 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_name(const struct sp_name *m, uint64_t offset)
 {

@@ -7,17 +7,10 @@
  */
 #include "elf/package.h"
 #include "proc/rpm_header.h"
+#include "require.h"
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void stands_in(const uint8_t *data, size_t size, const char *word)
 {

@@ -5,29 +5,9 @@
  * With keep_going nothing is malformed enough to fail; every sample that was counted is in the rows; and what can be
  * read without losses is the same either way. The last byte says whether the text is strictly read first.
  */
-#include "base/error.h"
 #include "profile/profile.h"
-#include "read/read.h"
-#include <errno.h>
-#include <stdlib.h>
+#include "read.h"
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static int file_with(const uint8_t *data, size_t size)
-{
-	int fd = memfd_create("text", MFD_CLOEXEC);
-	require(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
-	return fd;
-}
 
 static void check_stack(const struct sp_profile *p, uint32_t number)
 {
@@ -53,27 +33,24 @@ static void check_rows(const struct sp_profile *p, const struct sp_read_result *
 	require(!counted || (uint64_t)sum == result->n_samples);
 }
 
-static int read_as(const uint8_t *data, size_t size, bool keep_going, struct sp_read_result *ret_result)
+static int read_and_check(const uint8_t *data, size_t size, bool keep_going, struct sp_read_result *ret_result)
 {
-	const struct sp_read_options o = {.keep_going = keep_going, .format = "perf"};
 	struct sp_profile *p = NULL;
-	int fd = file_with(data, size);
-	int r = sp_read_fd(fd, "text", &o, &p, ret_result);
-	close(fd);
+	int r = read_as("perf", "perf: ", data, size, keep_going, &p, ret_result);
+
 	if (r == 0) {
 		check_rows(p, ret_result);
 		sp_profile_free(p);
 	}
-	sp_error_clear();
 	return r;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sp_read_result strict, lenient;
-	int r = size && data[size - 1] % 2 ? read_as(data, size, false, &strict) : -EBADMSG;
+	int r = size && data[size - 1] % 2 ? read_and_check(data, size, false, &strict) : -EBADMSG;
 	require(r == 0 || r == -EBADMSG);
-	require(read_as(data, size, true, &lenient) == 0);
+	require(read_and_check(data, size, true, &lenient) == 0);
 	if (r == 0)
 		require(!lenient.n_lost && strict.n_samples == lenient.n_samples);
 	return 0;

@@ -5,38 +5,10 @@
  * What is read without an error is read the same with keep_going, without a loss; every value that was read stands in a
  * row; and whatever became a profile can be written and read again, with the same sums.
  */
-#include "base/error.h"
 #include "profile/profile.h"
-#include "read/read.h"
+#include "read.h"
 #include "view/view.h"
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
-
-static int read_as(const void *data, size_t size, bool keep_going, struct sp_profile **ret_profile,
-		   struct sp_read_result *ret_result)
-{
-	const struct sp_read_options o = {.keep_going = keep_going, .format = "pprof"};
-	int fd = memfd_create("pprof", MFD_CLOEXEC), r;
-
-	require(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
-	r = sp_read_fd(fd, "pprof", &o, ret_profile, ret_result);
-	close(fd);
-	require(r == 0 || r == -EBADMSG);
-	require(r == 0 || strncmp(sp_error_text(r), "pprof: byte ", 12) == 0);
-	sp_error_clear();
-	return r;
-}
 
 /* Wrapping, so that the order does not matter; false: a sum of the reader may have stayed at the end of its range. */
 static bool sum_up(const struct sp_profile *p, uint64_t *sums)
@@ -65,7 +37,7 @@ static void write_and_read(const struct sp_profile *p)
 	FILE *out = open_memstream(&bytes, &size);
 
 	require(out && sp_view_by_name("pprof")->write(p, &o, out) == 0 && fclose(out) == 0);
-	require(read_as(bytes, size, false, &q, &result) == 0);
+	require(read_as("pprof", "pprof: byte ", bytes, size, false, &q, &result) == 0);
 	if (sum_up(p, before) && sum_up(q, after))
 		require(memcmp(before, after, sizeof(before)) == 0);
 	require(sp_profile_n_value_types(p) == sp_profile_n_value_types(q));
@@ -77,11 +49,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sp_read_result strict, lenient;
 	struct sp_profile *p = NULL, *q = NULL;
-	bool good = read_as(data, size, false, &p, &strict) == 0;
+	bool good = read_as("pprof", "pprof: byte ", data, size, false, &p, &strict) == 0;
 
 	if (good && sp_profile_n_value_types(p))
 		write_and_read(p);
-	if (read_as(data, size, true, &q, &lenient) == 0) {
+	if (read_as("pprof", "pprof: byte ", data, size, true, &q, &lenient) == 0) {
 		require(!good || (!lenient.n_lost && strict.n_samples == lenient.n_samples));
 		require(good || lenient.n_lost);
 		require(!lenient.n_lost == !*lenient.first_loss);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * read.h: what the fuzzers of readers share: bytes as a file of a format, read strictly or with keep_going.
+ *
+ * What does not hold aborts, which is a finding. Who gets a profile frees it. A reader may refuse bytes by -EBADMSG
+ * alone, with words that begin with the name of the file and where in it something is wrong.
+ */
+#ifndef TESTS_FUZZ_READ_H
+#define TESTS_FUZZ_READ_H
+
+#include "base/error.h"
+#include "profile/profile.h"
+#include "read/read.h"
+#include "require.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* words: with what an error begins. The file is called as the format. 0 or -EBADMSG. */
+static inline int read_as(const char *format, const char *words, const void *data, size_t size, bool keep_going,
+			  struct sp_profile **ret_profile, struct sp_read_result *ret_result)
+{
+	const struct sp_read_options o = {.keep_going = keep_going, .format = format};
+	int fd = memfd_create(format, MFD_CLOEXEC), r;
+
+	require(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
+	r = sp_read_fd(fd, format, &o, ret_profile, ret_result);
+	close(fd);
+	require(r == 0 || r == -EBADMSG);
+	require(r == 0 || strncmp(sp_error_text(r), words, strlen(words)) == 0);
+	sp_error_clear();
+	return r;
+}
+
+#endif
