@@ -23,7 +23,7 @@ struct sp_input_args { /* as options */
 };
 
 struct sp_input_told {
-	uint64_t n_samples, n_lost; /* of all inputs */
+	uint64_t n_samples, n_lost, n_labels_dropped; /* of all inputs */
 	char first_loss[256];
 	struct {
 		const char *option; /* "--comm" */

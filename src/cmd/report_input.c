@@ -85,6 +85,7 @@ static int input_read(const char *name, const struct sp_input_args *a, struct sp
 		return r;
 	told->n_samples += result.n_samples;
 	told->n_lost += result.n_lost;
+	told->n_labels_dropped += result.n_labels_dropped;
 	if (!*told->first_loss)
 		memcpy(told->first_loss, result.first_loss, sizeof(told->first_loss));
 	return 0;
@@ -204,6 +205,9 @@ void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told
 		put_share(told->filters[i].left_out, all);
 		fprintf(stderr, " of %s\n", sp_profile_string(p, sp_profile_value_type(p, 0)->name));
 	}
+	if (told->n_labels_dropped)
+		fprintf(stderr, "dropped %" PRIu64 " label%s of samples that have too many or too long ones\n",
+			told->n_labels_dropped, told->n_labels_dropped == 1 ? "" : "s");
 	if (!told->n_lost)
 		return;
 	fprintf(stderr, "lost %" PRIu64 " piece%s that could not be read; the first: ", told->n_lost,

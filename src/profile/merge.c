@@ -75,7 +75,8 @@ static bool agree(const struct sp_file *a, const struct sp_file *b)
 {
 	if (a->build_id_len > 0 && b->build_id_len > 0)
 		return a->build_id_len == b->build_id_len && memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
-	return a->name == b->name && a->path == b->path && a->process == b->process && a->bias == b->bias;
+	return a->build_id_text == b->build_id_text && a->name == b->name && a->path == b->path &&
+	       a->process == b->process && a->bias == b->bias;
 }
 
 static void fill_in(uint32_t *number, uint32_t from)
@@ -98,6 +99,7 @@ static void fill_in_file(struct sp_file *into, const struct sp_file *from)
 	}
 	into->owner_known |= from->owner_known;
 	fill_in(&into->note, from->note);
+	fill_in(&into->build_id_text, from->build_id_text);
 	into->deleted |= from->deleted;
 }
 
@@ -139,7 +141,7 @@ static int64_t merge_file(struct merge *m, uint32_t number)
 	file.process = (uint32_t)process;
 	if (translate_string(m, &file.name) < 0 || translate_string(m, &file.path) < 0 ||
 	    translate_string(m, &file.package) < 0 || translate_string(m, &file.package_version) < 0 ||
-	    translate_string(m, &file.note) < 0)
+	    translate_string(m, &file.note) < 0 || translate_string(m, &file.build_id_text) < 0)
 		return -ENOMEM;
 	struct file_words w = words_of(&file);
 	int64_t at = file.build_id_len > 0 ? sp_intern_find(m->same, &w, sizeof(w)) : -ENOENT, n;
@@ -375,8 +377,13 @@ static int merge_info(struct merge *m)
 
 	if (into->duration_ns != 0 || into->time_ns != 0 || into->period != 0)
 		return 0;
-	if (translate_string(m, &info.period_type.name) < 0 || translate_string(m, &info.period_type.unit) < 0)
+	int64_t comments = merge_labels(m, info.comments);
+	if (comments < 0 || translate_string(m, &info.period_type.name) < 0 ||
+	    translate_string(m, &info.period_type.unit) < 0 || translate_string(m, &info.default_type) < 0 ||
+	    translate_string(m, &info.drop_frames) < 0 || translate_string(m, &info.keep_frames) < 0 ||
+	    translate_string(m, &info.doc_url) < 0)
 		return -ENOMEM;
+	info.comments = (uint32_t)comments;
 	*into = info;
 	return 0;
 }

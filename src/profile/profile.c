@@ -201,8 +201,8 @@ int64_t sp_profile_add_file(struct sp_profile *p, const struct sp_file *file)
 	struct file_identity identity = {.kind = file->kind, .tag = file->tag};
 
 	if (!is_string(p, file->name) || !is_string(p, file->path) || !is_string(p, file->package) ||
-	    !is_string(p, file->package_version) || !is_string(p, file->note) || file->build_id_len > SP_BUILD_ID_MAX ||
-	    (file->process != 0 && file->process >= sp_profile_n_processes(p)))
+	    !is_string(p, file->package_version) || !is_string(p, file->note) || !is_string(p, file->build_id_text) ||
+	    file->build_id_len > SP_BUILD_ID_MAX || (file->process != 0 && file->process >= sp_profile_n_processes(p)))
 		return -EINVAL;
 	return table_add(&p->files, &identity, sizeof(identity), file);
 }

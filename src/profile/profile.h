@@ -46,6 +46,7 @@ struct sp_file {
 	uint32_t path;             /* string: may be "" */
 	uint32_t package, package_version; /* strings: as the file says, or from a database when a view asks for it */
 	uint32_t process;                  /* ANON: whose memory */
+	uint32_t build_id_text; /* string: in place of build_id, what a foreign profile has that is no bytes */
 	uint32_t note; /* string: why it has no names, if something went wrong: "parser failed", "cannot open: ..." */
 	uint64_t bias; /* ANON: address of offset 0 */
 	uint64_t tag;  /* the adder's own identity of the file: unequal tags are unequal files; not interpreted */
@@ -103,6 +104,8 @@ struct sp_profile_info {
 	uint64_t time_ns; /* wall clock of the start, since 1970 */
 	uint64_t period;  /* of period_type */
 	struct sp_value_type period_type;
+	uint32_t default_type, drop_frames, keep_frames, doc_url; /* strings: pprof's fields of these names */
+	uint32_t comments;                                        /* pprof's, as a set of labels without names */
 };
 
 int sp_profile_new(struct sp_profile **ret_profile);

@@ -2,6 +2,7 @@
 /* names.c: what foreign profiles call their files, functions and frames; see priv.h. */
 #include "read/priv.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +26,11 @@ static bool ends(const char *text, const char *with)
 	size_t n = strlen(text), m = strlen(with);
 
 	return n >= m && !strcmp(text + n - m, with);
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static const char *last_component(const char *path)
@@ -125,8 +131,9 @@ static void undo_deleted(struct naming *f)
 
 static bool same_file(const struct sp_file *a, const struct sp_file *b)
 {
-	return a->name == b->name && a->path == b->path && a->process == b->process && a->deleted == b->deleted &&
-	       a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
+	return a->build_id_text == b->build_id_text && a->name == b->name && a->path == b->path &&
+	       a->process == b->process && a->deleted == b->deleted && a->build_id_len == b->build_id_len &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_len);
 }
 
 /* What is deleted is not what its path leads to now: without build ids that tell the two apart, their names do. A memfd
@@ -162,24 +169,69 @@ static int64_t add_file(struct sp_profile *p, const struct naming *n, struct sp_
 	return file;
 }
 
-int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len)
+/* f: its build id. */
+static int64_t name_file(struct sp_profile *p, const char *path, struct sp_file *f)
 {
 	char *copy SP_FREE = strdup(path);
 	struct naming n = {.path = copy};
-	struct sp_file f = {.build_id_len = (uint8_t)SP_MIN(build_id_len, (size_t)SP_BUILD_ID_MAX)};
+	const char *text = sp_profile_string(p, f->build_id_text);
 
 	if (!copy)
 		return -ENOMEM;
-	if (!*path && !build_id_len)
-		return 0;
 	undo_deleted(&n);
-	n.kind = kind_of(&n, build_id_len > 0);
-	f.kind = n.kind;
-	f.deleted = n.deleted;
+	n.kind = kind_of(&n, f->build_id_len > 0 || *text);
+	f->kind = n.kind;
+	f->deleted = n.deleted;
+	f->tag = sp_hash_bytes(f->build_id, f->build_id_len, sp_hash_bytes(copy, strlen(copy), n.deleted));
+	if (*text)
+		f->tag = sp_hash_bytes(text, strlen(text), f->tag);
+	return add_file(p, &n, f);
+}
+
+int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len)
+{
+	struct sp_file f = {.build_id_len = (uint8_t)SP_MIN(build_id_len, (size_t)SP_BUILD_ID_MAX)};
+
 	if (build_id_len)
 		memcpy(f.build_id, build_id, f.build_id_len);
-	f.tag = sp_hash_bytes(f.build_id, f.build_id_len, sp_hash_bytes(copy, strlen(copy), n.deleted));
-	return add_file(p, &n, &f);
+	return *path || build_id_len ? name_file(p, path, &f) : 0;
+}
+
+/* Those of other systems, and Go's own, are no bytes that a file could be compared by. */
+static bool read_build_id(const char *text, struct sp_file *f)
+{
+	size_t n = 0;
+
+	for (; text[2 * n]; n++) {
+		int high = hex_digit((char)tolower(text[2 * n]));
+		int low = high < 0 ? -1 : hex_digit((char)tolower(text[2 * n + 1]));
+
+		if (low < 0 || n == SP_BUILD_ID_MAX)
+			return false;
+		f->build_id[n] = (uint8_t)(high << 4 | low);
+	}
+	f->build_id_len = (uint8_t)n;
+	return true;
+}
+
+int64_t sp_read_mapping(struct sp_profile *p, uint32_t path, uint32_t build_id)
+{
+	struct sp_file f = {0};
+
+	if (!path && !build_id)
+		return 0;
+	if (!read_build_id(sp_profile_string(p, build_id), &f)) {
+		memset(f.build_id, 0, sizeof(f.build_id));
+		f.build_id_text = build_id;
+	}
+	return name_file(p, sp_profile_string(p, path), &f);
+}
+
+bool sp_read_is_module(const char *path)
+{
+	struct naming n = {.path = (char *)(uintptr_t)path}; /* which is only looked at */
+
+	return !is_kernel(path) && (is_module(path) || name_module_file(&n));
 }
 
 size_t sp_read_range(const char *name, uint64_t *ret_offset)
@@ -207,11 +259,6 @@ int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool h
 }
 
 /* --- \xNN --------------------------------------------------------------------------------------------------------- */
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static void decode(char *text)
 {
 	char *to = text;

@@ -133,9 +133,14 @@ static int add_mapping(struct pprof *r, struct sp_cursor c, uint64_t at)
 							      .build_id = pprof_string_index(n[MAPPING_BUILD_ID])});
 }
 
+static uint32_t line_number(uint64_t value)
+{
+	return value <= UINT32_MAX ? (uint32_t)value : 0;
+}
+
 static int add_function(struct pprof *r, struct sp_cursor c, uint64_t at)
 {
-	uint64_t n[FUNCTION_FILENAME + 1];
+	uint64_t n[FUNCTION_START_LINE + 1];
 
 	if (!read_numbers(c, n, SP_COUNT(n)))
 		return bad_message(r, at, "function");
@@ -146,13 +151,14 @@ static int add_function(struct pprof *r, struct sp_cursor c, uint64_t at)
 						 .at = at,
 						 .name = pprof_string_index(n[FUNCTION_NAME]),
 						 .system_name = pprof_string_index(n[FUNCTION_SYSTEM_NAME]),
-						 .filename = pprof_string_index(n[FUNCTION_FILENAME])});
+						 .filename = pprof_string_index(n[FUNCTION_FILENAME]),
+						 .start_line = line_number(n[FUNCTION_START_LINE])});
 }
 
 /* 1, 0: it is broken, or negative. */
 static int add_line(struct pprof *r, const struct pprof_field *f)
 {
-	uint64_t n[LINE_FUNCTION + 1];
+	uint64_t n[LINE_LINE + 1];
 	int e;
 
 	if (f->wire != PPROF_BYTES || !read_numbers(f->bytes, n, SP_COUNT(n)))
@@ -162,7 +168,7 @@ static int add_line(struct pprof *r, const struct pprof_field *f)
 	e = sp_grow(&r->lines, &r->lines_capacity, r->n_lines + 1, sizeof(*r->lines));
 	if (e < 0)
 		return e;
-	r->lines[r->n_lines++] = n[LINE_FUNCTION];
+	r->lines[r->n_lines++] = (struct pprof_line){n[LINE_FUNCTION], line_number(n[LINE_LINE])};
 	return 1;
 }
 
@@ -250,6 +256,15 @@ static int set_number(struct pprof *r, uint32_t field, uint64_t value, uint64_t 
 	switch (field) {
 	case PROFILE_COMMENT:
 		return pprof_add_comment(r, value);
+	case PROFILE_DROP_FRAMES:
+		r->drop_frames = pprof_string_index(value);
+		break;
+	case PROFILE_KEEP_FRAMES:
+		r->keep_frames = pprof_string_index(value);
+		break;
+	case PROFILE_DOC_URL:
+		r->doc_url = pprof_string_index(value);
+		break;
 	case PROFILE_TIME_NANOS:
 		r->time_ns = (int64_t)value;
 		break;

@@ -47,6 +47,11 @@ struct pprof_location {
 struct pprof_function {
 	uint64_t id, at;
 	uint32_t name, system_name, filename; /* strings */
+	uint32_t start_line;
+};
+struct pprof_line {
+	uint64_t function; /* its id; resolved: the frame */
+	uint32_t line;     /* 0: none, or none that can be */
 };
 struct pprof_table {
 	void *items;
@@ -77,7 +82,7 @@ struct pprof {
 	struct pprof_type types[PPROF_MAX_TYPES], period_type;
 	size_t n_types;
 	struct pprof_table mappings, locations, functions;
-	uint64_t *lines; /* ids of functions; resolved: frames */
+	struct pprof_line *lines;
 	size_t n_lines, lines_capacity;
 	uint32_t *strings; /* of the profile, by index of the string table */
 	size_t n_strings, strings_capacity;
@@ -90,7 +95,7 @@ struct pprof {
 	uint32_t *comments; /* strings */
 	size_t n_comments, comments_capacity;
 	int64_t time_ns, duration_ns, period;
-	uint32_t default_type;
+	uint32_t default_type, drop_frames, keep_frames, doc_url; /* strings */
 	uint64_t default_at, first_mapping;
 };
 
@@ -113,7 +118,8 @@ int pprof_fold_pending(struct pprof *r);
 /* --- labels (pprof_labels.c) -------------------------------------------------------------------------------------- */
 struct pprof_who {
 	uint32_t key;
-	int stack_class; /* enum sp_stack_class, -1: not said */
+	int stack_class;  /* enum sp_stack_class, -1: not said */
+	size_t n_dropped; /* labels of each sample that were not kept */
 };
 struct pprof_people; /* that were met */
 int pprof_people_new(struct pprof *r, struct pprof_people **ret_people);
@@ -121,11 +127,11 @@ void pprof_people_free(struct pprof_people *x);
 /* Who these labels are; at: of a sample that has them. */
 int pprof_people_who(struct pprof_people *x, const uint8_t *labels, size_t n, uint64_t at, struct pprof_who *ret_who);
 
-/* --- comments (pprof_packages.c) ---------------------------------------------------------------------------------- */
+/* --- comments (pprof_comments.c) ---------------------------------------------------------------------------------- */
 int pprof_add_comment(struct pprof *r, uint64_t string);
 int pprof_add_comments(struct pprof *r, struct sp_cursor c);
-/* When mappings have become files: what comments tell of them. */
-int pprof_resolve_packages(struct pprof *r);
+/* When mappings have become files: what comments tell of them. Other comments are people's, and kept. */
+int pprof_resolve_comments(struct pprof *r);
 
 /* --- the end (pprof_resolve.c) ------------------------------------------------------------------------------------ */
 int pprof_resolve(struct pprof *r);

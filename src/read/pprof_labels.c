@@ -3,8 +3,11 @@
  * pprof_labels.c: who a sample is of, as far as its labels say.
  *
  * The names are those of our own exports (comm, pid, thread_name, stack, slice), of Parca's agent and of Google's
- * converter of perf.data. A profile has no place for other labels. One pid under two names is two processes, one after
- * the other.
+ * converter of perf.data. One pid under two names is two processes, one after the other.
+ * All other labels are kept with the key, words and numbers with their units, in the order of their names. Of a sample
+ * without our own label `stack`, which all of ours have, also those that were understood are kept, and the key says
+ * that it knows them all: so that what others have written comes out again as it came in. At most MAX_LABELS of a
+ * sample, of names and words of at most MAX_LABEL_BYTES, are kept; what is left out is counted in the result.
  */
 #include "read/pprof.h"
 
@@ -18,31 +21,35 @@
 #include "profile/profile.h"
 #include "profile/proto.h"
 
+enum { MAX_LABELS = 64, MAX_LABEL_BYTES = 4096 };
+
 enum label { LABEL_OTHER, LABEL_PID, LABEL_UID, LABEL_COMM, LABEL_THREAD, LABEL_CGROUP, LABEL_STACK, LABEL_SLICE };
 
-static const struct {
+static const struct name {
 	const char *name;
 	enum label label;
+	bool is_ours;
 } names[] = {
-    {"pid", LABEL_PID},
-    {"process_id", LABEL_PID},
-    {"uid", LABEL_UID},
-    {"comm", LABEL_COMM},
-    {"process_name", LABEL_COMM},
-    {"process_comm", LABEL_COMM},
-    {"thread_name", LABEL_THREAD},
-    {"thread_comm", LABEL_THREAD},
-    {"thread", LABEL_THREAD},
-    {"cgroup", LABEL_CGROUP},
-    {"cgroup_name", LABEL_CGROUP},
-    {"stack", LABEL_STACK},
-    {"slice", LABEL_SLICE},
+    {"pid", LABEL_PID, true},
+    {"process_id", LABEL_PID, false},
+    {"uid", LABEL_UID, true},
+    {"comm", LABEL_COMM, true},
+    {"process_name", LABEL_COMM, false},
+    {"process_comm", LABEL_COMM, false},
+    {"thread_name", LABEL_THREAD, true},
+    {"thread_comm", LABEL_THREAD, false},
+    {"thread", LABEL_THREAD, false},
+    {"cgroup", LABEL_CGROUP, true},
+    {"cgroup_name", LABEL_CGROUP, false},
+    {"stack", LABEL_STACK, true},
+    {"slice", LABEL_SLICE, true},
 };
 
 /* What a set of labels says; also the identity of a process, when the thread's name and the stack are left out. */
 struct said {
 	uint32_t pid, uid, comm, cgroup, thread, slice; /* numbers, and strings of the profile */
 	int32_t stack_class;
+	uint32_t set; /* of labels, as sp_key wants it */
 };
 struct pprof_people {
 	struct pprof *r;
@@ -52,15 +59,19 @@ struct pprof_people {
 	uint32_t *numbers;           /* of the profile */
 	struct sp_intern *pids;
 	uint32_t *n_named; /* by number of the pid: how many processes have it */
+	struct sp_label labels[MAX_LABELS];
+	size_t n_labels, n_dropped; /* of the sample at hand */
 	size_t who_capacity, numbers_capacity, n_named_capacity;
 };
 
-static enum label label_of(const char *key)
+static const struct name *name_of(const char *key)
 {
+	static const struct name other = {"", LABEL_OTHER, false};
+
 	for (size_t i = 0; i < SP_COUNT(names); i++)
 		if (!strcmp(names[i].name, key))
-			return names[i].label;
-	return LABEL_OTHER;
+			return &names[i];
+	return &other;
 }
 
 static int32_t class_of(const char *word)
@@ -84,63 +95,90 @@ static uint32_t number_of(const char *text, uint64_t number)
 	return number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-static int64_t read_label(struct pprof *r, struct sp_cursor c, enum label *ret_label, uint64_t *ret_number)
+static int read_label(struct pprof *r, struct sp_cursor c, struct sp_label *ret)
 {
-	uint64_t n[LABEL_NUM + 1] = {0};
+	uint64_t n[LABEL_UNIT + 1] = {0};
 	struct pprof_field f;
-	int64_t key;
 
 	while (pprof_next(&c, &f))
-		if (f.number <= LABEL_NUM && f.wire == PPROF_VARINT)
+		if (f.number <= LABEL_UNIT && f.wire == PPROF_VARINT)
 			n[f.number] = f.value;
 	if (c.bad)
 		return -EBADMSG;
-	if (n[LABEL_KEY] >= r->n_strings || n[LABEL_STR] >= r->n_strings)
+	if (n[LABEL_KEY] >= r->n_strings || n[LABEL_STR] >= r->n_strings || n[LABEL_UNIT] >= r->n_strings)
 		return -ERANGE;
-	key = r->strings[n[LABEL_KEY]];
-	*ret_label = label_of(sp_profile_string(r->p, (uint32_t)key));
-	*ret_number = n[LABEL_NUM];
-	return r->strings[n[LABEL_STR]];
-}
-
-static int take_label(struct pprof *r, struct sp_cursor c, struct said *who)
-{
-	enum label label;
-	uint64_t number;
-	int64_t string = read_label(r, c, &label, &number);
-	const char *text;
-
-	if (string < 0)
-		return (int)string;
-	text = sp_profile_string(r->p, (uint32_t)string);
-	if (label == LABEL_PID)
-		who->pid = number_of(text, number);
-	else if (label == LABEL_SLICE)
-		who->slice = number_of(text, number);
-	else if (label == LABEL_UID)
-		who->uid = number_of(text, number);
-	else if (label == LABEL_COMM)
-		who->comm = (uint32_t)string;
-	else if (label == LABEL_THREAD)
-		who->thread = (uint32_t)string;
-	else if (label == LABEL_CGROUP)
-		who->cgroup = (uint32_t)string;
-	else if (label == LABEL_STACK)
-		who->stack_class = class_of(text);
+	ret->name = r->strings[n[LABEL_KEY]];
+	ret->word = r->strings[n[LABEL_STR]];
+	ret->unit = ret->word ? 0 : r->strings[n[LABEL_UNIT]];
+	ret->number = ret->word ? 0 : (int64_t)n[LABEL_NUM];
 	return 0;
 }
 
-static int read_labels(struct pprof *r, const uint8_t *labels, size_t n, struct said *ret)
+static void understand(const struct sp_profile *p, enum label label, const struct sp_label *l, struct said *who)
+{
+	const char *text = sp_profile_string(p, l->word);
+
+	if (label == LABEL_PID)
+		who->pid = number_of(text, (uint64_t)l->number);
+	else if (label == LABEL_SLICE)
+		who->slice = number_of(text, (uint64_t)l->number);
+	else if (label == LABEL_UID)
+		who->uid = number_of(text, (uint64_t)l->number);
+	else if (label == LABEL_COMM)
+		who->comm = l->word;
+	else if (label == LABEL_THREAD)
+		who->thread = l->word;
+	else if (label == LABEL_CGROUP)
+		who->cgroup = l->word;
+	else if (label == LABEL_STACK)
+		who->stack_class = class_of(text);
+}
+
+static void keep(struct pprof_people *x, const struct sp_label *l)
+{
+	const struct sp_profile *p = x->r->p;
+
+	if (x->n_labels < MAX_LABELS && strlen(sp_profile_string(p, l->name)) <= MAX_LABEL_BYTES &&
+	    strlen(sp_profile_string(p, l->word)) <= MAX_LABEL_BYTES &&
+	    strlen(sp_profile_string(p, l->unit)) <= MAX_LABEL_BYTES)
+		x->labels[x->n_labels++] = *l;
+	else
+		x->n_dropped++;
+}
+
+/* What our own view will write anyway. */
+static void drop_ours(struct pprof_people *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n_labels; i++)
+		if (!name_of(sp_profile_string(x->r->p, x->labels[i].name))->is_ours)
+			x->labels[n++] = x->labels[i];
+	x->n_labels = n;
+}
+
+static int read_labels(struct pprof_people *x, const uint8_t *labels, size_t n, struct said *ret)
 {
 	struct said who = {.stack_class = -1};
 	struct sp_cursor c = sp_cursor_on(labels, n);
+	int64_t set;
 
+	x->n_labels = x->n_dropped = 0;
 	while (sp_cursor_left(&c)) {
-		int e = take_label(r, sp_cursor_sub(&c, sp_cursor_uleb(&c)), &who);
+		struct sp_label l = {0};
+		int e = read_label(x->r, sp_cursor_sub(&c, sp_cursor_uleb(&c)), &l);
 
 		if (e < 0)
 			return e;
+		understand(x->r->p, name_of(sp_profile_string(x->r->p, l.name))->label, &l, &who);
+		keep(x, &l);
 	}
+	if (who.stack_class >= 0)
+		drop_ours(x);
+	set = sp_profile_add_labels(x->r->p, x->labels, x->n_labels);
+	if (set < 0)
+		return (int)set;
+	who.set = (uint32_t)set;
 	*ret = who;
 	return 0;
 }
@@ -179,11 +217,12 @@ static int64_t process_of(struct pprof_people *x, const struct said *who)
 static int64_t key_of(struct pprof_people *x, const struct said *who)
 {
 	int64_t process = process_of(x, who);
-	struct sp_key key = {.comm = who->thread ? who->thread : who->comm, .slice = who->slice};
+	struct sp_key key = {.comm = who->thread ? who->thread : who->comm, .slice = who->slice, .labels = who->set};
 
 	if (process < 0)
 		return process;
 	key.process = (uint32_t)process;
+	key.flags = who->stack_class < 0 ? SP_KEYF_LABELS_ARE_ALL : 0;
 	return sp_profile_add_key(x->r->p, &key);
 }
 
@@ -199,7 +238,7 @@ static int resolve(struct pprof_people *x, const uint8_t *labels, size_t n, uint
 {
 	struct said who = {.stack_class = -1};
 	int64_t key;
-	int e = read_labels(x->r, labels, n, &who);
+	int e = read_labels(x, labels, n, &who);
 
 	if (e == -EBADMSG || e == -ERANGE)
 		e = bad_labels(x->r, at, e);
@@ -208,7 +247,7 @@ static int resolve(struct pprof_people *x, const uint8_t *labels, size_t n, uint
 	key = key_of(x, &who);
 	if (key < 0)
 		return (int)key;
-	*ret = (struct pprof_who){(uint32_t)key, who.stack_class};
+	*ret = (struct pprof_who){(uint32_t)key, who.stack_class, x->n_dropped};
 	return 0;
 }
 

@@ -127,6 +127,12 @@ static int resolve_types(struct pprof *r)
 	return e < 0 ? e : choose_default(r);
 }
 
+/* Other tools may have put into these fields what they like. */
+static uint32_t string_or_none(const struct pprof *r, uint32_t index)
+{
+	return index < r->n_strings ? r->strings[index] : 0;
+}
+
 static int resolve_info(struct pprof *r)
 {
 	struct sp_profile_info *info = sp_profile_info(r->p);
@@ -139,46 +145,24 @@ static int resolve_info(struct pprof *r)
 	info->duration_ns = r->duration_ns > 0 ? (uint64_t)r->duration_ns : 0;
 	info->period = r->period > 0 ? (uint64_t)r->period : 0;
 	info->period_type = (struct sp_value_type){(uint32_t)type, (uint32_t)unit};
+	info->default_type = string_or_none(r, r->default_type);
+	info->drop_frames = string_or_none(r, r->drop_frames);
+	info->keep_frames = string_or_none(r, r->keep_frames);
+	info->doc_url = string_or_none(r, r->doc_url);
 	return 0;
 }
 
 /* --- mappings ----------------------------------------------------------------------------------------------------- */
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
-/* Go writes build ids of its own, which are no bytes: those make no identity that a file could be compared by. */
-static size_t read_build_id(const char *text, uint8_t *ret_bytes)
-{
-	size_t n = 0;
-
-	for (; text[2 * n]; n++) {
-		int high = hex_digit(text[2 * n]), low = high < 0 ? -1 : hex_digit(text[2 * n + 1]);
-
-		if (low < 0 || n == SP_BUILD_ID_MAX)
-			return 0;
-		ret_bytes[n] = (uint8_t)(high << 4 | low);
-	}
-	return n;
-}
-
 static int resolve_mapping(struct pprof *r, struct pprof_mapping *m)
 {
 	int64_t filename = pprof_string(r, m->filename, m->at, "mapping's file");
 	int64_t build_id = filename < 0 ? filename : pprof_string(r, m->build_id, m->at, "mapping's build id");
-	uint8_t bytes[SP_BUILD_ID_MAX];
 	const struct sp_file *f;
 	int64_t file;
-	size_t n;
 
 	if (build_id < 0)
 		return (int)build_id;
-	n = read_build_id(sp_profile_string(r->p, (uint32_t)build_id), bytes);
-	file = sp_read_file(r->p, sp_profile_string(r->p, (uint32_t)filename), bytes, n);
+	file = sp_read_mapping(r->p, (uint32_t)filename, (uint32_t)build_id);
 	if (file < 0)
 		return (int)file;
 	f = sp_profile_file(r->p, (uint32_t)file);
@@ -219,12 +203,22 @@ static uint64_t offset_of(const struct pprof_mapping *m, uint64_t address)
 static int64_t file_of_function(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m)
 {
 	int64_t name = m->is_kernel ? pprof_string(r, f->filename, f->at, "function's file") : 0;
-	int64_t file = name > 0 ? sp_read_file(r->p, sp_profile_string(r->p, (uint32_t)name), NULL, 0) : name;
 
-	if (file <= 0 || sp_profile_file(r->p, (uint32_t)file)->kind != SP_FILE_KERNEL ||
-	    !strcmp(sp_profile_string(r->p, sp_profile_file(r->p, (uint32_t)file)->name), "[kernel]"))
-		return file < 0 ? file : m->file;
-	return file;
+	if (name <= 0 || !sp_read_is_module(sp_profile_string(r->p, (uint32_t)name)))
+		return name < 0 ? name : m->file;
+	return sp_read_file(r->p, sp_profile_string(r->p, (uint32_t)name), NULL, 0);
+}
+
+/* The source file. Where none is known our own exports, and others, give the library. */
+static int64_t source_of(struct pprof *r, const struct pprof_function *f, const struct pprof_mapping *m, uint32_t file)
+{
+	int64_t name = pprof_string(r, f->filename, f->at, "function's file");
+	const struct sp_file *library = sp_profile_file(r->p, file);
+
+	if (name > 0 && (file != m->file || name == library->path || name == library->name ||
+			 (m->filename < r->n_strings && name == r->strings[m->filename])))
+		return 0;
+	return name;
 }
 
 static bool is_range(struct pprof *r, const char *name, const struct pprof_mapping *m, uint64_t *ret_offset)
@@ -241,14 +235,16 @@ static int64_t function_of(struct pprof *r, const struct pprof_function *f, cons
 	int64_t name = pprof_string(r, f->name, f->at, "function's name");
 	int64_t linkage = name < 0 ? name : pprof_string(r, f->system_name, f->at, "function's linkage name");
 	int64_t file = linkage < 0 ? linkage : file_of_function(r, f, m);
-	struct sp_func func = {0};
+	int64_t source = file < 0 ? file : source_of(r, f, m, (uint32_t)file);
+	struct sp_func func = {.source_line = f->start_line};
 	uint64_t start;
 
-	if (file < 0)
-		return file;
+	if (source < 0)
+		return source;
 	if (!name && !linkage)
 		return 0;
 	func.file = (uint32_t)file;
+	func.source = (uint32_t)source;
 	func.name = (uint32_t)(name ? name : linkage);
 	func.linkage_name = (uint32_t)(linkage == name ? 0 : linkage);
 	func.is_range = is_range(r, sp_profile_string(r->p, func.name), m, &start);
@@ -259,17 +255,18 @@ static int64_t function_of(struct pprof *r, const struct pprof_function *f, cons
 
 /* A frame without a function stays one: views call it LIBRARY+0xOFFSET, and who has the library may name it. */
 static int64_t frame_of(struct pprof *r, const struct pprof_mapping *m, uint64_t address,
-			const struct pprof_function *f)
+			const struct pprof_function *f, uint32_t line, bool is_inlined)
 {
 	int64_t func = f ? function_of(r, f, m) : 0;
 
 	if (func < 0)
 		return func;
-	struct sp_frame frame = {.file = m->file, .func = (uint32_t)func};
+	struct sp_frame frame = {.file = m->file, .func = (uint32_t)func, .line = func ? line : 0};
 	bool has_place = address || !func;
 
 	frame.offset = has_place ? offset_of(m, address) : 0;
-	return sp_read_frame(r->p, &frame, has_place);
+	frame.flags = is_inlined ? SP_FRAMEF_INLINED : 0;
+	return sp_read_frame(r->p, &frame, has_place && !is_inlined);
 }
 
 /* Locations that only say something: what our own view writes in place of frames that are not known. */
@@ -293,7 +290,8 @@ static int missing(struct pprof *r, uint64_t at, const char *what, uint64_t id)
 
 static int resolve_line(struct pprof *r, struct pprof_location *l, const struct pprof_mapping *m, uint32_t line)
 {
-	uint64_t id = r->lines[line];
+	uint64_t id = r->lines[line].function;
+	bool is_inlined = line + 1 < l->first_line + l->n_lines;
 	const struct pprof_function *f = id ? find(&r->functions, id) : NULL;
 	int64_t frame;
 	int e = id && !f ? missing(r, l->at, "location: function", id) : 0;
@@ -302,17 +300,17 @@ static int resolve_line(struct pprof *r, struct pprof_location *l, const struct 
 		return e;
 	if (l->n_lines == 1)
 		l->special = special_of(r, l, f);
-	frame = l->special == PPROF_FRAMES ? frame_of(r, m, l->address, f) : 0;
+	frame = l->special == PPROF_FRAMES ? frame_of(r, m, l->address, f, r->lines[line].line, is_inlined) : 0;
 	if (frame < 0)
 		return (int)frame;
-	r->lines[line] = (uint64_t)frame;
+	r->lines[line].function = (uint64_t)frame;
 	return 0;
 }
 
 /* A location without lines gets one, behind all others. */
 static int add_nameless(struct pprof *r, struct pprof_location *l, const struct pprof_mapping *m)
 {
-	int64_t frame = frame_of(r, m, l->address, NULL);
+	int64_t frame = frame_of(r, m, l->address, NULL, 0, false);
 	int e = frame < 0 ? (int)frame : sp_grow(&r->lines, &r->lines_capacity, r->n_lines + 1, sizeof(*r->lines));
 
 	if (e >= 0 && r->n_lines >= UINT32_MAX)
@@ -321,7 +319,7 @@ static int add_nameless(struct pprof *r, struct pprof_location *l, const struct 
 		return e;
 	l->first_line = (uint32_t)r->n_lines;
 	l->n_lines = 1;
-	r->lines[r->n_lines++] = (uint64_t)frame;
+	r->lines[r->n_lines++] = (struct pprof_line){.function = (uint64_t)frame};
 	return 0;
 }
 
@@ -375,7 +373,7 @@ static int add_frames(struct pprof *r, struct stack *s, const struct pprof_locat
 	if (l->is_kernel && s->n_kernel == s->n)
 		s->n_kernel += l->n_lines;
 	for (uint32_t i = 0; i < l->n_lines; i++)
-		s->frames[s->n++] = (uint32_t)r->lines[l->first_line + i];
+		s->frames[s->n++] = (uint32_t)r->lines[l->first_line + i].function;
 	return 0;
 }
 
@@ -461,6 +459,7 @@ static int resolve_people(struct pprof *r, struct pprof_who *who)
 		memcpy(&stack_bytes, bytes, sizeof(stack_bytes));
 		e = pprof_people_who(people, bytes + PPROF_STACK_AT + stack_bytes, n - PPROF_STACK_AT - stack_bytes,
 				     row->at, &who[i]);
+		r->result->n_labels_dropped += e < 0 ? 0 : who[i].n_dropped * row->n_samples;
 	}
 	pprof_people_free(people);
 	return e;
@@ -495,7 +494,7 @@ int pprof_resolve(struct pprof *r)
 	if (e >= 0)
 		e = resolve_mappings(r);
 	if (e >= 0)
-		e = pprof_resolve_packages(r);
+		e = pprof_resolve_comments(r);
 	if (e >= 0)
 		name_program(r);
 	if (e >= 0)

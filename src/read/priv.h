@@ -35,6 +35,10 @@ bool sp_input_is_cut(const struct sp_input *in);
  * not known, its name ends so, too.
  */
 int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len);
+/* The same of a pprof's mapping, by strings of the profile; a build id that is no hex digits is kept as it is. */
+int64_t sp_read_mapping(struct sp_profile *p, uint32_t path, uint32_t build_id);
+/* Whether this is a module of the kernel: "[ext4]", ".../ext4.ko.xz". */
+bool sp_read_is_module(const char *path);
 /* The length of LIBRARY if name is LIBRARY+0xHEX, as functions are called that nothing but their range is known of. */
 size_t sp_read_range(const char *name, uint64_t *ret_offset);
 /* The frame of a place, or of a function of its file (or of 0, no file) that is known by its name only. */

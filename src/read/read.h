@@ -29,10 +29,11 @@ struct sp_read_options {
 };
 
 struct sp_read_result {
-	const char *format; /* the reader's name */
-	uint64_t n_samples; /* read: stacks in the input, before equal ones were merged */
-	uint64_t n_lost;    /* lines, samples or messages that were passed over */
-	uint64_t bytes;     /* of the input, as it lies on disk */
+	const char *format;        /* the reader's name */
+	uint64_t n_samples;        /* read: stacks in the input, before equal ones were merged */
+	uint64_t n_lost;           /* lines, samples or messages that were passed over */
+	uint64_t n_labels_dropped; /* of samples that have too many of them, or too long ones */
+	uint64_t bytes;            /* of the input, as it lies on disk */
 	/* The value that the input wants shown first: pprof's default_sample_type, without one its last; else 0. */
 	uint32_t default_value;
 	char first_loss[256]; /* where and why, of the first one lost; "" = none */

@@ -180,7 +180,8 @@ static void test_labels(void **state)
 	}
 	put_tables(&b);
 	put_strings(&b);
-	expect_rows(&b, "77/sh/sh//system.slice/x/1000/0: libfoo.so.1!leaf(int)+3040 2 20\n"
+	expect_rows(&b, "77/sh/sh//system.slice/x/1000/0: libfoo.so.1!leaf(int)+3040 1 10\n"
+			"77/sh/sh//system.slice/x/1000/0: libfoo.so.1!leaf(int)+3040 1 10\n" /* written otherwise */
 			"77/sh/worker \x1b//system.slice/x/1000/9: libfoo.so.1!leaf(int)+3040 class 1 1 10\n"
 			"77/main/main//system.slice/x/1000/0: libfoo.so.1!leaf(int)+3040 1 10\n");
 }

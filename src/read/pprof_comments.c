@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * pprof_packages.c: our own view's comments, which tell of mappings to which packages they belonged where they were
+ * pprof_comments.c: our own view's comments, which tell of mappings to which packages they belonged where they were
  * seen: "#soprof: package NAME VERSION BUILD-ID PATH", in place of what is not known "-".
  *
- * Other comments are people's, and passed over.
+ * Other comments are people's, and kept in sp_profile_info.
  */
 #include "read/pprof.h"
 
@@ -105,16 +105,45 @@ static int tell(struct pprof *r, const struct packages *x, const struct pprof_ma
 	return 0;
 }
 
-int pprof_resolve_packages(struct pprof *r)
+static int resolve_packages(struct pprof *r)
 {
 	struct packages x = {0};
-	int e = r->n_comments ? sp_intern_new(&x.keys) : 0;
+	int e = sp_intern_new(&x.keys);
 
 	for (size_t i = 0; i < r->n_comments && e >= 0; i++)
 		e = take_comment(r, &x, r->comments[i]);
-	for (size_t i = 0; r->n_comments && i < r->mappings.n && e >= 0; i++)
+	for (size_t i = 0; i < r->mappings.n && e >= 0; i++)
 		e = tell(r, &x, (const struct pprof_mapping *)r->mappings.items + i);
 	sp_intern_free(x.keys);
 	free(x.of);
 	return e;
+}
+
+/* In their order, as words without a name. */
+static int keep_comments(struct pprof *r)
+{
+	struct sp_label *kept SP_FREE = calloc(r->n_comments, sizeof(*kept));
+	int64_t set;
+	size_t n = 0;
+
+	if (!kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->n_comments; i++) {
+		uint32_t word = r->comments[i] < r->n_strings ? r->strings[r->comments[i]] : 0;
+
+		if (word && strncmp(sp_profile_string(r->p, word), prefix, strlen(prefix)) != 0)
+			kept[n++] = (struct sp_label){.word = word};
+	}
+	set = sp_profile_add_labels(r->p, kept, n);
+	if (set < 0)
+		return (int)set;
+	sp_profile_info(r->p)->comments = (uint32_t)set;
+	return 0;
+}
+
+int pprof_resolve_comments(struct pprof *r)
+{
+	int e = r->n_comments ? resolve_packages(r) : 0;
+
+	return e >= 0 && r->n_comments ? keep_comments(r) : e;
 }
