@@ -75,7 +75,12 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 int sp_capture_finish(struct sp_capture *c);
 void sp_capture_free(struct sp_capture *c);
 
-/* The open descriptor of a file of the profile, or -1. The session's. */
+/* Of this process, in its own root and under its own number; see symbol/perf_map.h. */
+#define SP_PERF_MAP_PATH "/tmp/perf-%u.map"
+/*
+ * The open descriptor of a file of the profile, or -1. The session's. Of memory without a file: of the perf map that
+ * its process had when it was first seen.
+ */
 int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file);
 /* Its unwind rows that could not be expressed. */
 uint64_t sp_capture_file_bad_rows(const struct sp_capture *c, uint32_t profile_file);

@@ -89,18 +89,9 @@ static int vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names)
 	return r;
 }
 
-struct names_wait { /* where the answer of one request goes */
-	struct sp_naming *naming;
-	uint32_t file;
-	struct sp_name *names;
-	size_t n;
-	int r;
-	bool done;
-};
-
-static void names_came(void *arg, int r, struct sp_name *names, size_t n, const char *warning)
+void sp_naming_came(void *arg, int r, struct sp_name *names, size_t n, const char *warning)
 {
-	struct names_wait *w = arg;
+	struct sp_naming_wait *w = arg;
 
 	if (warning)
 		note_set(w->naming, w->file, warning);
@@ -116,8 +107,8 @@ static void names_came(void *arg, int r, struct sp_name *names, size_t n, const 
 static int ask(struct sp_naming *naming, uint32_t file, int fd, const uint64_t *offsets, size_t n,
 	       struct sp_name *names)
 {
-	struct names_wait w = {.naming = naming, .file = file, .names = names, .n = n};
-	int r = sp_workers_names(naming->sampling->workers, fd, naming->debug_fd, offsets, n, names_came, &w);
+	struct sp_naming_wait w = {.naming = naming, .file = file, .names = names, .n = n};
+	int r = sp_workers_names(naming->sampling->workers, fd, naming->debug_fd, offsets, n, sp_naming_came, &w);
 
 	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
 	return r < 0 ? r : w.r;
@@ -142,9 +133,12 @@ int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 {
 	struct sp_naming *naming = arg;
 	int fd = sp_capture_file_fd(naming->sampling->capture, file), r;
+	uint8_t kind = sp_profile_file(naming->sampling->profile, file)->kind;
 
-	if (sp_profile_file(naming->sampling->profile, file)->kind == SP_FILE_VDSO)
+	if (kind == SP_FILE_VDSO)
 		return vdso_names(offsets, n, names);
+	if (kind == SP_FILE_ANON)
+		return sp_naming_map(naming, file, offsets, n, names);
 	if (fd < 0)
 		return sp_fail_said(-ENOENT, "the file could not be opened");
 	debug_choose(naming, file, fd);

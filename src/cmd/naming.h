@@ -6,8 +6,9 @@
  * stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
  * /usr/lib/debug, by our paths and by those of a process that had the file mapped, and it is the file's only if the
  * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
- * is told in the file's note, and what the file itself says is used. Everything is opened and read by workers. The
- * struct belongs to the caller, who sets it to zero but for sampling, debug_dirs and debug_fd (-1). One thread.
+ * is told in the file's note, and what the file itself says is used. Memory without a file is named by the perf map
+ * that its process has written, or held when it was first seen. Everything is opened and read by workers. The struct
+ * belongs to the caller, who sets it to zero but for sampling, debug_dirs and debug_fd (-1). One thread.
  */
 #ifndef SP_CMD_NAMING_H
 #define SP_CMD_NAMING_H
@@ -34,6 +35,18 @@ int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
 uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file);
 /* Why something that might have given names has not, into the file's note. Keeps a note that is there. */
 void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r);
+/* Where the answer of one request for names goes, by way of sp_naming_came(). */
+struct sp_naming_wait {
+	struct sp_naming *naming;
+	uint32_t file;
+	struct sp_name *names;
+	size_t n;
+	int r;
+	bool done;
+};
+void sp_naming_came(void *wait, int r, struct sp_name *names, size_t n, const char *warning);
+/* perf_map.c: names of memory without a file. -ENOENT: its process has written no map. */
+int sp_naming_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names);
 /* Waits until *done. */
 int sp_naming_wait(struct sp_naming *n, const bool *done);
 

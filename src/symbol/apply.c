@@ -187,6 +187,22 @@ static int apply_elf(const struct job *j, const struct sp_resolver *resolver)
 	return noted ? noted : applied;
 }
 
+/* Code that a program made while it ran: named where the program wrote down what it made, which few do. */
+static int apply_made(const struct job *j, const struct sp_resolver *resolver)
+{
+	struct sp_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	int r = resolver->resolve(resolver->arg, j->file, j->offsets, j->n_offsets, names), noted = 0;
+	if (r == -ENOENT)
+		sp_error_clear();
+	else if (r)
+		noted = note_failure(j, r);
+	int applied = apply_names(j, r ? NULL : names);
+	sp_names_done(names, j->n_offsets);
+	return noted ? noted : applied;
+}
+
 /* --- the kernel ------------------------------------------------------------------------------------------------- */
 
 static int64_t module_file(const struct job *j, const char *module)
@@ -295,6 +311,8 @@ static int apply_job(struct job *j, const struct sp_resolver *resolver, const ch
 		return apply_kernel(j, kallsyms);
 	if (j->file && resolver && (kind == SP_FILE_ELF || kind == SP_FILE_VDSO))
 		return apply_elf(j, resolver);
+	if (j->file && resolver && kind == SP_FILE_ANON)
+		return apply_made(j, resolver);
 	return apply_names(j, NULL);
 }
 

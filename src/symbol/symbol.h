@@ -9,8 +9,8 @@
  * only and is written in its note. A function without a name is called LIBRARY+0xSTART by its range, or by the gap
  * between functions, with START as the virtual address that readelf prints; where the file could not be read, or no
  * segment of it holds the frame, LIBRARY+0xOFFSET of the frame itself in the file; anonymous memory is
- * [anon]+0xADDRESS; frames without a file are [unknown]. Frames that have a function already keep it. Afterwards every
- * frame of the profile has a function.
+ * named by the resolver, or, where that says -ENOENT, [anon]+0xADDRESS; frames without a file are [unknown]. Frames
+ * that have a function already keep it. Afterwards every frame of the profile has a function.
  */
 #ifndef SP_SYMBOL_SYMBOL_H
 #define SP_SYMBOL_SYMBOL_H

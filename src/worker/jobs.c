@@ -49,15 +49,20 @@ void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head)
 	*head = (struct sp_job_list){0};
 }
 
+static bool has_memfd(const struct sp_job *j)
+{
+	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP;
+}
+
 unsigned sp_job_weight(const struct sp_job *j)
 {
-	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES ? 4 : 1;
+	return has_memfd(j) ? 4 : 1;
 }
 
 /* The question, where it is long, and later the answer. */
 static int make_memfd(struct sp_job *j)
 {
-	if (j->kind != SP_JOB_BUILD && j->kind != SP_JOB_NAMES)
+	if (!has_memfd(j))
 		return 0;
 	SP_CLOSE int fd = memfd_create("soprof-worker", MFD_CLOEXEC);
 	if (fd < 0)
@@ -304,6 +309,7 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	case SP_JOB_BUILD:
 		return take_blob(j, a);
 	case SP_JOB_NAMES:
+	case SP_JOB_MAP:
 		return take_names(j, a);
 	}
 	return -EINVAL;
@@ -349,6 +355,7 @@ static void call_back(struct sp_job *j)
 		j->done.build(j->arg, j->r, j->blob);
 		break;
 	case SP_JOB_NAMES:
+	case SP_JOB_MAP:
 		j->done.names(j->arg, j->r, j->names, j->names ? j->n_offsets : 0, j->r < 0 ? NULL : j->error);
 		break;
 	}

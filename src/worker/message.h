@@ -23,7 +23,15 @@ enum {
 };
 
 enum sp_role { SP_ROLE_PARSER, SP_ROLE_OPENER, SP_N_ROLES };
-enum sp_job_kind { SP_JOB_OPEN, SP_JOB_OPEN_PATH, SP_JOB_IDENTIFY, SP_JOB_BUILD, SP_JOB_NAMES, SP_JOB_DEBUG };
+enum sp_job_kind {
+	SP_JOB_OPEN,
+	SP_JOB_OPEN_PATH,
+	SP_JOB_IDENTIFY,
+	SP_JOB_BUILD,
+	SP_JOB_NAMES,
+	SP_JOB_DEBUG,
+	SP_JOB_MAP
+};
 
 struct sp_job_message {
 	uint64_t number;

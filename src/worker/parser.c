@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "symbol/perf_map.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -119,32 +120,71 @@ static int open_debug(int fd, struct sp_elf **ret_debug)
 	return r < 0 && r != -ENOMEM ? sp_fail_said(SP_WORKER_NO_DEBUG, "neither symbols nor DWARF can be read") : r;
 }
 
+/* A question and its answer, which take turns in the memfd. */
+struct asked {
+	uint64_t *offsets;
+	struct sp_name *names;
+	size_t n;
+};
+
+static void asked_done(struct asked *q)
+{
+	free(q->offsets);
+	free(q->names);
+}
+
+static int asked_read(struct asked *q, int memfd, size_t n)
+{
+	q->n = n;
+	q->offsets = calloc(n + 1, sizeof(*q->offsets));
+	q->names = calloc(n + 1, sizeof(*q->names));
+	return !q->offsets || !q->names ? -ENOMEM : read_all(memfd, q->offsets, n * sizeof(*q->offsets));
+}
+
+static int asked_answer(struct asked *q, int memfd, const char *warning, struct sp_answer_message *a)
+{
+	a->text_len = (uint32_t)strnlen(warning, SP_JOB_MAX_TEXT);
+	memcpy(a->text, warning, a->text_len);
+	int r = pack_all(q->names, q->n, memfd, a);
+	sp_names_done(q->names, q->n);
+	return r;
+}
+
 static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(close_elf))) struct sp_elf *debug = NULL;
-	struct sp_names_more more = {0};
-	SP_FREE uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
-	SP_FREE struct sp_name *names = calloc(n + 1, sizeof(*names));
-	if (!offsets || !names)
-		return -ENOMEM;
-	int r = read_all(memfd, offsets, n * sizeof(*offsets));
+	__attribute__((cleanup(asked_done))) struct asked q = {0};
+	int r = asked_read(&q, memfd, n);
 	r = r < 0 ? r : open_debug(debug_fd, &debug);
 	if (r < 0)
 		return r;
-	more.debug = debug;
-	r = sp_names_find_with(e, &more, sp_fde_walk, offsets, n, names);
+	struct sp_names_more more = {.debug = debug};
+	r = sp_names_find_with(e, &more, sp_fde_walk, q.offsets, n, q.names);
+	return r < 0 ? r : asked_answer(&q, memfd, more.warning, a);
+}
+
+static int find_in_map(int fd, int memfd, size_t n, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(asked_done))) struct asked q = {0};
+	struct sp_perf_map_counts c;
+	char warning[128] = "";
+	int r = asked_read(&q, memfd, n);
+	r = r < 0 ? r : sp_perf_map_find(fd, q.offsets, n, q.names, &c);
 	if (r < 0)
 		return r;
-	a->text_len = (uint32_t)strlen(more.warning);
-	memcpy(a->text, more.warning, a->text_len);
-	r = pack_all(names, n, memfd, a);
-	sp_names_done(names, n);
-	return r;
+	if (c.is_cut)
+		snprintf(warning, sizeof(warning), "perf map: longer than 1 GiB");
+	else if (c.n_bad)
+		snprintf(warning, sizeof(warning), "perf map: %llu of %llu lines make no sense",
+			 (unsigned long long)c.n_bad, (unsigned long long)c.n_lines);
+	return asked_answer(&q, memfd, warning, a);
 }
 
 static int work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(close_elf))) struct sp_elf *e = NULL;
+	if (m->kind == SP_JOB_MAP)
+		return find_in_map(fds[0], fds[1], m->n_offsets, a);
 	int r = sp_elf_open_fd(fds[0], &e);
 	if (r < 0)
 		return r;
@@ -159,6 +199,7 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return describe_debug(e, fds[0], m->with_crc, a);
 	case SP_JOB_OPEN:
 	case SP_JOB_OPEN_PATH:
+	case SP_JOB_MAP:
 		break;
 	}
 	return -EINVAL;

@@ -244,6 +244,18 @@ int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t 
 	return submit(w, sp_take_ptr(j));
 }
 
+int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
+		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_MAP, arg);
+	int r = give_fd(w, j, fd);
+	r = r < 0 ? r : give_offsets(j, addresses, n);
+	if (r < 0)
+		return r;
+	j->done.names = done;
+	return submit(w, sp_take_ptr(j));
+}
+
 int sp_workers_fd(const struct sp_workers *w)
 {
 	return w->epoll;

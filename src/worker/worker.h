@@ -114,6 +114,9 @@ int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
 enum { SP_WORKER_NO_DEBUG = -EILSEQ };
 int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
+/* The same of a perf map (symbol/perf_map.h): addresses in place of offsets. */
+int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
+		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
 
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);

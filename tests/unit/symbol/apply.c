@@ -95,6 +95,8 @@ static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, 
 	x->n_calls++;
 	if (file == x->files[BROKEN] || x->fail_all)
 		return sp_fail_said(-EIO, "parser failed");
+	if (file == x->files[ANON] && offsets[0] >= 0x100)
+		return sp_fail_said(-ENOENT, "no map");
 	for (size_t i = 0; i < n; i++) {
 		assert_true(!i || offsets[i - 1] < offsets[i]);
 		assert_null(names[i].name);
@@ -229,7 +231,23 @@ static void test_other_frames(void **state)
 	expect(x, other, "mapping+0x44", true);
 	expect(x, none, "[unknown]", true);
 	assert_ptr_equal(func_of(x, none), func_of(x, none_either));
-	assert_int_equal(x->n_calls, 0);
+	assert_int_equal(x->n_calls, 1); /* for the map of what was made */
+	assert_int_equal(sp_profile_file(x->profile, x->files[ANON])->note, 0);
+}
+
+/* Code made at run time that its program has a name for; a map that cannot be read is told. */
+static void test_made(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t made = add_frame(x, x->files[ANON], 0x23, 0);
+	apply(x);
+	expect(x, made, "name()", false);
+	x->fail_all = true;
+	uint32_t unread = add_frame(x, x->files[ANON], 0x77, 0);
+	apply(x);
+	expect(x, unread, "[anon]+0x7f0000000077", true);
+	assert_string_equal(sp_profile_string(x->profile, sp_profile_file(x->profile, x->files[ANON])->note),
+			    "parser failed");
 }
 
 static void test_late_and_again(void **state)
@@ -260,9 +278,10 @@ static void test_no_resolver(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_elf),           TEST(test_failure_costs_one_file), TEST(test_kernel),
-	    TEST(test_hidden_kernel), TEST(test_other_frames),           TEST(test_late_and_again),
-	    TEST(test_no_resolver),
+	    TEST(test_elf),          TEST(test_failure_costs_one_file),
+	    TEST(test_kernel),       TEST(test_hidden_kernel),
+	    TEST(test_other_frames), TEST(test_late_and_again),
+	    TEST(test_no_resolver),  TEST(test_made),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
