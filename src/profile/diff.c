@@ -61,20 +61,42 @@ static int choose_method(struct sp_diff *d)
 	return 0;
 }
 
-/* Functions are many, and tell the dispersion better than the few libraries do. */
+/* Functions are many and tell best what all rows have in common, in spite of some that changed. */
 static int find_dispersion(struct sp_diff *d)
 {
-	struct sp_diff_rows rows;
+	SP_FREE struct sp_noise_pair *pairs = NULL;
+	size_t n;
+	int r = sp_diff_pairs(d, SP_DIFF_BY_FUNCTION, true, &pairs, &n);
 
-	d->dispersion[0] = d->dispersion[1] = 1;
-	if (d->method != SP_DIFF_FROM_COUNTS)
-		return 0;
-	int r = sp_diff_fold_rows(d, SP_DIFF_BY_FUNCTION, &rows);
-	if (r < 0)
-		return r;
-	memcpy(d->dispersion, rows.dispersion, sizeof(d->dispersion));
-	sp_diff_rows_done(&rows);
-	return 0;
+	return r < 0 ? r : sp_noise_dispersion(pairs, n, &d->dispersion);
+}
+
+static int find_spread(struct sp_diff *d, enum sp_diff_by by, bool total)
+{
+	SP_FREE struct sp_noise_pair *pairs = NULL;
+	double spread;
+	size_t n;
+	int r = sp_diff_pairs(d, by, total, &pairs, &n);
+
+	if (r == 0)
+		r = sp_noise_spread(pairs, n, d->dispersion, &spread);
+	if (r == 0)
+		d->spread = fmax(d->spread, spread);
+	return r;
+}
+
+/* Of functions those of one burst or change are many; of libraries they are one, but there may be too few of these. */
+static int find_factors(struct sp_diff *d)
+{
+	d->dispersion = 1;
+	int r = find_dispersion(d);
+	if (r == 0)
+		r = find_spread(d, SP_DIFF_BY_LIBRARY, false);
+	if (r == 0)
+		r = find_spread(d, SP_DIFF_BY_LIBRARY, true);
+	else if (r == -EAGAIN)
+		r = find_spread(d, SP_DIFF_BY_FUNCTION, false);
+	return r == -EAGAIN ? 0 : r;
 }
 
 int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *new_profile,
@@ -93,7 +115,7 @@ int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *n
 	if (r == 0)
 		r = choose_method(d);
 	if (r == 0)
-		r = find_dispersion(d);
+		r = find_factors(d);
 	if (r < 0) {
 		sp_diff_free(d);
 		return r;

@@ -9,14 +9,15 @@
  * - From slices, if both profiles have at least SP_DIFF_MIN_SLICES: the spread of the slices' sums (shares: their
  *   residuals, as in ratio estimation), also of 2, 4 ... slices taken together while there are 8 such batches,
  * whichever is largest, as samples near in time are alike; Student's t with Welch's degrees of freedom.
- * - From counts else: a multinomial in samples, times a dispersion (at least 1) told by the rows themselves: the
- * median, or upper quartile if that tells more, of their squared deviations from the median ratio of new to old. It
- * takes three quarters of the rows for unchanged, and knows of bursts only what rows have in common: record with
- * slices. Either has one more sample's variance on each side, without which rows of few samples are flagged too often
- * (4 to 0 is no proof). It speaks of one row, and of this recording: of 1000 unchanged rows up to 50 lie outside, so
- * headlines should use q (Benjamini and Hochberg): among rows with q <= 0.05, at most 5 % are expected to be chance.
- * What differs from run to run, but not within a run, is no part of it. Not thread-safe on one diff. Errors: as usual;
- * -EINVAL: no such value, or the units differ.
+ * - From counts else: a multinomial in samples, times what the rows tell themselves: dispersion, from the median of
+ *   functions' squared deviations from the median ratio (quasi-Poisson, made robust as Efron's empirical null, 2004),
+ * and spread, from libraries' weighted median, which grows with a row's samples, as bursts do (negative binomial). What
+ * exceeds the counts is taken twice, as rows differ in their bursts. It holds while more than half is unchanged.
+ * Either has one more sample's variance on each side, as 4 to 0 is no proof. It speaks of one row of this recording: of
+ * 1000 unchanged rows up to 50 lie outside, so headlines should use q (Benjamini and Hochberg): of rows with q <= 0.05
+ * at most 5 % are expected to be chance. What differs from run to run, but not within a run, is no part of it; and when
+ * one row's cost changes, all others' shares do. Not thread-safe on one diff. Errors: as usual; -EINVAL: no such value,
+ * or the units differ.
  */
 #ifndef SP_PROFILE_DIFF_H
 #define SP_PROFILE_DIFF_H
@@ -47,7 +48,7 @@ struct sp_diff {
 	enum sp_diff_method method;
 	uint32_t n_slices[2];          /* of old, new: the highest slice that a row has */
 	double value[2], n_samples[2]; /* of the whole of old, new */
-	double dispersion[2];          /* COUNTS: of functions' self, total */
+	double dispersion, spread;     /* counts' variance is taken times dispersion + spread * a row's samples */
 };
 
 struct sp_change {
@@ -70,7 +71,6 @@ struct sp_diff_rows {
 	struct sp_diff_row *rows; /* LIBRARY: upgraded ones first. By falling difference of self, then of total */
 	size_t n_rows;
 	size_t n_beyond_self, n_beyond_total; /* rows that are not within noise */
-	double dispersion[2];                 /* COUNTS: used for self, total */
 };
 
 struct sp_diff_options {

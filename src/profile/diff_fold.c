@@ -11,7 +11,7 @@
 #include "profile/priv.h"
 
 enum { SELF, TOTAL, N_SUMS };
-enum { MAX_LEVEL = 3, MIN_BATCHES = 8, MIN_PAIRS = 8 };
+enum { MAX_LEVEL = 3, MIN_BATCHES = 8 };
 
 /* What a group is, without padding: interned, it gives the group's number. */
 struct group {
@@ -33,9 +33,8 @@ struct rows {
 	struct sp_identity same;
 	struct sp_intern *groups;
 	struct sum (*sums)[N_SUMS][2]; /* by group */
-	double *samples;               /* by group: of both sides, in total */
 	uint32_t *seen_in;             /* by group: the visit that met it last */
-	size_t sums_capacity, samples_capacity, seen_capacity;
+	size_t sums_capacity, seen_capacity;
 	uint32_t *of_item; /* LIBRARY, FUNCTION: frame to group; STACK: row to group */
 	uint32_t *met;     /* the groups of a row, the leaf's first, each once */
 	size_t n_met, met_capacity;
@@ -44,7 +43,6 @@ struct rows {
 	uint32_t visit;
 	uint32_t *order; /* rows by slice */
 	struct sp_noise_whole whole[2];
-	double dispersion[N_SUMS];
 };
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
@@ -53,8 +51,6 @@ static int64_t group_number(struct rows *f, struct group g)
 	uint32_t n = sp_intern_count(f->groups);
 	int r = sp_grow(&f->sums, &f->sums_capacity, (size_t)n + 1, sizeof(*f->sums));
 
-	if (r == 0)
-		r = sp_grow(&f->samples, &f->samples_capacity, (size_t)n + 1, sizeof(*f->samples));
 	if (r == 0)
 		r = sp_grow(&f->seen_in, &f->seen_capacity, (size_t)n + 1, sizeof(*f->seen_in));
 	return r < 0 ? r : sp_intern_add(f->groups, &g, sizeof(g));
@@ -139,12 +135,12 @@ static void add_row(struct rows *f, const struct sp_row *row)
 		f->whole[side].q += q;
 		f->whole[side].n_samples += n;
 		for (size_t i = 0; i < f->n_met; i++) {
-			f->samples[f->met[i]] += n;
 			for (int k = i == 0 ? SELF : TOTAL; k < N_SUMS; k++) {
 				struct sum *sum = &f->sums[f->met[i]][k][side];
 				sp_saturating_add(&sum->exact, v);
 				sum->noise.x += (double)v;
 				sum->noise.q += q;
+				sum->noise.n += n;
 			}
 		}
 	}
@@ -308,40 +304,16 @@ static int variance_from_slices(struct rows *f)
 }
 
 /* --- variance from counts ----------------------------------------------------------------------------------------- */
-static double dispersion_of(const struct rows *f, int k, struct sp_noise_pair *pairs, double *scratch, double otherwise)
+static void variance_from_counts(struct rows *f)
 {
-	uint32_t n = sp_intern_count(f->groups);
-	size_t n_used;
-
-	for (uint32_t g = 0; g < n; g++) {
-		const struct sum *sum = f->sums[g][k];
-		pairs[g] = (struct sp_noise_pair){.x = {sum[0].noise.x, sum[1].noise.x},
-						  .variance = {sum[0].noise.q, sum[1].noise.q},
-						  .samples = f->samples[g]};
-	}
-	double own = sp_noise_dispersion(pairs, n, scratch, &n_used);
-	return n_used >= MIN_PAIRS ? fmax(own, otherwise) : otherwise;
-}
-
-static int variance_from_counts(struct rows *f)
-{
-	uint32_t n = sp_intern_count(f->groups);
-	SP_FREE struct sp_noise_pair *pairs = calloc(n, sizeof(*pairs));
-	SP_FREE double *scratch = calloc(n, sizeof(*scratch));
-
-	if (pairs == NULL || scratch == NULL)
-		return -ENOMEM;
-	f->dispersion[SELF] = dispersion_of(f, SELF, pairs, scratch, fmax(1, f->d->dispersion[SELF]));
-	f->dispersion[TOTAL] =
-	    dispersion_of(f, TOTAL, pairs, scratch, fmax(f->dispersion[SELF], f->d->dispersion[TOTAL]));
-	for (uint32_t g = 0; g < n; g++)
-		for (int k = 0; k < N_SUMS; k++)
-			for (int side = 0; side < 2; side++) {
-				struct sp_noise_side *s = &f->sums[g][k][side].noise;
-				s->variance = f->dispersion[k] * sp_noise_from_counts(f->d->scale, s, &f->whole[side]);
-				s->freedom = INFINITY;
-			}
-	return 0;
+	for (uint32_t g = 0; g < sp_intern_count(f->groups); g++)
+		for (int k = 0; k < N_SUMS; k++) {
+			struct sum *sums = f->sums[g][k];
+			struct sp_noise_side sides[] = {sums[0].noise, sums[1].noise};
+			sp_noise_take_counts(f->d, sides, f->whole);
+			sums[0].noise = sides[0];
+			sums[1].noise = sides[1];
+		}
 }
 
 /* --- the result --------------------------------------------------------------------------------------------------- */
@@ -374,32 +346,69 @@ static int hand_out(struct rows *f, struct sp_diff_rows *ret_rows)
 	for (uint32_t i = 0; i < n; i++)
 		if (f->seen_in[i] != 0)
 			rows.rows[rows.n_rows++] = row_of(f, i);
-	memcpy(rows.dispersion, f->dispersion, sizeof(rows.dispersion));
 	*ret_rows = rows;
 	return 0;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+static int sum_up(struct rows *f)
+{
+	int r = sp_identity_new(f->p, &f->same);
+
+	if (r == 0)
+		r = map_items(f);
+	return r == 0 ? add_rows(f) : r;
+}
+
+static void rows_done(struct rows *f)
+{
+	sp_identity_done(&f->same);
+	sp_intern_free(f->groups);
+	free(f->sums);
+	free(f->seen_in);
+	free(f->of_item);
+	free(f->met);
+	free(f->touched);
+	free(f->order);
 }
 
 int sp_diff_fold_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows)
 {
 	struct rows f = {.d = d, .p = d->joined, .by = by};
-	int r = sp_identity_new(d->joined, &f.same);
+	int r = sum_up(&f);
 
-	if (r == 0)
-		r = map_items(&f);
-	if (r == 0)
-		r = add_rows(&f);
-	if (r == 0)
-		r = d->method == SP_DIFF_FROM_SLICES ? variance_from_slices(&f) : variance_from_counts(&f);
+	if (r == 0 && d->method == SP_DIFF_FROM_SLICES)
+		r = variance_from_slices(&f);
+	else if (r == 0)
+		variance_from_counts(&f);
 	if (r == 0)
 		r = hand_out(&f, ret_rows);
-	sp_identity_done(&f.same);
-	sp_intern_free(f.groups);
-	free(f.sums);
-	free(f.samples);
-	free(f.seen_in);
-	free(f.of_item);
-	free(f.met);
-	free(f.touched);
-	free(f.order);
+	rows_done(&f);
 	return r;
+}
+
+int sp_diff_pairs(const struct sp_diff *d, enum sp_diff_by by, bool total, struct sp_noise_pair **ret_pairs,
+		  size_t *ret_n)
+{
+	struct rows f = {.d = d, .p = d->joined, .by = by};
+	SP_FREE struct sp_noise_pair *pairs = NULL;
+	int r = sum_up(&f);
+	uint32_t n = r == 0 ? sp_intern_count(f.groups) : 0;
+
+	if (r == 0) {
+		pairs = calloc((size_t)n + 1, sizeof(*pairs));
+		r = pairs == NULL ? -ENOMEM : 0;
+	}
+	for (uint32_t g = 0; g < n && r == 0; g++) {
+		const struct sum *s = f.sums[g][total ? TOTAL : SELF];
+		pairs[g] = (struct sp_noise_pair){.x = {s[0].noise.x, s[1].noise.x},
+						  .variance = {s[0].noise.q, s[1].noise.q},
+						  .samples = s[0].noise.n + s[1].noise.n};
+	}
+	rows_done(&f);
+	if (r < 0)
+		return r;
+	*ret_pairs = sp_take_ptr(pairs);
+	*ret_n = n;
+	return 0;
 }

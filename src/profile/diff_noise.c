@@ -4,16 +4,18 @@
  * freedom into a normal deviate: sqrt(n ln(1 + t^2 / n)) (8n + 1) / (8n + 3); from 5 on it is right to a hundredth,
  * below a little too careful.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "profile/priv.h"
 
-#define Z_95 1.959964            /* of the normal distribution: 95 % lie within */
-#define MEDIAN_CHI2_1 0.454936   /* of a squared normal deviate: half lie below, */
-#define QUARTILE_CHI2_1 1.323304 /* and three quarters */
-#define MIN_SAMPLES 16           /* of a pair that tells the dispersion: fewer are too coarse */
+#define Z_95 1.959964          /* of the normal distribution: 95 % lie within */
+#define MEDIAN_CHI2_1 0.454936 /* of a squared normal deviate: half lie below */
+#define MIN_SAMPLES 16         /* of a pair that tells the dispersion: fewer are too coarse */
+#define MIN_PAIRS 8            /* that tell it */
+#define CAUTION 2 /* times what exceeds the counts: rows differ in their bursts, and a median tells of half */
 
 /* The value's squares less what belongs to the whole: (1 - share)^2 for what is in the row, share^2 for what is not. */
 double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w)
@@ -25,6 +27,19 @@ double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side
 	if (w->x <= 0)
 		return 0;
 	return (s->q * (1 - share) * (1 - share) + fmax(w->q - s->q, 0) * share * share) / (w->x * w->x);
+}
+
+/* A row that holds nearly all differs as little as what is not in it. */
+void sp_noise_take_counts(const struct sp_diff *d, struct sp_noise_side s[2], const struct sp_noise_whole w[2])
+{
+	double n = s[0].n + s[1].n, all = w[0].n_samples + w[1].n_samples;
+	double share = all > 0 && d->scale == SP_DIFF_SHARES ? fmin(fmax(n / all, 0), 1) : 0;
+	double factor = d->dispersion + d->spread * fmax(n, 0) * (1 - share);
+
+	for (int side = 0; side < 2; side++) {
+		s[side].variance = factor * sp_noise_from_counts(d->scale, &s[side], &w[side]);
+		s[side].freedom = INFINITY;
+	}
 }
 
 static double deviate_of_t(double t, double freedom)
@@ -90,41 +105,108 @@ static int compare(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* The value below which a share of the sorted values lies. */
-static double quantile(const double *values, size_t n, double share)
+static double median(double *values, size_t n)
 {
-	double at = share * (double)(n - 1), part = at - floor(at);
-	size_t below = (size_t)at, above = SP_MIN(below + 1, n - 1);
-
-	return values[below] * (1 - part) + values[above] * part;
+	qsort(values, n, sizeof(*values), compare);
+	return n % 2 != 0 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
+
+/* How far a pair is from the ratio of new to old that most have: squared, as a multiple of what its counts say. */
+struct deviation {
+	double square, samples;
+};
 
 static bool counts(const struct sp_noise_pair *pair)
 {
-	return pair->samples >= MIN_SAMPLES && pair->x[0] > 0 && pair->x[1] >= 0;
+	return pair->samples >= MIN_SAMPLES && pair->x[0] >= 0 && pair->x[1] >= 0 && pair->x[0] + pair->x[1] > 0;
 }
 
-double sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *scratch, size_t *ret_n_used)
+/* 0: too few, or most are of one side only. */
+static double ratio_of(const struct sp_noise_pair *pairs, size_t n, double *scratch)
 {
 	size_t n_used = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (counts(&pairs[i]))
-			scratch[n_used++] = pairs[i].x[1] / pairs[i].x[0];
-	*ret_n_used = n_used;
-	if (n_used == 0)
-		return 1;
-	qsort(scratch, n_used, sizeof(*scratch), compare);
-	double ratio = quantile(scratch, n_used, 0.5);
-	n_used = 0;
+			scratch[n_used++] = pairs[i].x[0] > 0 ? pairs[i].x[1] / pairs[i].x[0] : INFINITY;
+	double ratio = n_used >= MIN_PAIRS ? median(scratch, n_used) : 0;
+	return isfinite(ratio) ? ratio : 0;
+}
+
+static int find_deviations(const struct sp_noise_pair *pairs, size_t n, struct deviation **ret_list, size_t *ret_n)
+{
+	SP_FREE double *scratch = calloc(n + 1, sizeof(*scratch));
+	SP_FREE struct deviation *list = calloc(n + 1, sizeof(*list));
+	size_t n_used = 0;
+
+	if (scratch == NULL || list == NULL)
+		return -ENOMEM;
+	double ratio = ratio_of(pairs, n, scratch);
+	if (ratio <= 0)
+		return -EAGAIN;
 	for (size_t i = 0; i < n; i++) {
 		const struct sp_noise_pair *pair = &pairs[i];
 		double off = pair->x[1] - ratio * pair->x[0];
 		double variance = pair->variance[1] + ratio * ratio * pair->variance[0];
-		if (counts(pair))
-			scratch[n_used++] = variance > 0 ? off * off / variance : 0;
+		if (counts(pair) && variance > 0)
+			list[n_used++] = (struct deviation){.square = off * off / variance, .samples = pair->samples};
 	}
-	qsort(scratch, n_used, sizeof(*scratch), compare);
-	double half = quantile(scratch, n_used, 0.5) / MEDIAN_CHI2_1;
-	return fmax(fmax(1, half), quantile(scratch, n_used, 0.75) / QUARTILE_CHI2_1);
+	*ret_list = sp_take_ptr(list);
+	*ret_n = n_used;
+	return n_used >= MIN_PAIRS ? 0 : -EAGAIN;
+}
+
+int sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *ret_dispersion)
+{
+	SP_FREE struct deviation *list = NULL;
+	SP_FREE double *squares = calloc(n + 1, sizeof(*squares));
+	size_t n_used;
+	int r = squares == NULL ? -ENOMEM : find_deviations(pairs, n, &list, &n_used);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n_used; i++)
+		squares[i] = list[i].square;
+	*ret_dispersion = 1 + CAUTION * fmax(0, median(squares, n_used) / MEDIAN_CHI2_1 - 1);
+	return 0;
+}
+
+/* --- spread ------------------------------------------------------------------------------------------------------- */
+/*
+ * Whether a half of the rows deviate no more than a half of rows would, had they this spread. Large rows tell more of
+ * it, but one of them alone shall not tell all: weights are the roots of their samples.
+ */
+static bool covers(const struct deviation *list, size_t n, double dispersion, double spread)
+{
+	double within = 0, all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double weight = sqrt(list[i].samples);
+		all += weight;
+		if (list[i].square <= MEDIAN_CHI2_1 * (dispersion + spread * list[i].samples))
+			within += weight;
+	}
+	return within >= all / 2;
+}
+
+int sp_noise_spread(const struct sp_noise_pair *pairs, size_t n, double dispersion, double *ret_spread)
+{
+	SP_FREE struct deviation *list = NULL;
+	double low = 0, high = 1.0 / MIN_SAMPLES, half = 1 + (dispersion - 1) / CAUTION;
+	size_t n_used;
+	int r = find_deviations(pairs, n, &list, &n_used);
+
+	if (r < 0)
+		return r;
+	*ret_spread = 0;
+	if (covers(list, n_used, half, 0))
+		return 0;
+	while (isfinite(high) && !covers(list, n_used, half, high))
+		high *= 2;
+	for (int i = 0; i < 40; i++) {
+		double middle = (low + high) / 2;
+		*(covers(list, n_used, half, middle) ? &high : &low) = middle;
+	}
+	*ret_spread = CAUTION * high;
+	return 0;
 }

@@ -47,6 +47,7 @@ int sp_diff_fold_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_dif
 struct sp_noise_side {
 	double x;        /* the value */
 	double q;        /* its squares by samples: what counts alone say about its variance */
+	double n;        /* its samples */
 	double variance; /* of x (ABSOLUTE) or of its share; without the sample that is always added */
 	double freedom;  /* degrees of freedom of the variance; infinite for counts */
 };
@@ -55,14 +56,21 @@ struct sp_noise_whole {
 	double x, q, n_samples;
 };
 double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w);
+/* Both sides' variance and freedom from their counts and from what rows vary by beyond them. */
+void sp_noise_take_counts(const struct sp_diff *d, struct sp_noise_side s[2], const struct sp_noise_whole w[2]);
 /* Fills in all but q of a change from its two sides; returns the chance of a difference as large, if nothing changed.
  */
 double sp_noise_change(enum sp_diff_scale scale, const struct sp_noise_side s[2], const struct sp_noise_whole w[2],
 		       struct sp_change *ret_change);
-/* How much more rows differ than their counts say, at least 1; and from how many of them this comes. */
+/* One row, to tell by it how much rows differ from each other. */
 struct sp_noise_pair {
 	double x[2], variance[2], samples; /* of old, new; samples of both */
 };
-double sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *scratch, size_t *ret_n_used);
+/* The groups' self or totals; the caller frees them. */
+int sp_diff_pairs(const struct sp_diff *d, enum sp_diff_by by, bool total, struct sp_noise_pair **ret_pairs,
+		  size_t *ret_n);
+/* diff.h says what these are. Rows of few samples are left out; -EAGAIN: too few are left to tell anything. */
+int sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *ret_dispersion);
+int sp_noise_spread(const struct sp_noise_pair *pairs, size_t n, double dispersion, double *ret_spread);
 
 #endif

@@ -72,11 +72,19 @@ static void put_side(const struct table *t, int side)
 
 static void put_method(const struct table *t)
 {
-	if (t->d->method == SP_DIFF_FROM_SLICES)
+	const struct sp_diff *d = t->d;
+
+	if (d->method == SP_DIFF_FROM_SLICES)
 		fprintf(t->out, "intervals (95 %%) from %" PRIu32 " and %" PRIu32 " time slices; ~ = within noise\n",
-			t->d->n_slices[0], t->d->n_slices[1]);
-	else
+			d->n_slices[0], d->n_slices[1]);
+	else if (d->dispersion <= 1 && d->spread <= 0)
 		fputs("intervals (95 %) from the counts of samples; ~ = within noise\n", t->out);
+	else
+		fprintf(
+		    t->out,
+		    "intervals (95 %%) from the counts of samples, with their variance times %.2f + %.2g for each of a "
+		    "row's samples, as bursts vary them; ~ = within noise\n",
+		    d->dispersion, d->spread);
 }
 
 static void put_build_id(const struct sp_file *f, FILE *out)

@@ -200,6 +200,8 @@ int sp_changes_put_json(const struct sp_diff *d, const struct sp_profile *const 
 	json_side(d, o, 0, out);
 	fputs(",\n\"new\":", out);
 	json_side(d, o, 1, out);
+	if (d->method == SP_DIFF_FROM_COUNTS)
+		fprintf(out, ",\n\"dispersion\":%.6g,\"spread\":%.6g", d->dispersion, d->spread);
 	json_upgrades(d, profiles, out);
 	fputs(",\n\"rows\":[", out);
 	for (size_t i = 0; i < rows.n_rows && (!o->limit || i < o->limit); i++) {

@@ -40,6 +40,18 @@ grep -q 'class="diff"' "$dir/x.svg" || fail "a differential flame graph"
 expect 0 diff -o "$dir/x.json" "$dir/old.folded" "$dir/new.folded"
 grep -q '"format":"soprof-diff"' "$dir/x.json" || fail "JSON by the suffix"
 
+# bursts: without slices the rows themselves tell how much they differ
+for i in {1..40}; do
+	echo "app;main [/bin/app];f$i [lib$((i % 13)).so] $((1000 + i % 7 * 60))" >>"$dir/even.folded"
+	echo "app;main [/bin/app];f$i [lib$((i % 13)).so] $((1000 + i * i % 7 * 120))" >>"$dir/bursts.folded"
+done
+expect 0 diff "$dir/even.folded" "$dir/even.folded"
+has "$out" '^intervals \(95 %\) from the counts of samples; '
+expect 0 diff "$dir/even.folded" "$dir/bursts.folded"
+has "$out" 'from the counts of samples, with their variance times [0-9.]+ \+ [0-9.e-]+ for each of'
+expect 0 diff --json "$dir/even.folded" "$dir/bursts.folded"
+has "$out" '^"dispersion":[0-9.]+,"spread":[0-9.e-]+,?$'
+
 # two profiles of one program: their slices of time say what is noise
 if is_root && [ "$slow" = 1 ]; then
 	start plain callback 600

@@ -38,6 +38,32 @@ static void make_up_stacks(void)
 			stacks[i][k] = k == DEPTH - 1 ? 0 : k > 6 ? (i % 50) * 7 % N_FUNCS : zipf(N_FUNCS);
 }
 
+/* Each second belongs to one or two programs, which have stacks and libraries of their own: uneven bursts. */
+static void record_programs(void)
+{
+	enum { N_PROGRAMS = 12, EACH = N_STACKS / N_PROGRAMS };
+	uint32_t running[2] = {0};
+
+	for (uint32_t i = 0; i < N_SAMPLES; i++) {
+		if (i % PER_SLICE == 0)
+			for (int k = 0; k < 2; k++)
+				running[k] = random() % 3 == 0 ? running[k] : zipf(N_PROGRAMS);
+		samples[i] = running[random() % 4 == 0] * EACH + zipf(EACH);
+	}
+}
+
+/* The stacks of a program have most of their frames in three libraries. */
+static void gather_libraries(void)
+{
+	for (uint32_t i = 0; i < N_STACKS; i++)
+		for (uint32_t k = 0; k < DEPTH - 1; k++)
+			if (random() % 8 != 0)
+				stacks[i][k] -= stacks[i][k] % N_LIBRARIES - (i / 100 + stacks[i][k] % 3) % N_LIBRARIES;
+	for (uint32_t i = 0; i < N_STACKS; i++)
+		for (uint32_t k = 0; k < DEPTH; k++)
+			stacks[i][k] %= N_FUNCS;
+}
+
 /* bursts: how likely a sample is the same stack as the one before; phases last some seconds and have favourites. */
 static void record(double bursts)
 {
@@ -112,8 +138,9 @@ struct split {
 	bool slices; /* the halves know them */
 	bool whole;  /* slices go to one half as a whole; else each sample for itself */
 	enum sp_diff_scale scale;
-	double bursts;
+	double bursts; /* PROGRAMS: see record_programs() */
 };
+#define PROGRAMS 2.0
 
 static const char *const by_names[] = {"library", "function", "stack"};
 
@@ -167,13 +194,23 @@ static void split_once(const struct split *s, struct tally tallies[3][2])
 	sp_profile_free(halves[1].p);
 }
 
+static void make_up(double bursts)
+{
+	make_up_stacks();
+	if (bursts == PROGRAMS) {
+		gather_libraries();
+		record_programs();
+	} else {
+		record(bursts);
+	}
+}
+
 static void split_often(const struct split *s)
 {
 	struct tally tallies[3][2] = {0};
 
 	srandom(1);
-	make_up_stacks();
-	record(s->bursts);
+	make_up(s->bursts);
 	for (int i = 0; i < N_SPLITS; i++)
 		split_once(s, tallies);
 	print_message("%s, %s, %s, bursts %.2f:\n", s->slices ? "slices" : "counts",
@@ -194,8 +231,10 @@ static void split_often(const struct split *s)
 static void halves_are_within_noise(void **state)
 {
 	static const struct split splits[] = {
-	    {true, false, SP_DIFF_SHARES, 0},  {true, true, SP_DIFF_SHARES, 0.9},  {true, true, SP_DIFF_ABSOLUTE, 0.9},
-	    {false, false, SP_DIFF_SHARES, 0}, {false, true, SP_DIFF_SHARES, 0.9},
+	    {true, false, SP_DIFF_SHARES, 0},        {true, true, SP_DIFF_SHARES, 0.9},
+	    {true, true, SP_DIFF_ABSOLUTE, 0.9},     {false, false, SP_DIFF_SHARES, 0},
+	    {false, true, SP_DIFF_SHARES, 0.9},      {false, false, SP_DIFF_ABSOLUTE, 0},
+	    {false, true, SP_DIFF_SHARES, PROGRAMS}, {true, true, SP_DIFF_SHARES, PROGRAMS},
 	};
 
 	(void)state;
@@ -242,11 +281,87 @@ static void a_change_is_found(void **state)
 	}
 }
 
+/* Libraries, but the largest, that have a third of all samples of their own. */
+static double choose_libraries(bool chosen[N_LIBRARIES])
+{
+	uint32_t n[N_LIBRARIES] = {0}, largest = 0, sum = 0;
+
+	for (uint32_t i = 0; i < N_SAMPLES; i++)
+		n[stacks[samples[i]][0] % N_LIBRARIES]++;
+	for (uint32_t i = 1; i < N_LIBRARIES; i++)
+		largest = n[i] > n[largest] ? i : largest;
+	for (uint32_t i = 0; i < N_LIBRARIES; i++) {
+		chosen[i] = i != largest && n[i] > N_SAMPLES / 20 && sum < N_SAMPLES / 3;
+		sum += chosen[i] ? n[i] : 0;
+	}
+	return (double)sum / N_SAMPLES;
+}
+
+/* `left` of the chosen libraries' cost is left in the second half. Of four recordings: halves of many samples. */
+static void lighten(const struct split *s, double left, size_t *n_chosen, size_t *n_found)
+{
+	struct maker halves[2] = {new_maker(), new_maker()};
+	bool coins[N_SLICES], chosen[N_LIBRARIES];
+	struct sp_diff_options o = {.scale = s->scale};
+	struct sp_diff_rows rows;
+	struct sp_diff *d;
+
+	make_up(s->bursts);
+	assert_true(choose_libraries(chosen) >= 0.25);
+	for (uint32_t i = 0; i < 4 * N_SAMPLES; i++) {
+		if (i % N_SAMPLES == 0) {
+			record(s->bursts);
+			toss(coins);
+		}
+		uint32_t sample = i % N_SAMPLES;
+		int side = s->whole ? coins[sample / PER_SLICE] : random() >> 7 & 1;
+		bool is_cheaper = side == 1 && chosen[stacks[samples[sample]][0] % N_LIBRARIES];
+		if (!is_cheaper || (double)random() / (double)RAND_MAX < left)
+			add(&halves[side], sample, s->slices);
+	}
+	assert_int_equal(sp_diff_new(halves[0].p, halves[1].p, &o, &d), 0);
+	assert_int_equal(sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &rows), 0);
+	for (size_t i = 0; i < rows.n_rows; i++) {
+		unsigned int number = 0;
+		const char *name = sp_profile_string(d->joined, sp_profile_file(d->joined, rows.rows[i].id)->name);
+		assert_int_equal(sscanf(name, "lib%u.so.1", &number), 1);
+		*n_chosen += chosen[number];
+		*n_found += chosen[number] && !rows.rows[i].self.within_noise && rows.rows[i].self.delta < 0;
+	}
+	sp_diff_rows_done(&rows);
+	sp_diff_free(d);
+	sp_profile_free(halves[0].p);
+	sp_profile_free(halves[1].p);
+}
+
+/* Where libraries with a third of all cost half as much, or a third, noise is not told by what changed. */
+static void many_changes_are_found(void **state)
+{
+	static const struct split splits[] = {
+	    {false, false, SP_DIFF_SHARES, 0},  {false, false, SP_DIFF_ABSOLUTE, 0}, {true, false, SP_DIFF_SHARES, 0},
+	    {false, true, SP_DIFF_SHARES, 0.5}, {true, true, SP_DIFF_SHARES, 0.5},
+	};
+
+	(void)state;
+	srandom(5);
+	for (size_t i = 0; i < SP_COUNT(splits); i++) {
+		const struct split *s = &splits[i];
+		size_t n_chosen = 0, n_found = 0;
+		for (int k = 0; k < 10; k++)
+			lighten(s, s->whole ? 0.3 : 0.5, &n_chosen, &n_found);
+		print_message("%s, %s, bursts %.2f: %zu of %zu changed libraries found\n",
+			      s->slices ? "slices" : "counts", s->scale == SP_DIFF_SHARES ? "shares" : "absolute",
+			      s->bursts, n_found, n_chosen);
+		assert_true(n_chosen >= 20 && 4 * n_found >= 3 * n_chosen);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(halves_are_within_noise),
 	    cmocka_unit_test(a_change_is_found),
+	    cmocka_unit_test(many_changes_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
