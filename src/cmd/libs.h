@@ -28,8 +28,8 @@ struct sp_libs_args {
 	const char *output;
 };
 
-/* Of a mapped file whose path leads elsewhere now. The worse of two is the greater. */
-enum sp_libs_state { SP_LIBS_CURRENT, SP_LIBS_REPLACED, SP_LIBS_DELETED };
+/* Of a mapped file whose path leads elsewhere now. The worse of two is the greater. Moved: it has another name. */
+enum sp_libs_state { SP_LIBS_CURRENT, SP_LIBS_REPLACED, SP_LIBS_MOVED, SP_LIBS_DELETED };
 extern const char *const sp_libs_states[];
 
 struct sp_libs_file {                  /* beside each file of the mapped table */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * libs_find.c: what each mapped file is, asked of the workers: it is opened through a process that maps it, and a
- * parser tells its build id and soname. Of one that the kernel calls deleted also what is now where its path leads.
+ * parser tells its build id and soname. Of one that the kernel calls deleted also what is now where its path leads; of
+ * one whose name only begins with its soname ("libz.so.1.2.13", "libz.so.1.bak"), what its soname leads to beside it:
+ * that is what the next process gets. The kernel shows a renamed file's new path and has forgotten the old one.
  * At most WINDOW files are on their way at a time, since each of them takes descriptors.
  */
 #include "base/error.h"
@@ -28,7 +30,7 @@ struct finder {
 struct job {
 	struct finder *f;
 	uint32_t file, n_tries;
-	bool now;
+	bool now, by_soname;
 };
 
 struct identity_key {
@@ -62,11 +64,18 @@ static struct sp_libs_file *file_of(const struct job *job)
 
 static void opened(void *arg, struct sp_open_result *o);
 
+static const struct sp_mapped_use *use_of(const struct job *job)
+{
+	const struct finder *f = job->f;
+
+	return &f->l->mapped->uses[f->uses[f->first[job->file] + job->n_tries]];
+}
+
 static void ask(struct job *job)
 {
 	struct finder *f = job->f;
 	const struct sp_mapped *m = f->l->mapped;
-	const struct sp_mapped_use *use = &m->uses[f->uses[f->first[job->file] + job->n_tries]];
+	const struct sp_mapped_use *use = use_of(job);
 	struct sp_open_request q = {.pid = (pid_t)m->processes[use->process].pid,
 				    .start = use->start,
 				    .end = use->end,
@@ -93,6 +102,37 @@ static void ask_now(struct job *job)
 	file_of(job)->state = SP_LIBS_DELETED; /* until we hear better */
 	job->now = true;
 	ask(job);
+}
+
+/* What stands behind the soname in the file's name; NULL: the name is not made of it. */
+static const char *behind_soname(const struct sp_libs_file *file)
+{
+	const char *slash = file->path ? strrchr(file->path, '/') : NULL;
+	size_t n = file->soname ? strlen(file->soname) : 0;
+
+	if (!slash || !n || strchr(file->soname, '/') || strncmp(slash + 1, file->soname, n) != 0)
+		return NULL;
+	return slash[1 + n] ? slash + 1 + n : NULL;
+}
+
+/* "libz.so.1.2.13" of libz.so.1: it may have been opened by this name. */
+static bool is_version(const char *behind)
+{
+	return behind[strspn(behind, ".0123456789")] == 0;
+}
+
+static void ask_soname(struct job *job)
+{
+	struct finder *f = job->f;
+	const struct sp_libs_file *file = file_of(job);
+	SP_FREE char *path = strndup(file->path, (size_t)(behind_soname(file) - file->path));
+	struct sp_open_path q = {.path = path, .pid = (pid_t)f->l->mapped->processes[use_of(job)->process].pid};
+	int r;
+
+	job->now = job->by_soname = true;
+	r = path ? sp_workers_open_path(f->l->sampling.workers, &q, opened, job) : -ENOMEM;
+	if (r < 0)
+		fail(job, r);
 }
 
 static void remember(struct job *job)
@@ -129,6 +169,8 @@ static void go_on(struct job *job)
 {
 	if (file_of(job)->state != SP_LIBS_CURRENT)
 		ask_now(job);
+	else if (behind_soname(file_of(job)))
+		ask_soname(job);
 	else
 		finish(job);
 }
@@ -159,6 +201,27 @@ static void identified(void *arg, struct sp_identify_result *id)
 	go_on(job);
 }
 
+/* Two copies with equal build ids under the two names are no upgrade. */
+static void soname_identified(struct sp_libs_file *file, const struct sp_identify_result *id)
+{
+	bool is_same =
+	    file->disk_id_len == file->build_id_len && !memcmp(file->disk_id, file->build_id, file->build_id_len);
+	char *path;
+
+	if (id->r < 0 || (is_same && is_version(behind_soname(file)))) {
+		file->has_disk = false;
+		file->disk_id_len = 0;
+		file->since_ns = 0;
+		return;
+	}
+	path = strndup(file->path, (size_t)(behind_soname(file) - file->path));
+	if (path) {
+		free(file->path);
+		file->path = path;
+	}
+	file->state = SP_LIBS_REPLACED;
+}
+
 static void now_identified(void *arg, struct sp_identify_result *id)
 {
 	struct job *job = arg;
@@ -171,13 +234,15 @@ static void now_identified(void *arg, struct sp_identify_result *id)
 	} else {
 		sp_error_clear();
 	}
+	if (job->by_soname)
+		soname_identified(file, id);
 	free(id->soname);
 	finish(job);
 }
 
 /*
  * Unlinking a file and putting one in its place change the times of both. Where the old one still has a name (below an
- * overlay, a hard link) only the new one's time says something.
+ * overlay, a hard link) only the new one's time says something, or that of the directory.
  */
 static void now_opened(struct job *job, const struct sp_open_result *o)
 {
@@ -192,9 +257,27 @@ static void now_opened(struct job *job, const struct sp_open_result *o)
 		file->since_ns = SP_MAX(file->since_ns, o->ctime_ns);
 		free(file->path);
 		file->path = strdup(o->path);
-	} else if (o->r != -ENOENT && o->r != -ESRCH) {
+	} else if (o->r == -ENOENT) {
+		file->since_ns = file->since_ns ? file->since_ns : o->ctime_ns;
+	} else if (o->r != -ESRCH) {
 		file->state = SP_LIBS_REPLACED; /* something is there that may not be opened */
 	}
+}
+
+/* True: something else is there, and remains to be identified. A file's own time changes when it is renamed. */
+static bool soname_opened(struct job *job, const struct sp_open_result *o)
+{
+	struct sp_libs_file *file = file_of(job);
+
+	if (o->r == -ENOENT && !is_version(behind_soname(file))) {
+		file->state = SP_LIBS_MOVED;
+		file->since_ns = file->ctime_ns;
+	}
+	if (o->r < 0 || (o->dev == file->dev && o->ino == file->ino))
+		return false;
+	file->has_disk = true;
+	file->since_ns = o->ctime_ns;
+	return true;
 }
 
 static void take_opened(struct job *job, const struct sp_open_result *o)
@@ -242,27 +325,49 @@ static void identify(struct job *job, int fd)
 		fail(job, r);
 }
 
+/* What is mapped. */
+static void take(struct job *job, struct sp_open_result *o)
+{
+	if (o->r < 0) {
+		open_failed(job, o->r);
+		return;
+	}
+	take_opened(job, o);
+	if (recall(job))
+		go_on(job);
+	else
+		identify(job, o->fd);
+}
+
+/* What is there now. */
+static void take_now(struct job *job, struct sp_open_result *o)
+{
+	bool is_other = o->r == 0;
+
+	if (job->by_soname)
+		is_other = soname_opened(job, o);
+	else
+		now_opened(job, o);
+	sp_error_clear();
+	if (is_other)
+		identify(job, o->fd);
+	else
+		finish(job);
+}
+
 static void opened(void *arg, struct sp_open_result *o)
 {
 	struct job *job = arg;
-	bool has_gone = o->r == -ESRCH || (o->r == -ENOENT && !job->now);
+	bool has_gone = (o->r == -ESRCH && !job->by_soname) || (o->r == -ENOENT && !job->now);
 
 	if (has_gone && ask_another(job)) {
 		sp_error_clear();
 		return;
 	}
 	if (job->now)
-		now_opened(job, o);
-	else if (o->r == 0)
-		take_opened(job, o);
-	if (o->r < 0 && !job->now)
-		open_failed(job, o->r);
-	else if (o->r < 0)
-		finish(job);
-	else if (!job->now && recall(job))
-		go_on(job);
+		take_now(job, o);
 	else
-		identify(job, o->fd);
+		take(job, o);
 	sp_cleanup_close(&o->fd);
 	free(o->path);
 }

@@ -16,8 +16,10 @@
 
 enum { MIN_ID_DIGITS = 4 };
 
-const char *const sp_libs_states[] = {
-    [SP_LIBS_CURRENT] = "current", [SP_LIBS_REPLACED] = "replaced", [SP_LIBS_DELETED] = "deleted"};
+const char *const sp_libs_states[] = {[SP_LIBS_CURRENT] = "current",
+				      [SP_LIBS_REPLACED] = "replaced",
+				      [SP_LIBS_MOVED] = "moved",
+				      [SP_LIBS_DELETED] = "deleted"};
 
 static const char *base_name(const char *path)
 {

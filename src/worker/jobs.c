@@ -296,6 +296,7 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	if (a->r < 0) {
 		sp_cleanup_close(&fd);
 		j->error = words_of(a);
+		j->opened.ctime_ns = a->ctime_ns;
 		return 0;
 	}
 	switch (j->kind) {

@@ -246,6 +246,7 @@ struct found {
 	int fd; /* O_PATH */
 	char *path;
 	struct statx st;
+	uint64_t gone_ns; /* nothing is there: when its directory was changed last */
 };
 
 static void found_done(struct found *f)
@@ -361,6 +362,20 @@ static void take_off_any(const struct sp_open_request *q, const char *link, char
 		take_off_deleted(q->pid, &(struct statx){.stx_nlink = 0}, path);
 }
 
+static uint64_t directory_changed_ns(pid_t pid, const char *path)
+{
+	SP_FREE char *above = strdup(path);
+	char *slash = above ? strrchr(above, '/') : NULL;
+	struct statx st;
+	if (!slash)
+		return 0;
+	slash[slash == above] = 0;
+	SP_CLOSE int fd = open_in_root(pid, above);
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MTIME, &st) < 0)
+		return 0;
+	return (uint64_t)st.stx_mtime.tv_sec * 1000000000 + st.stx_mtime.tv_nsec;
+}
+
 /* What is now where the path of the mapped file leads. */
 static int find_now(const struct sp_open_request *q, struct found *f)
 {
@@ -374,6 +389,8 @@ static int find_now(const struct sp_open_request *q, struct found *f)
 	take_off_any(q, link, f->path, &mapped);
 	f->fd = open_in_root(q->pid, f->path);
 	r = f->fd < 0 ? f->fd : look(f->fd, &any.key, &f->st);
+	if (r == -ENOENT)
+		f->gone_ns = directory_changed_ns(q->pid, f->path);
 	if (r < 0)
 		return r == -ENOTDIR ? -ENOENT : r;
 	return mapped.stx_ino && same_inode_of(&mapped, &f->st) ? sp_fail_said(-EALREADY, "the same file") : 0;
@@ -437,6 +454,7 @@ int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 	int fd = a->r < 0 ? a->r : open_found(&q, &f, &st);
 	if (fd < 0) {
 		a->r = fd;
+		a->ctime_ns = f.gone_ns;
 		return -1;
 	}
 	a->deleted = m->kind == SP_JOB_OPEN && !q.now && take_off_deleted(m->open.pid, &f.st, f.path);

@@ -58,8 +58,9 @@ struct sp_open_request {
 	 */
 	struct sp_file_key key;
 	/*
-	 * Not what is mapped, but what is now where its path leads: -ENOENT nothing, -EALREADY the same file. Paths of
-	 * a process in a chroot are followed from the top of its mount namespace, as /proc shows them.
+	 * Not what is mapped, but what is now where its path leads: -ENOENT nothing (then ctime_ns is when the
+	 * directory changed last, 0 = not known), -EALREADY the same file. Paths of a process in a chroot are followed
+	 * from the top of its mount namespace, as /proc shows them.
 	 */
 	int now;
 };

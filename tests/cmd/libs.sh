@@ -62,9 +62,34 @@ is "$(field $on_disk "$again" libplugin.so)" "$old" "the build id of the copy"
 is "$(field $on_disk "$removed" libplugin.so)" "" "no build id where nothing is"
 is "$(field $path "$removed" libplugin.so)" "$dir/removed/libplugin.so" "the path where it was"
 is "$(field $comm "$changed" libplugin.so)" changed "the name of the process"
-for p in $removed $changed $again; do
+for p in $removed $changed $again $linked; do
 	at=$(field $since "$p" libplugin.so)
 	[ "${at:-0}" -ge $((began - 1)) ] && [ "${at:-0}" -le "$(date +%s)" ] || fail "since when: about $began, not '$at'"
+done
+
+# a library that was given another name: its soname leads to another one, to nothing, to a copy, or it is left alone
+own renamed; renamed=$pid
+own moved; moved=$pid
+own version; version=$pid
+mv "$dir/renamed/libplugin.so" "$dir/renamed/libplugin.so.bak" && cp "$plugin.new" "$dir/renamed/libplugin.so"
+mv "$dir/moved/libplugin.so" "$dir/moved/libplugin.so.bak"
+mv "$dir/version/libplugin.so" "$dir/version/libplugin.so.1.2"
+versions=("" current "a version that nothing else leads to" "$plugin" current "a copy of a version" "$plugin.new" replaced "an old version")
+for ((i = 0; i < ${#versions[@]}; i += 3)); do
+	[ -z "${versions[i]}" ] || cp "${versions[i]}" "$dir/version/libplugin.so"
+	expect 0 libs -s 0 --csv -p "$renamed,$moved,$version" libplugin
+	is "$(field $state "$version" libplugin.so)" "${versions[i + 1]}" "the state of ${versions[i + 2]}"
+done
+is "$(field $state "$renamed" libplugin.so)" replaced "the state of what was renamed and replaced"
+is "$(field $on_disk "$renamed" libplugin.so)" "$new" "the build id where it was"
+is "$(field $path "$renamed" libplugin.so)" "$dir/renamed/libplugin.so" "the path where it was"
+is "$(field $state "$moved" libplugin.so)" moved "the state of what was renamed"
+is "$(field $path "$moved" libplugin.so)" "$dir/moved/libplugin.so.bak" "the path where it is"
+at=$(field $since "$moved" libplugin.so)
+[ "${at:-0}" -ge $((began - 1)) ] && [ "${at:-0}" -le "$(date +%s)" ] || fail "moved since: about $began, not '$at'"
+for pid in "$renamed" "$moved" "$version"; do
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
 done
 
 # words for a library: its name without the rest, the whole name, a glob, a path, a file's name, a build id's beginning
@@ -176,6 +201,8 @@ if is_root; then
 		kill -STOP "$pid"
 		expect 0 libs --stale -p "$pid" --csv
 		is "$(field $state "$pid" libplugin.so)" deleted "the state of a file that is deleted in an overlay"
+		at=$(field $since "$pid" libplugin.so)
+		[ "${at:-0}" -ge $((began - 1)) ] && [ "${at:-0}" -le "$(date +%s)" ] || fail "deleted in an overlay since: $at"
 		is "$(field $id "$pid" libplugin.so)" "$old" "the build id of a file in an overlay"
 		is "$(field $state "$pid" plugin)" "" "the state of one that is still there: not listed"
 	else
