@@ -24,6 +24,8 @@
 struct file_job { /* one request: the file and the session it is for */
 	struct sp_capture *c;
 	uint32_t id;
+	struct file_job *next;    /* of those that are being built, or wait for the same one */
+	struct file_job *waiting; /* copies, which find its table in the cache when it is there */
 };
 
 static struct file_job *job_new(struct sp_capture *c, uint32_t id)
@@ -100,13 +102,12 @@ static struct sp_cache_key cache_key(const struct sp_known_file *k)
 				     .mode = k->mode};
 }
 
-static void built(void *arg, int r, struct sp_blob *blob)
-{
-	struct file_job *job = arg;
-	struct sp_capture *c = job->c;
-	uint32_t id = job->id;
+static void table_want(struct sp_capture *c, uint32_t id);
 
-	free(job);
+static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *blob)
+{
+	struct sp_cache_key key = cache_key(known_of(c, id));
+
 	if (r < 0) {
 		c->stats.n_no_table++;
 		note_set(c, id, sp_error_text(r));
@@ -115,13 +116,30 @@ static void built(void *arg, int r, struct sp_blob *blob)
 		return;
 	}
 	c->stats.n_built++;
-	if (c->cache) {
-		struct sp_cache_key key = cache_key(known_of(c, id));
-
+	if (c->cache)
 		sp_cache_put(c->cache, &key, blob);
-	}
 	table_load(c, id, blob);
 	free(blob);
+}
+
+static void built(void *arg, int r, struct sp_blob *blob)
+{
+	struct file_job *job = arg, *copy = job->waiting, **at = &job->c->building;
+
+	while (*at && *at != job)
+		at = &(*at)->next;
+	if (*at)
+		*at = job->next;
+	blob_take(job->c, job->id, r, blob);
+	while (copy) {
+		struct file_job *next = copy->next;
+
+		if (r != -ECANCELED)
+			table_want(copy->c, copy->id);
+		free(copy);
+		copy = next;
+	}
+	free(job);
 }
 
 static bool cache_load(struct sp_capture *c, uint32_t id)
@@ -138,17 +156,46 @@ static bool cache_load(struct sp_capture *c, uint32_t id)
 	return true;
 }
 
-static void table_want(struct sp_capture *c, uint32_t id)
+/* What is being built from a file that this one may be a copy of. Whether it is, the cache decides. */
+static struct file_job *building_of(const struct sp_capture *c, uint32_t id)
 {
+	const struct sp_known_file *k = known_of((struct sp_capture *)c, id);
 	struct file_job *job;
-	int r;
 
-	if (cache_load(c, id))
-		return;
-	job = job_new(c, id);
-	r = job ? sp_workers_build(c->workers, known_of(c, id)->fd, built, job) : -ENOMEM;
+	for (job = c->cache && k->build_id_len ? c->building : NULL; job; job = job->next) {
+		const struct sp_known_file *other = known_of((struct sp_capture *)c, job->id);
+
+		if (other->build_id_len == k->build_id_len && other->size == k->size && other->uid == k->uid &&
+		    other->mode == k->mode && !memcmp(other->build_id, k->build_id, k->build_id_len))
+			return job;
+	}
+	return NULL;
+}
+
+static int build_want(struct sp_capture *c, uint32_t id)
+{
+	struct file_job *job = job_new(c, id), *other = building_of(c, id), **list;
+	int r = 0;
+
+	if (!job)
+		return -ENOMEM;
+	if (!other)
+		r = sp_workers_build(c->workers, known_of(c, id)->fd, built, job);
 	if (r < 0) {
 		free(job);
+		return r;
+	}
+	list = other ? &other->waiting : &c->building;
+	job->next = *list;
+	*list = job;
+	return 0;
+}
+
+static void table_want(struct sp_capture *c, uint32_t id)
+{
+	int r = cache_load(c, id) ? 0 : build_want(c, id);
+
+	if (r < 0) {
 		fail_once(c, r, "ask for an unwind table");
 		table_refuse(c, id);
 	}

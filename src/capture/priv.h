@@ -66,7 +66,8 @@ struct sp_capture {
 	size_t n_seen;
 	struct sp_known_file *known;
 	size_t n_known;
-	uint32_t *process; /* id of a process record -> number in the profile */
+	struct file_job *building; /* files.c: the tables that workers are asked for */
+	uint32_t *process;         /* id of a process record -> number in the profile */
 	size_t n_process;
 	uint32_t n_announced;            /* process records since the kernel's table was emptied */
 	struct sp_numbers file_keys;     /* of struct sp_file_key */

@@ -15,7 +15,8 @@ enum { SP_GRAIN = 64 }; /* words: tables begin on cache lines, and the list of r
 
 struct sp_run { /* of words; the runs cover all segments without a gap, in order */
 	uint32_t at, n;
-	uint32_t file; /* 0 = free */
+	uint32_t file;  /* whose table it holds, 0 = free; copies of that file follow in next[] */
+	uint64_t check; /* of the blob */
 };
 
 struct sp_tables {
@@ -27,6 +28,7 @@ struct sp_tables {
 	int segment_fd[SP_MAX_SEGS];
 	struct sp_run *runs;
 	size_t n_runs, runs_capacity;
+	uint32_t *next;   /* [SP_MAX_FILES]: the next file with the same table, 0 = it is the last */
 	sp_u32 window;    /* of the kernel half: what `used` is stamped with */
 	bool needs_grace; /* free words may still be read by programs that began before they were free */
 	struct sp_tables_stats stats;
@@ -67,6 +69,7 @@ void sp_tables_free(struct sp_tables *t)
 		munmap(t->table, (size_t)SP_MAX_FILES * sizeof(struct sp_table));
 	else
 		free(t->table);
+	free(t->next);
 	free(t->runs);
 	free(t);
 }
@@ -154,7 +157,8 @@ int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct 
 		return -ENOMEM;
 	t->segments_fd = segments_fd;
 	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
-	r = map_tables(t, tables_fd);
+	t->next = calloc(SP_MAX_FILES, sizeof(*t->next));
+	r = t->next ? map_tables(t, tables_fd) : -ENOMEM;
 	if (!r)
 		r = segment_add(t); /* there is always one: sp_tables_grace() puts it in place again */
 	if (r < 0) {
@@ -193,46 +197,83 @@ static void table_state_set(struct sp_table *table, enum sp_table_state state)
 	__atomic_store_n(&table->state, state, __ATOMIC_RELEASE);
 }
 
-/* The file's words are free, but for the programs that read its table before its state changed. */
+/* The words are free, but for the programs that read a table of them before its state changed. */
 static void run_release(struct sp_tables *t, struct sp_run *run)
 {
-	t->stats.n_loaded--;
 	t->stats.used_bytes -= 4ULL * run->n;
 	t->needs_grace = true;
 	run->file = 0;
 	runs_join(t);
 }
 
-static struct sp_run *run_of(struct sp_tables *t, uint32_t file)
+static struct sp_run *run_at(struct sp_tables *t, uint32_t at)
 {
 	size_t i;
 
 	for (i = 0; i < t->n_runs; i++)
-		if (t->runs[i].file == file)
+		if (t->runs[i].file && t->runs[i].at == at)
 			return &t->runs[i];
 	return NULL;
 }
 
-/* Marks the file that was used the longest time ago absent and frees its run. False: nothing is left to evict. */
+/* Takes a file's table away, which it may have had together with others. */
+static void run_leave(struct sp_tables *t, struct sp_run *run, uint32_t file)
+{
+	uint32_t *at = &run->file;
+
+	while (*at && *at != file)
+		at = &t->next[*at];
+	if (*at) {
+		*at = t->next[file];
+		t->stats.n_loaded--;
+	}
+	t->next[file] = 0;
+	if (!run->file)
+		run_release(t, run);
+}
+
+static uint32_t run_used(const struct sp_tables *t, const struct sp_run *run)
+{
+	uint32_t file, used = 0;
+
+	for (file = run->file; file; file = t->next[file])
+		used = SP_MAX(used, t->table[file].used);
+	return used;
+}
+
+static void run_evict(struct sp_tables *t, struct sp_run *run)
+{
+	uint32_t file, next;
+
+	for (file = run->file; file; file = next) {
+		next = t->next[file];
+		t->next[file] = 0;
+		table_state_set(&t->table[file], SP_TABLE_ABSENT);
+		t->stats.n_loaded--;
+	}
+	t->stats.n_evicted++;
+	run_release(t, run);
+}
+
+/* Evicts the table that was used the longest time ago. False: nothing is left to evict. */
 static bool evict_one(struct sp_tables *t)
 {
 	struct sp_run *oldest = NULL;
+	uint32_t oldest_used = 0;
 	size_t i;
 
 	for (i = 0; i < t->n_runs; i++) {
 		struct sp_run *run = &t->runs[i];
+		uint32_t used = run->file ? run_used(t, run) : 0;
 
-		if (!run->file)
+		if (!run->file || (oldest && used >= oldest_used))
 			continue;
-		if (!oldest || t->table[run->file].used < t->table[oldest->file].used)
-			oldest = run;
+		oldest = run;
+		oldest_used = used;
 	}
-	if (!oldest)
-		return false;
-	table_state_set(&t->table[oldest->file], SP_TABLE_ABSENT);
-	t->stats.n_evicted++;
-	run_release(t, oldest);
-	return true;
+	if (oldest)
+		run_evict(t, oldest);
+	return oldest != NULL;
 }
 
 /* A free run of at least n words: there already, by another segment, or by eviction; nobody reads it any more. */
@@ -257,7 +298,7 @@ static ssize_t room_find(struct sp_tables *t, uint32_t n)
 	return r < 0 ? r : i;
 }
 
-static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint32_t *ret_at)
+static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint64_t check, uint32_t *ret_at)
 {
 	ssize_t i = room_find(t, n);
 	int r;
@@ -271,6 +312,8 @@ static int room_take(struct sp_tables *t, uint32_t n, uint32_t file, uint32_t *r
 	}
 	t->runs[i].n = n;
 	t->runs[i].file = file;
+	t->runs[i].check = check;
+	t->next[file] = 0;
 	t->stats.n_loaded++;
 	t->stats.used_bytes += 4ULL * n;
 	*ret_at = t->runs[i].at;
@@ -347,6 +390,85 @@ static int table_write(struct sp_tables *t, struct sp_table *table, const struct
 	return r;
 }
 
+/* --- one table for all copies of a file -----------------------------------------------------------------------------
+ */
+static bool words_equal(const struct sp_tables *t, uint32_t at, const uint32_t *words, uint32_t n)
+{
+	while (n) {
+		uint32_t in = at & (SP_SEG_WORDS - 1), some = SP_MIN(n, SP_SEG_WORDS - in);
+
+		if (memcmp(&t->segment[at >> SP_SEG_SHIFT]->word[in], words, 4UL * some))
+			return false;
+		at += some;
+		words += some;
+		n -= some;
+	}
+	return true;
+}
+
+/* As groups_write() would write them. */
+static bool groups_equal(const struct sp_tables *t, const struct sp_table *table, const struct sp_blob *b)
+{
+	const uint32_t *index = sp_blob_index(b), *rows = sp_blob_rows(b);
+	uint32_t at = table->rows, i;
+
+	for (i = 0; i < b->n_groups; i++) {
+		uint32_t n = index[i] & SP_INDEX_COUNT_MASK, entry;
+
+		if ((at & (SP_SEG_WORDS - 1)) + n > SP_SEG_WORDS)
+			at = (at | (SP_SEG_WORDS - 1)) + 1;
+		entry = (at - table->rows) << SP_INDEX_COUNT_BITS | n;
+		if (!words_equal(t, table->index + i, &entry, 1) ||
+		    !words_equal(t, at, rows + (index[i] >> SP_INDEX_COUNT_BITS), n))
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+/* A build id is only a label, and a check only a hash: every word is compared. */
+static bool table_equals(const struct sp_tables *t, const struct sp_table *table, const struct sp_blob *b)
+{
+	return table->first == b->first && table->shift == b->shift && table->n_groups == b->n_groups &&
+	       table->index - table->rules == 4 * b->n_rules &&
+	       words_equal(t, table->rules, (const uint32_t *)sp_blob_rules(b), 4 * b->n_rules) &&
+	       groups_equal(t, table, b);
+}
+
+static struct sp_run *run_with(struct sp_tables *t, const struct sp_blob *b)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_runs; i++)
+		if (t->runs[i].file && t->runs[i].check == b->check && table_equals(t, &t->table[t->runs[i].file], b))
+			return &t->runs[i];
+	return NULL;
+}
+
+/* Gives the file the table of another one with the same content. 1; 0: there is none; or a negative errno. */
+static int table_share(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
+{
+	struct sp_run *run = run_with(t, b);
+	struct sp_table *table = &t->table[file], other;
+	int r = run && t->needs_grace ? sp_tables_grace(t) : 0; /* for those that read it before it was evicted */
+
+	if (!run || r < 0)
+		return r;
+	other = t->table[run->file];
+	table->rules = other.rules;
+	table->index = other.index;
+	table->rows = other.rows;
+	table->first = other.first;
+	table->n_groups = other.n_groups;
+	table->shift = other.shift;
+	t->next[file] = t->next[run->file];
+	t->next[run->file] = file;
+	t->stats.n_loaded++;
+	t->stats.n_shared++;
+	table_state_set(table, SP_TABLE_LOADED);
+	return 1;
+}
+
 int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
 {
 	uint32_t n = words_wanted(b), at;
@@ -358,14 +480,17 @@ int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
 	table = &t->table[file];
 	if (table->state == SP_TABLE_LOADED)
 		return 0;
+	r = table_share(t, file, b);
+	if (r)
+		return r < 0 ? r : 0;
 	if (n > (uint64_t)t->max_segments << SP_SEG_SHIFT)
 		return sp_fail_said(-E2BIG, "the unwind table is larger than the memory allowed (--max-memory)");
-	r = room_take(t, n, file, &at);
+	r = room_take(t, n, file, b->check, &at);
 	if (r < 0)
 		return r;
 	r = table_write(t, table, b, at);
 	if (r < 0)
-		run_release(t, run_of(t, file));
+		run_leave(t, run_at(t, at), file);
 	return r;
 }
 
@@ -375,10 +500,11 @@ void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
 
 	if (!file || file >= SP_MAX_FILES)
 		return;
-	run = run_of(t, file);
+	/* Tables of copies begin at the same word. */
+	run = t->table[file].state == SP_TABLE_LOADED ? run_at(t, t->table[file].rules) : NULL;
 	table_state_set(&t->table[file], SP_TABLE_FP);
 	if (run)
-		run_release(t, run);
+		run_leave(t, run, file);
 }
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file)

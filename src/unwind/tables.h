@@ -5,9 +5,10 @@
  * Tables live in segments of 1 MiB (BPF arrays of one element, mapped here, reached by the kernel half through an array
  * of maps), which are made on demand up to the budget. A table takes one run of words; its groups of rows never cross a
  * segment's border. Loading: the words are written first, then struct sp_table with its state last, so a reader that
- * sees LOADED sees the rest. Eviction: the files that were used the longest time ago are marked ABSENT; their words are
- * used again only after every CPU has left the programs that may have read the mark (an RCU grace period, which an
- * update of an array of maps waits for). The kernel half asks again for an evicted file when it next meets it.
+ * sees LOADED sees the rest. Files whose tables are equal word for word (copies of a library) have one table together.
+ * Eviction: the files whose table was used the longest time ago are marked ABSENT; its words are used again only after
+ * every CPU has left the programs that may have read the mark (an RCU grace period, which an update of an array of maps
+ * waits for). The kernel half asks again for an evicted file when it next meets it.
  *
  * Ownership: segments and mappings are this object's; map descriptors given to sp_tables_new() stay the caller's.
  * Not thread-safe. Errors: negative errno with sp_error_text(); -E2BIG: this table alone exceeds the budget.
@@ -48,8 +49,9 @@ const struct sp_segment *sp_tables_segment(const struct sp_tables *t, uint32_t w
 struct sp_tables_stats {
 	uint64_t bytes; /* in segments */
 	uint64_t used_bytes;
-	uint32_t n_loaded;
-	uint64_t n_evicted;
+	uint32_t n_loaded;  /* files that have one */
+	uint64_t n_shared;  /* times that a file was given the table of another with the same content */
+	uint64_t n_evicted; /* tables */
 };
 struct sp_tables_stats sp_tables_stats(const struct sp_tables *t);
 

@@ -474,11 +474,67 @@ static void without_table(void **state)
 	free(half);
 }
 
+/* Copies of a file share its table, whatever their numbers; what only claims to be equal does not. */
+static void copies(void **state)
+{
+	enum { N_COPIES = 20 };
+	struct sp_blob *blob = blob_even(20000, 13, 1), *liar = blob_even(20000, 13, 2), *big = NULL;
+	struct sp_tables *t = NULL;
+	uint64_t one;
+
+	(void)state;
+	assert_int_equal(sp_tables_new(-1, -1, MIB, &t), 0);
+	assert_int_equal(sp_tables_load(t, 1, blob), 0);
+	one = sp_tables_stats(t).used_bytes;
+	for (uint32_t file = 2; file <= N_COPIES; file++)
+		assert_int_equal(sp_tables_load(t, file, blob), 0);
+	assert_int_equal(sp_tables_stats(t).used_bytes, one);
+	assert_int_equal(sp_tables_stats(t).n_loaded, N_COPIES);
+	assert_int_equal(sp_tables_stats(t).n_shared, N_COPIES - 1);
+	liar->first = blob->first;
+	liar->check = blob->check;
+	assert_int_equal(sp_tables_load(t, 30, liar), 0);
+	assert_int_equal(sp_tables_stats(t).used_bytes, 2 * one);
+	same_at_rows(t, 30, liar);
+
+	/* the first and one in the middle leave; the others keep it */
+	sp_tables_set_fp(t, 1);
+	sp_tables_set_fp(t, 7);
+	assert_int_equal(sp_tables_stats(t).used_bytes, 2 * one);
+	for (uint32_t file = 2; file <= N_COPIES; file++)
+		if (file != 7)
+			same_at_rows(t, file, blob);
+
+	/* used by one of them in the newest window: the other table goes first, then this one, whole */
+	sp_tables_turn(t, 5);
+	sp_tables_use(t, 11);
+	big = blob_even(225000, 500, 3);
+	assert_int_equal(sp_tables_load(t, 31, big), 0);
+	assert_int_equal(sp_tables_state(t, 30), SP_TABLE_ABSENT);
+	assert_int_equal(sp_tables_state(t, 11), SP_TABLE_LOADED);
+	free(big);
+	big = blob_even(240000, 500, 4);
+	assert_int_equal(sp_tables_load(t, 32, big), 0);
+	for (uint32_t file = 2; file <= N_COPIES; file++)
+		assert_int_equal(sp_tables_state(t, file), file == 7 ? SP_TABLE_FP : SP_TABLE_ABSENT);
+	assert_int_equal(sp_tables_stats(t).n_loaded, 1);
+	same_at_random(t, 32, big, 5000);
+	/* and comes back for one, then for others */
+	assert_int_equal(sp_tables_load(t, 3, blob), 0);
+	assert_int_equal(sp_tables_load(t, 11, blob), 0);
+	same_at_rows(t, 11, blob);
+	assert_int_equal(sp_tables_stats(t).used_bytes, one);
+	sp_tables_free(t);
+	free(blob), free(liar), free(big);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(real_files),          cmocka_unit_test(borders),     cmocka_unit_test(worst_borders),
-	    cmocka_unit_test(loads_and_evictions), cmocka_unit_test(over_budget), cmocka_unit_test(without_table),
+	    cmocka_unit_test(real_files),    cmocka_unit_test(borders),
+	    cmocka_unit_test(worst_borders), cmocka_unit_test(loads_and_evictions),
+	    cmocka_unit_test(over_budget),   cmocka_unit_test(without_table),
+	    cmocka_unit_test(copies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
