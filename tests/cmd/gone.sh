@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 100
+# deadline: 110
 # Processes that have ended, and libraries that have been replaced or removed, before anything is printed.
 . "$(dirname "$0")/lib.bash"
 need_profile
@@ -21,6 +21,20 @@ cp "$victims/plain/frames" "$dir/frames"
 expect 0 profile -U -f -F 199 -- bash -c "'$dir/frames' $slow; rm '$dir/frames'"
 # (97: a 64 KiB frame that is met before the table is there is more stack than a waiting sample carries)
 check_victim plain frames --comm frames --samples 10 --complete 97
+
+# a program that has ended before anybody looked, and of which only another hard link is left: still called as it was
+mkdir "$dir/links" && cp "$victims/plain/recursion" "$dir/links/called" && ln "$dir/links/called" "$dir/links/elf"
+what='profile (stopped while a victim runs)'
+"$SOPROF" profile -U -F 199 --by library --comm called $((slow > 1 ? 12 : 4)) >"$out" 2>"$err" </dev/null &
+profiler=$!
+wait_sampling $profiler
+kill -STOP $profiler
+"$dir/links/called" $slow 40
+rm "$dir/links/called"
+kill -CONT $profiler
+wait $profiler || fail "exit code 0"
+has "$out" ' called$'
+has_not "$out" ' elf$'
 
 # a library that is unlinked, or has another renamed over it, while it is mapped: seen from the first sample on,
 # and when the profiler comes later
