@@ -327,7 +327,7 @@ static int lay_out(struct grower *g, const struct sp_row *row)
 	if (r == 0 && !g->o->kernel_only)
 		r = lay_out_half(g, row->user);
 	g->comm = key->comm != 0 ? key->comm : sp_profile_process(g->p, key->process)->comm;
-	return r == 0 && g->o->comms ? push(&g->items, ITEM_COMM) : r;
+	return r == 0 && g->o->comms && g->comm != 0 ? push(&g->items, ITEM_COMM) : r;
 }
 
 /* Where the focus is in the items; false if it is not. A run may have frames of no known file in it, as in matrix.h. */

@@ -37,7 +37,7 @@ struct sp_tree_options {
 	enum sp_tree_direction direction;
 	enum sp_tree_fold fold;
 	bool fold_recursion;
-	bool comms;                  /* the thread's name at the root's end of each path */
+	bool comms;                  /* the thread's name at the root's end of each path, where it has one */
 	bool marks;                  /* notes of stacks cut or missing at the root's end; guessed frames apart */
 	bool user_only, kernel_only; /* leave the other half of each stack out */
 	bool by_name;                /* children by name; else by falling total */

@@ -18,7 +18,7 @@ struct sp_pprof_location;
 
 struct sp_pprof_mapping {
 	uint32_t file;   /* number; the table's first element is "none" */
-	uint32_t id;     /* in the output, 0 = never sampled */
+	uint32_t id;     /* in the output, 0 = has none */
 	uint32_t seen;   /* number of the last row + 1 whose weight was added */
 	bool kernel;     /* frames without addresses */
 	bool has_ranges; /* at least one function without a symbol */

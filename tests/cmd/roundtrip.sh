@@ -105,7 +105,8 @@ done
 (cd "$dir" && go build -o labels "$here/victim/labels.go") || fail "victim/labels.go to compile"
 "$dir/labels" "$dir/cpu.pb.gz" "$dir/heap.pb.gz" || fail "victim/labels.go to run"
 round_trip "$dir/cpu.pb.gz" 2
-has "$dir/after.canonical" 'main\.step .* <- main\.spend .*labels\.go:[0-9]+.* ## request:\[naïve "path"\] tenant:\[t=1;2\]'
+has "$dir/after.canonical" 'main\.step .* <- main\.spend .*labels\.go:[0-9]+'
+has "$dir/after.canonical" ' ## request:\[naïve "path"\] tenant:\[t=1;2\] thread_name:\[worker\]'
 has "$dir/after.-tags" 'POST /a b'
 round_trip "$dir/heap.pb.gz" 4
 has "$dir/after.canonical" 'main\.keep .* ## bytes:\[704\]'

@@ -10,17 +10,15 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"sync"
-	"time"
+	"sync/atomic"
 )
 
 func step(x uint64) uint64 { return x*6364136223846793005 + 1442695040888963407 }
 
 //go:noinline
-func spend(until time.Time) (x uint64) {
-	for time.Now().Before(until) {
-		for i := 0; i < 1000; i++ {
-			x = step(x)
-		}
+func spend(n int) (x uint64) {
+	for i := 0; i < n; i++ {
+		x = step(x)
 	}
 	return x
 }
@@ -38,6 +36,7 @@ func must(err error) {
 func main() {
 	var kept [][]byte
 	var all sync.WaitGroup
+	var spent uint64
 	runtime.MemProfileRate = 4096
 	cpu, err := os.Create(os.Args[1])
 	must(err)
@@ -46,7 +45,7 @@ func main() {
 		all.Add(1)
 		labels := pprof.Labels("request", request, "tenant", "t=1;2", "thread_name", "worker")
 		go pprof.Do(context.Background(), labels, func(context.Context) {
-			spend(time.Now().Add(700 * time.Millisecond))
+			atomic.AddUint64(&spent, spend(4e8))
 			all.Done()
 		})
 	}
@@ -61,4 +60,5 @@ func main() {
 	must(pprof.WriteHeapProfile(heap))
 	must(heap.Close())
 	runtime.KeepAlive(kept)
+	runtime.KeepAlive(spent)
 }

@@ -183,7 +183,7 @@ static struct truth count_all(const struct sp_profile *p, const struct sp_tree_o
 		char comm[STEP];
 		path.n = 0;
 		(void)snprintf(comm, sizeof(comm), "comm %s", sp_profile_string(p, key->comm));
-		if (o->comms)
+		if (o->comms && *sp_profile_string(p, key->comm) != 0)
 			put_step(&path, comm);
 		if (!o->kernel_only)
 			put_half(p, o, row->user, &path);
