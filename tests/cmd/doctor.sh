@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# soprof doctor: what it says of this machine, against the machine itself; as root, as nobody, with some capabilities.
+. "$(dirname "$0")/lib.bash"
+cp "$SOPROF" "$dir/soprof" # nobody may not reach the build directory
+chmod 755 "$dir/soprof"
+
+# state KEY, value KEY, why KEY: of $out, which is JSON with a line for each check
+state() { sed -n "s/^\"$1\":{\"state\":\"\([a-z]*\)\".*/\1/p" "$out"; }
+value() { sed -n "s/^\"$1\":{.*\"value\":\(-\{0,1\}[0-9]*\).*/\1/p" "$out"; }
+is() { [ "$1" = "$2" ] || fail "$3: '$2', not '$1'"; }
+is_state() { is "$(state "$1")" "$2" "state of $1"; }
+setting() { cat "/proc/sys/kernel/$1" 2>/dev/null; }
+# as_nobody CAPABILITIES ARGUMENT...: with these in the effective set ("" = none)
+as_nobody() {
+	local caps=$1 bounding=-all
+	local -a ambient=()
+	shift
+	[ -z "$caps" ] || { bounding=-all,$caps; ambient=(--ambient-caps "$caps"); }
+	what="$* (as nobody, $caps)"
+	(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps "-all${caps:+,$caps}" "${ambient[@]}" \
+		--bounding-set "$bounding" "$dir/soprof" "$@") >"$out" 2>"$err" </dev/null
+	status=$?
+}
+
+# What every user is told the same.
+common() {
+	[ ! -s "$err" ] || fail "nothing on stderr"
+	if [ -x /usr/bin/python3 ]; then
+		/usr/bin/python3 - "$out" <<-'END' || fail "JSON in which each check has its state and words"
+			import json, sys
+			all = json.load(open(sys.argv[1]))
+			assert all["essential"] == (all["checks"]["essential"]["state"] == "yes")
+			for key, check in all["checks"].items():
+			    assert check["state"] in ("yes", "no", "partly") and check["what"] and check["why"], key
+			    assert set(check) <= {"state", "value", "what", "why", "cure"}, key
+		END
+	fi
+	is "$(grep -c '^"' "$out")" "$(sed -n 's/^"\([^"]*\)".*/\1/p' "$out" | sort -u | grep -c '')" "keys, each once"
+	is "$(value perf_event_paranoid)" "$(setting perf_event_paranoid)" "perf_event_paranoid"
+	is "$(value kernel_symbols)" "$(setting kptr_restrict)" "kptr_restrict"
+	is "$(value perf_event_mlock_kb)" "$(setting perf_event_mlock_kb)" "perf_event_mlock_kb"
+	is "$(value nofile)" "$(ulimit -Hn)" "the limit of open files"
+	is "$(value cpus)" "$(grep -c ^processor /proc/cpuinfo)" "CPUs"
+	has "$out" "\"kernel\":.*Linux $(uname -r) on $(uname -m)"
+	is_state btf "$([ -r /sys/kernel/btf/vmlinux ] && echo yes || echo no)"
+}
+# Where the kernel is locked down, its memory cannot be read, and with it nothing sampled.
+confidential=$(grep -c '\[confidentiality\]' /sys/kernel/security/lockdown 2>/dev/null)
+lockdown() {
+	if [ "${confidential:-0}" = 1 ]; then
+		is_state lockdown no
+	else
+		is_state lockdown yes
+	fi
+}
+
+run doctor --json
+common
+lockdown
+is_state root "$(is_root && echo yes || echo no)"
+if is_root; then
+	for key in cap_bpf cap_perfmon cap_sys_admin bpf bpf_programs perf_all; do
+		is_state $key yes
+	done
+	if [ "${confidential:-0}" = 1 ]; then
+		is "$status" 3 "exit code"
+		is_state bpf_reads no
+		is_state recipe_cpu no
+		has "$out" '"recipe_cpu":.*locked down \(confidentiality\).*"cure":"boot with lockdown=integrity"'
+	else
+		is_state bpf_reads yes
+	fi
+fi
+
+# What it says of `profile` is what profile does.
+run profile -K -F 99 -- true
+can=$status
+run doctor
+if [ "$can" = 0 ]; then
+	[ "$status" = 0 ] || fail "exit code 0 where profile works"
+	has "$out" '^  profile \(recipe cpu\) +yes +tried on [0-9]+ CPUs: [0-9]+ of [0-9]+ stacks'
+	has "$out" '^  whole stacks of all +yes '
+else
+	[ "$status" = 3 ] || fail "exit code 3 where profile does not work"
+	has "$out" '^  whole stacks of all +no '
+fi
+# nothing is left in the kernel, and no process
+[ ! -e /usr/sbin/bpftool ] || has_not <(/usr/sbin/bpftool prog 2>/dev/null) 'sp_doctor'
+
+# -o, and bad usage
+expect "$status" doctor --json -o "$dir/file"
+[ ! -s "$out" ] || fail "nothing on stdout"
+has "$dir/file" '^\{"soprof":'
+expect 2 doctor --jsn
+one_line 'unknown option --jsn; did you mean --json'
+expect 2 doctor now
+one_line "unexpected argument 'now'"
+
+is_root || finish
+paranoid=$(setting perf_event_paranoid)
+as_nobody "" doctor --json
+is "$status" 3 "exit code"
+common
+lockdown
+for key in root cap_bpf cap_sys_ptrace bpf bpf_programs perf_all recipe_cpu map_files uprobe uprobe_multi fentry essential; do
+	is_state $key no
+done
+is_state perf_own_user "$([ "$paranoid" -lt 3 ] && echo yes || echo no)"
+is_state perf_own_kernel "$([ "$paranoid" -lt 2 ] && echo yes || echo no)"
+[ "$paranoid" -lt 3 ] || has "$out" '"perf_own_user":.*"why":"Permission denied \(EACCES\); kernel.perf_event_paranoid is '
+has "$out" '"bpf":.*EPERM.*"cure":"run as root'
+
+as_nobody +bpf doctor --json
+common
+is_state cap_bpf yes
+is_state cap_perfmon no
+is_state bpf yes
+is_state bpf_programs no
+
+as_nobody +bpf,+perfmon doctor --json
+common
+is_state bpf_programs yes
+is_state map_files no
+if [ "$paranoid" -ge 3 ]; then
+	is_state perf_all no # Debian's kernels
+	has "$out" '"perf_all":.*"cure":"sysctl kernel.perf_event_paranoid=2'
+	is_state recipe_cpu no
+else
+	is_state perf_all yes
+fi
+is "$status" 3 "exit code without the files of others"
+
+# a kernel whose /proc hides what others do
+if unshare -m true 2>/dev/null; then
+	what='doctor, where /proc is mounted with hidepid=2'
+	# a mount of its own: to remount the machine's would change it for all
+	unshare -m bash -c 'mount -t proc -o hidepid=2 proc /proc && exec "$0" doctor --json' "$SOPROF" \
+		>"$out" 2>"$err" </dev/null
+	has "$out" '"hidepid":\{"state":"partly".*hidepid=(2|invisible)'
+	what='doctor, in namespaces of its own'
+	unshare -Ur --pid --fork --mount-proc "$SOPROF" doctor --json >"$out" 2>"$err" </dev/null
+	is $? 3 "exit code"
+	is_state host no
+	is_state perf_all no
+	has "$out" '"bpf_programs":.*"cure":"capabilities of a user namespace do not count'
+fi
+finish
