@@ -99,5 +99,6 @@ function readData(text) {
 	const entities = readEntities(raw, libraries), {tree, nNegative} = readPaths(raw, entities.root);
 	const choices = readChoices(raw.values, raw.samples);
 	return {title: visible(raw.title) || "Profile", subtitle: raw.subtitle.trim().split("\n").map(visible).join(" "),
+		noise: raw.noise || {value: -1, from: "counts", dispersion: 1, spread: 0, libraries: [], entities: []},
 		libraries, entities, tree, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value))};
 }

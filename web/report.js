@@ -118,15 +118,6 @@ function libraryWords(e) {
 		(l.pkg ? ", " + l.pkg : "");
 }
 
-// Old and new share of a node or a row, and what to say of it.
-function changeOf(oldShare, newShare, t) {
-	const c = choice(), n = (v) => v >= 0 ? whole(t, v) : -1;
-	return change(oldShare, newShare, n(c.oldSamples), n(c.samples));
-}
-const changeWords = (c) => c.d ? points(c.d) + " points" + (c.noise ? ", within noise" : "") : "no change";
-const changeCell = (c, name) => make(name, {class: "number " + (c.noise || !c.d ? "noise" : c.d > 0 ? "grown" : "shrunk"),
-	title: c.noise && c.d ? "within noise" : undefined}, points(c.d) + (c.noise && c.d ? " ≈" : ""));
-
 function shareIn(t, v, i) {
 	return whole(t, v) ? layout(t, v).total[i] / whole(t, v) : 0;
 }
@@ -311,16 +302,6 @@ function shareColumns(c, all) {
 const samplesColumn = (c) => c.v === c.samples ? [] :
 	[{key: "samples", title: "Samples", number: true, of: (r) => r.samples, cell: (r) => grouped(r.samples)}];
 
-// In a difference: the old and the new share, and the change.
-function changeColumns(t) {
-	const columns = (key, title, old, now) => [
-		{key: key + "old", title: "Old " + title, number: true, of: (r) => r[old], cell: (r) => percent(r[old], 1)},
-		{key: key + "new", title: "New " + title, number: true, of: (r) => r[now], cell: (r) => percent(r[now], 1)},
-		{key: key + "change", title: "Change", hint: "in points of a hundred; ≈: within noise", number: true,
-			of: (r) => Math.abs(r[now] - r[old]), cell: (r) => changeCell(changeOf(r[old], r[now], t), "span")}];
-	return [...columns("", "self", "oldSelf", "newSelf"), ...columns("total-", "total", "oldTotal", "newTotal")];
-}
-
 // Rows {i, self, total, samples} of what has a total; in a difference of what had one, too, and with both shares.
 function sumRows(t, v, n, sumsOf) {
 	const c = choice(), s = sumsOf(v), {total: samples} = c.samples === v ? s : sumsOf(c.samples), rows = [];
@@ -346,7 +327,7 @@ function showFunctions() {
 	const some = found ? rows.filter((r) => found[r.i]) : rows, library = (r) => libraries[entities.library[r.i]];
 	functionTable.show([
 		{key: "name", title: "Function", of: (r) => r.i, cell: (r) => functionButton(r.i)},
-		...(isDiff() ? changeColumns(t) : shareColumns(c, all)), ...samplesColumn(c),
+		...(isDiff() ? changeColumns(t, "entities") : shareColumns(c, all)), ...samplesColumn(c),
 		{key: "library", title: "Library", of: (r) => library(r).name, cell: (r) => make("button", {type: "button",
 			click: () => select(library(r).key)}, swatch(library(r)), named(library(r).name))}],
 	some, {rowClass: (r) => state.library && library(r).key !== state.library ? "out" : undefined,
@@ -395,7 +376,7 @@ function showLibraries() {
 	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).slice();
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
-		...(isDiff() ? changeColumns(t) : shareColumns(c, all)), ...samplesColumn(c),
+		...(isDiff() ? changeColumns(t, "libraries") : shareColumns(c, all)), ...samplesColumn(c),
 		{key: "id", title: "Build id", of: (r) => r.l.id, tip: (r) => r.l.id, cell: (r) => make("span", {class: "name"}, r.l.id.slice(0, 12))},
 		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
 	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: "There were no samples."});
@@ -463,7 +444,7 @@ function showLegend() {
 		const scale = entry("scale", "");
 		const steps = [-1, -0.6, -0.3, 0, 0.3, 0.6, 1].map((s) => css(changeColour(s)));
 		scale.firstChild.style.background = `linear-gradient(to right,${steps.join(",")})`;
-		parts.push(make("span", {}, "less"), scale, make("span", {}, "more than before; grey: unchanged, or within noise"));
+		parts.push(make("span", {}, "less"), scale, make("span", {title: noiseWords()}, "more than before; grey: unchanged, or within noise"));
 	}
 	if (kinds.has(KERNEL)) parts.push(entry("kernel", "kernel"));
 	if (kinds.has(GUESSED)) parts.push(entry("hatched", "guessed frame"));

@@ -78,17 +78,3 @@ const swatch = (library) => {
 	e.style.backgroundColor = css(libraryColour(library));
 	return e;
 };
-
-// --- differences ---
-// Shares of the whole, old and new. Within noise (two standard errors of the two shares, from the samples) is no change;
-// else the strength of a colour is the change relative to the larger share.
-function change(old, now, nOld, nNow) {
-	const d = now - old, error = Math.sqrt(old * (1 - old) / Math.max(nOld, 1) + now * (1 - now) / Math.max(nNow, 1));
-	const noise = nOld >= 0 && Math.abs(d) < 2 * error + 1e-12;
-	return {d, noise, strength: noise || !d ? 0 : d / Math.max(old, now)};
-}
-const STEPS = 12; // of colour, each way
-function changeColour(strength) {
-	const l = look(), part = Math.min(1, 0.25 + Math.abs(strength));
-	return strength ? mix(strength > 0 ? l.grown : l.shrunk, l.same, part) : l.same;
-}

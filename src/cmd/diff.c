@@ -105,6 +105,7 @@ static int view_write(struct diff_run *d, FILE *out)
 	    .subtitle = d->args->files.words[1],
 	    .value = SP_DIFF_NEW,
 	    .has_second = true,
+	    .diff = d->diff,
 	    .second = SP_DIFF_OLD,
 	    .absolute = d->args->absolute,
 	};

@@ -59,7 +59,7 @@ static int64_t group_number(struct rows *f, struct group g)
 static struct group group_of_frame(const struct rows *f, uint32_t number)
 {
 	uint32_t library = f->same.library_of[number], func = f->same.function_of[number];
-	uint32_t file = sp_profile_func(f->p, func)->file, of = file != 0 ? f->same.files[file] : library;
+	uint32_t of = sp_identity_home(f->p, &f->same, number);
 
 	if (f->by == SP_DIFF_BY_LIBRARY)
 		return (struct group){.id = library, .none = library == 0};

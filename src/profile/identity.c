@@ -150,6 +150,13 @@ uint32_t sp_identity_library(const struct sp_profile *p, const struct sp_identit
 	return sp_profile_file(p, file)->kind == SP_FILE_KERNEL ? i->kernel : i->files[file];
 }
 
+uint32_t sp_identity_home(const struct sp_profile *p, const struct sp_identity *i, uint32_t frame)
+{
+	uint32_t file = sp_profile_func(p, i->function_of[frame])->file;
+
+	return file != 0 ? i->files[file] : i->library_of[frame];
+}
+
 int64_t sp_identity_samples(const struct sp_identity *i, const struct sp_row *row)
 {
 	return i->samples == UINT32_MAX ? 1 : row->values[i->samples];

@@ -30,6 +30,8 @@ void sp_identity_done(struct sp_identity *i);
 
 /* The file that stands for the library in which the file lies: as files[], and the kernel for its modules. */
 uint32_t sp_identity_library(const struct sp_profile *p, const struct sp_identity *i, uint32_t file);
+/* In which file the frame's function lies: its library, where that is all that is known; kernel modules are files. */
+uint32_t sp_identity_home(const struct sp_profile *p, const struct sp_identity *i, uint32_t frame);
 /* The samples that the row stands for. */
 int64_t sp_identity_samples(const struct sp_identity *i, const struct sp_row *row);
 

@@ -11,6 +11,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/profile.h"
+#include "view/html_noise.h"
 #include "view/html_stacks.h"
 #include "view/svg_colour.h"
 #include "view/view.h"
@@ -212,8 +213,10 @@ int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options 
 	put_field(&w, "subtitle", o->subtitle);
 	put_values(&w);
 	put_libraries(&w);
+	if (o->diff)
+		r = sp_html_noise_write(o->diff, s, out);
 	put_paths(&w);
 	fputs("}\n", out);
 	sp_html_stacks_free(s);
-	return 0;
+	return r < 0 ? sp_fail(r, "tell what is noise") : 0;
 }

@@ -12,6 +12,7 @@
  *              number 0 is none
  *   names      strings
  *   entities   name, library, module's name, kind (html_stacks.h's) of each: numbers one after the other
+ *   noise      of a difference that was judged: html_noise.h
  *   n_nodes, n_paths
  *   paths      base64 of varints (LEB128): for each path, in order: frames to go back from the end of the last one,
  *              frames to go on, that many entities, and each value, zigzag

@@ -23,8 +23,7 @@ struct filler {
 	const struct sp_view_options *o;
 	struct sp_intern *entity_keys;
 	struct sp_identity same;
-	uint32_t *of_frame; /* frame -> entity, or NO_NUMBER */
-	uint32_t *of_file;  /* file -> library, or NO_NUMBER */
+	uint32_t *of_file; /* file -> library, or NO_NUMBER */
 	size_t n_words, words_capacity, files_capacity;
 };
 
@@ -96,11 +95,11 @@ static int64_t new_entity(struct filler *f, uint32_t number)
 
 static int64_t entity_of(struct filler *f, uint32_t frame)
 {
-	if (f->of_frame[frame] != NO_NUMBER)
-		return f->of_frame[frame];
+	if (f->s->entity_of[frame] != NO_NUMBER)
+		return f->s->entity_of[frame];
 	int64_t entity = new_entity(f, frame);
 	if (entity >= 0)
-		f->of_frame[frame] = (uint32_t)entity;
+		f->s->entity_of[frame] = (uint32_t)entity;
 	return entity;
 }
 
@@ -202,6 +201,9 @@ static int sort_entities(struct filler *f)
 	}
 	for (size_t i = 0; i < f->n_words; i++)
 		s->words[i] = rank[s->words[i]];
+	for (uint32_t i = 0; i < sp_profile_n_frames(f->p); i++)
+		if (s->entity_of[i] != NO_NUMBER)
+			s->entity_of[i] = rank[s->entity_of[i]];
 	return 0;
 }
 
@@ -242,7 +244,7 @@ static int fill(struct filler *f)
 	r = r < 0 ? r : sp_intern_new(&f->entity_keys);
 	if (r < 0 || add_name(f, "") < 0 || add_library(f, 0) < 0)
 		return -ENOMEM;
-	memset(f->of_frame, 0xff, sp_profile_n_frames(f->p) * sizeof(*f->of_frame));
+	memset(f->s->entity_of, 0xff, sp_profile_n_frames(f->p) * sizeof(*f->s->entity_of));
 	memset(f->of_file, 0xff, sp_profile_n_files(f->p) * sizeof(*f->of_file));
 	r = sp_identity_new(f->p, &f->same);
 	if (r >= 0)
@@ -256,11 +258,12 @@ static int fill(struct filler *f)
 
 int sp_html_stacks_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_html_stacks **ret_stacks)
 {
-	SP_FREE uint32_t *of_frame = calloc(sp_profile_n_frames(p) + 1U, sizeof(*of_frame));
 	SP_FREE uint32_t *of_file = calloc(sp_profile_n_files(p) + 1U, sizeof(*of_file));
 	struct sp_html_stacks *s = calloc(1, sizeof(*s));
-	struct filler f = {.s = s, .p = p, .o = o, .of_frame = of_frame, .of_file = of_file};
-	int r = s && of_frame && of_file ? fill(&f) : -ENOMEM;
+	struct filler f = {.s = s, .p = p, .o = o, .of_file = of_file};
+	if (s)
+		s->entity_of = calloc(sp_profile_n_frames(p) + 1U, sizeof(*s->entity_of));
+	int r = s && s->entity_of && of_file ? fill(&f) : -ENOMEM;
 	sp_intern_free(f.entity_keys);
 	sp_identity_done(&f.same);
 	if (r < 0) {
@@ -278,6 +281,7 @@ void sp_html_stacks_free(struct sp_html_stacks *s)
 	sp_intern_free(s->names);
 	free(s->entities);
 	free(s->files);
+	free(s->entity_of);
 	free(s->words);
 	free(s->paths);
 	free(s);

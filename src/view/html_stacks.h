@@ -39,6 +39,7 @@ struct sp_html_stacks {
 	struct sp_intern *names;         /* number 0 is "" */
 	struct sp_html_entity *entities; /* by name */
 	uint32_t *files;                 /* library -> file; [0] is none */
+	uint32_t *entity_of;             /* frame -> entity; UINT32_MAX = in no stack */
 	uint32_t *words;                 /* entities, root first */
 	struct sp_html_path *paths;
 	uint32_t n_entities, n_libraries; /* libraries: 0 included */

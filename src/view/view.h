@@ -34,6 +34,7 @@ extern const char *const sp_view_groupings[SP_N_GROUPINGS]; /* "library", "funct
 enum sp_sort { SP_SORT_SELF, SP_SORT_TOTAL, SP_SORT_SAMPLES, SP_SORT_NAME, SP_N_SORTS };
 extern const char *const sp_view_sorts[SP_N_SORTS]; /* "self", "total" ... */
 
+struct sp_diff;
 struct sp_view_options {
 	const char *header;          /* text: the line(s) before the stacks, without the last newline; NULL = none */
 	const char *title;           /* svg */
@@ -41,6 +42,7 @@ struct sp_view_options {
 	uint32_t value;              /* index of the value shown where a view shows one */
 	bool has_second;             /* svg, folded, html: beside the value what it was before: the old one */
 	uint32_t second;             /* its index; the value itself is the new one */
+	const struct sp_diff *diff;  /* html: what the profile, unfiltered, is the joined one of; NULL = none */
 	bool absolute;               /* svg: differences of the two values; else of their shares of all */
 	bool icicle;                 /* svg: the root at the top */
 	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */

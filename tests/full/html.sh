@@ -33,6 +33,30 @@ awk 'BEGIN {
 "$make" stacks "$dir/random.stacks" "$dir/random.html" && "$make" stacks "$stacks" "$dir/demo.html" && "$make" stacks "$here/../web/diff.stacks" "$dir/diff.html" &&
 	"$make" stacks /dev/null "$dir/empty.html" && "$make" hostile "$dir/hostile.html" &&
 	"$make" big 100000 30 "$dir/big.html" || exit 1
+# Two recordings that differ in bursts and in one library, with times (slices) and without (counts), as soprof compares
+# them: what the page calls noise is what the table does.
+recording() { # SEED KIND
+	awk -v seed="$1" -v kind="$2" 'BEGIN {
+		srand(seed)
+		for (i = 0; i < 6000; i++) {
+			if (i % 100 == 0) at = int(rand() * 12)
+			l = rand() < 0.5 ? at : int(rand() * 12); f = int(rand() * 6); g = int(rand() * 3)
+			if (seed == 2 && rand() < 0.1) l = 12
+			if (kind == "counts") n["app;main [/bin/app];g" g " [/lib/lib" (l + 1) % 13 ".so];f" f " [/lib/lib" l ".so]"]++
+			else printf "app 1 %.6f: cycles:\n\t%x f%d+0x0 (/lib/lib%d.so)\n\t%x g%d+0x0 (/lib/lib%d.so)\n\t10 main+0x0 (/bin/app)\n\n",
+				i / 200 + 1, 4096 + f * 16, f, l, 8192 + g * 16, g, (l + 1) % 13
+		}
+		for (s in n) print s, n[s]
+	}'
+}
+soprof=${SOPROF_BUILD:-$here/../../build}/soprof
+for kind in counts slices; do
+	recording 1 $kind >"$dir/old.$kind" && recording 2 $kind >"$dir/new.$kind" || exit 1
+	"$soprof" diff -o "$dir/$kind.html" "$dir/old.$kind" "$dir/new.$kind" || exit 1
+	for by in library function; do
+		"$soprof" diff --by $by -o "$dir/$kind-$by.json" "$dir/old.$kind" "$dir/new.$kind" || exit 1
+	done
+done
 sed 's/"paths":"..../"paths":"/' "$dir/demo.html" >"$dir/broken.html"
 
 bad=0

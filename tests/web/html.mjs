@@ -2,6 +2,7 @@
 // The HTML report in a browser: node html.mjs CHROMIUM STACKS PAGES, where PAGES has demo.html made of STACKS, diff.html
 // made of diff.stacks, hostile.html, empty.html, broken.html and big.html. Prints a line a check; exit code 1 if any
 // failed. What is expected of demo and diff is worked out by model.mjs.
+import {readFileSync} from "node:fs";
 import {pathToFileURL} from "node:url";
 import {Browser} from "../cmd/chromium.mjs";
 import {boxes, byFunction, byLibrary, foldedPath, librariesOf, matrix, pathOf, percent, readRows, sandwich, sum,
@@ -440,6 +441,25 @@ async function testDiff() {
 	check("the largest change is the first", (await run(`cells("libraries")`))[0][0], "libgrew.so.1");
 }
 
+// What is noise is what soprof diff says; "samples" are judged by the page itself, "value" by the diff.
+async function testNoise() {
+	for (const [kind, value] of [["counts", 0], ["counts", 1], ["slices", 0]]) {
+		for (const [by, place] of [["library", "libraries"], ["function", "panel-functions"]]) {
+			const {intervals, rows: judged} = JSON.parse(readFileSync(`${pages}/${kind}-${by}.json`));
+			await page.open(url(kind + ".html") + `#v=functions&u=${value}`);
+			await frame();
+			await run(`(() => { for (let b; (b = button("Show more", id("${place}"))); b.click()); })()`);
+			const shown = new Map((await run(`cells("${place}")`)).map((r) => [r[0] + (by === "function" ? " " + r.find((c) => /^lib|^app$/.test(c)) : ""), r]));
+			const flag = (c) => c.delta && c.within_noise ? "≈" : "";
+			const wanted = judged.map((r) => [r.name + (by === "function" ? " " + r.library : ""), flag(r.self), flag(r.total)]);
+			const got = wanted.map(([name]) => [name, ...[3, 6].map((i) => (shown.get(name)?.[i] || "missing").replace(/^.[\d.]+ ?/, ""))]);
+			check(`${kind}: the intervals' source`, intervals, kind);
+			check(`${kind}, value ${value}: noise by ${by} is the diff's`, got, wanted);
+			check(`${kind}: some is noise, some is not, by ${by}`, new Set(wanted.map((r) => r[1])).size, 2);
+		}
+	}
+}
+
 async function testWithoutScripts() {
 	await page.scripts(false);
 	await page.open(url("demo.html"));
@@ -506,7 +526,7 @@ async function testSpeed() {
 
 try {
 	for (const test of [testLoad, testZoom, testSearch, testLibraries, testShapes, testSandwich, testMatrix, testFunctions,
-		testCallTree, testRandom, testKeys, testNames, testDark, testDiff, testWithoutScripts, testHostile, testSpeed]) await test();
+		testCallTree, testRandom, testKeys, testNames, testDark, testDiff, testNoise, testWithoutScripts, testHostile, testSpeed]) await test();
 	check("no errors, no violations, no dialogs", page.problems, []);
 	check("nothing is loaded but the file", page.requests.filter((u) => !/^(file:|about:|https:\/\/example.com\/x.png)/.test(u)), []);
 } catch (e) {

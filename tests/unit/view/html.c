@@ -9,6 +9,7 @@
 #include "stacks.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "profile/diff.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
 #include "view/html_data.h"
@@ -311,6 +313,32 @@ static void test_data(void **state)
 	sp_profile_free(p);
 }
 
+/* What a diff says of libraries and functions goes with the data, as shares: "[0,0" of none, then each one's. */
+static void test_noise(void **state)
+{
+	(void)state;
+	struct sp_profile *sides[] = {stacks_profile("samples", "count"), stacks_profile("samples", "count")};
+	stacks_line(sides[0], "60\tx\ta`f\t");
+	stacks_line(sides[0], "40\tx\tb`g;b`g\t");
+	stacks_line(sides[1], "90\tx\ta`f\t");
+	stacks_line(sides[1], "110\tx\tb`g;b`g\t");
+	struct sp_diff *d = NULL;
+	assert_int_equal(sp_diff_new(sides[0], sides[1], &(struct sp_diff_options){.scale = SP_DIFF_ABSOLUTE}, &d), 0);
+	struct sp_view_options o = {.value = SP_DIFF_NEW, .diff = d};
+	SP_FREE char *json = written(d->joined, &o, sp_html_data_write);
+	char half[32], libraries[160];
+	snprintf(half, sizeof(half), "%.4g", 1.959964 * sqrt(0.6 * 0.4 / 100 + 0.45 * 0.55 / 200 + 1e-4 + 0.25e-4));
+	snprintf(libraries, sizeof(libraries), "\"libraries\":[-1,-1,%s,%s,%s,%s],\n", half, half, half, half);
+	assert_non_null(strstr(json, "\"noise\":{\"value\":1,\"from\":\"counts\",\"dispersion\":1,\"spread\":0,"));
+	assert_non_null(strstr(json, libraries));
+	/* f, g and the thread's name, which is no function */
+	snprintf(libraries, sizeof(libraries), "\"entities\":[%s,%s,%s,%s,-1,-1]},\n", half, half, half, half);
+	assert_non_null(strstr(json, libraries));
+	sp_diff_free(d);
+	sp_profile_free(sides[0]);
+	sp_profile_free(sides[1]);
+}
+
 static void test_values(void **state)
 {
 	(void)state;
@@ -364,7 +392,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_hostile), cmocka_unit_test(test_empty),    cmocka_unit_test(test_no_such_value),
 	    cmocka_unit_test(test_merge),   cmocka_unit_test(test_saturate), cmocka_unit_test(test_data),
-	    cmocka_unit_test(test_values),
+	    cmocka_unit_test(test_values),  cmocka_unit_test(test_noise),
 	};
 	return argc > 1 ? make_page(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }
