@@ -15,6 +15,7 @@
 #include "cmd/profile_parts.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
+#include "view/view.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 'n', "limit", "N", "libraries shown; 0 = all (a screen, else all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_FLAG, 0, "csv", NULL, "as CSV", AT(csv), .excludes = FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "as JSON", AT(json), .excludes = FORMAT},
-	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},
+	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE; .csv and .json as such", AT(output)},
 	{SP_OPT_FLAG, 'v', "verbose", NULL, "paths, whole build ids, what could not be read", AT(verbose)},
 	{SP_OPT_OPERANDS, 0, NULL, "GLOB...", "these libraries, with their processes: name, path or build id", AT(globs)},
 	{0},
@@ -106,6 +107,8 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 	if (r >= 0)
 		r = sp_capture_finish(s->capture);
 	l->sampled = r >= 0;
+	if (r >= 0)
+		r = sp_label_packages(s->profile, s->capture); /* for what has ended when we look */
 	return r < 0 ? r : sp_sampling_unite(s);
 }
 
@@ -139,11 +142,23 @@ static int print(void *arg, FILE *out)
 	return l->args->stale ? sp_libs_print_stale(l, out) : sp_libs_print_table(l, out);
 }
 
+/* As with the other commands, the suffix of -o says what is written, where no option does. */
+static void heed_suffix(struct sp_libs_args *a)
+{
+	const struct sp_view *view = a->output && !a->csv && !a->json ? sp_view_by_path(a->output) : NULL;
+
+	a->csv |= view && !strcmp(view->name, "csv");
+	a->json |= view && !strcmp(view->name, "json");
+}
+
 static int nothing_matches(const struct sp_libs *l)
 {
 	if (l->args->pids.n && l->mapped->n_ended == l->args->pids.n)
 		return sp_fail_said(-ESRCH, "-p: there is no process %u%s", l->args->pids.values[0],
 				    l->args->pids.n > 1 ? ", nor any of the others" : "");
+	if (l->args->pids.n && l->mapped->n_refused == l->args->pids.n)
+		return sp_fail_said(-EACCES, "-p: we may not look into process %u%s", l->args->pids.values[0],
+				    l->args->pids.n > 1 ? ", nor into the others" : "");
 	if (!l->args->globs.n || l->args->stale || l->n_order)
 		return 0;
 	return sp_fail_said(-ENOENT, "no process maps a library that is called '%s'%s", l->args->globs.words[0],
@@ -204,6 +219,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	    .seconds = UINT64_MAX, .limit = UINT64_MAX, .frequency_hz = DEFAULT_HZ, .sort = SP_LIBS_BY_COST};
 	int code, r = sp_options_parse(options, argc, argv, &args);
 
+	heed_suffix(&args);
 	if (sp_cmd_parsed(cmd, r, &code))
 		code = run_libs(&args);
 	sp_u32_list_done(&args.pids);

@@ -74,8 +74,8 @@ static int add_library(struct coster *c, const struct sp_file *f, uint32_t *ret_
 	lib = &l->libraries[l->n_libraries];
 	*lib = (struct sp_libs_library){.name = sp_profile_string(c->p, f->name),
 					.path = sp_profile_string(c->p, f->path),
-					.package = "",
-					.version = "",
+					.package = sp_profile_string(c->p, f->package),
+					.version = sp_profile_string(c->p, f->package_version),
 					.build_id_len = f->build_id_len};
 	memcpy(lib->build_id, f->build_id, sizeof(lib->build_id));
 	*ret_library = (uint32_t)l->n_libraries++;

@@ -70,14 +70,10 @@ static int put_who(struct sp_grid *g, const struct sp_libs *l, const struct sp_l
 /* --- all libraries --------------------------------------------------------------------------------------------------
  */
 static const struct sp_grid_column library_columns[] = {
-    {.title = "self %", .right = true},
-    {.title = "total %", .right = true},
-    {.title = "procs", .right = true},
-    {.title = "stale", .right = true},
-    {.title = "build id"},
-    {.title = "library", .min = 18},
-    {.title = "package", .min = 12, .drop = 2},
-    {.title = "users", .min = 8, .max = 24, .drop = 1},
+    {.title = "self %", .right = true},         {.title = "total %", .right = true},
+    {.title = "procs", .right = true},          {.title = "stale", .right = true},
+    {.title = "build id", .drop = 2},           {.title = "library", .min = 18},
+    {.title = "package", .min = 12, .drop = 1}, {.title = "users", .min = 8, .max = 24, .drop = 3},
     {.title = "used by", .min = 12, .max = 60},
 };
 
@@ -96,7 +92,10 @@ static int put_library(struct sp_grid *g, const struct sp_libs *l, const struct 
 	sp_grid_put(g, SP_GRID_PLAIN, "%s", lib->name);
 	sp_grid_put(g, SP_GRID_PLAIN, "%s", lib->package);
 	r = put_who(g, l, lib, false);
-	return r < 0 ? r : put_who(g, l, lib, true);
+	if (r < 0 || lib->n_uses)
+		return r < 0 ? r : put_who(g, l, lib, true);
+	sp_grid_put(g, SP_GRID_PLAIN, "(nobody now)"); /* who ran it has ended, or is this soprof */
+	return 0;
 }
 
 /* On a terminal as many as fit, so that the most expensive ones stay in sight. */
@@ -207,7 +206,7 @@ static void put_head(const struct sp_libs *l, const struct sp_libs_library *lib,
 		fprintf(out, ", %u ran it: self %.2f %%, total %.2f %%", lib->n_ran, sp_libs_percent(l, lib->self),
 			sp_libs_percent(l, lib->total));
 	if (lib->n_gone)
-		fprintf(out, " (%u have ended)", lib->n_gone);
+		fprintf(out, " (%u %s ended)", lib->n_gone, lib->n_gone == 1 ? "has" : "have");
 	if (lib->n_stale)
 		fprintf(out, "; %u run%s an old file", lib->n_stale, lib->n_stale == 1 ? "s" : "");
 	fputc('\n', out);

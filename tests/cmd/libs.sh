@@ -92,6 +92,11 @@ for pid in "$renamed" "$moved" "$version"; do
 	wait "$pid" 2>/dev/null
 done
 
+expect 0 libs -s 0 -p "$all" -o "$dir/libs.json" libplugin
+grep -q '^{"format":"soprof-libs"' "$dir/libs.json" || fail "JSON in a file that is called so"
+expect 0 libs -s 0 -p "$all" -o "$dir/libs.csv" libplugin
+is "$(head -n 1 "$dir/libs.csv" | cut -d, -f1-5)" self,self_percent,total,total_percent,pid "CSV in a file that is called so"
+
 # words for a library: its name without the rest, the whole name, a glob, a path, a file's name, a build id's beginning
 for word in libplugin libplugin.so 'libplug*' "$dir/kept/libplugin.so" "${old:0:7}" "${old^^}"; do
 	expect 0 libs -s 0 --csv -p "$all" "$word"
