@@ -67,6 +67,7 @@ enum sp_stop {
 	SP_STOP_TABLE,    /* the file's table could not be loaded in time */
 	SP_STOP_FILES,    /* no file id left */
 	SP_STOP_BITS,     /* a 32-bit program */
+	SP_STOP_COPY,     /* a word outside the copy of the stack that was taken */
 	SP_N_STOPS,
 };
 #define SP_STACK_GUESSED 0x100u /* flag beside an sp_stop: at least one frame was guessed */

@@ -26,8 +26,13 @@ struct sp_profile;
 struct sp_recipe;
 struct sp_workers;
 
+/* Who takes the samples: the recipe's BPF programs, or perf_event_open, which ordinary users may ask for their own. */
+enum sp_capture_way { SP_CAPTURE_BPF, SP_CAPTURE_PERF };
+
 struct sp_capture_options {
 	const struct sp_recipe *recipe;
+	enum sp_capture_way way;
+	bool user_mode_only;   /* PERF: what runs in the kernel is not sampled (not allowed) */
 	enum sp_filter filter; /* what targets are */
 	const uint32_t *targets;
 	size_t n_targets;
@@ -54,6 +59,10 @@ struct sp_capture_stats {
 	uint64_t counter[SP_N_COUNTERS];
 	uint64_t n_finished;    /* pending samples finished in the user half */
 	uint64_t n_unfinished;  /* of which the table never came, or too many waited */
+	uint64_t n_lost_ring;   /* PERF: records that found no room */
+	uint64_t n_throttled;   /* PERF: times that the kernel held sampling back */
+	uint64_t n_odd;         /* PERF: records that made no sense; tasks and files beyond the caps */
+	uint64_t ring_bytes;    /* PERF: of all ring buffers */
 	uint64_t n_lost_frames; /* samples whose stack's frames never arrived */
 	uint64_t n_files, n_tables, n_built, n_from_cache;
 	uint64_t n_no_open, n_no_table; /* files that could not be opened, parsed */

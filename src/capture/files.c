@@ -8,12 +8,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
+#include "capture/source.h"
 #include "elf/elf.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
 #include "unwind/cache.h"
 #include "worker/worker.h"
-#include <bpf/bpf.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -271,8 +271,8 @@ static void open_failed(struct sp_capture *c, uint32_t id, int r)
 	sp_error_clear();
 	table_refuse(c, id);
 	/* It may be met again in a process that lives longer: announced anew, under a new id. */
-	if (++k->n_tries < SP_MAX_OPEN_TRIES)
-		bpf_map_delete_elem(c->files_fd, &c->seen[id].key);
+	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->source)
+		c->source->forget(c, id);
 	else
 		c->stats.n_no_open++;
 }
@@ -329,7 +329,7 @@ static void opened(void *arg, struct sp_open_result *o)
 	k->fd = o->fd;
 	k->uid = o->uid;
 	k->mode = o->mode;
-	k->size = c->seen[id].key.size;
+	k->size = o->size;
 	if (o->path)
 		fail_once(c, path_keep(c, id, o), "keep a path");
 	free(o->path);
@@ -340,7 +340,10 @@ static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_
 {
 	struct sp_open_request q = {.pid = (pid_t)r->tgid, .start = r->start, .end = r->end, .key = r->key};
 	struct file_job *job = job_new(c, id);
-	int error = job ? sp_workers_open(c->workers, &q, opened, job) : -ENOMEM;
+	int error;
+
+	q.path = c->source ? c->source->path(c, id) : NULL;
+	error = job ? sp_workers_open(c->workers, &q, opened, job) : -ENOMEM;
 
 	if (error < 0) {
 		free(job);

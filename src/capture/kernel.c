@@ -279,13 +279,10 @@ static void runs_add(struct sp_capture *c)
 
 void sp_kernel_stats(struct sp_capture *c)
 {
-	struct sp_tables_stats tables = sp_tables_stats(c->tables);
 	struct bpf_map *map;
 
 	counters_read(c);
-	c->stats.table_bytes = tables.used_bytes;
-	c->stats.n_evicted = tables.n_evicted;
-	c->stats.bpf_bytes = tables.bytes;
+	c->stats.bpf_bytes = sp_tables_stats(c->tables).bytes;
 	bpf_object__for_each_map(map, c->recipe.object) if (bpf_map__fd(map) >= 0) c->stats.bpf_bytes +=
 	    memlock_of(bpf_map__fd(map));
 	c->stats.mapped_bytes = mapped_bytes();

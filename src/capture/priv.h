@@ -2,8 +2,9 @@
 /*
  * priv.h: the parts of a session, private to src/capture.
  *
- * session.c owns struct sp_capture and the loop; files.c takes a file from its first sight to its table; drain.c turns
- * records and counts into the profile; pending.c keeps the samples that wait for a table.
+ * session.c owns struct sp_capture and the loop; source.h says where samples come from; files.c takes a file from its
+ * first sight to its table; drain.c turns records and counts into the profile; pending.c keeps the samples that wait
+ * for a table.
  */
 #ifndef SP_CAPTURE_PRIV_H
 #define SP_CAPTURE_PRIV_H
@@ -18,7 +19,12 @@ struct sp_blob;
 struct sp_cache;
 struct ring_buffer;
 
-enum { SP_PENDING_MS = 100, SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 8 << 20 };
+struct sp_finish_memory;
+struct sp_perf;
+struct sp_source;
+struct sp_space;
+
+enum { SP_PENDING_MS = 100, SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 32 << 20 };
 
 enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE };
 
@@ -41,8 +47,10 @@ struct sp_known_file { /* by number in the profile */
 
 struct sp_waiting { /* a sample that waits for a table */
 	struct sp_waiting *next;
-	size_t bytes;                    /* of this: the record ends with its stack */
-	struct sp_record_pending record; /* stack[] as long as record.stack_bytes */
+	size_t bytes;                     /* of this and what it points to, but for the space */
+	struct sp_space *space;           /* its mappings; NULL: they are in the record */
+	sp_u8 *stack;                     /* record->stack_bytes of it */
+	struct sp_record_pending *record; /* ends where there is nothing more to keep */
 };
 
 struct sp_numbers { /* numbers in the profile, by the bytes of what they stand for */
@@ -53,6 +61,8 @@ struct sp_numbers { /* numbers in the profile, by the bytes of what they stand f
 
 struct sp_capture {
 	struct sp_capture_options o;
+	const struct sp_source *source;
+	struct sp_perf *perf; /* of sp_source_perf */
 	struct sp_profile *profile;
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;
@@ -91,6 +101,8 @@ static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
 	return o->filter == SP_FILTER_TGID && !o->follow;
 }
 
+uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind tables */
+
 /* numbers.c: 0 is the number of what is not known (yet). */
 int sp_numbers_init(struct sp_numbers *t);
 void sp_numbers_done(struct sp_numbers *t);
@@ -114,6 +126,12 @@ int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, ui
 
 /* pending.c */
 int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r);
+/*
+ * A sample to be walked at once, in this memory; if it has to wait, what it needs is copied, and the space kept. Of the
+ * record the head is used.
+ */
+int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+		    struct sp_space *space);
 int sp_pending_try(struct sp_capture *c, bool is_last); /* all that can be finished now; is_last: cut the others */
 void sp_pending_free(struct sp_capture *c);
 

@@ -15,6 +15,7 @@
 
 struct bpf_object;
 struct bpf_program;
+struct perf_event_attr;
 struct sp_capture_options;
 
 struct sp_recipe_value {
@@ -44,6 +45,8 @@ struct sp_recipe {
 	/* Ends sampling: after it no program begins any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);
+	/* The event that it samples on, for sampling without BPF too: type, config, period or frequency. */
+	int (*event)(const struct sp_capture_options *o, struct perf_event_attr *ret_attr);
 	/* What one sample stands for, for the profile's head: period and its unit. */
 	void (*period)(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,
 		       const char **ret_unit);

@@ -2,22 +2,24 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/kernel.h"
 #include "capture/priv.h"
+#include "capture/source.h"
 #include "profile/profile.h"
 #include "unwind/cache.h"
 #include "worker/worker.h"
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SP_WINDOW_MS = 1000, SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_N_SLICES = 20, SP_SLICE_S = 5 };
 
 #define SP_DEFAULT_MEMORY (24ULL << 20)
+
+uint64_t sp_capture_budget(const struct sp_capture *c)
+{
+	return c->o.max_memory_bytes ? c->o.max_memory_bytes : SP_DEFAULT_MEMORY;
+}
 
 /* --- making and freeing ---------------------------------------------------------------------------------------------
  */
@@ -64,33 +66,6 @@ static int numbers_init(struct sp_capture *c)
 	return r;
 }
 
-static int rings_new(struct sp_capture *c)
-{
-	struct bpf_object *object = c->recipe.object;
-	int events = bpf_object__find_map_fd_by_name(object, "events");
-	int samples = bpf_object__find_map_fd_by_name(object, "samples");
-
-	c->events = ring_buffer__new(events, sp_drain_record, c, NULL);
-	if (c->events)
-		c->samples = ring_buffer__new(samples, sp_drain_record, c, NULL);
-	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
-}
-
-static int maps_find(struct sp_capture *c)
-{
-	struct bpf_object *object = c->recipe.object;
-	uint64_t budget = c->o.max_memory_bytes ? c->o.max_memory_bytes : SP_DEFAULT_MEMORY;
-
-	c->files_fd = bpf_object__find_map_fd_by_name(object, "files");
-	c->processes_fd = bpf_object__find_map_fd_by_name(object, "processes");
-	c->targets_fd = bpf_object__find_map_fd_by_name(object, "targets");
-	c->counters_fd = bpf_object__find_map_fd_by_name(object, "counters");
-	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
-	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
-	return sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
-			     bpf_object__find_map_fd_by_name(object, "tables"), budget, &c->tables);
-}
-
 static int cache_open(struct sp_capture *c)
 {
 	SP_FREE char *own = NULL;
@@ -116,13 +91,7 @@ static int capture_open(struct sp_capture *c)
 	if (!r)
 		r = profile_begin(c);
 	if (!r)
-		r = sp_kernel_load(c);
-	if (!r)
-		r = sp_kernel_check(c);
-	if (!r)
-		r = maps_find(c);
-	if (!r)
-		r = rings_new(c);
+		r = c->source->open(c);
 	if (!r)
 		r = cache_open(c);
 	for (i = 0; !r && i < c->o.n_targets; i++)
@@ -141,6 +110,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->o = *o;
 	c->profile = p;
 	c->workers = w;
+	c->source = o->way == SP_CAPTURE_PERF ? &sp_source_perf : &sp_source_bpf;
 	c->stats_fd = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	r = capture_open(c);
@@ -157,17 +127,13 @@ void sp_capture_free(struct sp_capture *c)
 	if (!c)
 		return;
 	if (c->attached)
-		c->o.recipe->detach(&c->recipe);
-	ring_buffer__free(c->events);
-	ring_buffer__free(c->samples);
+		c->source->detach(c);
 	sp_pending_free(c);
 	sp_files_done(c);
 	sp_tables_free(c->tables);
 	sp_cache_close(c->cache);
-	if (c->recipe.object)
-		c->o.recipe->destroy(&c->recipe);
-	if (c->stats_fd >= 0)
-		close(c->stats_fd);
+	if (c->source)
+		c->source->done(c);
 	sp_numbers_done(&c->process_keys);
 	sp_numbers_done(&c->words);
 	sp_numbers_done(&c->stacks);
@@ -177,11 +143,7 @@ void sp_capture_free(struct sp_capture *c)
 
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state)
 {
-	uint32_t value = state;
-
-	if (bpf_map_update_elem(c->targets_fd, &number, &value, BPF_ANY))
-		return sp_fail(-errno, "add process %u to the filter", number);
-	return 0;
+	return c->source->target_add(c, number, state);
 }
 
 /* --- running --------------------------------------------------------------------------------------------------------
@@ -197,10 +159,8 @@ static int callback_failure(struct sp_capture *c)
 /* Takes in what has come: records, answers of the workers, samples that can be finished now. */
 static int take_in(struct sp_capture *c)
 {
-	int r = sp_drain_ring(c->events);
+	int r = c->source->read(c);
 
-	if (r >= 0)
-		r = sp_drain_ring(c->samples);
 	if (r < 0)
 		return r;
 	r = sp_workers_dispatch(c->workers);
@@ -239,14 +199,12 @@ static int window_turn(struct sp_capture *c)
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
 		r = take_in(c); /* the frames of what was counted, first */
-	if (r >= 0)
-		r = sp_drain_counts(c, old & 1);
-	return r < 0 ? r : sp_drain_processes(c);
+	return r < 0 ? r : c->source->turn(c, old & 1);
 }
 
 static int attach(struct sp_capture *c)
 {
-	int r = c->o.recipe->attach(&c->recipe, &c->o);
+	int r = c->source->attach(c);
 
 	c->attached = r >= 0;
 	c->stats.load_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns;
@@ -280,7 +238,7 @@ int sp_capture_start(struct sp_capture *c)
 	int r = first ? 0 : attach(c);
 
 	if (r >= 0)
-		r = sp_kernel_seek(c);
+		r = c->source->seek(c);
 	if (r >= 0)
 		r = take_in(c);
 	if (r >= 0 && first)
@@ -301,8 +259,8 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), end = duration_ns ? now + duration_ns : 0;
 	uint64_t turn = now + SP_WINDOW_MS * 1000000ULL;
-	struct pollfd fds[] = {{.fd = ring_buffer__epoll_fd(c->events), .events = POLLIN},
-			       {.fd = ring_buffer__epoll_fd(c->samples), .events = POLLIN},
+	struct pollfd fds[] = {{.fd = c->source->poll_fd(c, 0), .events = POLLIN},
+			       {.fd = c->source->poll_fd(c, 1), .events = POLLIN},
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN},
 			       {.fd = child_fd, .events = POLLIN}};
@@ -331,13 +289,21 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 	return 0;
 }
 
+static void tables_stats(struct sp_capture *c)
+{
+	struct sp_tables_stats tables = sp_tables_stats(c->tables);
+
+	c->stats.table_bytes = tables.used_bytes;
+	c->stats.n_evicted = tables.n_evicted;
+}
+
 int sp_capture_finish(struct sp_capture *c)
 {
 	struct sp_profile_info *info = sp_profile_info(c->profile);
 	int r;
 
 	info->duration_ns = sp_time_ns(CLOCK_REALTIME) - info->time_ns;
-	c->o.recipe->detach(&c->recipe);
+	c->source->detach(c);
 	c->attached = false;
 	r = window_turn(c);
 	if (r < 0)
@@ -348,7 +314,8 @@ int sp_capture_finish(struct sp_capture *c)
 		r = sp_pending_try(c, true); /* what still waits is cut */
 	if (r < 0)
 		return r;
-	sp_kernel_stats(c);
+	tables_stats(c);
+	c->source->stats(c);
 	return callback_failure(c);
 }
 

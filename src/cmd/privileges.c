@@ -6,6 +6,7 @@
 #include "proc/process.h"
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,27 +21,108 @@ static uint64_t capabilities(void)
 	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
-int sp_privileges_check(void)
+/* The names of those that are needed for BPF programs and not there; "" = none. */
+static void missing_put(uint64_t have, char *ret_text, size_t size)
 {
 	static const struct {
 		int number;
 		const char *name;
 	} needed[] = {{CAP_BPF, "CAP_BPF"}, {CAP_PERFMON, "CAP_PERFMON"}};
-	uint64_t have = capabilities();
-	char missing[64] = "";
-	int paranoid = 0;
 	size_t i, n = 0;
 
-	if (have >> CAP_SYS_ADMIN & 1)
-		return 0;
-	for (i = 0; i < SP_COUNT(needed); i++)
+	*ret_text = 0;
+	for (i = 0; i < SP_COUNT(needed) && !(have >> CAP_SYS_ADMIN & 1); i++)
 		if (!(have >> needed[i].number & 1))
-			n += (size_t)snprintf(missing + n, sizeof(missing) - n, "%s%s", n ? " and " : "",
-					      needed[i].name);
-	if (!n)
+			n += (size_t)snprintf(ret_text + n, size - n, "%s%s", n ? " and " : "", needed[i].name);
+}
+
+static int paranoid_level(void)
+{
+	int level = 2;
+
+	if (sp_process_setting("perf_event_paranoid", &level) < 0)
+		sp_error_clear();
+	return level;
+}
+
+int sp_privileges_check(void)
+{
+	char missing[64];
+
+	missing_put(capabilities(), missing, sizeof(missing));
+	if (!*missing)
 		return 0;
-	sp_process_setting("perf_event_paranoid", &paranoid);
 	return sp_fail_said(-EPERM,
 			    "cannot sample: needs %s (kernel.perf_event_paranoid is %d); run it as root, with sudo",
-			    missing, paranoid);
+			    missing, paranoid_level());
+}
+
+/* Whether perf_event_open lets us have this of ourselves (pid 0) or of everybody (pid -1). 0 or negative errno. */
+static int probe(pid_t pid, bool with_kernel)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_DUMMY,
+				       .exclude_kernel = !with_kernel,
+				       .disabled = 1};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static int refuse_all(const char *missing)
+{
+	return sp_fail_said(-EPERM,
+			    "cannot sample all processes: needs %s (kernel.perf_event_paranoid is %d); run it as root, "
+			    "with sudo, or sample your own: -p PID, or -- COMMAND",
+			    missing, paranoid_level());
+}
+
+static int refuse_any(int r, const char *missing)
+{
+	int level = paranoid_level();
+
+	if (level > 2)
+		return sp_fail_said(-EPERM,
+				    "cannot sample: needs %s; kernel.perf_event_paranoid is %d, which lets ordinary "
+				    "users sample nothing: run it as root, with sudo, or have root set it to 2 "
+				    "(sysctl kernel.perf_event_paranoid=2)",
+				    missing, level);
+	return sp_fail_said(-EPERM,
+			    "cannot sample: needs %s, and perf_event_open is refused here, too (%s): in a container "
+			    "its seccomp profile must allow it; or run it as root, with sudo",
+			    missing, strerror(-r));
+}
+
+int sp_privileges_way(bool has_targets, struct sp_way *ret_way)
+{
+	struct sp_way way = {.way = SP_CAPTURE_PERF};
+	int r;
+
+	missing_put(capabilities(), way.missing, sizeof(way.missing));
+	if (!*way.missing) {
+		*ret_way = (struct sp_way){.way = SP_CAPTURE_BPF};
+		return 0;
+	}
+	if (!has_targets && probe(-1, true) < 0)
+		return refuse_all(way.missing);
+	r = probe(0, false);
+	if (r < 0)
+		return refuse_any(r, way.missing);
+	way.user_mode_only = probe(0, true) < 0;
+	*ret_way = way;
+	return 0;
+}
+
+int sp_privileges_other_way(bool has_targets, struct sp_way *way)
+{
+	int r = probe(has_targets ? 0 : -1, true);
+
+	if (r < 0)
+		return r;
+	way->way = SP_CAPTURE_PERF;
+	return 0;
 }

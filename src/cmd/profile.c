@@ -5,6 +5,7 @@
  * Ctrl-C and SIGTERM end the sampling, not the command: what was sampled is named and printed.
  */
 #include "profile/profile.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
@@ -25,6 +26,7 @@ static void session_done(struct sp_profile_session *s)
 	sp_child_done(&s->child);
 	sp_sampling_done(&s->sampling);
 	sp_bad_rows_done(s);
+	free(s->why_not_bpf);
 }
 
 /* --- options -------------------------------------------------------------------------------------------------------
@@ -46,6 +48,8 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 
 	*o = (struct sp_capture_options){
 	    .recipe = &sp_recipe_cpu,
+	    .way = s->way.way,
+	    .user_mode_only = s->way.user_mode_only,
 	    .user = !a->kernel_only,
 	    .kernel = !a->user_only,
 	    .idle = a->include_idle,
@@ -68,14 +72,73 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 
 /* --- the run -------------------------------------------------------------------------------------------------------
  */
-static int session_begin(struct sp_profile_session *s)
+static bool has_targets(const struct sp_profile_args *a)
+{
+	return a->pids.n || a->tids.n || a->command;
+}
+
+/* What perf_event_open cannot give is refused before anything runs. */
+static int way_check(const struct sp_profile_session *s)
+{
+	const struct sp_profile_args *a = s->args;
+
+	if (s->way.way != SP_CAPTURE_PERF)
+		return 0;
+	if (a->cgroup)
+		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
+				    *s->way.missing ? s->way.missing : "BPF");
+	if (s->way.user_mode_only && (a->kernel_only || !strcmp(a->event->name, "context-switches")))
+		return sp_fail_said(-EPERM,
+				    "%s shows the kernel, which needs %s, or kernel.perf_event_paranoid below 2; run "
+				    "it as root, with sudo",
+				    a->kernel_only ? "-K" : "-e context-switches", s->way.missing);
+	return 0;
+}
+
+/* Once it works: a refusal is one line, too. */
+static void way_tell(const struct sp_profile_session *s)
+{
+	if (s->way.way != SP_CAPTURE_PERF)
+		return;
+	fputs("soprof: sampling by perf_event_open, ", stderr);
+	if (*s->way.missing)
+		fprintf(stderr, "since BPF needs %s", s->way.missing);
+	else
+		sp_encode(stderr, SP_ENCODE_TERMINAL, s->why_not_bpf ? s->why_not_bpf : "");
+	if (s->way.user_mode_only)
+		fputs("; time in the kernel is not seen (kernel.perf_event_paranoid below 2 would allow it)", stderr);
+	fputc('\n', stderr);
+}
+
+static int session_open(struct sp_profile_session *s)
 {
 	struct sp_capture_options o;
+	int r = options_make(s, &o);
+
+	return r < 0 ? r : sp_sampling_open(&s->sampling, &o);
+}
+
+/* Where the kernel refuses BPF programs (lockdown, no type information), perf_event_open serves. */
+static int session_begin(struct sp_profile_session *s)
+{
 	int r = sp_sampling_begin(&s->sampling);
 
 	if (r >= 0)
-		r = options_make(s, &o);
-	return r < 0 ? r : sp_sampling_open(&s->sampling, &o);
+		r = way_check(s);
+	if (r >= 0)
+		r = session_open(s);
+	if (r < 0 && s->way.way == SP_CAPTURE_BPF && sp_sampling_exit_code(r) == SP_EXIT_REFUSED) {
+		s->why_not_bpf = strdup(sp_error_text(r));
+		if (s->why_not_bpf && !sp_privileges_other_way(has_targets(s->args), &s->way)) {
+			sp_error_clear();
+			r = way_check(s);
+			if (r >= 0)
+				r = sp_sampling_again(&s->sampling);
+			if (r >= 0)
+				r = session_open(s);
+		}
+	}
+	return r;
 }
 
 static int child_begin(struct sp_profile_session *s)
@@ -98,6 +161,7 @@ static int session_sample(struct sp_profile_session *s)
 		r = sp_child_release(&s->child);
 	if (r < 0)
 		return r;
+	way_tell(s);
 	sp_header_print(s);
 	r = sp_sampling_run(&s->sampling, s->args->duration_s, s->child.pid_fd);
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
@@ -133,7 +197,7 @@ int sp_cmd_profile_run(const struct sp_profile_args *a)
 {
 	struct sp_profile_session s = {
 	    .args = a, .sampling = SP_SAMPLING_NONE, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}};
-	int code = 0, r = sp_privileges_check();
+	int code = 0, r = sp_privileges_way(has_targets(a), &s.way);
 
 	if (r >= 0)
 		r = session_begin(&s);

@@ -8,6 +8,7 @@
 #ifndef SP_CMD_PROFILE_PARTS_H
 #define SP_CMD_PROFILE_PARTS_H
 
+#include "capture/capture.h"
 #include "cmd/profile_args.h"
 #include "cmd/sampling.h"
 #include <stdio.h>
@@ -26,12 +27,25 @@ struct sp_child { /* -1 where there is none */
 	bool is_over;
 };
 
+/* privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may sample everybody. */
+int sp_privileges_check(void);
+struct sp_way { /* of sampling */
+	enum sp_capture_way way;
+	bool user_mode_only; /* the kernel's time and stacks are not to be had */
+	char missing[64];    /* the capabilities for want of which it is not BPF */
+};
+int sp_privileges_way(bool has_targets, struct sp_way *ret_way);
+/* BPF was refused after all: *way is changed, or stays and a negative errno tells that there is no other. */
+int sp_privileges_other_way(bool has_targets, struct sp_way *way);
+
 struct sp_profile_session {
 	const struct sp_profile_args *args;
 	struct sp_sampling sampling;
 	struct sp_child child;
 	struct sp_summary_count *bad_rows; /* files with rows that could not be expressed */
 	size_t n_bad_rows;
+	struct sp_way way;
+	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
 	uint64_t n_left_out; /* samples outside --library and --comm */
 };
 
@@ -43,8 +57,6 @@ int sp_child_release(struct sp_child *child);
 int sp_child_code(struct sp_child *child); /* waits for it; its exit code, or 128 + signal */
 void sp_child_done(struct sp_child *child);
 
-/* 0, or -EPERM with the whole story in one line (privileges.c). */
-int sp_privileges_check(void);
 /*
  * Fill in what views by package and by cgroup show (labels.c). With the session that the profile is of, while its files
  * have the numbers that they have there, files of containers are told from the machine's own; NULL: by path only.

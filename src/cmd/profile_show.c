@@ -165,6 +165,8 @@ static void own_use(const struct sp_profile_session *s, const struct sp_capture_
 	summary->system_ns = own.system_ns;
 	summary->bpf_ns = c->bpf_ns;
 	summary->bpf_time_unknown = !c->n_bpf_runs;
+	summary->without_bpf = s->way.way == SP_CAPTURE_PERF;
+	summary->ring_bytes = c->ring_bytes;
 	summary->memory_bytes = own.peak_bytes - SP_MIN(c->mapped_bytes, own.peak_bytes) + workers.peak_bytes;
 	summary->map_bytes = c->bpf_bytes;
 }
@@ -208,6 +210,9 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
+	    {"no room in the ring buffer (records lost)", c.n_lost_ring},
+	    {"times held back by the kernel (kernel.perf_event_max_sample_rate)", c.n_throttled},
+	    {"records that made no sense, or beyond the bounds kept", c.n_odd},
 	    {"outside --library or --comm", s->n_left_out},
 	};
 	summary.lost = lost;

@@ -66,6 +66,12 @@ int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o)
 	return r < 0 ? r : sp_capture_new(o, s->profile, s->workers, &s->capture);
 }
 
+int sp_sampling_again(struct sp_sampling *s)
+{
+	sp_profile_free(sp_take_ptr(s->profile));
+	return sp_profile_new(&s->profile);
+}
+
 int sp_sampling_run(struct sp_sampling *s, uint64_t seconds, int child_fd)
 {
 	uint64_t done;

@@ -36,6 +36,8 @@ struct sp_sampling {
 int sp_sampling_begin(struct sp_sampling *s);
 /* Of o, the CPUs are filled in where none are named: all that are online. */
 int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o);
+/* After an open that failed: an empty profile, for another. */
+int sp_sampling_again(struct sp_sampling *s);
 /* seconds 0 = for ever; child_fd -1 = none. The capture must have been started. */
 int sp_sampling_run(struct sp_sampling *s, uint64_t seconds, int child_fd);
 /* A library is its build id: copies of one file (containers, chroots) become one library from here on. */

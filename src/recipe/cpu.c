@@ -60,31 +60,38 @@ static int cpu_load(struct sp_recipe_object *object, struct sp_recipe_shared *re
 	return 0;
 }
 
-static int event_open(const struct sp_capture_options *o, int cpu)
+static int cpu_event(const struct sp_capture_options *o, struct perf_event_attr *ret_attr)
 {
 	const struct sp_event *event = sp_event_find(o->event);
-	struct perf_event_attr attr = {.size = sizeof(attr)};
-	int fd;
 
 	if (!event)
 		return sp_recipe_event_check(o->event);
-	attr.type = event->type;
-	attr.config = event->config;
+	*ret_attr = (struct perf_event_attr){.size = sizeof(*ret_attr), .type = event->type, .config = event->config};
 	if (o->period) {
-		attr.sample_period = o->period;
+		ret_attr->sample_period = o->period;
 	} else if (event->is_clock) {
-		attr.sample_period = 1000000000ULL / o->frequency_hz;
+		ret_attr->sample_period = 1000000000ULL / o->frequency_hz;
 	} else {
-		attr.freq = 1;
-		attr.sample_freq = o->frequency_hz;
+		ret_attr->freq = 1;
+		ret_attr->sample_freq = o->frequency_hz;
 	}
+	return 0;
+}
+
+static int event_open(const struct sp_capture_options *o, int cpu)
+{
+	struct perf_event_attr attr;
+	int fd, r = cpu_event(o, &attr);
+
+	if (r < 0)
+		return r;
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd >= 0)
 		return fd;
 	if (errno == ENOENT || errno == EOPNOTSUPP)
-		return sp_fail_said(
-		    -EOPNOTSUPP, "this machine has no event %s (no hardware counters?); use -e cpu-clock", event->name);
-	return sp_fail(-errno, "open the event %s on CPU %d", event->name, cpu);
+		return sp_fail_said(-EOPNOTSUPP,
+				    "this machine has no event %s (no hardware counters?); use -e cpu-clock", o->event);
+	return sp_fail(-errno, "open the event %s on CPU %d", o->event ? o->event : "cpu-clock", cpu);
 }
 
 static int cpu_attach_one(struct cpu_session *s, const struct sp_capture_options *o, unsigned cpu)
@@ -178,5 +185,6 @@ const struct sp_recipe sp_recipe_cpu = {
     .attach = cpu_attach,
     .detach = cpu_detach,
     .destroy = cpu_destroy,
+    .event = cpu_event,
     .period = cpu_period,
 };

@@ -8,9 +8,12 @@
 struct sp_walk {
 	struct sp_tables *tables;
 	struct sp_record_pending *r;
-	sp_u64 stack_at; /* user address of r->stack[0] */
-	sp_u64 code_at;  /* user address of r->code[0] */
+	const struct sp_finish_memory *memory;
+	const struct sp_map *met; /* the mapping that was found last, or NULL */
+	sp_u64 code_at;           /* user address of r->code[0] */
 };
+
+enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64 };
 
 #define SP_WALK struct sp_walk
 #define sp_opaque(x) ((void)0)
@@ -22,27 +25,40 @@ static const struct sp_segment *sp_env_segment(struct sp_walk *w, sp_u32 word)
 
 static int sp_env_stack(struct sp_walk *w, sp_u64 addr, sp_u64 *ret)
 {
-	sp_u64 at = addr - w->stack_at;
+	const struct sp_finish_memory *m = w->memory;
+	sp_u64 at = addr - m->stack_at;
 
-	if (at >= w->r->stack_bytes || w->r->stack_bytes - at < 8)
+	if (at >= m->stack_bytes || m->stack_bytes - at < 8)
 		return -1;
-	memcpy(ret, w->r->stack + at, 8);
+	memcpy(ret, m->stack + at, 8);
 	return 0;
 }
 
-static const struct sp_map *map_find(const struct sp_record_pending *r, sp_u64 addr)
+/* The mapping of addr, among mappings that rise. */
+static const struct sp_map *map_find(struct sp_walk *w, sp_u64 addr)
 {
-	sp_u32 i;
+	const struct sp_map *maps = w->memory->maps;
+	size_t low = 0, high = w->memory->n_maps;
 
-	for (i = 0; i < r->n_maps; i++)
-		if (addr >= r->maps[i].start && addr < r->maps[i].end)
-			return &r->maps[i];
-	return NULL;
+	if (w->met && addr >= w->met->start && addr < w->met->end)
+		return w->met;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (maps[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == w->memory->n_maps || addr < maps[low].start)
+		return NULL;
+	w->met = &maps[low];
+	return w->met;
 }
 
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 {
-	return addr && map_find(w->r, addr - 1);
+	return addr && map_find(w, addr - 1);
 }
 
 static int sp_env_code(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
@@ -63,6 +79,58 @@ static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 	return sp_step_guess(w, &w->r->regs, &w->r->how);
 }
 
+/* Where the row begins that holds at this offset: rows are told apart by their place, rules are not. */
+static sp_u64 row_start(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, sp_u32 rule_at)
+{
+	sp_u64 low = (sp_u64)table->first << table->shift, start = offset;
+
+	while (start > low && offset - start < SP_EPILOGUE && sp_rule_find(w, table, start - 1) == rule_at)
+		start--;
+	return start;
+}
+
+/* Whether a register saved at this distance from the CFA was popped already: its place is below the copy. */
+static bool is_below(const struct sp_walk *w, const struct sp_rule *rule, sp_s32 from_cfa)
+{
+	sp_u64 slot = w->r->regs.sp + (sp_u64)(sp_s64)rule->off + (sp_u64)(sp_s64)from_cfa;
+
+	return slot < w->memory->stack_at && w->memory->stack_at - slot <= SP_RED_ZONE;
+}
+
+/* Whether the row before the one that holds is of a larger frame. */
+static bool was_larger(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, sp_u32 at, sp_s32 off)
+{
+	sp_u64 start = row_start(w, table, offset, at);
+	struct sp_rule before = {0};
+
+	at = start ? sp_rule_find(w, table, start - 1) : 0;
+	return at && !sp_rule_get(w, at, &before) && before.cfa == SP_CFA_REG &&
+	       (before.reg == SP_REG_FP || (before.reg == SP_REG_SP && before.off > off));
+}
+
+/*
+ * Behind a leaf's last `pop` its rows still find the frame pointer where it was saved, below the stack pointer, and a
+ * copy that begins at the stack pointer does not have it. The register itself has it by then, if the row before held
+ * while the frame was larger; where it was not, the function keeps it in the red zone, and it is lost. The base
+ * register likewise.
+ */
+static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, sp_u32 at, struct sp_rule *rule)
+{
+	bool fp, base, larger;
+
+	if (!(w->r->how & SP_HOW_EXACT) || rule->cfa != SP_CFA_REG || rule->reg != SP_REG_SP)
+		return;
+	fp = rule->fp == SP_FP_CFA && is_below(w, rule, rule->fp_off);
+	base = rule->ra & SP_RULE_BASE_CFA && is_below(w, rule, rule->add);
+	if (!fp && !base)
+		return;
+	larger = was_larger(w, table, offset, at, rule->off);
+	if (fp)
+		rule->fp = larger ? SP_FP_SAME : SP_FP_LOST;
+	if (base && larger)
+		rule->ra = (sp_u8)((rule->ra & ~SP_RULE_BASE_CFA) | SP_RULE_BASE_SAME);
+}
+
 static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, enum sp_unwind_mode mode)
 {
 	struct sp_rule rule;
@@ -75,6 +143,7 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 		return step_guessed(w, mode);
 	if (sp_rule_get(w, at, &rule))
 		return SP_STOP_TABLE;
+	popped(w, table, offset, at, &rule);
 	return sp_step_rule(w, &w->r->regs, &w->r->how, &rule);
 }
 
@@ -82,11 +151,11 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 {
 	struct sp_record_pending *r = w->r;
 	sp_u64 addr = r->regs.ip - (r->how & SP_HOW_EXACT ? 0 : 1), offset, word;
-	const struct sp_map *map = map_find(r, addr);
+	const struct sp_map *map = map_find(w, addr);
 	const struct sp_table *table = NULL;
 
 	if (!map)
-		return r->n_maps < SP_PENDING_MAPS ? SP_STOP_UNMAPPED : SP_STOP_TABLE;
+		return w->memory->has_all_maps ? SP_STOP_UNMAPPED : SP_STOP_TABLE;
 	if (map->word >> SP_FRAME_KIND_SHIFT == SP_FRAME_FILE) {
 		sp_u32 file = (map->word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK;
 
@@ -104,9 +173,10 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	return step_by(w, table, offset, mode);
 }
 
-int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop)
+int sp_finish_in(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+		 enum sp_unwind_mode mode, sp_u32 *ret_stop)
 {
-	struct sp_walk w = {.tables = t, .r = r, .stack_at = r->stack_at, .code_at = r->regs.ip};
+	struct sp_walk w = {.tables = t, .r = r, .memory = memory, .code_at = r->regs.ip};
 	sp_u32 stop;
 
 	do
@@ -114,6 +184,18 @@ int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_m
 	while (stop == SP_STEP_NEXT);
 	if (stop == SP_STOP_PENDING)
 		return -EAGAIN;
-	*ret_stop = stop;
+	*ret_stop = stop == SP_STOP_READ ? SP_STOP_COPY : stop; /* what was not copied may well be readable */
 	return 0;
+}
+
+int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop)
+{
+	struct sp_finish_memory memory = {.maps = r->maps,
+					  .n_maps = r->n_maps,
+					  .has_all_maps = r->n_maps < SP_PENDING_MAPS,
+					  .stack = r->stack,
+					  .stack_bytes = r->stack_bytes,
+					  .stack_at = r->stack_at};
+
+	return sp_finish_in(t, r, &memory, mode, ret_stop);
 }

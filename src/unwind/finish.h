@@ -2,7 +2,8 @@
 /*
  * finish.h: the same unwinder in the user half, over a copy of the stack and a list of mappings.
  *
- * Finishes a sample that the kernel half could not (SP_RECORD_PENDING): goes on from the recorded machine state. Code
+ * Finishes a sample that the kernel half could not (SP_RECORD_PENDING): goes on from the recorded machine state; and
+ * walks whole stacks where there is no kernel half, only perf_event_open's copies of registers and stack. Code
  * is not at hand here, so a guess believes a return address if it lies in an executable mapping. A pure function but
  * for the tables, which it reads. When a frame's table is absent it stops with -EAGAIN and says which; load that and
  * call again: the record then holds the state reached.
@@ -11,10 +12,24 @@
 #define SP_UNWIND_FINISH_H
 
 #include "bpf/wire.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 struct sp_tables;
 
+struct sp_finish_memory {          /* of the program that was sampled; the caller's */
+	const struct sp_map *maps; /* executable mappings, rising, none over another */
+	size_t n_maps;
+	bool has_all_maps;
+	const sp_u8 *stack;
+	size_t stack_bytes;
+	sp_u64 stack_at; /* user address of stack[0]; not above the stack pointer */
+};
+
 /* r->regs, how, n_frames, frames and guessed are moved on. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. */
 int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop);
+/* The same with mappings and a stack that are elsewhere: the record's own (n_maps, maps, stack*) are not looked at. */
+int sp_finish_in(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+		 enum sp_unwind_mode mode, sp_u32 *ret_stop);
 
 #endif

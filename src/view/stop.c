@@ -20,6 +20,7 @@ static const char *const words[] = {
     "table not loaded in time",
     "no file number left",
     "32-bit program",
+    "outside the copied stack",
 };
 
 const char *sp_stop_words(unsigned int reason)

@@ -138,6 +138,21 @@ static void say_tables(const struct sp_summary *s, FILE *words)
 		s->n_tables, s->n_evicted);
 }
 
+static void say_own_use_without_bpf(const struct sp_summary *s, uint64_t duration_ns, FILE *words)
+{
+	char user[32], kernel[32], memory[32], rings[32];
+
+	sp_unit_write("nanoseconds", s->user_ns, user, sizeof(user));
+	sp_unit_write("nanoseconds", s->system_ns, kernel, sizeof(kernel));
+	sp_unit_write("bytes", s->memory_bytes, memory, sizeof(memory));
+	sp_unit_write("bytes", s->ring_bytes, rings, sizeof(rings));
+	fprintf(words, "%s user + %s system", user, kernel);
+	if (duration_ns)
+		fprintf(words, " = %.2f %% of a CPU",
+			sp_percent((int64_t)(s->user_ns + s->system_ns), (int64_t)duration_ns));
+	fprintf(words, " (without the kernel's copying of stacks); memory %s, of which ring buffers %s", memory, rings);
+}
+
 static void say_own_use(const struct sp_summary *s, uint64_t duration_ns, FILE *words)
 {
 	uint64_t bpf = s->bpf_time_unknown ? 0 : s->bpf_ns;
@@ -183,7 +198,7 @@ static int put_paragraphs(const struct sp_profile *p, const struct sp_summary *s
 		say_tables(s, sp_para_begin(para, "tables"));
 		sp_para_end(para);
 	}
-	say_own_use(s, duration_ns, sp_para_begin(para, "soprof"));
+	(s->without_bpf ? say_own_use_without_bpf : say_own_use)(s, duration_ns, sp_para_begin(para, "soprof"));
 	sp_para_end(para);
 	return para->failed ? -ENOMEM : 0;
 }

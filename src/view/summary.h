@@ -43,6 +43,8 @@ struct sp_summary {
 	uint32_t width;        /* columns, 0 = 80 */
 	bool kernel_only;      /* sampled with -K: nothing is said about user stacks */
 	bool bpf_time_unknown; /* the kernel does not tell (kernel.bpf_stats_enabled could not be set) */
+	bool without_bpf;      /* sampled by perf_event_open: nothing is said about BPF */
+	uint64_t ring_bytes;   /* then: of its ring buffers */
 	bool colour;
 };
 

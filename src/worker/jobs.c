@@ -170,6 +170,7 @@ static int take_opened(struct sp_job *j, const struct sp_answer_message *a, int 
 	j->opened.dev = a->dev;
 	j->opened.ino = a->ino;
 	j->opened.ctime_ns = a->ctime_ns;
+	j->opened.size = a->size;
 	j->opened.nlink = a->nlink;
 	j->opened.is_ours = a->is_ours != 0;
 	return 0;

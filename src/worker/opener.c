@@ -16,6 +16,7 @@
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,6 +44,8 @@ static bool same_inode(uint64_t ino, uint64_t shown)
 static bool same_file(const struct sp_file_key *k, const struct statx *st)
 {
 	uint64_t mtime_ns = (uint64_t)st->stx_mtime.tv_sec * 1000000000 + st->stx_mtime.tv_nsec;
+	if (!k->size && !k->mtime_ns)
+		return same_inode(k->ino, st->stx_ino);
 	return same_inode(k->ino, st->stx_ino) && st->stx_size == k->size && mtime_ns == k->mtime_ns;
 }
 
@@ -148,10 +151,13 @@ static int trusted(const struct sp_open_request *q, int fd, const struct statx *
 	return r;
 }
 
-static int check_generation(int fd, const struct sp_file_key *k)
+static int check_generation(int fd, const struct sp_file_key *k, const struct statx *st)
 {
 	int generation;
-	if (!has_key(k) || ioctl(fd, FS_IOC_GETVERSION, &generation) < 0)
+	/* perf_event_open tells an overlay's own inode: its files have another generation, that of the layer below */
+	bool is_below = !k->size && !k->mtime_ns && (st->stx_dev_major << 20 | st->stx_dev_minor) != k->dev;
+	if (!has_key(k) || is_below || k->generation == SP_OPEN_ANY_GENERATION ||
+	    ioctl(fd, FS_IOC_GETVERSION, &generation) < 0)
 		return 0; /* a file system that does not tell */
 	return (uint32_t)generation == k->generation ? 0 : sp_fail_said(-ESTALE, "another file has the inode now");
 }
@@ -396,21 +402,66 @@ static int find_now(const struct sp_open_request *q, struct found *f)
 	return mapped.stx_ino && same_inode_of(&mapped, &f->st) ? sp_fail_said(-EALREADY, "the same file") : 0;
 }
 
-static int find(const struct sp_open_request *q, struct found *f)
+static void found_again(struct found *f)
+{
+	found_done(f);
+	*f = (struct found){.fd = -1};
+}
+
+/* By the path that it had when it was mapped. What a process sees, we may not (its root is another's), and back. */
+static int find_given(const struct sp_open_request *q, const char *path, struct found *f)
+{
+	f->path = strdup(path);
+	if (!f->path)
+		return -ENOMEM;
+	f->fd = q->pid > 0 ? open_in_root(q->pid, path) : -ESRCH;
+	if (f->fd == -ESRCH || f->fd == -ENOENT || f->fd == -EACCES)
+		f->fd = open_in_root(getpid(), path);
+	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
+}
+
+/* A program may be opened by those who may look into it, also when it was deleted. */
+static int find_program(const struct sp_open_request *q, struct found *f)
+{
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)q->pid);
+	f->fd = q->pid > 0 ? open(link, O_PATH | O_CLOEXEC) : -1;
+	if (f->fd < 0)
+		return -ENOENT;
+	int r = look(f->fd, &q->key, &f->st);
+	return r < 0 ? r : read_path(link, &f->path);
+}
+
+/* The other ways, after /proc/PID/map_files. */
+static int find_otherwise(const struct sp_open_request *q, const char *path, struct found *f)
+{
+	int r = -ENOENT;
+	if (*path)
+		r = find_given(q, path, f);
+	if (r < 0 && *path) {
+		found_again(f);
+		r = find_program(q, f);
+	}
+	if (r == 0)
+		return 0;
+	found_again(f);
+	return find_by_handle(q, f);
+}
+
+static int find(const struct sp_open_request *q, const char *path, struct found *f)
 {
 	if (q->now)
 		return find_now(q, f);
 	int r = q->pid > 0 ? find_mapped(q, f) : -ESRCH;
 	if (r == 0 || r == -EINVAL || !has_key(&q->key))
 		return r;
-	found_done(f);
-	*f = (struct found){.fd = -1};
+	found_again(f);
 	char said[200];
 	snprintf(said, sizeof(said), "%s", sp_error_text(r));
 	sp_error_clear();
-	int by_handle = find_by_handle(q, f);
-	if (by_handle == 0 || by_handle == -EACCES)
-		return by_handle;
+	int otherwise = find_otherwise(q, path, f);
+	if (otherwise == 0 || otherwise == -EACCES)
+		return otherwise;
 	sp_error_clear();
 	return sp_fail_said(r, "%s", said);
 }
@@ -427,7 +478,7 @@ static int open_found(const struct sp_open_request *q, const struct found *f, st
 		return -errno;
 	if (!S_ISREG(ret_st->st_mode) || ret_st->st_ino != f->st.stx_ino)
 		return sp_fail_said(-ESTALE, "another file is there now");
-	r = check_generation(fd, &q->key);
+	r = check_generation(fd, &q->key, &f->st);
 	return r < 0 ? r : sp_take_fd(&fd);
 }
 
@@ -444,27 +495,39 @@ static int find_path(const struct sp_open_request *q, const struct sp_job_messag
 	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
 }
 
+/* With a path, a process that has gone is no hindrance: its files are then looked at as ours. */
+static pid_t whose(const struct sp_open_request *q, const char *path)
+{
+	return *path && kill(q->pid, 0) < 0 && errno == ESRCH ? getpid() : q->pid;
+}
+
 int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(found_done))) struct found f = {.fd = -1};
 	struct stat st;
 	struct sp_open_request q = m->open;
 	q.pid = m->kind == SP_JOB_OPEN_PATH && q.pid <= 0 ? getpid() : q.pid;
-	a->r = m->kind == SP_JOB_OPEN_PATH ? find_path(&q, m, &f) : find(&q, &f);
+	char path[SP_JOB_MAX_PATH];
+	size_t path_len = SP_MIN(m->path_len, sizeof(path) - 1);
+	memcpy(path, m->path, path_len);
+	path[path_len] = 0;
+	a->r = m->kind == SP_JOB_OPEN_PATH ? find_path(&q, m, &f) : find(&q, path, &f);
+	q.pid = whose(&q, path);
 	int fd = a->r < 0 ? a->r : open_found(&q, &f, &st);
 	if (fd < 0) {
 		a->r = fd;
 		a->ctime_ns = f.gone_ns;
 		return -1;
 	}
-	a->deleted = m->kind == SP_JOB_OPEN && !q.now && take_off_deleted(m->open.pid, &f.st, f.path);
+	a->deleted = m->kind == SP_JOB_OPEN && !q.now && take_off_deleted(q.pid, &f.st, f.path);
 	a->uid = st.st_uid;
 	a->mode = st.st_mode;
 	a->nlink = (uint32_t)SP_MIN(st.st_nlink, UINT32_MAX);
 	a->dev = st.st_dev;
 	a->ino = st.st_ino;
 	a->ctime_ns = (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
-	a->is_ours = has_our_top(m->open.pid);
+	a->size = (uint64_t)st.st_size;
+	a->is_ours = has_our_top(q.pid);
 	a->text_len = (uint32_t)strnlen(f.path, SP_JOB_MAX_TEXT);
 	memcpy(a->text, f.path, a->text_len);
 	return fd;

@@ -22,7 +22,7 @@ struct sp_job {
 	int debug_fd;
 	uint32_t dev, n_tries;
 	struct sp_open_request open;
-	char *path; /* OPEN_PATH */
+	char *path; /* OPEN_PATH; OPEN: where else to look */
 	bool in_root, with_crc;
 	uint64_t *offsets;
 	size_t n_offsets;

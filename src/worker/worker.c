@@ -160,6 +160,8 @@ int sp_workers_open(struct sp_workers *w, const struct sp_open_request *q,
 	j->done.open = done;
 	j->open = *q;
 	j->dev = q->key.dev;
+	j->path = q->path ? strndup(q->path, SP_JOB_MAX_PATH - 1) : NULL;
+	j->open.path = NULL; /* an address, which says nothing to another process */
 	return submit(w, j);
 }
 

@@ -43,6 +43,8 @@ struct sp_workers_options {
 	unsigned open_deadline_ms; /* for one open; 0 = 2,000 */
 };
 
+#define SP_OPEN_ANY_GENERATION 0xffffffffu /* in a key: the generation is not known */
+
 /* How to find a file that the kernel half has announced. */
 struct sp_open_request {
 	pid_t pid; /* a process that has it mapped: /proc/PID/map_files/START-END */
@@ -51,7 +53,8 @@ struct sp_open_request {
 	 * What is opened has this inode number, size and time of change (the device may look different to stat), else
 	 * -ESTALE; and open_by_handle_at finds it when the process has gone (needs CAP_DAC_READ_SEARCH; ext4, xfs,
 	 * btrfs and others that make handles of inode number and generation). All zero = not known: whatever is mapped
-	 * there. Refused with -EACCES is what may never answer, since even close(2) could then hang whoever holds it:
+	 * there. Without size and time of change the inode number (and the generation, where files tell it) has to do.
+	 * Refused with -EACCES is what may never answer, since even close(2) could then hang whoever holds it:
 	 * fuse, nfs, cifs, 9p, ceph and the like, and overlays over them. What is below an overlay the key's dev tells;
 	 * without a key it may be given alone, as /proc/PID/maps shows it, and where that is the overlay itself, layers
 	 * are looked for among the mounts, and believed only where the process is of our own user namespace.
@@ -63,6 +66,11 @@ struct sp_open_request {
 	 * from the top of its mount namespace, as /proc shows them.
 	 */
 	int now;
+	/*
+	 * What the mapping's path was, or NULL: looked for where map_files cannot be followed, in what the process
+	 * (once it has gone: in what we) can see. A program that was deleted is found by /proc/PID/exe. Needs a key.
+	 */
+	const char *path;
 };
 /*
  * A file by its path: from the top of the mount namespace of pid (0: ours); or, in_root, from where the process itself
@@ -80,7 +88,7 @@ struct sp_open_result {
 	int deleted;
 	uint32_t uid, mode; /* owner and mode bits, by fstat in the opener */
 	/* By statx in the opener; the device as stat shows it. */
-	uint64_t dev, ino, ctime_ns;
+	uint64_t dev, ino, ctime_ns, size;
 	uint32_t nlink;
 	int is_ours; /* the top of the process's mounts is ours: what our package manager says of the path counts */
 };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Without privileges: exit code 3 and one line that says what is needed.
+# Without privileges, what is more than one's own processes: exit code 3 and one line that says what is needed.
 . "$(dirname "$0")/lib.bash"
 need_root
 cp "$SOPROF" "$dir/soprof" # nobody may not reach the build directory
@@ -13,7 +13,7 @@ as_nobody() {
 		>"$out" 2>"$err" </dev/null
 	status=$?
 }
-for arguments in '1' '-U 1' '-K 1' '-p 1 1' '-f 1' '-- true'; do
+for arguments in '1' '-U 1' '-K 1' '-p 1 1' '-f 1' '-K -- true' '--cgroup / -- true'; do
 	# shellcheck disable=SC2086
 	as_nobody profile $arguments
 	[ "$status" = 3 ] || fail "exit code 3"

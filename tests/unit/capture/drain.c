@@ -9,6 +9,7 @@
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
+#include "worker/worker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -44,6 +45,7 @@ static struct made made_new(void)
 	m.c->profile = m.p;
 	m.c->o = (struct sp_capture_options){.recipe = &sp_recipe_cpu, .user = true};
 	m.c->stats_fd = -1;
+	assert_int_equal(sp_workers_new(&(struct sp_workers_options){0}, &m.c->workers), 0);
 	m.c->shared.window = &window;
 	assert_int_equal(sp_numbers_init(&m.c->file_keys), 0);
 	assert_int_equal(sp_numbers_init(&m.c->process_keys), 0);
@@ -58,6 +60,7 @@ static struct made made_new(void)
 
 static void made_free(struct made *m)
 {
+	sp_workers_free(m->c->workers);
 	sp_capture_free(m->c);
 	sp_profile_free(m->p);
 	sp_error_clear();

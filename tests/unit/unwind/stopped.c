@@ -229,7 +229,7 @@ void stopped_unwind_ours(struct victim *v)
 		r->stack_bytes = (sp_u32)stopped_memory(v, r->stack_at, r->stack, SP_PENDING_STACK);
 		sp = r->regs.sp;
 		assert_int_equal(sp_finish(tables, r, SP_UNWIND_AUTO, &v->stop), 0);
-		if (v->stop != SP_STOP_READ || window == WINDOWS)
+		if ((v->stop != SP_STOP_READ && v->stop != SP_STOP_COPY) || window == WINDOWS)
 			return;
 		if (r->regs.sp != sp)
 			window = UINT32_MAX; /* it got on: the next copy begins at the stack pointer */

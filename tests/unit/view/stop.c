@@ -29,6 +29,7 @@ static const char *const words[] = {
     [SP_STOP_TABLE] = "table not loaded in time",
     [SP_STOP_FILES] = "no file number left",
     [SP_STOP_BITS] = "32-bit program",
+    [SP_STOP_COPY] = "outside the copied stack",
 };
 _Static_assert(SP_STOP_NONE == (int)SP_STOP_WORDS_NONE, "no user stack has another number");
 _Static_assert(sizeof(words) / sizeof(words[0]) == SP_N_STOPS, "a reason has no words");

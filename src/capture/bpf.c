@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* bpf.c: the source whose samples are taken and unwound by the kernel half. */
+#include "base/error.h"
+#include "capture/kernel.h"
+#include "capture/priv.h"
+#include "capture/source.h"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <unistd.h>
+
+static int maps_find(struct sp_capture *c)
+{
+	struct bpf_object *object = c->recipe.object;
+
+	c->files_fd = bpf_object__find_map_fd_by_name(object, "files");
+	c->processes_fd = bpf_object__find_map_fd_by_name(object, "processes");
+	c->targets_fd = bpf_object__find_map_fd_by_name(object, "targets");
+	c->counters_fd = bpf_object__find_map_fd_by_name(object, "counters");
+	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
+	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
+	return sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
+			     bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c), &c->tables);
+}
+
+static int rings_new(struct sp_capture *c)
+{
+	struct bpf_object *object = c->recipe.object;
+	int events = bpf_object__find_map_fd_by_name(object, "events");
+	int samples = bpf_object__find_map_fd_by_name(object, "samples");
+
+	c->events = ring_buffer__new(events, sp_drain_record, c, NULL);
+	if (c->events)
+		c->samples = ring_buffer__new(samples, sp_drain_record, c, NULL);
+	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
+}
+
+static int bpf_open(struct sp_capture *c)
+{
+	int r = sp_kernel_load(c);
+
+	if (!r)
+		r = sp_kernel_check(c);
+	if (!r)
+		r = maps_find(c);
+	return r ? r : rings_new(c);
+}
+
+static int bpf_target_add(struct sp_capture *c, uint32_t number, enum sp_target state)
+{
+	uint32_t value = state;
+
+	if (bpf_map_update_elem(c->targets_fd, &number, &value, BPF_ANY))
+		return sp_fail(-errno, "add process %u to the filter", number);
+	return 0;
+}
+
+static int bpf_attach(struct sp_capture *c)
+{
+	return c->o.recipe->attach(&c->recipe, &c->o);
+}
+
+static void bpf_detach(struct sp_capture *c)
+{
+	c->o.recipe->detach(&c->recipe);
+}
+
+static int bpf_read(struct sp_capture *c)
+{
+	int r = sp_drain_ring(c->events);
+
+	return r < 0 ? r : sp_drain_ring(c->samples);
+}
+
+static int bpf_turn(struct sp_capture *c, unsigned odd)
+{
+	int r = sp_drain_counts(c, odd);
+
+	return r < 0 ? r : sp_drain_processes(c);
+}
+
+static int bpf_poll_fd(const struct sp_capture *c, unsigned i)
+{
+	return ring_buffer__epoll_fd(i ? c->samples : c->events);
+}
+
+static void bpf_forget(struct sp_capture *c, uint32_t file_id)
+{
+	bpf_map_delete_elem(c->files_fd, &c->seen[file_id].key);
+}
+
+/* The kernel half does not tell paths: the link in /proc/PID/map_files does. */
+static const char *bpf_path(const struct sp_capture *c, uint32_t file_id)
+{
+	(void)c;
+	(void)file_id;
+	return NULL;
+}
+
+static void bpf_done(struct sp_capture *c)
+{
+	ring_buffer__free(c->events);
+	ring_buffer__free(c->samples);
+	if (c->recipe.object)
+		c->o.recipe->destroy(&c->recipe);
+	if (c->stats_fd >= 0)
+		close(c->stats_fd);
+}
+
+const struct sp_source sp_source_bpf = {
+    .open = bpf_open,
+    .target_add = bpf_target_add,
+    .attach = bpf_attach,
+    .detach = bpf_detach,
+    .seek = sp_kernel_seek,
+    .read = bpf_read,
+    .turn = bpf_turn,
+    .poll_fd = bpf_poll_fd,
+    .forget = bpf_forget,
+    .path = bpf_path,
+    .stats = sp_kernel_stats,
+    .done = bpf_done,
+};

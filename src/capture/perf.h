@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf.h: sampling by perf_event_open, without a kernel half. Private to src/capture.
+ *
+ * perf.c      the source: opens events, reads the rings in the order of time, keeps the tasks
+ * perf_events.c  opens one event for each thread and CPU, all of a CPU into one ring
+ * perf_files.c   which file a mapping shows ("sight"), and its announcement as the kernel half would make it
+ * perf_sample.c  a sample: process record, kernel stack, user stack walked at once
+ * perf_proc.c    what records do not tell: who runs already and what is mapped there
+ * Pure parts, with headers of their own: perf_record, perf_ring, perf_space, perf_tasks.
+ * Everything hangs on c->perf. Functions return 0 or a negative errno with sp_error_text(). One thread.
+ */
+#ifndef SP_CAPTURE_PERF_H
+#define SP_CAPTURE_PERF_H
+
+#include "capture/perf_record.h"
+#include "capture/perf_ring.h"
+#include "capture/perf_space.h"
+#include "capture/perf_tasks.h"
+#include "capture/priv.h"
+
+struct sp_perf_sight { /* a file, or memory without one, as it was seen mapped */
+	struct sp_file_key key;
+	char *path;
+	uint32_t id;    /* as announced; 0 = not yet, or again */
+	uint32_t older; /* of the same device and inode number */
+};
+
+struct sp_perf_cpu {
+	struct sp_perf_ring ring;
+	unsigned cpu;
+	int fd;              /* whose ring it is; -1 = none yet */
+	size_t record_bytes; /* of `record`, the next one; 0 = not looked at */
+	struct sp_perf_record record;
+};
+
+struct sp_perf {
+	struct perf_event_attr attr;
+	struct sp_perf_format format;
+	struct sp_perf_cpu *cpus;
+	size_t n_cpus;
+	int *fds;
+	size_t n_fds, fds_capacity;
+	int epoll;
+	bool is_ending; /* no event counts any more: what is in the rings is all there is */
+	struct sp_tasks tasks;
+	struct sp_perf_sight *sights; /* from 1 */
+	size_t n_sights, sights_capacity;
+	struct sp_numbers inodes; /* {device, inode number} -> its newest sight */
+	uint32_t *sight_of;       /* file id -> sight; 0 = none */
+	size_t n_sight_of;
+	uint32_t last_file, last_process;
+	uint32_t n_losses; /* how often records were lost */
+	uint64_t clock_to_boot_ns;
+	volatile sp_u32 window;
+	struct sp_record_pending pending; /* of the sample that is being walked */
+};
+
+/* perf_events.c */
+int sp_perf_attr_make(struct sp_capture *c);
+int sp_perf_open_thread(struct sp_capture *c, uint32_t tid);
+int sp_perf_open_all(struct sp_capture *c); /* of the whole machine */
+void sp_perf_switch(struct sp_capture *c, bool on);
+void sp_perf_events_done(struct sp_perf *p);
+
+/* perf_files.c */
+int64_t sp_perf_sight(struct sp_perf *p, const struct sp_file_key *key, const char *path); /* > 0 */
+/* A mapping of a process appears: what the record (or /proc) tells of it. */
+int sp_perf_map(struct sp_capture *c, struct sp_task_process *t, const struct sp_perf_map *m);
+/*
+ * Fill in the frame words of all mappings, and announce what they show: files, then (the process record must be there)
+ * memory without files. 0, 1: no number is left, or negative errno.
+ */
+int sp_perf_announce_files(struct sp_capture *c, struct sp_task_process *t);
+int sp_perf_announce_memory(struct sp_capture *c, struct sp_task_process *t);
+void sp_perf_forget(struct sp_capture *c, uint32_t file_id);
+const char *sp_perf_path(const struct sp_capture *c, uint32_t file_id);
+void sp_perf_files_done(struct sp_perf *p);
+
+/* perf_sample.c */
+int sp_perf_sample(struct sp_capture *c, const struct sp_perf_record *r);
+
+/* perf_proc.c */
+int sp_perf_proc_maps(struct sp_capture *c, struct sp_task_process *t); /* one that has gone is no error */
+int sp_perf_proc_add(struct sp_capture *c, uint32_t pid, struct sp_task_process **ret_process);
+void sp_perf_proc_describe(struct sp_task_process *t); /* uid, ns_pid, cgroup: once */
+/* The threads of a process, by number. Free *ret_tids. -ESRCH: it has gone. */
+int sp_perf_proc_threads(uint32_t pid, uint32_t **ret_tids, size_t *ret_n);
+void sp_perf_proc_comm(uint32_t tid, char ret_comm[SP_COMM_LEN]);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events are opened for each thread and CPU, because only such ones may be inherited by what the thread starts and
+ * still have a ring buffer. All events of a CPU write into one ring, that of an event which never counts: it is there
+ * first, so that the size of a stack's copy can be chosen by the memory that this user may lock.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/perf.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	MAX_RING_BYTES = 1 << 20,
+	MIN_RING_BYTES = 1 << 16,
+	MAX_STACK_BYTES = 60 << 10, /* a record ends below 64 KiB */
+	MIN_STACK_BYTES = 8 << 10,
+	ROOM_MS = 250, /* of samples in a ring, before it is read */
+	UNKNOWN_HZ = 997,
+};
+
+static int event_open(const struct perf_event_attr *attr, pid_t pid, unsigned cpu)
+{
+	struct perf_event_attr a = *attr;
+	int fd = (int)syscall(SYS_perf_event_open, &a, pid, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* --- rings ---------------------------------------------------------------------------------------------------------
+ */
+static int holder_open(const struct sp_perf_cpu *cpu, size_t bytes)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_DUMMY,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1,
+				       .disabled = 1,
+				       .watermark = 1,
+				       .wakeup_watermark = (uint32_t)(bytes / 4),
+				       .use_clockid = 1,
+				       .clockid = CLOCK_MONOTONIC};
+	int fd = event_open(&attr, 0, cpu->cpu);
+
+	return fd < 0 ? sp_fail(fd, "open an event on CPU %u", cpu->cpu) : fd;
+}
+
+static void rings_unmap(struct sp_perf *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_cpus; i++) {
+		sp_perf_ring_done(&p->cpus[i].ring);
+		sp_cleanup_close(&p->cpus[i].fd);
+		p->cpus[i].fd = -1;
+	}
+}
+
+static int ring_make(struct sp_perf *p, struct sp_perf_cpu *cpu, size_t bytes)
+{
+	struct epoll_event e = {.events = EPOLLIN | EPOLLET};
+	int r;
+
+	cpu->fd = holder_open(cpu, bytes);
+	if (cpu->fd < 0)
+		return cpu->fd;
+	r = sp_perf_ring_map(&cpu->ring, cpu->fd, bytes);
+	if (r < 0)
+		return r;
+	return epoll_ctl(p->epoll, EPOLL_CTL_ADD, cpu->fd, &e) ? sp_fail(-errno, "watch an event") : 0;
+}
+
+static int rings_try(struct sp_perf *p, size_t bytes)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; !r && i < p->n_cpus; i++)
+		r = ring_make(p, &p->cpus[i], bytes);
+	if (r < 0)
+		rings_unmap(p);
+	return r;
+}
+
+/* As large as this user's locked memory allows (perf_event_mlock_kb, RLIMIT_MEMLOCK), the same for each CPU. */
+static int rings_make(struct sp_perf *p, size_t *ret_bytes)
+{
+	size_t bytes = MAX_RING_BYTES;
+	int r = rings_try(p, bytes);
+
+	while (r == -EPERM && bytes > MIN_RING_BYTES && p->n_cpus) {
+		sp_error_clear();
+		bytes /= 2;
+		r = rings_try(p, bytes);
+	}
+	*ret_bytes = bytes;
+	return r;
+}
+
+/* --- what is asked for ---------------------------------------------------------------------------------------------
+ */
+static uint64_t rate_of(const struct perf_event_attr *attr)
+{
+	bool is_clock = attr->type == PERF_TYPE_SOFTWARE &&
+			(attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+
+	if (attr->freq)
+		return attr->sample_freq;
+	return is_clock ? 1000000000ULL / attr->sample_period : UNKNOWN_HZ;
+}
+
+/*
+ * The kernel sets the asked-for bytes aside in the ring for each sample, and copies what there is of them. So much that
+ * the ring has room for a quarter of a second, but not less than what most stacks need.
+ */
+static uint32_t stack_bytes(const struct perf_event_attr *attr, size_t ring_bytes)
+{
+	uint64_t n = SP_MAX(rate_of(attr) * ROOM_MS / 1000, 8);
+	uint64_t least = SP_MIN(SP_MAX(ring_bytes / 64, MIN_STACK_BYTES), 2 * MIN_STACK_BYTES);
+	uint64_t bytes = SP_MIN(SP_MAX(ring_bytes / n, least), MAX_STACK_BYTES);
+
+	return (uint32_t)(bytes & ~511ULL);
+}
+
+int sp_perf_attr_make(struct sp_capture *c)
+{
+	struct sp_perf *p = c->perf;
+	struct perf_event_attr *attr = &p->attr;
+	size_t ring_bytes;
+	int r = c->o.recipe->event ? c->o.recipe->event(&c->o, attr)
+				   : sp_fail_said(-EOPNOTSUPP, "%s is sampled with BPF only", c->o.recipe->name);
+
+	if (r >= 0)
+		r = rings_make(p, &ring_bytes);
+	if (r < 0)
+		return r;
+	c->stats.ring_bytes = p->n_cpus * ring_bytes;
+	p->format = (struct sp_perf_format){.has_user = c->o.user, .has_kernel = c->o.kernel && !c->o.user_mode_only};
+	attr->size = sizeof(*attr);
+	attr->sample_type = SP_PERF_SAMPLE_TYPE;
+	if (p->format.has_kernel)
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	if (p->format.has_user) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = SP_PERF_REGS;
+		attr->sample_stack_user = stack_bytes(attr, ring_bytes);
+	}
+	attr->exclude_callchain_user = 1;
+	attr->exclude_kernel = c->o.user_mode_only;
+	attr->exclude_hv = 1;
+	attr->disabled = 1;
+	attr->enable_on_exec = c->o.follow;
+	attr->inherit = c->o.filter == SP_FILTER_TGID;
+	attr->inherit_thread = attr->inherit && !c->o.follow; /* new threads, but no new processes */
+	attr->sample_id_all = attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	return 0;
+}
+
+/* --- opening -------------------------------------------------------------------------------------------------------
+ */
+static int open_failed(struct sp_capture *c, int r, pid_t pid, unsigned cpu)
+{
+	if (r == -EMFILE || r == -ENFILE)
+		return sp_fail_said(r,
+				    "too many threads: one descriptor is needed for each thread and CPU (ulimit -n)");
+	if (r == -ENOENT || r == -EOPNOTSUPP)
+		return sp_fail_said(-EOPNOTSUPP,
+				    "this machine has no event %s (no hardware counters?); use -e cpu-clock",
+				    c->o.event ? c->o.event : "of this kind");
+	if (pid > 0 && (r == -EACCES || r == -EPERM))
+		return sp_fail_said(-EPERM,
+				    "cannot sample process %d: it is another user's, or one with privileges; run it as "
+				    "root, with sudo",
+				    pid);
+	if (pid > 0)
+		return sp_fail(r, "open the event of thread %d on CPU %u", pid, cpu);
+	return sp_fail(r, "open the event on CPU %u", cpu);
+}
+
+static int open_one(struct sp_capture *c, pid_t pid, const struct sp_perf_cpu *cpu)
+{
+	struct sp_perf *p = c->perf;
+	int fd = event_open(&p->attr, pid, cpu->cpu);
+	int r;
+
+	if (fd == -ESRCH)
+		return fd;
+	if (fd < 0)
+		return open_failed(c, fd, pid, cpu->cpu);
+	r = ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->fd) ? sp_fail(-errno, "join events in one ring buffer") : 0;
+	if (!r)
+		r = sp_grow(&p->fds, &p->fds_capacity, p->n_fds + 1, sizeof(*p->fds));
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	p->fds[p->n_fds++] = fd;
+	return 0;
+}
+
+static int open_on_all(struct sp_capture *c, pid_t pid)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; !r && i < c->perf->n_cpus; i++)
+		r = open_one(c, pid, &c->perf->cpus[i]);
+	return r;
+}
+
+int sp_perf_open_thread(struct sp_capture *c, uint32_t tid)
+{
+	return open_on_all(c, (pid_t)tid);
+}
+
+int sp_perf_open_all(struct sp_capture *c)
+{
+	return open_on_all(c, -1);
+}
+
+void sp_perf_switch(struct sp_capture *c, bool on)
+{
+	size_t i;
+
+	for (i = 0; i < c->perf->n_fds; i++)
+		ioctl(c->perf->fds[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void sp_perf_events_done(struct sp_perf *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n_fds; i++)
+		close(p->fds[i]);
+	rings_unmap(p);
+	free(p->fds);
+}

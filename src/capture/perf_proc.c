@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/text.h"
+#include "capture/perf.h"
+#include "proc/cgroup.h"
+#include "proc/process.h"
+#include "worker/worker.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_MAPS_BYTES = 32 << 20, MAX_STATUS_BYTES = 64 << 10, MAX_THREADS = 1 << 18 };
+
+/* --- what is mapped ------------------------------------------------------------------------------------------------
+ */
+/* Takes a number off the text; false: there is none, or not `end` behind it. */
+static bool take_hex(char **at, char end, uint64_t *ret)
+{
+	char *behind;
+
+	*ret = strtoull(*at, &behind, 16);
+	if (behind == *at || *behind != end)
+		return false;
+	*at = behind + 1;
+	return true;
+}
+
+/* START-END PERM OFFSET MAJOR:MINOR INODE PATH; proc_pid_maps(5) */
+static bool parse_line(char *line, struct sp_perf_map *m)
+{
+	uint64_t end, major, minor;
+	char *at = line, *behind;
+
+	*m = (struct sp_perf_map){.generation = SP_OPEN_ANY_GENERATION};
+	if (!take_hex(&at, '-', &m->addr) || !take_hex(&at, ' ', &end) || end < m->addr || strlen(at) < 5)
+		return false;
+	m->len = end - m->addr;
+	m->is_exec = at[2] == 'x';
+	at += 5;
+	if (!take_hex(&at, ' ', &m->pgoff) || !take_hex(&at, ':', &major) || !take_hex(&at, ' ', &minor))
+		return false;
+	m->dev = (uint32_t)(major << 20 | minor);
+	m->ino = strtoull(at, &behind, 10);
+	m->path = behind + strspn(behind, " ");
+	return true;
+}
+
+static int parse_maps(struct sp_capture *c, struct sp_task_process *t, char *text)
+{
+	char *line, *rest = text;
+	int r = 0;
+
+	while (!r && (line = strsep(&rest, "\n")) != NULL) {
+		struct sp_perf_map m;
+
+		if (parse_line(line, &m))
+			r = sp_perf_map(c, t, &m);
+	}
+	return r;
+}
+
+/* The program is the file that the process was started from; without one, what it mapped first. */
+static void find_program(struct sp_capture *c, struct sp_task_process *t)
+{
+	char link[64], path[4097];
+	ssize_t n;
+	size_t i;
+
+	(void)snprintf(link, sizeof(link), "/proc/%u/exe", t->pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	for (i = 0; n > 0 && i < t->space->n; i++) {
+		uint32_t sight = t->space->sights[i];
+		const char *seen = sight ? c->perf->sights[sight].path : NULL;
+
+		path[n] = 0;
+		if (seen && !strcmp(seen, path)) {
+			t->exe_sight = sight;
+			return;
+		}
+	}
+}
+
+int sp_perf_proc_maps(struct sp_capture *c, struct sp_task_process *t)
+{
+	SP_FREE char *text = NULL;
+	char path[64];
+	int r;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/maps", t->pid);
+	r = sp_text_read(path, MAX_MAPS_BYTES, &text, NULL);
+	if (r < 0 || !*text) { /* it has gone, or is not ours to look into: what is known has to do */
+		sp_error_clear();
+		return r == -ENOMEM ? r : 0;
+	}
+	r = sp_space_clear(&t->space);
+	if (!r)
+		r = parse_maps(c, t, text);
+	if (!r)
+		find_program(c, t);
+	return r;
+}
+
+/* --- who it is -----------------------------------------------------------------------------------------------------
+ */
+void sp_perf_proc_comm(uint32_t tid, char ret_comm[SP_COMM_LEN])
+{
+	SP_FREE char *text = NULL;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/comm", tid);
+	if (sp_text_read(path, 64, &text, NULL) < 0) {
+		sp_error_clear();
+		return;
+	}
+	text[strcspn(text, "\n")] = 0;
+	memset(ret_comm, 0, SP_COMM_LEN);
+	memcpy(ret_comm, text, SP_MIN(strlen(text), SP_COMM_LEN - 1));
+}
+
+/* Field 22 of /proc/PID/stat: clock ticks since boot; the name before it, in brackets, may hold anything. */
+static uint64_t start_of(uint32_t pid)
+{
+	SP_FREE char *text = NULL;
+	char path[64], *at;
+	int field;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (sp_text_read(path, 4096, &text, NULL) < 0) {
+		sp_error_clear();
+		return 0;
+	}
+	at = strrchr(text, ')');
+	for (field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK)) : 0;
+}
+
+static uint32_t last_number(const char *text, const char *label)
+{
+	const char *line = strstr(text, label), *at;
+	uint32_t number = 0;
+
+	if (!line)
+		return 0;
+	for (at = line + strlen(label); *at && *at != '\n'; at++)
+		if (at[-1] == '\t' && *at >= '0' && *at <= '9')
+			number = (uint32_t)strtoul(at, NULL, 10);
+	return number;
+}
+
+static uint32_t number_in_its_namespace(uint32_t pid)
+{
+	SP_FREE char *text = NULL;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (sp_text_read(path, MAX_STATUS_BYTES, &text, NULL) < 0) {
+		sp_error_clear();
+		return 0;
+	}
+	return last_number(text, "\nNSpid:\t");
+}
+
+static uint64_t cgroup_of(uint32_t pid)
+{
+	SP_FREE char *text = NULL;
+	char path[64], *line;
+	uint64_t id = 0;
+	uint32_t level;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	if (sp_text_read(path, MAX_STATUS_BYTES, &text, NULL) == 0 && (line = strstr(text, "0::/")) != NULL) {
+		line += 3;
+		line[strcspn(line, "\n")] = 0;
+		if (sp_cgroup_id(line, &id, &level) < 0)
+			id = 0;
+	}
+	sp_error_clear();
+	return id;
+}
+
+/* What a child has from its parent is not asked again: no files are read for each of a thousand short processes. */
+void sp_perf_proc_describe(struct sp_task_process *t)
+{
+	struct stat st;
+	char path[64];
+
+	if (t->is_read)
+		return;
+	t->is_read = true;
+	(void)snprintf(path, sizeof(path), "/proc/%u", t->pid);
+	t->uid = stat(path, &st) ? getuid() : st.st_uid;
+	t->ns_pid = number_in_its_namespace(t->pid) ?: t->pid;
+	t->cgroup = cgroup_of(t->pid);
+}
+
+int sp_perf_proc_add(struct sp_capture *c, uint32_t pid, struct sp_task_process **ret_process)
+{
+	struct sp_task_thread *thread = sp_tasks_add(&c->perf->tasks, pid, pid, 0);
+	struct sp_task_process *t;
+
+	if (!thread)
+		return sp_fail(-ENOMEM, "keep process %u", pid);
+	t = thread->process;
+	sp_perf_proc_comm(pid, t->comm);
+	memcpy(thread->comm, t->comm, sizeof(thread->comm));
+	t->start_ns = start_of(pid);
+	t->n_losses = c->perf->n_losses;
+	*ret_process = t;
+	return sp_perf_proc_maps(c, t);
+}
+
+int sp_perf_proc_threads(uint32_t pid, uint32_t **ret_tids, size_t *ret_n)
+{
+	SP_FREE uint32_t *tids = NULL;
+	size_t n = 0, capacity = 0;
+	struct dirent *entry;
+	char path[64];
+	DIR *dir;
+	int r = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : sp_fail(-errno, "list the threads of process %u", pid);
+	while (!r && (entry = readdir(dir)) != NULL) {
+		uint64_t tid;
+
+		if (sp_parse_number(entry->d_name, 1, INT32_MAX, &tid) < 0)
+			continue;
+		r = n < MAX_THREADS ? sp_grow(&tids, &capacity, n + 1, sizeof(*tids)) : -E2BIG;
+		if (!r)
+			tids[n++] = (uint32_t)tid;
+	}
+	closedir(dir);
+	if (r < 0)
+		return sp_fail(r, "list the threads of process %u", pid);
+	*ret_tids = sp_take_ptr(tids);
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * perf_tasks.h: the processes and threads that are sampled, as the records of perf_event_open tell of them.
+ *
+ * A model: fork, exec, comm, mmap and exit records move it on, in the order of their time. A process has its mappings
+ * (perf_space.h), shared with its parent until one of them changes; a thread has its name. A process goes with its last
+ * thread. A pid that begins again is another process. At most SP_TASKS_MAX threads; what lies beyond is not followed
+ * and counted. No I/O: what the records did not tell (who runs already, records lost) the caller fills in. Everything
+ * here belongs to struct sp_tasks; pointers live until the process goes. Errors: -ENOMEM. Not thread-safe.
+ */
+#ifndef SP_CAPTURE_PERF_TASKS_H
+#define SP_CAPTURE_PERF_TASKS_H
+
+#include "bpf/wire.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SP_TASKS_MAX = 1 << 18, SP_TASKS_BUCKETS = 1 << 12 };
+
+struct sp_space;
+
+struct sp_task_process {
+	struct sp_task_process *next;
+	uint32_t pid, exec_id;
+	uint64_t start_ns; /* of the records' clock; only told apart by it */
+	uint32_t n_threads;
+	char comm[SP_COMM_LEN]; /* the leader's */
+	struct sp_space *space;
+	uint32_t exe_sight; /* 0 = not known: the first file that a new program maps */
+	/* The caller's: */
+	uint32_t record;   /* id of its process record; 0 = not announced since its last exec */
+	uint32_t n_losses; /* of records, when its mappings were known to be right */
+	bool is_read;      /* uid, ns_pid and cgroup are known */
+	uint32_t uid, ns_pid;
+	uint64_t cgroup;
+};
+
+struct sp_task_thread {
+	struct sp_task_thread *next;
+	uint32_t tid;
+	struct sp_task_process *process;
+	char comm[SP_COMM_LEN];
+};
+
+struct sp_tasks {
+	struct sp_task_process *processes[SP_TASKS_BUCKETS];
+	struct sp_task_thread *threads[SP_TASKS_BUCKETS];
+	size_t n_threads;
+	uint64_t n_refused; /* beyond SP_TASKS_MAX */
+};
+
+void sp_tasks_done(struct sp_tasks *t);
+struct sp_task_process *sp_tasks_process(const struct sp_tasks *t, uint32_t pid); /* NULL = not known */
+struct sp_task_thread *sp_tasks_thread(const struct sp_tasks *t, uint32_t tid);
+/* Makes the thread, and the process if it is new. NULL: no memory, or too many. */
+struct sp_task_thread *sp_tasks_add(struct sp_tasks *t, uint32_t pid, uint32_t tid, uint64_t time_ns);
+/* 0 or -ENOMEM; what is beyond the caps is counted only. */
+int sp_tasks_fork(struct sp_tasks *t, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t ptid, uint64_t time_ns);
+int sp_tasks_comm(struct sp_tasks *t, uint32_t pid, uint32_t tid, const char *comm, bool is_exec, uint64_t time_ns);
+void sp_tasks_exit(struct sp_tasks *t, uint32_t pid, uint32_t tid);
+
+#endif
