@@ -65,7 +65,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what FILE is", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
-	{SP_OPT_FLAG, 'v', "verbose", NULL, "whole build ids; offsets in text", AT(verbose)},
+	{SP_OPT_FLAG, 'v', "verbose", NULL, "whole build ids; offsets and lines in text", AT(verbose)},
 	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded or perf script; - is standard input", AT(files)},
 	{0},
 };

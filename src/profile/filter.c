@@ -109,12 +109,43 @@ static bool process_matches(const struct sp_profile *p, uint32_t number, const c
 	       file_matches(p, process->exe, glob);
 }
 
+static bool value_matches(const struct sp_profile *p, const struct sp_label *label, const char *glob)
+{
+	const char *word = sp_profile_string(p, label->word), *unit = sp_profile_string(p, label->unit);
+	char number[32];
+	SP_FREE char *both = NULL;
+
+	if (*word != '\0')
+		return means(glob, word);
+	(void)snprintf(number, sizeof(number), "%" PRId64, label->number);
+	if (means(glob, number) || *unit == '\0')
+		return means(glob, number);
+	return asprintf(&both, "%s %s", number, unit) > 0 && means(glob, both);
+}
+
+static bool label_matches(const struct sp_profile *p, uint32_t set, const char *glob)
+{
+	const char *equals = strchr(glob, '=');
+	size_t n, len = equals != NULL ? (size_t)(equals - glob) : strlen(glob);
+	const struct sp_label *labels = sp_profile_labels(p, set, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = sp_profile_string(p, labels[i].name);
+		if (strncmp(name, glob, len) == 0 && name[len] == '\0' &&
+		    (equals == NULL || value_matches(p, &labels[i], equals + 1)))
+			return true;
+	}
+	return false;
+}
+
 static bool key_matches(const struct sp_profile *p, enum sp_filter_by by, uint32_t number, const char *glob)
 {
 	const struct sp_key *key = sp_profile_key(p, number);
 	const struct sp_process *process = sp_profile_process(p, key->process);
 	bool any = by == SP_FILTER_ANY;
 
+	if (by == SP_FILTER_LABEL)
+		return label_matches(p, key->labels, glob);
 	return ((any || by == SP_FILTER_PROCESS) && process_matches(p, key->process, glob)) ||
 	       ((any || by == SP_FILTER_COMM) && means(glob, sp_profile_string(p, key->comm))) ||
 	       ((any || by == SP_FILTER_CGROUP) && cgroup_matches(sp_profile_string(p, process->cgroup_path), glob));

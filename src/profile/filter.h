@@ -32,6 +32,7 @@ enum sp_filter_by {
 	SP_FILTER_COMM,     /* the thread's name */
 	SP_FILTER_CGROUP,   /* the cgroup's path, its last component, or the path of one that it lies in */
 	SP_FILTER_ANY,      /* any of these */
+	SP_FILTER_LABEL,    /* the glob is NAME, of a label; or NAME=GLOB: its word, or number with or without unit */
 };
 
 /* A row passes if one of the globs matches; with exclude, if none does. No globs match nothing. */

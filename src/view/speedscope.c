@@ -3,11 +3,12 @@
  * speedscope.c: the file format of speedscope (www.speedscope.app/file-format-schema.json), a "sampled" profile for
  * each value of the profile, over one table of frames.
  *
- * A frame is a name and the path of its library (the library's name where there is no path), which speedscope groups
- * its colours by. Stacks are the folded view's: the thread's name, user frames from the root, kernel frames. Those that
- * read alike are one, with the sum as weight, and they stand in the order of their frames, so that even speedscope's
- * view by time shows equal callers side by side. speedscope refuses weights below zero: such stacks are left out, and
- * counted in the name of the profile. Its numbers are doubles; sums above 2^53 lose their last digits there, not here.
+ * A frame is a name and a file, which speedscope groups its colours by: the source file, with the line where the
+ * function begins, or where that is not known the path of its library (its name where there is no path). Stacks are the
+ * folded view's: the thread's name, user frames from the root, kernel frames. Those that read alike are one, with the
+ * sum as weight, and they stand in the order of their frames, so that even speedscope's view by time shows equal
+ * callers side by side. speedscope refuses weights below zero: such stacks are left out, and counted in the name of the
+ * profile. Its numbers are doubles; sums above 2^53 lose their last digits there, not here.
  */
 #include "base/encode.h"
 #include "base/intern.h"
@@ -25,7 +26,8 @@ enum frame_kind { FRAME_COMM, FRAME_MISSED_USER, FRAME_MISSED_KERNEL, FRAME_NAME
 struct frame_key {
 	uint32_t kind;
 	uint32_t name;    /* COMM, NAMED: a string; NAMELESS: the frame */
-	uint32_t file;    /* string: path or name */
+	uint32_t file;    /* string: of the source, or path or name of the library */
+	uint32_t line;    /* of the source, where the function begins, 0 = not known */
 	uint32_t process; /* of anonymous memory */
 };
 struct sums {
@@ -59,11 +61,16 @@ static int push(struct writer *w, struct frame_key key)
 static int push_frame(struct writer *w, uint32_t number)
 {
 	const struct sp_file *f = sp_profile_file(w->p, sp_view_library(w->p, number));
-	uint32_t name = sp_profile_func(w->p, sp_profile_frame(w->p, number)->func)->name;
-	struct frame_key key = {.kind = name ? FRAME_NAMED : FRAME_NAMELESS, .name = name ? name : number};
+	const struct sp_func *func = sp_profile_func(w->p, sp_profile_frame(w->p, number)->func);
+	struct frame_key key = {.kind = FRAME_NAMELESS, .name = number};
 
-	key.process = f->kind == SP_FILE_ANON ? f->process : 0;
-	key.file = f->path ? f->path : f->name;
+	if (func->name) {
+		key.kind = FRAME_NAMED;
+		key.name = func->name;
+	}
+	key.process = f->kind == SP_FILE_ANON && !func->source ? f->process : 0;
+	key.file = func->source ? func->source : f->path ? f->path : f->name;
+	key.line = func->source ? func->source_line : 0;
 	return push(w, key);
 }
 
@@ -194,6 +201,8 @@ static void put_file(struct writer *w, const struct frame_key *key)
 		fputs(",\"file\":", w->out);
 		put_string(w, file);
 	}
+	if (key->line)
+		fprintf(w->out, ",\"line\":%" PRIu32, key->line);
 }
 
 static void put_nameless(struct writer *w, const struct sp_frame *frame)

@@ -3,10 +3,10 @@
  * text.c: the multi-line layout of bcc's profile, so that scripts move over by changing the command's name.
  *
  * A block for each process, comm and stack: the kernel's frames leaf first, the user's frames leaf first, who it was,
- * and the count. Without -v nothing is printed that bcc would not print; -v adds where each frame lies, which frames
- * were guessed, and why a stack was cut. Blocks that look the same are one block: bcc, which tells stacks apart by
- * their addresses, would print one for each address in a function. Profiles of other programs do not say where
- * functions begin: there the offset is that in the library.
+ * and the count. Without -v nothing is printed that bcc would not print; -v adds where each frame lies, its source line
+ * where that is known, which frames were guessed or inlined, and why a stack was cut. Blocks that look the same are one
+ * block: bcc, which tells stacks apart by their addresses, would print one for each address in a function. Profiles of
+ * other programs do not say where functions begin: there the offset is that in the library.
  */
 #include "base/encode.h"
 #include "profile/profile.h"
@@ -25,6 +25,19 @@ static uint64_t library_offset(const struct sp_profile *p, uint32_t frame)
 	return is_named && (kind == SP_FILE_ELF || kind == SP_FILE_OTHER) ? f->offset : 0;
 }
 
+static void put_source(const struct sp_profile *p, uint32_t frame, FILE *out)
+{
+	const struct sp_frame *f = sp_profile_frame(p, frame);
+	const struct sp_func *func = sp_profile_func(p, f->func);
+
+	if (!func->source)
+		return;
+	fputs(" at ", out);
+	sp_encode(out, SP_ENCODE_TERMINAL, sp_profile_string(p, func->source));
+	if (f->line)
+		fprintf(out, ":%" PRIu32, f->line);
+}
+
 static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
 {
 	uint64_t distance, offset = 0;
@@ -34,6 +47,9 @@ static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
 	else
 		offset = library_offset(p, frame);
 	sp_view_put_in_library(p, sp_view_library(p, frame), offset, out);
+	put_source(p, frame, out);
+	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_INLINED)
+		fputs(" (inlined)", out);
 	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_GUESSED)
 		fputs(" (guessed)", out);
 }

@@ -108,6 +108,16 @@ round_trip "$dir/cpu.pb.gz" 2
 has "$dir/after.canonical" 'main\.step .* <- main\.spend .*labels\.go:[0-9]+'
 has "$dir/after.canonical" ' ## request:\[naïve "path"\] tenant:\[t=1;2\] thread_name:\[worker\]'
 has "$dir/after.-tags" 'POST /a b'
+# one request's samples: what -tagfocus keeps; a filter's output is a pprof with its labels, too
+expect 0 report --label 'request=POST*' --format pprof -o "$dir/post.pb.gz" "$dir/cpu.pb.gz"
+go_says "$dir/cpu.pb.gz" -sample_index=0 -tagfocus='request=POST' -top -nodecount=100000 -nodefraction=0 >"$dir/focused"
+go_says "$dir/post.pb.gz" -sample_index=0 -top -nodecount=100000 -nodefraction=0 >"$dir/filtered"
+total() { grep '^ ' "$1" | awk '{ n += $1 } END { print n + 0 }'; }
+[ "$(total "$dir/focused")" -gt 0 ] && [ "$(total "$dir/focused")" = "$(total "$dir/filtered")" ] || fail "--label to keep what -tagfocus does"
+go_says "$dir/post.pb.gz" -sample_index=0 -tags >"$dir/tags"
+has_not "$dir/tags" 'GET /'
+expect 0 report --format text -v "$dir/cpu.pb.gz"
+has "$out" '^    main\.step \[labels\+0x[0-9a-f]+\] at .*/labels\.go:[0-9]+ \(inlined\)$'
 round_trip "$dir/heap.pb.gz" 4
 has "$dir/after.canonical" 'main\.keep .* ## bytes:\[704\]'
 
@@ -176,6 +186,9 @@ for line in 'bar .*bar\.h:5.*<- bar .*bar\.h:6.*<- foo\(int\) .*foo\.cc:22' 'siz
 	has "$dir/after.canonical" "$line"
 done
 [ "$(cat "$dir/after.comments")" = $'somebody says\n twice' ] || fail "two comments"
+expect 0 report --format speedscope "$dir/all.pb"
+has "$out" '"name":"bar","file":"src/bar\.h","line":3\}'
+has "$out" '"name":"foo\.dll\+0x8","file":"C:/foo\.dll"'
 protoc "--proto_path=$here/data/view" --decode=Profile profile.proto < <(gzip -dc "$dir/once.pb.gz") >"$dir/decoded" || fail "protoc to decode"
 has "$dir/decoded" '"/usr/lib/never\.so"' # go tool pprof leaves out what has no samples
 has "$dir/decoded" '"abcdef"'

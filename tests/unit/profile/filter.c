@@ -187,6 +187,36 @@ static void everything_by_globs(void **state)
 	}
 }
 
+static void labels_by_name_and_value(void **state)
+{
+	struct sp_label words[] = {{.name = string("request"), .word = string("GET /a=b")},
+				   {.name = string("request"), .word = string("second")}};
+	struct sp_label number = {.name = string("bytes"), .number = 704, .unit = string("kilobytes")};
+	struct sp_key k1 = {.labels = (uint32_t)sp_profile_add_labels(p, words, 2)};
+	struct sp_key k2 = {.labels = (uint32_t)sp_profile_add_labels(p, &number, 1)};
+	int64_t value = 32, other = 64;
+
+	(void)state;
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &k1), 0, 0, &value), 0);
+	assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &k2), 0, 0, &other), 0);
+	static const struct {
+		const char *glob;
+		int64_t kept;
+	} cases[] = {{"request", 32},        {"request=GET /a=*", 32},
+		     {"request=sec*", 32},   {"request=a", 0},
+		     {"reques", 0},          {"requests=*", 0},
+		     {"bytes=7*4", 64},      {"bytes=704 kilo*", 64},
+		     {"bytes=704 bytes", 0}, {"bytes=", 0},
+		     {"bytes", 64},          {"", 0}};
+	for (size_t i = 0; i < SP_COUNT(cases); i++) {
+		struct sp_glob_filter f = {.by = SP_FILTER_LABEL, .globs = &cases[i].glob, .n_globs = 1};
+		sp_profile_free(filtered);
+		assert_int_equal(sp_profile_filter_by(p, &f, &filtered, &result), 0);
+		assert_int_equal(result.kept[0], cases[i].kept);
+		assert_int_equal(result.left_out[0], 127 - cases[i].kept);
+	}
+}
+
 static void slices_stay_apart(void **state)
 {
 	int64_t value = 1;
@@ -221,6 +251,7 @@ int main(void)
 	    TEST(libraries_by_name_path_and_module),
 	    TEST(threads_by_name),
 	    TEST(everything_by_globs),
+	    TEST(labels_by_name_and_value),
 	    TEST(slices_stay_apart),
 	    TEST(the_new_profile_is_compact_and_the_old_one_whole),
 	};
