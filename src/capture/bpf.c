@@ -4,14 +4,21 @@
 #include "capture/kernel.h"
 #include "capture/priv.h"
 #include "capture/source.h"
+#include "worker/broker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <unistd.h>
 
+static int array_make(void *broker, uint32_t bytes)
+{
+	return sp_broker_array(broker, bytes);
+}
+
 static int maps_find(struct sp_capture *c)
 {
 	struct bpf_object *object = c->recipe.object;
+	int r;
 
 	c->files_fd = bpf_object__find_map_fd_by_name(object, "files");
 	c->processes_fd = bpf_object__find_map_fd_by_name(object, "processes");
@@ -19,8 +26,11 @@ static int maps_find(struct sp_capture *c)
 	c->counters_fd = bpf_object__find_map_fd_by_name(object, "counters");
 	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
 	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
-	return sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
-			     bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c), &c->tables);
+	r = sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
+			  bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c), &c->tables);
+	if (r >= 0 && c->o.broker)
+		sp_tables_from(c->tables, array_make, c->o.broker);
+	return r;
 }
 
 static int rings_new(struct sp_capture *c)

@@ -25,6 +25,7 @@ struct sp_capture;
 struct sp_profile;
 struct sp_recipe;
 struct sp_workers;
+struct sp_broker;
 
 /* Who takes the samples: the recipe's BPF programs, or perf_event_open, which ordinary users may ask for their own. */
 enum sp_capture_way { SP_CAPTURE_BPF, SP_CAPTURE_PERF };
@@ -52,6 +53,8 @@ struct sp_capture_options {
 	uint32_t cgroup_level;
 	bool slices; /* keys tell in which slice of the time a sample was taken: of a known time at most 20, else of 5 s
 		      */
+	struct sp_broker
+	    *broker;       /* makes what this process may not, once it has dropped its privileges; NULL: itself */
 	const char *cache; /* directory of built tables; NULL = the default one, "" = none */
 };
 

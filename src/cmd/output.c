@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "view/view.h"
+#include "worker/broker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -108,6 +109,38 @@ int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg)
 	struct output o = {.path = path, .write = write, .arg = arg};
 
 	return path ? to_file(&o) : to_stdout(&o);
+}
+
+int sp_output_prepare(const char *path, struct sp_broker *broker, FILE **ret_file)
+{
+	SP_FREE char *place = path ? realpath(path, NULL) : NULL;
+	int fd;
+
+	*ret_file = NULL;
+	if (!path || !broker || !is_plain(path))
+		return 0;
+	fd = sp_broker_output(broker, place ? place : path, mode_for(path));
+	if (fd < 0) {
+		sp_error_clear();
+		return sp_fail(fd, "write %s", path);
+	}
+	*ret_file = fdopen(fd, "w");
+	if (*ret_file)
+		return 0;
+	close(fd);
+	return -ENOMEM;
+}
+
+int sp_output_prepared(const char *path, struct sp_broker *broker, FILE *file, int (*write)(void *arg, FILE *out),
+		       void *arg)
+{
+	struct output o = {.path = path, .write = write, .arg = arg};
+	int r = put_and_close(&o, file);
+
+	if (r < 0)
+		return r;
+	r = sp_broker_put_in_place(broker);
+	return r < 0 ? sp_fail(r, "put %s in place", path) : 0;
 }
 
 const char *sp_view_choice(size_t i)

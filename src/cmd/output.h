@@ -12,10 +12,20 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct sp_broker;
 struct sp_view;
 
 /* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
+
+/*
+ * The same in two steps, for a process that drops its privileges between them: the file beside the place is made first,
+ * by the broker, which puts it there in the end. *ret_file NULL: not a plain file, or no broker; sp_output() does it
+ * all then. prepared closes the file.
+ */
+int sp_output_prepare(const char *path, struct sp_broker *broker, FILE **ret_file);
+int sp_output_prepared(const char *path, struct sp_broker *broker, FILE *file, int (*write)(void *arg, FILE *out),
+		       void *arg);
 
 /* The view of the suffix of -o; of those alone that choice names. -EINVAL says which suffixes there are. */
 int sp_output_view(const char *path, const char *(*choice)(size_t), const struct sp_view **ret_view);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "cmd/naming.h"
+#include "cmd/output.h"
 #include "cmd/profile_args.h"
 #include "cmd/profile_parts.h"
 #include "proc/cgroup.h"
@@ -27,6 +28,8 @@ static void session_done(struct sp_profile_session *s)
 	sp_sampling_done(&s->sampling);
 	sp_bad_rows_done(s);
 	free(s->why_not_bpf);
+	if (s->output)
+		fclose(s->output);
 }
 
 /* --- options -------------------------------------------------------------------------------------------------------
@@ -151,12 +154,21 @@ static int child_begin(struct sp_profile_session *s)
 	return r < 0 ? r : sp_capture_target_add(s->sampling.capture, (uint32_t)s->child.pid, SP_TARGET_AFTER_EXEC);
 }
 
+static int privileges_drop(struct sp_profile_session *s)
+{
+	int r = sp_output_prepare(s->args->output, s->sampling.broker, &s->output);
+
+	return r < 0 ? r : sp_sampling_drop_privileges(&s->sampling);
+}
+
 static int session_sample(struct sp_profile_session *s)
 {
 	int r = child_begin(s);
 
 	if (r >= 0)
 		r = sp_capture_start(s->sampling.capture);
+	if (r >= 0 && s->way.way == SP_CAPTURE_BPF) /* the other way still looks at processes that appear later */
+		r = privileges_drop(s);
 	if (r >= 0)
 		r = sp_child_release(&s->child);
 	if (r < 0)
@@ -177,7 +189,7 @@ static int session_show(struct sp_profile_session *s)
 {
 	struct sp_naming naming = {.sampling = &s->sampling, .debug_dirs = s->args->debug_dirs, .debug_fd = -1};
 	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
-	int r = sp_symbol_apply(s->sampling.profile, &resolver, NULL);
+	int r = sp_symbol_apply(s->sampling.profile, &resolver, s->sampling.kallsyms);
 	sp_naming_done(&naming);
 
 	if (r >= 0)

@@ -42,6 +42,7 @@ struct sp_profile_session {
 	const struct sp_profile_args *args;
 	struct sp_sampling sampling;
 	struct sp_child child;
+	FILE *output;                      /* made before the privileges were dropped; NULL: not yet */
 	struct sp_summary_count *bad_rows; /* files with rows that could not be expressed */
 	size_t n_bad_rows;
 	struct sp_way way;

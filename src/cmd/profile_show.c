@@ -149,7 +149,11 @@ int sp_profile_print(struct sp_profile_session *s)
 {
 	int r = labels_look_up(s);
 
-	return r < 0 ? r : sp_output(s->args->output, view_write, s);
+	if (r < 0)
+		return r;
+	if (!s->output)
+		return sp_output(s->args->output, view_write, s);
+	return sp_output_prepared(s->args->output, s->sampling.broker, sp_take_ptr(s->output), view_write, s);
 }
 
 /* --- the summary ---------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "proc/process.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "worker/broker.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdio.h>
@@ -48,16 +49,29 @@ int sp_sampling_begin(struct sp_sampling *s)
 	int r;
 
 	files_raise(s);
+	r = sp_privileges_any() ? sp_broker_new(&s->broker) : 0;
+	if (r < 0)
+		return r;
+	w.broker = s->broker;
 	r = sp_workers_new(&w, &s->workers);
 	if (r >= 0)
 		r = signals_take(s);
 	return r < 0 ? r : sp_profile_new(&s->profile);
 }
 
+int sp_sampling_drop_privileges(struct sp_sampling *s)
+{
+	if (!s->broker)
+		return 0;
+	s->kallsyms = fopen("/proc/kallsyms", "re");
+	return sp_privileges_drop(s->broker);
+}
+
 int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o)
 {
 	int r = 0;
 
+	o->broker = s->broker;
 	if (!o->n_cpus) {
 		r = sp_process_cpus_online(&s->cpus, &s->n_cpus);
 		o->cpus = s->cpus;
@@ -117,11 +131,15 @@ int sp_sampling_signals_back(struct sp_sampling *s)
 
 void sp_sampling_done(struct sp_sampling *s)
 {
-	sp_workers_free(s->workers); /* before the session and the profile: what is unanswered is told to them */
+	sp_workers_free(
+	    s->workers); /* before the broker, the session and the profile: what is unanswered is told to them */
 	sp_capture_free(s->capture);
 	sp_profile_free(s->profile);
 	if (s->signal_fd >= 0)
 		close(s->signal_fd);
+	if (s->kallsyms)
+		fclose(s->kallsyms);
+	sp_broker_free(s->broker);
 	free(s->cpus);
 }
 

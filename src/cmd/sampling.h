@@ -14,14 +14,18 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/resource.h>
 
 struct sp_capture;
 struct sp_capture_options;
 struct sp_profile;
 struct sp_workers;
+struct sp_broker;
 
 struct sp_sampling {
+	struct sp_broker *broker; /* NULL: this process has no privileges that it could give up */
+	FILE *kallsyms;           /* opened while the kernel still shows us addresses; NULL: it could not be */
 	struct sp_workers *workers;
 	struct sp_capture *capture;
 	struct sp_profile *profile;
@@ -34,6 +38,8 @@ struct sp_sampling {
 #define SP_SAMPLING_NONE ((struct sp_sampling){.signal_fd = -1})
 
 int sp_sampling_begin(struct sp_sampling *s);
+/* After sp_capture_start(): what is still needed from here on, the broker does. */
+int sp_sampling_drop_privileges(struct sp_sampling *s);
 /* Of o, the CPUs are filled in where none are named: all that are online. */
 int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o);
 /* After an open that failed: an empty profile, for another. */

@@ -246,14 +246,22 @@ static int apply_kernel_names(const struct job *j, const struct sp_kernel_name *
 	return 0;
 }
 
-static int apply_kernel(const struct job *j, const char *kallsyms)
+static int kernel_names(FILE *kallsyms, struct sp_kernel_name *names, size_t n)
+{
+	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
+	if (!kallsyms && !ours)
+		return sp_fail(-errno, "open /proc/kallsyms");
+	return sp_kallsyms_find(kallsyms ? kallsyms : ours, names, n);
+}
+
+static int apply_kernel(const struct job *j, FILE *kallsyms)
 {
 	struct sp_kernel_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
 	if (!names)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_offsets; i++)
 		names[i].address = j->offsets[i];
-	int r = sp_kallsyms_find(kallsyms, names, j->n_offsets);
+	int r = kernel_names(kallsyms, names, j->n_offsets);
 	int noted = r ? note_failure(j, r) : 0;
 	int applied = apply_kernel_names(j, names);
 	sp_kallsyms_done(names, j->n_offsets);
@@ -297,7 +305,7 @@ static int collect(const struct sp_profile *p, struct open_frame **ret_frames, s
 	return 0;
 }
 
-static int apply_job(struct job *j, const struct sp_resolver *resolver, const char *kallsyms)
+static int apply_job(struct job *j, const struct sp_resolver *resolver, FILE *kallsyms)
 {
 	uint64_t *offsets SP_FREE = calloc(j->n_frames, sizeof(*offsets));
 	if (!offsets)
@@ -316,7 +324,7 @@ static int apply_job(struct job *j, const struct sp_resolver *resolver, const ch
 	return apply_names(j, NULL);
 }
 
-int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, const char *kallsyms)
+int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms)
 {
 	struct open_frame *frames SP_FREE = NULL;
 	size_t n = 0;
@@ -325,7 +333,7 @@ int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, co
 		for (end = i + 1; end < n && frames[end].file == frames[i].file;)
 			end++;
 		struct job j = {.profile = p, .file = frames[i].file, .frames = frames + i, .n_frames = end - i};
-		r = apply_job(&j, resolver, kallsyms ? kallsyms : "/proc/kallsyms");
+		r = apply_job(&j, resolver, kallsyms);
 	}
 	return r ? sp_fail(r, "name the frames") : 0;
 }

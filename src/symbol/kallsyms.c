@@ -155,17 +155,14 @@ static void settle(struct sp_kernel_name *k)
 	*k = (struct sp_kernel_name){.address = k->address};
 }
 
-int sp_kallsyms_find(const char *path, struct sp_kernel_name *names, size_t n)
+int sp_kallsyms_find(FILE *f, struct sp_kernel_name *names, size_t n)
 {
-	FILE *f SP_FCLOSE = fopen(path, "re");
-	if (!f)
-		return sp_fail(-errno, "open %s", path);
 	int r = read_lines(f, names, n);
 	if (!r)
 		r = spread(names, n);
 	for (size_t i = 0; i < n; i++)
 		settle(&names[i]);
-	return r ? sp_fail(r, "read %s", path) : 0;
+	return r ? sp_fail(r, "read the kernel's symbols") : 0;
 }
 
 void sp_kallsyms_done(struct sp_kernel_name *names, size_t n)

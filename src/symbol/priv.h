@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct sp_elf;
 
@@ -73,7 +74,7 @@ struct sp_kernel_name {
  * Names for n kernel addresses, sorted ascending and zeroed but for `address`, by one pass over the file.
  * -EPERM with its words when the file hides all addresses. Free with sp_kallsyms_done().
  */
-int sp_kallsyms_find(const char *path, struct sp_kernel_name *names, size_t n);
+int sp_kallsyms_find(FILE *f, struct sp_kernel_name *names, size_t n);
 void sp_kallsyms_done(struct sp_kernel_name *names, size_t n);
 
 #endif

@@ -16,6 +16,7 @@
 #define SP_SYMBOL_SYMBOL_H
 
 #include "symbol/names.h"
+#include <stdio.h>
 
 struct sp_profile;
 
@@ -28,7 +29,10 @@ struct sp_resolver {
 	int (*resolve)(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
 };
 
-/* kallsyms: the path to read, or NULL for /proc/kallsyms. Without a resolver ELF files keep library+0xOFFSET. */
-int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, const char *kallsyms);
+/*
+ * kallsyms: to be read from where it stands, by somebody who opened it when he still was allowed to see addresses; NULL
+ * = /proc/kallsyms. It stays the caller's. Without a resolver ELF files keep library+0xOFFSET.
+ */
+int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms);
 
 #endif

@@ -28,7 +28,9 @@ struct sp_tables {
 	int segment_fd[SP_MAX_SEGS];
 	struct sp_run *runs;
 	size_t n_runs, runs_capacity;
-	uint32_t *next;   /* [SP_MAX_FILES]: the next file with the same table, 0 = it is the last */
+	uint32_t *next; /* [SP_MAX_FILES]: the next file with the same table, 0 = it is the last */
+	int (*make)(void *arg, uint32_t bytes); /* a segment's array */
+	void *make_arg;
 	sp_u32 window;    /* of the kernel half: what `used` is stamped with */
 	bool needs_grace; /* free words may still be read by programs that began before they were free */
 	struct sp_tables_stats stats;
@@ -75,15 +77,22 @@ void sp_tables_free(struct sp_tables *t)
 }
 
 /* --- segments ---------------------------------------------------------------------------------------------------- */
-static int segment_create(struct sp_tables *t, uint32_t number)
+static int make_array(void *arg, uint32_t bytes)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, SP_SEG_BYTES, 1, &o);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, bytes, 1, &o);
+
+	(void)arg;
+	return fd < 0 ? -errno : fd;
+}
+
+static int segment_create(struct sp_tables *t, uint32_t number)
+{
+	int fd = t->make(t->make_arg, SP_SEG_BYTES), r;
 	void *mapped;
-	int r;
 
 	if (fd < 0)
-		return sp_fail(-errno, "make a segment of unwind tables");
+		return sp_fail(fd, "make a segment of unwind tables");
 	mapped = mmap(NULL, SP_SEG_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED) {
 		r = sp_fail(-errno, "map a segment of unwind tables");
@@ -156,6 +165,7 @@ int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct 
 	if (!t)
 		return -ENOMEM;
 	t->segments_fd = segments_fd;
+	t->make = make_array;
 	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
 	t->next = calloc(SP_MAX_FILES, sizeof(*t->next));
 	r = t->next ? map_tables(t, tables_fd) : -ENOMEM;
@@ -167,6 +177,12 @@ int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct 
 	}
 	*ret_tables = t;
 	return 0;
+}
+
+void sp_tables_from(struct sp_tables *t, int (*make)(void *arg, uint32_t bytes), void *arg)
+{
+	t->make = make;
+	t->make_arg = arg;
 }
 
 /* The update of an array of maps waits for the programs that run (not for sleepable ones). */

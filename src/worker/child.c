@@ -38,6 +38,8 @@ void sp_worker_main(int argc, char **argv)
 		sp_worker_run(SP_ROLE_PARSER);
 	if (strcmp(argv[2], "opener") == 0)
 		sp_worker_run(SP_ROLE_OPENER);
+	if (strcmp(argv[2], "broker") == 0)
+		sp_broker_run();
 }
 
 /* A job and its descriptors (-1 where there is none). Ends the process when the parent is gone or has no more work. */

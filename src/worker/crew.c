@@ -125,7 +125,7 @@ static void late(struct sp_workers *w, struct sp_worker *p)
 static int start(struct sp_workers *w, enum sp_role role)
 {
 	struct sp_worker *p;
-	int r = sp_worker_new(role, w->epoll, &p);
+	int r = sp_worker_new(role, w->epoll, w->broker, &p);
 	if (r < 0)
 		return sp_fail(r, "start a %s", role_name(role));
 	p->next = w->crews[role].processes;

@@ -22,7 +22,7 @@ enum {
 	SP_JOB_MAX_BYTES = 256 << 20, /* of an answer in the memfd */
 };
 
-enum sp_role { SP_ROLE_PARSER, SP_ROLE_OPENER, SP_N_ROLES };
+enum sp_role { SP_ROLE_PARSER, SP_ROLE_OPENER, SP_N_ROLES, SP_ROLE_BROKER = SP_N_ROLES };
 enum sp_job_kind {
 	SP_JOB_OPEN,
 	SP_JOB_OPEN_PATH,

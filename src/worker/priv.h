@@ -57,8 +57,9 @@ struct sp_worker {
 	unsigned load;
 	uint64_t since_ns, ended_ns; /* when the first job became the first; when the process was killed */
 	uint64_t n_answers, peak_bytes;
-	int epoll;    /* the caller's, which watches socket and pidfd */
-	uint32_t dev; /* of the job that it was late with */
+	int epoll;                /* the caller's, which watches socket and pidfd */
+	struct sp_broker *broker; /* NULL: it was forked */
+	uint32_t dev;             /* of the job that it was late with */
 	bool late, abandoned, reaped;
 };
 
@@ -72,6 +73,7 @@ struct sp_crew { /* the processes of one role and what waits for them */
 
 struct sp_workers {
 	int epoll;
+	struct sp_broker *broker;
 	bool closing;
 	uint64_t last_number, n_outstanding;
 	struct sp_crew crews[SP_N_ROLES];
@@ -90,11 +92,12 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd);
 void sp_job_fail(struct sp_job *j, int r, const char *error); /* forgets results that were taken; error is copied */
 void sp_job_call(struct sp_job *j);                           /* and frees it */
 
-int sp_worker_new(enum sp_role role, int epoll, struct sp_worker **ret_worker);
+int sp_worker_new(enum sp_role role, int epoll, struct sp_broker *broker, struct sp_worker **ret_worker);
 void sp_worker_end(struct sp_worker *p); /* kills it; waits for nothing */
 bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns);
 void sp_worker_measure(struct sp_worker *p); /* VmHWM so far */
-uint64_t sp_worker_cpu_ns(const struct sp_worker *p);
+uint64_t sp_process_peak_bytes(int pid);
+uint64_t sp_process_cpu_ns(int pid);
 void sp_worker_free(struct sp_worker *p); /* of a reaped one, or to forget one that cannot die */
 
 /* The processes of one role. */
@@ -103,11 +106,21 @@ void sp_crew_serve(struct sp_workers *w, struct sp_worker *p); /* takes in answe
 void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
 uint64_t sp_crew_next_ns(const struct sp_crew *crew, uint64_t now_ns); /* the next thing to do by time; ~0 = none */
 
+/* broker.c: a worker that has the other end of a socket pair: its pid. And the end of one that was started so. */
+int sp_broker_start(struct sp_broker *b, enum sp_role role, int socket);
+int sp_broker_kill(struct sp_broker *b, int pid);
+int sp_broker_seal(struct sp_broker *b); /* no more outputs */
+int sp_broker_pid(const struct sp_broker *b);
+
 /* In the child. */
+_Noreturn void sp_worker_begin(enum sp_role role, int socket); /* a new process becomes a worker */
+_Noreturn void sp_broker_run(void);
 bool sp_worker_can_exec(void); /* main has called sp_worker_main(); asked before it is executed */
 _Noreturn void sp_worker_run(enum sp_role role);
+void sp_sandbox_keep_over_exec(void);
 int sp_sandbox_enter(void);  /* gives everything up, for ever */
 int sp_sandbox_opener(void); /* keeps what opening needs */
+int sp_sandbox_broker(void); /* and starting workers, BPF arrays, perf events */
 void sp_parser_work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a);
 int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a); /* the descriptor, or -1 */
 

@@ -25,7 +25,8 @@
 static void execute(enum sp_role role)
 {
 	static char library_path[4096];
-	char *argv[] = {"soprof", "--worker", role == SP_ROLE_OPENER ? "opener" : "parser", NULL};
+	static const char *const names[] = {"parser", "opener", "broker"};
+	char *argv[] = {"soprof", "--worker", (char *)names[role], NULL};
 	char *envp[] = {NULL, NULL};
 	const char *path = getenv("LD_LIBRARY_PATH");
 	if (path && (size_t)snprintf(library_path, sizeof(library_path), "LD_LIBRARY_PATH=%s", path) < 4096)
@@ -44,7 +45,7 @@ static void reset_signals(void)
 	setsid();
 }
 
-static _Noreturn void begin(enum sp_role role, int socket)
+_Noreturn void sp_worker_begin(enum sp_role role, int socket)
 {
 	reset_signals();
 	if (socket != SP_JOB_SOCKET && dup2(socket, SP_JOB_SOCKET) < 0)
@@ -56,11 +57,23 @@ static _Noreturn void begin(enum sp_role role, int socket)
 			close(fd);
 	if (close_range(SP_JOB_SOCKET + 1, ~0U, 0) < 0)
 		_exit(126);
+	sp_sandbox_keep_over_exec();
 	if (sp_worker_can_exec())
 		execute(role);
+	else if (role == SP_ROLE_BROKER)
+		sp_broker_run();
 	else
 		sp_worker_run(role);
 	_exit(127);
+}
+
+/* A parser is another user, whom without privileges only the broker may end. */
+static void end(const struct sp_worker *p)
+{
+	if (p->broker)
+		sp_broker_kill(p->broker, p->pid);
+	else
+		kill(p->pid, SIGKILL);
 }
 
 static int start(enum sp_role role, struct sp_worker *p)
@@ -70,15 +83,15 @@ static int start(enum sp_role role, struct sp_worker *p)
 		return sp_fail(-errno, "make a socket pair");
 	SP_CLOSE int mine = pair[0];
 	SP_CLOSE int theirs = pair[1];
-	p->pid = fork();
+	p->pid = p->broker ? sp_broker_start(p->broker, role, theirs) : fork();
 	if (p->pid < 0)
-		return sp_fail(-errno, "fork");
+		return sp_fail(p->broker ? p->pid : -errno, "fork");
 	if (p->pid == 0)
-		begin(role, theirs);
+		sp_worker_begin(role, theirs);
 	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 	if (p->pidfd < 0) {
 		int r = -errno;
-		kill(p->pid, SIGKILL);
+		end(p);
 		waitpid(p->pid, NULL, 0); /* it has opened nothing yet that could hold it */
 		return sp_fail(r, "open a pidfd");
 	}
@@ -97,13 +110,14 @@ static int watch(struct sp_worker *p)
 	return 0;
 }
 
-int sp_worker_new(enum sp_role role, int epoll, struct sp_worker **ret_worker)
+int sp_worker_new(enum sp_role role, int epoll, struct sp_broker *broker, struct sp_worker **ret_worker)
 {
 	SP_FREE struct sp_worker *p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	p->role = role;
 	p->epoll = epoll;
+	p->broker = broker;
 	p->socket = p->pidfd = -1;
 	int r = start(role, p);
 	if (r < 0)
@@ -123,7 +137,7 @@ void sp_worker_end(struct sp_worker *p)
 		return;
 	sp_worker_measure(p);
 	p->ended_ns = sp_time_ns(CLOCK_MONOTONIC);
-	kill(p->pid, SIGKILL);
+	end(p);
 	epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->socket, NULL);
 	close(p->socket);
 	p->socket = -1;
@@ -146,25 +160,29 @@ bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns)
 }
 
 /* Not by wait4: its maximum includes the parent's memory from before the exec. */
-void sp_worker_measure(struct sp_worker *p)
+uint64_t sp_process_peak_bytes(int pid)
 {
 	char path[64], text[4096];
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
-		return;
+		return 0;
 	text[n] = 0;
 	const char *line = strstr(text, "\nVmHWM:");
-	if (line)
-		p->peak_bytes = SP_MAX(p->peak_bytes, strtoull(line + 7, NULL, 10) * 1024);
+	return line ? strtoull(line + 7, NULL, 10) * 1024 : 0;
 }
 
-uint64_t sp_worker_cpu_ns(const struct sp_worker *p)
+void sp_worker_measure(struct sp_worker *p)
+{
+	p->peak_bytes = SP_MAX(p->peak_bytes, sp_process_peak_bytes(p->pid));
+}
+
+uint64_t sp_process_cpu_ns(int pid)
 {
 	clockid_t clock;
 	struct timespec t;
-	if (clock_getcpuclockid(p->pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
 		return 0;
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }

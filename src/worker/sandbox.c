@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/error.h"
 #include "base/mem.h"
+#include "worker/broker.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +42,22 @@ static int drop_capabilities(uint64_t keep)
 		d[i].inheritable = 0;
 	}
 	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
+}
+
+/* Who is not root would lose at the exec what the program's file or his parent gave him. */
+void sp_sandbox_keep_over_exec(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+	if (geteuid() == 0 || syscall(SYS_capget, &h, d) < 0)
+		return;
+	d[0].inheritable = d[0].permitted;
+	d[1].inheritable = d[1].permitted;
+	if (syscall(SYS_capset, &h, d) < 0)
+		return;
+	for (unsigned i = 0; i < 64; i++)
+		if (d[i / 32].permitted >> (i % 32) & 1)
+			prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, i, 0, 0);
 }
 
 /* Where the identity cannot be changed (a user namespace without that id) the filter alone has to hold. */
@@ -127,12 +145,15 @@ static int set_limits(void)
 	return r;
 }
 
+static int close_up(void)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 ? -errno : 0;
+}
+
 /* The parent's death ends the child; this comes after the change of identity, which would cancel it. */
 static int bind_to_parent(void)
 {
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return -errno;
-	return prctl(PR_SET_DUMPABLE, 0) < 0 ? -errno : 0;
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : close_up();
 }
 
 int sp_sandbox_enter(void)
@@ -145,12 +166,44 @@ int sp_sandbox_enter(void)
 	return r < 0 ? r : filter_calls();
 }
 
+bool sp_privileges_any(void)
+{
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2] = {{0}};
+	return syscall(SYS_capget, &h, d) == 0 && (d[0].effective || d[1].effective);
+}
+
+int sp_privileges_drop(struct sp_broker *b)
+{
+	int r = b ? sp_broker_seal(b) : 0;
+	r = r < 0 ? r : drop_capabilities(0);
+	if (r < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return sp_fail(r < 0 ? r : -errno, "give up privileges");
+	return 0;
+}
+
 #define BIT(capability) (1ULL << (capability))
+
+#define OPENING (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE))
+#define BECOMING_NOBODY (BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SYS_CHROOT))
+/* Debian's kernels want CAP_SYS_ADMIN for perf events where kernel.perf_event_paranoid is 3. */
+#define SAMPLING (BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN))
+
+int sp_sandbox_broker(void)
+{
+	prctl(PR_SET_NAME, "soprof-broker");
+	int r = drop_capabilities(OPENING | BECOMING_NOBODY | SAMPLING | BIT(CAP_KILL) |
+				  BIT(CAP_DAC_OVERRIDE)); /* the output may go into somebody's directory */
+	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
+	r = r < 0 ? r : limit(RLIMIT_NOFILE, 256);
+	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES); /* a parser's */
+	return r < 0 ? r : close_up(); /* it sees the end of its socket, and then takes away a file that is not whole */
+}
 
 int sp_sandbox_opener(void)
 {
 	prctl(PR_SET_NAME, "soprof-opener");
-	int r = drop_capabilities(BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_CHECKPOINT_RESTORE));
+	int r = drop_capabilities(OPENING);
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, 32);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, 0);

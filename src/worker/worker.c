@@ -34,6 +34,7 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 	    (struct sp_crew){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
 	w->crews[SP_ROLE_OPENER] =
 	    (struct sp_crew){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
+	w->broker = o ? o->broker : NULL;
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll < 0)
 		return sp_fail(-errno, "make an epoll descriptor");
@@ -318,10 +319,14 @@ int sp_workers_wait(struct sp_workers *w, int timeout_ms)
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats)
 {
 	*ret_stats = w->ended;
+	if (w->broker) {
+		ret_stats->cpu_ns += sp_process_cpu_ns(sp_broker_pid(w->broker));
+		ret_stats->peak_bytes += sp_process_peak_bytes(sp_broker_pid(w->broker));
+	}
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
 		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next) {
 			sp_worker_measure(p);
-			ret_stats->cpu_ns += sp_worker_cpu_ns(p);
+			ret_stats->cpu_ns += sp_process_cpu_ns(p->pid);
 			ret_stats->peak_bytes += p->peak_bytes;
 		}
 }

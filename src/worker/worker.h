@@ -37,7 +37,10 @@ void sp_worker_main(int argc, char **argv);
 
 struct sp_workers;
 
+struct sp_broker;
+
 struct sp_workers_options {
+	struct sp_broker *broker;  /* starts the processes; the caller's, outlives the workers. NULL: they are forked */
 	unsigned n_parsers;        /* 0 = one for every two CPUs, at least 1, at most 4; started on first use */
 	unsigned deadline_ms;      /* for one file in a parser; 0 = 10,000 */
 	unsigned open_deadline_ms; /* for one open; 0 = 2,000 */
@@ -138,7 +141,7 @@ unsigned sp_workers_outstanding(const struct sp_workers *w);
 
 struct sp_workers_stats {
 	uint64_t n_crashed, n_late, n_abandoned;
-	uint64_t cpu_ns;     /* of all worker processes, those that ended included */
+	uint64_t cpu_ns;     /* of all worker processes, those that ended included, and of the broker */
 	uint64_t peak_bytes; /* sum of the processes' VmHWM */
 };
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats);

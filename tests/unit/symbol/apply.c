@@ -119,7 +119,9 @@ static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, 
 static void apply(struct fixture *x)
 {
 	const struct sp_resolver r = {x, resolve};
-	assert_int_equal(sp_symbol_apply(x->profile, &r, x->kallsyms), 0);
+	FILE *kallsyms SP_FCLOSE = fopen(x->kallsyms, "re");
+	assert_non_null(kallsyms);
+	assert_int_equal(sp_symbol_apply(x->profile, &r, kallsyms), 0);
 	for (uint32_t i = 1; i < sp_profile_n_frames(x->profile); i++)
 		assert_int_not_equal(sp_profile_frame(x->profile, i)->func, 0);
 }
@@ -269,7 +271,7 @@ static void test_no_resolver(void **state)
 {
 	struct fixture *x = *state;
 	uint32_t frame = add_frame(x, x->files[LIB], 0x85, 0);
-	assert_int_equal(sp_symbol_apply(x->profile, NULL, "/nowhere"), 0);
+	assert_int_equal(sp_symbol_apply(x->profile, NULL, NULL), 0);
 	expect(x, frame, "libx.so.1+0x85", true);
 }
 

@@ -52,6 +52,13 @@ static void expect(const struct sp_kernel_name *k, const char *name, const char 
 	assert_int_equal(k->size, size);
 }
 
+static int find(const char *path, struct sp_kernel_name *names, size_t n)
+{
+	FILE *f SP_FCLOSE = fopen(path, "re");
+	assert_non_null(f);
+	return sp_kallsyms_find(f, names, n);
+}
+
 static void test_fixture(void **state)
 {
 	(void)state;
@@ -74,7 +81,7 @@ static void test_fixture(void **state)
 	struct sp_kernel_name k[SP_COUNT(at)] = {0};
 	for (size_t i = 0; i < SP_COUNT(at); i++)
 		k[i].address = at[i];
-	assert_int_equal(sp_kallsyms_find(path, k, SP_COUNT(at)), 0);
+	assert_int_equal(find(path, k, SP_COUNT(at)), 0);
 	expect(&k[0], "", "", 0, 0);
 	expect(&k[1], "", "", 0, 0);
 	expect(&k[2], "_text", "", 0xffffffff81000000, 0x10);
@@ -103,7 +110,7 @@ static void test_long_line(void **state)
 	memcpy(more + sizeof(more) - 2, "\n", 2);
 	char *path SP_FREE = write_file(symbols, more);
 	struct sp_kernel_name k = {.address = 0xffffffff81000304};
-	assert_int_equal(sp_kallsyms_find(path, &k, 1), 0);
+	assert_int_equal(find(path, &k, 1), 0);
 	assert_int_equal(k.start, 0xffffffff81000300);
 	assert_memory_equal(k.name, "xxxx", 4);
 	sp_kallsyms_done(&k, 1);
@@ -115,13 +122,11 @@ static void test_hidden(void **state)
 	(void)state;
 	char *path SP_FREE = write_file("0000000000000000 T _stext\n0000000000000000 t foo\t[bar]\n", "");
 	struct sp_kernel_name k = {.address = 0xffffffff81000304};
-	int r = sp_kallsyms_find(path, &k, 1);
+	int r = find(path, &k, 1);
 	assert_int_equal(r, -EPERM);
 	assert_non_null(strstr(sp_error_text(r), "kptr_restrict"));
 	sp_error_clear();
 	assert_null(k.name);
-	assert_int_equal(sp_kallsyms_find("/nowhere/kallsyms", &k, 1), -ENOENT);
-	sp_error_clear();
 	unlink(path);
 }
 
@@ -194,7 +199,7 @@ static void test_running_kernel(void **state)
 		skip();
 	}
 	qsort(k, n_asked, sizeof(*k), by_address);
-	assert_int_equal(sp_kallsyms_find("/proc/kallsyms", k, n_asked), 0);
+	assert_int_equal(find("/proc/kallsyms", k, n_asked), 0);
 	for (size_t i = 0; i < n_asked; i++)
 		check_real(s, n, &k[i]);
 	print_message("%zu of %zu kernel symbols\n", n_asked, n);

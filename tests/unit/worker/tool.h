@@ -33,7 +33,9 @@ static inline unsigned count_fds(void)
 	return n;
 }
 
-/* The first child's number, or 0; *ret_n children in all. */
+static pid_t other_child; /* one that is no worker */
+
+/* The first worker's number, or 0; *ret_n children in all. */
 static inline pid_t children(unsigned *ret_n)
 {
 	char path[64];
@@ -42,7 +44,7 @@ static inline pid_t children(unsigned *ret_n)
 	FILE *f = fopen(path, "re");
 	assert_non_null(f);
 	for (*ret_n = 0; fscanf(f, "%d", &pid) == 1; (*ret_n)++)
-		first = first ? first : pid;
+		first = first || pid == other_child ? first : pid;
 	fclose(f);
 	return first;
 }

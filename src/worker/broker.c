@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The broker's two sides. One SOCK_SEQPACKET message a request, with a descriptor where one is given, and one a reply.
+ * A worker is made by clone3(CLONE_PARENT): the broker's parent waits for it as for any child of its own. Only the
+ * broker may end a parser, which is another user by then; it does so by the pidfd that it kept, never by a number that
+ * may be somebody else's.
+ */
+#include "worker/broker.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "worker/priv.h"
+
+enum { MAX_STARTED = 64, MAX_ARRAY_BYTES = 16 << 20 };
+
+enum request_kind { BROKER_START, BROKER_KILL, BROKER_ARRAY, BROKER_EVENT, BROKER_OUTPUT, BROKER_PLACE, BROKER_SEAL };
+
+struct request {
+	uint32_t kind;   /* enum request_kind */
+	uint32_t number; /* role, pid, bytes, CPU, mode */
+	struct perf_event_attr attr;
+	char path[PATH_MAX];
+};
+struct reply {
+	int32_t r; /* START: the pid */
+};
+struct sp_broker {
+	int pid, socket;
+};
+/* In the broker. */
+struct started {
+	int pid, pidfd;
+};
+struct broker {
+	struct started started[MAX_STARTED];
+	char path[PATH_MAX], beside[PATH_MAX + 8]; /* the output; beside "" = nothing to put in place */
+	bool sealed;
+};
+
+/* --- messages ------------------------------------------------------------------------------------------------------
+ */
+static int put(int socket, const void *bytes, size_t n, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {.iov_base = (void *)bytes, .iov_len = n};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (fd >= 0) {
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	}
+	ssize_t sent;
+	while ((sent = sendmsg(socket, &h, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+		;
+	return sent < 0 ? -errno : 0;
+}
+
+/* 0, or -EPIPE when the other side has gone or talks nonsense. *ret_fd is -1 where none came. */
+static int take(int socket, void *bytes, size_t n, int *ret_fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {.iov_base = bytes, .iov_len = n};
+	struct msghdr h = {
+	    .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	ssize_t got;
+	*ret_fd = -1;
+	while ((got = recvmsg(socket, &h, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
+		;
+	struct cmsghdr *c = got < 0 ? NULL : CMSG_FIRSTHDR(&h);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
+	if (got == (ssize_t)n)
+		return 0;
+	sp_cleanup_close(ret_fd);
+	return -EPIPE;
+}
+
+/* --- the broker ----------------------------------------------------------------------------------------------------
+ */
+static int note_started(struct started *list, int pid)
+{
+	for (unsigned i = 0; i < MAX_STARTED; i++) {
+		struct pollfd gone = {.fd = list[i].pidfd, .events = POLLIN};
+		if (list[i].pidfd >= 0 && poll(&gone, 1, 0) == 0)
+			continue;
+		sp_cleanup_close(&list[i].pidfd);
+		list[i].pid = pid;
+		list[i].pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		return list[i].pidfd < 0 ? -errno : 0;
+	}
+	return -EAGAIN;
+}
+
+static int start_one(struct started *list, uint32_t role, int socket)
+{
+	struct clone_args args = {.flags = CLONE_PARENT};
+	if (role >= SP_N_ROLES || socket < 0)
+		return -EINVAL;
+	int pid = (int)syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		sp_worker_begin((enum sp_role)role, socket);
+	int r = note_started(list, pid);
+	if (r < 0)
+		kill(pid, SIGKILL); /* not waited for yet: the number is its own */
+	return r < 0 ? r : pid;
+}
+
+static int kill_one(const struct started *list, uint32_t pid)
+{
+	for (unsigned i = 0; i < MAX_STARTED; i++)
+		if (list[i].pidfd >= 0 && list[i].pid == (int)pid)
+			return syscall(SYS_pidfd_send_signal, list[i].pidfd, SIGKILL, NULL, 0) < 0 ? -errno : 0;
+	return -ESRCH;
+}
+
+static int make_array(uint32_t bytes)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
+	if (!bytes || bytes > MAX_ARRAY_BYTES)
+		return -EINVAL;
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, bytes, 1, &o);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_event(struct request *q)
+{
+	int fd = (int)syscall(SYS_perf_event_open, &q->attr, -1, (int)q->number, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int make_output(struct broker *b, struct request *q)
+{
+	if (b->sealed || b->path[0] || !memchr(q->path, 0, sizeof(q->path)))
+		return -EPERM;
+	snprintf(b->path, sizeof(b->path), "%s", q->path);
+	snprintf(b->beside, sizeof(b->beside), "%s.XXXXXX", q->path);
+	SP_CLOSE int fd = mkostemp(b->beside, O_CLOEXEC);
+	int r = fd < 0 || fchmod(fd, q->number & 0777) < 0 ? -errno : 0;
+	if (fd < 0)
+		b->beside[0] = 0;
+	return r < 0 ? r : sp_take_fd(&fd);
+}
+
+static int put_output_in_place(struct broker *b)
+{
+	if (!b->beside[0])
+		return -ENOENT;
+	if (rename(b->beside, b->path) < 0)
+		return -errno;
+	b->beside[0] = 0;
+	return 0;
+}
+
+static int fd_for(struct broker *b, struct request *q)
+{
+	return q->kind == BROKER_ARRAY   ? make_array(q->number)
+	       : q->kind == BROKER_EVENT ? open_event(q)
+					 : make_output(b, q);
+}
+
+static void serve(struct broker *b, struct request *q, int given)
+{
+	struct reply a = {0};
+	SP_CLOSE int fd = -1;
+	if (q->kind == BROKER_START)
+		a.r = start_one(b->started, q->number, given);
+	else if (q->kind == BROKER_KILL)
+		a.r = kill_one(b->started, q->number);
+	else if (q->kind == BROKER_PLACE)
+		a.r = put_output_in_place(b);
+	else if (q->kind == BROKER_SEAL)
+		b->sealed = true;
+	else
+		a.r = fd = fd_for(b, q);
+	put(SP_JOB_SOCKET, &a, sizeof(a), fd);
+}
+
+void sp_broker_run(void)
+{
+	static struct broker b;
+	static struct request q;
+	int given;
+	if (sp_sandbox_broker() < 0)
+		_exit(3);
+	for (unsigned i = 0; i < MAX_STARTED; i++)
+		b.started[i].pidfd = -1;
+	while (take(SP_JOB_SOCKET, &q, sizeof(q), &given) == 0) {
+		serve(&b, &q, given);
+		sp_cleanup_close(&given);
+	}
+	if (b.beside[0])
+		unlink(b.beside);
+	_exit(0);
+}
+
+/* --- the caller's side ----------------------------------------------------------------------------------------------
+ */
+int sp_broker_new(struct sp_broker **ret_broker)
+{
+	SP_FREE struct sp_broker *b = calloc(1, sizeof(*b));
+	int pair[2];
+	if (!b)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return sp_fail(-errno, "make a socket pair");
+	b->socket = pair[0];
+	b->pid = fork();
+	if (b->pid == 0)
+		sp_worker_begin(SP_ROLE_BROKER, pair[1]);
+	close(pair[1]);
+	if (b->pid < 0) {
+		close(pair[0]);
+		return sp_fail(-errno, "fork");
+	}
+	*ret_broker = sp_take_ptr(b);
+	return 0;
+}
+
+void sp_broker_free(struct sp_broker *b)
+{
+	if (!b)
+		return;
+	close(b->socket); /* it reads the end of it, and ends */
+	while (waitpid(b->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(b);
+}
+
+static int ask(struct sp_broker *b, const struct request *q, int given, int *ret_fd)
+{
+	struct pollfd answer = {.fd = b->socket, .events = POLLIN};
+	struct reply a;
+	int r = put(b->socket, q, sizeof(*q), given), n = 0;
+	while (r >= 0 && (n = poll(&answer, 1, SP_BROKER_MS)) < 0 && errno == EINTR)
+		;
+	if (r >= 0 && n == 0)
+		return sp_fail_said(-ETIMEDOUT, "the broker does not answer");
+	*ret_fd = -1;
+	r = r < 0 ? r : take(b->socket, &a, sizeof(a), ret_fd);
+	return r < 0 ? sp_fail_said(-EPIPE, "the broker has gone") : a.r;
+}
+
+static int ask_fd(struct sp_broker *b, const struct request *q, const char *what)
+{
+	int fd = -1, r = ask(b, q, -1, &fd);
+	if (r >= 0 && fd >= 0)
+		return fd;
+	sp_cleanup_close(&fd);
+	return sp_fail(r < 0 ? r : -EPROTO, "%s", what);
+}
+
+int sp_broker_array(struct sp_broker *b, uint32_t bytes)
+{
+	return ask_fd(b, &(struct request){.kind = BROKER_ARRAY, .number = bytes}, "make a BPF array");
+}
+
+int sp_broker_event(struct sp_broker *b, const struct perf_event_attr *attr, unsigned cpu)
+{
+	struct request q = {.kind = BROKER_EVENT, .number = cpu, .attr = *attr};
+	return ask_fd(b, &q, "open a perf event");
+}
+
+int sp_broker_output(struct sp_broker *b, const char *path, unsigned mode)
+{
+	struct request q = {.kind = BROKER_OUTPUT, .number = mode};
+	if (strlen(path) >= sizeof(q.path))
+		return sp_fail(-ENAMETOOLONG, "write %s", path);
+	snprintf(q.path, sizeof(q.path), "%s", path);
+	return ask_fd(b, &q, "make a file");
+}
+
+int sp_broker_put_in_place(struct sp_broker *b)
+{
+	int none;
+	return ask(b, &(struct request){.kind = BROKER_PLACE}, -1, &none);
+}
+
+int sp_broker_seal(struct sp_broker *b)
+{
+	int none;
+	return ask(b, &(struct request){.kind = BROKER_SEAL}, -1, &none);
+}
+
+int sp_broker_pid(const struct sp_broker *b)
+{
+	return b->pid;
+}
+
+int sp_broker_start(struct sp_broker *b, enum sp_role role, int socket)
+{
+	int none;
+	return ask(b, &(struct request){.kind = BROKER_START, .number = role}, socket, &none);
+}
+
+int sp_broker_kill(struct sp_broker *b, int pid)
+{
+	int none;
+	return ask(b, &(struct request){.kind = BROKER_KILL, .number = (uint32_t)pid}, -1, &none);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * broker.h: a small process that keeps privileges, so that the program itself need not.
+ *
+ * It is this program, executed again as `soprof --worker broker`. It starts and ends worker processes (they become the
+ * caller's children all the same), makes segments of unwind tables, opens perf events on CPUs that appear later, and
+ * puts one file in place whose path it was told before the privileges were dropped. It reads no foreign byte.
+ * Everything is asked for over a socket pair and answered at once: a call waits for its answer, at most SP_BROKER_MS.
+ * It ends with the caller. After sp_privileges_drop() the calling process holds no capability and can get none by
+ * executing anything.
+ *
+ * Results: a descriptor (the caller's, close-on-exec), 0, or a negative errno with sp_error_text(). Not thread-safe.
+ */
+#ifndef SP_WORKER_BROKER_H
+#define SP_WORKER_BROKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct perf_event_attr;
+struct sp_broker;
+
+enum { SP_BROKER_MS = 5000 };
+
+int sp_broker_new(struct sp_broker **ret_broker);
+void sp_broker_free(struct sp_broker *b); /* ends it; its workers live on */
+/* A mappable BPF array of one element of so many bytes. */
+int sp_broker_array(struct sp_broker *b, uint32_t bytes);
+/* perf_event_open(2) for all processes on one CPU. */
+int sp_broker_event(struct sp_broker *b, const struct perf_event_attr *attr, unsigned cpu);
+
+/*
+ * A new file beside `path`, to be written; where it was not put in place when the broker ends, it is removed. Before
+ * sp_privileges_drop(), and once.
+ */
+int sp_broker_output(struct sp_broker *b, const char *path, unsigned mode);
+int sp_broker_put_in_place(struct sp_broker *b);
+
+bool sp_privileges_any(void); /* this process has a capability */
+/* Gives up every capability of this process, for ever. A process without any has nothing to give up: 0. */
+int sp_privileges_drop(struct sp_broker *b); /* NULL: there is none */
+
+#endif
