@@ -284,24 +284,12 @@ static const char *last_component(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/*
- * The kernel half has told the name under which the file is mapped, the beginning of it. Of a file that was found by
- * its handle the path may be that of any other hard link (perf's cache calls them all "elf").
- */
-static bool is_whole_name(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n && n < SP_NAME_LEN - 1;
-}
-
 static int path_keep(struct sp_capture *c, uint32_t id, const struct sp_open_result *o)
 {
 	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
 	int64_t path = sp_profile_add_string(c->profile, o->path);
-	int64_t name = is_whole_name(sp_profile_string(c->profile, file->name))
-			   ? file->name
-			   : sp_profile_add_string(c->profile, last_component(o->path));
+	/* no path: only that of another hard link is known, and the name is the kernel half's */
+	int64_t name = *o->path ? sp_profile_add_string(c->profile, last_component(o->path)) : file->name;
 
 	if (path < 0 || name < 0)
 		return -ENOMEM;
@@ -343,6 +331,7 @@ static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_
 	int error;
 
 	q.path = c->source ? c->source->path(c, id) : NULL;
+	memcpy(q.name, r->name, sizeof(q.name));
 	error = job ? sp_workers_open(c->workers, &q, opened, job) : -ENOMEM;
 
 	if (error < 0) {

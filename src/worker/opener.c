@@ -342,6 +342,37 @@ static int open_handle(int mount, const struct sp_file_key *k, struct found *f)
 	return r < 0 ? r : read_path(link, &f->path);
 }
 
+/* Which of its hard links the kernel shows of an inode that was found by its handle is chance. */
+static int find_name(const char *name, struct found *f)
+{
+	static const char *const directories[] = {"/usr/bin",   "/usr/sbin", "/usr/lib/x86_64-linux-gnu",
+						  "/usr/lib64", "/usr/lib",  "/usr/local/bin"};
+	const char *slash = strrchr(f->path, '/');
+	if (!slash || strcmp(slash + 1, name) == 0)
+		return 0;
+	for (size_t i = 0; i <= SP_COUNT(directories); i++) {
+		SP_FREE char *path = NULL;
+		int n = i ? asprintf(&path, "%s/%s", directories[i - 1], name)
+			  : asprintf(&path, "%.*s/%s", (int)(slash - f->path), f->path, name);
+		if (n < 0)
+			return -ENOMEM;
+		if (!path_leads_to(0, path, &f->st))
+			continue;
+		free(f->path);
+		f->path = sp_take_ptr(path);
+		return 0;
+	}
+	f->path[0] = 0;
+	return 0;
+}
+
+/* The kernel half cuts names that are too long. */
+static bool has_whole_name(const struct sp_open_request *q)
+{
+	size_t n = strnlen(q->name, sizeof(q->name));
+	return n > 0 && n < sizeof(q->name) - 1 && !memchr(q->name, '/', n);
+}
+
 static int find_by_handle(const struct sp_open_request *q, struct found *f)
 {
 	int r = -ENOENT;
@@ -351,7 +382,7 @@ static int find_by_handle(const struct sp_open_request *q, struct found *f)
 			return mount == -ENOENT ? r : mount;
 		r = open_handle(mount, &q->key, f);
 		if (r == 0)
-			return 0;
+			return has_whole_name(q) ? find_name(q->name, f) : 0;
 		found_done(f);
 		*f = (struct found){.fd = -1};
 	}

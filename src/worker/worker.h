@@ -64,6 +64,11 @@ struct sp_open_request {
 	 */
 	struct sp_file_key key;
 	/*
+	 * As the kernel half calls it, "" = not known: what is found by its handle may be shown under another hard
+	 * link's path; then it is looked for by this name where programs and libraries lie, else the path is "".
+	 */
+	char name[SP_NAME_LEN];
+	/*
 	 * Not what is mapped, but what is now where its path leads: -ENOENT nothing (then ctime_ns is when the
 	 * directory changed last, 0 = not known), -EALREADY the same file. Paths of a process in a chroot are followed
 	 * from the top of its mount namespace, as /proc shows them.
