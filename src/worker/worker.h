@@ -63,10 +63,7 @@ struct sp_open_request {
 	 * are looked for among the mounts, and believed only where the process is of our own user namespace.
 	 */
 	struct sp_file_key key;
-	/*
-	 * As the kernel half calls it, "" = not known: what is found by its handle may be shown under another hard
-	 * link's path; then it is looked for by this name where programs and libraries lie, else the path is "".
-	 */
+	/* What the mapping calls it, "" = not known. A handle may lead to another hard link: then the path is "". */
 	char name[SP_NAME_LEN];
 	/*
 	 * Not what is mapped, but what is now where its path leads: -ENOENT nothing (then ctime_ns is when the
