@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * pprof_comments.c: our own view's comments, which tell of mappings to which packages they belonged where they were
- * seen: "#soprof: package NAME VERSION BUILD-ID PATH", in place of what is not known "-".
+ * seen: "#soprof: package NAME VERSION BUILD-ID PATH", in place of what is not known "-"; and what a library is called
+ * where that is not the end of its path: "#soprof: soname NAME BUILD-ID PATH".
  *
  * Other comments are people's, and kept in sp_profile_info.
  */
@@ -16,7 +17,25 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 
-static const char prefix[] = "#soprof: package ";
+static const char ours[] = "#soprof: ", package[] = "package ", soname[] = "soname ";
+
+static bool begins(const char **text, const char *word)
+{
+	size_t n = strlen(word);
+
+	if (strncmp(*text, word, n) != 0)
+		return false;
+	*text += n;
+	return true;
+}
+
+/* What it says behind the prefix, or NULL: it is not our view's. */
+static const char *is_ours(const char *text)
+{
+	const char *rest = begins(&text, ours) ? text : "";
+
+	return begins(&rest, package) || begins(&rest, soname) ? text : NULL;
+}
 
 int pprof_add_comment(struct pprof *r, uint64_t string)
 {
@@ -41,13 +60,14 @@ int pprof_add_comments(struct pprof *r, struct sp_cursor c)
 	return e;
 }
 
-struct packages {
-	struct sp_intern *keys; /* "BUILD-ID PATH" */
-	struct package *of;     /* by number of the key */
-	size_t of_capacity;
+struct told {
+	uint32_t package, version, soname; /* strings of the profile; 0 = not told, or known not to be */
+	bool owner_known;
 };
-struct package {
-	uint32_t name, version; /* strings of the profile */
+struct mappings {
+	struct sp_intern *keys; /* "BUILD-ID PATH" */
+	struct told *of;        /* by number of the key */
+	size_t of_capacity;
 };
 
 /* The next word of a comment, "" for "-". */
@@ -60,27 +80,50 @@ static int64_t take_word(struct pprof *r, const char **at)
 	return n == 1 && *word == '-' ? 0 : sp_profile_add_bytes(r->p, word, n);
 }
 
-static int take_comment(struct pprof *r, struct packages *x, uint32_t string)
+static int64_t add_key(struct mappings *x, const char *key)
 {
-	const char *text = string < r->n_strings ? sp_profile_string(r->p, r->strings[string]) : "";
-	int64_t name, version, key;
-	int e;
+	uint32_t n = sp_intern_count(x->keys);
+	int64_t number = sp_intern_add(x->keys, key, strlen(key));
+	int e = number < 0 ? (int)number : sp_grow(&x->of, &x->of_capacity, (size_t)number + 1, sizeof(*x->of));
 
-	if (strncmp(text, prefix, strlen(prefix)) != 0)
-		return 0;
-	text += strlen(prefix);
-	name = take_word(r, &text);
-	version = name < 0 ? name : take_word(r, &text);
-	key = version < 0 ? version : sp_intern_add(x->keys, text, strlen(text));
-	if (key < 0)
-		return (int)key;
-	e = sp_grow(&x->of, &x->of_capacity, (size_t)key + 1, sizeof(*x->of));
-	if (e >= 0)
-		x->of[key] = (struct package){.name = (uint32_t)name, .version = name ? (uint32_t)version : 0};
-	return e;
+	if (e >= 0 && number == n)
+		x->of[number] = (struct told){0};
+	return e < 0 ? e : number;
 }
 
-static int64_t find(struct pprof *r, const struct packages *x, const struct pprof_mapping *m)
+static int take_package(struct pprof *r, struct mappings *x, const char *text)
+{
+	int64_t name = take_word(r, &text), version = name < 0 ? name : take_word(r, &text);
+	int64_t key = version < 0 ? version : add_key(x, text);
+
+	if (key < 0)
+		return (int)key;
+	x->of[key].owner_known = true;
+	x->of[key].package = (uint32_t)name;
+	x->of[key].version = name ? (uint32_t)version : 0;
+	return 0;
+}
+
+static int take_soname(struct pprof *r, struct mappings *x, const char *text)
+{
+	int64_t name = take_word(r, &text), key = name < 0 ? name : add_key(x, text);
+
+	if (key < 0)
+		return (int)key;
+	x->of[key].soname = (uint32_t)name;
+	return 0;
+}
+
+static int take_comment(struct pprof *r, struct mappings *x, uint32_t string)
+{
+	const char *text = is_ours(string < r->n_strings ? sp_profile_string(r->p, r->strings[string]) : "");
+
+	if (!text)
+		return 0;
+	return begins(&text, package) ? take_package(r, x, text) : take_soname(r, x, text + strlen(soname));
+}
+
+static int64_t find(struct pprof *r, const struct mappings *x, const struct pprof_mapping *m)
 {
 	/* both were looked up when the mapping was made a file */
 	const char *build_id = m->build_id < r->n_strings ? sp_profile_string(r->p, r->strings[m->build_id]) : "";
@@ -92,22 +135,23 @@ static int64_t find(struct pprof *r, const struct packages *x, const struct ppro
 	return sp_intern_find(x->keys, key, strlen(key));
 }
 
-static int tell(struct pprof *r, const struct packages *x, const struct pprof_mapping *m)
+static int tell(struct pprof *r, const struct mappings *x, const struct pprof_mapping *m)
 {
 	struct sp_file *file = sp_profile_file(r->p, m->file);
 	int64_t key = file->kind == SP_FILE_ELF ? find(r, x, m) : -ENOENT;
 
 	if (key < 0)
 		return key == -ENOENT ? 0 : (int)key;
-	file->owner_known = true;
-	file->package = x->of[key].name;
+	file->owner_known |= x->of[key].owner_known;
+	file->package = x->of[key].package;
 	file->package_version = x->of[key].version;
+	file->name = x->of[key].soname ? x->of[key].soname : file->name;
 	return 0;
 }
 
-static int resolve_packages(struct pprof *r)
+static int resolve_ours(struct pprof *r)
 {
-	struct packages x = {0};
+	struct mappings x = {0};
 	int e = sp_intern_new(&x.keys);
 
 	for (size_t i = 0; i < r->n_comments && e >= 0; i++)
@@ -131,7 +175,7 @@ static int keep_comments(struct pprof *r)
 	for (size_t i = 0; i < r->n_comments; i++) {
 		uint32_t word = r->comments[i] < r->n_strings ? r->strings[r->comments[i]] : 0;
 
-		if (word && strncmp(sp_profile_string(r->p, word), prefix, strlen(prefix)) != 0)
+		if (word && !is_ours(sp_profile_string(r->p, word)))
 			kept[n++] = (struct sp_label){.word = word};
 	}
 	set = sp_profile_add_labels(r->p, kept, n);
@@ -143,7 +187,7 @@ static int keep_comments(struct pprof *r)
 
 int pprof_resolve_comments(struct pprof *r)
 {
-	int e = r->n_comments ? resolve_packages(r) : 0;
+	int e = r->n_comments ? resolve_ours(r) : 0;
 
 	return e >= 0 && r->n_comments ? keep_comments(r) : e;
 }

@@ -14,7 +14,8 @@
  * -tagfocus for a range and would not find a string. slice, a number, is sp_key.slice: which of the recording's slices
  * of equal length, from 1; left out where it is not known. Other labels of a key follow; where these are all that a
  * foreign profile said, no others are written. Comments tell the packages of mappings, as they were where it was
- * recorded: "#soprof: package NAME VERSION BUILD-ID PATH", what is not known as "-"; go tool pprof does not show
+ * recorded: "#soprof: package NAME VERSION BUILD-ID PATH", what is not known as "-", and names that are not the end of
+ * the path: "#soprof: soname NAME BUILD-ID PATH"; go tool pprof does not show
  * comments that begin with a #. Strings are encoded as for a terminal: valid UTF-8, no control characters.
  */
 #include "base/encode.h"
@@ -170,22 +171,36 @@ static const char *word_of(struct sp_pprof *w, uint32_t number)
 	return *word && !strchr(word, ' ') ? word : "-";
 }
 
-static void put_package(struct sp_pprof *w, uint32_t file)
+static void put_comment(struct sp_pprof *w, const char *kind, const char *words, const char *hex, const char *path)
 {
-	const struct sp_file *f = sp_profile_file(w->p, file);
-	char hex[2 * SP_BUILD_ID_MAX + 1], *comment SP_FREE = NULL, *path SP_FREE = NULL;
+	char *comment SP_FREE = NULL;
 
-	if (f->kind != SP_FILE_ELF || !f->owner_known)
-		return;
-	sp_pprof_build_id(f, hex);
-	path = sp_view_path(w->p, file);
-	if (!path || asprintf(&comment, "#soprof: package %s %s %s %s", word_of(w, f->package),
-			      word_of(w, f->package_version), *hex ? hex : "-", path) < 0) {
+	if (asprintf(&comment, "#soprof: %s %s %s %s", kind, words, *hex ? hex : "-", path) < 0) {
 		comment = NULL;
 		w->error = -ENOMEM;
 		return;
 	}
 	put_profile_number(w, PROFILE_COMMENT, sp_pprof_text(w, comment));
+}
+
+static void put_mapping_comments(struct sp_pprof *w, uint32_t file)
+{
+	const struct sp_file *f = sp_profile_file(w->p, file);
+	char hex[2 * SP_BUILD_ID_MAX + 1], *words SP_FREE = NULL, *path SP_FREE = sp_view_path(w->p, file);
+	const char *name = word_of(w, f->name), *last = path ? strrchr(path, '/') : NULL;
+
+	if (f->kind != SP_FILE_ELF)
+		return;
+	sp_pprof_build_id(f, hex);
+	if (!path || asprintf(&words, "%s %s", word_of(w, f->package), word_of(w, f->package_version)) < 0) {
+		words = NULL;
+		w->error = -ENOMEM;
+		return;
+	}
+	if (f->owner_known)
+		put_comment(w, "package", words, hex, path);
+	if (strcmp(name, "-") != 0 && strcmp(name, last ? last + 1 : path) != 0)
+		put_comment(w, "soname", name, hex, path);
 }
 
 /* What a foreign profile said of itself. */
@@ -215,7 +230,7 @@ static void put_info(struct sp_pprof *w)
 		put_type(w, PROFILE_PERIOD_TYPE, &info->period_type);
 	put_profile_number(w, PROFILE_PERIOD, info->period);
 	for (uint32_t i = 0; i < w->n_mappings; i++)
-		put_package(w, w->order[i]);
+		put_mapping_comments(w, w->order[i]);
 	put_foreign_info(w, info);
 }
 

@@ -403,6 +403,8 @@ static void test_packages_written(void **state)
 	static const char *const packages[][2] = {
 	    {"libc6", "2.36-9+deb12u10"}, {"", ""}, {"only-a-name", ""}, {"a b", "1"}};
 	static const char *const told[][2] = {{"libc6", "2.36-9+deb12u10"}, {"", ""}, {"only-a-name", ""}, {"", ""}};
+	static const char *const names[] = {"libx.so.1", "libx.so", "a b", ""};
+	static const char *const names_told[] = {"libx.so.1", "libx.so", "libx.so", "libx.so"};
 	struct sp_read_options o = {0};
 	struct sp_read_result result;
 
@@ -415,6 +417,7 @@ static void test_packages_written(void **state)
 
 		f->kind = SP_FILE_ELF;
 		f->owner_known = true;
+		f->name = (uint32_t)sp_profile_add_string(p, names[i]);
 		f->package = (uint32_t)sp_profile_add_string(p, packages[i][0]);
 		f->package_version = (uint32_t)sp_profile_add_string(p, packages[i][1]);
 		char *bytes SP_FREE = reading_view(p, "pprof", &(struct sp_view_options){0}, &len);
@@ -423,6 +426,7 @@ static void test_packages_written(void **state)
 		assert_true(f->owner_known);
 		assert_string_equal(sp_profile_string(q, f->package), told[i][0]);
 		assert_string_equal(sp_profile_string(q, f->package_version), told[i][1]);
+		assert_string_equal(sp_profile_string(q, f->name), names_told[i]);
 		sp_profile_free(p);
 		sp_profile_free(q);
 	}
