@@ -3,6 +3,7 @@
 #include "profile/diff.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/grid.h"
 #include "cmd/output.h"
 #include "cmd/report.h"
 #include "view/changes.h"
@@ -124,6 +125,7 @@ static int changes_write(struct diff_run *d, FILE *out)
 					    : DEFAULT_LIMIT,
 	    .noise = a->noise,
 	    .colour = !a->output && isatty(STDOUT_FILENO),
+	    .width = sp_terminal_width(out, NULL),
 	};
 	const struct sp_profile *const profiles[2] = {d->profiles[0], d->profiles[1]};
 

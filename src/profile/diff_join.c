@@ -104,7 +104,7 @@ static int64_t func_of(const struct side *s, const struct sp_frame *frame)
 		return unnamed_func(s, file);
 	if (number == 0)
 		return 0;
-	struct sp_func func = {.file = file, .is_range = from->is_range};
+	struct sp_func func = {.file = file, .is_range = is_range(s->p, from)};
 	int64_t name = copy_string(s, from->name);
 	if (name < 0)
 		return name;

@@ -8,10 +8,12 @@
 #include "view/changes_priv.h"
 #include "view/priv.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
-enum { NUMBER_COLUMNS = 9, INTERVAL_COLUMNS = 19, SHORT_BUILD_ID = 6 };
+enum { NUMBER_COLUMNS = 9, INTERVAL_COLUMNS = 19, SHORT_BUILD_ID = 6, LEAST_NAME = 16 };
 
 struct table {
 	const struct sp_diff *d;
@@ -78,13 +80,9 @@ static void put_method(const struct table *t)
 		fprintf(t->out, "intervals (95 %%) from %" PRIu32 " and %" PRIu32 " time slices; ~ = within noise\n",
 			d->n_slices[0], d->n_slices[1]);
 	else if (d->dispersion <= 1 && d->spread <= 0)
-		fputs("intervals (95 %) from the counts of samples; ~ = within noise\n", t->out);
+		fputs("intervals (95 %) from counts of samples; ~ = within noise\n", t->out);
 	else
-		fprintf(
-		    t->out,
-		    "intervals (95 %%) from the counts of samples, with their variance times %.2f + %.2g for each of a "
-		    "row's samples, as bursts vary them; ~ = within noise\n",
-		    d->dispersion, d->spread);
+		fputs("intervals (95 %) from counts of samples, widened for bursts; ~ = within noise\n", t->out);
 }
 
 static void put_build_id(const struct sp_file *f, FILE *out)
@@ -132,13 +130,49 @@ static void put_upgrade(const struct table *t, const struct sp_profile *const pr
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
-static void put_name(const struct table *t, const struct sp_diff_row *row)
+/* Of a character of several bytes the first takes a column. */
+static size_t columns_of(const char *text)
 {
-	fputs("  ", t->out);
-	sp_change_put_name(t->d, t->o->by, row, SP_ENCODE_TERMINAL, t->out);
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* What does not fit is cut: of a stack the root's end, of a name its own. */
+static void put_cut(const struct table *t, const char *text)
+{
+	size_t before = 3 * NUMBER_COLUMNS + INTERVAL_COLUMNS + 6, columns = columns_of(text), left = columns;
+	size_t room = t->o->width > before + LEAST_NAME ? t->o->width - before : LEAST_NAME;
+	bool fits = !t->o->width || columns <= room, is_stack = t->o->by == SP_DIFF_BY_STACK;
+
+	fputs(!fits && is_stack ? "…" : "", t->out);
+	for (; *text; text++) {
+		left -= ((unsigned char)*text & 0xc0) != 0x80;
+		if (fits || (is_stack ? left < room - 1 : columns - left < room))
+			fputc(*text, t->out);
+	}
+	fputs(!fits && !is_stack ? "…" : "", t->out);
+}
+
+static int put_name(const struct table *t, const struct sp_diff_row *row)
+{
+	SP_FREE char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	sp_change_put_name(t->d, t->o->by, row, SP_ENCODE_TERMINAL, out);
 	if (row->upgrade && t->o->by == SP_DIFF_BY_LIBRARY)
-		fputs(" (upgraded)", t->out);
+		fputs(" (upgraded)", out);
+	if (fclose(out))
+		return -ENOMEM;
+	fputs("  ", t->out);
+	put_cut(t, text);
 	fputc('\n', t->out);
+	return 0;
 }
 
 static void put_heading(const struct table *t)
@@ -162,11 +196,12 @@ static bool is_shown(const struct table *t, const struct sp_diff_row *row)
 	return (row->old_self || row->new_self) && (t->o->noise || !row->self.within_noise || row->upgrade);
 }
 
-static void put_rows(const struct table *t)
+static int put_rows(const struct table *t)
 {
 	size_t n_shown = 0, n_noise = 0, n_more = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < t->rows->n_rows; i++) {
+	for (size_t i = 0; r >= 0 && i < t->rows->n_rows; i++) {
 		const struct sp_diff_row *row = &t->rows->rows[i];
 
 		if (!is_shown(t, row)) {
@@ -177,7 +212,7 @@ static void put_rows(const struct table *t)
 			if (!n_shown)
 				put_heading(t);
 			put_change(t, &row->self);
-			put_name(t, row);
+			r = put_name(t, row);
 			n_shown++;
 		}
 	}
@@ -187,6 +222,7 @@ static void put_rows(const struct table *t)
 		fprintf(t->out, "%zu row%s within noise (--noise shows them)\n", n_noise, n_noise == 1 ? "" : "s");
 	if (!n_shown)
 		fputs("nothing differs beyond noise\n", t->out);
+	return r;
 }
 
 int sp_changes_put_table(const struct sp_diff *d, const struct sp_profile *const profiles[2],
@@ -205,7 +241,7 @@ int sp_changes_put_table(const struct sp_diff *d, const struct sp_profile *const
 	put_method(&t);
 	for (uint32_t i = 0; i < d->n_upgrades; i++)
 		put_upgrade(&t, profiles, i);
-	put_rows(&t);
+	r = put_rows(&t);
 	sp_diff_rows_done(&rows);
-	return 0;
+	return r;
 }

@@ -22,6 +22,7 @@ struct sp_changes_options {
 	uint32_t limit;          /* rows shown, 0 = all; how many were left out is said */
 	bool noise;              /* table: rows within noise, too */
 	bool colour;             /* table: escape sequences for a terminal */
+	unsigned width;          /* table: columns of the terminal, to which names are cut; 0 = none */
 };
 
 int sp_changes_put_table(const struct sp_diff *d, const struct sp_profile *const profiles[2],

@@ -66,9 +66,8 @@ struct sp_open_request {
 	/* What the mapping calls it, "" = not known. A handle may lead to another hard link: then the path is "". */
 	char name[SP_NAME_LEN];
 	/*
-	 * Not what is mapped, but what is now where its path leads: -ENOENT nothing (then ctime_ns is when the
-	 * directory changed last, 0 = not known), -EALREADY the same file. Paths of a process in a chroot are followed
-	 * from the top of its mount namespace, as /proc shows them.
+	 * Not what is mapped, but what is now where its path leads from the top of the process's mounts: -EALREADY the
+	 * same file, -ENOENT nothing (ctime_ns: when the directory changed last, 0 = not known).
 	 */
 	int now;
 	/*

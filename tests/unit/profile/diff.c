@@ -96,6 +96,24 @@ static const char *name_of(const struct sp_diff_row *row, enum sp_diff_by by)
 					: sp_profile_string(d->joined, sp_profile_func(d->joined, row->id)->name);
 }
 
+static void a_range_is_one_function_whoever_says_so(void **state)
+{
+	uint32_t one = file(old, SP_FILE_ELF, "/l/z", "z", "id"),
+		 other = file(new, SP_FILE_ELF, "/cache/elf", "elf", "id");
+	uint32_t plain = frame(new, other, "z+0x10", 0x14);
+	struct sp_func f = *sp_profile_func(new, sp_profile_frame(new, plain)->func);
+
+	(void)state;
+	f.is_range = false; /* its reader did not know: the library is called otherwise there */
+	sp_profile_frame(new, plain)->func = (uint32_t)sp_profile_add_func(new, &f);
+	ADD(old, 3, frame(old, one, "z+0x10", 0x14));
+	ADD(new, 4, plain);
+	make(SP_DIFF_ABSOLUTE, SP_DIFF_BY_STACK);
+	assert_int_equal(rows.n_rows, 1);
+	assert_int_equal(rows.rows[0].old_self, 3);
+	assert_int_equal(rows.rows[0].new_self, 4);
+}
+
 /* The only row of this name, with these values. */
 static const struct sp_diff_row *expect(enum sp_diff_by by, const char *name, int64_t old_self, int64_t new_self)
 {
@@ -389,6 +407,7 @@ static void nothing_and_what_does_not_fit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    TEST(a_range_is_one_function_whoever_says_so),
 	    TEST(an_upgrade_is_one_library),
 	    TEST(what_is_left_over_is_paired_by_likeness),
 	    TEST(an_upgrade_under_way),
