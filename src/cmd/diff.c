@@ -2,6 +2,7 @@
 /* diff.c: `soprof diff`: what two profiles differ in, and what of it is more than noise. */
 #include "profile/diff.h"
 #include "base/error.h"
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
@@ -101,9 +102,14 @@ static int diff_make(struct diff_run *d)
  */
 static int view_write(struct diff_run *d, FILE *out)
 {
+	const char *const *names = (const char *const *)d->args->files.words;
+	SP_FREE char *subtitle = NULL;
+
+	if (asprintf(&subtitle, "%s, compared with %s", names[1], names[0]) < 0)
+		return -ENOMEM;
 	struct sp_view_options o = {
 	    .title = "What changed",
-	    .subtitle = d->args->files.words[1],
+	    .subtitle = subtitle,
 	    .value = SP_DIFF_NEW,
 	    .has_second = true,
 	    .diff = d->diff,

@@ -37,6 +37,7 @@ expect 0 diff -o "$dir/x.folded" "$dir/old.folded" "$dir/new.folded"
 has "$dir/x.folded" 'inflate 4000 2000$'
 expect 0 diff -o "$dir/x.svg" "$dir/old.folded" "$dir/new.folded"
 grep -q 'class="diff"' "$dir/x.svg" || fail "a differential flame graph"
+grep -q 'new.folded, compared with .*old.folded' "$dir/x.svg" || fail "both names in the picture"
 expect 0 diff -o "$dir/x.json" "$dir/old.folded" "$dir/new.folded"
 grep -q '"format":"soprof-diff"' "$dir/x.json" || fail "JSON by the suffix"
 
