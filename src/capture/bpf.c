@@ -67,11 +67,13 @@ static int bpf_target_add(struct sp_capture *c, uint32_t number, enum sp_target 
 
 static int bpf_attach(struct sp_capture *c)
 {
+	sp_cpus_begin(c);
 	return c->o.recipe->attach(&c->recipe, &c->o);
 }
 
 static void bpf_detach(struct sp_capture *c)
 {
+	sp_cpus_done(c);
 	c->o.recipe->detach(&c->recipe);
 }
 
@@ -86,6 +88,7 @@ static int bpf_turn(struct sp_capture *c, unsigned odd)
 {
 	int r = sp_drain_counts(c, odd);
 
+	sp_cpus_turn(c);
 	return r < 0 ? r : sp_drain_processes(c);
 }
 

@@ -38,8 +38,9 @@ struct sp_capture_options {
 	const uint32_t *targets;
 	size_t n_targets;
 	bool follow;          /* also what the targets start; more targets may be added (sp_capture_target_add) */
-	const unsigned *cpus; /* NULL = all that are online */
+	const unsigned *cpus; /* that are sampled from the beginning, and when they come back */
 	size_t n_cpus;
+	bool all_cpus;     /* and those that come later */
 	bool user, kernel; /* which stacks */
 	bool idle;
 	enum sp_unwind_mode unwind;
@@ -60,13 +61,14 @@ struct sp_capture_options {
 
 struct sp_capture_stats {
 	uint64_t counter[SP_N_COUNTERS];
-	uint64_t n_finished;    /* pending samples finished in the user half */
-	uint64_t n_unfinished;  /* of which the table never came, or too many waited */
-	uint64_t n_lost_ring;   /* PERF: records that found no room */
-	uint64_t n_throttled;   /* PERF: times that the kernel held sampling back */
-	uint64_t n_odd;         /* PERF: records that made no sense; tasks and files beyond the caps */
-	uint64_t ring_bytes;    /* PERF: of all ring buffers */
-	uint64_t n_lost_frames; /* samples whose stack's frames never arrived */
+	uint64_t n_finished;                   /* pending samples finished in the user half */
+	uint64_t n_unfinished;                 /* of which the table never came, or too many waited */
+	uint64_t n_lost_ring;                  /* PERF: records that found no room */
+	uint64_t n_new_cpus, n_unsampled_cpus; /* that came while we sampled; of which could not be */
+	uint64_t n_throttled;                  /* PERF: times that the kernel held sampling back */
+	uint64_t n_odd;                        /* PERF: records that made no sense; tasks and files beyond the caps */
+	uint64_t ring_bytes;                   /* PERF: of all ring buffers */
+	uint64_t n_lost_frames;                /* samples whose stack's frames never arrived */
 	uint64_t n_files, n_tables, n_built, n_from_cache;
 	uint64_t n_no_open, n_no_table; /* files that could not be opened, parsed */
 	uint64_t n_no_unwind;           /* files without .eh_frame */

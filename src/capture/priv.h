@@ -69,7 +69,7 @@ struct sp_capture {
 	struct sp_recipe_shared shared;
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
-	int stats_fd;
+	int stats_fd, uevents; /* -1 = none */
 	int files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
 	struct sp_cache *cache;
 	struct sp_seen_file *seen;
@@ -123,6 +123,11 @@ int sp_drain_processes(struct sp_capture *c);
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack);
 int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t stop);
+
+/* cpus.c */
+void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is opened */
+void sp_cpus_turn(struct sp_capture *c);
+void sp_cpus_done(struct sp_capture *c);
 
 /* pending.c */
 int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r);

@@ -42,6 +42,8 @@ struct sp_recipe {
 	int (*load)(struct sp_recipe_object *object, struct sp_recipe_shared *ret_shared);
 	/* Begins sampling. */
 	int (*attach)(struct sp_recipe_object *object, const struct sp_capture_options *o);
+	/* The same on one CPU that has come, or come back; with the broker, if there is one. */
+	int (*attach_cpu)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu);
 	/* Ends sampling: after it no program begins any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);

@@ -111,7 +111,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->profile = p;
 	c->workers = w;
 	c->source = o->way == SP_CAPTURE_PERF ? &sp_source_perf : &sp_source_bpf;
-	c->stats_fd = -1;
+	c->stats_fd = c->uevents = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	r = capture_open(c);
 	if (r < 0) {

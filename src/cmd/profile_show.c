@@ -215,6 +215,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},
+	    {"CPUs that came and could not be sampled", c.n_unsampled_cpus},
 	    {"times held back by the kernel (kernel.perf_event_max_sample_rate)", c.n_throttled},
 	    {"records that made no sense, or beyond the bounds kept", c.n_odd},
 	    {"outside --library or --comm", s->n_left_out},

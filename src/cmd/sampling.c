@@ -76,6 +76,7 @@ int sp_sampling_open(struct sp_sampling *s, struct sp_capture_options *o)
 		r = sp_process_cpus_online(&s->cpus, &s->n_cpus);
 		o->cpus = s->cpus;
 		o->n_cpus = s->n_cpus;
+		o->all_cpus = true;
 	}
 	return r < 0 ? r : sp_capture_new(o, s->profile, s->workers, &s->capture);
 }

@@ -11,6 +11,7 @@
 #include "cpu.skel.h"
 #include "recipe/events.h"
 #include "recipe/recipe.h"
+#include "worker/broker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -21,9 +22,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+struct cpu_link {
+	unsigned cpu;
+	struct bpf_link *link;
+};
 struct cpu_session {
 	struct cpu_bpf *skel;
-	struct bpf_link **links;
+	struct cpu_link *links;
 	size_t n_links, links_capacity;
 	struct bpf_link *follow_links[3];
 };
@@ -85,35 +90,49 @@ static int event_open(const struct sp_capture_options *o, int cpu)
 
 	if (r < 0)
 		return r;
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = o->broker ? sp_broker_event(o->broker, &attr, (unsigned)cpu)
+		       : (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd >= 0)
 		return fd;
+	if (o->broker) {
+		sp_error_clear();
+		errno = -fd;
+	}
 	if (errno == ENOENT || errno == EOPNOTSUPP)
 		return sp_fail_said(-EOPNOTSUPP,
 				    "this machine has no event %s (no hardware counters?); use -e cpu-clock", o->event);
 	return sp_fail(-errno, "open the event %s on CPU %d", o->event ? o->event : "cpu-clock", cpu);
 }
 
-static int cpu_attach_one(struct cpu_session *s, const struct sp_capture_options *o, unsigned cpu)
+/* Where the link of this CPU is or is to be; NULL when memory is short. */
+static struct cpu_link *link_of(struct cpu_session *s, unsigned cpu)
 {
-	int fd = event_open(o, (int)cpu), r;
-	struct bpf_link *link;
+	size_t i;
+
+	for (i = 0; i < s->n_links; i++)
+		if (s->links[i].cpu == cpu)
+			return &s->links[i];
+	if (sp_grow(&s->links, &s->links_capacity, s->n_links + 1, sizeof(*s->links)) < 0)
+		return NULL;
+	s->links[s->n_links] = (struct cpu_link){.cpu = cpu};
+	return &s->links[s->n_links++];
+}
+
+static int cpu_attach_one(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu)
+{
+	struct cpu_session *s = object->private;
+	struct cpu_link *at = link_of(s, cpu);
+	int fd = at ? event_open(o, (int)cpu) : -ENOMEM, r;
 
 	if (fd < 0)
 		return fd;
-	r = sp_grow(&s->links, &s->links_capacity, s->n_links + 1, sizeof(*s->links));
-	if (r < 0) {
-		close(fd);
-		return r;
-	}
-	link = bpf_program__attach_perf_event(s->skel->progs.sp_cpu, fd); /* the link owns fd now */
-	if (!link) {
-		r = -errno;
-		close(fd);
-		return sp_fail(r, "attach to the event on CPU %u", cpu);
-	}
-	s->links[s->n_links++] = link;
-	return 0;
+	bpf_link__destroy(at->link);                                          /* of a CPU that was away: it is dead */
+	at->link = bpf_program__attach_perf_event(s->skel->progs.sp_cpu, fd); /* the link owns fd now */
+	if (at->link)
+		return 0;
+	r = -errno;
+	close(fd);
+	return sp_fail(r, "attach to the event on CPU %u", cpu);
 }
 
 static int follow_attach(struct cpu_session *s)
@@ -136,7 +155,7 @@ static int cpu_attach(struct sp_recipe_object *object, const struct sp_capture_o
 	int r = o->follow ? follow_attach(s) : 0;
 
 	for (i = 0; !r && i < o->n_cpus; i++)
-		r = cpu_attach_one(s, o, o->cpus[i]);
+		r = cpu_attach_one(object, o, o->cpus[i]);
 	return r;
 }
 
@@ -146,7 +165,7 @@ static void cpu_detach(struct sp_recipe_object *object)
 	size_t i;
 
 	for (i = 0; i < s->n_links; i++)
-		bpf_link__destroy(s->links[i]);
+		bpf_link__destroy(s->links[i].link);
 	s->n_links = 0;
 	for (i = 0; i < SP_COUNT(s->follow_links); i++) {
 		bpf_link__destroy(s->follow_links[i]);
@@ -183,6 +202,7 @@ const struct sp_recipe sp_recipe_cpu = {
     .open = cpu_open,
     .load = cpu_load,
     .attach = cpu_attach,
+    .attach_cpu = cpu_attach_one,
     .detach = cpu_detach,
     .destroy = cpu_destroy,
     .event = cpu_event,
