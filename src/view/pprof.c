@@ -12,10 +12,10 @@
  * the one that they lie in are the lines of one location. Labels: comm, thread_name and stack (complete, cut, guessed,
  * none) are strings; pid is a number, as in Google's own converter of perf.data: go tool pprof takes a number in
  * -tagfocus for a range and would not find a string. slice, a number, is sp_key.slice: which of the recording's slices
- * of equal length, from 1; left out where it is not known. Other labels of a key follow; where these are all that a
- * foreign profile said, no others are written. Comments tell the packages of mappings, as they were where it was
- * recorded: "#soprof: package NAME VERSION BUILD-ID PATH", what is not known as "-", and names that are not the end of
- * the path: "#soprof: soname NAME BUILD-ID PATH"; go tool pprof does not show
+ * of equal length, from 1; left out where it is not known. So are cgroup, the path, and uid. Other labels of a key
+ * follow; where these are all that a foreign profile said, no others are written. Comments tell the packages of
+ * mappings, as they were where it was recorded: "#soprof: package NAME VERSION BUILD-ID PATH", what is not known as
+ * "-", and names that are not the end of the path: "#soprof: soname NAME BUILD-ID PATH"; go tool pprof does not show
  * comments that begin with a #. Strings are encoded as for a terminal: valid UTF-8, no control characters.
  */
 #include "base/encode.h"
@@ -110,6 +110,8 @@ static void put_own_labels(struct sp_pprof *w, const struct sp_row *row)
 	put_label(w, "thread_name", sp_profile_string(w->p, key->comm), 0);
 	put_label(w, "stack", class_words(w->p, row->user), 0);
 	put_label(w, "slice", "", key->slice);
+	put_label(w, "cgroup", sp_profile_string(w->p, process->cgroup_path), 0);
+	put_label(w, "uid", "", process->uid);
 }
 
 static void put_labels(struct sp_pprof *w, uint32_t set)

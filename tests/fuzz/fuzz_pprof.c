@@ -26,23 +26,53 @@ static bool sum_up(const struct sp_profile *p, uint64_t *sums)
 	return exact;
 }
 
-static void write_and_read(const struct sp_profile *p)
+/* The profile that is read from p as it is written. */
+static struct sp_profile *again(const struct sp_profile *p, char **ret_bytes, size_t *ret_size)
 {
-	uint64_t before[SP_MAX_VALUES], after[SP_MAX_VALUES];
 	const struct sp_view_options o = {0};
 	struct sp_read_result result;
 	struct sp_profile *q = NULL;
-	char *bytes = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&bytes, &size);
+	FILE *out = open_memstream(ret_bytes, ret_size);
 
 	require(out && sp_view_by_name("pprof")->write(p, &o, out) == 0 && fclose(out) == 0);
-	require(read_as("pprof", "pprof: byte ", bytes, size, false, &q, &result) == 0);
+	require(read_as("pprof", "pprof: byte ", *ret_bytes, *ret_size, false, &q, &result) == 0);
+	return q;
+}
+
+/* Of labels and lines, each as often as rows name them: what is said, not in which order. */
+static uint64_t labels_and_lines(const struct sp_profile *p)
+{
+	uint64_t sum = 0;
+	size_t n;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		struct sp_stack user = sp_profile_stack(p, row->user);
+
+		sp_profile_labels(p, sp_profile_key(p, row->key)->labels, &n);
+		sum += n << 32;
+		for (uint32_t k = 0; k < user.n_frames; k++)
+			sum += sp_profile_frame(p, user.frames[k])->line;
+	}
+	return sum;
+}
+
+static void write_and_read(const struct sp_profile *p)
+{
+	uint64_t before[SP_MAX_VALUES], after[SP_MAX_VALUES];
+	char *bytes = NULL, *bytes_again = NULL;
+	size_t size = 0, size_again = 0;
+	struct sp_profile *q = again(p, &bytes, &size), *r = again(q, &bytes_again, &size_again);
+
+	require(labels_and_lines(q) == labels_and_lines(r));
+	require(sp_profile_n_rows(q) == sp_profile_n_rows(r));
 	if (sum_up(p, before) && sum_up(q, after))
 		require(memcmp(before, after, sizeof(before)) == 0);
 	require(sp_profile_n_value_types(p) == sp_profile_n_value_types(q));
 	sp_profile_free(q);
+	sp_profile_free(r);
 	free(bytes);
+	free(bytes_again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

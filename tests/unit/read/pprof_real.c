@@ -170,7 +170,7 @@ static void expect_same_views(const struct sp_profile *p, const struct sp_profil
 	char *a SP_FREE = reading_view(p, "folded", &text, NULL), *b SP_FREE = reading_view(q, "folded", &text, NULL);
 
 	assert_string_equal(a, b);
-	for (int by = SP_BY_LIBRARY; by <= SP_BY_COMM; by++) {
+	for (int by = SP_BY_LIBRARY; by <= SP_BY_USER; by++) {
 		char *x SP_FREE = NULL, *y SP_FREE = NULL;
 
 		table.by = (enum sp_group_by)by;
