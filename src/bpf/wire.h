@@ -121,9 +121,10 @@ enum sp_fp_kind {
 	SP_FP_LOST, /* undefined, or not expressible: unknown in the caller */
 };
 enum sp_ra_kind {
-	SP_RA_CFA, /* saved at CFA + ra_off */
-	SP_RA_SP,  /* saved at sp + ra_off */
-	SP_RA_REG, /* still in register ra_off (link-register machines; __vfork keeps it in rdi) */
+	SP_RA_CFA,    /* saved at CFA + ra_off */
+	SP_RA_SP,     /* saved at sp + ra_off */
+	SP_RA_REG,    /* still in register ra_off (link-register machines; __vfork keeps it in rdi) */
+	SP_RA_SWITCH, /* as CFA, and the caller's frame is on another stack, so that it may lie anywhere */
 };
 #define SP_RULE_SIGNAL 0x80u /* in `ra`: a signal frame; the caller was interrupted, not calling */
 /*

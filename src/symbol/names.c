@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
+#include "elf/go.h"
 #include "symbol/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -408,6 +409,51 @@ static int search_packed(struct search *s)
 	return r;
 }
 
+static void note_go_edges(struct search *s, const struct sp_go *go)
+{
+	struct sp_go_func f;
+	for (size_t i = 0; i < sp_go_n_funcs(go); i++)
+		if (sp_go_func(go, i, &f))
+			note_edges(s, f.start, sp_go_code_end(go, &f) - f.start);
+}
+
+static int name_by_go(struct search *s, const struct sp_go *go)
+{
+	bool all = true;
+	for (size_t i = 0; i < s->n; i++) {
+		struct want *w = s->open[i];
+		struct sp_go_func f;
+		if (!sp_go_find(go, w->vaddr, &f)) {
+			all = false;
+			continue;
+		}
+		w->name = strdup(f.name);
+		w->start = f.start;
+		w->end = f.end;
+		if (!w->name)
+			return -ENOMEM;
+	}
+	if (!all)
+		note_go_edges(s, go);
+	return 0;
+}
+
+/* Go's own table, which is never stripped. */
+static int search_go(struct search *s)
+{
+	struct sp_go *go = NULL;
+	open_wants(s);
+	int r = s->n ? sp_go_open(s->elf, &go) : -ENOENT;
+	if (!r) {
+		r = name_by_go(s, go);
+		sp_go_close(go);
+		return r;
+	}
+	if (r != -ENOENT)
+		warn(s, sp_fail(r, "read .gopclntab"));
+	return 0;
+}
+
 static int find_symbols(struct search *s, struct sp_name *names)
 {
 	int r = search_table(s, s->elf, false);
@@ -415,6 +461,8 @@ static int find_symbols(struct search *s, struct sp_name *names)
 		r = search_table(s, s->more->debug, false);
 	if (!r)
 		r = search_packed(s);
+	if (!r)
+		r = search_go(s);
 	if (!r)
 		r = search_table(s, s->elf, true);
 	return r ? r : answer_all(s, names);

@@ -3,7 +3,8 @@
  * names.h: file offsets of one ELF file in, function names out.
  *
  * A pure function from bytes to names, so that it runs in a worker without privileges. For each offset, in this order:
- * the full symbol table (.symtab), in the file, its debug file or its .gnu_debugdata -> an exported symbol (.dynsym),
+ * the full symbol table (.symtab), in the file, its debug file or its .gnu_debugdata -> Go's own table of
+ * functions (.gopclntab) -> an exported symbol (.dynsym),
  * only if the offset lies within its size -> the function's own range from .eh_frame -> the gap between functions that
  * holds it, from the end of the last symbol or FDE before it to the start of the next, within its executable section
  * and segment (crtstuff's code, assembly) -> nothing (size 0), where no segment of the file holds the offset. Of
@@ -44,7 +45,7 @@ typedef int sp_range_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start,
 int sp_names_find(struct sp_elf *e, sp_range_walk *walk, const uint64_t *offsets, size_t n, struct sp_name *names);
 /*
  * The same with more to ask: the .symtab of the file's separate debug file (or NULL) next after the file's own, then
- * that of the file's .gnu_debugdata, unpacked, before exported symbols.
+ * that of the file's .gnu_debugdata, unpacked, and the table of Go's functions, before exported symbols.
  */
 struct sp_names_more {
 	struct sp_elf *debug;

@@ -103,7 +103,7 @@ static bool rows_are_sound(const struct sp_blob *b)
 static bool rule_is_sound(const struct sp_rule *r)
 {
 	uint8_t ra = r->ra & SP_RULE_RA_MASK;
-	return r->cfa <= SP_CFA_BAD && r->reg < SP_REG_RA && r->fp <= SP_FP_LOST && ra <= SP_RA_REG &&
+	return r->cfa <= SP_CFA_BAD && r->reg < SP_REG_RA && r->fp <= SP_FP_LOST && ra <= SP_RA_SWITCH &&
 	       (ra != SP_RA_REG || (r->ra_off >= 0 && r->ra_off < SP_REG_RA));
 }
 

@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "elf/go.h"
 #include "unwind/priv.h"
 #include <elf.h>
 #include <errno.h>
@@ -18,6 +19,7 @@ enum { MAX_RULES = 1 << 16, RULE_CACHE = 64 };
 
 struct builder {
 	struct sp_elf *elf;
+	struct sp_go *go; /* NULL: not a Go program */
 	struct sp_blob head;
 	uint8_t *bytes; /* of .eh_frame */
 	size_t n_bytes;
@@ -126,6 +128,17 @@ static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool los
 	return row_push(b, SP_MAX(b->fde_start + at, b->end), rule, lost);
 }
 
+static int run_program(struct builder *b, const struct sp_fde *fde)
+{
+	struct sp_cursor all = sp_cursor_on(b->bytes, b->n_bytes);
+	struct sp_go_func f;
+	if (fde->cie == SP_CIE_GO)
+		return sp_go_func(b->go, fde->program, &f) ? sp_go_run(b->go, &f, take_row, b) : -EBADMSG;
+	sp_cursor_seek(&all, fde->program);
+	return sp_cfi_run(&b->reader.cies[fde->cie], fde, sp_cursor_sub(&all, fde->program_bytes),
+			  b->reader.vaddr + fde->program, b->with_base, take_row, b);
+}
+
 static int run_fde(struct builder *b, const struct sp_fde *fde)
 {
 	static const struct sp_rule bad = {.cfa = SP_CFA_BAD};
@@ -139,10 +152,7 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	b->end = SP_MAX(b->end, fde->start);
 	b->fde_start = fde->start;
 	size_t n_rows = b->n_rows;
-	struct sp_cursor all = sp_cursor_on(b->bytes, b->n_bytes);
-	sp_cursor_seek(&all, fde->program);
-	r = sp_cfi_run(&b->reader.cies[fde->cie], fde, sp_cursor_sub(&all, fde->program_bytes),
-		       b->reader.vaddr + fde->program, b->with_base, take_row, b);
+	r = run_program(b, fde);
 	if (r == -EBADMSG) {
 		b->n_rows = n_rows;
 		b->head.n_bad_fdes++;
@@ -318,13 +328,32 @@ static int make_blob(struct builder *b, struct sp_blob **ret_blob)
 	return sp_blob_pack(&b->head, b->rows, b->n_rows, rules, n, ret_blob);
 }
 
+static int add_go(void *arg, struct sp_fde *fde)
+{
+	struct builder *b = arg;
+	b->head.n_fdes++;
+	return add_fde(b, fde);
+}
+
+/* A table that makes no sense leaves what .eh_frame says. */
+static int add_go_functions(struct builder *b)
+{
+	int r = sp_go_open(b->elf, &b->go);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	return sp_go_each(b->elf, b->go, add_go, b);
+}
+
 static int build(struct builder *b, struct sp_blob **ret_blob)
 {
-	int r = load_eh_frame(b);
-	if (r == -ENOENT)
-		b->head.flags |= SP_BLOB_NO_EH_FRAME;
-	else if (r == 0)
+	int r = load_eh_frame(b), go;
+	bool has_eh_frame = r != -ENOENT;
+	if (r == 0)
 		r = for_each_fde(b, add_fde);
+	go = r == 0 || r == -ENOENT ? add_go_functions(b) : 0;
+	r = go < 0 ? go : r;
+	if (!has_eh_frame && !b->n_fdes)
+		b->head.flags |= SP_BLOB_NO_EH_FRAME;
 	if (r < 0 && r != -ENOENT && r != -EFBIG)
 		return r;
 	b->head.n_bad_fdes += b->reader.n_bad;
@@ -337,6 +366,7 @@ static int build(struct builder *b, struct sp_blob **ret_blob)
 static void builder_done(struct builder *b)
 {
 	sp_eh_done(&b->reader);
+	sp_go_close(b->go);
 	sp_intern_free(b->rules);
 	free(b->bytes);
 	free(b->fdes);

@@ -8,9 +8,10 @@
  * The ELF entry point, where no FDE covers it, is SP_CFA_ROOT up to the next FDE, 256 bytes at most (it has no caller:
  * x86-64 psABI 3.4.1), but for shared libraries whose entry point is only the start of .text. Where the caller's stack
  * pointer is told to be elsewhere than the CFA, a row is SP_CFA_BAD. A file in which a function's CFA is counted from
- * the base register (ld.so's lazy binding) tells in all its rows what becomes of that register. Caps: SP_MAX_ROWS rows
- * and 65,535 rules a file; beyond them the table is partial, and says so. Sources: DWARF 5, section 6.4 (call frame
- * information); Linux Standard Base, exception frames (.eh_frame encoding).
+ * the base register (ld.so's lazy binding) tells in all its rows what becomes of that register. Go's functions have
+ * rows from Go's own table. Caps: SP_MAX_ROWS rows and 65,535 rules a file; beyond them the table is partial, and says
+ * so. Sources: DWARF 5, section 6.4 (call frame information); Linux Standard Base, exception frames (.eh_frame
+ * encoding).
  */
 #ifndef SP_UNWIND_BUILD_H
 #define SP_UNWIND_BUILD_H
@@ -20,7 +21,7 @@
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 3 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
+enum { SP_BLOB_VERSION = 4 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
 enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2 };
 
 struct sp_blob { /* 96 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */

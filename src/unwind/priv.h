@@ -79,6 +79,8 @@ struct sp_fde {
 	uint32_t program, program_bytes; /* in .eh_frame */
 };
 
+#define SP_CIE_GO UINT32_MAX /* in `cie`: `program` is the number of a function of Go's own table */
+
 struct sp_eh_reader {
 	struct sp_cursor c;
 	uint64_t vaddr;
@@ -108,6 +110,12 @@ int sp_cfi_run(const struct sp_cie *cie, const struct sp_fde *fde, struct sp_cur
 	       bool with_base, sp_cfi_emit *emit, void *arg);
 /* The rule of a state; *ret_lost as above. */
 struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_base, bool *ret_lost);
+
+struct sp_go;
+struct sp_go_func;
+/* go_rows.c: the functions of Go's table as FDEs, and the rows of one of them as sp_cfi_run() gives them. */
+int sp_go_each(struct sp_elf *e, const struct sp_go *go, int (*cb)(void *arg, struct sp_fde *fde), void *arg);
+int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg);
 
 /* A row before packing: file offset << 24 | lost << 16 | rule. */
 static inline uint64_t sp_row_make(uint64_t offset, bool lost, uint16_t rule)

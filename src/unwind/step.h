@@ -267,8 +267,9 @@ SP_STEP_INLINE sp_u32 sp_caller_base(SP_WALK *w, struct sp_regs *regs, sp_u32 ho
 }
 
 /*
- * Applies a rule. A frame must lie above the one that it called (the stack grows down), but for a signal's, which may
- * have come from another stack, and for a return address in a register, which may have no frame yet.
+ * Applies a rule. A frame must lie above the one that it called (the stack grows down), but where the stack changes:
+ * for a signal's, which may have come from another one, and where the rule says so, and for a return address in a
+ * register, which may have no frame yet.
  */
 SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, const struct sp_rule *rule)
 {
@@ -282,7 +283,7 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 		return r;
 	if ((cfa & 7) || cfa >= SP_USER_END || cfa < 4096)
 		return SP_STOP_CFA;
-	if (!(rule->ra & SP_RULE_SIGNAL) &&
+	if (!(rule->ra & SP_RULE_SIGNAL) && (rule->ra & SP_RULE_RA_MASK) != SP_RA_SWITCH &&
 	    ((rule->ra & SP_RULE_RA_MASK) == SP_RA_REG ? cfa < regs->sp : cfa <= regs->sp))
 		return SP_STOP_CFA;
 	/* The frame pointer first: it is saved below the return address, and memory is read in chunks upwards. */

@@ -56,7 +56,7 @@ static struct sp_rule take_rule(void)
 	struct sp_rule r = {.cfa = (uint8_t)(take(1) % (SP_CFA_BAD + 1)),
 			    .reg = (uint8_t)(take(1) % 16),
 			    .fp = (uint8_t)(take(1) % (SP_FP_LOST + 1)),
-			    .ra = (uint8_t)(take(1) % (SP_RA_REG + 1))};
+			    .ra = (uint8_t)(take(1) % (SP_RA_SWITCH + 1))};
 
 	r.off = (int32_t)take(1) - 32 + (r.reg % 8 ? 0 : (int32_t)take(4));
 	r.add = (int32_t)take(2) - 256;

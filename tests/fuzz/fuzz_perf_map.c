@@ -6,6 +6,7 @@
  * alone gives the same answer as asking for it among others.
  */
 #include "base/error.h"
+#include "require.h"
 #include "symbol/perf_map.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,6 @@
 #include <unistd.h>
 
 enum { N_ADDRESSES = 64 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void check_name(const struct sp_name *m, uint64_t address)
 {

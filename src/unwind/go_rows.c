@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * go_rows.c: rows of Go's functions, from the table by which its own runtime walks stacks.
+ *
+ * Go writes no .eh_frame. Its table says how far the stack pointer is below the return address, which is all of a rule
+ * but for the frame pointer: a function with a frame keeps its caller's in the word below the return address. Where the
+ * runtime goes over to another stack the frame pointer leads back. Up to Go 1.20 that skips the function that asked for
+ * it, since the functions that change stacks had no frame of their own.
+ */
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "elf/go.h"
+#include "unwind/priv.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD = 8, INT3 = 0xcc };
+
+/* The kernel's struct rt_sigframe behind its return address: struct ucontext, and the registers in it. */
+enum { SIGNAL_RBP = 40 + 10 * 8, SIGNAL_RSP = 40 + 15 * 8, SIGNAL_RIP = 40 + 16 * 8 };
+
+static const struct sp_rule root = {.cfa = SP_CFA_ROOT};
+static const struct sp_rule by_fp = {.cfa = SP_CFA_REG,
+				     .reg = SP_REG_FP,
+				     .ra = SP_RA_SWITCH,
+				     .off = 2 * WORD,
+				     .ra_off = -WORD,
+				     .fp = SP_FP_CFA,
+				     .fp_off = -2 * WORD};
+static const struct sp_rule by_signal = {.cfa = SP_CFA_DEREF,
+					 .reg = SP_REG_SP,
+					 .ra = SP_RA_SP | SP_RULE_SIGNAL,
+					 .off = SIGNAL_RSP,
+					 .ra_off = SIGNAL_RIP,
+					 .fp = SP_FP_SP,
+					 .fp_off = SIGNAL_RBP};
+
+struct go_run {
+	const struct sp_go_func *func;
+	sp_cfi_emit *emit;
+	void *arg;
+	bool has_frame;
+};
+
+static int note_frame(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
+{
+	struct go_run *g = arg;
+	(void)start;
+	(void)end;
+	g->has_frame |= bytes > 0;
+	return 0;
+}
+
+/* A function that changes stacks does so when its frame stands; if it never has one, anywhere. */
+static bool may_have_switched(const struct go_run *g, uint64_t bytes)
+{
+	return g->func->kind == SP_GO_SWITCH && (bytes > 0 || !g->has_frame);
+}
+
+static int emit_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
+{
+	const struct go_run *g = arg;
+	struct sp_rule by_sp = {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = (int32_t)bytes + WORD, .ra_off = -WORD};
+	by_sp.fp = bytes ? SP_FP_CFA : SP_FP_SAME;
+	by_sp.fp_off = bytes ? -2 * WORD : 0;
+	(void)end;
+	return g->emit(g->arg, start - g->func->start, may_have_switched(g, bytes) ? &by_fp : &by_sp, false);
+}
+
+int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg)
+{
+	struct go_run g = {.func = f, .emit = emit, .arg = arg};
+	int r = 0;
+	if (f->kind == SP_GO_ROOT)
+		return emit(arg, 0, &root, false);
+	if (f->kind == SP_GO_SIGNAL)
+		return emit(arg, 0, &by_signal, false);
+	if (f->kind == SP_GO_SWITCH)
+		r = sp_go_walk_stack(go, f, note_frame, &g);
+	return r < 0 ? r : sp_go_walk_stack(go, f, emit_range, &g);
+}
+
+static bool is_padding(struct sp_elf *e, uint64_t vaddr)
+{
+	uint64_t offset;
+	SP_FREE uint8_t *byte = NULL;
+	return !sp_elf_offset_of(e, vaddr, &offset) && !sp_elf_read(e, offset, 1, (void **)&byte) && *byte == INT3;
+}
+
+/*
+ * What is returned to at its first byte is looked for at the byte before, which has to say the same. It is taken from
+ * the function before only if it is padding.
+ */
+static void lend_byte(struct sp_elf *e, struct sp_go_func *before, struct sp_go_func *f)
+{
+	if (!f->is_planted || before->end != f->start || !is_padding(e, f->start - 1))
+		return;
+	before->end--;
+	f->start--;
+}
+
+static struct sp_fde fde_of(const struct sp_go_func *f, size_t number)
+{
+	return (struct sp_fde){
+	    .vaddr = f->start, .size = f->end - f->start, .cie = SP_CIE_GO, .program = (uint32_t)number};
+}
+
+int sp_go_each(struct sp_elf *e, const struct sp_go *go, int (*cb)(void *arg, struct sp_fde *fde), void *arg)
+{
+	struct sp_go_func before = {0}, f;
+	size_t number = 0;
+	int r = 0;
+	for (size_t i = 0; i < sp_go_n_funcs(go) && r == 0; i++) {
+		if (!sp_go_func(go, i, &f))
+			continue;
+		lend_byte(e, &before, &f);
+		struct sp_fde fde = fde_of(&before, number);
+		r = fde.size ? cb(arg, &fde) : 0;
+		before = f;
+		number = i;
+	}
+	struct sp_fde last = fde_of(&before, number);
+	return r == 0 && last.size ? cb(arg, &last) : r;
+}
