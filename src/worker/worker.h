@@ -38,7 +38,6 @@ void sp_worker_main(int argc, char **argv);
 struct sp_workers;
 
 struct sp_broker;
-
 struct sp_workers_options {
 	struct sp_broker *broker;  /* starts the processes; the caller's, outlives the workers. NULL: they are forked */
 	unsigned n_parsers;        /* 0 = one for every two CPUs, at least 1, at most 4; started on first use */
