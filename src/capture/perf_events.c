@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 enum {
-	MAX_RING_BYTES = 1 << 20,
+	MAX_RING_BYTES = 4 << 20,
+	MAX_ALL_BYTES = 64 << 20, /* of all rings */
 	MIN_RING_BYTES = 1 << 16,
 	MAX_STACK_BYTES = 60 << 10, /* a record ends below 64 KiB */
 	MIN_STACK_BYTES = 8 << 10,
@@ -93,7 +94,11 @@ static int rings_try(struct sp_perf *p, size_t bytes)
 static int rings_make(struct sp_perf *p, size_t *ret_bytes)
 {
 	size_t bytes = MAX_RING_BYTES;
-	int r = rings_try(p, bytes);
+	int r;
+
+	while (bytes > MIN_RING_BYTES && bytes * p->n_cpus > MAX_ALL_BYTES)
+		bytes /= 2;
+	r = rings_try(p, bytes);
 
 	while (r == -EPERM && bytes > MIN_RING_BYTES && p->n_cpus) {
 		sp_error_clear();

@@ -119,10 +119,12 @@ int sp_privileges_way(bool has_targets, struct sp_way *ret_way)
 
 int sp_privileges_other_way(bool has_targets, struct sp_way *way)
 {
-	int r = probe(has_targets ? 0 : -1, true);
+	bool with_kernel = !probe(has_targets ? 0 : -1, true);
+	int r = with_kernel ? 0 : has_targets ? probe(0, false) : -EPERM;
 
 	if (r < 0)
 		return r;
 	way->way = SP_CAPTURE_PERF;
+	way->user_mode_only = !with_kernel;
 	return 0;
 }

@@ -120,11 +120,15 @@ static int apply_names(const struct job *j, const struct sp_name *names)
 	return 0;
 }
 
-/* Failures cost names only; why, stands in the file's note. */
+/* Failures cost names only; why, stands in the file's note. Who could not open it has said why: this is a consequence.
+ */
 static int note_failure(const struct job *j, int r)
 {
-	int64_t note = sp_profile_add_string(j->profile, sp_error_text(r));
+	bool is_noted = sp_profile_file(j->profile, j->file)->note;
+	int64_t note = is_noted ? 0 : sp_profile_add_string(j->profile, sp_error_text(r));
 	sp_error_clear();
+	if (is_noted)
+		return 0;
 	if (note < 0)
 		return (int)note;
 	sp_profile_file(j->profile, j->file)->note = (uint32_t)note;

@@ -16,7 +16,6 @@
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -28,6 +27,13 @@
 enum { MAX_CHROOT_DEPTH = 512 };
 
 static const char deleted_suffix[] = " (deleted)";
+static const char deleted_words[] = "deleted, which takes CAP_CHECKPOINT_RESTORE to open";
+
+static bool is_deleted(const char *path)
+{
+	size_t len = strlen(path), suffix = strlen(deleted_suffix);
+	return len > suffix && strcmp(path + len - suffix, deleted_suffix) == 0;
+}
 
 /* A key of zeros: the caller does not know it, and takes whatever is mapped there. */
 static bool has_key(const struct sp_file_key *k)
@@ -240,7 +246,7 @@ static bool path_leads_to(pid_t pid, const char *path, const struct statx *st)
 static bool take_off_deleted(pid_t pid, const struct statx *st, char *path)
 {
 	size_t len = strlen(path), suffix = strlen(deleted_suffix);
-	if (len <= suffix || strcmp(path + len - suffix, deleted_suffix) != 0)
+	if (!is_deleted(path))
 		return st->stx_nlink == 0;
 	if (st->stx_nlink > 0 && path_leads_to(pid, path, st))
 		return false;
@@ -274,7 +280,7 @@ static int find_by_path(const struct sp_open_request *q, struct found *f)
 		return -EACCES;
 	f->fd = open_in_root(q->pid, f->path);
 	if (f->fd == -ENOENT)
-		return sp_fail_said(-EPERM, "deleted, which takes CAP_CHECKPOINT_RESTORE to open");
+		return sp_fail_said(-EPERM, "%s", deleted_words);
 	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
 }
 
@@ -464,9 +470,12 @@ static int find_program(const struct sp_open_request *q, struct found *f)
 }
 
 /* The other ways, after /proc/PID/map_files. */
-static int find_otherwise(const struct sp_open_request *q, const char *path, struct found *f)
+static int find_otherwise(const struct sp_open_request *q, char path[SP_JOB_MAX_PATH], struct found *f)
 {
+	SP_FREE char *shown = !*path && q->pid > 0 ? sp_maps_path(q->pid, q->start) : NULL;
 	int r = -ENOENT;
+	if (shown)
+		snprintf(path, SP_JOB_MAX_PATH, "%s", shown);
 	if (*path)
 		r = find_given(q, path, f);
 	if (r < 0 && *path) {
@@ -476,10 +485,11 @@ static int find_otherwise(const struct sp_open_request *q, const char *path, str
 	if (r == 0)
 		return 0;
 	found_again(f);
-	return find_by_handle(q, f);
+	r = find_by_handle(q, f);
+	return r < 0 && shown && is_deleted(shown) ? sp_fail_said(-EACCES, "%s", deleted_words) : r;
 }
 
-static int find(const struct sp_open_request *q, const char *path, struct found *f)
+static int find(const struct sp_open_request *q, char path[SP_JOB_MAX_PATH], struct found *f)
 {
 	if (q->now)
 		return find_now(q, f);
@@ -494,7 +504,8 @@ static int find(const struct sp_open_request *q, const char *path, struct found 
 	if (otherwise == 0 || otherwise == -EACCES)
 		return otherwise;
 	sp_error_clear();
-	return sp_fail_said(r, "%s", said);
+	return sp_fail_said(r, "%s%s", said,
+			    r == -EACCES ? ", which CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH would allow" : "");
 }
 
 static int open_found(const struct sp_open_request *q, const struct found *f, struct stat *ret_st)
@@ -505,6 +516,8 @@ static int open_found(const struct sp_open_request *q, const struct found *f, st
 	char link[64];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
 	SP_CLOSE int fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 && errno == EACCES)
+		return sp_fail_said(-EACCES, "not readable, which takes CAP_DAC_READ_SEARCH");
 	if (fd < 0 || fstat(fd, ret_st) < 0)
 		return -errno;
 	if (!S_ISREG(ret_st->st_mode) || ret_st->st_ino != f->st.stx_ino)
@@ -520,16 +533,21 @@ static int find_path(const struct sp_open_request *q, const struct sp_job_messag
 	if (!f->path)
 		return -ENOMEM;
 	SP_CLOSE int top = m->in_root ? open_root(q->pid) : open_top(q->pid);
+	if (top == -EACCES && !m->in_root)
+		top = open_top(getpid());
 	if (top < 0)
 		return top;
 	f->fd = open_below(top, f->path, m->in_root ? O_NOFOLLOW : 0);
 	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
 }
 
-/* With a path, a process that has gone is no hindrance: its files are then looked at as ours. */
+/* What was found by its path, of a process that has gone or is not ours to look into, was found as ours. */
 static pid_t whose(const struct sp_open_request *q, const char *path)
 {
-	return *path && kill(q->pid, 0) < 0 && errno == ESRCH ? getpid() : q->pid;
+	char root[64];
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)q->pid);
+	SP_CLOSE int fd = *path ? open(root, O_PATH | O_CLOEXEC) : -1;
+	return *path && fd < 0 ? getpid() : q->pid;
 }
 
 int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a)

@@ -130,6 +130,8 @@ bool sp_type_may_hang(const char *type);
 int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
 int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
 int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]); /* of a layer */
+/* maps.c: the path of what a process has mapped at this address, as it shows it; NULL = none, or hidden. Free it. */
+char *sp_maps_path(pid_t pid, uint64_t address);
 int sp_mount_open(uint32_t dev, unsigned *position); /* the next mount point of a device, from *position 0 on */
 
 #endif

@@ -10,14 +10,34 @@ real=$SOPROF
 mkdir "$dir/own" "$dir/cache" && cp "$SOPROF" "$dir/own/soprof" && cp -r "$victims" "$dir/own/victims"
 chmod -R go+rX "$dir/own" && chown nobody "$dir/cache"
 
-# soprof as nobody, in a directory that nobody can reach, instead of the one built
-cat >"$dir/as-nobody" <<EOF
-#!/bin/bash
-cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set -all --inh-caps -all \\
-	env XDG_CACHE_HOME=$dir/cache $dir/own/soprof "\$@"
-EOF
-chmod 755 "$dir/as-nobody"
-SOPROF=$dir/as-nobody victims=$dir/own/victims
+# as NAME [SETPRIV-OPTION...] [-- COMMAND...]: $dir/NAME is soprof as nobody, in a directory that nobody can reach
+as() {
+	local name=$1 options=()
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	cat >"$dir/$name" <<-EOF
+		#!/bin/bash
+		cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups ${options[*]} \\
+			env XDG_CACHE_HOME=$dir/cache ${*:2} $dir/own/soprof "\$@"
+	EOF
+	chmod 755 "$dir/$name"
+}
+as nobody --bounding-set -all --inh-caps -all
+as perfmon --inh-caps +perfmon --ambient-caps +perfmon
+as bpf --inh-caps +bpf,+perfmon --ambient-caps +bpf,+perfmon
+as namespace -- unshare --user --map-root-user
+SOPROF=$dir/nobody victims=$dir/own/victims
+# running VARIANT NAME ARGUMENT...: a victim of nobody's in the background
+running() {
+	local program=$victims/$1/$2
+	shift 2
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$program" "$@" </dev/null >/dev/null 2>&1 &
+	pid=$!
+	sleep "0.$((slow > 1 ? 9 : 3))"
+}
 restore() { echo "$before" >"$level"; }
 trap 'restore; leave' EXIT
 
@@ -36,4 +56,72 @@ done
 profile_victim plain frames --samples 10 --
 profile_victim plain signals --samples 10 --
 profile_victim stripped noeh --samples 10 --
+
+# what runs already: all threads of a process; one of them; more than one process
+running stripped threads 600
+first=$pid
+expect 0 profile -U -f -F 199 -p "$pid" 1
+check_victim stripped threads --complete 99
+expect 0 profile -U -f -F 199 -L "$(find "/proc/$pid/task" -mindepth 1 -printf '%f\n' | sort -n | tail -n 1)" 1
+has "$out" ';'
+running plain recursion 600 300
+expect 0 profile -U -f -F 199 -p "$pid,$first" 1
+has "$out" '^threads;'
+grep '^recursion;' "$out" >"$dir/lines" && mv "$dir/lines" "$out"
+check_victim plain recursion --complete 99 --deepest even,odd=300
+kill -KILL "$pid" "$first"
+wait "$pid" "$first" 2>/dev/null
+
+# children, and theirs; a fork that never becomes another program; programs after programs in one process
+cat >"$dir/own/family" <<EOF
+spin() { local n=0; while [ \$n -lt $((slow * 60000)) ]; do n=\$((n + 1)); done; }
+(spin) & $victims/plain/callback 1 & bash -c "exec $victims/plain/assembly 1" & wait
+EOF
+expect 0 profile -U -f -F 199 -- bash "$dir/own/family"
+has "$out" '^bash;' # of the subshell: it never becomes another program
+for name in callback assembly; do
+	cp "$out" "$dir/all"
+	grep "^$name;" "$dir/all" >"$out"
+	check_victim plain "$name" --complete 99
+	mv "$dir/all" "$out"
+done
+
+# a program that was deleted, and its library that was not; the views are the same
+cp "$victims/plain/plt" "$victims/plain/libplt.so" "$victims/plain/names" "$dir/own"
+expect 0 profile --by library -F 199 -- bash -c "$dir/own/plt 1 & sleep 0.2; rm $dir/own/plt; wait"
+has "$out" ' plt$'
+has "$out" ' libplt.so$'
+expect 0 profile -o "$dir/cache/out.pb.gz" -F 99 -- "$victims/plain/callback" 1
+SOPROF=$real expect 0 report --by function "$dir/cache/out.pb.gz"
+has "$out" 'callback'
+
+# the kernel's part, where it is allowed
+echo 1 >"$level"
+expect 0 profile -f -a -F 199 -- "$victims/plain/kernel" $((slow > 1 ? 3 : 1))
+check_victim plain kernel --complete 95
+has "$out" '_\[k\]'
+expect 0 profile -K -f -a -F 199 -- "$victims/plain/kernel" 1
+has "$out" '^kernel;[^ ]*_\[k\] '
+echo 2 >"$level"
+
+# capabilities: for all processes, CAP_PERFMON (where the level is not above 2); with CAP_BPF the kernel half samples
+SOPROF=$dir/perfmon
+running plain callback 600
+expect 0 profile -f -F 99 1
+says 'sampling by perf_event_open, since BPF needs CAP_BPF$|sampling by perf_event_open, since BPF needs CAP_BPF '
+grep '^callback;' "$out" >"$dir/lines" && mv "$dir/lines" "$out"
+check_victim plain callback --complete 90 --samples 5
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+SOPROF=$dir/bpf
+profile_victim plain callback --complete 90 --
+! grep -q perf_event_open "$err" || fail "BPF to be used, with CAP_BPF and CAP_PERFMON"
+
+# capabilities that do not count, as root of a user namespace: BPF is refused after all, and that is said
+if unshare --user true 2>/dev/null; then
+	SOPROF=$dir/namespace
+	profile_victim plain callback --complete 99 --
+	says 'sampling by perf_event_open, .*BPF'
+	expect 3 profile 1
+fi
 finish
