@@ -9,10 +9,11 @@
  * - From slices, if both profiles have at least SP_DIFF_MIN_SLICES: the spread of the slices' sums (shares: their
  *   residuals, as in ratio estimation), also of 2, 4 ... slices taken together while there are 8 such batches,
  * whichever is largest, as samples near in time are alike; Student's t with Welch's degrees of freedom.
- * - From counts else: a multinomial in samples, times what the rows tell themselves: dispersion, from the median of
- *   functions' squared deviations from the median ratio (quasi-Poisson, made robust as Efron's empirical null, 2004),
- * and spread, from libraries' weighted median, which grows with a row's samples, as bursts do (negative binomial). What
- * exceeds the counts is taken twice, as rows differ in their bursts. It holds while more than half is unchanged.
+ * - From counts else: a multinomial in samples, times what the rows tell themselves: dispersion, from the median and
+ * the upper quartile of functions' squared deviations from the median ratio (quasi-Poisson, made robust as Efron's
+ * empirical null, 2004), and spread, from libraries' weighted median, which grows with a row's samples, as bursts do
+ * (negative binomial). What exceeds the counts is taken twice. It holds while more than half is unchanged, and knows of
+ * bursts only what rows have in common: one library's burst looks like its change. Record with slices.
  * Either has one more sample's variance on each side, as 4 to 0 is no proof. It speaks of one row of this recording: of
  * 1000 unchanged rows up to 50 lie outside, so headlines should use q (Benjamini and Hochberg): of rows with q <= 0.05
  * at most 5 % are expected to be chance. What differs from run to run, but not within a run, is no part of it; and when

@@ -11,10 +11,11 @@
 #include "base/mem.h"
 #include "profile/priv.h"
 
-#define Z_95 1.959964          /* of the normal distribution: 95 % lie within */
-#define MEDIAN_CHI2_1 0.454936 /* of a squared normal deviate: half lie below */
-#define MIN_SAMPLES 16         /* of a pair that tells the dispersion: fewer are too coarse */
-#define MIN_PAIRS 8            /* that tell it */
+#define Z_95 1.959964            /* of the normal distribution: 95 % lie within */
+#define MEDIAN_CHI2_1 0.454936   /* of a squared normal deviate: half lie below, */
+#define QUARTILE_CHI2_1 1.323304 /* and three quarters */
+#define MIN_SAMPLES 16           /* of a pair that tells the dispersion: fewer are too coarse */
+#define MIN_PAIRS 8              /* that tell it */
 #define CAUTION 2 /* times what exceeds the counts: rows differ in their bursts, and a median tells of half */
 
 /* The value's squares less what belongs to the whole: (1 - share)^2 for what is in the row, share^2 for what is not. */
@@ -167,7 +168,8 @@ int sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *ret
 		return r;
 	for (size_t i = 0; i < n_used; i++)
 		squares[i] = list[i].square;
-	*ret_dispersion = 1 + CAUTION * fmax(0, median(squares, n_used) / MEDIAN_CHI2_1 - 1);
+	double half = 1 + CAUTION * fmax(0, median(squares, n_used) / MEDIAN_CHI2_1 - 1); /* sorts them */
+	*ret_dispersion = fmax(half, squares[(n_used - 1) * 3 / 4] / QUARTILE_CHI2_1);
 	return 0;
 }
 

@@ -84,7 +84,7 @@ if command -v node >/dev/null; then
 	while (Date.now() < end) r ^= middle(200000);
 	process.exit(r === 0.5 ? 1 : 0);
 	END
-	node --perf-basic-prof "$dir/busy.js" $((seconds * 2 + 1)) &
+	(cd "$dir" && exec node --perf-basic-prof busy.js $((seconds * 2 + 1))) & # it leaves a log where it is
 	pid=$!
 	maps+=("/tmp/perf-$pid.map")
 	sleep 1
