@@ -314,7 +314,7 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 		s->waits_for = e->file;
 		return SP_STOP_PENDING;
 	}
-	word = e->word | (offset & SP_FRAME_OFFSET_MASK) | (s->how & SP_HOW_GUESSED ? SP_FRAME_GUESSED : 0);
+	word = e->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(s->how);
 	n = s->n_frames;
 	if (n >= SP_MAX_FRAMES)
 		return SP_STOP_DEEP;

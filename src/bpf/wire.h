@@ -133,7 +133,8 @@ enum sp_ra_kind {
  */
 #define SP_RULE_BASE_SAME 0x40u /* not touched */
 #define SP_RULE_BASE_CFA 0x20u  /* saved at CFA + add (SP_CFA_REG, which has no other use for it) */
-#define SP_RULE_RA_MASK 0x1fu
+#define SP_RULE_DERIVED 0x10u   /* in `ra`, too: not told by the file but derived from its instructions */
+#define SP_RULE_RA_MASK 0x0fu
 
 struct sp_rule { /* 16 bytes */
 	sp_u8 cfa;
@@ -215,11 +216,12 @@ struct sp_record_stack {
 };
 
 /* What is known about a machine state. */
-#define SP_HOW_EXACT 1u   /* ip is where the thread is, not a return address */
-#define SP_HOW_REGS 2u    /* r[] hold */
-#define SP_HOW_NO_FP 4u   /* fp is lost */
-#define SP_HOW_GUESSED 8u /* reached by a frame-pointer guess */
-#define SP_HOW_BASE 16u   /* of r[], the base register holds */
+#define SP_HOW_EXACT 1u    /* ip is where the thread is, not a return address */
+#define SP_HOW_REGS 2u     /* r[] hold */
+#define SP_HOW_NO_FP 4u    /* fp is lost */
+#define SP_HOW_GUESSED 8u  /* reached by a frame-pointer guess */
+#define SP_HOW_BASE 16u    /* of r[], the base register holds */
+#define SP_HOW_DERIVED 32u /* reached by a derived rule */
 
 /* A machine state to go on from; r[] (DWARF order) as far as SP_HOW_REGS or SP_HOW_BASE. */
 struct sp_regs {

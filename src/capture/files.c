@@ -75,7 +75,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	int r;
 
 	c->seen[id].state = SP_SEEN_DONE;
-	if (blob->flags & SP_BLOB_NO_EH_FRAME || !blob->n_groups) {
+	if (!blob->n_groups) {
 		c->stats.n_no_unwind++;
 		table_refuse(c, id);
 		return;

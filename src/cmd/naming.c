@@ -84,7 +84,7 @@ static int vdso_names(const uint64_t *offsets, size_t n, struct sp_name *names)
 
 	if (r < 0)
 		return sp_fail(r, "read the vDSO");
-	r = sp_names_find(e, sp_fde_walk, offsets, n, names);
+	r = sp_names_find(e, sp_function_walk, offsets, n, names);
 	sp_elf_close(e);
 	return r;
 }

@@ -5,7 +5,8 @@
  * A pure function from bytes to names, so that it runs in a worker without privileges. For each offset, in this order:
  * the full symbol table (.symtab), in the file, its debug file or its .gnu_debugdata -> Go's own table of
  * functions (.gopclntab) -> an exported symbol (.dynsym),
- * only if the offset lies within its size -> the function's own range from .eh_frame -> the gap between functions that
+ * only if the offset lies within its size -> the function's own range from .eh_frame, or as derived from its
+ * instructions where it has none -> the gap between functions that
  * holds it, from the end of the last symbol or FDE before it to the start of the next, within its executable section
  * and segment (crtstuff's code, assembly) -> nothing (size 0), where no segment of the file holds the offset. Of
  * several symbols at one address the one that a person would use wins: exported (global or weak) before local, fewer
@@ -39,8 +40,8 @@ struct sp_elf;
 typedef int sp_range_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg);
 /*
  * names[i] belongs to offsets[i]; offsets sorted ascending. The caller frees them with sp_names_done(). `walk` tells
- * the function ranges of the file and is sp_fde_walk (unwind/build.h), which this layer may not include; NULL = no
- * ranges.
+ * the function ranges of the file and is sp_function_walk (unwind/build.h), which this layer may not include; NULL =
+ * no ranges.
  */
 int sp_names_find(struct sp_elf *e, sp_range_walk *walk, const uint64_t *offsets, size_t n, struct sp_name *names);
 /*

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "unwind/derive.h"
 #include "unwind/priv.h"
 #include <elf.h>
 #include <errno.h>
@@ -36,6 +37,8 @@ struct builder {
 		uint16_t number;
 		bool used;
 	} cache[RULE_CACHE]; /* in front of `rules` */
+	struct sp_derived derived;
+	size_t next_derived; /* row that has not been passed yet */
 	uint64_t entry;      /* file offset of the ELF entry point; UINT64_MAX: none */
 	uint64_t end;        /* of what FDEs have covered so far */
 	uint64_t fde_start;  /* of the FDE that is being run */
@@ -105,20 +108,42 @@ static int row_none(struct builder *b, uint64_t offset)
 	return b->n_rows > 0 ? row_push(b, offset, &none, false) : 0;
 }
 
+/* The first derived row at or behind an offset; offsets only grow. NULL: there is none. */
+static const struct sp_derived_row *derived_at(struct builder *b, uint64_t offset)
+{
+	const struct sp_derived *d = &b->derived;
+	while (b->next_derived < d->n_rows && d->rows[b->next_derived].offset < offset)
+		b->next_derived++;
+	return b->next_derived < d->n_rows ? &d->rows[b->next_derived] : NULL;
+}
+
+/* The bytes [from, to) have no FDE: what could be derived, and else nothing. */
+static int fill_part(struct builder *b, uint64_t from, uint64_t to)
+{
+	const struct sp_derived_row *row = derived_at(b, from);
+	bool any = row && row->offset < to;
+	bool hole = any ? row->offset > from : to - from >= SP_PADDING_BYTES; /* and not padding only */
+	int r = hole ? row_none(b, from) : 0;
+	for (; r == 0 && row && row->offset < to; row = derived_at(b, row->offset + 1))
+		r = row->rule ? row_push(b, row->offset, &b->derived.rules[row->rule], false)
+			      : row_none(b, row->offset);
+	return r;
+}
+
 /* The bytes [b->end, to) have no FDE; the entry point may lie there. */
 static int fill_gap(struct builder *b, uint64_t to)
 {
 	static const struct sp_rule root = {.cfa = SP_CFA_ROOT};
-	int r = 0;
 	if (b->entry < b->end || b->entry >= to)
-		return to - b->end >= SP_PADDING_BYTES ? row_none(b, b->end) : 0;
-	if (b->entry - b->end >= SP_PADDING_BYTES)
-		r = row_none(b, b->end);
+		return fill_part(b, b->end, to);
+	int r = fill_part(b, b->end, b->entry);
 	if (r == 0)
 		r = row_push(b, b->entry, &root, false);
-	if (r == 0 && to - b->entry > SP_ENTRY_BYTES)
-		r = row_none(b, b->entry + SP_ENTRY_BYTES);
-	return r;
+	const struct sp_derived_row *next = derived_at(b, b->entry);
+	uint64_t end = SP_MIN(to, b->entry + SP_ENTRY_BYTES);
+	if (next)
+		end = SP_MIN(end, next->offset);
+	return r == 0 && to > end ? fill_part(b, end, to) : r;
 }
 
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
@@ -274,10 +299,11 @@ static int run_fdes(struct builder *b)
 {
 	int r = 0;
 	b->n_rows = 0;
+	b->next_derived = 0;
 	b->end = 0;
 	for (size_t i = 0; i < b->n_fdes && r == 0; i++)
 		r = run_fde(b, &b->fdes[i]);
-	if (r == 0 && b->n_fdes > 0)
+	if (r == 0 && (b->n_fdes > 0 || b->derived.n_rows > 0))
 		r = fill_gap(b, UINT64_MAX);
 	if (r == -EFBIG) { /* a partial table, and so marked: it ends with its last row */
 		b->rows[b->n_rows - 1] = sp_row_make(sp_row_offset(b->rows[b->n_rows - 1]), false, 0);
@@ -298,13 +324,44 @@ static int rules_start(struct builder *b)
 	return r;
 }
 
+/* What the sorted FDEs hold, overlaps joined. */
+static size_t find_covered(const struct builder *b, struct sp_span *spans)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < b->n_fdes; i++) {
+		uint64_t start = b->fdes[i].start, end = start + b->fdes[i].size;
+		if (n > 0 && start <= spans[n - 1].end)
+			spans[n - 1].end = SP_MAX(spans[n - 1].end, end);
+		else
+			spans[n++] = (struct sp_span){start, end};
+	}
+	return n;
+}
+
+/* What cannot be had, for whatever reason, is not derived; a table without it is a table. */
+static int derive(struct builder *b)
+{
+	SP_FREE struct sp_span *covered = calloc(b->n_fdes + 1, sizeof(*covered));
+	if (!covered)
+		return -ENOMEM;
+	sort_fdes(b);
+	find_entry(b);
+	int r = sp_derive(b->elf, covered, find_covered(b, covered), b->entry, &b->derived);
+	if (r < 0 || b->derived.cut)
+		b->head.flags |= SP_BLOB_DERIVED_PART;
+	b->head.n_derived_functions = (uint32_t)b->derived.n_functions;
+	b->head.uncovered_bytes = b->derived.code_bytes;
+	b->head.derived_bytes = b->derived.derived_bytes;
+	return 0;
+}
+
 /* Few files use the base register, and these are run a second time, so that the rows of all others stay few. */
 static int make_rows(struct builder *b)
 {
+	int r = derive(b);
 	struct sp_blob head = b->head;
-	sort_fdes(b);
-	find_entry(b);
-	int r = rules_start(b);
+	if (r == 0)
+		r = rules_start(b);
 	if (r == 0)
 		r = run_fdes(b);
 	if (r < 0 || !b->uses_base)
@@ -367,6 +424,7 @@ static void builder_done(struct builder *b)
 {
 	sp_eh_done(&b->reader);
 	sp_go_close(b->go);
+	sp_derived_done(&b->derived);
 	sp_intern_free(b->rules);
 	free(b->bytes);
 	free(b->fdes);
@@ -398,27 +456,55 @@ static int walk_fde(struct builder *b, struct sp_fde *fde)
 		w->next = SP_MIN(w->next, fde->start);
 	else if (b->entry - fde->start < fde->size)
 		w->covered = true;
-	return w->cb(w->arg, fde->start, fde->size);
+	int r = w->cb(w->arg, fde->start, fde->size);
+	return r == 0 ? add_fde(b, fde) : r;
 }
 
 /* The code at the entry point is a function too, as its rows say, though no FDE may tell (ld.so's own start). */
 static int walk_entry(struct walk *w)
 {
+	uint64_t size = SP_MIN(w->next - w->b.entry, (uint64_t)SP_ENTRY_BYTES);
 	if (w->covered || w->b.entry == UINT64_MAX)
 		return 0;
-	return w->cb(w->arg, w->b.entry, SP_MIN(w->next - w->b.entry, (uint64_t)SP_ENTRY_BYTES));
+	const struct sp_derived_row *row = derived_at(&w->b, w->b.entry);
+	if (row)
+		size = SP_MIN(size, row->offset - w->b.entry);
+	return size ? w->cb(w->arg, w->b.entry, size) : 0;
+}
+
+static int walk_derived(struct walk *w)
+{
+	const struct sp_derived *d = &w->b.derived;
+	int r = add_go_functions(&w->b);
+	r = r < 0 ? r : derive(&w->b);
+	for (size_t i = 0; r == 0 && i < d->n_functions; i++)
+		r = w->cb(w->arg, d->functions[i].start, d->functions[i].end - d->functions[i].start);
+	return r;
+}
+
+static int walk_all(struct walk *w, bool derived)
+{
+	int r = load_eh_frame(&w->b);
+	if (r == 0) {
+		find_entry(&w->b);
+		r = for_each_fde(&w->b, walk_fde);
+	}
+	if (derived && (r == 0 || r == -ENOENT || r == -EFBIG))
+		r = walk_derived(w);
+	if (r == 0)
+		r = walk_entry(w);
+	builder_done(&w->b);
+	return r == -ENOENT ? 0 : r;
 }
 
 int sp_fde_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg)
 {
 	struct walk w = {.b = {.elf = e}, .cb = cb, .arg = arg, .next = UINT64_MAX};
-	int r = load_eh_frame(&w.b);
-	if (r == 0) {
-		find_entry(&w.b);
-		r = for_each_fde(&w.b, walk_fde);
-	}
-	if (r == 0)
-		r = walk_entry(&w);
-	builder_done(&w.b);
-	return r == -ENOENT ? 0 : r;
+	return walk_all(&w, false);
+}
+
+int sp_function_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg)
+{
+	struct walk w = {.b = {.elf = e}, .cb = cb, .arg = arg, .next = UINT64_MAX};
+	return walk_all(&w, true);
 }

@@ -4,7 +4,8 @@
  *
  * A pure function from bytes to bytes, so that it runs in a worker without privileges. The blob is one allocation:
  * struct sp_blob, then index words, rows and rules, ready to be copied into table words or written to the cache.
- * Positions in the index are relative to the first row. Rule 0 is SP_CFA_NONE, and gaps between FDEs are rows of it.
+ * Positions in the index are relative to the first row. Rule 0 is SP_CFA_NONE. Between FDEs stand the rows that can be
+ * derived from the instructions (derive.h), and else rows of rule 0.
  * The ELF entry point, where no FDE covers it, is SP_CFA_ROOT up to the next FDE, 256 bytes at most (it has no caller:
  * x86-64 psABI 3.4.1), but for shared libraries whose entry point is only the start of .text. Where the caller's stack
  * pointer is told to be elsewhere than the CFA, a row is SP_CFA_BAD. A file in which a function's CFA is counted from
@@ -21,10 +22,10 @@
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 4 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
-enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2 };
+enum { SP_BLOB_VERSION = 5 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
+enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2, SP_BLOB_DERIVED_PART = 4 }; /* DERIVED_PART: over a cap */
 
-struct sp_blob { /* 96 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
+struct sp_blob { /* 112 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
 	uint32_t magic, version;
 	uint32_t flags;
 	uint32_t shift; /* of a group, 8 to 16: chosen for about 16 rows a group */
@@ -40,7 +41,10 @@ struct sp_blob { /* 96 bytes, then n_groups index words, n_rows rows, padding to
 	uint64_t check;      /* hash of all the rest */
 	uint32_t build_id_len;
 	uint8_t build_id[20];
-	uint8_t reserved[8];
+	uint32_t n_derived_rows;
+	uint32_t n_derived_functions;
+	uint64_t uncovered_bytes; /* of code (not padding) that no FDE covers */
+	uint64_t derived_bytes;   /* of these, with derived rules */
 };
 
 struct sp_elf;
@@ -61,5 +65,7 @@ const struct sp_rule *sp_blob_find(const struct sp_blob *b, uint64_t offset);
  * in file offsets. Stops when cb returns non-zero.
  */
 int sp_fde_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg);
+/* So, and for the functions without an FDE that rows could be derived for (derive.h), in front of the entry point. */
+int sp_function_walk(struct sp_elf *e, int (*cb)(void *arg, uint64_t start, uint64_t size), void *arg);
 
 #endif

@@ -91,6 +91,7 @@ static void count_rows(struct sp_blob *b, const uint64_t *rows, size_t n, const 
 	for (size_t i = 0; i < n; i++) {
 		b->n_bad_rows += rules[(uint16_t)rows[i]].cfa == SP_CFA_BAD;
 		b->n_lost_fp += rows[i] >> 16 & 1;
+		b->n_derived_rows += (rules[(uint16_t)rows[i]].ra & SP_RULE_DERIVED) != 0;
 	}
 }
 

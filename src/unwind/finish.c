@@ -168,7 +168,7 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	if (r->n_frames >= SP_MAX_FRAMES)
 		return SP_STOP_DEEP;
 	offset = addr + map->shift_by;
-	word = map->word | (offset & SP_FRAME_OFFSET_MASK) | (r->how & SP_HOW_GUESSED ? SP_FRAME_GUESSED : 0);
+	word = map->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(r->how);
 	r->frames[r->n_frames++] = word;
 	return step_by(w, table, offset, mode);
 }

@@ -25,6 +25,12 @@
 
 enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7, SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
 
+/* The marks of a frame word that say how the frame was reached. */
+SP_STEP_INLINE sp_u64 sp_frame_marks(sp_u32 how)
+{
+	return (how & SP_HOW_GUESSED ? SP_FRAME_GUESSED : 0) | (how & SP_HOW_DERIVED ? SP_FRAME_DERIVED : 0);
+}
+
 /* Stack ids are hashes of their frame words and stop: an odd multiplier (2^64 / golden ratio) and a xor shift a word.
  */
 SP_STEP_INLINE sp_u64 sp_hash_mix(sp_u64 hash, sp_u64 word)
@@ -294,7 +300,8 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	if (r != SP_STEP_NEXT)
 		return r;
 	next_how |= sp_caller_base(w, regs, *how, rule, cfa);
-	*how = next_how | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0);
+	*how = next_how | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
+	       (rule->ra & SP_RULE_DERIVED ? SP_HOW_DERIVED : 0);
 	regs->ip = ip;
 	regs->sp = cfa;
 	regs->fp = fp;

@@ -159,7 +159,7 @@ static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struc
 	if (r < 0)
 		return r;
 	struct sp_names_more more = {.debug = debug};
-	r = sp_names_find_with(e, &more, sp_fde_walk, q.offsets, n, q.names);
+	r = sp_names_find_with(e, &more, sp_function_walk, q.offsets, n, q.names);
 	return r < 0 ? r : asked_answer(&q, memfd, more.warning, a);
 }
 

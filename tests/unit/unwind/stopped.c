@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "unwind/build.h"
+#include "unwind/priv.h"
 #include "unwind/tables.h"
 #include <dirent.h>
 #include <elfutils/libdwfl.h>
@@ -40,6 +41,18 @@ struct known {
 static struct known known[MAX_KNOWN];
 static uint32_t n_known = 1;
 static struct sp_tables *tables;
+bool stopped_derives = true;
+
+static void forget_derived(struct sp_blob *b)
+{
+	const struct sp_rule *rules = sp_blob_rules(b);
+	uint32_t *rows = (uint32_t *)sp_blob_rows(b);
+
+	for (uint32_t i = 0; i < b->n_rows; i++)
+		if (rules[rows[i] >> 16].ra & SP_RULE_DERIVED)
+			rows[i] &= 0xffff;
+	b->check = sp_blob_hash(b);
+}
 
 static void load_elf(uint32_t file, struct sp_elf *e)
 {
@@ -47,7 +60,9 @@ static void load_elf(uint32_t file, struct sp_elf *e)
 
 	assert_int_equal(sp_blob_build(e, &b), 0);
 	sp_elf_close(e);
-	if (b->flags & SP_BLOB_NO_EH_FRAME || !b->n_groups)
+	if (!stopped_derives)
+		forget_derived(b);
+	if (!b->n_groups)
 		sp_tables_set_fp(tables, file);
 	else
 		assert_int_equal(sp_tables_load(tables, file, b), 0);
@@ -304,6 +319,7 @@ void stopped_maps_renew(struct victim *v)
 int stopped_tables_make(void **state)
 {
 	(void)state;
+	n_known = 1;
 	return sp_tables_new(-1, -1, 64ULL << 20, &tables);
 }
 

@@ -12,6 +12,7 @@
 
 #include "unwind/finish.h"
 #include <elfutils/libdwfl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -36,6 +37,7 @@ struct victim {
 	char libdw_error[128];
 };
 
+extern bool stopped_derives; /* false: tables without derived rows, as long as tables are made anew */
 int stopped_tables_make(void **state);
 int stopped_tables_drop(void **state);
 /* Starts a program, with nothing to read or to write; it is one when this returns. */

@@ -131,7 +131,7 @@ static void test_names(void **state)
 		assert_true(o.n > 10);
 		qsort(o.at, o.n, sizeof(o.at[0]), by_value);
 		memset(direct, 0, sizeof(direct));
-		assert_int_equal(sp_names_find(e, sp_fde_walk, o.at, o.n, direct), 0);
+		assert_int_equal(sp_names_find(e, sp_function_walk, o.at, o.n, direct), 0);
 		assert_int_equal(sp_workers_names(w, fd, -1, o.at, o.n, named, &a), 0);
 		assert_int_equal(sp_workers_wait(w, 5000), 0);
 		assert_int_equal(a.r, 0);

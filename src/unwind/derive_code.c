@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* derive_code.c: the executable bytes that no FDE covers. */
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "unwind/derive_priv.h"
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct spans {
+	struct sp_span *at;
+	size_t n, capacity;
+};
+
+static int spans_add(struct spans *s, uint64_t start, uint64_t end)
+{
+	int r = start < end ? sp_grow(&s->at, &s->capacity, s->n + 1, sizeof(*s->at)) : 0;
+	if (r == 0 && start < end)
+		s->at[s->n++] = (struct sp_span){start, end};
+	return r;
+}
+
+/* What of a segment is code: its executable sections, or all of it where there are none. */
+static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struct spans *code)
+{
+	const uint64_t flags = SHF_ALLOC | SHF_EXECINSTR;
+	struct sp_elf_section s;
+	bool any = false;
+	int r = 0;
+	for (size_t i = 0; r == 0 && sp_elf_section_at(d->elf, i, &s) == 0; i++) {
+		if ((s.flags & flags) != flags || s.type != SHT_PROGBITS || s.offset < g->offset ||
+		    s.offset - g->offset > g->file_size || s.size > g->file_size - (s.offset - g->offset))
+			continue;
+		any = true;
+		r = spans_add(code, s.offset, s.offset + s.size);
+	}
+	return r < 0 || any ? r : spans_add(code, g->offset, g->offset + g->file_size);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct sp_span *x = a, *y = b;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int add_island(struct sp_deriver *d, const struct sp_text *t, uint64_t start, uint64_t end)
+{
+	struct sp_island n = {.vaddr = t->vaddr + (start - t->offset),
+			      .offset = start,
+			      .size = (uint32_t)(end - start),
+			      .base = d->n_bytes,
+			      .bytes = t->bytes + (start - t->offset)};
+	uint32_t padding = sp_code_padding(d, &n, n.base);
+	if (padding >= n.size)
+		return 0;
+	if (end - start > SP_DERIVE_MAX_CODE - d->n_bytes) {
+		d->cut = true;
+		return 0;
+	}
+	int r = sp_grow(&d->islands, &d->islands_capacity, d->n_islands + 1, sizeof(*d->islands));
+	if (r < 0)
+		return r;
+	d->islands[d->n_islands++] = n;
+	d->n_bytes += n.size;
+	return 0;
+}
+
+/* What of [start, end) is not covered. */
+static int add_islands(struct sp_deriver *d, const struct sp_text *t, uint64_t start, uint64_t end,
+		       const struct sp_span *covered, size_t n)
+{
+	size_t low = 0, high = n;
+	while (low < high) { /* the first that ends behind the start */
+		size_t middle = low + (high - low) / 2;
+		if (covered[middle].end <= start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	int r = 0;
+	for (; r == 0 && low < n && covered[low].start < end; low++) {
+		if (covered[low].start > start)
+			r = add_island(d, t, start, covered[low].start);
+		start = SP_MAX(start, covered[low].end);
+	}
+	return r == 0 && start < end ? add_island(d, t, start, end) : r;
+}
+
+static int load_text(struct sp_deriver *d, const struct sp_elf_segment *g, const struct sp_span *covered, size_t n)
+{
+	struct sp_text t = {.vaddr = g->vaddr, .offset = g->offset, .size = g->file_size};
+	struct spans code = {0};
+	void *bytes;
+	int r = sp_grow(&d->texts, &d->texts_capacity, d->n_texts + 1, sizeof(*d->texts));
+	if (r == 0)
+		r = sp_elf_read(d->elf, t.offset, (size_t)t.size, &bytes);
+	if (r < 0)
+		return r;
+	t.bytes = bytes;
+	d->texts[d->n_texts++] = t;
+	r = find_code(d, g, &code);
+	if (code.n)
+		qsort(code.at, code.n, sizeof(*code.at), by_start);
+	for (size_t i = 0; r == 0 && i < code.n; i++) {
+		uint64_t start = i ? SP_MAX(code.at[i].start, code.at[i - 1].end) : code.at[i].start;
+		code.at[i].end = SP_MAX(code.at[i].end, start);
+		r = add_islands(d, &t, start, code.at[i].end, covered, n);
+	}
+	free(code.at);
+	return r;
+}
+
+static int load_texts(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+{
+	uint64_t total = 0, last = 0;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < sp_elf_n_segments(d->elf); i++) {
+		const struct sp_elf_segment *g = sp_elf_segment(d->elf, i);
+		if (!g->executable || !g->file_size)
+			continue;
+		if (g->file_size > SP_DERIVE_MAX_TEXT - total || g->vaddr < last ||
+		    g->vaddr > INT64_MAX - g->file_size || g->offset + g->file_size >= 1ULL << 40) {
+			d->cut = true; /* too much, or in no order */
+			continue;
+		}
+		total += g->file_size;
+		last = g->vaddr + g->file_size;
+		r = load_text(d, g, covered, n);
+	}
+	return r;
+}
+
+int sp_code_load(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+{
+	int r = load_texts(d, covered, n);
+	if (r < 0)
+		return r;
+	if (!d->n_islands)
+		return 1;
+	d->flags = calloc(d->n_bytes, sizeof(*d->flags));
+	d->rule_at = calloc(d->n_bytes, sizeof(*d->rule_at));
+	return d->flags && d->rule_at ? 0 : -ENOMEM;
+}
+
+uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr)
+{
+	size_t low = 0, high = d->n_islands;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (d->islands[middle].vaddr + d->islands[middle].size <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == d->n_islands || vaddr < d->islands[low].vaddr)
+		return SP_POS_NONE;
+	return d->islands[low].base + (uint32_t)(vaddr - d->islands[low].vaddr);
+}
+
+const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos)
+{
+	const struct sp_island *last = &d->islands[d->last_island];
+	size_t low = 0, high = d->n_islands;
+	if (pos >= last->base && pos - last->base < last->size)
+		return last;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (d->islands[middle].base <= pos)
+			low = middle;
+		else
+			high = middle;
+	}
+	d->last_island = low;
+	return &d->islands[low];
+}
+
+bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos, struct sp_insn *ret)
+{
+	uint32_t at = pos - i->base;
+	d->n_steps++;
+	return sp_insn_decode(&d->decoder, i->bytes + at, i->size - at, i->vaddr + at, ret);
+}
+
+uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
+{
+	struct sp_insn insn;
+	uint32_t at = pos;
+	while (at - i->base < i->size) {
+		uint8_t byte = i->bytes[at - i->base];
+		/* 0, int3, nop; the longer ones begin with 66, 0f, or 2e */
+		if (byte == 0 || byte == 0xcc || byte == 0x90) {
+			at++;
+			continue;
+		}
+		if ((byte != 0x66 && byte != 0x0f && byte != 0x2e) || !sp_code_decode(d, i, at, &insn) ||
+		    insn.z.mnemonic != ZYDIS_MNEMONIC_NOP)
+			break;
+		at += insn.length;
+	}
+	return at - pos;
+}

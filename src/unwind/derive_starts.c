@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * derive_starts.c: where functions begin, as far as the file tells: symbols, special sections, relocations, pointers in
+ * data, and what the code that has FDEs calls or takes the address of.
+ *
+ * Covered code is not decoded as a whole: any four bytes that, taken as a distance, lead to an island make its function
+ * worth decoding, from the start of its FDE on; only an instruction found that way counts.
+ */
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "unwind/derive_priv.h"
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLT_ENTRY_BYTES = 16, WORD = 8, CODE_ALIGNMENT = 16 };
+
+int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr)
+{
+	uint32_t pos = sp_code_pos(d, vaddr);
+	uint8_t flag = to == &d->sure ? SP_POS_START : SP_POS_MAYBE;
+	if (pos == SP_POS_NONE || (d->flags[pos] & flag))
+		return 0;
+	int r = sp_grow(&to->at, &to->capacity, to->n + 1, sizeof(*to->at));
+	if (r < 0)
+		return r;
+	d->flags[pos] |= flag;
+	to->at[to->n++] = pos;
+	return 0;
+}
+
+/* A table's bytes; NULL where they cannot be had, which costs what it tells. */
+static void *table_of(struct sp_deriver *d, const struct sp_elf_section *s)
+{
+	void *bytes = NULL;
+	if (s->type == SHT_NOBITS || s->size == 0)
+		return NULL;
+	if (s->size > SP_DERIVE_MAX_TABLES)
+		d->cut = true;
+	else if (sp_elf_read(d->elf, s->offset, (size_t)s->size, &bytes) < 0)
+		return NULL;
+	return bytes;
+}
+
+static int add_symbols(struct sp_deriver *d, const char *table)
+{
+	struct sp_elf_section s;
+	if (sp_elf_section(d->elf, table, &s) < 0)
+		return 0;
+	SP_FREE Elf64_Sym *symbols = table_of(d, &s);
+	int r = 0;
+	for (size_t i = 0; symbols && r == 0 && i < s.size / sizeof(*symbols); i++) {
+		unsigned type = ELF64_ST_TYPE(symbols[i].st_info), bind = ELF64_ST_BIND(symbols[i].st_info);
+		if (symbols[i].st_shndx == SHN_UNDEF)
+			continue;
+		if (type == STT_FUNC || type == STT_GNU_IFUNC)
+			r = sp_starts_add(d, &d->sure, symbols[i].st_value);
+		else if (type == STT_NOTYPE && bind != STB_LOCAL) /* a label that others may use */
+			r = sp_starts_add(d, &d->maybe, symbols[i].st_value);
+	}
+	return r;
+}
+
+static int add_relocations(struct sp_deriver *d, const struct sp_elf_section *s)
+{
+	SP_FREE Elf64_Rela *relocations = table_of(d, s);
+	int r = 0;
+	for (size_t i = 0; relocations && r == 0 && i < s->size / sizeof(*relocations); i++) {
+		unsigned type = ELF64_R_TYPE(relocations[i].r_info);
+		if (type == R_X86_64_IRELATIVE)
+			r = sp_starts_add(d, &d->sure, (uint64_t)relocations[i].r_addend);
+		else if (type == R_X86_64_RELATIVE)
+			r = sp_starts_add(d, &d->maybe, (uint64_t)relocations[i].r_addend);
+	}
+	return r;
+}
+
+static int add_pointers(struct sp_deriver *d, const struct sp_elf_section *s)
+{
+	SP_FREE uint64_t *words = table_of(d, s);
+	int r = 0;
+	for (size_t i = 0; words && r == 0 && i < s->size / WORD; i++)
+		if (words[i] % CODE_ALIGNMENT == 0) /* any number may look like an address */
+			r = sp_starts_add(d, &d->maybe, words[i]);
+	return r;
+}
+
+/*
+ * The stubs of a PLT that no FDE covers (lld's): each a function. The first may be the common part that all others jump
+ * to with two words pushed; where the first jump of a stub leads at first, behind itself, nobody calls.
+ */
+static int add_stubs(struct sp_deriver *d, const struct sp_elf_section *s)
+{
+	int r = 0;
+	for (uint64_t at = 0; r == 0 && at + PLT_ENTRY_BYTES <= s->size; at += PLT_ENTRY_BYTES) {
+		uint32_t pos = sp_code_pos(d, s->addr + at);
+		if (pos == SP_POS_NONE)
+			continue;
+		const struct sp_island *i = sp_code_island(d, pos);
+		const uint8_t *b = i->bytes + (pos - i->base);
+		if (i->size - (pos - i->base) < PLT_ENTRY_BYTES || (b[0] == 0xff && b[1] == 0x35))
+			continue;
+		r = sp_starts_add(d, &d->sure, s->addr + at);
+		if (r == 0 && b[0] == 0xff && b[1] == 0x25 && b[6] == 0x68)
+			r = sp_starts_add(d, &d->sure, s->addr + at + 6);
+	}
+	return r;
+}
+
+static int add_section(struct sp_deriver *d, const struct sp_elf_section *s, bool pointers)
+{
+	if (s->type == SHT_RELA)
+		return add_relocations(d, s);
+	if (!(s->flags & SHF_ALLOC) || s->type == SHT_NOBITS)
+		return 0;
+	if (!strcmp(s->name, ".init") || !strcmp(s->name, ".fini"))
+		return sp_starts_add(d, &d->sure, s->addr);
+	if (!strncmp(s->name, ".plt", 4) || !strcmp(s->name, ".iplt"))
+		return add_stubs(d, s);
+	bool data = s->type == SHT_PROGBITS || s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY;
+	return pointers && data && !(s->flags & SHF_EXECINSTR) && s->addr % WORD == 0 ? add_pointers(d, s) : 0;
+}
+
+/* Without relocations for them, pointers stand in the data as they are. */
+static int add_sections(struct sp_deriver *d)
+{
+	bool pointers = sp_elf_type(d->elf) == ET_EXEC;
+	struct sp_elf_section s;
+	int r = 0;
+	for (size_t i = 0; sp_elf_section_at(d->elf, i, &s) == 0; i++)
+		pointers |= s.type == SHT_RELR;
+	for (size_t i = 0; r == 0 && sp_elf_section_at(d->elf, i, &s) == 0; i++)
+		r = add_section(d, &s, pointers);
+	return r;
+}
+
+/* --- covered code ------------------------------------------------------------------------------------------------- */
+
+struct range { /* of virtual addresses, around all islands of one text */
+	uint64_t low, size;
+};
+
+/* Whether four bytes at some place may lead to an island, as a distance from behind themselves. */
+static bool leads_out(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, struct range r)
+{
+	for (uint64_t at = from; at + 4 <= to; at++) {
+		int32_t distance;
+		memcpy(&distance, t->bytes + at, sizeof(distance));
+		uint64_t target = t->vaddr + at + 4 + (uint64_t)(int64_t)distance;
+		if (target - r.low < r.size && sp_code_pos(d, target) != SP_POS_NONE)
+			return true;
+	}
+	return false;
+}
+
+static int take_insn(struct sp_deriver *d, const struct sp_insn *i)
+{
+	if (i->has_target)
+		return sp_starts_add(d, i->flow == SP_FLOW_CALL ? &d->sure : &d->maybe, i->target);
+	return i->has_address ? sp_starts_add(d, &d->maybe, i->address) : 0;
+}
+
+static int take_function(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to)
+{
+	struct sp_insn i;
+	int r = 0;
+	while (from < to && r == 0 && d->n_steps < SP_DERIVE_MAX_STEPS) {
+		d->n_steps++;
+		if (!sp_insn_decode(&d->decoder, t->bytes + from, (size_t)(to - from), t->vaddr + from, &i))
+			break;
+		r = take_insn(d, &i);
+		from += i.length;
+	}
+	return r;
+}
+
+static struct range islands_of(const struct sp_deriver *d)
+{
+	const struct sp_island *first = &d->islands[0], *last = &d->islands[d->n_islands - 1];
+	return (struct range){first->vaddr, last->vaddr + last->size - first->vaddr};
+}
+
+static int add_covered(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+{
+	struct range all = islands_of(d);
+	int r = 0;
+	for (size_t i = 0, k = 0; r == 0 && i < n && k < d->n_texts; i++) {
+		while (k < d->n_texts && covered[i].start >= d->texts[k].offset + d->texts[k].size)
+			k++;
+		if (k == d->n_texts || covered[i].start < d->texts[k].offset)
+			continue;
+		const struct sp_text *t = &d->texts[k];
+		uint64_t from = covered[i].start - t->offset, to = SP_MIN(covered[i].end - t->offset, t->size);
+		if (leads_out(d, t, from, to, all))
+			r = take_function(d, t, from, to);
+	}
+	return r;
+}
+
+int sp_starts_find(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+{
+	int r = add_sections(d);
+	if (r == 0)
+		r = add_symbols(d, ".symtab");
+	if (r == 0)
+		r = add_symbols(d, ".dynsym");
+	return r == 0 ? add_covered(d, covered, n) : r;
+}
