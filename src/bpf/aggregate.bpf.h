@@ -50,14 +50,6 @@ struct {
 
 sp_u32 sp_last_process;
 
-static __always_inline sp_u32 sp_ns_tgid(struct task_struct *leader)
-{
-	sp_u64 pid = (sp_u64)leader->thread_pid;
-	sp_u32 level = sp_kfield32(pid, struct pid, level);
-
-	return sp_kload32(pid + bpf_core_field_offset(struct pid, numbers) + (sp_u64)level * sizeof(struct upid));
-}
-
 /* The file that the program was started from, found by its code: the same key as its mappings have. */
 static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
 {
@@ -72,7 +64,7 @@ static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_stru
 	sp_sight_of(vma, sight);
 	if (!sight->file)
 		return 0;
-	sight->tgid = task->tgid;
+	sight->tgid = sp_pid_shown(task);
 	sp_file_key_of(sight->file, &key);
 	return sp_file_id(&key, sight);
 }
@@ -96,7 +88,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	r->type = SP_RECORD_PROCESS;
 	r->id = id;
 	r->key = own;
-	r->pad = 0;
+	r->pid = sp_own_level ? sp_pid_shown(task) ?: SP_PID_HIDDEN : 0;
 	r->uid = bpf_get_current_uid_gid();
 	r->cgroup = bpf_get_current_cgroup_id();
 	r->ns_tgid = sp_ns_tgid(leader);

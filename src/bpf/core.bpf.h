@@ -123,7 +123,15 @@ struct task_struct {
 /* The verifier's enumeration of functions that it knows; only to see whether this one is among them. */
 enum special_kfunc_type { KF_bpf_rdonly_cast = 10 };
 
-/* The context of iter/task_vma: user space ABI, three pointers. */
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} SP_CORE;
+
+/* The contexts of iter/task and iter/task_vma: user space ABI, pointers. */
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
 struct bpf_iter__task_vma {
 	void *meta;
 	struct task_struct *task;

@@ -24,7 +24,7 @@ int sp_seek(struct bpf_iter__task_vma *ctx)
 	if (sp_config.seek_targets && !sp_is_target(task->tgid))
 		return 0;
 	sp_sight_of((sp_u64)vma, &sight);
-	sight.tgid = task->tgid;
+	sight.tgid = sp_pid_shown(task);
 	sp_file_key_of(sight.file, &key);
 	sp_file_id(&key, &sight);
 	return 0;

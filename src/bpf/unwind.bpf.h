@@ -135,7 +135,7 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 	struct sp_sight *sight = &s->sight;
 	struct sp_file_key key = {};
 
-	sight->tgid = bpf_get_current_pid_tgid() >> 32;
+	sight->tgid = sp_own_level ? sp_pid_shown(bpf_get_current_task_btf()) : bpf_get_current_pid_tgid() >> 32;
 	e->start = sight->start;
 	e->end = sight->end;
 	e->shift_by = sight->pgoff - e->start;

@@ -12,7 +12,7 @@
 #ifndef SP_BPF_VMA_BPF_H
 #define SP_BPF_VMA_BPF_H
 
-#include "bpf/compat.bpf.h"
+#include "bpf/pid.bpf.h"
 
 enum { SP_MAPLE_LEAF = 1, SP_MAPLE_RANGE = 2, SP_MAPLE_ARANGE = 3, SP_MAPLE_LEVELS = 8, SP_MAPLE_PIVOTS = 15 };
 

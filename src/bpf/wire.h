@@ -190,9 +190,14 @@ struct sp_record_file {
 	sp_u32 id;
 	struct sp_file_key key;
 	sp_u64 start, end, pgoff; /* the mapping where it was seen; pgoff in bytes */
-	sp_u32 tgid;
+	sp_u32 tgid;              /* as the user's /proc shows it, 0 = it does not */
 	sp_u32 pad;
 	char name[SP_NAME_LEN]; /* last component of the path, cut */
+};
+
+#define SP_PID_HIDDEN 0xffffffffu
+struct sp_pid_pair { /* a process or thread: its number in the user's pid namespace, and in the first one */
+	sp_u32 shown, number;
 };
 
 struct sp_record_process {
@@ -202,7 +207,7 @@ struct sp_record_process {
 	sp_u32 ns_tgid; /* in its own PID namespace */
 	sp_u32 uid;
 	sp_u32 exe; /* file id, 0 = unknown */
-	sp_u32 pad;
+	sp_u32 pid; /* as the user's /proc shows it: 0 = the same as key.tgid, SP_PID_HIDDEN = it does not */
 	sp_u64 cgroup;
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
 };

@@ -59,7 +59,10 @@ static int bpf_open(struct sp_capture *c)
 static int bpf_target_add(struct sp_capture *c, uint32_t number, enum sp_target state)
 {
 	uint32_t value = state;
+	int r = sp_pidns_number(c, number, &number);
 
+	if (r < 0)
+		return r;
 	if (bpf_map_update_elem(c->targets_fd, &number, &value, BPF_ANY))
 		return sp_fail(-errno, "add process %u to the filter", number);
 	return 0;

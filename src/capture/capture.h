@@ -87,6 +87,8 @@ int sp_capture_start(struct sp_capture *c);
 /* stop_fd, child_fd: -1 = none. duration_ns 0 = for ever. 1: one of them became readable; 0: the time is over. */
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd);
 int sp_capture_finish(struct sp_capture *c);
+/* The profile may be freed from here on: what the workers still answer is thrown away. */
+void sp_capture_let_go(struct sp_capture *c);
 void sp_capture_free(struct sp_capture *c);
 
 /* Of this process, in its own root and under its own number; see symbol/perf_map.h. */

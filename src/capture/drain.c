@@ -2,6 +2,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
+#include "proc/cgroup.h"
+#include "profile/container.h"
 #include "profile/profile.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -9,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SP_BATCH = 512 };
+enum { SP_BATCH = 512, SP_MAX_CGROUP_PATH = 4096 };
 
 int sp_drain_ring(struct ring_buffer *ring)
 {
@@ -121,9 +123,31 @@ static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, s
 
 /* --- processes -----------------------------------------------------------------------------------------------------
  */
+/* The path of a process's cgroup, as long as it is there: a container may end at any time. "" = not known. */
+static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
+{
+	uint32_t pid = sp_profile_process(c->profile, process)->pid;
+	uint32_t known = id ? sp_numbers_find(&c->cgroups, &id, sizeof(id)) : 0;
+	char path[SP_MAX_CGROUP_PATH];
+	int r;
+
+	if (known)
+		return sp_profile_set_cgroup(c->profile, process, sp_profile_string(c->profile, known));
+	if (!id || !pid || sp_cgroup_path(pid, id, path, sizeof(path)) < 0) {
+		sp_error_clear();
+		return 0;
+	}
+	r = sp_profile_set_cgroup(c->profile, process, path);
+	return r < 0
+		   ? r
+		   : sp_numbers_set(&c->cgroups, &id, sizeof(id), sp_profile_process(c->profile, process)->cgroup_path);
+}
+
 static int process_record(struct sp_capture *c, const struct sp_record_process *r)
 {
-	struct sp_process p = {.pid = r->key.tgid,
+	struct sp_process p = {.pid = r->pid == SP_PID_HIDDEN ? 0
+				      : r->pid                ? r->pid
+							      : r->key.tgid,
 			       .ns_pid = r->ns_tgid,
 			       .uid = r->uid,
 			       .exec_id = r->key.exec_id,
@@ -146,7 +170,7 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 		return error;
 	c->process[r->id] = (uint32_t)number;
 	c->n_announced++;
-	return 0;
+	return cgroup_note(c, (uint32_t)number, r->cgroup);
 }
 
 static int record_dispatch(struct sp_capture *c, const void *data, size_t size)

@@ -130,11 +130,14 @@ static void built(void *arg, int r, struct sp_blob *blob)
 		at = &(*at)->next;
 	if (*at)
 		*at = job->next;
-	blob_take(job->c, job->id, r, blob);
+	if (job->c->is_over)
+		free(blob);
+	else
+		blob_take(job->c, job->id, r, blob);
 	while (copy) {
 		struct file_job *next = copy->next;
 
-		if (r != -ECANCELED)
+		if (!job->c->is_over)
 			table_want(copy->c, copy->id);
 		free(copy);
 		copy = next;
@@ -237,6 +240,10 @@ static void identified(void *arg, struct sp_identify_result *identity)
 	uint32_t id = job->id;
 
 	free(job);
+	if (c->is_over) {
+		free(identity->soname);
+		return;
+	}
 	if (identity->r < 0) {
 		c->stats.n_no_table++;
 		note_set(c, id, sp_error_text(identity->r));
@@ -308,6 +315,11 @@ static void opened(void *arg, struct sp_open_result *o)
 	struct sp_known_file *k = known_of(c, id);
 
 	free(job);
+	if (c->is_over) {
+		sp_cleanup_close(&o->fd);
+		free(o->path);
+		return;
+	}
 	if (o->r < 0) {
 		open_failed(c, id, o->r);
 		return;

@@ -118,6 +118,7 @@ int sp_kernel_load(struct sp_capture *c)
 		return sp_fail_said(-EOPNOTSUPP, "this kernel has no type information (/sys/kernel/btf/vmlinux)");
 	config_write(c);
 	follow_choose(c);
+	sp_pidns_choose(c);
 	r = sizes_write(c);
 	if (r < 0)
 		return r;
@@ -169,7 +170,7 @@ int sp_kernel_check(struct sp_capture *c)
 		if (!check_one(c, program, (uint64_t)own[i]))
 			return sp_fail_said(-EOPNOTSUPP, "the self-test failed: on this kernel the file behind an "
 							 "address cannot be found (its mapping tree is unknown)");
-	return 0;
+	return sp_pidns_check(c);
 }
 
 static int seek_pass(struct bpf_program *program)

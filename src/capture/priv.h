@@ -83,6 +83,9 @@ struct sp_capture {
 	struct sp_numbers file_keys;     /* of struct sp_file_key */
 	struct sp_numbers process_keys;  /* of struct sp_process_key */
 	struct sp_numbers words, stacks; /* of frame words; of ids of stacks */
+	struct sp_numbers cgroups;       /* of ids: the string of its path */
+	bool in_pid_ns;                  /* our /proc shows other numbers than the kernel half speaks of */
+	struct sp_numbers pid_pairs;     /* pidns.c: these to those */
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
 	bool pending_unread; /* not all waiting samples were tried */
@@ -92,6 +95,7 @@ struct sp_capture {
 	uint64_t run_ns, run_for_ns; /* when sampling began, and how long it is to last; 0 = not known */
 	uint32_t slice;              /* that the samples being drained were taken in; 0 = not told */
 	bool attached;
+	bool is_over; /* the profile is no longer ours */
 	struct sp_capture_stats stats;
 };
 

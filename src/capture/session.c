@@ -57,7 +57,7 @@ static int profile_begin(struct sp_capture *c)
 
 static int numbers_init(struct sp_capture *c)
 {
-	struct sp_numbers *all[] = {&c->file_keys, &c->process_keys, &c->words, &c->stacks};
+	struct sp_numbers *all[] = {&c->file_keys, &c->process_keys, &c->words, &c->stacks, &c->cgroups};
 	size_t i;
 	int r = 0;
 
@@ -122,6 +122,11 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	return 0;
 }
 
+void sp_capture_let_go(struct sp_capture *c)
+{
+	c->is_over = true;
+}
+
 void sp_capture_free(struct sp_capture *c)
 {
 	if (!c)
@@ -135,6 +140,8 @@ void sp_capture_free(struct sp_capture *c)
 	if (c->source)
 		c->source->done(c);
 	sp_numbers_done(&c->process_keys);
+	sp_numbers_done(&c->pid_pairs);
+	sp_numbers_done(&c->cgroups);
 	sp_numbers_done(&c->words);
 	sp_numbers_done(&c->stacks);
 	free(c->process);

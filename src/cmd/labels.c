@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* labels.c: what the machine knows beside the samples: packages of libraries, paths of cgroups. */
+#include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
 #include "cmd/owners.h"
 #include "cmd/profile_parts.h"
 #include "proc/cgroup.h"
+#include "profile/container.h"
 #include "profile/profile.h"
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -113,22 +117,37 @@ int sp_label_packages(struct sp_profile *p, const struct sp_capture *c)
 
 /* --- cgroups ---------------------------------------------------------------------------------------------------------
  */
+static bool is_nameless(const struct sp_process *process)
+{
+	return process->cgroup && !process->cgroup_path;
+}
+
+static bool any_nameless(const struct sp_profile *p)
+{
+	for (uint32_t i = 1; i < sp_profile_n_processes(p); i++)
+		if (is_nameless(sp_profile_process(p, i)))
+			return true;
+	return false;
+}
+
+/* Of those that could not be looked up while sampling; what was removed before that has its number for a name. */
 int sp_label_cgroups(struct sp_profile *p)
 {
-	struct sp_cgroups *cgroups;
-	int64_t path = 0;
-	uint32_t i;
-	int r = sp_cgroups_new(&cgroups);
+	struct sp_cgroups *cgroups = NULL;
+	char gone[64];
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	for (i = 1; path >= 0 && i < sp_profile_n_processes(p); i++) {
-		struct sp_process *process = sp_profile_process(p, i);
+	if (any_nameless(p) && sp_cgroups_new(&cgroups) < 0)
+		sp_error_clear();
+	for (uint32_t i = 1; r >= 0 && i < sp_profile_n_processes(p); i++) {
+		const struct sp_process *process = sp_profile_process(p, i);
+		const char *path = cgroups ? sp_cgroups_path(cgroups, process->cgroup) : "";
 
-		path = sp_profile_add_string(p, sp_cgroups_path(cgroups, process->cgroup));
-		if (path >= 0)
-			process->cgroup_path = (uint32_t)path;
+		if (!is_nameless(process))
+			continue;
+		snprintf(gone, sizeof(gone), "[cgroup %" PRIu64 ", removed]", process->cgroup);
+		r = sp_profile_set_cgroup(p, i, *path ? path : gone);
 	}
 	sp_cgroups_free(cgroups);
-	return path < 0 ? (int)path : 0;
+	return r;
 }

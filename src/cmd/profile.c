@@ -14,6 +14,7 @@
 #include "cmd/profile_args.h"
 #include "cmd/profile_parts.h"
 #include "proc/cgroup.h"
+#include "proc/process.h"
 #include "recipe/recipe.h"
 #include "symbol/symbol.h"
 #include "worker/worker.h"
@@ -146,12 +147,15 @@ static int session_begin(struct sp_profile_session *s)
 
 static int child_begin(struct sp_profile_session *s)
 {
+	uint32_t number = 0;
 	int r;
 
 	if (!s->args->command)
 		return 0;
 	r = sp_child_start(&s->child, s);
-	return r < 0 ? r : sp_capture_target_add(s->sampling.capture, (uint32_t)s->child.pid, SP_TARGET_AFTER_EXEC);
+	if (r >= 0)
+		r = sp_process_of_pidfd(s->child.pid_fd, &number);
+	return r < 0 ? r : sp_capture_target_add(s->sampling.capture, number, SP_TARGET_AFTER_EXEC);
 }
 
 static int privileges_drop(struct sp_profile_session *s)

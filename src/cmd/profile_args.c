@@ -3,10 +3,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/output.h"
+#include "proc/process.h"
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -83,17 +82,18 @@ const struct sp_example sp_profile_examples[] = {
 
 static int check_targets(const struct sp_profile_args *a)
 {
+	uint32_t tgid;
+
 	for (size_t i = 0; i < a->pids.n; i++) {
-		pid_t pid = (pid_t)a->pids.values[i];
-		/* Unlike kill(), this knows a process from a thread. */
-		if (syscall(SYS_tgkill, pid, pid, 0) != 0 && errno == ESRCH)
-			return sp_fail_said(-ESRCH, "-p: there is no process %d", pid);
+		uint32_t pid = a->pids.values[i];
+		int r = sp_process_tgid(pid, &tgid);
+		if (r == -ESRCH || (r == 0 && tgid != pid))
+			return sp_fail_said(-ESRCH, "-p: there is no process %u", pid);
 	}
-	for (size_t i = 0; i < a->tids.n; i++) {
-		pid_t tid = (pid_t)a->tids.values[i];
-		if (kill(tid, 0) != 0 && errno == ESRCH)
-			return sp_fail_said(-ESRCH, "-L: there is no thread %d", tid);
-	}
+	for (size_t i = 0; i < a->tids.n; i++)
+		if (sp_process_tgid(a->tids.values[i], &tgid) == -ESRCH)
+			return sp_fail_said(-ESRCH, "-L: there is no thread %u", a->tids.values[i]);
+	sp_error_clear();
 	return 0;
 }
 

@@ -103,7 +103,7 @@ int sp_profile_narrow(struct sp_profile_session *s)
  */
 static int labels_look_up(struct sp_profile_session *s)
 {
-	if (s->args->by == SP_BY_CGROUP)
+	if (s->args->by == SP_BY_CGROUP || s->args->by == SP_BY_CONTAINER || !strcmp(s->args->view->name, "pprof"))
 		return sp_label_cgroups(s->sampling.profile);
 	return 0;
 }

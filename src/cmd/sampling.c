@@ -116,6 +116,7 @@ int sp_sampling_unite(struct sp_sampling *s)
 		sp_profile_free(one);
 		return r;
 	}
+	sp_capture_let_go(s->capture);
 	sp_profile_free(s->profile);
 	s->profile = one;
 	return 0;

@@ -16,7 +16,14 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-enum { PATH_BYTES = 4096, MAX_CGROUPS = 65536, MAX_LEVELS = 32, MOUNTS_MAX_BYTES = 16 << 20, ID_OF_TOP = 1 };
+enum {
+	PATH_BYTES = 4096,
+	MAX_CGROUPS = 65536,
+	MAX_LEVELS = 32,
+	MOUNTS_MAX_BYTES = 16 << 20,
+	ID_OF_TOP = 1,
+	CGROUP_MAX_BYTES = 64 << 10
+};
 
 /* --- where it is mounted ------------------------------------------------------------------------------------------ */
 /* Mountinfo writes space, tab, newline and backslash as \ooo. */
@@ -146,6 +153,38 @@ int sp_cgroup_id(const char *path, uint64_t *ret_id, uint32_t *ret_level)
 	*ret_id = id;
 	*ret_level = level;
 	return 0;
+}
+
+/* The line of version 2 in /proc/PID/cgroup: "0::PATH". */
+static int path_of_process(uint32_t pid, char *ret_path, size_t size)
+{
+	SP_FREE char *text = NULL;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	int r = sp_text_read(path, CGROUP_MAX_BYTES, &text, NULL);
+	if (r < 0)
+		return r == -ESRCH ? -ENOENT : r;
+	for (char *line, *rest = text; (line = strsep(&rest, "\n")) != NULL;)
+		if (strncmp(line, "0::/", 4) == 0)
+			return (size_t)snprintf(ret_path, size, "%s", line + 3) < size ? 0 : -ENAMETOOLONG;
+	return -ENOENT;
+}
+
+int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size)
+{
+	char mount[PATH_BYTES];
+	uint64_t found = 0;
+	uint32_t level;
+	int r = path_of_process(pid, ret_path, size);
+	SP_CLOSE int top = r < 0 ? r : open_top(mount, sizeof(mount)), fd = -1;
+
+	if (top < 0)
+		return top;
+	r = walk_down(top, ret_path, &fd, &level);
+	if (r == 0)
+		r = id_of(fd, &found);
+	return r < 0 ? r : found == id ? 0 : -ENOENT;
 }
 
 /* --- all cgroups ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #ifndef SP_PROC_CGROUP_H
 #define SP_PROC_CGROUP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct sp_cgroups;
@@ -22,6 +23,12 @@ struct sp_cgroups;
  * level of its top cannot be known.
  */
 int sp_cgroup_id(const char *path, uint64_t *ret_id, uint32_t *ret_level);
+
+/*
+ * The path of a cgroup by its id, as a process that is in it tells; no privileges needed. -ENOENT: it is not in it (any
+ * more), or the process has gone.
+ */
+int sp_cgroup_path(uint32_t pid, uint64_t id, char *ret_path, size_t size);
 
 /* All cgroups that are there now. */
 int sp_cgroups_new(struct sp_cgroups **ret_cgroups);

@@ -26,28 +26,43 @@ static int why_hidden(uint32_t tid, int r)
 	return sp_fail(-ESRCH, "process %u", tid);
 }
 
+/* The number behind a word that begins a line of a file of /proc. */
+static int number_in(const char *path, char *text, const char *word, uint32_t *ret_number)
+{
+	uint64_t number;
+	char *line = strstr(text, word);
+
+	if (line == NULL)
+		return sp_fail(-EBADMSG, "find %.*s in %s", (int)strlen(word) - 3, word + 1, path);
+	line += strlen(word);
+	line[strcspn(line, "\n")] = '\0';
+	int r = sp_parse_number(line, 1, INT32_MAX, &number);
+	if (r < 0)
+		return sp_fail(-EBADMSG, "read %.*s in %s", (int)strlen(word) - 3, word + 1, path);
+	*ret_number = (uint32_t)number;
+	return 0;
+}
+
 int sp_process_tgid(uint32_t tid, uint32_t *ret_tgid)
 {
 	SP_FREE char *text = NULL;
 	char path[64];
-	uint64_t tgid;
 
 	if (tid == 0 || tid > INT32_MAX)
 		return sp_fail(-ESRCH, "process %u", tid);
 	(void)snprintf(path, sizeof(path), "/proc/%u/status", tid);
 	int r = sp_text_read(path, STATUS_MAX_BYTES, &text, NULL);
-	if (r < 0)
-		return why_hidden(tid, r);
-	char *line = strstr(text, "\nTgid:\t");
-	if (line == NULL)
-		return sp_fail(-EBADMSG, "find Tgid in %s", path);
-	line += strlen("\nTgid:\t");
-	line[strcspn(line, "\n")] = '\0';
-	r = sp_parse_number(line, 1, INT32_MAX, &tgid);
-	if (r < 0)
-		return sp_fail(-EBADMSG, "read Tgid in %s", path);
-	*ret_tgid = (uint32_t)tgid;
-	return 0;
+	return r < 0 ? why_hidden(tid, r) : number_in(path, text, "\nTgid:\t", ret_tgid);
+}
+
+int sp_process_of_pidfd(int pidfd, uint32_t *ret_pid)
+{
+	SP_FREE char *text = NULL;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	int r = sp_text_read(path, STATUS_MAX_BYTES, &text, NULL);
+	return r < 0 ? r : number_in(path, text, "\nPid:\t", ret_pid);
 }
 
 int sp_process_cpus_online(uint32_t **ret_cpus, size_t *ret_n)

@@ -3,8 +3,8 @@
  * process.h: small questions about processes, CPUs and settings of this machine.
  *
  * All come from /proc and /sys, read with a bound, and from getpwuid(3), which may ask whatever nsswitch.conf names and
- * so may be slow: ask for each uid once. Numbers of processes are those of our own pid namespace. Errors are negative
- * errno with the path in the error chain. No state of its own; thread-safe.
+ * so may be slow: ask for each uid once. Numbers of processes are those of the pid namespace that /proc shows. Errors
+ * are negative errno with the path in the error chain. No state of its own; thread-safe.
  */
 #ifndef SP_PROC_PROCESS_H
 #define SP_PROC_PROCESS_H
@@ -17,6 +17,9 @@
  * none; -EACCES: there is one, but /proc hides it (hidepid).
  */
 int sp_process_tgid(uint32_t tid, uint32_t *ret_tgid);
+
+/* The number of the process that a pidfd is of, as our /proc shows it, which may be another namespace's. */
+int sp_process_of_pidfd(int pidfd, uint32_t *ret_pid);
 
 /* The CPUs that are online, rising. Free *ret_cpus. */
 int sp_process_cpus_online(uint32_t **ret_cpus, size_t *ret_n);

@@ -168,7 +168,8 @@ static int64_t merge_process(struct merge *m, uint32_t number)
 	if (exe < 0)
 		return exe;
 	process.exe = (uint32_t)exe;
-	if (translate_string(m, &process.comm) < 0 || translate_string(m, &process.cgroup_path) < 0)
+	if (translate_string(m, &process.comm) < 0 || translate_string(m, &process.cgroup_path) < 0 ||
+	    translate_string(m, &process.container) < 0)
 		return -ENOMEM;
 	int64_t n = sp_profile_add_process(m->into, &process);
 	if (n < 0)
@@ -176,6 +177,8 @@ static int64_t merge_process(struct merge *m, uint32_t number)
 	struct sp_process *there = sp_profile_process(m->into, (uint32_t)n);
 	fill_in(&there->exe, process.exe);
 	fill_in(&there->comm, process.comm);
+	if (!there->cgroup_path)
+		there->container = process.container;
 	fill_in(&there->cgroup_path, process.cgroup_path);
 	m->processes[number] = (uint32_t)n;
 	return n;

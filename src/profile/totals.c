@@ -69,10 +69,11 @@ static struct group group_of_key(const struct fold *f, uint32_t number)
 {
 	const struct sp_key *key = sp_profile_key(f->p, number);
 	const struct sp_process *process = sp_profile_process(f->p, key->process);
-	uint32_t id = f->by == SP_TOTAL_BY_PROCESS  ? key->process
-		      : f->by == SP_TOTAL_BY_COMM   ? key->comm
-		      : f->by == SP_TOTAL_BY_CGROUP ? process->cgroup_path
-						    : process->uid;
+	uint32_t id = f->by == SP_TOTAL_BY_PROCESS     ? key->process
+		      : f->by == SP_TOTAL_BY_COMM      ? key->comm
+		      : f->by == SP_TOTAL_BY_CGROUP    ? process->cgroup_path
+		      : f->by == SP_TOTAL_BY_CONTAINER ? process->container
+						       : process->uid;
 	bool none = f->by == SP_TOTAL_BY_USER ? key->process == 0 : id == 0;
 
 	return (struct group){.id = id, .none = none};

@@ -6,10 +6,10 @@
  * total the value of those that have it anywhere, each counted once however often it occurs. What is one library and
  * one function is told by identity.h: copies of a file with one build id are one row, the kernel with its modules, too.
  * A sample without frames belongs to the group "none", and so do frames of no known file. Groups of threads (process,
- * comm, cgroup, user) have total = self. SP_TOTAL_BY_CALLER folds by pairs: library `of` and the nearest other library
- * below it, `id`, that called into it; self for the leaf's library, total for every such pair in the stack, none where
- * no other library is below the leaf's. Sums saturate. 0 or -ENOMEM, -EINVAL for a value that the profile does not
- * have. Only reads the profile; reentrant.
+ * comm, cgroup, user, container) have total = self. SP_TOTAL_BY_CALLER folds by pairs: library `of` and the nearest
+ * other library below it, `id`, that called into it; self for the leaf's library, total for every such pair in the
+ * stack, none where no other library is below the leaf's. Sums saturate. 0 or -ENOMEM, -EINVAL for a value that the
+ * profile does not have. Only reads the profile; reentrant.
  */
 #ifndef SP_PROFILE_TOTALS_H
 #define SP_PROFILE_TOTALS_H
@@ -28,12 +28,13 @@ enum sp_total_by {
 	SP_TOTAL_BY_COMM,
 	SP_TOTAL_BY_CGROUP,
 	SP_TOTAL_BY_USER,
+	SP_TOTAL_BY_CONTAINER,
 };
 
 struct sp_total {
 	/*
 	 * LIBRARY: a file. FUNCTION: a function, 0 = all frames of file `of` that have no name. PROCESS: a process.
-	 * CALLER: the calling library's file. PACKAGE, COMM, CGROUP: a string. USER: the uid.
+	 * CALLER: the calling library's file. PACKAGE, COMM, CGROUP, CONTAINER: a string. USER: the uid.
 	 */
 	uint32_t id;
 	uint32_t of;          /* FUNCTION: its file. CALLER: the library called, a file. Else 0. */

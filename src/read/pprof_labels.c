@@ -2,12 +2,12 @@
 /*
  * pprof_labels.c: who a sample is of, as far as its labels say.
  *
- * The names are those of our own exports (comm, pid, thread_name, stack, slice), of Parca's agent and of Google's
- * converter of perf.data. One pid under two names is two processes, one after the other.
- * All other labels are kept with the key, words and numbers with their units, in the order of their names. Of a sample
- * without our own label `stack`, which all of ours have, also those that were understood are kept, and the key says
- * that it knows them all: so that what others have written comes out again as it came in. At most MAX_LABELS of a
- * sample, of names and words of at most MAX_LABEL_BYTES, are kept; what is left out is counted in the result.
+ * The names are those of our own exports (comm, pid, uid, cgroup, thread_name, stack, slice), of Parca's agent and of
+ * Google's converter of perf.data. One pid under two names is two processes, one after the other. All other labels are
+ * kept with the key, words and numbers with their units, in the order of their names. Of a sample without our own label
+ * `stack`, which all of ours have, also those that were understood are kept, and the key says that it knows them all:
+ * so that what others have written comes out again as it came in. At most MAX_LABELS of a sample, of names and words of
+ * at most MAX_LABEL_BYTES, are kept; what is left out is counted in the result.
  */
 #include "read/pprof.h"
 
@@ -18,6 +18,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "profile/container.h"
 #include "profile/profile.h"
 #include "profile/proto.h"
 
@@ -187,12 +188,16 @@ static int64_t add_process(struct pprof_people *x, const struct said *who)
 {
 	int64_t pid = sp_intern_add(x->pids, &who->pid, sizeof(who->pid));
 	int e = pid < 0 ? (int)pid : sp_grow(&x->n_named, &x->n_named_capacity, (size_t)pid + 1, sizeof(*x->n_named));
-	struct sp_process process = {.pid = who->pid, .uid = who->uid, .comm = who->comm, .cgroup_path = who->cgroup};
+	struct sp_process process = {.pid = who->pid, .uid = who->uid, .comm = who->comm};
+	int64_t number;
 
 	if (e < 0)
 		return e;
 	process.exec_id = x->n_named[pid]++ + !who->pid; /* the identity of process 0 is that of none */
-	return sp_profile_add_process(x->r->p, &process);
+	number = sp_profile_add_process(x->r->p, &process);
+	if (number >= 0 && who->cgroup)
+		e = sp_profile_set_cgroup(x->r->p, (uint32_t)number, sp_profile_string(x->r->p, who->cgroup));
+	return e < 0 ? e : number;
 }
 
 static int64_t process_of(struct pprof_people *x, const struct said *who)

@@ -16,7 +16,8 @@
 _Static_assert((int)SP_BY_LIBRARY == (int)SP_TOTAL_BY_LIBRARY && (int)SP_BY_FUNCTION == (int)SP_TOTAL_BY_FUNCTION &&
 		   (int)SP_BY_PROCESS == (int)SP_TOTAL_BY_PROCESS && (int)SP_BY_CALLER == (int)SP_TOTAL_BY_CALLER &&
 		   (int)SP_BY_PACKAGE == (int)SP_TOTAL_BY_PACKAGE && (int)SP_BY_COMM == (int)SP_TOTAL_BY_COMM &&
-		   (int)SP_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_BY_USER == (int)SP_TOTAL_BY_USER,
+		   (int)SP_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_BY_USER == (int)SP_TOTAL_BY_USER &&
+		   (int)SP_BY_CONTAINER == (int)SP_TOTAL_BY_CONTAINER,
 	       "a view's groupings are those of the totals");
 
 enum { PERCENT_COLUMNS = 7, MIN_VALUE_COLUMNS = 8, PID_COLUMNS = 7, SHORT_BUILD_ID = 6, MAX_COUNT_COLUMNS = 20 };
@@ -35,17 +36,19 @@ struct table {
 
 /* --- what stands where there is no name --------------------------------------------------------------------------- */
 static const char *const none_words[] = {
-    [SP_TOTAL_BY_LIBRARY] = "[no library]", [SP_TOTAL_BY_FUNCTION] = "[no function]",
-    [SP_TOTAL_BY_PROCESS] = "[no process]", [SP_TOTAL_BY_CALLER] = "[no caller]",
-    [SP_TOTAL_BY_PACKAGE] = "[no package]", [SP_TOTAL_BY_COMM] = "[no name]",
-    [SP_TOTAL_BY_CGROUP] = "[no cgroup]",   [SP_TOTAL_BY_USER] = "[no user]",
+    [SP_TOTAL_BY_LIBRARY] = "[no library]",     [SP_TOTAL_BY_FUNCTION] = "[no function]",
+    [SP_TOTAL_BY_PROCESS] = "[no process]",     [SP_TOTAL_BY_CALLER] = "[no caller]",
+    [SP_TOTAL_BY_PACKAGE] = "[no package]",     [SP_TOTAL_BY_COMM] = "[no name]",
+    [SP_TOTAL_BY_CGROUP] = "[no cgroup]",       [SP_TOTAL_BY_USER] = "[no user]",
+    [SP_TOTAL_BY_CONTAINER] = "[no container]",
 };
 
 static const char *const headings[] = {
-    [SP_TOTAL_BY_LIBRARY] = "library", [SP_TOTAL_BY_FUNCTION] = "function [library]",
-    [SP_TOTAL_BY_PROCESS] = "process", [SP_TOTAL_BY_CALLER] = "caller -> library",
-    [SP_TOTAL_BY_PACKAGE] = "package", [SP_TOTAL_BY_COMM] = "comm",
-    [SP_TOTAL_BY_CGROUP] = "cgroup",   [SP_TOTAL_BY_USER] = "uid",
+    [SP_TOTAL_BY_LIBRARY] = "library",     [SP_TOTAL_BY_FUNCTION] = "function [library]",
+    [SP_TOTAL_BY_PROCESS] = "process",     [SP_TOTAL_BY_CALLER] = "caller -> library",
+    [SP_TOTAL_BY_PACKAGE] = "package",     [SP_TOTAL_BY_COMM] = "comm",
+    [SP_TOTAL_BY_CGROUP] = "cgroup",       [SP_TOTAL_BY_USER] = "uid",
+    [SP_TOTAL_BY_CONTAINER] = "container",
 };
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

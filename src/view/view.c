@@ -7,7 +7,8 @@
 const char *const sp_view_groupings[SP_N_GROUPINGS] = {
     [SP_BY_LIBRARY] = "library", [SP_BY_FUNCTION] = "function", [SP_BY_PROCESS] = "process",
     [SP_BY_CALLER] = "caller",   [SP_BY_PACKAGE] = "package",   [SP_BY_COMM] = "comm",
-    [SP_BY_CGROUP] = "cgroup",   [SP_BY_USER] = "user",         [SP_BY_MATRIX] = "matrix",
+    [SP_BY_CGROUP] = "cgroup",   [SP_BY_USER] = "user",         [SP_BY_CONTAINER] = "container",
+    [SP_BY_MATRIX] = "matrix",
 };
 
 const struct sp_view *sp_view_by_name(const char *name)

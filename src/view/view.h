@@ -25,6 +25,7 @@ enum sp_group_by {
 	SP_BY_COMM,
 	SP_BY_CGROUP,
 	SP_BY_USER,
+	SP_BY_CONTAINER,
 	SP_BY_MATRIX, /* the caller matrix: library, calling library, entry function */
 	SP_N_GROUPINGS,
 };

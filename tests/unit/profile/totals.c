@@ -273,7 +273,7 @@ static void slices_are_folded(void **state)
 		add((uint32_t)sp_profile_add_key(p, &key), STACK(a), 0, 1 << slice);
 	}
 	assert_int_equal(sp_profile_n_rows(p), 4);
-	for (enum sp_total_by by = SP_TOTAL_BY_LIBRARY; by <= SP_TOTAL_BY_USER; by++) {
+	for (enum sp_total_by by = SP_TOTAL_BY_LIBRARY; by <= SP_TOTAL_BY_CONTAINER; by++) {
 		assert_int_equal(sp_totals_by(p, by, 0, &t), 0);
 		assert_int_equal(t.n_rows, 1);
 		expect(&t.rows[0], 15, 15);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * pid.bpf.h: process numbers as the user's own pid namespace has them.
+ *
+ * Inside, a process is its number in the first namespace (task->tgid), which is what events and filters speak of. Where
+ * soprof runs in a namespace below that, sp_own_pid_ns tells the user half which of them its /proc shows, and from then
+ * on processes are announced by their number there; sp_tell_pids lists the numbers of all processes that it shows, so
+ * that the user half can translate the ones that it was given. Both are loaded only there.
+ */
+#ifndef SP_BPF_PID_BPF_H
+#define SP_BPF_PID_BPF_H
+
+#include "bpf/compat.bpf.h"
+
+sp_u32 sp_own_level; /* of the namespace whose numbers are shown; 0 = the first one */
+sp_u64 sp_own_ns;
+
+/*
+ * The number of a struct pid in the namespace at level `level`, if that is `ns` (0 = whichever). 0: it has none there.
+ * A function of its own, because 6.1 sums up the stacks of nested calls to 512 bytes, and every load takes some.
+ */
+__noinline sp_u32 sp_pid_at(sp_u64 pid, sp_u32 level, sp_u64 ns)
+{
+	sp_u64 at;
+
+	if (!pid || sp_kfield32(pid, struct pid, level) < level)
+		return 0;
+	at = pid + bpf_core_field_offset(struct pid, numbers) + (sp_u64)level * sizeof(struct upid);
+	if (ns && sp_kload(at + __builtin_offsetof(struct upid, ns)) != ns)
+		return 0;
+	return sp_kload32(at);
+}
+
+/* As a number: 6.1 passes no pointers to a function. */
+static __always_inline sp_u64 sp_pid_of(struct task_struct *task)
+{
+	return sp_kfield((sp_u64)task, struct task_struct, thread_pid);
+}
+
+/* A process's number as soprof's /proc shows it; 0: it does not. */
+static __always_inline sp_u32 sp_pid_shown(struct task_struct *task)
+{
+	return sp_own_level ? sp_pid_at(sp_pid_of(task->group_leader), sp_own_level, sp_own_ns) : task->tgid;
+}
+
+/* In its innermost namespace. */
+static __always_inline sp_u32 sp_ns_tgid(struct task_struct *leader)
+{
+	sp_u64 pid = sp_pid_of(leader);
+
+	return pid ? sp_pid_at(pid, sp_kfield32(pid, struct pid, level), 0) : 0;
+}
+
+/*
+ * Run in soprof's own context: its /proc is that of the namespace `ctx[0]` levels above its own. Returns that one's
+ * level and 1; 0: there is no such namespace.
+ */
+SEC("raw_tp")
+int sp_own_pid_ns(sp_u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	sp_u64 pid = sp_pid_of(task), up = ctx[0];
+	sp_u32 level = sp_kfield32(pid, struct pid, level);
+
+	if (up > level)
+		return 0;
+	level -= up;
+	sp_own_ns = sp_kload(pid + bpf_core_field_offset(struct pid, numbers) + (sp_u64)level * sizeof(struct upid) +
+			     __builtin_offsetof(struct upid, ns));
+	sp_own_level = level;
+	return level + 1;
+}
+
+SEC("iter/task")
+int sp_tell_pids(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct sp_pid_pair pair = {};
+
+	if (!task)
+		return 0;
+	pair.number = task->pid;
+	pair.shown = sp_pid_at(sp_pid_of(task), sp_own_level, sp_own_ns);
+	if (pair.shown)
+		bpf_seq_write(ctx->meta->seq, &pair, sizeof(pair));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "profile/container.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/profile.h"
+
+enum { ID_LEN = 64, SHORT_LEN = 12, MAX_NAME = 255 };
+
+/* One component of a path, without its suffix. */
+struct part {
+	const char *text;
+	size_t len;
+};
+
+static bool begins(struct part p, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return p.len > n && memcmp(p.text, prefix, n) == 0;
+}
+
+static bool is_word(struct part p, const char *word)
+{
+	return p.len == strlen(word) && memcmp(p.text, word, p.len) == 0;
+}
+
+static struct part without(struct part p, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	if (p.len > n && memcmp(p.text + p.len - n, suffix, n) == 0)
+		p.len -= n;
+	return p;
+}
+
+static struct part behind(struct part p, size_t n)
+{
+	return (struct part){p.text + n, p.len - n};
+}
+
+static bool is_hex(struct part p)
+{
+	for (size_t i = 0; i < p.len; i++)
+		if (strchr("0123456789abcdef", p.text[i]) == NULL)
+			return false;
+	return true;
+}
+
+/* [ENGINE-]ID[.scope], with : for - where the runtime's driver does not fit; the engine's monitor runs outside. */
+static bool find_id(struct part p, struct part *ret)
+{
+	p = without(p, ".scope");
+	if (p.len < ID_LEN || !is_hex(behind(p, p.len - ID_LEN)))
+		return false;
+	struct part id = behind(p, p.len - ID_LEN), engine = {p.text, p.len - ID_LEN};
+	bool is_apart = engine.len == 0 || engine.text[engine.len - 1] == '-' || engine.text[engine.len - 1] == ':';
+
+	if (!is_apart || without(engine, "conmon-").len != engine.len)
+		return false;
+	*ret = (struct part){id.text, SHORT_LEN};
+	return true;
+}
+
+/* lxc.payload.NAME, lxc.payload/NAME, lxc/NAME; machine-NAME.scope, systemd-nspawn@NAME.service. */
+static bool find_name(struct part before, struct part p, struct part *ret)
+{
+	struct part name;
+
+	if (is_word(before, "lxc") || is_word(before, "lxc.payload"))
+		name = p;
+	else if (begins(p, "lxc.payload."))
+		name = behind(p, strlen("lxc.payload."));
+	else if (is_word(before, "machine.slice") && begins(p, "machine-") && without(p, ".scope").len < p.len)
+		name = behind(without(p, ".scope"), strlen("machine-"));
+	else if (begins(p, "systemd-nspawn@") && without(p, ".service").len < p.len)
+		name = behind(without(p, ".service"), strlen("systemd-nspawn@"));
+	else
+		return false;
+	if (name.len > MAX_NAME)
+		return false;
+	*ret = name;
+	return true;
+}
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef", *at = c != '\0' ? strchr(digits, c) : NULL;
+
+	return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* systemd's names of units write what they may not hold as \xHH. */
+static void put_name(struct part p, char *to)
+{
+	size_t i = 0;
+
+	while (i < p.len) {
+		bool escaped = i + 4 <= p.len && p.text[i] == '\\' && p.text[i + 1] == 'x' &&
+			       hex_digit(p.text[i + 2]) >= 0 && hex_digit(p.text[i + 3]) >= 0;
+		*to++ = escaped ? (char)(hex_digit(p.text[i + 2]) << 4 | hex_digit(p.text[i + 3])) : p.text[i];
+		i += escaped ? 4 : 1;
+	}
+	*to = '\0';
+}
+
+int sp_container_of(const char *cgroup, char *ret_name, size_t size)
+{
+	struct part before = {"", 0}, found = {NULL, 0};
+
+	for (const char *at = cgroup; *at != '\0';) {
+		struct part p = {at, strcspn(at, "/")};
+		if (p.len > 0 && (find_id(p, &found) || find_name(before, p, &found)) && found.len >= size)
+			return -ENAMETOOLONG;
+		if (p.len > 0)
+			before = p;
+		at += p.len + (at[p.len] == '/');
+	}
+	if (found.text == NULL)
+		return -ENOENT;
+	put_name(found, ret_name);
+	return 0;
+}
+
+int sp_profile_set_cgroup(struct sp_profile *p, uint32_t process, const char *path)
+{
+	char name[MAX_NAME + 1];
+	int64_t cgroup = sp_profile_add_string(p, path), container = 0;
+
+	if (cgroup >= 0 && sp_container_of(path, name, sizeof(name)) == 0)
+		container = sp_profile_add_string(p, name);
+	if (cgroup < 0 || container < 0)
+		return -ENOMEM;
+	struct sp_process *it = sp_profile_process(p, process);
+	it->cgroup_path = (uint32_t)cgroup;
+	it->container = (uint32_t)container;
+	return 0;
+}
