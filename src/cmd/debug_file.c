@@ -9,6 +9,7 @@
 #include "cmd/naming.h"
 #include "cmd/sampling.h"
 #include "profile/profile.h"
+#include "worker/naming.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <limits.h>
@@ -98,9 +99,9 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ENOTDIR || r == -ESRCH || r == -ENAMETOOLONG;
 }
 
-static void try_path(struct search *s, uint32_t pid, const char *path, bool by_link)
+static void try_fd(struct search *s, int given, const char *what, bool by_link)
 {
-	SP_CLOSE int fd = open_one(s->naming, pid, path);
+	SP_CLOSE int fd = given;
 	struct looked l = {0};
 	int r = fd < 0 ? fd : look(s->naming, fd, by_link, &l);
 
@@ -109,8 +110,22 @@ static void try_path(struct search *s, uint32_t pid, const char *path, bool by_l
 	if (r >= 0)
 		s->found = sp_take_fd(&fd);
 	else if (!is_absent(r))
-		sp_naming_note(s->naming, s->file, path, r);
+		sp_naming_note(s->naming, s->file, what, r);
 	sp_error_clear();
+}
+
+static void try_path(struct search *s, uint32_t pid, const char *path, bool by_link)
+{
+	try_fd(s, open_one(s->naming, pid, path), path, by_link);
+}
+
+static void try_servers(struct search *s)
+{
+	int fd = s->own.build_id_len > 1 ? sp_debug_file_fetch(s->naming, s->file, s->own.build_id, s->own.build_id_len)
+					 : -1;
+
+	if (fd >= 0)
+		try_fd(s, fd, "debuginfod", false);
 }
 
 /* By our paths, and by those of a process that has the file, which may live in a container. */
@@ -188,5 +203,7 @@ int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd)
 	s.own = own.debug;
 	if (!s.own.has_symtab)
 		try_all(&s);
+	if (!s.own.has_symtab && s.found < 0)
+		try_servers(&s);
 	return s.found;
 }

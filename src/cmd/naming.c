@@ -8,6 +8,7 @@
 #include "elf/elf.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
+#include "worker/naming.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -155,4 +156,6 @@ void sp_naming_done(struct sp_naming *n)
 	debug_drop(n);
 	free(n->pids);
 	n->pids = NULL;
+	free(n->urls);
+	n->urls = NULL;
 }

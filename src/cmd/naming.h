@@ -24,6 +24,9 @@ struct sp_naming {
 	size_t n_pids;
 	uint32_t debug_of; /* the file that debug_fd is of */
 	int debug_fd;      /* -1 = none */
+	bool no_fetch;     /* debuginfod is not asked, or not any more */
+	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */
+	uint64_t fetch_ns; /* the time that it has taken */
 };
 
 int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
@@ -31,6 +34,8 @@ void sp_naming_done(struct sp_naming *n);
 
 /* debug_file.c: the descriptor of the file's debug file, or -1: it needs none, or there is none that can be used. */
 int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
+/* fetch.c: the same from debuginfod servers, if there are any and the time for all of them is not over. */
+int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build_id, uint32_t build_id_len);
 /* A process that has had the file mapped, or 0. */
 uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file);
 /* Why something that might have given names has not, into the file's note. Keeps a note that is there. */

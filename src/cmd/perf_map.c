@@ -13,6 +13,7 @@
 #include "cmd/naming.h"
 #include "cmd/sampling.h"
 #include "profile/profile.h"
+#include "worker/naming.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>

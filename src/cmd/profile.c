@@ -191,7 +191,10 @@ static bool wants_packages(const struct sp_profile_args *a)
 
 static int session_show(struct sp_profile_session *s)
 {
-	struct sp_naming naming = {.sampling = &s->sampling, .debug_dirs = s->args->debug_dirs, .debug_fd = -1};
+	struct sp_naming naming = {.sampling = &s->sampling,
+				   .debug_dirs = s->args->debug_dirs,
+				   .debug_fd = -1,
+				   .no_fetch = s->args->no_debuginfod};
 	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
 	int r = sp_symbol_apply(s->sampling.profile, &resolver, s->sampling.kallsyms);
 	sp_naming_done(&naming);

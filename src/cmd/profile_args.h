@@ -26,9 +26,10 @@ struct sp_profile_args {
 	uint64_t duration_s;   /* 0 = until Ctrl-C, or the command's end */
 	uint64_t stack_storage, hash_storage, max_memory_bytes;
 	const char *library, *comm, *cgroup; /* NULL = any */
-	const char *debug_dirs;              /* with colons between; NULL = none but the usual */
-	const char *output;                  /* NULL = standard output */
-	char **command;                      /* NULL at its end; NULL = none */
+	bool no_debuginfod;
+	const char *debug_dirs; /* with colons between; NULL = none but the usual */
+	const char *output;     /* NULL = standard output */
+	char **command;         /* NULL at its end; NULL = none */
 	const struct sp_view *view;
 	const struct sp_event *event;
 	int by;                        /* enum sp_group_by, or -1 when not asked */

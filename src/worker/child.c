@@ -38,6 +38,8 @@ void sp_worker_main(int argc, char **argv)
 		sp_worker_run(SP_ROLE_PARSER);
 	if (strcmp(argv[2], "opener") == 0)
 		sp_worker_run(SP_ROLE_OPENER);
+	if (strcmp(argv[2], "fetcher") == 0)
+		sp_worker_run(SP_ROLE_FETCHER);
 	if (strcmp(argv[2], "broker") == 0)
 		sp_broker_run();
 }
@@ -99,6 +101,8 @@ static void work(enum sp_role role, const struct sp_job_message *m, int *fds)
 	int fd = -1;
 	if (role == SP_ROLE_OPENER)
 		fd = sp_opener_work(m, &a);
+	else if (role == SP_ROLE_FETCHER)
+		fd = sp_fetcher_work(m, &a);
 	else
 		sp_parser_work(m, fds, &a);
 	if (a.r < 0) {
@@ -112,11 +116,18 @@ static void work(enum sp_role role, const struct sp_job_message *m, int *fds)
 	sp_cleanup_close(&fd);
 }
 
+static int enter(enum sp_role role)
+{
+	if (role == SP_ROLE_FETCHER)
+		return sp_sandbox_fetcher();
+	return role == SP_ROLE_OPENER ? sp_sandbox_opener() : sp_sandbox_enter();
+}
+
 void sp_worker_run(enum sp_role role)
 {
 	struct timeval idle = {.tv_sec = role == SP_ROLE_OPENER ? OPENER_IDLE_S : PARSER_IDLE_S};
 	setsockopt(SP_JOB_SOCKET, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
-	if ((role == SP_ROLE_OPENER ? sp_sandbox_opener() : sp_sandbox_enter()) < 0)
+	if (enter(role) < 0)
 		_exit(3);
 	for (;;) {
 		static struct sp_job_message m;

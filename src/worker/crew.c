@@ -23,7 +23,7 @@ enum { MAX_TRIES = 3 };
 
 static const char *role_name(enum sp_role role)
 {
-	return role == SP_ROLE_OPENER ? "opener" : "parser";
+	return role == SP_ROLE_OPENER ? "opener" : role == SP_ROLE_FETCHER ? "debuginfod" : "parser";
 }
 
 static void fail(struct sp_workers *w, struct sp_job *j, int r, const char *error)

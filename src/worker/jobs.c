@@ -85,6 +85,9 @@ static int send_message(const struct sp_job *j, int socket)
 	m.open = j->open;
 	m.in_root = j->in_root;
 	m.with_crc = j->with_crc;
+	m.deadline_ms = j->deadline_ms;
+	m.build_id_len = j->build_id_len;
+	memcpy(m.build_id, j->build_id, sizeof(m.build_id));
 	m.path_len = j->path ? (uint32_t)strnlen(j->path, SP_JOB_MAX_PATH) : 0;
 	if (m.path_len)
 		memcpy(m.path, j->path, m.path_len);
@@ -114,7 +117,7 @@ int sp_job_send(struct sp_job *j, int socket)
 	return r < 0 ? r : send_message(j, socket);
 }
 
-/* 1 = an answer, 0 = the other side has closed. Only an opener may hand over a descriptor. */
+/* 1 = an answer, 0 = the other side has closed. Only an opener and a fetcher may hand over a descriptor. */
 int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_answer, int *ret_fd)
 {
 	union {
@@ -123,7 +126,8 @@ int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_
 	} control;
 	struct iovec iov = {.iov_base = ret_answer, .iov_len = sizeof(*ret_answer)};
 	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
-	if (role == SP_ROLE_OPENER) {
+	bool hands_over = role == SP_ROLE_OPENER || role == SP_ROLE_FETCHER;
+	if (hands_over) {
 		h.msg_control = &control;
 		h.msg_controllen = sizeof(control);
 	}
@@ -135,7 +139,7 @@ int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_
 	if (n <= 0)
 		return n < 0 ? -errno : 0;
 	*ret_fd = -1;
-	struct cmsghdr *c = role == SP_ROLE_OPENER ? CMSG_FIRSTHDR(&h) : NULL;
+	struct cmsghdr *c = hands_over ? CMSG_FIRSTHDR(&h) : NULL;
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
 	size_t head = offsetof(struct sp_answer_message, text);
@@ -303,6 +307,7 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	switch (j->kind) {
 	case SP_JOB_OPEN:
 	case SP_JOB_OPEN_PATH:
+	case SP_JOB_FETCH:
 		return take_opened(j, a, fd);
 	case SP_JOB_DEBUG:
 		return take_debug(j, a);
@@ -346,6 +351,7 @@ static void call_back(struct sp_job *j)
 		break;
 	case SP_JOB_OPEN:
 	case SP_JOB_OPEN_PATH:
+	case SP_JOB_FETCH:
 		j->opened.r = j->r;
 		j->done.open(j->arg, &j->opened);
 		break;

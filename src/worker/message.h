@@ -11,7 +11,7 @@
 #ifndef SP_WORKER_MESSAGE_H
 #define SP_WORKER_MESSAGE_H
 
-#include "worker/worker.h"
+#include "worker/naming.h"
 
 enum {
 	SP_JOB_SOCKET = 3,      /* the child's end, by number */
@@ -22,7 +22,7 @@ enum {
 	SP_JOB_MAX_BYTES = 256 << 20, /* of an answer in the memfd */
 };
 
-enum sp_role { SP_ROLE_PARSER, SP_ROLE_OPENER, SP_N_ROLES, SP_ROLE_BROKER = SP_N_ROLES };
+enum sp_role { SP_ROLE_PARSER, SP_ROLE_OPENER, SP_ROLE_FETCHER, SP_N_ROLES, SP_ROLE_BROKER = SP_N_ROLES };
 enum sp_job_kind {
 	SP_JOB_OPEN,
 	SP_JOB_OPEN_PATH,
@@ -30,7 +30,8 @@ enum sp_job_kind {
 	SP_JOB_BUILD,
 	SP_JOB_NAMES,
 	SP_JOB_DEBUG,
-	SP_JOB_MAP
+	SP_JOB_MAP,
+	SP_JOB_FETCH
 };
 
 struct sp_job_message {
@@ -38,8 +39,10 @@ struct sp_job_message {
 	uint32_t kind, n_offsets;
 	struct sp_open_request open;
 	int32_t in_root;
-	uint32_t with_crc, path_len;
-	char path[SP_JOB_MAX_PATH]; /* no NUL; the message is cut behind it */
+	uint32_t with_crc, deadline_ms, build_id_len;
+	uint8_t build_id[32]; /* FETCH */
+	uint32_t path_len;
+	char path[SP_JOB_MAX_PATH]; /* FETCH: the servers' addresses. No NUL; the message is cut behind it */
 };
 
 struct sp_answer_message {

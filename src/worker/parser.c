@@ -200,6 +200,7 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	case SP_JOB_OPEN:
 	case SP_JOB_OPEN_PATH:
 	case SP_JOB_MAP:
+	case SP_JOB_FETCH:
 		break;
 	}
 	return -EINVAL;

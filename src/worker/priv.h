@@ -22,7 +22,9 @@ struct sp_job {
 	int debug_fd;
 	uint32_t dev, n_tries;
 	struct sp_open_request open;
-	char *path; /* OPEN_PATH; OPEN: where else to look */
+	char *path; /* OPEN_PATH; OPEN: where else to look; FETCH: the servers' addresses */
+	uint8_t build_id[32];
+	uint32_t build_id_len, deadline_ms;
 	bool in_root, with_crc;
 	uint64_t *offsets;
 	size_t n_offsets;
@@ -118,11 +120,13 @@ _Noreturn void sp_broker_run(void);
 bool sp_worker_can_exec(void); /* main has called sp_worker_main(); asked before it is executed */
 _Noreturn void sp_worker_run(enum sp_role role);
 void sp_sandbox_keep_over_exec(void);
-int sp_sandbox_enter(void);  /* gives everything up, for ever */
-int sp_sandbox_opener(void); /* keeps what opening needs */
-int sp_sandbox_broker(void); /* and starting workers, BPF arrays, perf events */
+int sp_sandbox_enter(void);   /* gives everything up, for ever */
+int sp_sandbox_fetcher(void); /* no privileges, but files and the network */
+int sp_sandbox_opener(void);  /* keeps what opening needs */
+int sp_sandbox_broker(void);  /* and starting workers, BPF arrays, perf events */
 void sp_parser_work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a);
-int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a); /* the descriptor, or -1 */
+int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a);  /* the descriptor, or -1 */
+int sp_fetcher_work(const struct sp_job_message *m, struct sp_answer_message *a); /* this, too */
 
 /* mounts.c: types of file systems, as this process or that one sees them; -ENOENT when neither does. */
 enum { SP_MOUNT_TYPE = 32 };

@@ -21,16 +21,31 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of the environment only where libraries are found. */
+enum { MAX_PASSED_ON = 32 };
+
+/* Of the environment only where libraries are found, and, on the way to the fetcher, what a debuginfod client reads. */
+static bool is_passed_on(const char *variable, enum sp_role role)
+{
+	static const char *const fetching[] = {
+	    "DEBUGINFOD_", "http_proxy=", "https_proxy=", "HTTPS_PROXY=",    "no_proxy=", "NO_PROXY=",
+	    "all_proxy=",  "ALL_PROXY=",  "SSL_CERT_",    "XDG_CACHE_HOME=", "HOME="};
+	if (strncmp(variable, "LD_LIBRARY_PATH=", 16) == 0)
+		return true;
+	for (size_t i = 0; i < SP_COUNT(fetching) && (role == SP_ROLE_FETCHER || role == SP_ROLE_BROKER); i++)
+		if (strncmp(variable, fetching[i], strlen(fetching[i])) == 0)
+			return true;
+	return false;
+}
+
 static void execute(enum sp_role role)
 {
-	static char library_path[4096];
-	static const char *const names[] = {"parser", "opener", "broker"};
+	static const char *const names[] = {"parser", "opener", "fetcher", "broker"};
+	static char *envp[MAX_PASSED_ON + 1];
 	char *argv[] = {"soprof", "--worker", (char *)names[role], NULL};
-	char *envp[] = {NULL, NULL};
-	const char *path = getenv("LD_LIBRARY_PATH");
-	if (path && (size_t)snprintf(library_path, sizeof(library_path), "LD_LIBRARY_PATH=%s", path) < 4096)
-		envp[0] = library_path;
+	size_t n = 0;
+	for (char **v = environ; *v && n < MAX_PASSED_ON; v++)
+		if (is_passed_on(*v, role))
+			envp[n++] = *v;
 	execve("/proc/self/exe", argv, envp);
 }
 

@@ -61,12 +61,12 @@ void sp_sandbox_keep_over_exec(void)
 }
 
 /* Where the identity cannot be changed (a user namespace without that id) the filter alone has to hold. */
-static int become_nobody(void)
+static int become_nobody(bool in_empty_root)
 {
 	if (geteuid() != 0)
 		return 0;
 	/* An empty root: its own fdinfo, which holds numbers and cannot be written to. */
-	if (chroot("/proc/self/fdinfo") == 0 && chdir("/") < 0)
+	if (in_empty_root && chroot("/proc/self/fdinfo") == 0 && chdir("/") < 0)
 		return -errno;
 	if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
 		return errno == EPERM || errno == EINVAL ? 0 : -errno;
@@ -159,7 +159,7 @@ static int bind_to_parent(void)
 int sp_sandbox_enter(void)
 {
 	prctl(PR_SET_NAME, "soprof-parser");
-	int r = become_nobody();
+	int r = become_nobody(true);
 	r = r < 0 ? r : drop_capabilities(0);
 	r = r < 0 ? r : set_limits();
 	r = r < 0 ? r : bind_to_parent();
@@ -198,6 +198,18 @@ int sp_sandbox_broker(void)
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, 256);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES); /* a parser's */
 	return r < 0 ? r : close_up(); /* it sees the end of its socket, and then takes away a file that is not whole */
+}
+
+/* What it fetches may be as long as any answer. */
+int sp_sandbox_fetcher(void)
+{
+	prctl(PR_SET_NAME, "soprof-fetcher");
+	int r = become_nobody(false);
+	r = r < 0 ? r : drop_capabilities(0);
+	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
+	r = r < 0 ? r : limit(RLIMIT_NOFILE, 64);
+	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES);
+	return r < 0 ? r : bind_to_parent();
 }
 
 int sp_sandbox_opener(void)

@@ -13,7 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEADLINE_MS = 10000, OPEN_DEADLINE_MS = 2000, MAX_PARSERS = 4, OPENERS = 2, REAP_MS = 500 };
+enum {
+	DEADLINE_MS = 10000,
+	OPEN_DEADLINE_MS = 2000,
+	MAX_PARSERS = 4,
+	OPENERS = 2,
+	REAP_MS = 500,
+	FETCHER_GRACE_MS = 2000
+};
 
 static unsigned parsers_for(const struct sp_workers_options *o)
 {
@@ -34,6 +41,7 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 	    (struct sp_crew){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
 	w->crews[SP_ROLE_OPENER] =
 	    (struct sp_crew){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
+	w->crews[SP_ROLE_FETCHER] = (struct sp_crew){.max_processes = 1, .capacity = 1};
 	w->broker = o ? o->broker : NULL;
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll < 0)
@@ -106,9 +114,16 @@ static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
 	return j;
 }
 
+static enum sp_role role_of(enum sp_job_kind kind)
+{
+	if (kind == SP_JOB_FETCH)
+		return SP_ROLE_FETCHER;
+	return kind == SP_JOB_OPEN || kind == SP_JOB_OPEN_PATH ? SP_ROLE_OPENER : SP_ROLE_PARSER;
+}
+
 static int submit(struct sp_workers *w, struct sp_job *j)
 {
-	enum sp_role role = j->kind == SP_JOB_OPEN || j->kind == SP_JOB_OPEN_PATH ? SP_ROLE_OPENER : SP_ROLE_PARSER;
+	enum sp_role role = role_of(j->kind);
 	j->number = ++w->last_number;
 	w->n_outstanding++;
 	sp_job_push(&w->crews[role].queue, j);
@@ -182,6 +197,27 @@ int sp_workers_open_path(struct sp_workers *w, const struct sp_open_path *q,
 	j->path = strdup(q->path);
 	if (!j->path)
 		return -ENOMEM;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_fetch(struct sp_workers *w, const struct sp_fetch_request *q,
+		     void (*done)(void *arg, struct sp_open_result *result), void *arg)
+{
+	if (w->closing)
+		return -ECANCELED;
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_FETCH, arg);
+	if (!j)
+		return -ENOMEM;
+	if (strlen(q->urls) >= SP_JOB_MAX_PATH || q->build_id_len > sizeof(j->build_id))
+		return -EINVAL;
+	j->done.open = done;
+	j->path = strdup(q->urls);
+	j->build_id_len = q->build_id_len;
+	j->deadline_ms = q->deadline_ms;
+	memcpy(j->build_id, q->build_id, q->build_id_len);
+	if (!j->path)
+		return -ENOMEM;
+	w->crews[SP_ROLE_FETCHER].deadline_ns = (q->deadline_ms + FETCHER_GRACE_MS) * 1000000ULL;
 	return submit(w, sp_take_ptr(j));
 }
 

@@ -18,7 +18,6 @@
 #define SP_WORKER_WORKER_H
 
 #include "bpf/wire.h"
-#include "elf/debug.h"
 #include "elf/package.h"
 #include "symbol/names.h"
 #include "unwind/build.h"
@@ -115,21 +114,6 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 			void *arg);
 /* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
-/* What it has of debug information; with_crc: and its CRC-32, for which all of it is read. */
-int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
-		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg);
-/*
- * warning: what there is, but could not be used, or NULL. names belong to the callback, which ends them with
- * sp_names_done() and free(). debug_fd: the file's separate debug file, or -1. An answer of SP_WORKER_NO_DEBUG means
- * that the debug file cannot be read: ask again without.
- */
-enum { SP_WORKER_NO_DEBUG = -EILSEQ };
-int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
-		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
-/* The same of a perf map (symbol/perf_map.h): addresses in place of offsets. */
-int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
-		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
-
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);
 int sp_workers_timeout_ms(const struct sp_workers *w);

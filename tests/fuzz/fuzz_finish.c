@@ -58,7 +58,7 @@ static struct sp_rule take_rule(void)
 			    .fp = (uint8_t)(take(1) % (SP_FP_LOST + 1)),
 			    .ra = (uint8_t)(take(1) % (SP_RA_SWITCH + 1))};
 
-	r.off = (int32_t)take(1) - 32 + (r.reg % 8 ? 0 : (int32_t)take(4));
+	r.off = (int32_t)((uint32_t)take(1) - 32 + (r.reg % 8 ? 0 : (uint32_t)take(4))); /* wraps */
 	r.add = (int32_t)take(2) - 256;
 	r.fp_off = (int16_t)take(2);
 	r.ra_off = r.ra == SP_RA_REG ? (int16_t)(take(1) % 16) : (int16_t)(take(1) - 128);

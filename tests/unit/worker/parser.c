@@ -8,6 +8,7 @@
 #include "elf/elf.h"
 #include "tool.h"
 #include "worker/broker.h"
+#include "worker/naming.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fetch.c: debug files from debuginfod servers.
+ *
+ * The servers are those of $DEBUGINFOD_URLS or, where that is not set at all, of the files *.urls in /etc/debuginfod,
+ * as for all its clients (debuginfod-client-config(7)). All files of a run have $DEBUGINFOD_MAXTIME seconds together,
+ * 30 where that is not set; then nothing more is asked.
+ */
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/time.h"
+#include "cmd/naming.h"
+#include "cmd/sampling.h"
+#include "profile/profile.h"
+#include "worker/naming.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FETCH_S = 30, MAX_FETCH_S = 3600, MAX_URLS = 4000 };
+
+static void urls_read(const char *path, FILE *out)
+{
+	SP_FCLOSE FILE *f = fopen(path, "re");
+	char url[MAX_URLS];
+
+	while (f && fgets(url, sizeof(url), f)) {
+		url[strcspn(url, "\r\n")] = 0;
+		if (*url && *url != '#')
+			fprintf(out, "%s ", url);
+	}
+}
+
+static char *urls_find(void)
+{
+	const char *set = getenv("DEBUGINFOD_URLS");
+	char *urls = NULL;
+	size_t size = 0, i;
+	FILE *out = set ? NULL : open_memstream(&urls, &size);
+	glob_t found;
+
+	if (set)
+		return strdup(set);
+	if (!out)
+		return NULL;
+	if (!glob("/etc/debuginfod/*.urls", 0, NULL, &found)) {
+		for (i = 0; i < found.gl_pathc; i++)
+			urls_read(found.gl_pathv[i], out);
+		globfree(&found);
+	}
+	fclose(out);
+	return urls;
+}
+
+static bool has_servers(struct sp_naming *n)
+{
+	if (!n->urls)
+		n->urls = urls_find();
+	return n->urls && *n->urls && strlen(n->urls) < MAX_URLS;
+}
+
+struct fetched {
+	int r, fd;
+	bool done;
+};
+
+static void came(void *arg, struct sp_open_result *result)
+{
+	*(struct fetched *)arg = (struct fetched){.r = result->r, .fd = result->fd, .done = true};
+	free(result->path);
+}
+
+static void tell(const struct sp_naming *n, uint32_t file, bool begins)
+{
+	const struct sp_profile *p = n->sampling->profile;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (begins) {
+		fputs("\rsoprof: asking debuginfod for ", stderr);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, sp_profile_string(p, sp_profile_file(p, file)->name));
+	}
+	fputs("\033[K", stderr);
+	fputs(begins ? " ..." : "\r\033[K", stderr);
+}
+
+static int fetch(struct sp_naming *n, const struct sp_fetch_request *q)
+{
+	struct fetched f = {.fd = -1};
+	int r = sp_workers_fetch(n->sampling->workers, q, came, &f);
+
+	r = r < 0 ? r : sp_naming_wait(n, &f.done);
+	r = r < 0 ? r : f.r;
+	return r < 0 ? r : f.fd;
+}
+
+static uint64_t allowed_ms(void)
+{
+	const char *set = getenv("DEBUGINFOD_MAXTIME");
+	uint64_t seconds = FETCH_S;
+
+	if (set && sp_parse_number(set, 1, MAX_FETCH_S, &seconds))
+		seconds = FETCH_S;
+	return seconds * 1000;
+}
+
+int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build_id, uint32_t build_id_len)
+{
+	uint64_t begin_ns = sp_time_ns(CLOCK_MONOTONIC), all_ms = allowed_ms();
+	uint64_t left_ms = all_ms - SP_MIN(n->fetch_ns / 1000000, all_ms);
+	int fd;
+
+	if (n->no_fetch || !left_ms || !has_servers(n))
+		return -1;
+	tell(n, file, true);
+	fd = fetch(n, &(struct sp_fetch_request){.urls = n->urls,
+						 .build_id = build_id,
+						 .build_id_len = build_id_len,
+						 .deadline_ms = (unsigned)left_ms});
+	tell(n, file, false);
+	n->fetch_ns += sp_time_ns(CLOCK_MONOTONIC) - begin_ns;
+	if (fd >= 0)
+		return fd;
+	n->no_fetch = fd == -ETIMEDOUT || fd == -ENOSYS;
+	if (fd != -ENOENT)
+		sp_naming_note(n, file, "debug file", fd);
+	sp_error_clear();
+	return -1;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Fetches debug files from debuginfod servers, by elfutils' client library, which is opened at run time: it brings a
+ * whole HTTP client with it, that no other process of ours should have. Root fetches as nobody, into a directory that
+ * is gone with the file's name as soon as it is open; others into the cache that all clients of theirs share.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "worker/priv.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534, MAX_WALK_FDS = 8 };
+
+/* As <elfutils/debuginfod.h> declares them; the library is none that we are linked with. */
+struct debuginfod_client;
+struct library {
+	struct debuginfod_client *(*begin)(void);
+	void (*progress)(struct debuginfod_client *client, int (*cb)(struct debuginfod_client *client, long a, long b));
+	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int build_id_len, char **path);
+	struct debuginfod_client *client;
+};
+
+static int library_open(struct library *l)
+{
+	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW);
+	if (!so)
+		return sp_fail_said(-ENOSYS, "debuginfod: there is no libdebuginfod.so.1 (Debian: libdebuginfod1)");
+	l->begin = (struct debuginfod_client * (*)(void)) dlsym(so, "debuginfod_begin");
+	l->progress = (void (*)(struct debuginfod_client *, int (*)(struct debuginfod_client *, long, long)))dlsym(
+	    so, "debuginfod_set_progressfn");
+	l->find = (int (*)(struct debuginfod_client *, const unsigned char *, int, char **))dlsym(
+	    so, "debuginfod_find_debuginfo");
+	l->client = l->begin && l->find && l->progress ? l->begin() : NULL;
+	return l->client ? 0 : sp_fail_said(-ENOSYS, "debuginfod: libdebuginfod.so.1 cannot be used");
+}
+
+/* Called while it waits and reads. It gives up by itself, so that it can clear up; our parent ends it a little later.
+ */
+static uint64_t end_ns;
+
+static bool is_late(void)
+{
+	return sp_time_ns(CLOCK_MONOTONIC) >= end_ns;
+}
+
+static int go_on(struct debuginfod_client *client, long a, long b)
+{
+	(void)client;
+	(void)a;
+	(void)b;
+	return is_late();
+}
+
+static int take_away(const char *path, const struct stat *st, int type, struct FTW *walk)
+{
+	(void)st;
+	(void)type;
+	(void)walk;
+	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+static int find(struct library *l, const struct sp_job_message *m)
+{
+	char directory[] = "/tmp/soprof-debuginfod.XXXXXX", size[16];
+	bool own = geteuid() == NOBODY && mkdtemp(directory);
+	if (own)
+		setenv("DEBUGINFOD_CACHE_PATH", directory, 1);
+	snprintf(size, sizeof(size), "%d", SP_JOB_MAX_BYTES);
+	setenv("DEBUGINFOD_MAXSIZE", size, 0);
+	unsetenv("DEBUGINFOD_MAXTIME"); /* is of all files together: our deadline */
+	end_ns = sp_time_ns(CLOCK_MONOTONIC) + m->deadline_ms * 1000000ULL;
+	l->progress(l->client, go_on);
+	int fd = l->find(l->client, m->build_id, (int)m->build_id_len, NULL);
+	if (own)
+		nftw(directory, take_away, MAX_WALK_FDS, FTW_DEPTH | FTW_PHYS);
+	if (fd >= 0)
+		return fd;
+	if (is_late())
+		return sp_fail_said(-ETIMEDOUT, "debuginfod did not answer in time");
+	if (fd == -ENOENT)
+		return fd;
+	return sp_fail(fd, "debuginfod");
+}
+
+int sp_fetcher_work(const struct sp_job_message *m, struct sp_answer_message *a)
+{
+	static struct library l;
+	char urls[SP_JOB_MAX_PATH];
+	snprintf(urls, sizeof(urls), "%.*s", (int)SP_MIN(m->path_len, sizeof(urls) - 1), m->path);
+	setenv("DEBUGINFOD_URLS", urls, 1); /* read anew at each question */
+	int r = m->build_id_len > sizeof(m->build_id) ? -EINVAL : l.client ? 0 : library_open(&l);
+	int fd = r < 0 ? r : find(&l, m);
+	a->r = fd < 0 ? fd : 0;
+	return fd < 0 ? -1 : fd;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * naming.h: what the workers of worker.h are asked for names: of a file, of a perf map, and for its debug files.
+ *
+ * Queued, answered by the callback given, and owned as worker.h says: descriptors given stay the caller's, those
+ * received are the callback's. What a process answers is checked before anyone gets it: an answer for an offset holds
+ * the offset. Errors: negative errno with sp_error_text() in the callback. Not thread-safe.
+ */
+#ifndef SP_WORKER_NAMING_H
+#define SP_WORKER_NAMING_H
+
+#include "elf/debug.h"
+#include "worker/worker.h"
+
+/* What it has of debug information; with_crc: and its CRC-32, for which all of it is read. */
+int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
+		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg);
+/*
+ * warning: what there is, but could not be used, or NULL. names belong to the callback, which ends them with
+ * sp_names_done() and free(). debug_fd: the file's separate debug file, or -1. An answer of SP_WORKER_NO_DEBUG means
+ * that the debug file cannot be read: ask again without.
+ */
+enum { SP_WORKER_NO_DEBUG = -EILSEQ };
+int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
+/* The same of a perf map (symbol/perf_map.h): addresses in place of offsets. */
+int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
+		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
+
+/*
+ * A debug file from the debuginfod servers in `urls`, by build id, by a process that may use the network and nothing
+ * else; the descriptor is not known to be what was asked for. -ENOENT: no server has it.
+ */
+struct sp_fetch_request {
+	const char *urls;
+	const uint8_t *build_id;
+	uint32_t build_id_len;
+	unsigned deadline_ms;
+};
+int sp_workers_fetch(struct sp_workers *w, const struct sp_fetch_request *q,
+		     void (*done)(void *arg, struct sp_open_result *result), void *arg);
+
+#endif
