@@ -117,7 +117,7 @@ static void debuginfod(struct sp_doctor *d)
 	}
 	sp_doctor_add(d, "debuginfod", "debuginfod servers", SP_DOCTOR_NO,
 		      "neither DEBUGINFOD_URLS nor /etc/debuginfod/*.urls");
-	sp_doctor_cure(d, "export DEBUGINFOD_URLS=https://debuginfod.debian.net (or your distribution's)");
+	sp_doctor_cure(d, "set DEBUGINFOD_URLS to the server of your distribution, if it has one");
 }
 
 /* --- tables
