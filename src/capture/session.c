@@ -309,7 +309,7 @@ int sp_capture_finish(struct sp_capture *c)
 	struct sp_profile_info *info = sp_profile_info(c->profile);
 	int r;
 
-	info->duration_ns = sp_time_ns(CLOCK_REALTIME) - info->time_ns;
+	info->duration_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns; /* the wall clock may be set meanwhile */
 	c->source->detach(c);
 	c->attached = false;
 	r = window_turn(c);
