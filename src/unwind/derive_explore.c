@@ -251,8 +251,10 @@ static int mark_tried(struct sp_deriver *d, uint32_t pos, unsigned length)
 /* Whether a call that is followed by this may be one that never returns. */
 static bool padding_ends(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
 {
-	uint32_t n = pos - i->base < i->size ? sp_code_padding(d, i, pos) : 0;
-	return pos - i->base == i->size || n || (i->vaddr + (pos - i->base)) % 16 == 0;
+	if (pos - i->base == i->size || sp_code_padding(d, i, pos))
+		return true;
+	/* Or a function begins at once; not within the one that jumped here. */
+	return d->explorer->trust != SP_TRUST_INNER && (i->vaddr + (pos - i->base)) % 16 == 0;
 }
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */

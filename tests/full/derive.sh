@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 1800
+# Derived rows on real programs with much assembly: stepped through beside a shadow stack (no caller may be wrong), and
+# on real libraries followed as if they had no FDEs (their rows may not differ).
+set -euo pipefail
+steps=$SOPROF_BUILD/tests/unit/unwind-derive
+rows=$SOPROF_BUILD/tests/unit/unwind/table-derive
+libraries=/usr/lib/x86_64-linux-gnu
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+ffmpeg -loglevel error -f lavfi -i testsrc2=size=640x360:rate=30:duration=4 -pix_fmt yuv420p in.y4m
+ffmpeg -loglevel error -i in.y4m -c:v libsvtav1 -preset 10 in.ivf 2>/dev/null
+ffmpeg -loglevel error -i in.y4m -vframes 1 -vf scale=4000:3000 big.ppm
+cjpeg big.ppm >big.jpg
+"$steps" /usr/bin/djpeg big.jpg
+"$steps" /usr/bin/cjpeg big.ppm
+"$steps" /usr/bin/x264 --quiet --threads 1 --preset slow -o /dev/null in.y4m
+"$steps" /usr/bin/dav1d -q --threads 1 -i in.ivf -o /dev/null --muxer md5
+"$steps" /usr/bin/ffmpeg -loglevel quiet -threads 1 -filter_threads 1 -i in.y4m -vf scale=320:180 -c:v mpeg4 -threads 1 -f null -
+for library in libx264.so.164 libavcodec.so.59 libgmp.so.10 libm.so.6 libswscale.so.6 libvpx.so.7; do
+	"$rows" --compare "$libraries/$library"
+done

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * derive_code.s: functions without unwind information, one for each way in which assembly makes its frames. derive.c
+ * steps through them. Each calls the function that it is given, but for the leaves.
+ */
+	.text
+	.hidden derive_pushes, derive_pointer, derive_aligned, derive_aligned_leaf, derive_drap, derive_dynamic
+	.hidden derive_enter, derive_table, derive_tail, derive_helper, derive_loop
+
+	.macro function name
+	.balign 32
+	.globl \name
+	.type \name, @function
+\name:
+	.endm
+
+	function derive_pushes /* (f) */
+	push	%rbx
+	push	%rbp
+	push	%r12
+	sub	$48, %rsp
+	mov	%rdi, %rbx
+	xor	%ebp, %ebp
+	test	%rdi, %rdi
+	je	1f
+	call	*%rbx
+	lea	-16(%rsp), %rsp
+	call	*%rbx
+	lea	16(%rsp), %rsp
+1:	add	$48, %rsp
+	pop	%r12
+	pop	%rbp
+	pop	%rbx
+	ret
+
+	function derive_pointer
+	push	%rbp
+	mov	%rsp, %rbp
+	push	%rbx
+	push	%r12
+	call	*%rdi
+	mov	-8(%rbp), %rbx
+	lea	-16(%rbp), %rsp
+	pop	%r12
+	pop	%rbx
+	leave
+	ret
+
+	function derive_aligned /* as x264's and dav1d's: the old stack pointer at the end of the aligned frame */
+	push	%rbx
+	push	%rbp
+	mov	%rsp, %rbp
+	mov	%rdi, %rbx
+	and	$-64, %rsp
+	sub	$192, %rsp
+	mov	%rbp, 184(%rsp)
+	xor	%ebp, %ebp
+	call	*%rbx
+	pushfq
+	popfq
+	nop
+	mov	184(%rsp), %rsp
+	pop	%rbp
+	pop	%rbx
+	ret
+
+	function derive_aligned_leaf /* kept in a register that a call would not keep */
+	mov	%rsp, %r11
+	and	$-32, %rsp
+	sub	$64, %rsp
+	movq	%rdi, 8(%rsp)
+	movq	8(%rsp), %rax
+	mov	%r11, %rsp
+	ret
+
+	function derive_drap /* as gcc does it */
+	lea	8(%rsp), %r10
+	and	$-32, %rsp
+	push	-8(%r10)
+	push	%rbp
+	mov	%rsp, %rbp
+	push	%r10
+	sub	$40, %rsp
+	call	*%rdi
+	mov	-8(%rbp), %r10
+	leave
+	lea	-8(%r10), %rsp
+	ret
+
+	function derive_dynamic
+	push	%rbp
+	mov	%rsp, %rbp
+	push	%rbx
+	mov	%rdi, %rbx
+	mov	$200, %eax
+	sub	%rax, %rsp
+	and	$-16, %rsp
+	call	*%rbx
+	mov	-8(%rbp), %rbx
+	leave
+	ret
+
+	function derive_enter
+	enter	$32, $0
+	push	%rdi
+	push	%rdi
+	call	*%rdi
+	pop	%rdi
+	pop	%rdi
+	leave
+	ret
+
+	function derive_table /* (f, which): a computed jump inside a frame */
+	push	%rbx
+	sub	$16, %rsp
+	mov	%rdi, %rbx
+	lea	derive_places(%rip), %rdx
+	movslq	(%rdx,%rsi,4), %rax
+	add	%rdx, %rax
+	jmp	*%rax
+.Lfirst:
+	call	*%rbx
+	jmp	.Lout
+.Lsecond:
+	push	%rbp
+	push	%rbp
+	call	*%rbx
+	pop	%rbp
+	pop	%rbp
+	jmp	.Lout
+.Lthird:
+	nop
+.Lout:
+	add	$16, %rsp
+	pop	%rbx
+	ret
+
+	function derive_tail
+	push	%rbx
+	mov	%rdi, %rbx
+	call	derive_helper
+	mov	%rbx, %rdi
+	pop	%rbx
+	jmp	derive_pushes
+
+	.balign 32
+	.type derive_helper, @function
+derive_helper: /* keeps its return address only */
+	mov	%rsp, %rax
+	push	%rax
+	push	%rcx
+	add	$16, %rsp
+	ret
+
+	function derive_loop
+	mov	$3, %ecx
+1:	push	%rcx
+	push	%rdi
+	sub	$8, %rsp
+	call	*%rdi
+	add	$8, %rsp
+	pop	%rdi
+	pop	%rcx
+	dec	%ecx
+	jnz	1b
+	ret
+
+	.section .rodata
+	.balign 4
+derive_places:
+	.long .Lfirst - derive_places
+	.long .Lsecond - derive_places
+	.long .Lthird - derive_places
+	.section .note.GNU-stack, "", @progbits
