@@ -233,14 +233,14 @@ static void regs_take(struct victim *v)
 	memcpy(r->maps, v->maps, v->n_maps * sizeof(*v->maps));
 }
 
-void stopped_unwind_ours(struct victim *v)
+static void unwind_ours(struct victim *v, uint64_t below)
 {
 	struct sp_record_pending *r = v->r;
 	uint64_t sp = 0;
 
 	regs_take(v);
 	for (uint32_t window = 0;; window++) { /* beyond the first: above a frame that is larger than a copy */
-		r->stack_at = r->regs.sp - RED_ZONE + window * (SP_PENDING_STACK - 64UL);
+		r->stack_at = r->regs.sp - below + window * (SP_PENDING_STACK - 64UL);
 		r->stack_bytes = (sp_u32)stopped_memory(v, r->stack_at, r->stack, SP_PENDING_STACK);
 		sp = r->regs.sp;
 		assert_int_equal(sp_finish(tables, r, SP_UNWIND_AUTO, &v->stop), 0);
@@ -250,6 +250,16 @@ void stopped_unwind_ours(struct victim *v)
 			window = UINT32_MAX; /* it got on: the next copy begins at the stack pointer */
 		r->n_frames--;               /* the one that is tried again */
 	}
+}
+
+void stopped_unwind_ours(struct victim *v)
+{
+	unwind_ours(v, RED_ZONE);
+}
+
+void stopped_unwind_above(struct victim *v)
+{
+	unwind_ours(v, 0);
 }
 
 /* --- running programs ----------------------------------------------------------------------------------------------

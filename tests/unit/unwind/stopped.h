@@ -49,6 +49,8 @@ const struct sp_map *stopped_map_at(const struct victim *v, uint64_t addr);
 size_t stopped_memory(const struct victim *v, uint64_t addr, void *to, size_t size); /* bytes read */
 void stopped_unwind_libdw(struct victim *v);                                         /* into v->frames */
 void stopped_unwind_ours(struct victim *v);                                          /* into v->r->frames */
-void stopped_done(struct victim *v);                                                 /* ends it */
+/* The same without what is below the stack pointer, as perf_event_open copies stacks. */
+void stopped_unwind_above(struct victim *v);
+void stopped_done(struct victim *v); /* ends it */
 
 #endif
