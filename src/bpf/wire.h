@@ -113,6 +113,15 @@ enum sp_cfa_kind {
 	SP_CFA_PLT,   /* sp + off + ((ip & 15) >= add ? 8 : 0) */
 	SP_CFA_BAD,   /* known, but not expressible: SP_STOP_RULE */
 };
+/* In `reg` of SP_CFA_BAD: what it is that a row cannot hold. */
+enum sp_bad_why {
+	SP_BAD_CAP,     /* the file has more rules than a table */
+	SP_BAD_CFA,     /* the frame's address: an expression, or a register that is not kept */
+	SP_BAD_RA,      /* where the return address is */
+	SP_BAD_SP,      /* the caller's stack pointer is not the frame's address */
+	SP_BAD_PROGRAM, /* call frame information that is malformed */
+	SP_N_BAD,
+};
 enum sp_fp_kind {
 	SP_FP_SAME,
 	SP_FP_CFA,  /* saved at CFA + fp_off */

@@ -3,6 +3,7 @@
 #include "cmd/doctor.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "cmd/doctor_file.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
 #include <errno.h>
@@ -12,13 +13,15 @@
 #include <unistd.h>
 
 struct args {
-	const char *file, *output;
+	const char *file, *debug_dirs, *output;
 	bool json;
 };
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct args, member)
 static const struct sp_option options[] = {
+	{SP_OPT_STRING, 'f', "file", "FILE", "what soprof makes of this library or program", AT(file)},
+	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "with --file: debug files are here too", AT(debug_dirs)},
 	{SP_OPT_FLAG, 0, "json", NULL, "as JSON", AT(json)},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},
 	{0},
@@ -28,7 +31,7 @@ static const struct sp_option options[] = {
 static const struct sp_example examples[] = {
     {"soprof doctor", "what you may do here, and why not more"},
     {"sudo soprof doctor", "what root may do here"},
-    {"soprof doctor --json | jq .checks.recipe_cpu", "one answer, for a script"},
+    {"soprof doctor --file /lib/x86_64-linux-gnu/libz.so.1", "its table, and where its names come from"},
     {0},
 };
 
@@ -132,10 +135,12 @@ static void verdict(struct sp_doctor *d)
 		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "soprof profile samples all processes, with whole stacks");
 		return;
 	}
-	sp_doctor_add(d, key, what, d->can_sample ? SP_DOCTOR_PARTLY : SP_DOCTOR_NO, "%s",
+	sp_doctor_add(d, key, what, d->can_sample || d->can_own ? SP_DOCTOR_PARTLY : SP_DOCTOR_NO, "%s",
 		      d->can_sample ? "soprof profile samples all processes, but cannot open all files that they run: "
 				      "without their tables stacks are cut or guessed, and without names"
-				    : "soprof profile cannot sample the whole machine");
+		      : d->can_own
+			  ? "soprof profile samples your own programs (-p PID, -- COMMAND), not the whole machine"
+			  : "soprof profile cannot sample anything");
 	if (d->in_namespace)
 		sp_doctor_cure(d, "run it outside of the container or user namespace, as root");
 	else
@@ -191,12 +196,42 @@ static int run_doctor(const struct args *a)
 	return code;
 }
 
+struct printing_file {
+	const struct sp_doctor_file *file;
+	const struct args *args;
+};
+
+static int print_file(void *arg, FILE *out)
+{
+	const struct printing_file *p = arg;
+	unsigned width = sp_terminal_width(out, NULL);
+
+	return p->args->json ? sp_doctor_file_print_json(p->file, out)
+			     : sp_doctor_file_print(p->file, width, width > 0, out);
+}
+
+static int run_file(const struct args *a)
+{
+	struct sp_doctor_file file;
+	struct printing_file p = {&file, a};
+	int r = sp_doctor_file_read(a->file, a->debug_dirs, &file);
+
+	if (r >= 0)
+		r = sp_output(a->output, print_file, &p);
+	sp_doctor_file_done(&file);
+	return r < 0 ? sp_cmd_error(&sp_cmd_doctor, r, SP_EXIT_FAILED) : SP_EXIT_OK;
+}
+
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct args args = {0};
 	int code, r = sp_options_parse(options, argc, argv, &args);
 
-	return sp_cmd_parsed(cmd, r, &code) ? run_doctor(&args) : code;
+	if (r == SP_PARSED && args.debug_dirs && !args.file)
+		r = sp_fail_said(-EINVAL, "--debug-dir goes with --file");
+	if (!sp_cmd_parsed(cmd, r, &code))
+		return code;
+	return args.file ? run_file(&args) : run_doctor(&args);
 }
 
 const struct sp_cmd sp_cmd_doctor = {

@@ -35,8 +35,10 @@ struct sp_doctor {
 	int paranoid;          /* perf_event_paranoid; INT_MIN = this kernel does not say */
 	bool in_namespace;     /* of users: our capabilities do not count for the kernel itself */
 	bool no_bpf;           /* BPF programs are refused as such */
+	bool has_own_kernel;   /* of own processes the kernel may be sampled too */
 	/* Samples of our own process came, their stacks were whole; others' files can be opened. */
 	bool can_sample, can_unwind, can_open;
+	bool can_own; /* whole stacks of own programs can be had without BPF */
 };
 
 extern const struct sp_cmd sp_cmd_doctor;
@@ -64,6 +66,9 @@ void sp_doctor_names(struct sp_doctor *d);
 void sp_doctor_probes(struct sp_doctor *d);
 
 /* width 0: lines are as long as they are. */
+/* Words from this column on, where the cursor is, within the width (0 = none); a longer one is broken. Ends the line.
+ */
+void sp_doctor_wrap(const char *text, unsigned column, unsigned width, FILE *out);
 int sp_doctor_print(const struct sp_doctor *d, unsigned width, bool colour, FILE *out);
 int sp_doctor_print_json(const struct sp_doctor *d, bool is_whole, FILE *out);
 

@@ -43,19 +43,18 @@ static size_t piece(const char *text, unsigned room)
 	return n;
 }
 
-/* Words from WHY_COLUMN on, where the cursor is. A word that is longer than a line is broken. */
-static void wrapped(const char *text, unsigned width, FILE *out)
+void sp_doctor_wrap(const char *text, unsigned column, unsigned width, FILE *out)
 {
-	unsigned end = width ? SP_MAX(width, (unsigned)WHY_COLUMN + MIN_WHY) : INT_MAX, at = WHY_COLUMN;
+	unsigned end = width ? SP_MAX(width, column + MIN_WHY) : INT_MAX, at = column;
 	bool spaced = false;
 
 	while (*text) {
-		size_t len = piece(text, end - WHY_COLUMN);
+		size_t len = piece(text, end - column);
 		unsigned columns = width_of(text, len);
-		if (at > WHY_COLUMN && at + spaced + columns > end) {
-			fprintf(out, "\n%*s", WHY_COLUMN, "");
-			at = WHY_COLUMN;
-		} else if (at > WHY_COLUMN && spaced) {
+		if (at > column && at + spaced + columns > end) {
+			fprintf(out, "\n%*s", (int)column, "");
+			at = column;
+		} else if (at > column && spaced) {
 			fputc(' ', out);
 			at++;
 		}
@@ -73,7 +72,7 @@ static int put_words(const char *lead, const char *raw, unsigned width, FILE *ou
 
 	if (!encoded || asprintf(&text, "%s%s", lead, encoded) < 0)
 		return -ENOMEM;
-	wrapped(text, width, out);
+	sp_doctor_wrap(text, WHY_COLUMN, width, out);
 	return 0;
 }
 

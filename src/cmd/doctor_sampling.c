@@ -158,6 +158,7 @@ static void perf_one(struct sp_doctor *d, const char *key, const char *what, enu
 				     all ? -1 : 0, all ? 0 : -1);
 
 	if (fd >= 0) {
+		d->has_own_kernel |= kind == SP_DOCTOR_PERF_OWN;
 		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "opened cpu-clock");
 		return;
 	}
@@ -228,7 +229,7 @@ void sp_doctor_perf(struct sp_doctor *d)
 /* --- files of other processes
  * -----------------------------------------------------------------------------------------
  */
-enum look { LOOK_NOTHING, LOOK_OPENED, LOOK_LISTED, LOOK_REFUSED };
+enum look { LOOK_NOTHING, LOOK_OPENED, LOOK_LISTED, LOOK_BY_PATH, LOOK_REFUSED };
 
 static enum look look_refused(int why)
 {
@@ -256,6 +257,16 @@ static enum look look_into(DIR *map_files, int *ret_errno)
 	return file < 0 ? LOOK_LISTED : LOOK_OPENED;
 }
 
+/* Newer kernels let CAP_PERFMON read the list of what is mapped. */
+static bool maps_readable(const char *pid)
+{
+	char path[64], byte;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
+	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, &byte, 1) == 1;
+}
+
 static enum look look_at(const char *pid, int *ret_errno)
 {
 	char path[64];
@@ -265,11 +276,10 @@ static enum look look_at(const char *pid, int *ret_errno)
 	snprintf(path, sizeof(path), "/proc/%.20s/map_files", pid);
 	dir = opendir(path);
 	*ret_errno = errno;
-	if (!dir)
-		return look_refused(errno);
-	found = look_into(dir, ret_errno);
-	closedir(dir);
-	return found;
+	found = dir ? look_into(dir, ret_errno) : look_refused(errno);
+	if (dir)
+		closedir(dir);
+	return found == LOOK_REFUSED && maps_readable(pid) ? LOOK_BY_PATH : found;
 }
 
 /* Of the first processes of other users that have files mapped, the one that gets us furthest. */
@@ -323,6 +333,13 @@ void sp_doctor_files(struct sp_doctor *d)
 			      sp_doctor_errno(-why));
 		sp_doctor_cure(d, "CAP_CHECKPOINT_RESTORE");
 		return;
+	case LOOK_BY_PATH:
+		sp_doctor_add(
+		    d, "map_files", what, SP_DOCTOR_PARTLY,
+		    "of other users' processes by their paths only (/proc/PID/maps): not those that are private, "
+		    "deleted or in containers; map_files: %s",
+		    sp_doctor_errno(-why));
+		break;
 	case LOOK_REFUSED:
 		sp_doctor_add(d, "map_files", what, SP_DOCTOR_NO, "of another user's process: %s",
 			      sp_doctor_errno(-why));

@@ -24,6 +24,9 @@
 enum { TRIAL_HZ = 999, STEP_MS = 20, BURN_MS = 60, GIVE_UP_MS = 4000 };
 
 struct trial {
+	const struct sp_recipe *recipe;
+	enum sp_capture_way way;
+	bool user_mode_only;
 	struct sp_workers *workers;
 	struct sp_profile *profile;
 	struct sp_capture *capture;
@@ -62,11 +65,13 @@ static uint64_t child_ns(const struct trial *t)
 	return clock_getcpuclockid(t->child, &clock) ? UINT64_MAX : sp_time_ns(clock);
 }
 
-static int trial_open(struct trial *t, const struct sp_recipe *recipe)
+static int trial_open(struct trial *t)
 {
 	uint32_t target = (uint32_t)t->child;
 	struct sp_workers_options one = {.n_parsers = 1};
-	struct sp_capture_options o = {.recipe = recipe,
+	struct sp_capture_options o = {.recipe = t->recipe,
+				       .way = t->way,
+				       .user_mode_only = t->user_mode_only,
 				       .user = true,
 				       .kernel = true,
 				       .frequency_hz = TRIAL_HZ,
@@ -121,12 +126,12 @@ static void trial_done(struct trial *t)
 	free(t->cpus);
 }
 
-static int trial_run(struct trial *t, const struct sp_recipe *recipe)
+static int trial_run(struct trial *t)
 {
 	int r = child_start(t);
 
 	if (r >= 0)
-		r = trial_open(t, recipe);
+		r = trial_open(t);
 	if (r >= 0)
 		r = trial_sample(t);
 	if (r >= 0)
@@ -135,54 +140,61 @@ static int trial_run(struct trial *t, const struct sp_recipe *recipe)
 }
 
 /* libbpf's words for a refusal are many, and guesses. */
-static void refused(struct sp_doctor *d, const char *key, const char *what, int r)
+static void refused(struct sp_doctor *d, const char *key, const char *what, const struct trial *t, int r)
 {
-	const char *why = d->no_bpf ? "BPF programs are refused" : sp_error_text(r);
+	bool by_bpf = t->way == SP_CAPTURE_BPF;
+	const char *why = by_bpf && d->no_bpf ? "BPF programs are refused" : sp_error_text(r);
 
 	sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s", why);
-	if (d->no_bpf)
+	if (by_bpf && d->no_bpf)
 		sp_doctor_cure(d, "that of BPF programs");
 	else if (strstr(why, "lockdown"))
 		sp_doctor_cure(d, "boot with lockdown=integrity");
 	else if (r == -EPERM || r == -EACCES)
-		sp_doctor_cure(d, "%s", sp_doctor_perf_cure(d, SP_DOCTOR_PERF_ALL));
+		sp_doctor_cure(d, "%s", sp_doctor_perf_cure(d, by_bpf ? SP_DOCTOR_PERF_ALL : SP_DOCTOR_PERF_OWN_USER));
 	else if (r == -EOPNOTSUPP)
 		sp_doctor_cure(d, "a kernel that was tested: Linux 6.1 to 6.18 with BTF");
 	sp_error_clear();
 }
 
-static void tell(struct sp_doctor *d, const char *key, const char *what, const struct trial *t)
+static void tell_whole(struct sp_doctor *d, const char *key, const char *what, const struct trial *t)
 {
-	bool whole = t->n_samples && t->n_complete * 10 >= t->n_samples * 9;
+	bool whole = t->n_complete * 10 >= t->n_samples * 9;
 
-	d->can_sample |= t->n_samples > 0;
-	d->can_unwind |= whole;
-	if (!t->n_samples) {
-		sp_doctor_add(d, key, what, SP_DOCTOR_PARTLY,
-			      "attached to %zu CPUs, but no sample of our own process came", t->n_cpus);
-		sp_doctor_cure(d, "in a container: its host's pid namespace (docker run --pid=host)");
-		return;
-	}
 	sp_doctor_add(d, key, what, whole ? SP_DOCTOR_YES : SP_DOCTOR_PARTLY,
-		      "tried on %zu CPUs: %lld of %lld stacks of our own process are complete", t->n_cpus,
-		      (long long)t->n_complete, (long long)t->n_samples);
+		      "tried%s: %lld of %lld stacks of our own process are complete",
+		      t->user_mode_only ? ", user mode only" : "", (long long)t->n_complete, (long long)t->n_samples);
+	if (t->way == SP_CAPTURE_PERF) {
+		d->can_own |= whole;
+	} else {
+		d->can_sample = true;
+		d->can_unwind |= whole;
+	}
 	if (!whole)
 		sp_doctor_cure(d, "that of files of all processes; which files they are: soprof profile -v");
 }
 
-static void recipe_try(struct sp_doctor *d, const char *key, const char *what, const struct sp_recipe *recipe)
+static void recipe_try(struct sp_doctor *d, const char *key, const char *what, struct trial *t)
 {
-	struct trial t = {.child = -1};
-	int r = trial_run(&t, recipe);
+	int r = trial_run(t);
 
-	if (r < 0)
-		refused(d, key, what, r);
-	else
-		tell(d, key, what, &t);
-	trial_done(&t);
+	if (r < 0) {
+		refused(d, key, what, t, r);
+	} else if (t->n_samples) {
+		tell_whole(d, key, what, t);
+	} else {
+		sp_doctor_add(d, key, what, SP_DOCTOR_PARTLY, "it began, but no sample of our own process came");
+		sp_doctor_cure(d, "in a container: its host's pid namespace (docker run --pid=host)");
+	}
+	trial_done(t);
 }
 
 void sp_doctor_recipes(struct sp_doctor *d)
 {
-	recipe_try(d, "recipe_cpu", "profile (recipe cpu)", &sp_recipe_cpu);
+	struct trial all = {.recipe = &sp_recipe_cpu, .way = SP_CAPTURE_BPF, .child = -1};
+	struct trial own = {
+	    .recipe = &sp_recipe_cpu, .way = SP_CAPTURE_PERF, .user_mode_only = !d->has_own_kernel, .child = -1};
+
+	recipe_try(d, "recipe_cpu", "profile (recipe cpu)", &all);
+	recipe_try(d, "recipe_cpu_own", "profile of own programs", &own);
 }

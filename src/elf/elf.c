@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* elf.c: opening, reading, program headers, addresses. */
 #include "elf/elf.h"
+#include "base/error.h"
 #include "base/mem.h"
 #include "elf/priv.h"
 #include <errno.h>
@@ -56,10 +57,15 @@ int sp_elf_read(struct sp_elf *e, uint64_t offset, size_t size, void **ret_bytes
 	return 0;
 }
 
-static bool header_is_ours(const Elf64_Ehdr *h)
+static int check_header(const Elf64_Ehdr *h)
 {
-	return memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-	       h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == EM_X86_64;
+	if (memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
+		return sp_fail_said(-ENOEXEC, "not an ELF file");
+	if (h->e_ident[EI_CLASS] != ELFCLASS64)
+		return sp_fail_said(-ENOEXEC, "not a 64-bit ELF file");
+	if (h->e_ident[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64)
+		return sp_fail_said(-ENOEXEC, "an ELF file of another architecture, not x86-64");
+	return 0;
 }
 
 /* More than 65,534 program headers are counted in section 0; the kernel runs no such file, and neither do we. */
@@ -69,11 +75,11 @@ static int load_phdrs(struct sp_elf *e)
 	if (n == 0 || e->header.e_phoff == 0)
 		return 0;
 	if (e->header.e_phentsize != sizeof(Elf64_Phdr) || n > SP_ELF_MAX_PHDRS)
-		return -ENOEXEC;
+		return sp_fail_said(-ENOEXEC, "its program headers make no sense");
 	void *bytes;
 	int r = sp_elf_read(e, e->header.e_phoff, n * sizeof(Elf64_Phdr), &bytes);
 	if (r < 0)
-		return r == -ENODATA ? -ENOEXEC : r;
+		return r == -ENODATA ? sp_fail_said(-ENOEXEC, "its program headers are cut off") : r;
 	e->phdrs = bytes;
 	e->n_phdrs = n;
 	return 0;
@@ -112,10 +118,10 @@ static int load(struct sp_elf *e)
 {
 	int r = sp_elf_read_into(e, 0, &e->header, sizeof(e->header));
 	if (r < 0)
-		return r == -ENODATA ? -ENOEXEC : r;
-	if (!header_is_ours(&e->header))
-		return -ENOEXEC;
-	r = load_phdrs(e);
+		return r == -ENODATA ? sp_fail_said(-ENOEXEC, "not an ELF file: too short") : r;
+	r = check_header(&e->header);
+	if (r == 0)
+		r = load_phdrs(e);
 	if (r == 0)
 		r = load_segments(e);
 	if (r == 0)
@@ -176,6 +182,30 @@ uint16_t sp_elf_type(const struct sp_elf *e)
 uint64_t sp_elf_entry(const struct sp_elf *e)
 {
 	return e->header.e_entry;
+}
+
+static bool is_debug_file(const struct sp_elf *e)
+{
+	for (size_t i = 0; i < e->n_sections; i++)
+		if (e->sections[i].type == SHT_NOBITS && e->sections[i].flags & SHF_EXECINSTR)
+			return true;
+	return false;
+}
+
+bool sp_elf_is_cut(const struct sp_elf *e)
+{
+	const Elf64_Ehdr *h = &e->header;
+	uint64_t size = (uint64_t)h->e_shnum * sizeof(Elf64_Shdr);
+
+	if (h->e_shoff && (h->e_shoff > e->size || size > e->size - h->e_shoff))
+		return true;
+	for (size_t i = 0; i < e->n_phdrs; i++) {
+		const Elf64_Phdr *p = &e->phdrs[i];
+		if (p->p_type == PT_LOAD && p->p_filesz &&
+		    (p->p_offset > e->size || p->p_filesz > e->size - p->p_offset))
+			return !is_debug_file(e);
+	}
+	return false;
 }
 
 size_t sp_elf_n_segments(const struct sp_elf *e)

@@ -38,6 +38,8 @@ int sp_elf_open_fd(int fd, struct sp_elf **ret_elf);
 int sp_elf_open_bytes(const void *bytes, size_t size, struct sp_elf **ret_elf);
 void sp_elf_close(struct sp_elf *e);
 
+/* The file ends before its segments or its section headers do. A debug file, which has no code, is whole without. */
+bool sp_elf_is_cut(const struct sp_elf *e);
 uint16_t sp_elf_type(const struct sp_elf *e);  /* ET_EXEC, ET_DYN ... */
 uint64_t sp_elf_entry(const struct sp_elf *e); /* virtual address, 0 = none */
 size_t sp_elf_n_segments(const struct sp_elf *e);

@@ -166,7 +166,7 @@ static int run_program(struct builder *b, const struct sp_fde *fde)
 
 static int run_fde(struct builder *b, const struct sp_fde *fde)
 {
-	static const struct sp_rule bad = {.cfa = SP_CFA_BAD};
+	static const struct sp_rule bad = {.cfa = SP_CFA_BAD, .reg = SP_BAD_PROGRAM};
 	if (fde->start + fde->size <= b->end) {
 		b->head.n_bad_fdes++;
 		return 0;

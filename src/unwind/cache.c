@@ -96,17 +96,22 @@ struct sp_cache_stats sp_cache_stats(const struct sp_cache *c)
 }
 
 /* The entry's name; false if this file may have no entry. */
-static bool entry_name(struct sp_cache *c, const struct sp_cache_key *key, char name[MAX_NAME])
+static bool name_of(const struct sp_cache_key *key, char name[MAX_NAME])
 {
 	bool owned = key->uid == 0 || key->uid == geteuid();
-	if (!owned || (key->mode & 022) != 0 || key->build_id_len == 0 || key->build_id_len > MAX_ID_BYTES) {
-		c->stats.n_refused++;
+	if (!owned || (key->mode & 022) != 0 || key->build_id_len == 0 || key->build_id_len > MAX_ID_BYTES)
 		return false;
-	}
 	for (size_t i = 0; i < key->build_id_len; i++)
 		snprintf(name + 2 * i, 3, "%02x", key->build_id[i]);
 	snprintf(name + 2 * key->build_id_len, 32, "-%llu", (unsigned long long)key->file_size);
 	return true;
+}
+
+static bool entry_name(struct sp_cache *c, const struct sp_cache_key *key, char name[MAX_NAME])
+{
+	bool may = name_of(key, name);
+	c->stats.n_refused += !may;
+	return may;
 }
 
 static bool id_matches(const struct sp_cache_key *key, const struct sp_blob *b)
@@ -147,10 +152,27 @@ static int read_entry(int fd, const struct sp_cache_key *key, struct sp_blob **r
 		return r;
 	if (!id_matches(key, b))
 		return -EBADMSG;
-	if (time(NULL) - st.st_mtime > TOUCH_SECONDS)
-		futimens(fd, NULL); /* to be evicted later; nothing is lost if this fails */
 	*ret_blob = sp_take_ptr(b);
 	return 0;
+}
+
+/* To be evicted later; nothing is lost if this fails. */
+static void touch(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > TOUCH_SECONDS)
+		futimens(fd, NULL);
+}
+
+int sp_cache_look(const char *dir, const struct sp_cache_key *key)
+{
+	SP_FREE struct sp_blob *blob = NULL;
+	char name[MAX_NAME];
+	if (!name_of(key, name))
+		return -EACCES;
+	SP_CLOSE int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	SP_CLOSE int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -ENOENT : read_entry(fd, key, &blob);
 }
 
 int sp_cache_get(struct sp_cache *c, const struct sp_cache_key *key, struct sp_blob **ret_blob)
@@ -161,6 +183,7 @@ int sp_cache_get(struct sp_cache *c, const struct sp_cache_key *key, struct sp_b
 	SP_CLOSE int fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	int r = fd < 0 ? -errno : read_entry(fd, key, ret_blob);
 	if (r == 0) {
+		touch(fd);
 		c->stats.n_hits++;
 		return 0;
 	}

@@ -47,6 +47,11 @@ void sp_cache_close(struct sp_cache *c);
 int sp_cache_get(struct sp_cache *c, const struct sp_cache_key *key, struct sp_blob **ret_blob);
 /* Stores a table that was built from this file; whether it did is told by the counters only. */
 void sp_cache_put(struct sp_cache *c, const struct sp_cache_key *key, const struct sp_blob *blob);
+/*
+ * Only looks: makes no directory, takes away nothing that is damaged, and does not count as a use. 0; -ENOENT: no
+ * entry; -EACCES: this file may have none; -EBADMSG: one that is damaged, or of another version.
+ */
+int sp_cache_look(const char *dir, const struct sp_cache_key *key);
 struct sp_cache_stats sp_cache_stats(const struct sp_cache *c);
 
 #endif

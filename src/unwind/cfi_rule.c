@@ -108,8 +108,12 @@ struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_
 	if (s->ra.how == SP_HOW_UNDEFINED)
 		return (struct sp_rule){.cfa = SP_CFA_ROOT};
 	const struct sp_cfi_value *cfa = s->by_expression ? &s->expression : &s->cfa;
-	if (!put_cfa(&rule, cfa) || !put_ra(&rule, &s->ra) || !sp_is_cfa(&s->sp, cfa))
-		return (struct sp_rule){.cfa = SP_CFA_BAD};
+	if (!put_cfa(&rule, cfa))
+		return (struct sp_rule){.cfa = SP_CFA_BAD, .reg = SP_BAD_CFA};
+	if (!put_ra(&rule, &s->ra))
+		return (struct sp_rule){.cfa = SP_CFA_BAD, .reg = SP_BAD_RA};
+	if (!sp_is_cfa(&s->sp, cfa))
+		return (struct sp_rule){.cfa = SP_CFA_BAD, .reg = SP_BAD_SP};
 	put_fp(&rule, &s->fp, ret_lost);
 	rule.ra |= signal ? SP_RULE_SIGNAL : 0;
 	if (with_base)

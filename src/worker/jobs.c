@@ -311,6 +311,9 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_opened(j, a, fd);
 	case SP_JOB_DEBUG:
 		return take_debug(j, a);
+	case SP_JOB_COUNT:
+		j->counts = a->counts;
+		return 0;
 	case SP_JOB_IDENTIFY:
 		return take_identity(j, a);
 	case SP_JOB_BUILD:
@@ -346,6 +349,9 @@ void sp_job_fail(struct sp_job *j, int r, const char *error)
 static void call_back(struct sp_job *j)
 {
 	switch (j->kind) {
+	case SP_JOB_COUNT:
+		j->done.count(j->arg, j->r, j->r < 0 ? NULL : &j->counts);
+		break;
 	case SP_JOB_DEBUG:
 		j->done.debug(j->arg, j->r, &j->debug, j->crc);
 		break;

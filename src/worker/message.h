@@ -31,7 +31,8 @@ enum sp_job_kind {
 	SP_JOB_NAMES,
 	SP_JOB_DEBUG,
 	SP_JOB_MAP,
-	SP_JOB_FETCH
+	SP_JOB_FETCH,
+	SP_JOB_COUNT
 };
 
 struct sp_job_message {
@@ -54,6 +55,7 @@ struct sp_answer_message {
 	struct sp_elf_package package;
 	struct sp_elf_debug debug;
 	uint32_t crc;
+	struct sp_symbol_counts counts;
 	char text[SP_JOB_MAX_TEXT]; /* why r < 0, else path or soname; no NUL */
 };
 

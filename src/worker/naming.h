@@ -10,11 +10,15 @@
 #define SP_WORKER_NAMING_H
 
 #include "elf/debug.h"
+#include "symbol/count.h"
 #include "worker/worker.h"
 
 /* What it has of debug information; with_crc: and its CRC-32, for which all of it is read. */
 int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
 		     void (*done)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc), void *arg);
+/* What there is to name its code by; counts NULL on failure. */
+int sp_workers_count(struct sp_workers *w, int fd,
+		     void (*done)(void *arg, int r, const struct sp_symbol_counts *counts), void *arg);
 /*
  * warning: what there is, but could not be used, or NULL. names belong to the callback, which ends them with
  * sp_names_done() and free(). debug_fd: the file's separate debug file, or -1. An answer of SP_WORKER_NO_DEBUG means

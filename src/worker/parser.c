@@ -197,6 +197,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return find_names(e, fds[1], fds[2], m->n_offsets, a);
 	case SP_JOB_DEBUG:
 		return describe_debug(e, fds[0], m->with_crc, a);
+	case SP_JOB_COUNT:
+		return sp_symbols_count(e, sp_function_walk, &a->counts);
 	case SP_JOB_OPEN:
 	case SP_JOB_OPEN_PATH:
 	case SP_JOB_MAP:

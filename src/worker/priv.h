@@ -35,6 +35,7 @@ struct sp_job {
 		void (*build)(void *arg, int r, struct sp_blob *blob);
 		void (*names)(void *arg, int r, struct sp_name *names, size_t n, const char *warning);
 		void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
+		void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
@@ -43,6 +44,7 @@ struct sp_job {
 	struct sp_blob *blob;
 	struct sp_name *names;
 	struct sp_elf_debug debug;
+	struct sp_symbol_counts counts;
 	uint32_t crc;
 };
 

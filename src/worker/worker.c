@@ -233,6 +233,17 @@ int sp_workers_debug(struct sp_workers *w, int fd, bool with_crc,
 	return submit(w, sp_take_ptr(j));
 }
 
+int sp_workers_count(struct sp_workers *w, int fd,
+		     void (*done)(void *arg, int r, const struct sp_symbol_counts *counts), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_COUNT, arg);
+	int r = give_fd(w, j, fd);
+	if (r < 0)
+		return r;
+	j->done.count = done;
+	return submit(w, sp_take_ptr(j));
+}
+
 int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, struct sp_identify_result *id), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_IDENTIFY, arg);

@@ -4,6 +4,7 @@
 #include "elf/elf.h"
 #include "unwind/build.h"
 #include "unwind/priv.h"
+#include "unwind/survey.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -278,6 +279,36 @@ static void too_much_is_partial(void **state)
 	assert_int_equal(sp_blob_find(b, (1ULL << 39) + 1)->cfa, SP_CFA_NONE);
 }
 
+/* Bytes and rows of each kind; reasons that nobody has made count as the last one. */
+static void kinds_of_rows_are_counted(void **state)
+{
+	const struct sp_rule rules[] = {
+	    {.cfa = SP_CFA_NONE},
+	    {.cfa = SP_CFA_BAD},
+	    {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = 8, .ra_off = -8},
+	    {.cfa = SP_CFA_BAD, .reg = SP_BAD_SP},
+	    {.cfa = SP_CFA_BAD, .reg = 15},
+	    {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = 8, .ra = SP_RA_CFA | SP_RULE_DERIVED, .ra_off = -8}};
+	const uint64_t rows[] = {
+	    sp_row_make(0x1010, false, 2), sp_row_make(0x1030, false, 3),  sp_row_make(0x1034, false, 0),
+	    sp_row_make(0x1050, false, 2), sp_row_make(0x1051, false, 1),  sp_row_make(0x1061, false, 4),
+	    sp_row_make(0x1063, false, 2), sp_row_make(0x1ff00, false, 5), sp_row_make(0x20000, false, 0)};
+	SP_FREE struct sp_blob *b = NULL;
+	(void)state;
+	assert_int_equal(sp_blob_pack(&(struct sp_blob){0}, rows, SP_COUNT(rows), rules, SP_COUNT(rules), &b), 0);
+	assert_int_equal(sp_blob_validate(b, b->bytes), 0);
+	struct sp_blob_survey s = sp_blob_survey(b);
+	assert_int_equal(s.n_rows, b->n_rows);
+	assert_int_equal(s.told_bytes, 0x1ff00 - 0x1010 - 0x1c);
+	assert_int_equal(s.derived_bytes, 0x100);
+	assert_true(s.n_derived_rows >= 1 && b->n_derived_rows == 1); /* with copies, and without */
+	assert_int_equal(s.bad_bytes, 4 + 16 + 2);
+	assert_int_equal(s.n_bad[SP_BAD_SP], 1);
+	assert_int_equal(s.n_bad[SP_BAD_CAP], 1);
+	assert_int_equal(s.n_bad[SP_N_BAD - 1], 1);
+	assert_int_equal(s.n_bad[SP_BAD_CFA] + s.n_bad[SP_BAD_RA], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,7 +316,7 @@ int main(void)
 	    cmocka_unit_test(lies_are_found),          cmocka_unit_test(sections_are_not_needed),
 	    cmocka_unit_test(vdso_in_memory),          cmocka_unit_test(fdes_are_walked),
 	    cmocka_unit_test(no_eh_frame_is_no_error), cmocka_unit_test(crowded_group_narrows_groups),
-	    cmocka_unit_test(too_much_is_partial),
+	    cmocka_unit_test(too_much_is_partial),     cmocka_unit_test(kinds_of_rows_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

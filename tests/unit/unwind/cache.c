@@ -118,6 +118,33 @@ static void stored_comes_back(void **state)
 	teardown(&p);
 }
 
+/* It finds what is there, and changes nothing: neither times nor files. */
+static void looking_leaves_no_trace(void **state)
+{
+	const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+	struct place p;
+	struct stat st;
+	char path[256];
+	(void)state;
+	assert_int_equal(sp_cache_look("/nonexistent/soprof", &(struct sp_cache_key){0}), -EACCES);
+	setup(&p, 0);
+	entry_path(&p, &p.key, path, sizeof(path));
+	assert_int_equal(sp_cache_look(p.dir, &p.key), -ENOENT);
+	sp_cache_put(p.cache, &p.key, p.blob);
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	assert_int_equal(sp_cache_look(p.dir, &p.key), 0);
+	assert_true(stat(path, &st) == 0 && st.st_mtime == 1000);
+	struct sp_cache_key other = p.key;
+	other.mode |= 02;
+	assert_int_equal(sp_cache_look(p.dir, &other), -EACCES);
+	assert_int_equal(truncate(path, 200), 0);
+	assert_int_equal(sp_cache_look(p.dir, &p.key), -EBADMSG);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(sp_cache_look("/nonexistent/soprof", &p.key), -ENOENT);
+	assert_int_not_equal(access("/nonexistent", F_OK), 0);
+	teardown(&p);
+}
+
 static void only_trusted_files(void **state)
 {
 	struct place p;
@@ -283,13 +310,10 @@ static void default_places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(stored_comes_back),
-	    cmocka_unit_test(only_trusted_files),
-	    cmocka_unit_test(damaged_is_removed),
-	    cmocka_unit_test(links_are_not_followed),
-	    cmocka_unit_test(open_directories_are_refused),
-	    cmocka_unit_test(size_is_bounded),
-	    cmocka_unit_test(full_disk_is_no_error),
+	    cmocka_unit_test(stored_comes_back),      cmocka_unit_test(looking_leaves_no_trace),
+	    cmocka_unit_test(only_trusted_files),     cmocka_unit_test(damaged_is_removed),
+	    cmocka_unit_test(links_are_not_followed), cmocka_unit_test(open_directories_are_refused),
+	    cmocka_unit_test(size_is_bounded),        cmocka_unit_test(full_disk_is_no_error),
 	    cmocka_unit_test(default_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,7 @@ static void numbers_beyond_a_row(void **state)
 	assert_int_equal(r.rule[0].off, INT32_MAX);
 	assert_int_equal(RUN(&r, 0x0e, 0x80, 0x80, 0x80, 0x80, 0x08), 0); /* rsp + 2^31 */
 	assert_int_equal(r.rule[0].cfa, SP_CFA_BAD);
+	assert_int_equal(r.rule[0].reg, SP_BAD_CFA);
 	assert_int_equal(RUN(&r, 0x86, 0x80, 0x20), 0); /* rbp at cfa - 32768 */
 	assert_int_equal(r.rule[0].fp, SP_FP_CFA);
 	assert_int_equal(r.rule[0].fp_off, INT16_MIN);
@@ -132,8 +133,13 @@ static void numbers_beyond_a_row(void **state)
 	assert_false(r.lost[0]);
 	assert_int_equal(RUN(&r, 0x90, 0x81, 0x20), 0); /* the return address at cfa - 32776 */
 	assert_int_equal(r.rule[0].cfa, SP_CFA_BAD);
+	assert_int_equal(r.rule[0].reg, SP_BAD_RA);
 	assert_int_equal(RUN(&r, 0x0c, 200, 1, 8), 0); /* a register that is none */
 	assert_int_equal(r.rule[0].cfa, SP_CFA_BAD);
+	assert_int_equal(r.rule[0].reg, SP_BAD_CFA);
+	assert_int_equal(RUN(&r, 0x87, 3), 0); /* the caller's stack pointer at cfa - 24 */
+	assert_int_equal(r.rule[0].cfa, SP_CFA_BAD);
+	assert_int_equal(r.rule[0].reg, SP_BAD_SP);
 }
 
 static void deep_expressions_end(void **state)

@@ -176,9 +176,51 @@ static void test_false_names(void **state)
 	sp_workers_free(w);
 }
 
+struct counted {
+	int n, r;
+	struct sp_symbol_counts counts;
+};
+
+static void counted(void *arg, int r, const struct sp_symbol_counts *counts)
+{
+	struct counted *a = arg;
+	a->n++;
+	a->r = r;
+	assert_true((r < 0) == !counts);
+	if (counts)
+		a->counts = *counts;
+}
+
+static void test_counts(void **state)
+{
+	(void)state;
+	struct sp_workers *w = workers();
+	struct counted a = {0};
+	struct sp_symbol_counts own;
+	struct sp_elf *e;
+	int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY | O_CLOEXEC);
+	int none = memfd_create("test", MFD_CLOEXEC);
+	assert_int_equal(sp_elf_open_fd(fd, &e), 0);
+	assert_int_equal(sp_symbols_count(e, sp_function_walk, &own), 0);
+	sp_elf_close(e);
+	assert_int_equal(sp_workers_count(w, fd, counted, &a), 0);
+	assert_int_equal(sp_workers_wait(w, 20000), 0);
+	assert_int_equal(a.r, 0);
+	assert_true(own.n_dynsym > 1000 && own.n_ranges > 1000);
+	assert_memory_equal(&a.counts, &own, sizeof(own));
+	assert_int_equal(sp_workers_count(w, none, counted, &a), 0);
+	assert_int_equal(sp_workers_wait(w, 20000), 0);
+	assert_int_equal(a.n, 2);
+	assert_int_equal(a.r, -ENOEXEC);
+	close(fd);
+	close(none);
+	sp_workers_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
-	const struct CMUnitTest tests[] = {CLEAN_TEST(test_names), CLEAN_TEST(test_false_names)};
+	const struct CMUnitTest tests[] = {CLEAN_TEST(test_names), CLEAN_TEST(test_false_names),
+					   CLEAN_TEST(test_counts)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
