@@ -121,26 +121,40 @@ bool sp_doctor_has(const struct sp_doctor *d, int capability)
 
 /* --- the run --------------------------------------------------------------------------------------------------------
  */
+/* Where BPF is refused perf_event_open serves: slower, but the same stacks. */
+static bool is_by_perf(const struct sp_doctor *d)
+{
+	return !d->can_sample && d->has_all && d->can_own;
+}
+
 static bool is_whole(const struct sp_doctor *d)
 {
-	return d->can_sample && d->can_unwind && d->can_open;
+	return ((d->can_sample && d->can_unwind) || is_by_perf(d)) && d->can_open;
+}
+
+static const char *verdict_words(const struct sp_doctor *d)
+{
+	if (is_whole(d))
+		return is_by_perf(d)
+			   ? "soprof profile samples all processes, by perf_event_open, at a higher cost than by BPF"
+			   : "soprof profile samples all processes, with whole stacks";
+	if (d->can_sample || is_by_perf(d))
+		return "soprof profile samples all processes, but cannot open all files that they run: without their "
+		       "tables stacks are cut or guessed, and without names";
+	return d->can_own ? "soprof profile samples your own programs (-p PID, -- COMMAND), not the whole machine"
+			  : "soprof profile cannot sample anything";
 }
 
 static void verdict(struct sp_doctor *d)
 {
-	static const char key[] = "essential", what[] = "whole stacks of all";
+	enum sp_doctor_state state = is_whole(d)                   ? SP_DOCTOR_YES
+				     : d->can_sample || d->can_own ? SP_DOCTOR_PARTLY
+								   : SP_DOCTOR_NO;
 
 	d->group = "All in all";
-	if (is_whole(d)) {
-		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "soprof profile samples all processes, with whole stacks");
+	sp_doctor_add(d, "essential", "whole stacks of all", state, "%s", verdict_words(d));
+	if (state == SP_DOCTOR_YES)
 		return;
-	}
-	sp_doctor_add(d, key, what, d->can_sample || d->can_own ? SP_DOCTOR_PARTLY : SP_DOCTOR_NO, "%s",
-		      d->can_sample ? "soprof profile samples all processes, but cannot open all files that they run: "
-				      "without their tables stacks are cut or guessed, and without names"
-		      : d->can_own
-			  ? "soprof profile samples your own programs (-p PID, -- COMMAND), not the whole machine"
-			  : "soprof profile cannot sample anything");
 	if (d->in_namespace)
 		sp_doctor_cure(d, "run it outside of the container or user namespace, as root");
 	else

@@ -35,6 +35,7 @@ struct sp_doctor {
 	int paranoid;          /* perf_event_paranoid; INT_MIN = this kernel does not say */
 	bool in_namespace;     /* of users: our capabilities do not count for the kernel itself */
 	bool no_bpf;           /* BPF programs are refused as such */
+	bool has_all;          /* perf_event_open lets us have the whole machine */
 	bool has_own_kernel;   /* of own processes the kernel may be sampled too */
 	/* Samples of our own process came, their stacks were whole; others' files can be opened. */
 	bool can_sample, can_unwind, can_open;

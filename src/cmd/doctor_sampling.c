@@ -159,6 +159,7 @@ static void perf_one(struct sp_doctor *d, const char *key, const char *what, enu
 
 	if (fd >= 0) {
 		d->has_own_kernel |= kind == SP_DOCTOR_PERF_OWN;
+		d->has_all |= all;
 		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "opened cpu-clock");
 		return;
 	}
