@@ -40,6 +40,7 @@ struct sp_explorer {
 	uint64_t n_steps;
 	enum sp_trust trust;
 	bool calls_end;
+	bool speaks; /* of other code: calls, addresses, computed jumps */
 	bool refused;
 };
 
@@ -251,10 +252,18 @@ static int mark_tried(struct sp_deriver *d, uint32_t pos, unsigned length)
 /* Whether a call that is followed by this may be one that never returns. */
 static bool padding_ends(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
 {
-	if (pos - i->base == i->size || sp_code_padding(d, i, pos))
-		return true;
-	/* Or a function begins at once; not within the one that jumped here. */
-	return d->explorer->trust != SP_TRUST_INNER && (i->vaddr + (pos - i->base)) % 16 == 0;
+	return pos - i->base == i->size || sp_code_padding(d, i, pos) || (i->vaddr + (pos - i->base)) % 16 == 0;
+}
+
+static int rule_number(struct sp_deriver *d, const struct sp_state *s)
+{
+	struct sp_rule rule = sp_state_rule(s);
+	int64_t n = sp_intern_find(d->rules, &rule, sizeof(rule));
+	if (n == -ENOENT && sp_intern_count(d->rules) > UINT16_MAX) {
+		d->cut = true;
+		return 0;
+	}
+	return (int)(n == -ENOENT ? sp_intern_add(d->rules, &rule, sizeof(rule)) : n);
 }
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */
@@ -263,6 +272,7 @@ struct cursor {
 	const struct sp_island *island;
 	uint32_t pos;
 	bool after_call; /* only padding since a call, which may not return */
+	int rule;        /* of state; -1: not known yet */
 	struct sp_state state;
 	struct sp_insn insn;
 };
@@ -351,6 +361,16 @@ static int follow(struct sp_deriver *d, struct cursor *c)
 	return 1;
 }
 
+/* The rule at an instruction: its last run, from the state that its block has in the end, has the last word. */
+static int note_rule(struct sp_deriver *d, struct cursor *c)
+{
+	if (c->rule < 0)
+		c->rule = rule_number(d, &c->state);
+	if (c->rule >= 0)
+		d->rule_at[c->pos] = (uint16_t)c->rule;
+	return c->rule < 0 ? c->rule : 0;
+}
+
 /* One instruction. 1: the block ends with it. */
 static int block_step(struct sp_deriver *d, struct cursor *c)
 {
@@ -361,7 +381,14 @@ static int block_step(struct sp_deriver *d, struct cursor *c)
 		return r;
 	}
 	x->n_steps++;
+	x->speaks |= c->insn.flow == SP_FLOW_CALL || c->insn.has_address || is_open(&c->insn);
+	r = note_rule(d, c);
+	if (r < 0)
+		return r;
+	struct sp_state before = c->state;
 	sp_insn_apply(&c->insn, c->pos, &c->state);
+	if (memcmp(&before, &c->state, sizeof(before)) != 0)
+		c->rule = -1;
 	c->pos += c->insn.length;
 	if (!is_sound(&c->state)) {
 		refuse(x);
@@ -374,7 +401,7 @@ static int block_step(struct sp_deriver *d, struct cursor *c)
 static int run_block(struct sp_deriver *d, size_t head)
 {
 	struct sp_explorer *x = d->explorer;
-	struct cursor c = {.pos = x->heads[head].at, .state = x->heads[head].state};
+	struct cursor c = {.pos = x->heads[head].at, .rule = -1, .state = x->heads[head].state};
 	c.island = sp_code_island(d, c.pos);
 	int r = block_step(d, &c);
 	while (r == 0) {
@@ -401,17 +428,6 @@ static int run_blocks(struct sp_deriver *d)
 
 /* --- what comes of it --------------------------------------------------------------------------------------------- */
 
-static int rule_number(struct sp_deriver *d, const struct sp_state *s)
-{
-	struct sp_rule rule = sp_state_rule(s);
-	int64_t n = sp_intern_find(d->rules, &rule, sizeof(rule));
-	if (n == -ENOENT && sp_intern_count(d->rules) > UINT16_MAX) {
-		d->cut = true;
-		return 0;
-	}
-	return (int)(n == -ENOENT ? sp_intern_add(d->rules, &rule, sizeof(rule)) : n);
-}
-
 static int note_jump(struct sp_deriver *d, const struct cursor *c)
 {
 	int r = sp_grow(&d->jumps, &d->jumps_capacity, d->n_jumps + 1, sizeof(*d->jumps));
@@ -432,47 +448,57 @@ static int note_insn(struct sp_deriver *d, const struct cursor *c)
 	return is_open(i) ? note_jump(d, c) : 0;
 }
 
-/* The block again, from the state that it has in the end. */
+static void mark_done(struct sp_deriver *d, uint32_t pos, unsigned length)
+{
+	d->flags[pos] |= SP_POS_DONE;
+	for (unsigned i = 1; i < length; i++)
+		d->flags[pos + i] |= SP_POS_DONE_IN;
+}
+
+/* The block again, from the state that it has in the end, for what it says of other code, as far as it is believed. */
 static int commit_block(struct sp_deriver *d, const struct head *h)
 {
 	struct cursor c = {.pos = h->at, .state = h->state};
 	bool first = true;
-	int rule = -1;
+	int r = 0;
 	c.island = sp_code_island(d, c.pos);
-	while (c.pos - c.island->base < c.island->size && (d->flags[c.pos] & SP_POS_TRY) &&
+	while (r == 0 && c.pos - c.island->base < c.island->size && (d->flags[c.pos] & SP_POS_TRY) &&
 	       (first || !(d->flags[c.pos] & SP_POS_HEAD))) {
-		struct sp_state before = c.state;
 		first = false;
-		if (!sp_code_decode(d, c.island, c.pos, &c.insn))
+		if (sp_in_doubt(&d->explorer->doubts, c.state.doubt) || !sp_code_decode(d, c.island, c.pos, &c.insn))
 			break;
 		sp_insn_apply(&c.insn, c.pos, &c.state);
-		if (sp_in_doubt(&d->explorer->doubts, before.doubt))
-			break;
-		if (rule < 0)
-			rule = rule_number(d, &before);
-		if (rule < 0)
-			return rule;
-		d->rule_at[c.pos] = (uint16_t)rule;
-		d->flags[c.pos] |= SP_POS_DONE;
-		for (unsigned i = 1; i < c.insn.length; i++)
-			d->flags[c.pos + i] |= SP_POS_DONE_IN;
+		mark_done(d, c.pos, c.insn.length);
 		c.pos += c.insn.length;
 		if (c.insn.flow == SP_FLOW_CALL)
 			c.state.doubt = c.pos + 1;
-		int r = note_insn(d, &c);
-		if (r < 0)
-			return r;
-		rule = memcmp(&before, &c.state, sizeof(before)) == 0 ? rule : -1;
+		r = note_insn(d, &c);
 		if (c.insn.flow == SP_FLOW_JUMP || c.insn.flow == SP_FLOW_RETURN || c.insn.flow == SP_FLOW_STOP)
 			break;
 	}
-	return 0;
+	return r;
+}
+
+/* Without calls all of it is believed. */
+static void commit_all(struct sp_deriver *d)
+{
+	const struct sp_explorer *x = d->explorer;
+	for (size_t i = 0; i < x->n_seen; i++) {
+		unsigned length = 1;
+		while (x->seen[i] + length < d->n_bytes && d->flags[x->seen[i] + length] & SP_POS_TRY_IN)
+			length++;
+		mark_done(d, x->seen[i], length);
+	}
 }
 
 static int commit(struct sp_deriver *d)
 {
 	struct sp_explorer *x = d->explorer;
 	int r = 0;
+	if (!x->speaks) {
+		commit_all(d);
+		return 0;
+	}
 	sp_doubts_settle(&x->doubts);
 	for (size_t i = 0; r == 0 && i < x->n_heads; i++)
 		r = commit_block(d, &x->heads[i]);
@@ -531,6 +557,7 @@ static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, boo
 	x->n_steps = 0;
 	x->refused = false;
 	x->calls_end = calls_end;
+	x->speaks = false;
 	int r = head_add(d, pos, s);
 	if (r == 0)
 		r = run_blocks(d);
