@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 100
+# deadline: 130
 # Names of threads and files with newlines, `;`, quotes, escapes and invalid UTF-8 come out encoded in every view.
 . "$(dirname "$0")/lib.bash"
 need_profile
@@ -40,4 +40,39 @@ for by in library comm process; do
 	no_raw "$out"
 done
 expect 0 profile -U -F 199 -p "$odd,$other" -o "$dir/o.pb.gz" $seconds
+
+# every view there is, of one recording; those that machines read are what they say they are
+deleted="$dir/not gone (deleted)"
+cp "$victims/plain/recursion" "$deleted"
+"$deleted" 600 10 &
+third=$!
+sleep "0.$((slow > 1 ? 9 : 3))"
+expect 0 profile -U -F 199 -p "$odd,$other,$third" -o "$dir/o.pb.gz" $seconds
+for view in text folded svg html table tree csv json speedscope perf; do
+	expect 0 report --format $view "$dir/o.pb.gz"
+	[ -s "$out" ] || fail "something in the view $view"
+	no_raw "$out"
+	no_raw "$err"
+	if [[ $view =~ ^(json|speedscope)$ ]] && command -v python3 >/dev/null; then
+		python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$out" 2>/dev/null || fail "JSON in the view $view"
+	fi
+	if [ $view = svg ] && command -v python3 >/dev/null; then
+		python3 -c 'import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])' "$out" 2>/dev/null || fail "XML in the view svg"
+	fi
+	if [ $view = csv ] && command -v python3 >/dev/null; then
+		python3 -c 'import csv, sys; sys.exit(len({len(r) for r in csv.reader(open(sys.argv[1], newline=""))}) != 1)' "$out" ||
+			fail "as many fields in each row of the view csv"
+		has_not "$out" '(^|,)"?[=+@-][^0-9,"]'
+	fi
+done
+# a file that is only named as if it were deleted is not (pprof and perf's text can only say so by that very name)
+expect 0 profile -U -F 199 --format csv -p "$third" $seconds
+has "$out" '/not gone \(deleted\)'
+for view in '' --csv --json; do
+	# shellcheck disable=SC2086
+	expect 0 libs $view -p "$odd,$other,$third"
+	no_raw "$out"
+	no_raw "$err"
+	has "$out" 'not gone \(deleted\)'
+done
 finish

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 150
+# Files that do harm to whoever opens, reads or parses them: each costs its own names, says so, and nothing else: the
+# profile ends in time, and the stacks of a program beside it are whole.
+. "$(dirname "$0")/lib.bash"
+need_root
+need_profile
+hostile=$victims/hostile
+seconds=$((slow > 1 ? 3 : 1))
+test_name() { say "-- $1"; }
+pids=()
+trouble() { # trouble ARGUMENT...: in the background
+	"$hostile" "$@" </dev/null >"$dir/trouble" 2>&1 &
+	pids+=($!)
+}
+end_all() {
+	kill -KILL "${pids[@]}" 2>/dev/null
+	wait "${pids[@]}" 2>/dev/null
+	pids=()
+}
+# beside SECONDS: profiles the whole machine while the victim runs; ends within that many more seconds
+beside() {
+	local began=$EPOCHREALTIME
+	# started and looked at by the whole machine, so that all files are opened
+	expect 0 profile -U -f -F 199 $((2 * seconds))
+	[ "$(awk -v a="$began" -v b="$EPOCHREALTIME" -v most=$((2 * seconds + $1 * slow)) 'BEGIN { print b - a < most }')" = 1 ] ||
+		fail "to end $1 seconds later than it was told"
+	cp "$out" "$dir/all"
+	check_victim plain callback --comm callback --samples 10 --complete 97
+}
+start plain callback 600
+
+test_name 'a FUSE file whose server never answers again'
+cp "$victims/plain/recursion" "$dir/served"
+mkdir "$dir/fuse"
+trouble fuse $((60 * slow)) "$dir/fuse" "$dir/served"
+sleep $((2 * slow))
+if grep -q . "$dir/trouble"; then
+	say "no FUSE here: $(cat "$dir/trouble")"
+else
+	beside 10
+	grep -q '^file;' "$dir/all" || fail "samples of what runs from there"
+	says 'file \(file system not trusted \(fuse\)\)'
+fi
+end_all
+
+test_name 'a file that is truncated and rewritten while it is read'
+for n in 1 2 3; do
+	cp "$victims/plain/libplugin.so" "$dir/lib$n.so"
+	trouble rewrite 600 "$dir/lib$n.so"
+done
+beside 10
+beside 10
+has "$dir/all" '^hostile;'
+end_all
+
+test_name 'an ELF file of 8 TiB, with gigabytes of .eh_frame'
+"$hostile" bomb "$dir/bomb.so" 2>"$dir/trouble"
+if [ -s "$dir/trouble" ]; then
+	say "no such file here: $(cat "$dir/trouble")"
+else
+	trouble file 600 "$dir/bomb.so"
+	sleep "0.$((slow > 1 ? 9 : 3))"
+	beside 25
+	pid_of_bomb=${pids[0]}
+	expect 0 profile -U -f -F 199 -p "$pid_of_bomb" $seconds
+	has "$out" '^hostile;.*hostile_work'
+	end_all
+	rm "$dir/bomb.so"
+fi
+
+test_name 'files that are no ELF, or only begin as one'
+head -c 100000 /dev/urandom >"$dir/noise.so"
+: >"$dir/empty.so"
+head -c 4096 "$victims/plain/libplugin.so" >"$dir/begun.so"
+for name in noise empty begun; do
+	trouble file 600 "$dir/$name.so"
+done
+sleep "0.$((slow > 1 ? 9 : 3))"
+beside 10
+end_all
+finish
