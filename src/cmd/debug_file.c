@@ -201,9 +201,10 @@ int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd)
 		return -1;
 	}
 	s.own = own.debug;
-	if (!s.own.has_symtab)
-		try_all(&s);
-	if (!s.own.has_symtab && s.found < 0)
+	if (s.own.has_symtab && (s.own.has_dwarf || !n->with_lines))
+		return -1;
+	try_all(&s);
+	if (s.found < 0)
 		try_servers(&s);
 	return s.found;
 }

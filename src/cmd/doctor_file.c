@@ -186,8 +186,7 @@ static int debug_take(struct asking *a, struct sp_naming *naming, uint32_t numbe
 
 static int debug_find(struct asking *a, const char *debug_dirs)
 {
-	struct sp_naming naming = {
-	    .sampling = &a->sampling, .debug_dirs = debug_dirs, .debug_fd = -1, .no_fetch = true};
+	struct sp_naming naming = {.sampling = &a->sampling, .debug_dirs = debug_dirs, .no_fetch = true};
 	int64_t number;
 	int r = sp_profile_new(&a->sampling.profile);
 

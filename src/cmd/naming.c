@@ -105,35 +105,37 @@ void sp_naming_came(void *arg, int r, struct sp_name *names, size_t n, const cha
 	free(names);
 }
 
-static int ask(struct sp_naming *naming, uint32_t file, int fd, const uint64_t *offsets, size_t n,
+static int ask(struct sp_naming *naming, uint32_t file, const int fds[2], const uint64_t *offsets, size_t n,
 	       struct sp_name *names)
 {
 	struct sp_naming_wait w = {.naming = naming, .file = file, .names = names, .n = n};
-	int r = sp_workers_names(naming->sampling->workers, fd, naming->debug_fd, offsets, n, sp_naming_came, &w);
+	int r = sp_workers_names(naming->sampling->workers, fds[0], fds[1], offsets, n, sp_naming_came, &w);
 
 	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
 	return r < 0 ? r : w.r;
 }
 
-static void debug_drop(struct sp_naming *n)
+static void debug_drop(int *fd)
 {
-	sp_cleanup_close(&n->debug_fd);
-	n->debug_fd = -1;
+	if (*fd > 0)
+		close(*fd);
+	*fd = -1;
 }
 
-static void debug_choose(struct sp_naming *n, uint32_t file, int fd)
+/* Where the descriptor of the file's debug file stands; NULL when memory is short. */
+static int *debug_choose(struct sp_naming *n, uint32_t file, int fd)
 {
-	if (n->debug_of == file)
-		return;
-	debug_drop(n);
-	n->debug_of = file;
-	n->debug_fd = sp_debug_file_find(n, file, fd);
+	if (sp_grow(&n->debug_fds, &n->n_debug_fds, (size_t)file + 1, sizeof(*n->debug_fds)) < 0)
+		return NULL;
+	if (!n->debug_fds[file])
+		n->debug_fds[file] = sp_debug_file_find(n, file, fd);
+	return &n->debug_fds[file];
 }
 
 int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct sp_naming *naming = arg;
-	int fd = sp_capture_file_fd(naming->sampling->capture, file), r;
+	int fd = sp_capture_file_fd(naming->sampling->capture, file), *debug, r;
 	uint8_t kind = sp_profile_file(naming->sampling->profile, file)->kind;
 
 	if (kind == SP_FILE_VDSO)
@@ -142,20 +144,61 @@ int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 		return sp_naming_map(naming, file, offsets, n, names);
 	if (fd < 0)
 		return sp_fail_said(-ENOENT, "the file could not be opened");
-	debug_choose(naming, file, fd);
-	r = ask(naming, file, fd, offsets, n, names);
-	if (r >= 0 || naming->debug_fd < 0)
+	debug = debug_choose(naming, file, fd);
+	if (!debug)
+		return -ENOMEM;
+	r = ask(naming, file, (const int[]){fd, *debug}, offsets, n, names);
+	if (r >= 0 || *debug < 0)
 		return r;
 	sp_naming_note(naming, file, "debug file", r);
-	debug_drop(naming);
-	return ask(naming, file, fd, offsets, n, names);
+	debug_drop(debug);
+	return ask(naming, file, (const int[]){fd, -1}, offsets, n, names);
+}
+
+struct sources_wait {
+	struct sp_sources *sources;
+	size_t n;
+	int r;
+	bool done;
+};
+
+static void sources_came(void *arg, int r, struct sp_sources *sources, size_t n)
+{
+	struct sources_wait *w = arg;
+
+	w->done = true;
+	w->r = r;
+	if (r < 0)
+		return;
+	memcpy(w->sources, sources, SP_MIN(n, w->n) * sizeof(*sources));
+	free(sources);
+}
+
+int sp_naming_sources(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources)
+{
+	struct sp_naming *naming = arg;
+	struct sources_wait w = {.sources = sources, .n = n};
+	int fd = sp_capture_file_fd(naming->sampling->capture, file), *debug, r;
+
+	if (fd < 0)
+		return -ENOENT;
+	debug = debug_choose(naming, file, fd);
+	if (!debug)
+		return -ENOMEM;
+	r = sp_workers_sources(naming->sampling->workers, fd, *debug, offsets, n, sources_came, &w);
+	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
+	r = r < 0 ? r : w.r;
+	return r < 0 && r != -ENOENT ? sp_fail(r, "source lines") : r;
 }
 
 void sp_naming_done(struct sp_naming *n)
 {
-	debug_drop(n);
+	size_t i;
+
+	for (i = 0; i < n->n_debug_fds; i++)
+		debug_drop(&n->debug_fds[i]);
+	free(n->debug_fds);
 	free(n->pids);
-	n->pids = NULL;
 	free(n->urls);
-	n->urls = NULL;
+	*n = (struct sp_naming){0};
 }

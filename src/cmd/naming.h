@@ -8,12 +8,13 @@
  * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
  * is told in the file's note, and what the file itself says is used. Memory without a file is named by the perf map
  * that its process has written, or held when it was first seen. Everything is opened and read by workers. The struct
- * belongs to the caller, who sets it to zero but for sampling, debug_dirs and debug_fd (-1). One thread.
+ * belongs to the caller, who sets it to zero but for what he wants. One thread.
  */
 #ifndef SP_CMD_NAMING_H
 #define SP_CMD_NAMING_H
 
 #include "symbol/names.h"
+#include "symbol/sources.h"
 
 struct sp_sampling;
 
@@ -22,14 +23,17 @@ struct sp_naming {
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
 	size_t n_pids;
-	uint32_t debug_of; /* the file that debug_fd is of */
-	int debug_fd;      /* -1 = none */
+	int *debug_fds; /* by file: 0 = not looked for yet, -1 = none */
+	size_t n_debug_fds;
+	bool with_lines;   /* DWARF is wanted, too */
 	bool no_fetch;     /* debuginfod is not asked, or not any more */
 	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */
 	uint64_t fetch_ns; /* the time that it has taken */
 };
 
 int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
+/* The resolver of symbol/sources.h. */
+int sp_naming_sources(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources);
 void sp_naming_done(struct sp_naming *n);
 
 /* debug_file.c: the descriptor of the file's debug file, or -1: it needs none, or there is none that can be used. */

@@ -189,20 +189,44 @@ static bool wants_packages(const struct sp_profile_args *a)
 	return a->by == SP_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
 }
 
-static int session_show(struct sp_profile_session *s)
+/* Lines and inlined functions: the files have other numbers in the new profile. */
+static int lines_find(struct sp_profile_session *s, struct sp_naming *naming)
+{
+	struct sp_source_resolver resolver = {.arg = naming, .resolve = sp_naming_sources};
+	struct sp_profile *expanded;
+	int r = sp_symbol_inline(s->sampling.profile, &resolver, &expanded);
+
+	if (r < 0)
+		return r;
+	sp_profile_free(s->sampling.profile);
+	s->sampling.profile = expanded;
+	return 0;
+}
+
+/* All that asks the session about files, whose numbers are theirs in it. */
+static int session_name(struct sp_profile_session *s)
 {
 	struct sp_naming naming = {.sampling = &s->sampling,
 				   .debug_dirs = s->args->debug_dirs,
-				   .debug_fd = -1,
+				   .with_lines = s->args->with_lines,
 				   .no_fetch = s->args->no_debuginfod};
 	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
 	int r = sp_symbol_apply(s->sampling.profile, &resolver, s->sampling.kallsyms);
-	sp_naming_done(&naming);
 
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);
 	if (r >= 0 && wants_packages(s->args))
 		r = sp_label_packages(s->sampling.profile, s->sampling.capture);
+	if (r >= 0 && s->args->with_lines)
+		r = lines_find(s, &naming);
+	sp_naming_done(&naming);
+	return r;
+}
+
+static int session_show(struct sp_profile_session *s)
+{
+	int r = session_name(s);
+
 	if (r >= 0)
 		r = sp_sampling_unite(&s->sampling);
 	if (r >= 0)

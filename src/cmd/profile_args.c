@@ -62,6 +62,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "this cgroup only, and those in it", AT(cgroup)},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = sp_grouping_choice},
 	{SP_OPT_CHOICE, 0, "unwind", "HOW", "unwind by", AT(unwind), .choice = unwind_choice},
+	{SP_OPT_FLAG, 0, "inline", NULL, "inlined functions and source lines, by DWARF", AT(with_lines)},
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
 	{SP_OPT_CHOICE, 'e', "event", "EVENT", "what is sampled", AT(event_number), .choice = event_choice},

@@ -26,7 +26,7 @@ struct sp_profile_args {
 	uint64_t duration_s;   /* 0 = until Ctrl-C, or the command's end */
 	uint64_t stack_storage, hash_storage, max_memory_bytes;
 	const char *library, *comm, *cgroup; /* NULL = any */
-	bool no_debuginfod;
+	bool no_debuginfod, with_lines;
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	const char *output;     /* NULL = standard output */
 	char **command;         /* NULL at its end; NULL = none */

@@ -18,6 +18,9 @@ struct merge {
 	struct sp_intern *same;         /* what files of `into` are, by kind and build id ... */
 	uint32_t *same_files;           /* ... and which they are */
 	size_t same_capacity;
+	const struct sp_inlined *by_frame; /* what to put before the frames of `from` */
+	size_t n_by_frame;
+	const uint32_t *inlined;
 	uint32_t *scratch; /* the frames of a stack */
 	size_t scratch_capacity;
 	struct sp_label *set;
@@ -300,20 +303,32 @@ static int64_t merge_frame(struct merge *m, uint32_t number)
 	return n;
 }
 
+/* A frame, and before it what is inlined at it, behind the n_frames that are in the scratch. */
+static int merge_frames_at(struct merge *m, uint32_t number, uint32_t *n_frames)
+{
+	struct sp_inlined in = number < m->n_by_frame ? m->by_frame[number] : (struct sp_inlined){0};
+	int r = sp_grow(&m->scratch, &m->scratch_capacity, (size_t)*n_frames + in.n + 1, sizeof(*m->scratch));
+
+	for (uint32_t i = 0; i <= in.n && r == 0; i++) {
+		int64_t frame = merge_frame(m, i < in.n ? m->inlined[in.first + i] : number);
+		r = frame < 0 ? (int)frame : 0;
+		m->scratch[(*n_frames)++] = (uint32_t)frame;
+	}
+	return r;
+}
+
 static int64_t merge_stack(struct merge *m, uint32_t number)
 {
 	if (number == 0 || m->stacks[number] != 0)
 		return m->stacks[number];
 	struct sp_stack stack = sp_profile_stack(m->from, number);
-	int r = sp_grow(&m->scratch, &m->scratch_capacity, stack.n_frames, sizeof(*m->scratch));
-	if (r < 0)
-		return r;
+	uint32_t n_frames = 0;
 	for (uint32_t i = 0; i < stack.n_frames; i++) {
-		int64_t frame = merge_frame(m, stack.frames[i]);
-		if (frame < 0)
-			return frame;
-		m->scratch[i] = (uint32_t)frame;
+		int r = merge_frames_at(m, stack.frames[i], &n_frames);
+		if (r < 0)
+			return r;
 	}
+	stack.n_frames = n_frames;
 	stack.frames = m->scratch;
 	int64_t n = sp_profile_add_stack(m->into, &stack);
 	if (n >= 0)
@@ -429,23 +444,37 @@ static void close_merge(struct merge *m)
 	sp_intern_free(m->same);
 }
 
+static int merge_all(struct merge *m, bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg),
+		     void *arg)
+{
+	int r = open_merge(m);
+
+	if (r == 0)
+		r = match_value_types(m);
+	if (r == 0)
+		r = merge_info(m);
+	for (uint32_t i = 0; i < sp_profile_n_rows(m->from) && r == 0; i++) {
+		const struct sp_row *row = sp_profile_row(m->from, i);
+		if (wants == NULL || wants(m->from, row, arg))
+			r = merge_row(m, row);
+	}
+	close_merge(m);
+	return r;
+}
+
 int sp_profile_merge_some(struct sp_profile *into, const struct sp_profile *from,
 			  bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg), void *arg)
 {
-	struct merge m = {.into = into, .from = from};
-	int r = open_merge(&m);
+	return merge_all(&(struct merge){.into = into, .from = from}, wants, arg);
+}
 
-	if (r == 0)
-		r = match_value_types(&m);
-	if (r == 0)
-		r = merge_info(&m);
-	for (uint32_t i = 0; i < sp_profile_n_rows(from) && r == 0; i++) {
-		const struct sp_row *row = sp_profile_row(from, i);
-		if (wants == NULL || wants(from, row, arg))
-			r = merge_row(&m, row);
-	}
-	close_merge(&m);
-	return r;
+int sp_profile_merge_inlined(struct sp_profile *into, const struct sp_profile *from, const struct sp_inlined *by_frame,
+			     size_t n_by_frame, const uint32_t *inlined)
+{
+	struct merge m = {
+	    .into = into, .from = from, .by_frame = by_frame, .n_by_frame = n_by_frame, .inlined = inlined};
+
+	return merge_all(&m, NULL, NULL);
 }
 
 int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from)

@@ -25,4 +25,15 @@ int sp_profile_merge(struct sp_profile *into, const struct sp_profile *from);
 int sp_profile_merge_some(struct sp_profile *into, const struct sp_profile *from,
 			  bool (*wants)(const struct sp_profile *from, const struct sp_row *row, void *arg), void *arg);
 
+/* What is inlined at a frame: n of a list of frames, innermost first. */
+struct sp_inlined {
+	uint32_t first, n;
+};
+/*
+ * All rows, and in their stacks before each frame of `from` what is inlined at it. by_frame[] is for the frames up to
+ * n_by_frame; `inlined` are numbers of frames in `from`.
+ */
+int sp_profile_merge_inlined(struct sp_profile *into, const struct sp_profile *from, const struct sp_inlined *by_frame,
+			     size_t n_by_frame, const uint32_t *inlined);
+
 #endif

@@ -51,7 +51,7 @@ void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head)
 
 static bool has_memfd(const struct sp_job *j)
 {
-	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP;
+	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP || j->kind == SP_JOB_SOURCES;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -295,6 +295,44 @@ static int take_names(struct sp_job *j, const struct sp_answer_message *a)
 	return r < 0 ? r : sp_cursor_left(&c) == 0 ? 0 : -EBADMSG;
 }
 
+static int unpack_source(struct sp_cursor *c, struct sp_source_frame *s)
+{
+	s->line = sp_cursor_u32(c);
+	s->begin_line = sp_cursor_u32(c);
+	uint32_t name_len = sp_cursor_u32(c), source_len = sp_cursor_u32(c);
+	int r = c->bad ? -EBADMSG : unpack_text(c, name_len, &s->name);
+	return r < 0 ? r : unpack_text(c, source_len, &s->source);
+}
+
+static int unpack_sources(struct sp_cursor *c, struct sp_sources *s)
+{
+	uint32_t n = sp_cursor_u32(c);
+	if (c->bad || n > SP_SOURCES_MAX)
+		return -EBADMSG;
+	s->frames = calloc(n + 1, sizeof(*s->frames));
+	if (!s->frames)
+		return -ENOMEM;
+	int r = 0;
+	for (s->n = 0; s->n < n && r == 0; s->n++)
+		r = unpack_source(c, &s->frames[s->n]);
+	return r;
+}
+
+static int take_sources(struct sp_job *j, const struct sp_answer_message *a)
+{
+	SP_FREE void *bytes = NULL;
+	int r = read_answer(j->memfd, a->bytes, &bytes);
+	if (r < 0)
+		return r;
+	j->sources = calloc(j->n_offsets + 1, sizeof(*j->sources));
+	if (!j->sources)
+		return -ENOMEM;
+	struct sp_cursor c = sp_cursor_on(bytes, a->bytes);
+	for (size_t i = 0; i < j->n_offsets && r == 0; i++)
+		r = unpack_sources(&c, &j->sources[i]);
+	return r < 0 ? r : sp_cursor_left(&c) == 0 ? 0 : -EBADMSG;
+}
+
 int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 {
 	j->r = a->r;
@@ -309,6 +347,8 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	case SP_JOB_OPEN_PATH:
 	case SP_JOB_FETCH:
 		return take_opened(j, a, fd);
+	case SP_JOB_SOURCES:
+		return take_sources(j, a);
 	case SP_JOB_DEBUG:
 		return take_debug(j, a);
 	case SP_JOB_COUNT:
@@ -336,6 +376,9 @@ static void forget_results(struct sp_job *j)
 	if (j->names)
 		sp_names_done(j->names, j->n_offsets);
 	free(sp_take_ptr(j->names));
+	if (j->sources)
+		sp_sources_done(j->sources, j->n_offsets);
+	free(sp_take_ptr(j->sources));
 }
 
 void sp_job_fail(struct sp_job *j, int r, const char *error)
@@ -351,6 +394,9 @@ static void call_back(struct sp_job *j)
 	switch (j->kind) {
 	case SP_JOB_COUNT:
 		j->done.count(j->arg, j->r, j->r < 0 ? NULL : &j->counts);
+		break;
+	case SP_JOB_SOURCES:
+		j->done.sources(j->arg, j->r, j->sources, j->sources ? j->n_offsets : 0);
 		break;
 	case SP_JOB_DEBUG:
 		j->done.debug(j->arg, j->r, &j->debug, j->crc);

@@ -32,7 +32,8 @@ enum sp_job_kind {
 	SP_JOB_DEBUG,
 	SP_JOB_MAP,
 	SP_JOB_FETCH,
-	SP_JOB_COUNT
+	SP_JOB_COUNT,
+	SP_JOB_SOURCES
 };
 
 struct sp_job_message {
@@ -63,6 +64,10 @@ struct sp_answer_message {
 struct sp_packed_name {
 	uint64_t start, size, vaddr;
 	uint32_t name_len, linkage_len, is_gap, zero; /* a length SP_PACKED_NULL = no string */
+};
+/* Of each offset in the memfd: how many of these follow; with their strings behind each. */
+struct sp_packed_source {
+	uint32_t line, begin_line, name_len, source_len;
 };
 #define SP_PACKED_NULL 0xffffffffu
 

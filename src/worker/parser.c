@@ -180,6 +180,52 @@ static int find_in_map(int fd, int memfd, size_t n, struct sp_answer_message *a)
 	return asked_answer(&q, memfd, warning, a);
 }
 
+static void pack_source(FILE *out, const struct sp_source_frame *s)
+{
+	struct sp_packed_source p = {.line = s->line,
+				     .begin_line = s->begin_line,
+				     .name_len = packed_len(s->name),
+				     .source_len = packed_len(s->source)};
+	fwrite(&p, sizeof(p), 1, out);
+	if (s->name)
+		fwrite(s->name, p.name_len, 1, out);
+	if (s->source)
+		fwrite(s->source, p.source_len, 1, out);
+}
+
+static int pack_sources(const struct sp_sources *sources, size_t n, int memfd, struct sp_answer_message *a)
+{
+	SP_FREE char *bytes = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&bytes, &size);
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t n_frames = (uint32_t)sources[i].n;
+		fwrite(&n_frames, sizeof(n_frames), 1, out);
+		for (size_t k = 0; k < sources[i].n; k++)
+			pack_source(out, &sources[i].frames[k]);
+	}
+	if (fclose(out) != 0)
+		return -ENOMEM;
+	a->bytes = size;
+	return write_all(memfd, bytes, size);
+}
+
+static int find_sources(struct sp_elf *e, const int *fds, size_t n, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(asked_done))) struct asked q = {0};
+	SP_FREE struct sp_sources *sources = calloc(n + 1, sizeof(*sources));
+	int r = sources ? asked_read(&q, fds[1], n) : -ENOMEM;
+	r = r < 0 ? r : sp_sources_find(fds[2] >= 0 ? fds[2] : fds[0], e, q.offsets, n, sources);
+	if (r == -ENOENT && fds[2] >= 0)
+		r = sp_sources_find(fds[0], e, q.offsets, n, sources);
+	r = r < 0 ? r : pack_sources(sources, n, fds[1], a);
+	if (sources)
+		sp_sources_done(sources, n);
+	return r;
+}
+
 static int work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(close_elf))) struct sp_elf *e = NULL;
@@ -195,6 +241,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return build(e, fds[1], a);
 	case SP_JOB_NAMES:
 		return find_names(e, fds[1], fds[2], m->n_offsets, a);
+	case SP_JOB_SOURCES:
+		return find_sources(e, fds, m->n_offsets, a);
 	case SP_JOB_DEBUG:
 		return describe_debug(e, fds[0], m->with_crc, a);
 	case SP_JOB_COUNT:

@@ -36,6 +36,7 @@ struct sp_job {
 		void (*names)(void *arg, int r, struct sp_name *names, size_t n, const char *warning);
 		void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
 		void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
+		void (*sources)(void *arg, int r, struct sp_sources *sources, size_t n);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
@@ -43,6 +44,7 @@ struct sp_job {
 	struct sp_identify_result identity;
 	struct sp_blob *blob;
 	struct sp_name *names;
+	struct sp_sources *sources;
 	struct sp_elf_debug debug;
 	struct sp_symbol_counts counts;
 	uint32_t crc;

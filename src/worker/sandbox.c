@@ -116,6 +116,14 @@ static int filter_calls(void)
 	    ALLOW(restart_syscall),
 	    ALLOW(exit),
 	    ALLOW(exit_group),
+	    /* libelf asks whether a descriptor is open, and libdw looks for more files: they are told that there are
+	       none */
+	    SKIP_UNLESS(BPF_JEQ, SYS_fcntl, 1),
+	    RETURN(SECCOMP_RET_ERRNO | EPERM),
+	    SKIP_UNLESS(BPF_JEQ, SYS_openat, 1),
+	    RETURN(SECCOMP_RET_ERRNO | ENOENT),
+	    SKIP_UNLESS(BPF_JEQ, SYS_readlink, 1),
+	    RETURN(SECCOMP_RET_ERRNO | ENOENT),
 	    SKIP_UNLESS(BPF_JEQ, SYS_newfstatat, 4),
 	    LOAD(ARG(3)),
 	    SKIP_UNLESS(BPF_JEQ, AT_EMPTY_PATH, 1),

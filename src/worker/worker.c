@@ -294,6 +294,20 @@ int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t 
 	return submit(w, sp_take_ptr(j));
 }
 
+int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+		       void (*done)(void *arg, int r, struct sp_sources *sources, size_t n), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_SOURCES, arg);
+	int r = give_fd(w, j, fd);
+	if (r >= 0 && debug_fd >= 0 && (j->debug_fd = fcntl(debug_fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		r = sp_fail(-errno, "keep a debug file for the parser");
+	r = r < 0 ? r : give_offsets(j, offsets, n);
+	if (r < 0)
+		return r;
+	j->done.sources = done;
+	return submit(w, sp_take_ptr(j));
+}
+
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {

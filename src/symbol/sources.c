@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/sources.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "symbol/names.h"
+#include "symbol/priv.h"
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct finder {
+	Elf *elf;
+	Dwarf *dwarf;
+};
+
+static void finder_done(struct finder *f)
+{
+	dwarf_end(f->dwarf);
+	elf_end(f->elf);
+}
+
+static int finder_open(struct finder *f, int fd)
+{
+	elf_version(EV_CURRENT);
+	f->elf = elf_begin(fd, ELF_C_READ, NULL);
+	f->dwarf = f->elf ? dwarf_begin_elf(f->elf, DWARF_C_READ, NULL) : NULL;
+	if (f->dwarf)
+		return 0;
+	return f->elf && dwarf_errno() ? -ENOENT : sp_fail_said(-EBADMSG, "DWARF: %s", elf_errmsg(-1));
+}
+
+/* The unit that holds an address: by the file's index, or, where it does not tell, by asking each. */
+static bool find_unit(const struct finder *f, uint64_t vaddr, Dwarf_Die *ret_unit)
+{
+	Dwarf_CU *cu = NULL;
+	if (dwarf_addrdie(f->dwarf, vaddr, ret_unit))
+		return true;
+	while (dwarf_get_units(f->dwarf, cu, &cu, NULL, NULL, ret_unit, NULL) == 0)
+		if (dwarf_haspc(ret_unit, vaddr) > 0)
+			return true;
+	return false;
+}
+
+static char *name_of(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	const char *name = NULL;
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &a) || dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &a))
+		name = dwarf_formstring(&a);
+	if (!name && dwarf_attr_integrate(die, DW_AT_name, &a))
+		name = dwarf_formstring(&a);
+	return name && *name ? sp_demangle(name) : NULL;
+}
+
+static uint32_t number_of(Dwarf_Die *die, unsigned attribute)
+{
+	Dwarf_Attribute a;
+	Dwarf_Word n;
+	return dwarf_attr_integrate(die, attribute, &a) && dwarf_formudata(&a, &n) == 0 && n <= INT32_MAX ? (uint32_t)n
+													  : 0;
+}
+
+static bool is_function(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+/* From the innermost outwards; `line` and `source` are of the innermost. */
+static int take_scopes(Dwarf_Die *scopes, int n, uint32_t line, const char *source, struct sp_sources *s)
+{
+	s->frames = calloc(SP_SOURCES_MAX, sizeof(*s->frames));
+	if (!s->frames)
+		return -ENOMEM;
+	for (int i = 0; i < n && s->n < SP_SOURCES_MAX; i++) {
+		if (!is_function(&scopes[i]))
+			continue;
+		const char *file = dwarf_decl_file(&scopes[i]);
+		file = file ? file : s->n ? NULL : source;
+		s->frames[s->n++] = (struct sp_source_frame){.name = name_of(&scopes[i]),
+							     .source = file ? sp_name_cut(file) : NULL,
+							     .line = line,
+							     .begin_line = number_of(&scopes[i], DW_AT_decl_line)};
+		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram)
+			return 0;
+		line = number_of(&scopes[i], DW_AT_call_line);
+	}
+	return 0;
+}
+
+/* The chain of what the innermost thing at an address lies in: its own, not that of what it is a copy of. */
+static int scopes_at(Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **ret_scopes)
+{
+	Dwarf_Die *near = NULL;
+	int n = dwarf_getscopes(unit, vaddr, &near);
+	if (n <= 0)
+		return 0;
+	int r = dwarf_getscopes_die(&near[0], ret_scopes);
+	free(near);
+	return r < 0 ? 0 : r;
+}
+
+static int find_one(const struct finder *f, uint64_t vaddr, struct sp_sources *s)
+{
+	Dwarf_Die unit, *scopes SP_FREE = NULL;
+	if (!find_unit(f, vaddr, &unit))
+		return 0;
+	Dwarf_Line *l = dwarf_getsrc_die(&unit, vaddr);
+	int line = 0, n = scopes_at(&unit, vaddr, &scopes);
+	if (l && dwarf_lineno(l, &line) < 0)
+		line = 0;
+	return take_scopes(scopes, n, line > 0 ? (uint32_t)line : 0, l ? dwarf_linesrc(l, NULL, NULL) : NULL, s);
+}
+
+int sp_sources_find(int fd, const struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_sources *sources)
+{
+	__attribute__((cleanup(finder_done))) struct finder f = {0};
+	int r = finder_open(&f, fd);
+	memset(sources, 0, n * sizeof(*sources));
+	for (size_t i = 0; i < n && r == 0; i++) {
+		uint64_t vaddr;
+		if (sp_elf_vaddr_of(e, offsets[i], &vaddr) == 0)
+			r = find_one(&f, vaddr, &sources[i]);
+	}
+	if (r < 0)
+		sp_sources_done(sources, n);
+	return r;
+}
+
+void sp_sources_done(struct sp_sources *sources, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < sources[i].n; k++) {
+			free(sources[i].frames[k].name);
+			free(sources[i].frames[k].source);
+		}
+		free(sources[i].frames);
+		sources[i] = (struct sp_sources){0};
+	}
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* inlined.c: `inlined SECONDS`: two functions inlined into a third; tests/cmd/inline.sh compiles it with DWARF. */
+#include <stdlib.h>
+#include <time.h>
+static inline __attribute__((always_inline)) unsigned innermost(unsigned x)
+{
+	for (int i = 0; i < 1000; i++)
+		x = x * 31 + (unsigned)i;
+	return x;
+}
+static inline __attribute__((always_inline)) unsigned middle(unsigned x)
+{
+	return innermost(x) + 1;
+}
+__attribute__((noinline)) unsigned outer(unsigned x)
+{
+	unsigned r = middle(x);
+	__asm__ volatile("" : "+r"(r));
+	return r + 2;
+}
+int main(int argc, char **argv)
+{
+	time_t end = time(NULL) + atoi(argv[1]);
+	volatile unsigned t = 0;
+	while (time(NULL) < end)
+		t += outer(t);
+	return argc == 9;
+}
