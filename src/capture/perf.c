@@ -244,8 +244,12 @@ static int take_lost(struct sp_capture *c, const struct sp_perf_record *r)
 	return 0;
 }
 
-static int take_sample(struct sp_capture *c, const struct sp_perf_record *r)
+static int take_sample(struct sp_capture *c, struct sp_perf_cpu *cpu, struct sp_perf_record *r)
 {
+	if (++cpu->n_samples < c->perf->thin)
+		return 0;
+	cpu->n_samples = 0;
+	r->sample.period *= c->perf->thin;
 	if (!r->tid && !c->o.idle) {
 		c->stats.counter[SP_N_IDLE]++;
 		return 0;
@@ -253,11 +257,13 @@ static int take_sample(struct sp_capture *c, const struct sp_perf_record *r)
 	return sp_perf_sample(c, r);
 }
 
-static int take(struct sp_capture *c, const struct sp_perf_record *r)
+static int take(struct sp_capture *c, struct sp_perf_cpu *cpu)
 {
+	struct sp_perf_record *r = &cpu->record;
+
 	switch (r->type) {
 	case PERF_RECORD_SAMPLE:
-		return take_sample(c, r);
+		return take_sample(c, cpu, r);
 	case PERF_RECORD_MMAP2:
 		return take_map(c, r);
 	case PERF_RECORD_COMM:
@@ -336,7 +342,7 @@ static int perf_read(struct sp_capture *c)
 	for (i = 0; i < c->perf->n_cpus; i++)
 		sp_perf_ring_look(&c->perf->cpus[i].ring);
 	while (r >= 0 && (cpu = oldest(c)) != NULL && cpu->record.time_ns <= until) {
-		r = take(c, &cpu->record);
+		r = take(c, cpu);
 		sp_perf_ring_skip(&cpu->ring, cpu->record_bytes);
 		cpu->record_bytes = 0;
 	}

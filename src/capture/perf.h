@@ -30,6 +30,7 @@ struct sp_perf_cpu {
 	struct sp_perf_ring ring;
 	unsigned cpu;
 	int fd;              /* whose ring it is; -1 = none yet */
+	uint32_t n_samples;  /* since one was taken */
 	size_t record_bytes; /* of `record`, the next one; 0 = not looked at */
 	struct sp_perf_record record;
 };
@@ -37,6 +38,7 @@ struct sp_perf_cpu {
 struct sp_perf {
 	struct perf_event_attr attr;
 	struct sp_perf_format format;
+	uint32_t thin; /* of so many samples one is taken, which stands for them all */
 	struct sp_perf_cpu *cpus;
 	size_t n_cpus;
 	int *fds;

@@ -22,7 +22,9 @@ enum {
 	MIN_RING_BYTES = 1 << 16,
 	MAX_STACK_BYTES = 60 << 10, /* a record ends below 64 KiB */
 	MIN_STACK_BYTES = 8 << 10,
-	ROOM_MS = 250, /* of samples in a ring, before it is read */
+	ROOM_MS = 125, /* of samples in a ring, before it is read */
+	FOLLOW_HZ = 400,
+	MAX_THIN = 8,
 	UNKNOWN_HZ = 997,
 };
 
@@ -111,19 +113,22 @@ static int rings_make(struct sp_perf *p, size_t *ret_bytes)
 
 /* --- what is asked for ---------------------------------------------------------------------------------------------
  */
+static bool is_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE &&
+	       (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 static uint64_t rate_of(const struct perf_event_attr *attr)
 {
-	bool is_clock = attr->type == PERF_TYPE_SOFTWARE &&
-			(attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
-
 	if (attr->freq)
 		return attr->sample_freq;
-	return is_clock ? 1000000000ULL / attr->sample_period : UNKNOWN_HZ;
+	return is_clock(attr) ? 1000000000ULL / attr->sample_period : UNKNOWN_HZ;
 }
 
 /*
  * The kernel sets the asked-for bytes aside in the ring for each sample, and copies what there is of them. So much that
- * the ring has room for a quarter of a second, but not less than what most stacks need.
+ * the ring has room for an eighth of a second, but not less than what most stacks need.
  */
 static uint32_t stack_bytes(const struct perf_event_attr *attr, size_t ring_bytes)
 {
@@ -132,6 +137,22 @@ static uint32_t stack_bytes(const struct perf_event_attr *attr, size_t ring_byte
 	uint64_t bytes = SP_MIN(SP_MAX(ring_bytes / n, least), MAX_STACK_BYTES);
 
 	return (uint32_t)(bytes & ~511ULL);
+}
+
+/*
+ * The clock of a new process begins with it (and that of its parent anew), so that a process which runs for less than a
+ * period is never seen. Where processes are followed the kernel is asked for more samples than are wanted, and one of
+ * so many is taken: what is short is then seen as often as it should be, down to a few milliseconds.
+ */
+static void thin_choose(struct sp_capture *c, struct perf_event_attr *attr)
+{
+	uint64_t rate = rate_of(attr);
+
+	c->perf->thin = 1;
+	if (!c->o.follow || !is_clock(attr) || !rate)
+		return;
+	c->perf->thin = (uint32_t)SP_MIN(SP_MAX(FOLLOW_HZ / rate, 1), MAX_THIN);
+	attr->sample_period /= c->perf->thin;
 }
 
 int sp_perf_attr_make(struct sp_capture *c)
@@ -146,6 +167,7 @@ int sp_perf_attr_make(struct sp_capture *c)
 		r = rings_make(p, &ring_bytes);
 	if (r < 0)
 		return r;
+	thin_choose(c, attr);
 	c->stats.ring_bytes = p->n_cpus * ring_bytes;
 	p->format = (struct sp_perf_format){.has_user = c->o.user, .has_kernel = c->o.kernel && !c->o.user_mode_only};
 	attr->size = sizeof(*attr);

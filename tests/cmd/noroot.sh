@@ -77,7 +77,7 @@ cat >"$dir/own/family" <<EOF
 spin() { local n=0; while [ \$n -lt $((slow * 60000)) ]; do n=\$((n + 1)); done; }
 (spin) & $victims/plain/callback 1 & bash -c "exec $victims/plain/assembly 1" & wait
 EOF
-expect 0 profile -U -f -F 199 -- bash "$dir/own/family"
+expect 0 profile -U -f -F 997 -- bash "$dir/own/family"
 has "$out" '^bash;' # of the subshell: it never becomes another program
 for name in callback assembly; do
 	cp "$out" "$dir/all"
