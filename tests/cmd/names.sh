@@ -43,8 +43,8 @@ expect 0 profile -U -F 199 -p "$odd,$other" -o "$dir/o.pb.gz" $seconds
 
 # every view there is, of one recording; those that machines read are what they say they are
 deleted="$dir/not gone (deleted)"
-cp "$victims/plain/recursion" "$deleted"
-"$deleted" 600 10 &
+cp "$victims/plain/callback" "$deleted"
+"$deleted" 600 &
 third=$!
 sleep "0.$((slow > 1 ? 9 : 3))"
 expect 0 profile -U -F 199 -p "$odd,$other,$third" -o "$dir/o.pb.gz" $seconds
