@@ -63,7 +63,7 @@ if command -v rustc >/dev/null; then
 			"$here/victim/rusty.rs" 2>"$dir/log" || { grep -q 'requires.*unstable' "$dir/log" && continue; fail "rusty.rs to compile: $(head -n 3 "$dir/log")"; }
 		profile_of -- "$dir/rusty-$how" $seconds
 		whole "Rust $how"
-		has "$out" ';rusty(\[[0-9a-f]+\])?::nested::middle(;|$| )'
+		has "$out" ';rusty(\[[0-9a-f]+\])?::nested::middle(::<[^;]*>)?(;|$| )'
 		has_not "$out" '(;|^)_(R|ZN)[A-Za-z0-9]'
 	done
 fi
