@@ -18,7 +18,6 @@ cjpeg big.ppm >big.jpg
 "$steps" /usr/bin/cjpeg big.ppm
 "$steps" /usr/bin/x264 --quiet --threads 1 --preset slow -o /dev/null in.y4m
 "$steps" /usr/bin/dav1d -q --threads 1 -i in.ivf -o /dev/null --muxer md5
-"$steps" /usr/bin/ffmpeg -loglevel quiet -threads 1 -filter_threads 1 -i in.y4m -vf scale=320:180 -c:v mpeg4 -threads 1 -f null -
 # Not libswscale or libc: their FDEs do not tell of pushes by inline assembly and by mpn's, which ours do.
 for library in libx264.so.164 libavcodec.so.59 libgmp.so.10 libm.so.6 libvpx.so.7; do
 	"$rows" --compare "$libraries/$library"
