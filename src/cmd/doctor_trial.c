@@ -33,6 +33,7 @@ struct trial {
 	uint32_t *cpus;
 	size_t n_cpus;
 	pid_t child;
+	uint32_t target; /* the child; the session keeps a pointer to it */
 	int64_t n_samples, n_complete;
 };
 
@@ -55,6 +56,7 @@ static int child_start(struct trial *t)
 	t->child = fork();
 	if (t->child == 0)
 		burn(parent);
+	t->target = (uint32_t)t->child;
 	return t->child < 0 ? sp_fail(-errno, "start a process to sample") : 0;
 }
 
@@ -67,7 +69,6 @@ static uint64_t child_ns(const struct trial *t)
 
 static int trial_open(struct trial *t)
 {
-	uint32_t target = (uint32_t)t->child;
 	struct sp_workers_options one = {.n_parsers = 1};
 	struct sp_capture_options o = {.recipe = t->recipe,
 				       .way = t->way,
@@ -76,7 +77,7 @@ static int trial_open(struct trial *t)
 				       .kernel = true,
 				       .frequency_hz = TRIAL_HZ,
 				       .filter = SP_FILTER_TGID,
-				       .targets = &target,
+				       .targets = &t->target,
 				       .n_targets = 1,
 				       .cache = ""};
 	int r = sp_workers_new(&one, &t->workers);

@@ -143,7 +143,7 @@ static int asked_read(struct asked *q, int memfd, size_t n)
 
 static int asked_answer(struct asked *q, int memfd, const char *warning, struct sp_answer_message *a)
 {
-	a->text_len = (uint32_t)strnlen(warning, SP_JOB_MAX_TEXT);
+	a->text_len = (uint32_t)SP_MIN(strlen(warning), (size_t)SP_JOB_MAX_TEXT);
 	memcpy(a->text, warning, a->text_len);
 	int r = pack_all(q->names, q->n, memfd, a);
 	sp_names_done(q->names, q->n);
