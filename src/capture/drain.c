@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SP_BATCH = 512, SP_MAX_CGROUP_PATH = 4096 };
+enum { SP_BATCH = 512, SP_MAX_CGROUP_PATH = 4096, SP_MANY_PROCESSES = 1024 };
 
 int sp_drain_ring(struct ring_buffer *ring)
 {
@@ -298,7 +298,7 @@ int sp_drain_processes(struct sp_capture *c)
 	void *from = NULL;
 	int failed;
 
-	if (c->n_announced < SP_MAX_PROCESSES / 2)
+	if (c->n_announced < SP_MANY_PROCESSES)
 		return 0;
 	if (!keys || !ids)
 		return -ENOMEM;
