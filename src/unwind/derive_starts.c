@@ -137,6 +137,9 @@ static int add_sections(struct sp_deriver *d)
 
 /* --- covered code ------------------------------------------------------------------------------------------------- */
 
+/* Less than this are the stubs that every program has, which are found without: no reason to search 20 MB for calls. */
+enum { MIN_BYTES = 1024 };
+
 struct range { /* of virtual addresses, around all islands of one text */
 	uint64_t low, size;
 };
@@ -205,5 +208,5 @@ int sp_starts_find(struct sp_deriver *d, const struct sp_span *covered, size_t n
 		r = add_symbols(d, ".symtab");
 	if (r == 0)
 		r = add_symbols(d, ".dynsym");
-	return r == 0 ? add_covered(d, covered, n) : r;
+	return r == 0 && d->n_bytes >= MIN_BYTES ? add_covered(d, covered, n) : r;
 }

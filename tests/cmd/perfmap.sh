@@ -87,7 +87,10 @@ if command -v node >/dev/null; then
 	(cd "$dir" && exec node --perf-basic-prof busy.js $((seconds * 2 + 1))) & # it leaves a log where it is
 	pid=$!
 	maps+=("/tmp/perf-$pid.map")
-	sleep 1
+	for _ in $(seq 200); do # until it is compiled
+		grep -q innermost "/tmp/perf-$pid.map" 2>/dev/null && break
+		sleep 0.1
+	done
 	profile_it
 	has "$out" ';(JS|LazyCompile|Function):[*^~+]?(innermost|middle) [^;]*busy.js'
 fi
