@@ -19,7 +19,16 @@ struct classes {
 	int64_t all;
 	int64_t n[N_CLASSES];
 	int64_t reasons[N_CLASSES][MAX_REASONS];
+	int64_t derived; /* whole, by rows that the file does not have but its instructions tell */
 };
+
+static bool is_derived(const struct sp_profile *p, const struct sp_stack *s)
+{
+	for (uint32_t i = 0; i < s->n_frames && s->stack_class == SP_STACK_COMPLETE; i++)
+		if (sp_profile_frame(p, s->frames[i])->flags & SP_FRAMEF_DERIVED)
+			return true;
+	return false;
+}
 
 static void count_classes(const struct sp_profile *p, struct classes *c)
 {
@@ -33,6 +42,7 @@ static void count_classes(const struct sp_profile *p, struct classes *c)
 		if (s.stack_class >= N_CLASSES)
 			continue;
 		c->n[s.stack_class] += row->values[0];
+		c->derived += is_derived(p, &s) ? row->values[0] : 0;
 		c->reasons[s.stack_class][SP_MIN(s.reason, MAX_REASONS - 1)] += row->values[0];
 	}
 }
@@ -61,6 +71,9 @@ static void say_stacks(const struct classes *c, FILE *words)
 	say_reasons(c->reasons[SP_STACK_CUT], words);
 	fprintf(words, "); without a user stack %" PRId64, n[SP_STACK_ABSENT]);
 	say_reasons(c->reasons[SP_STACK_ABSENT], words);
+	if (c->derived)
+		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) by rows derived from code", c->derived,
+			sp_percent(c->derived, user));
 }
 
 static void say_samples(const struct sp_summary *s, int64_t held, uint64_t duration_ns, FILE *words)
