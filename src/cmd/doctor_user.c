@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cmd/doctor.h"
 #include "proc/process.h"
+#include "worker/broker.h"
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>
@@ -21,16 +22,6 @@ enum { FLOOR_MAJOR = 6, FLOOR_MINOR = 1, MANY_FILES = 4096, TEXT_BYTES = 1 << 20
 
 /* --- user -----------------------------------------------------------------------------------------------------------
  */
-static uint64_t capabilities(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
-
-	if (syscall(SYS_capget, &head, data))
-		return 0;
-	return (uint64_t)data[1].effective << 32 | data[0].effective;
-}
-
 static void user(struct sp_doctor *d)
 {
 	char name[64];
@@ -164,7 +155,7 @@ static void limits(struct sp_doctor *d)
 
 void sp_doctor_user(struct sp_doctor *d)
 {
-	d->capabilities = capabilities();
+	d->capabilities = sp_privileges();
 	if (sp_process_setting("perf_event_paranoid", &d->paranoid) < 0)
 		d->paranoid = INT_MIN;
 	user(d);

@@ -4,22 +4,13 @@
 #include "base/mem.h"
 #include "cmd/profile_parts.h"
 #include "proc/process.h"
+#include "worker/broker.h"
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static uint64_t capabilities(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
-
-	if (syscall(SYS_capget, &head, data))
-		return 0;
-	return (uint64_t)data[1].effective << 32 | data[0].effective;
-}
 
 /* The names of those that are needed for BPF programs and not there; "" = none. */
 static void missing_put(uint64_t have, char *ret_text, size_t size)
@@ -49,7 +40,7 @@ int sp_privileges_check(void)
 {
 	char missing[64];
 
-	missing_put(capabilities(), missing, sizeof(missing));
+	missing_put(sp_privileges(), missing, sizeof(missing));
 	if (!*missing)
 		return 0;
 	return sp_fail_said(-EPERM,
@@ -102,7 +93,7 @@ int sp_privileges_way(bool has_targets, struct sp_way *ret_way)
 	struct sp_way way = {.way = SP_CAPTURE_PERF};
 	int r;
 
-	missing_put(capabilities(), way.missing, sizeof(way.missing));
+	missing_put(sp_privileges(), way.missing, sizeof(way.missing));
 	if (!*way.missing) {
 		*ret_way = (struct sp_way){.way = SP_CAPTURE_BPF};
 		return 0;

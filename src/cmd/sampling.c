@@ -49,7 +49,7 @@ int sp_sampling_begin(struct sp_sampling *s)
 	int r;
 
 	files_raise(s);
-	r = sp_privileges_any() ? sp_broker_new(&s->broker) : 0;
+	r = sp_privileges() ? sp_broker_new(&s->broker) : 0;
 	if (r < 0)
 		return r;
 	w.broker = s->broker;

@@ -55,29 +55,6 @@ struct broker {
 
 /* --- messages ------------------------------------------------------------------------------------------------------
  */
-static int put(int socket, const void *bytes, size_t n, int fd)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {.iov_base = (void *)bytes, .iov_len = n};
-	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
-	if (fd >= 0) {
-		h.msg_control = &control;
-		h.msg_controllen = sizeof(control);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&h);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	ssize_t sent;
-	while ((sent = sendmsg(socket, &h, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-		;
-	return sent < 0 ? -errno : 0;
-}
-
 /* 0, or -EPIPE when the other side has gone or talks nonsense. *ret_fd is -1 where none came. */
 static int take(int socket, void *bytes, size_t n, int *ret_fd)
 {
@@ -200,7 +177,7 @@ static void serve(struct broker *b, struct request *q, int given)
 		b->sealed = true;
 	else
 		a.r = fd = fd_for(b, q);
-	put(SP_JOB_SOCKET, &a, sizeof(a), fd);
+	sp_put_message(SP_JOB_SOCKET, &a, sizeof(a), fd);
 }
 
 void sp_broker_run(void)
@@ -258,7 +235,7 @@ static int ask(struct sp_broker *b, const struct request *q, int given, int *ret
 {
 	struct pollfd answer = {.fd = b->socket, .events = POLLIN};
 	struct reply a;
-	int r = put(b->socket, q, sizeof(*q), given), n = 0;
+	int r = sp_put_message(b->socket, q, sizeof(*q), given), n = 0;
 	while (r >= 0 && (n = poll(&answer, 1, SP_BROKER_MS)) < 0 && errno == EINTR)
 		;
 	if (r >= 0 && n == 0)

@@ -36,7 +36,7 @@ int sp_broker_event(struct sp_broker *b, const struct perf_event_attr *attr, uns
 int sp_broker_output(struct sp_broker *b, const char *path, unsigned mode);
 int sp_broker_put_in_place(struct sp_broker *b);
 
-bool sp_privileges_any(void); /* this process has a capability */
+uint64_t sp_privileges(void); /* this process's effective capabilities, a bit each */
 /* Gives up every capability of this process, for ever. A process without any has nothing to give up: 0. */
 int sp_privileges_drop(struct sp_broker *b); /* NULL: there is none */
 

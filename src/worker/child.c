@@ -70,25 +70,7 @@ static bool receive(struct sp_job_message *m, int fds[SP_JOB_MAX_FDS])
 
 static void answer(const struct sp_answer_message *a, int fd)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec iov = {.iov_base = (void *)a, .iov_len = offsetof(struct sp_answer_message, text) + a->text_len};
-	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
-	if (fd >= 0) {
-		h.msg_control = &control;
-		h.msg_controllen = sizeof(control);
-		struct cmsghdr *c = CMSG_FIRSTHDR(&h);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	ssize_t n;
-	while ((n = sendmsg(SP_JOB_SOCKET, &h, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-		;
-	if (n < 0)
+	if (sp_put_message(SP_JOB_SOCKET, a, offsetof(struct sp_answer_message, text) + a->text_len, fd) < 0)
 		_exit(0);
 }
 

@@ -118,6 +118,9 @@ int sp_broker_kill(struct sp_broker *b, int pid);
 int sp_broker_seal(struct sp_broker *b); /* no more outputs */
 int sp_broker_pid(const struct sp_broker *b);
 
+/* One message, with a descriptor or -1. 0 or a negative errno. */
+int sp_put_message(int socket, const void *bytes, size_t n, int fd);
+
 /* In the child. */
 _Noreturn void sp_worker_begin(enum sp_role role, int socket); /* a new process becomes a worker */
 _Noreturn void sp_broker_run(void);

@@ -115,6 +115,29 @@ static int start(enum sp_role role, struct sp_worker *p)
 	return 0;
 }
 
+int sp_put_message(int socket, const void *bytes, size_t n, int fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec iov = {.iov_base = (void *)bytes, .iov_len = n};
+	struct msghdr h = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (fd >= 0) {
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&h);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	}
+	ssize_t sent;
+	while ((sent = sendmsg(socket, &h, MSG_NOSIGNAL)) < 0 && errno == EINTR)
+		;
+	return sent < 0 ? -errno : 0;
+}
+
 /* Watched until it is taken off by hand: a sibling that is just being forked may hold a copy of the descriptors. */
 static int watch(struct sp_worker *p)
 {

@@ -174,11 +174,11 @@ int sp_sandbox_enter(void)
 	return r < 0 ? r : filter_calls();
 }
 
-bool sp_privileges_any(void)
+uint64_t sp_privileges(void)
 {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct d[2] = {{0}};
-	return syscall(SYS_capget, &h, d) == 0 && (d[0].effective || d[1].effective);
+	return syscall(SYS_capget, &h, d) < 0 ? 0 : (uint64_t)d[1].effective << 32 | d[0].effective;
 }
 
 int sp_privileges_drop(struct sp_broker *b)
