@@ -161,7 +161,7 @@ static void toss(bool coins[N_SLICES])
 {
 	for (uint32_t i = 0; i < N_SLICES; i++) {
 		uint32_t at = (uint32_t)random() % (i + 1);
-		coins[i] = coins[at];
+		coins[i] = at < i && coins[at];
 		coins[at] = i % 2;
 	}
 }
