@@ -2,6 +2,7 @@
 #include "capture/perf_tasks.h"
 #include "capture/perf_space.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -180,9 +181,9 @@ int sp_tasks_comm(struct sp_tasks *t, uint32_t pid, uint32_t tid, const char *co
 	if (!thread)
 		return t->n_refused != n_refused ? 0 : -ENOMEM;
 	p = thread->process;
-	memcpy(thread->comm, comm, sizeof(thread->comm));
+	snprintf(thread->comm, sizeof(thread->comm), "%s", comm);
 	if (pid == tid)
-		memcpy(p->comm, comm, sizeof(p->comm));
+		snprintf(p->comm, sizeof(p->comm), "%s", comm);
 	return is_exec ? program_begin(p) : 0;
 }
 

@@ -55,7 +55,7 @@ struct drawing {
 	int64_t *starts;         /* node -> where it begins, in the value */
 	uint32_t deepest, n_drawn, n_gone;
 	uint64_t n_dropped;
-	int64_t dropped; /* the value of what is not drawn, counted once */
+	uint64_t dropped; /* the value of what is not drawn, counted once; on the way to it a sum may wrap */
 	bool has_kernel, has_guessed, has_note;
 	int y;          /* the next free line */
 	bool no_memory; /* for a piece of text */
@@ -105,8 +105,8 @@ static void survey(struct drawing *d)
 			d->n_dropped += node->total > 0 && !is_gone(d, i);
 			continue;
 		}
-		d->dropped += node->total - node->self; /* less what of it is drawn */
-		d->dropped -= i ? node->total : 0;
+		d->dropped += (uint64_t)node->total - (uint64_t)node->self; /* less what of it is drawn */
+		d->dropped -= i ? (uint64_t)node->total : 0;
 		if (d->t->is_diff)
 			d->diff.largest = fmax(d->diff.largest, fabs(sp_svg_diff_of_node(&d->diff, i)));
 		d->n_drawn++;
@@ -516,7 +516,7 @@ static void put_notes(struct drawing *d)
 		put_gone(d);
 	if (d->n_dropped) {
 		begin_note(d, d->n_dropped, "frame", "narrower than 0.1 of 1,200 px, together ");
-		put_percent(d, d->dropped);
+		put_percent(d, (int64_t)d->dropped);
 		fputs(" of the whole.</text>\n", d->out);
 	}
 	if (d->t->n_negative) {

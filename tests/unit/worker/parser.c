@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "tool.h"
-#include "worker/broker.h"
 #include "worker/naming.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -592,10 +591,7 @@ int main(int argc, char **argv)
 #endif
 	};
 #ifdef WITH_BROKER
-	unsigned n;
-	if (sp_broker_new(&broker) < 0 || sp_privileges_drop(broker) < 0)
-		return 1;
-	other_child = children(&n);
+	broker = start_broker();
 #endif
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
 	sp_broker_free(broker);

@@ -6,6 +6,7 @@
 #ifndef TEST_WORKER_TOOL_H
 #define TEST_WORKER_TOOL_H
 
+#include "worker/broker.h"
 #include "worker/worker.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,6 +48,17 @@ static inline pid_t children(unsigned *ret_n)
 		first = first || pid == other_child ? first : pid;
 	fclose(f);
 	return first;
+}
+
+/* From here on this process has no privileges, and a child that is no worker. */
+static inline struct sp_broker *start_broker(void)
+{
+	struct sp_broker *broker;
+	unsigned n;
+	if (sp_broker_new(&broker) < 0 || sp_privileges_drop(broker) < 0)
+		exit(1);
+	other_child = children(&n);
+	return broker;
 }
 
 static inline double now_ms(void)
