@@ -6,7 +6,7 @@
 # the command means skipped, the reason is its last line. In CI a skip is a failure unless NAME stands in
 # tests/skip-allowed. ISOLATION: `own` = a process, mount and network namespace of its own where root allows: as many
 # run at once as there are CPUs; `host` = the machine's processes and network (profiling needs them) and a mount
-# namespace of its own: alone.
+# namespace of its own: alone; `beside` = the same, beside others of its kind.
 # Whatever a test starts carries SOPROF_TEST in its environment; what is alive after the test is killed, and fails it.
 n_passed=0 n_failed=0 n_skipped=0
 logs=$build/test-logs
@@ -14,6 +14,7 @@ suite_job=
 suite_mark=
 declare -A job_name=() job_log=() job_mark=() job_dir=() job_start=() job_deadline=() # by the process that waits
 max_jobs=$(nproc)
+last_isolation=
 
 # Whether namespaces may be made; decided once.
 can_unshare=$([ "$(id -u)" = 0 ] && unshare --pid --fork --kill-child --mount-proc --net true 2>/dev/null && echo yes)
@@ -115,7 +116,8 @@ run_test() {
 	elif [ "$can_unshare" = yes ]; then
 		before+=(unshare --mount)
 	fi
-	[ "$isolation" = own ] && [ "$can_unshare" = yes ] && reap_to "$max_jobs" || reap_all
+	if [ "$isolation" = host ] || [ "$isolation" != "$last_isolation" ]; then reap_all; else reap_to "$max_jobs"; fi
+	last_isolation=$isolation
 	dir=$(mktemp -d /tmp/soprof-test.XXXXXX) || die "cannot make a directory in /tmp"
 	chmod 755 "$dir"
 	log=$logs/${name//\//-}.log
@@ -123,7 +125,7 @@ run_test() {
 	"${before[@]}" timeout -k 3 "$deadline" env SOPROF_TEST="$mark" TMPDIR="$dir" "$@" >"$log" 2>&1 </dev/null &
 	job_name[$!]=$name job_log[$!]=$log job_mark[$!]=$mark job_dir[$!]=$dir job_deadline[$!]=$deadline
 	job_start[$!]=$EPOCHREALTIME
-	[ "$isolation" = own ] || reap_all
+	[ "$isolation" != host ] || reap_all
 }
 
 # A suite counts for itself (tests/vm/run, tests/bench/run): its output is shown as it comes, and its last line, if it is

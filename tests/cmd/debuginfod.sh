@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 120
 # Names of a stripped program come from a debuginfod server; one that has nothing, lies or hangs costs names and time,
 # never the profile, and nothing is asked where nobody may be.

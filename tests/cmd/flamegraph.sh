@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # The flame graph against flamegraph.pl (of libdevel-nytprof-perl), from the same folded stacks: the same frames at the same
 # depth with the same number of samples; of a victim's profile, of made-up stacks, of names that need care; and what is too
 # narrow to be drawn, since both leave out what is below 0.1 pixels of 1,200.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 150
 # Go: stacks are complete, not guessed, with the right callers, also when the program is stripped or position-independent;
 # names come from Go's own table and are those of the symbol table.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # Help, version, and what is said of words that do not exist.
 . "$(dirname "$0")/lib.bash"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 60
 # Made code at one address in two processes never mixes; it is an address in anonymous memory, and guessed.
 . "$(dirname "$0")/lib.bash"

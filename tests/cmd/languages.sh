@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 100
 # C++ and Rust: exceptions in flight, virtual functions, closures; names are demangled.
 . "$(dirname "$0")/lib.bash"

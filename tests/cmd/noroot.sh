@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 150
 # Without privileges: one's own programs, by perf_event_open and the unwinder of the user half, with the same results.
 . "$(dirname "$0")/lib.bash"

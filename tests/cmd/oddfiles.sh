@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 120
 # Files without section headers, static-PIE ones with symbols, programs that are in no file system, and Rust's newer
 # mangling: stacks are whole, and names are what there is.

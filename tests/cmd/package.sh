@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # Which package a library is of: by dpkg's database, by the note in the file, and not by the database of this machine
 # where the file is a container's.
 . "$(dirname "$0")/lib.bash"

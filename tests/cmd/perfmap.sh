@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 120
 # Code made at run time has the names of its process's perf map: the last line counts, absurd ones are counted, another
 # user's map and one of an earlier process are none; the map of a process in namespaces of its own outlives it.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # `soprof report`: profiles in, any view out; filters; bad input.
 . "$(dirname "$0")/lib.bash"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # pprof in, pprof out: go tool pprof says the same of both: totals, stacks with their inlined functions and source lines,
 # labels, mappings with their build ids, and what a profile says of itself. Of Go's own profiles (one made here), of
 # gperftools', and of one that uses all of the format.

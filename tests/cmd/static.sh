@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 100
 # Static and static-PIE programs, stripped: every name is a range of the program.
 . "$(dirname "$0")/lib.bash"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 120
 # The flame graph is well-formed XML and works in a browser (clicks, search, address, dark, without scripts, hostile
 # names): Debian's chromium without a window, driven by svg.mjs.

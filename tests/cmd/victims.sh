@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 150
 # Programs with known call chains, stripped and not: no wrong caller, no bare address, whole stacks.
 . "$(dirname "$0")/lib.bash"

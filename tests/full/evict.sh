@@ -4,7 +4,7 @@
 # Tables evicted while sampling as fast as can be. Every program has copies of its libraries of its own, which differ in
 # their tables (those of true copies are one), so that the tables in use at any time are several times what the memory
 # allowed holds. Stacks may be cut, and are counted, but nobody's caller is wrong.
-. "$(dirname "$0")/lib.bash"
+. "$(dirname "$0")/../cmd/lib.bash"
 need_root
 need_profile
 command -v readelf >/dev/null || skip "needs readelf"
