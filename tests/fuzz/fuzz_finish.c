@@ -62,7 +62,7 @@ static struct sp_rule take_rule(void)
 	r.add = (int32_t)take(2) - 256;
 	r.fp_off = (int16_t)take(2);
 	r.ra_off = r.ra == SP_RA_REG ? (int16_t)(take(1) % 16) : (int16_t)(take(1) - 128);
-	r.ra |= (uint8_t)(take(1) & (SP_RULE_SIGNAL | SP_RULE_BASE_SAME | SP_RULE_BASE_CFA));
+	r.ra |= (uint8_t)(take(1) & (SP_RULE_SIGNAL | SP_RULE_BASE_SAME | SP_RULE_BASE_CFA | SP_RULE_DERIVED));
 	return r;
 }
 
@@ -126,7 +126,7 @@ static void record_take(struct sp_record_pending *r)
 
 static bool in_a_map(const struct sp_record_pending *r, uint64_t word)
 {
-	const uint64_t who = ~(SP_FRAME_OFFSET_MASK | SP_FRAME_GUESSED);
+	const uint64_t who = ~(SP_FRAME_OFFSET_MASK | SP_FRAME_GUESSED | SP_FRAME_DERIVED);
 
 	for (uint32_t i = 0; i < r->n_maps; i++)
 		if ((word & who) == (r->maps[i].word & who))
