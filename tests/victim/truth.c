@@ -251,8 +251,9 @@ static struct place place_of_range(const struct truth *t, const char *file, uint
 {
 	size_t i = first_entry(t, file, 0), at = first_entry(t, file, address);
 	bool known_file = i < t->n_entries && strcmp(t->entries[i].file, file) == 0;
-	/* code without an FDE begins at a multiple of 16, which an address inside of a function seldom is */
-	struct place p = {.word = FOREIGN, .bare = known_file && address % 16 != 0};
+	/* code without an FDE (stubs, assembly) begins at a multiple of 8, which an address inside of a function seldom
+	 * is */
+	struct place p = {.word = FOREIGN, .bare = known_file && address % 8 != 0};
 
 	for (; at < t->n_entries && strcmp(t->entries[at].file, file) == 0 && t->entries[at].address == address; at++) {
 		struct place q = place_of_name(t, t->entries[at].name);

@@ -108,7 +108,7 @@ static void another_process_and_one_that_ended(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_int_equal(sp_usage_get((uint32_t)child, &u), 0);
 	assert_in_range(u.user_ns + u.system_ns, 400000000, 500000000);
-	assert_in_range(u.user_ns, 100000000, 300000000);
+	assert_in_range(u.user_ns, 50000000, 350000000); /* the kernel shares the sum out by what ticks have met */
 	assert_true(u.memory_bytes > 0);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	assert_int_equal(waitid(P_PID, (id_t)child, NULL, WEXITED | WNOWAIT), 0);
