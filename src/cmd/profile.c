@@ -122,6 +122,12 @@ static int session_open(struct sp_profile_session *s)
 	return r < 0 ? r : sp_sampling_open(&s->sampling, &o);
 }
 
+/* Linux 6.1 does not show its types to the root of a user namespace, and libbpf calls that -EINVAL. */
+static bool is_refusal(int r)
+{
+	return r == -EINVAL || sp_sampling_exit_code(r) == SP_EXIT_REFUSED;
+}
+
 /* Where the kernel refuses BPF programs (lockdown, no type information), perf_event_open serves. */
 static int session_begin(struct sp_profile_session *s)
 {
@@ -131,7 +137,7 @@ static int session_begin(struct sp_profile_session *s)
 		r = way_check(s);
 	if (r >= 0)
 		r = session_open(s);
-	if (r < 0 && s->way.way == SP_CAPTURE_BPF && sp_sampling_exit_code(r) == SP_EXIT_REFUSED) {
+	if (r < 0 && s->way.way == SP_CAPTURE_BPF && is_refusal(r)) {
 		s->why_not_bpf = strdup(sp_error_text(r));
 		if (s->why_not_bpf && !sp_privileges_other_way(has_targets(s->args), &s->way)) {
 			sp_error_clear();
