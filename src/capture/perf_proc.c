@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "capture/perf.h"
 #include "proc/cgroup.h"
+#include "proc/maps.h"
 #include "proc/process.h"
 #include "worker/worker.h"
 #include <dirent.h>
@@ -19,48 +20,24 @@ enum { MAX_MAPS_BYTES = 32 << 20, MAX_STATUS_BYTES = 64 << 10, MAX_THREADS = 1 <
 
 /* --- what is mapped ------------------------------------------------------------------------------------------------
  */
-/* Takes a number off the text; false: there is none, or not `end` behind it. */
-static bool take_hex(char **at, char end, uint64_t *ret)
-{
-	char *behind;
-
-	*ret = strtoull(*at, &behind, 16);
-	if (behind == *at || *behind != end)
-		return false;
-	*at = behind + 1;
-	return true;
-}
-
-/* START-END PERM OFFSET MAJOR:MINOR INODE PATH; proc_pid_maps(5) */
-static bool parse_line(char *line, struct sp_perf_map *m)
-{
-	uint64_t end, major, minor;
-	char *at = line, *behind;
-
-	*m = (struct sp_perf_map){.generation = SP_OPEN_ANY_GENERATION};
-	if (!take_hex(&at, '-', &m->addr) || !take_hex(&at, ' ', &end) || end < m->addr || strlen(at) < 5)
-		return false;
-	m->len = end - m->addr;
-	m->is_exec = at[2] == 'x';
-	at += 5;
-	if (!take_hex(&at, ' ', &m->pgoff) || !take_hex(&at, ':', &major) || !take_hex(&at, ' ', &minor))
-		return false;
-	m->dev = (uint32_t)(major << 20 | minor);
-	m->ino = strtoull(at, &behind, 10);
-	m->path = behind + strspn(behind, " ");
-	return true;
-}
-
 static int parse_maps(struct sp_capture *c, struct sp_task_process *t, char *text)
 {
 	char *line, *rest = text;
 	int r = 0;
 
 	while (!r && (line = strsep(&rest, "\n")) != NULL) {
-		struct sp_perf_map m;
+		struct sp_maps_line l;
 
-		if (parse_line(line, &m))
-			r = sp_perf_map(c, t, &m);
+		if (sp_maps_parse(line, &l))
+			r = sp_perf_map(c, t,
+					&(struct sp_perf_map){.addr = l.start,
+							      .len = l.end - l.start,
+							      .pgoff = l.offset,
+							      .dev = l.dev,
+							      .ino = l.ino,
+							      .generation = SP_OPEN_ANY_GENERATION,
+							      .is_exec = l.is_exec,
+							      .path = l.path});
 	}
 	return r;
 }

@@ -15,6 +15,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "proc/maps.h"
 #include "proc/priv.h"
 
 enum { DEADLINE_MS = 1000, MAX_PID = 1 << 22, MAX_PATH = 16 << 10 };
@@ -52,51 +53,6 @@ static bool is_memory(const struct table *t, uint32_t dev, const char *path)
 	return path[0] != '/' || (dev != 0 && (dev == t->memory_devs[0] || dev == t->memory_devs[1]));
 }
 
-/* --- lines of maps --------------------------------------------------------------------------------------------------
- */
-struct line {
-	uint64_t start, end, ino;
-	uint32_t dev;
-	char *path;
-};
-
-/* Maps writes a newline in a path as \012, and nothing else in another way. */
-static void unescape(char *path)
-{
-	char *to = path;
-
-	for (; *path != '\0'; to++) {
-		bool newline = strncmp(path, "\\012", 4) == 0;
-		*to = newline ? '\n' : *path;
-		path += newline ? 4 : 1;
-	}
-	*to = '\0';
-}
-
-static bool parse_line(char *text, struct line *ret_line)
-{
-	char *at = text;
-
-	ret_line->start = strtoull(at, &at, 16);
-	if (*at != '-')
-		return false;
-	ret_line->end = strtoull(at + 1, &at, 16);
-	if (strlen(at) < 7)
-		return false;
-	strtoull(at + 6, &at, 16); /* behind the permissions: the offset */
-	uint64_t major_dev = strtoull(at, &at, 16);
-	if (*at != ':')
-		return false;
-	uint64_t minor_dev = strtoull(at + 1, &at, 16);
-	ret_line->dev = (uint32_t)(major_dev << 20 | (minor_dev & 0xfffff));
-	ret_line->ino = strtoull(at, &at, 10);
-	if (*at != ' ')
-		return false;
-	ret_line->path = at + strspn(at, " ");
-	unescape(ret_line->path);
-	return true;
-}
-
 /* --- files and their uses -------------------------------------------------------------------------------------------
  */
 static const char *keep_string(struct table *t, const char *text)
@@ -106,7 +62,7 @@ static const char *keep_string(struct table *t, const char *text)
 	return number < 0 ? NULL : sp_intern_get(t->strings, (uint32_t)number, NULL);
 }
 
-static int new_file(struct table *t, const struct line *l, uint64_t mount_ns)
+static int new_file(struct table *t, const struct sp_maps_line *l, uint64_t mount_ns)
 {
 	int r = sp_grow(&t->m.files, &t->file_capacity, t->m.n_files + 1, sizeof(*t->m.files));
 	if (r == 0)
@@ -120,7 +76,7 @@ static int new_file(struct table *t, const struct line *l, uint64_t mount_ns)
 }
 
 /* The index of the file; -ENOSPC: one too many. */
-static int64_t file_of(struct table *t, const struct line *l, uint64_t mount_ns)
+static int64_t file_of(struct table *t, const struct sp_maps_line *l, uint64_t mount_ns)
 {
 	struct file_key key = {.ino = l->ino, .mount_ns = mount_ns, .dev = l->dev};
 	size_t len = strlen(l->path);
@@ -139,7 +95,7 @@ static int64_t file_of(struct table *t, const struct line *l, uint64_t mount_ns)
 	return r < 0 ? r : number;
 }
 
-static int add_use(struct table *t, const struct line *l, uint32_t file)
+static int add_use(struct table *t, const struct sp_maps_line *l, uint32_t file)
 {
 	uint32_t process = (uint32_t)t->m.n_processes;
 
@@ -161,9 +117,9 @@ static int add_use(struct table *t, const struct line *l, uint32_t file)
 
 static int add_line(struct table *t, const struct sp_scanned *s, char *text)
 {
-	struct line l;
+	struct sp_maps_line l;
 
-	if (!parse_line(text, &l)) {
+	if (!sp_maps_parse(text, &l)) {
 		t->m.n_left_out++;
 		return 0;
 	}
