@@ -54,8 +54,8 @@ struct sp_capture_options {
 	uint32_t cgroup_level;
 	bool slices; /* keys tell in which slice of the time a sample was taken: of a known time at most 20, else of 5 s
 		      */
-	struct sp_broker
-	    *broker;       /* makes what this process may not, once it has dropped its privileges; NULL: itself */
+	/* Makes what this process may not, once it has dropped its privileges; NULL: itself. */
+	struct sp_broker *broker;
 	const char *cache; /* directory of built tables; NULL = the default one, "" = none */
 };
 

@@ -77,7 +77,7 @@ void sp_tables_free(struct sp_tables *t)
 }
 
 /* --- segments ---------------------------------------------------------------------------------------------------- */
-static int make_array(void *arg, uint32_t bytes)
+int sp_tables_segment_make(void *arg, uint32_t bytes)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, bytes, 1, &o);
@@ -165,7 +165,7 @@ int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct 
 	if (!t)
 		return -ENOMEM;
 	t->segments_fd = segments_fd;
-	t->make = make_array;
+	t->make = sp_tables_segment_make;
 	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
 	t->next = calloc(SP_MAX_FILES, sizeof(*t->next));
 	r = t->next ? map_tables(t, tables_fd) : -ENOMEM;

@@ -30,10 +30,11 @@ struct sp_segment;
  */
 int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct sp_tables **ret_tables);
 /*
- * Segments come from there instead: a mappable BPF array of one element of so many bytes, or a negative errno with
- * sp_error_text(). For a process that may not make one itself.
+ * Segments come from there instead of sp_tables_segment_make(), which takes privileges. A segment: a mappable BPF array
+ * of one element of so many bytes; or a negative errno with sp_error_text().
  */
 void sp_tables_from(struct sp_tables *t, int (*make)(void *arg, uint32_t bytes), void *arg);
+int sp_tables_segment_make(void *arg, uint32_t bytes); /* arg is not used */
 void sp_tables_free(struct sp_tables *t);
 
 /* Loads a valid blob (sp_blob_validate) for a file id, evicting others if need be. The blob stays the caller's. */

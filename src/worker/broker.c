@@ -7,7 +7,6 @@
  */
 #include "worker/broker.h"
 
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "unwind/tables.h"
 #include "worker/priv.h"
 
 enum { MAX_STARTED = 64, MAX_ARRAY_BYTES = 16 << 20 };
@@ -120,11 +120,7 @@ static int kill_one(const struct started *list, uint32_t pid)
 
 static int make_array(uint32_t bytes)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
-	if (!bytes || bytes > MAX_ARRAY_BYTES)
-		return -EINVAL;
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sp_segment", 4, bytes, 1, &o);
-	return fd < 0 ? -errno : fd;
+	return bytes && bytes <= MAX_ARRAY_BYTES ? sp_tables_segment_make(NULL, bytes) : -EINVAL;
 }
 
 static int open_event(struct request *q)

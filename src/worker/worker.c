@@ -280,14 +280,21 @@ static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
 	return 0;
 }
 
+/* A job about addresses in a file, or in its separate debug file (-1 = none). */
+static int give_question(struct sp_workers *w, struct sp_job *j, int fd, int debug_fd, const uint64_t *offsets,
+			 size_t n)
+{
+	int r = give_fd(w, j, fd);
+	if (r >= 0 && debug_fd >= 0 && (j->debug_fd = fcntl(debug_fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		r = sp_fail(-errno, "keep a debug file for the parser");
+	return r < 0 ? r : give_offsets(j, offsets, n);
+}
+
 int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_NAMES, arg);
-	int r = give_fd(w, j, fd);
-	if (r >= 0 && debug_fd >= 0 && (j->debug_fd = fcntl(debug_fd, F_DUPFD_CLOEXEC, 0)) < 0)
-		r = sp_fail(-errno, "keep a debug file for the parser");
-	r = r < 0 ? r : give_offsets(j, offsets, n);
+	int r = give_question(w, j, fd, debug_fd, offsets, n);
 	if (r < 0)
 		return r;
 	j->done.names = done;
@@ -298,10 +305,7 @@ int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_
 		       void (*done)(void *arg, int r, struct sp_sources *sources, size_t n), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_SOURCES, arg);
-	int r = give_fd(w, j, fd);
-	if (r >= 0 && debug_fd >= 0 && (j->debug_fd = fcntl(debug_fd, F_DUPFD_CLOEXEC, 0)) < 0)
-		r = sp_fail(-errno, "keep a debug file for the parser");
-	r = r < 0 ? r : give_offsets(j, offsets, n);
+	int r = give_question(w, j, fd, debug_fd, offsets, n);
 	if (r < 0)
 		return r;
 	j->done.sources = done;
@@ -312,8 +316,7 @@ int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_MAP, arg);
-	int r = give_fd(w, j, fd);
-	r = r < 0 ? r : give_offsets(j, addresses, n);
+	int r = give_question(w, j, fd, -1, addresses, n);
 	if (r < 0)
 		return r;
 	j->done.names = done;
