@@ -29,7 +29,7 @@ struct search {
 struct looked { /* an answer of the workers */
 	struct sp_elf_debug debug;
 	uint32_t crc;
-	int r, fd;
+	int r;
 	bool done;
 };
 
@@ -55,25 +55,12 @@ static int look(struct sp_naming *n, int fd, bool with_crc, struct looked *l)
 	return r < 0 ? r : l->r;
 }
 
-static void opened(void *arg, struct sp_open_result *result)
-{
-	struct looked *l = arg;
-
-	l->done = true;
-	l->r = result->r;
-	l->fd = result->fd;
-	free(result->path);
-}
-
 static int open_one(struct sp_naming *n, uint32_t pid, const char *path)
 {
 	struct sp_open_path q = {.path = path, .pid = (pid_t)pid};
-	struct looked l = {.fd = -1};
-	int r = sp_workers_open_path(n->sampling->workers, &q, opened, &l);
+	struct sp_naming_open o = {.fd = -1};
 
-	r = r < 0 ? r : sp_naming_wait(n, &l.done);
-	r = r < 0 ? r : l.r;
-	return r < 0 ? r : l.fd;
+	return sp_naming_fd(n, sp_workers_open_path(n->sampling->workers, &q, sp_naming_opened, &o), &o);
 }
 
 /* --- is it the one? ------------------------------------------------------------------------------------------------

@@ -64,17 +64,6 @@ static bool has_servers(struct sp_naming *n)
 	return n->urls && *n->urls && strlen(n->urls) < MAX_URLS;
 }
 
-struct fetched {
-	int r, fd;
-	bool done;
-};
-
-static void came(void *arg, struct sp_open_result *result)
-{
-	*(struct fetched *)arg = (struct fetched){.r = result->r, .fd = result->fd, .done = true};
-	free(result->path);
-}
-
 static void tell(const struct sp_naming *n, uint32_t file, bool begins)
 {
 	const struct sp_profile *p = n->sampling->profile;
@@ -91,12 +80,9 @@ static void tell(const struct sp_naming *n, uint32_t file, bool begins)
 
 static int fetch(struct sp_naming *n, const struct sp_fetch_request *q)
 {
-	struct fetched f = {.fd = -1};
-	int r = sp_workers_fetch(n->sampling->workers, q, came, &f);
+	struct sp_naming_open o = {.fd = -1};
 
-	r = r < 0 ? r : sp_naming_wait(n, &f.done);
-	r = r < 0 ? r : f.r;
-	return r < 0 ? r : f.fd;
+	return sp_naming_fd(n, sp_workers_fetch(n->sampling->workers, q, sp_naming_opened, &o), &o);
 }
 
 static uint64_t allowed_ms(void)

@@ -24,6 +24,21 @@ int sp_naming_wait(struct sp_naming *n, const bool *done)
 	return r;
 }
 
+void sp_naming_opened(void *open, struct sp_open_result *result)
+{
+	*(struct sp_naming_open *)open =
+	    (struct sp_naming_open){.r = result->r, .fd = result->fd, .uid = result->uid, .done = true};
+	free(result->path);
+}
+
+int sp_naming_fd(struct sp_naming *n, int asked, struct sp_naming_open *open)
+{
+	int r = asked < 0 ? asked : sp_naming_wait(n, &open->done);
+
+	r = r < 0 ? r : open->r;
+	return r < 0 ? r : open->fd;
+}
+
 static void note_set(struct sp_naming *n, uint32_t file, const char *text)
 {
 	struct sp_file *f = sp_profile_file(n->sampling->profile, file);

@@ -16,6 +16,7 @@
 #include "symbol/names.h"
 #include "symbol/sources.h"
 
+struct sp_open_result;
 struct sp_sampling;
 
 struct sp_naming {
@@ -58,5 +59,16 @@ void sp_naming_came(void *wait, int r, struct sp_name *names, size_t n, const ch
 int sp_naming_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names);
 /* Waits until *done. */
 int sp_naming_wait(struct sp_naming *n, const bool *done);
+/*
+ * A file that was asked for: sp_naming_opened() is the callback, and sp_naming_fd() waits for it, where asking said
+ * `asked`. The descriptor, the caller's, or a negative errno.
+ */
+struct sp_naming_open {
+	int r, fd;
+	uint32_t uid; /* whose it is */
+	bool done;
+};
+void sp_naming_opened(void *open, struct sp_open_result *result);
+int sp_naming_fd(struct sp_naming *n, int asked, struct sp_naming_open *open);
 
 #endif

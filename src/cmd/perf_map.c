@@ -22,34 +22,20 @@
 
 static const uint64_t second_ns = 1000000000;
 
-struct opened {
-	int r, fd;
-	uint32_t uid;
-	bool done;
-};
-
-static void came(void *arg, struct sp_open_result *result)
-{
-	*(struct opened *)arg = (struct opened){.r = result->r, .fd = result->fd, .uid = result->uid, .done = true};
-	free(result->path);
-}
-
 static int open_map(struct sp_naming *n, const struct sp_process *p, uint32_t pid)
 {
 	char path[64];
 	struct sp_open_path q = {.path = path, .pid = (pid_t)(pid ? pid : (uint32_t)getpid()), .in_root = 1};
-	struct opened o = {.fd = -1};
-	int r;
+	struct sp_naming_open o = {.fd = -1};
+	int fd;
 
 	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, p->ns_pid);
-	r = sp_workers_open_path(n->sampling->workers, &q, came, &o);
-	r = r < 0 ? r : sp_naming_wait(n, &o.done);
-	r = r < 0 ? r : o.r;
-	if (r < 0)
-		return r == -ESRCH || r == -ENOTDIR ? -ENOENT : r;
+	fd = sp_naming_fd(n, sp_workers_open_path(n->sampling->workers, &q, sp_naming_opened, &o), &o);
+	if (fd < 0)
+		return fd == -ESRCH || fd == -ENOTDIR ? -ENOENT : fd;
 	if (!o.uid || o.uid == p->uid)
-		return o.fd;
-	close(o.fd);
+		return fd;
+	close(fd);
 	return sp_fail_said(-EPERM, "%s: of another user", path);
 }
 
