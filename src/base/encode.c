@@ -230,3 +230,14 @@ char *sp_encoded(enum sp_encoding encoding, const char *text)
 	}
 	return encoded;
 }
+
+void sp_hex(const uint8_t *bytes, size_t n, char *ret_text)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		ret_text[2 * i] = digits[bytes[i] >> 4];
+		ret_text[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	ret_text[2 * n] = '\0';
+}

@@ -16,6 +16,7 @@
 #define SP_BASE_ENCODE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum sp_encoding { SP_ENCODE_TERMINAL, SP_ENCODE_FOLDED, SP_ENCODE_XML, SP_ENCODE_JSON, SP_ENCODE_CSV };
@@ -23,5 +24,8 @@ enum sp_encoding { SP_ENCODE_TERMINAL, SP_ENCODE_FOLDED, SP_ENCODE_XML, SP_ENCOD
 void sp_encode(FILE *out, enum sp_encoding encoding, const char *text);
 /* As sp_encode, into a new string (free it), or NULL when memory is short. */
 char *sp_encoded(enum sp_encoding encoding, const char *text);
+
+/* Two digits a byte, lower case: 2 n + 1 characters, the last a NUL. */
+void sp_hex(const uint8_t *bytes, size_t n, char *ret_text);
 
 #endif

@@ -4,6 +4,7 @@
  *
  * What is found is believed only if its build id is the file's; by a debug link, its CRC has to be the link's, too.
  */
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/naming.h"
@@ -130,12 +131,10 @@ static void try_both(struct search *s, const char *path, bool by_link)
  */
 static void try_build_id(struct search *s, const char *dir, int dir_len)
 {
-	char path[PATH_MAX], hex[2 * sizeof(s->own.build_id) + 1] = "";
-	unsigned i;
+	char path[PATH_MAX], hex[2 * sizeof(s->own.build_id) + 1];
 
-	for (i = 1; i < s->own.build_id_len; i++)
-		snprintf(hex + 2 * (i - 1), 3, "%02x", s->own.build_id[i]);
-	if (snprintf(path, sizeof(path), "%.*s/.build-id/%02x/%s.debug", dir_len, dir, s->own.build_id[0], hex) <
+	sp_hex(s->own.build_id, s->own.build_id_len, hex);
+	if (snprintf(path, sizeof(path), "%.*s/.build-id/%.2s/%s.debug", dir_len, dir, hex, hex + 2) <
 	    (int)sizeof(path))
 		try_both(s, path, false);
 }

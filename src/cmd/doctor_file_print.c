@@ -80,7 +80,7 @@ static void identity_lines(struct page *p, const struct sp_doctor_file *f)
 	char hex[2 * sizeof(f->build_id) + 1];
 
 	line(p, "file", "%s, %" PRIu64 " bytes", f->path, f->size);
-	sp_libs_hex(f->build_id, f->build_id_len, hex);
+	sp_hex(f->build_id, f->build_id_len, hex);
 	line(p, "build id", "%s", f->build_id_len ? hex : "none: its table is built anew each time");
 	line(p, "soname", "%s", f->soname ? f->soname : "none");
 	if (f->package)
@@ -200,7 +200,7 @@ static void json_identity(const struct sp_doctor_file *f, FILE *out)
 {
 	char hex[2 * sizeof(f->build_id) + 1];
 
-	sp_libs_hex(f->build_id, f->build_id_len, hex);
+	sp_hex(f->build_id, f->build_id_len, hex);
 	put_text("path", f->path, out);
 	put_number("size", f->size, out);
 	put_text("build_id", hex, out);

@@ -105,7 +105,6 @@ void sp_libs_tell(const struct sp_libs *l); /* what is to be known beside it, on
 
 /* A copy of the text that lives as long as l; NULL when memory is short. */
 const char *sp_libs_keep(struct sp_libs *l, const char *text);
-void sp_libs_hex(const uint8_t *bytes, size_t n, char *ret_text); /* 2 n + 1 */
 double sp_libs_percent(const struct sp_libs *l, int64_t samples);
 /* The names of the library's users or, with comms, of its processes, the most frequent first: "a 12, b 3, c". */
 int sp_libs_who(const struct sp_libs *l, const struct sp_libs_library *lib, bool comms, char **ret_text);

@@ -5,6 +5,7 @@
  * A library is its build id, whatever the paths of its files; without one it is its inode, and where even that could
  * not be looked at, what /proc says of it.
  */
+#include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "cmd/libs.h"
@@ -200,7 +201,7 @@ static bool begins_build_id(const char *word, const struct sp_libs_library *lib)
 	size_t len = strlen(word);
 	char hex[2 * sizeof(lib->build_id) + 1];
 
-	sp_libs_hex(lib->build_id, lib->build_id_len, hex);
+	sp_hex(lib->build_id, lib->build_id_len, hex);
 	return len >= MIN_ID_DIGITS && strncasecmp(word, hex, len) == 0;
 }
 

@@ -34,7 +34,7 @@ static void put_id(FILE *out, const char *key, const uint8_t *id, size_t len)
 {
 	char hex[65];
 
-	sp_libs_hex(id, len, hex);
+	sp_hex(id, len, hex);
 	put_word(out, key, hex);
 }
 
@@ -214,7 +214,7 @@ static int csv_library(const struct sp_libs *l, const struct sp_libs_library *li
 		r = sp_libs_who(l, lib, true, &comms);
 	if (r < 0)
 		return r;
-	sp_libs_hex(lib->build_id, lib->build_id_len, hex);
+	sp_hex(lib->build_id, lib->build_id_len, hex);
 	put_csv_cost(l, lib->self, lib->total, out);
 	fprintf(out, "%u,%u,", lib->n_uses, lib->n_stale);
 	put_field(out, hex);
@@ -239,9 +239,9 @@ static void csv_use(const struct sp_libs *l, const struct sp_libs_library *lib, 
 	if (u->state != SP_LIBS_CURRENT && f->since_ns)
 		fprintf(out, "%" PRIu64, f->since_ns / SP_NS_PER_S);
 	fputc(',', out);
-	sp_libs_hex(lib->build_id, lib->build_id_len, hex);
+	sp_hex(lib->build_id, lib->build_id_len, hex);
 	put_field(out, hex);
-	sp_libs_hex(f->disk_id, f->disk_id_len, hex);
+	sp_hex(f->disk_id, f->disk_id_len, hex);
 	put_field(out, hex);
 	put_field(out, sp_libs_file_name(l, u->file));
 	put_field(out, lib->package);

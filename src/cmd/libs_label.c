@@ -22,17 +22,6 @@ const char *sp_libs_keep(struct sp_libs *l, const char *text)
 	return number < 0 ? NULL : sp_intern_get(l->strings, (uint32_t)number, NULL);
 }
 
-void sp_libs_hex(const uint8_t *bytes, size_t n, char *ret_text)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < n; i++) {
-		ret_text[2 * i] = digits[bytes[i] >> 4];
-		ret_text[2 * i + 1] = digits[bytes[i] & 15];
-	}
-	ret_text[2 * n] = 0;
-}
-
 double sp_libs_percent(const struct sp_libs *l, int64_t samples)
 {
 	return l->n_samples ? 100.0 * (double)samples / (double)l->n_samples : 0;

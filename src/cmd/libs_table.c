@@ -37,7 +37,7 @@ static void put_id(struct sp_grid *g, const uint8_t *id, size_t len, bool whole)
 {
 	char hex[65];
 
-	sp_libs_hex(id, whole ? len : SP_MIN(len, SHORT_ID), hex);
+	sp_hex(id, whole ? len : SP_MIN(len, SHORT_ID), hex);
 	sp_grid_put(g, SP_GRID_PLAIN, "%s", *hex ? hex : "-");
 }
 
@@ -189,7 +189,7 @@ static void put_head(const struct sp_libs *l, const struct sp_libs_library *lib,
 	bool colour = isatty(fileno(out));
 	char hex[65];
 
-	sp_libs_hex(lib->build_id, lib->build_id_len, hex);
+	sp_hex(lib->build_id, lib->build_id_len, hex);
 	fputs(colour ? "\033[1m" : "", out);
 	sp_encode(out, SP_ENCODE_TERMINAL, lib->name);
 	fprintf(out, "%s  %s", colour ? "\033[0m" : "", *hex ? hex : "no build id");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cache.c: tables on disk: the directory, reading and writing entries. cache_evict.c keeps the size within bounds. */
 #include "unwind/cache.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "unwind/cache_priv.h"
@@ -101,8 +102,7 @@ static bool name_of(const struct sp_cache_key *key, char name[MAX_NAME])
 	bool owned = key->uid == 0 || key->uid == geteuid();
 	if (!owned || (key->mode & 022) != 0 || key->build_id_len == 0 || key->build_id_len > MAX_ID_BYTES)
 		return false;
-	for (size_t i = 0; i < key->build_id_len; i++)
-		snprintf(name + 2 * i, 3, "%02x", key->build_id[i]);
+	sp_hex(key->build_id, key->build_id_len, name);
 	snprintf(name + 2 * key->build_id_len, 32, "-%llu", (unsigned long long)key->file_size);
 	return true;
 }

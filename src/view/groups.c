@@ -3,6 +3,7 @@
 #include "view/groups.h"
 #include "view/priv.h"
 
+#include "base/encode.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
@@ -58,8 +59,7 @@ static void fill_library(const struct sp_profile *p, uint32_t file, struct sp_gr
 	g->path = word(p, f->path);
 	g->package = word(p, f->package);
 	g->package_version = word(p, f->package_version);
-	for (size_t i = 0; i < f->build_id_len && i < SP_BUILD_ID_MAX; i++)
-		snprintf(g->build_id_text + 2 * i, 3, "%02x", f->build_id[i]);
+	sp_hex(f->build_id, SP_MIN(f->build_id_len, SP_BUILD_ID_MAX), g->build_id_text);
 	g->build_id = *g->build_id_text ? g->build_id_text : NULL;
 }
 

@@ -101,9 +101,7 @@ static void build_id_text(const struct shown *s, uint32_t file, char text[static
 {
 	const struct sp_file *f = sp_profile_file(s->p, file);
 
-	for (size_t i = 0; i < f->build_id_len; i++)
-		snprintf(text + 2 * i, 3, "%02x", f->build_id[i]);
-	text[2 * f->build_id_len] = 0;
+	sp_hex(f->build_id, f->build_id_len, text);
 }
 
 static void csv_word(FILE *out, const char *word)

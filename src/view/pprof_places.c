@@ -141,9 +141,7 @@ static uint32_t mapping_name(struct sp_pprof *w, uint32_t file)
 
 void sp_pprof_build_id(const struct sp_file *f, char hex[2 * SP_BUILD_ID_MAX + 1])
 {
-	*hex = '\0';
-	for (size_t i = 0; i < f->build_id_len && i < SP_BUILD_ID_MAX; i++)
-		snprintf(hex + 2 * i, 3, "%02x", f->build_id[i]);
+	sp_hex(f->build_id, SP_MIN(f->build_id_len, SP_BUILD_ID_MAX), hex);
 }
 
 static void put_mapping(struct sp_pprof *w, const struct sp_pprof_mapping *m)

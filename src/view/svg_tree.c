@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/filter.h"
@@ -30,8 +31,7 @@ static void set_library(const struct sp_svg_tree *t, const struct sp_tree_librar
 				       .total = from->total,
 				       .old_self = from->second_self,
 				       .old_total = from->second_total};
-	for (size_t i = 0; i < SP_MIN(file->build_id_len, sizeof(ret->build_id) / 2); i++)
-		snprintf(ret->build_id + 2 * i, 3, "%02x", file->build_id[i]);
+	sp_hex(file->build_id, SP_MIN(file->build_id_len, sizeof(ret->build_id) / 2), ret->build_id);
 }
 
 static int set_libraries(struct sp_svg_tree *t)
