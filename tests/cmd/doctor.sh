@@ -87,7 +87,11 @@ else
 	[ "$status" = 3 ] || fail "exit code 3 where profile does not work"
 	has "$out" '^  whole stacks of all +no '
 fi
-# nothing is left in the kernel, and no process
+# nothing is left in the kernel (which frees a program some time after its last descriptor), and no process
+for _ in $(seq 50); do
+	/usr/sbin/bpftool prog 2>/dev/null | grep -q sp_doctor || break
+	sleep 0.1
+done
 [ ! -e /usr/sbin/bpftool ] || has_not <(/usr/sbin/bpftool prog 2>/dev/null) 'sp_doctor'
 
 # bad usage
