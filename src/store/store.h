@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.h: windows of profiles on disk, and questions about any time range of them.
+ *
+ * A window is what one source (a recipe) sampled in some seconds. sp_store_add() keeps it: when that returns 0 the
+ * window survives kill -9; power loss costs at most the last ones. Rolling up to coarser resolutions, retention and the
+ * limit of the disk are done in sp_store_add(), too, when a minute, an hour or a day is over. Profiles come in and go
+ * out as struct sp_profile; functions are kept, not addresses. Profiles and strings given stay the caller's.
+ * Back ends: struct sp_store_ops, chosen by the scheme of the place: none = a directory. One writer a store; readers
+ * at the same time as it, in any number of processes. Not thread-safe. Errors: negative errno with sp_error_text();
+ * after one nothing is half-written, and the same call may be tried again: -ENOSPC, -EIO ..., -EBUSY: another writer
+ * (the text names it), -EPROTONOSUPPORT: a newer version.
+ */
+#ifndef SP_STORE_STORE_H
+#define SP_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_profile;
+struct sp_store;
+
+enum sp_resolution { SP_RES_10S, SP_RES_1M, SP_RES_1H, SP_N_RESOLUTIONS };
+
+struct sp_store_options {
+	bool read_only;
+	uint64_t retain_s[SP_N_RESOLUTIONS]; /* 0 = 2, 14, 400 days */
+	uint64_t max_disk_bytes;             /* journals included; 0 = 2 GiB */
+	uint64_t max_memory_bytes;           /* of the writer's dictionary; 0 = 16 MiB */
+};
+
+/* place: a directory (made if need be, not if read_only), or a single file of one (read_only). */
+int sp_store_open(const char *place, const struct sp_store_options *o, struct sp_store **ret_store);
+void sp_store_close(struct sp_store *s);
+
+/* What a window was, beside its rows. */
+struct sp_store_window {
+	uint64_t wall_ns, boot_ns; /* of its beginning: CLOCK_REALTIME, CLOCK_BOOTTIME */
+	uint64_t duration_ns;      /* of the time that was sampled: less than the resolution where there is a gap */
+	uint64_t rate_mhz;         /* samples a second and CPU, in thousandths */
+	uint32_t n_cpus;
+	uint64_t n_lost;    /* samples that were taken and are not in the rows */
+	const char *source; /* the recipe's name; the types of its values are the profile's */
+};
+int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
+
+/* What happened: a gap, an upgrade, a change of the rate. Of the same kind, time and subject only one is kept. */
+struct sp_store_event {
+	uint64_t from_ns, to_ns; /* wall clock; equal: a moment */
+	const char *kind;        /* "gap", "upgrade", "rate", "clock", "drop" ... */
+	const char *subject;     /* what it is about: a reason, a library's name */
+	const char *text;        /* one line for people */
+	const char *data;        /* name=value words for programs, "" = none */
+};
+int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e);
+int sp_store_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
+		    int (*each)(void *arg, const struct sp_store_event *e), void *arg);
+
+struct sp_store_query {
+	uint64_t from_ns, to_ns;                           /* wall clock; windows that overlap are taken whole */
+	const char *source;                                /* NULL = "cpu" */
+	const char *library, *function, *process, *cgroup; /* globs as profile/filter.h has them; NULL = all */
+	bool all_users;
+	uint32_t uid;      /* the only user wanted, if not all_users */
+	int resolution;    /* enum sp_resolution, or -1: the finest that answers a range of this length fast */
+	uint32_t n_slices; /* the keys tell so many slices of the time, 0 = none */
+	bool exact;        /* no stack is shortened, however many there are */
+};
+struct sp_store_answer {
+	uint64_t from_ns, to_ns;       /* of the windows that were found; 0, 0: none */
+	uint64_t covered_ns;           /* of it sampled */
+	uint64_t n_windows, n_damaged; /* that were read; that could not be */
+	uint64_t n_lost;               /* samples */
+	uint64_t n_shortened; /* samples whose rare stacks lost frames between their ancestors and their leaf */
+	int resolution;       /* the coarsest that was used */
+	uint64_t slice_ns;
+};
+/* Rows of the range, added to an empty profile with names. */
+int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
+		   struct sp_store_answer *ret_answer);
+
+/* Exact totals by library or function, by roll-up window: for charts and for long ranges. Whole machine only. */
+struct sp_store_total {
+	uint64_t wall_ns, duration_ns; /* of the window that it is of */
+	const char *file;              /* name of the library */
+	const char *function;          /* "" = the library as a whole */
+	const uint8_t *build_id;
+	uint32_t build_id_len;
+	int64_t self[8], total[8]; /* by value type */
+};
+/* step: SP_RES_1M (libraries only), SP_RES_1H, or SP_N_RESOLUTIONS for whole days. */
+int sp_store_totals(struct sp_store *s, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
+		    int (*each)(void *arg, const struct sp_store_total *t), void *arg);
+
+struct sp_store_stats {
+	uint64_t n_windows, first_ns, last_ns; /* of the finest resolution */
+	uint64_t bytes;                        /* on disk, journals included */
+	uint64_t n_files, n_damaged_files, n_damaged_windows;
+	uint64_t add_cpu_ns, add_worst_ns, n_added; /* since it was opened */
+	uint64_t memory_bytes;                      /* of the writer's dictionary */
+};
+int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats);
+
+#endif
