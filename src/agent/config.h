@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * config.h: what the agent was told: by its command line, its configuration file, and the defaults.
+ *
+ * The table of its options, from which the command line, the keys of the file, help and the man pages come, and the
+ * parsers stand in src/cmd/agent_options.c, where all options are; here is only what they fill. All values have been
+ * checked when a struct sp_agent_config is whole: numbers lie in their ranges, recipes and events exist. Strings and
+ * lists belong to the struct: sp_agent_config_done() frees them. A reload (SIGHUP) makes a new struct; whoever takes it
+ * must not hold on to strings of the old one. What may not change while the agent runs is said beside it: there a
+ * reload keeps the old value and says so. Constant after it was made: any thread may read it.
+ */
+#ifndef SP_AGENT_CONFIG_H
+#define SP_AGENT_CONFIG_H
+
+#include "store/store.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_recipe;
+
+enum { SP_AGENT_MAX_SOURCES = 8, SP_AGENT_MAX_GLOBS = 64 };
+
+struct sp_agent_source {
+	const struct sp_recipe *recipe;
+	const char *event;     /* NULL = the recipe's default */
+	uint64_t frequency_hz; /* 0 = the agent's */
+};
+
+struct sp_agent_config {
+	/* what is sampled */
+	uint64_t frequency_hz; /* 19 */
+	struct sp_agent_source sources[SP_AGENT_MAX_SOURCES];
+	size_t n_sources;   /* at least 1 */
+	const char *cgroup; /* only processes in it; NULL = all */
+	/* Globs of processes (profile/filter.h) whose rows are thrown away before anything is kept. */
+	const char *exclude[SP_AGENT_MAX_GLOBS];
+	size_t n_exclude;
+
+	/* what is kept */
+	const char *store; /* directory; not by reload */
+	uint64_t retain_s[SP_N_RESOLUTIONS];
+	uint64_t max_disk_bytes;
+
+	/* what it may use, with its helpers */
+	uint64_t max_cpu_ppm;      /* millionths of one CPU: 10,000 = 1 % */
+	uint64_t max_memory_bytes; /* of all its processes, BPF maps included */
+
+	/* names */
+	const char *debug_dirs; /* with colons between; NULL = the usual places only */
+	bool debuginfod;        /* ask the servers of $DEBUGINFOD_URLS */
+
+	/* who may ask, and how much */
+	const char *socket; /* path; "" = none; not by reload */
+	const char *group;  /* whose members see all users' rows, as root does; "" = none */
+	uint64_t max_clients, max_queries;
+	uint64_t query_timeout_ns, query_memory_bytes;
+
+	int log_level; /* enum sp_log_level (agent/log.h): what is less urgent is not said */
+
+	char **strings; /* all of the above point into these */
+	size_t n_strings;
+};
+
+void sp_agent_config_done(struct sp_agent_config *c);
+
+#endif
