@@ -2,9 +2,8 @@
 #include "cmd/doctor_file.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "cmd/naming.h"
 #include "cmd/owners.h"
-#include "cmd/sampling.h"
+#include "naming/naming.h"
 #include "profile/profile.h"
 #include "unwind/cache.h"
 #include "worker/naming.h"
@@ -19,7 +18,8 @@
 
 struct asking {
 	struct sp_doctor_file *file;
-	struct sp_sampling sampling; /* of it the workers and the profile, for who looks for debug files */
+	struct sp_workers *workers;
+	struct sp_profile *profile; /* of this file alone, for who looks for debug files */
 	int fd, r;
 	bool done;
 };
@@ -63,7 +63,7 @@ static int file_take(struct asking *a, const char *path)
 static int wait_for(struct asking *a, int r)
 {
 	while (r >= 0 && !a->done)
-		r = sp_workers_wait(a->sampling.workers, 60000);
+		r = sp_workers_wait(a->workers, 60000);
 	a->done = false;
 	return r < 0 ? r : a->r;
 }
@@ -129,7 +129,7 @@ static int check_whole(const struct asking *a)
 
 static int ask(struct asking *a)
 {
-	struct sp_workers *w = a->sampling.workers;
+	struct sp_workers *w = a->workers;
 	int r = wait_for(a, sp_workers_identify(w, a->fd, identified, a));
 
 	if (r >= 0)
@@ -149,13 +149,13 @@ static int ask(struct asking *a)
 static int64_t file_add(const struct asking *a)
 {
 	struct sp_file file = {.kind = SP_FILE_ELF, .build_id_len = (uint8_t)a->file->build_id_len, .tag = 1};
-	int64_t path = sp_profile_add_string(a->sampling.profile, a->file->path);
+	int64_t path = sp_profile_add_string(a->profile, a->file->path);
 
 	if (path < 0)
 		return path;
 	memcpy(file.build_id, a->file->build_id, sizeof(file.build_id));
 	file.path = file.name = (uint32_t)path;
-	return sp_profile_add_file(a->sampling.profile, &file);
+	return sp_profile_add_file(a->profile, &file);
 }
 
 static char *path_of(int fd)
@@ -172,26 +172,27 @@ static char *path_of(int fd)
 static int debug_take(struct asking *a, struct sp_naming *naming, uint32_t number)
 {
 	SP_CLOSE int fd = sp_debug_file_find(naming, number, a->fd);
-	const struct sp_file *file = sp_profile_file(a->sampling.profile, number);
+	const struct sp_file *file = sp_profile_file(a->profile, number);
 
 	if (file->note)
-		a->file->debug_note = strdup(sp_profile_string(a->sampling.profile, file->note));
+		a->file->debug_note = strdup(sp_profile_string(a->profile, file->note));
 	if (fd < 0)
 		return 0;
 	a->file->debug_path = path_of(fd);
 	if (!a->file->debug_path)
 		return -ENOMEM;
-	return wait_for(a, sp_workers_count(a->sampling.workers, fd, debug_counted, a));
+	return wait_for(a, sp_workers_count(a->workers, fd, debug_counted, a));
 }
 
 static int debug_find(struct asking *a, const char *debug_dirs)
 {
-	struct sp_naming naming = {.sampling = &a->sampling, .debug_dirs = debug_dirs, .no_fetch = true};
+	struct sp_naming naming = {.workers = a->workers, .debug_dirs = debug_dirs, .no_fetch = true};
 	int64_t number;
-	int r = sp_profile_new(&a->sampling.profile);
+	int r = sp_profile_new(&a->profile);
 
 	if (r < 0)
 		return r;
+	naming.profile = a->profile;
 	number = file_add(a);
 	if (number < 0)
 		return (int)number;
@@ -240,7 +241,7 @@ static int read_all(struct asking *a, const char *path, const char *debug_dirs)
 	int r = file_take(a, path);
 
 	if (r >= 0)
-		r = sp_workers_new(&one, &a->sampling.workers);
+		r = sp_workers_new(&one, &a->workers);
 	if (r >= 0)
 		r = ask(a);
 	if (r >= 0)
@@ -254,13 +255,13 @@ static int read_all(struct asking *a, const char *path, const char *debug_dirs)
 
 int sp_doctor_file_read(const char *path, const char *debug_dirs, struct sp_doctor_file *ret_file)
 {
-	struct asking a = {.file = ret_file, .sampling = SP_SAMPLING_NONE, .fd = -1};
+	struct asking a = {.file = ret_file, .fd = -1};
 	int r;
 
 	*ret_file = (struct sp_doctor_file){.given = path};
 	r = read_all(&a, path, debug_dirs);
-	sp_workers_free(a.sampling.workers);
-	sp_profile_free(a.sampling.profile);
+	sp_workers_free(a.workers);
+	sp_profile_free(a.profile);
 	if (a.fd >= 0)
 		close(a.fd);
 	return r < 0 ? sp_fail(r, "%s", path) : 0;

@@ -171,7 +171,7 @@ static void cache_there(struct sp_doctor *d, const char *path, DIR *dir)
 	measure(dir, &bytes, &n);
 	if (writable) {
 		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "%s: %zu tables, %.1f of %.0f MiB", path, n,
-			      (double)bytes / (1 << 20), (double)SP_CACHE_MAX_BYTES / (1 << 20));
+			      (double)bytes / (1 << 20), (double)SP_ENTRIES_MAX_BYTES / (1 << 20));
 		sp_doctor_value(d, (int64_t)bytes);
 		return;
 	}

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
-#include "cmd/naming.h"
 #include "cmd/output.h"
 #include "cmd/profile_args.h"
 #include "cmd/profile_parts.h"
+#include "naming/naming.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "recipe/recipe.h"
@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void session_done(struct sp_profile_session *s)
 {
@@ -209,10 +210,25 @@ static int lines_find(struct sp_profile_session *s, struct sp_naming *naming)
 	return 0;
 }
 
+static void fetching_tell(const char *library)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (library) {
+		fputs("\rsoprof: asking debuginfod for ", stderr);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, library);
+	}
+	fputs("\033[K", stderr);
+	fputs(library ? " ..." : "\r\033[K", stderr);
+}
+
 /* All that asks the session about files, whose numbers are theirs in it. */
 static int session_name(struct sp_profile_session *s)
 {
-	struct sp_naming naming = {.sampling = &s->sampling,
+	struct sp_naming naming = {.workers = s->sampling.workers,
+				   .capture = s->sampling.capture,
+				   .profile = s->sampling.profile,
+				   .fetching = fetching_tell,
 				   .debug_dirs = s->args->debug_dirs,
 				   .with_lines = s->args->with_lines,
 				   .no_fetch = s->args->no_debuginfod};

@@ -7,8 +7,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "cmd/naming.h"
-#include "cmd/sampling.h"
+#include "naming/naming.h"
 #include "profile/profile.h"
 #include "worker/naming.h"
 #include "worker/worker.h"
@@ -51,7 +50,7 @@ static int look(struct sp_naming *n, int fd, bool with_crc, struct looked *l)
 	int r;
 
 	l->done = false;
-	r = sp_workers_debug(n->sampling->workers, fd, with_crc, looked_at, l);
+	r = sp_workers_debug(n->workers, fd, with_crc, looked_at, l);
 	r = r < 0 ? r : sp_naming_wait(n, &l->done);
 	return r < 0 ? r : l->r;
 }
@@ -61,7 +60,7 @@ static int open_one(struct sp_naming *n, uint32_t pid, const char *path)
 	struct sp_open_path q = {.path = path, .pid = (pid_t)pid};
 	struct sp_naming_open o = {.fd = -1};
 
-	return sp_naming_fd(n, sp_workers_open_path(n->sampling->workers, &q, sp_naming_opened, &o), &o);
+	return sp_naming_fd(n, sp_workers_open_path(n->workers, &q, sp_naming_opened, &o), &o);
 }
 
 /* --- is it the one? ------------------------------------------------------------------------------------------------
@@ -141,8 +140,7 @@ static void try_build_id(struct search *s, const char *dir, int dir_len)
 
 static void try_link(struct search *s, const char *dir, int dir_len, const char *below)
 {
-	const char *path = sp_profile_string(s->naming->sampling->profile,
-					     sp_profile_file(s->naming->sampling->profile, s->file)->path);
+	const char *path = sp_profile_string(s->naming->profile, sp_profile_file(s->naming->profile, s->file)->path);
 	const char *slash = strrchr(path, '/');
 	char full[PATH_MAX];
 

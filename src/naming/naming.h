@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * naming.h: where names come from, for the commands that sample: the resolver of symbol/symbol.h.
+ * naming.h: where names come from, for who samples: the resolver of symbol/symbol.h.
  *
  * Names of a file's functions are asked from a worker, with the file as it was mapped and, if its own symbol table is
  * stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
@@ -8,19 +8,24 @@
  * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
  * is told in the file's note, and what the file itself says is used. Memory without a file is named by the perf map
  * that its process has written, or held when it was first seen. Everything is opened and read by workers. The struct
- * belongs to the caller, who sets it to zero but for what he wants. One thread.
+ * belongs to the caller, who sets it to zero but for what he wants; workers, capture and profile are his, too.
+ * One thread.
  */
-#ifndef SP_CMD_NAMING_H
-#define SP_CMD_NAMING_H
+#ifndef SP_NAMING_NAMING_H
+#define SP_NAMING_NAMING_H
 
 #include "symbol/names.h"
 #include "symbol/sources.h"
 
+struct sp_capture;
 struct sp_open_result;
-struct sp_sampling;
+struct sp_profile;
+struct sp_workers;
 
 struct sp_naming {
-	struct sp_sampling *sampling;
+	struct sp_workers *workers;
+	struct sp_capture *capture; /* whose files they are; NULL: only debug files are looked for */
+	struct sp_profile *profile;
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
 	size_t n_pids;
@@ -30,6 +35,8 @@ struct sp_naming {
 	bool no_fetch;     /* debuginfod is not asked, or not any more */
 	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */
 	uint64_t fetch_ns; /* the time that it has taken */
+	/* Told when debuginfod begins to be asked for a library, and with NULL when that is over. May be NULL. */
+	void (*fetching)(const char *library);
 };
 
 int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cache_evict.c: the cache's size: a walk over the directory, the oldest entries removed. */
+/* entries_evict.c: the directory's size: a walk over it, the oldest entries removed. */
+#include "base/entries_priv.h"
 #include "base/mem.h"
-#include "unwind/cache_priv.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,14 +34,14 @@ static bool is_entry_name(const char *name)
 }
 
 /* Left by a process that was killed while it wrote. */
-static void remove_stale(struct sp_cache *c, const char *name, const struct stat *st)
+static void remove_stale(struct sp_entries *c, const char *name, const struct stat *st)
 {
-	if (strncmp(name, SP_CACHE_TEMPORARY, strlen(SP_CACHE_TEMPORARY)) == 0 &&
+	if (strncmp(name, SP_ENTRIES_TEMPORARY, strlen(SP_ENTRIES_TEMPORARY)) == 0 &&
 	    time(NULL) - st->st_mtime > TEMPORARY_SECONDS)
 		unlinkat(c->dir, name, 0);
 }
 
-static int walk_add(struct sp_cache *c, struct walk *w, const char *name)
+static int walk_add(struct sp_entries *c, struct walk *w, const char *name)
 {
 	struct stat st;
 	if (fstatat(c->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
@@ -61,7 +61,7 @@ static int walk_add(struct sp_cache *c, struct walk *w, const char *name)
 	return 0;
 }
 
-static int walk_dir(struct sp_cache *c, struct walk *w)
+static int walk_dir(struct sp_entries *c, struct walk *w)
 {
 	int fd = openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -87,7 +87,7 @@ static int oldest_first(const void *a, const void *b)
 }
 
 /* A tenth more than is needed, so that the next entries do not walk again. */
-static void evict(struct sp_cache *c, struct walk *w, uint64_t bytes)
+static void evict(struct sp_entries *c, struct walk *w, uint64_t bytes)
 {
 	uint64_t wanted = c->max_bytes - bytes;
 	wanted -= SP_MIN(wanted, c->max_bytes / 10);
@@ -100,10 +100,10 @@ static void evict(struct sp_cache *c, struct walk *w, uint64_t bytes)
 	}
 }
 
-int sp_cache_make_room(struct sp_cache *c, uint64_t bytes)
+int sp_entries_make_room(struct sp_entries *c, uint64_t bytes)
 {
 	struct walk w = {0};
-	if (c->total != SP_CACHE_TOTAL_UNKNOWN && c->total <= c->max_bytes - bytes)
+	if (c->total != SP_ENTRIES_TOTAL_UNKNOWN && c->total <= c->max_bytes - bytes)
 		return 0;
 	int r = walk_dir(c, &w);
 	if (r == 0 && w.total > c->max_bytes - bytes)

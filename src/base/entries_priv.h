@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cache_priv.h: what cache.c and cache_evict.c share.
+ * entries_priv.h: what entries.c and entries_evict.c share.
  *
  * total is the sum of the entries' sizes as far as this process knows: taken by a walk over the directory before the
  * first entry is written (reading needs none), then counted on; a replaced entry counts twice until the next walk, so
- * that it errs on the side of too much. -ENOSPC from sp_cache_make_room: the entries that are left cannot be removed.
+ * that it errs on the side of too much. -ENOSPC from sp_entries_make_room: the entries that are left cannot be removed.
  */
-#ifndef SP_UNWIND_CACHE_PRIV_H
-#define SP_UNWIND_CACHE_PRIV_H
+#ifndef SP_BASE_ENTRIES_PRIV_H
+#define SP_BASE_ENTRIES_PRIV_H
 
-#include "unwind/cache.h"
+#include "base/entries.h"
 
-#define SP_CACHE_TOTAL_UNKNOWN UINT64_MAX
-#define SP_CACHE_TEMPORARY ".new-"
+#define SP_ENTRIES_TOTAL_UNKNOWN UINT64_MAX
+#define SP_ENTRIES_TEMPORARY ".new-"
 
-struct sp_cache {
+struct sp_entries {
 	int dir;
 	uint64_t max_bytes, total;
 	unsigned n_temporary;
@@ -22,6 +22,6 @@ struct sp_cache {
 };
 
 /* Removes the oldest entries until `bytes` more fit. */
-int sp_cache_make_room(struct sp_cache *c, uint64_t bytes);
+int sp_entries_make_room(struct sp_entries *c, uint64_t bytes);
 
 #endif

@@ -6,13 +6,11 @@
  * as for all its clients (debuginfod-client-config(7)). All files of a run have $DEBUGINFOD_MAXTIME seconds together,
  * 30 where that is not set; then nothing more is asked.
  */
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/time.h"
-#include "cmd/naming.h"
-#include "cmd/sampling.h"
+#include "naming/naming.h"
 #include "profile/profile.h"
 #include "worker/naming.h"
 #include "worker/worker.h"
@@ -66,23 +64,15 @@ static bool has_servers(struct sp_naming *n)
 
 static void tell(const struct sp_naming *n, uint32_t file, bool begins)
 {
-	const struct sp_profile *p = n->sampling->profile;
-
-	if (!isatty(STDERR_FILENO))
-		return;
-	if (begins) {
-		fputs("\rsoprof: asking debuginfod for ", stderr);
-		sp_encode(stderr, SP_ENCODE_TERMINAL, sp_profile_string(p, sp_profile_file(p, file)->name));
-	}
-	fputs("\033[K", stderr);
-	fputs(begins ? " ..." : "\r\033[K", stderr);
+	if (n->fetching)
+		n->fetching(begins ? sp_profile_string(n->profile, sp_profile_file(n->profile, file)->name) : NULL);
 }
 
 static int fetch(struct sp_naming *n, const struct sp_fetch_request *q)
 {
 	struct sp_naming_open o = {.fd = -1};
 
-	return sp_naming_fd(n, sp_workers_fetch(n->sampling->workers, q, sp_naming_opened, &o), &o);
+	return sp_naming_fd(n, sp_workers_fetch(n->workers, q, sp_naming_opened, &o), &o);
 }
 
 static uint64_t allowed_ms(void)

@@ -10,8 +10,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
-#include "cmd/naming.h"
-#include "cmd/sampling.h"
+#include "naming/naming.h"
 #include "profile/profile.h"
 #include "worker/naming.h"
 #include "worker/worker.h"
@@ -30,7 +29,7 @@ static int open_map(struct sp_naming *n, const struct sp_process *p, uint32_t pi
 	int fd;
 
 	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, p->ns_pid);
-	fd = sp_naming_fd(n, sp_workers_open_path(n->sampling->workers, &q, sp_naming_opened, &o), &o);
+	fd = sp_naming_fd(n, sp_workers_open_path(n->workers, &q, sp_naming_opened, &o), &o);
 	if (fd < 0)
 		return fd == -ESRCH || fd == -ENOTDIR ? -ENOENT : fd;
 	if (!o.uid || o.uid == p->uid)
@@ -72,7 +71,7 @@ static int ask(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offse
 	       struct sp_name *names)
 {
 	struct sp_naming_wait w = {.naming = n, .file = file, .names = names, .n = n_offsets};
-	uint64_t bias = sp_profile_file(n->sampling->profile, file)->bias;
+	uint64_t bias = sp_profile_file(n->profile, file)->bias;
 	SP_FREE uint64_t *addresses = calloc(n_offsets + 1, sizeof(*addresses));
 	size_t i;
 	int r;
@@ -81,7 +80,7 @@ static int ask(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offse
 		return -ENOMEM;
 	for (i = 0; i < n_offsets; i++)
 		addresses[i] = bias + offsets[i];
-	r = sp_workers_map(n->sampling->workers, fd, addresses, n_offsets, sp_naming_came, &w);
+	r = sp_workers_map(n->workers, fd, addresses, n_offsets, sp_naming_came, &w);
 	r = r < 0 ? r : sp_naming_wait(n, &w.done);
 	r = r < 0 ? r : w.r;
 	for (i = 0; r >= 0 && i < n_offsets; i++)
@@ -91,9 +90,9 @@ static int ask(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offse
 
 int sp_naming_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names)
 {
-	const struct sp_profile *profile = n->sampling->profile;
+	const struct sp_profile *profile = n->profile;
 	const struct sp_process *p = sp_profile_process(profile, sp_profile_file(profile, file)->process);
-	int held = sp_capture_file_fd(n->sampling->capture, file);
+	int held = sp_capture_file_fd(n->capture, file);
 	SP_CLOSE int late = -1;
 
 	if (!p->pid)

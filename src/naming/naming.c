@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* naming.c: names of one file's offsets, asked from the workers. */
-#include "cmd/naming.h"
+#include "naming/naming.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
-#include "cmd/sampling.h"
 #include "elf/elf.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
@@ -20,7 +19,7 @@ int sp_naming_wait(struct sp_naming *n, const bool *done)
 	int r = 0;
 
 	while (r >= 0 && !*done)
-		r = sp_workers_wait(n->sampling->workers, 60000);
+		r = sp_workers_wait(n->workers, 60000);
 	return r;
 }
 
@@ -41,8 +40,8 @@ int sp_naming_fd(struct sp_naming *n, int asked, struct sp_naming_open *open)
 
 static void note_set(struct sp_naming *n, uint32_t file, const char *text)
 {
-	struct sp_file *f = sp_profile_file(n->sampling->profile, file);
-	int64_t note = f->note ? 0 : sp_profile_add_string(n->sampling->profile, text);
+	struct sp_file *f = sp_profile_file(n->profile, file);
+	int64_t note = f->note ? 0 : sp_profile_add_string(n->profile, text);
 
 	if (note > 0)
 		f->note = (uint32_t)note;
@@ -61,7 +60,7 @@ void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r)
  */
 static void pids_of_row(struct sp_naming *n, const struct sp_row *row)
 {
-	const struct sp_profile *p = n->sampling->profile;
+	const struct sp_profile *p = n->profile;
 	const struct sp_key *key = sp_profile_key(p, row->key);
 	struct sp_stack stack = sp_profile_stack(p, row->user);
 	uint32_t i;
@@ -76,16 +75,12 @@ static void pids_of_row(struct sp_naming *n, const struct sp_row *row)
 
 uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file)
 {
-	const struct sp_profile *p = n->sampling->profile;
+	const struct sp_profile *p = n->profile;
 	uint32_t i;
 
-	if (!n->pids) {
-		n->n_pids = sp_profile_n_files(p);
-		n->pids = calloc(n->n_pids, sizeof(*n->pids));
-		n->n_pids = n->pids ? n->n_pids : 0;
+	if (file >= n->n_pids && !sp_grow(&n->pids, &n->n_pids, sp_profile_n_files(p), sizeof(*n->pids)))
 		for (i = 0; i < sp_profile_n_rows(p); i++)
 			pids_of_row(n, sp_profile_row(p, i));
-	}
 	return file < n->n_pids ? n->pids[file] : 0;
 }
 
@@ -124,7 +119,7 @@ static int ask(struct sp_naming *naming, uint32_t file, const int fds[2], const 
 	       struct sp_name *names)
 {
 	struct sp_naming_wait w = {.naming = naming, .file = file, .names = names, .n = n};
-	int r = sp_workers_names(naming->sampling->workers, fds[0], fds[1], offsets, n, sp_naming_came, &w);
+	int r = sp_workers_names(naming->workers, fds[0], fds[1], offsets, n, sp_naming_came, &w);
 
 	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
 	return r < 0 ? r : w.r;
@@ -150,8 +145,8 @@ static int *debug_choose(struct sp_naming *n, uint32_t file, int fd)
 int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct sp_naming *naming = arg;
-	int fd = sp_capture_file_fd(naming->sampling->capture, file), *debug, r;
-	uint8_t kind = sp_profile_file(naming->sampling->profile, file)->kind;
+	int fd = sp_capture_file_fd(naming->capture, file), *debug, r;
+	uint8_t kind = sp_profile_file(naming->profile, file)->kind;
 
 	if (kind == SP_FILE_VDSO)
 		return vdso_names(offsets, n, names);
@@ -193,14 +188,14 @@ int sp_naming_sources(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 {
 	struct sp_naming *naming = arg;
 	struct sources_wait w = {.sources = sources, .n = n};
-	int fd = sp_capture_file_fd(naming->sampling->capture, file), *debug, r;
+	int fd = sp_capture_file_fd(naming->capture, file), *debug, r;
 
 	if (fd < 0)
 		return -ENOENT;
 	debug = debug_choose(naming, file, fd);
 	if (!debug)
 		return -ENOMEM;
-	r = sp_workers_sources(naming->sampling->workers, fd, *debug, offsets, n, sources_came, &w);
+	r = sp_workers_sources(naming->workers, fd, *debug, offsets, n, sources_came, &w);
 	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
 	r = r < 0 ? r : w.r;
 	return r < 0 && r != -ENOENT ? sp_fail(r, "source lines") : r;

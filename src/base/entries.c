@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* entries.c: the directory, finding and making entries. entries_evict.c keeps the size within bounds. */
+#include "base/entries.h"
+#include "base/encode.h"
+#include "base/entries_priv.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_ID_BYTES = 64, MAX_NAME = 2 * MAX_ID_BYTES + 32, TOUCH_SECONDS = 24 * 3600 };
+
+int sp_entries_default_dir(const char *what, char **ret_path)
+{
+	const char *base = "/var/cache", *middle = "";
+	char *path;
+	if (geteuid() != 0) {
+		base = getenv("XDG_CACHE_HOME");
+		if (!base || base[0] != '/') {
+			base = getenv("HOME");
+			middle = "/.cache";
+		}
+		if (!base || base[0] != '/')
+			return -ENOENT;
+	}
+	if (asprintf(&path, "%s%s/soprof/%s", base, middle, what) < 0)
+		return -ENOMEM;
+	*ret_path = path;
+	return 0;
+}
+
+/* The directory and the ones above it that are missing. */
+static int make_dirs(const char *dir)
+{
+	SP_FREE char *path = strdup(dir);
+	if (!path)
+		return -ENOMEM;
+	for (char *slash = path + strspn(path, "/"); (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int open_dir(const char *dir, int *ret_fd)
+{
+	struct stat st;
+	int r = make_dirs(dir);
+	if (r < 0)
+		return r;
+	SP_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 022) != 0)
+		return -EPERM;
+	*ret_fd = sp_take_fd(&fd);
+	return 0;
+}
+
+int sp_entries_open(const char *dir, uint64_t max_bytes, struct sp_entries **ret_entries)
+{
+	struct sp_entries *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	int r = open_dir(dir, &c->dir);
+	if (r < 0) {
+		free(c);
+		return r;
+	}
+	c->max_bytes = max_bytes ? max_bytes : SP_ENTRIES_MAX_BYTES;
+	c->total = SP_ENTRIES_TOTAL_UNKNOWN;
+	*ret_entries = c;
+	return 0;
+}
+
+void sp_entries_close(struct sp_entries *c)
+{
+	if (!c)
+		return;
+	close(c->dir);
+	free(c);
+}
+
+struct sp_cache_stats sp_entries_stats(const struct sp_entries *c)
+{
+	return c->stats;
+}
+
+/* The entry's name; false if this file may have no entry. */
+static bool name_of(const struct sp_cache_key *key, char name[MAX_NAME])
+{
+	bool owned = key->uid == 0 || key->uid == geteuid();
+	if (!owned || (key->mode & 022) != 0 || key->build_id_len == 0 || key->build_id_len > MAX_ID_BYTES)
+		return false;
+	sp_hex(key->build_id, key->build_id_len, name);
+	snprintf(name + 2 * key->build_id_len, 32, "-%llu", (unsigned long long)key->file_size);
+	return true;
+}
+
+int sp_entries_may(struct sp_entries *c, const struct sp_cache_key *key)
+{
+	char name[MAX_NAME];
+	bool may = name_of(key, name);
+	c->stats.n_refused += !may;
+	return may;
+}
+
+/* --- finding them ---------------------------------------------------------------------------------------------- */
+
+/* -EBADMSG: something that we have not written. */
+static int open_entry(int dir, const char *name, int *ret_fd, uint64_t *ret_size)
+{
+	struct stat st;
+	SP_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ELOOP ? -EBADMSG : -ENOENT;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return -EBADMSG;
+	*ret_size = (uint64_t)st.st_size;
+	*ret_fd = sp_take_fd(&fd);
+	return 0;
+}
+
+int sp_entries_look(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
+{
+	char name[MAX_NAME];
+	if (!name_of(key, name))
+		return -EACCES;
+	SP_CLOSE int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return dir_fd < 0 ? -ENOENT : open_entry(dir_fd, name, ret_fd, ret_size);
+}
+
+int sp_entries_get(struct sp_entries *c, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
+{
+	char name[MAX_NAME];
+	if (!sp_entries_may(c, key) || !name_of(key, name))
+		return -ENOENT;
+	int r = open_entry(c->dir, name, ret_fd, ret_size);
+	if (r == -EBADMSG)
+		sp_entries_damaged(c, key);
+	else if (r < 0)
+		c->stats.n_misses++;
+	return r < 0 ? -ENOENT : 0;
+}
+
+/* To be evicted later; nothing is lost if this fails. */
+void sp_entries_used(struct sp_entries *c, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) == 0 && time(NULL) - st.st_mtime > TOUCH_SECONDS)
+		futimens(fd, NULL);
+	c->stats.n_hits++;
+}
+
+void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key)
+{
+	char name[MAX_NAME];
+	c->stats.n_misses++;
+	if (name_of(key, name) && unlinkat(c->dir, name, 0) == 0)
+		c->stats.n_damaged++;
+}
+
+/* --- making them ----------------------------------------------------------------------------------------------- */
+
+int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_NAME])
+{
+	int r = bytes <= c->max_bytes ? sp_entries_make_room(c, bytes) : -EFBIG;
+	if (r < 0)
+		return r;
+	snprintf(ret_name, SP_ENTRY_NAME, SP_ENTRIES_TEMPORARY "%d-%u", (int)getpid(), c->n_temporary++);
+	int fd = openat(c->dir, ret_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int sp_entries_keep(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes)
+{
+	char place[MAX_NAME];
+	int r = name_of(key, place) ? 0 : -EACCES;
+	if (r == 0 && renameat(c->dir, name, c->dir, place) < 0)
+		r = -errno;
+	if (r < 0) {
+		sp_entries_forget(c, name);
+		return r;
+	}
+	c->total += bytes;
+	c->stats.n_stored++;
+	return 0;
+}
+
+void sp_entries_forget(struct sp_entries *c, const char *name)
+{
+	unlinkat(c->dir, name, 0);
+}
+
+void sp_entries_missed(struct sp_entries *c)
+{
+	c->stats.n_not_stored++;
+}
