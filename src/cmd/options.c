@@ -51,13 +51,27 @@ static int take(struct parse *p, const struct sp_option *o, const char *shown, c
 	return sp_option_store(o, shown, value, p->args);
 }
 
+/* A dash and a digit begin a value (-15m, a time), as long as no option is called by the digit. */
+static bool looks_like_option(const struct parse *p, const char *word)
+{
+	const struct sp_option *o = p->options;
+
+	if (word[0] != '-' || !word[1])
+		return false;
+	if (word[1] < '0' || word[1] > '9')
+		return true;
+	while (o->type != SP_OPT_END && o->letter != word[1])
+		o++;
+	return o->type != SP_OPT_END;
+}
+
 /*
  * The value of an option that has not got it in its own word: the next word, unless it looks like an option (a value
  * that begins with a dash is written --output=-x).
  */
 static int next_value(struct parse *p, const struct sp_option *o, const char *shown, const char **ret_value)
 {
-	if (p->at >= p->argc || (p->argv[p->at][0] == '-' && p->argv[p->at][1]))
+	if (p->at >= p->argc || looks_like_option(p, p->argv[p->at]))
 		return sp_fail_said(-EINVAL, "%s needs a value: %s", shown, o->arg);
 	*ret_value = p->argv[p->at++];
 	return 0;
@@ -214,7 +228,7 @@ int sp_options_parse(const struct sp_option *options, int argc, char **argv, voi
 		char *word = argv[p.at++];
 		if (!strcmp(word, "--"))
 			return parse_rest(&p);
-		if (word[0] != '-' || !word[1])
+		if (!looks_like_option(&p, word))
 			r = parse_operand(&p, word);
 		else
 			r = word[1] == '-' ? parse_long(&p, word) : parse_letters(&p, word);

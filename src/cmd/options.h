@@ -5,8 +5,9 @@
  * A table of struct sp_option (ended by type SP_OPT_END) says where each value goes in a struct of the command's own;
  * help, the man page and shell completion are written from the same table (help.h). Parsing is that of Python's
  * argparse, so that command lines of bcc's tools work: options and operands in any order, -dF99, -F 99, --frequency=99,
- * unambiguous beginnings of long names; `--` ends the options and begins the command, if the table has one. Of an
- * option given twice the last counts. Two options that share a bit of `excludes` may not be given together.
+ * unambiguous beginnings of long names; what begins with a dash and a digit is no option (-15m); `--` ends the options
+ * and begins the command, if the table has one. Of an option given twice the last counts. Two options that share a bit
+ * of `excludes` may not be given together.
  *
  * Errors: -EINVAL with one line in sp_error_text() that names the option and the bad value; -ENOMEM. Strings point into
  * argv; lists belong to the caller, who frees them with sp_u32_list_done() or sp_words_done(). Lists hold at most

@@ -101,6 +101,18 @@ static void test_every_way_to_write_an_option(void **state)
 	}
 }
 
+/* What begins with a dash and a digit is a time, say; tables without such a letter take it for a value. */
+static void test_dash_and_digit(void **state)
+{
+	struct args a;
+
+	(void)state;
+	assert_int_equal(parse("-o -15m 10", &a), SP_PARSED);
+	assert_string_equal(a.file, "-15m");
+	assert_int_equal(a.seconds, 10);
+	refused("-15m", "SECONDS: '-15m' is not a whole number");
+}
+
 static void test_command_after_dashes(void **state)
 {
 	struct args a;
@@ -192,6 +204,7 @@ static void test_bad_options(void **state)
 	refused("--co 1", "--co is ambiguous: --count --colour");
 	refused("-F", "-F needs a value: HZ");
 	refused("-o -d", "-o needs a value: FILE");
+	refused("-F -5", "-F: '-5' is not a whole number"); /* which is no option: a time may begin so */
 	refused("--output --", "--output needs a value: FILE");
 	refused("--output=", "--output: the value is empty");
 	refused("--dry=1", "--dry takes no value");
@@ -240,6 +253,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(operands_are_gathered),
 	    cmocka_unit_test(test_every_way_to_write_an_option),
+	    cmocka_unit_test(test_dash_and_digit),
 	    cmocka_unit_test(test_command_after_dashes),
 	    cmocka_unit_test(test_lists),
 	    cmocka_unit_test(test_numbers),
