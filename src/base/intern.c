@@ -33,6 +33,7 @@ struct sp_intern {
 	size_t n_slots; /* a power of two */
 	struct chunk *chunks;
 	size_t chunk_left, chunk_bytes; /* of the newest: bytes not given out; size of the next */
+	size_t all_chunks_bytes;
 	char *chunk_at;
 	uint64_t seed;
 };
@@ -167,6 +168,7 @@ static int new_chunk(struct sp_intern *t, size_t bytes)
 	t->chunks = c;
 	t->chunk_at = (char *)c->data;
 	t->chunk_left = size;
+	t->all_chunks_bytes += sizeof(*c) + size;
 	t->chunk_bytes = SP_MIN(t->chunk_bytes * 2, (size_t)CHUNK_MAX_BYTES);
 	return 0;
 }
@@ -230,4 +232,9 @@ const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *re
 uint32_t sp_intern_count(const struct sp_intern *t)
 {
 	return (uint32_t)t->n;
+}
+
+size_t sp_intern_memory_bytes(const struct sp_intern *t)
+{
+	return sizeof(*t) + t->capacity * sizeof(*t->entries) + t->n_slots * sizeof(*t->slots) + t->all_chunks_bytes;
 }

@@ -22,6 +22,7 @@ int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len);
 int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len);
 const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *ret_len); /* ret_len may be NULL */
 uint32_t sp_intern_count(const struct sp_intern *t);
+size_t sp_intern_memory_bytes(const struct sp_intern *t); /* of all that it has allocated */
 
 uint64_t sp_hash_bytes(const void *bytes, size_t len, uint64_t seed);
 

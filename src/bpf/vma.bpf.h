@@ -121,6 +121,31 @@ struct {
 
 sp_u32 sp_last_file; /* the last file id given; 0 is none */
 
+/* Ids that the user half has taken back from files; it does so only while nothing is sampled. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, SP_MAX_FREE_FILES);
+	__uint(value_size, 4);
+} free_files SEC(".maps");
+
+/* An id that no file has; 0: there is none. */
+static __always_inline sp_u32 sp_file_number(void)
+{
+	sp_u32 id = 0;
+
+	if (!bpf_map_pop_elem(&free_files, &id))
+		return id;
+	if (sp_last_file >= SP_MAX_FILES - 1)
+		return 0;
+	id = __sync_fetch_and_add(&sp_last_file, 1) + 1;
+	return id < SP_MAX_FILES ? id : 0;
+}
+
+static __always_inline void sp_file_number_back(sp_u32 id)
+{
+	bpf_map_push_elem(&free_files, &id, 0);
+}
+
 /* A file's basename, where its dentry is at hand; only to have a name if it cannot be opened. */
 static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
 {
@@ -144,13 +169,12 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	if (!key || !sight)
 		return 0;
 	own = *key;
-	if (sp_last_file >= SP_MAX_FILES - 1)
-		return 0;
-	id = __sync_fetch_and_add(&sp_last_file, 1) + 1;
-	if (id >= SP_MAX_FILES)
+	id = sp_file_number();
+	if (!id)
 		return 0;
 	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 	if (!r) {
+		sp_file_number_back(id);
 		sp_tally(SP_N_LOST_FILES, 1);
 		return 0;
 	}
@@ -164,10 +188,11 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	r->pad = 0;
 	sp_file_basename(sight->file, r->name);
 	if (bpf_map_update_elem(&files, &own, &id, BPF_NOEXIST)) {
-		/* Another CPU was first (its id stands and this one stays unused), or the table is full. */
+		/* Another CPU was first (its id stands), or the table is full. */
 		sp_u64 *known = bpf_map_lookup_elem(&files, &own);
 
 		bpf_ringbuf_discard(r, 0);
+		sp_file_number_back(id);
 		return known ? (sp_u32)*known : 0;
 	}
 	bpf_ringbuf_submit(r, 0);

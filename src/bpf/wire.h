@@ -25,6 +25,7 @@ enum {
 	SP_MAX_FRAMES = 512,        /* user frames of one stack */
 	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
 	SP_MAX_FILES = 32768,       /* files (and anonymous regions) known at one time */
+	SP_MAX_FREE_FILES = 8192,   /* ids of forgotten files, to be given again */
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 16384, /* stack bytes sent with a sample that waits for a table */
@@ -280,7 +281,7 @@ struct sp_config {
 	sp_u32 user, kernel; /* which stacks are wanted */
 	sp_u32 idle;         /* keep samples of the idle task */
 	sp_u32 seek_targets; /* look for the files of the targets only */
-	sp_u32 pad;
+	sp_u32 time_own;     /* count the time that the programs take: SP_N_OWN_NS */
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u64 cgroup;       /* its id; 0 = all */
 };
@@ -302,6 +303,7 @@ enum sp_counter {
 	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
 	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
+	SP_N_OWN_NS,         /* not a loss: the time that this program took itself, where it was asked to measure */
 	SP_N_COUNTERS,
 };
 

@@ -24,6 +24,9 @@ static int maps_find(struct sp_capture *c)
 	c->processes_fd = bpf_object__find_map_fd_by_name(object, "processes");
 	c->targets_fd = bpf_object__find_map_fd_by_name(object, "targets");
 	c->counters_fd = bpf_object__find_map_fd_by_name(object, "counters");
+	c->stacks_fd = bpf_object__find_map_fd_by_name(object, "stacks");
+	c->free_files_fd = bpf_object__find_map_fd_by_name(object, "free_files");
+	c->rule_cache_fd = bpf_object__find_map_fd_by_name(object, "rule_cache");
 	c->counts_fd[0] = bpf_object__find_map_fd_by_name(object, "counts_even");
 	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
 	r = sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),

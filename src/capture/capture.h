@@ -54,6 +54,12 @@ struct sp_capture_options {
 	uint32_t cgroup_level;
 	bool slices; /* keys tell in which slice of the time a sample was taken: of a known time at most 20, else of 5 s
 		      */
+	bool no_seek;       /* files are announced when they are sampled, not all that are mapped at the start */
+	bool time_own;      /* the programs measure themselves, in place of the kernel's statistics of all programs */
+	uint64_t window_ns; /* between two drains of the counts, if the rate allows; 0 = 1 s */
+	/* NULL, or told when a CPU that is wanted comes or goes. */
+	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
+	void *cpu_changed_arg;
 	/* Makes what this process may not, once it has dropped its privileges; NULL: itself. */
 	struct sp_broker *broker;
 	const char *cache; /* directory of built tables; NULL = the default one, "" = none */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cpus.c: CPUs that come, or come back, while a session runs. The event of a CPU that goes is dead for good, and nobody
- * says so; the kernel announces a CPU that comes to whoever listens to its device events (netlink(7),
+ * says so; the kernel announces a CPU that comes or goes to whoever listens to its device events (netlink(7),
  * NETLINK_KOBJECT_UEVENT), also one that was away for a moment only.
  */
 #include "base/error.h"
+#include "base/mem.h"
 #include "capture/priv.h"
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,21 @@
 #include <unistd.h>
 
 enum { KERNEL_GROUP = 1 };
+
+/* Other devices come and go all the time (network devices of containers): only "onli" and "offl" wake us. */
+static void filter(int socket)
+{
+	static struct sock_filter program[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 'o' << 24 | 'n' << 16 | 'l' << 8 | 'i', 1, 0),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 'o' << 24 | 'f' << 16 | 'f' << 8 | 'l', 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+	    BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog p = {.len = SP_COUNT(program), .filter = program};
+
+	setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &p, sizeof(p)); /* without it it works as well */
+}
 
 /* Without it (a sandbox that has no netlink) the CPUs stay those of the beginning. */
 void sp_cpus_begin(struct sp_capture *c)
@@ -25,6 +42,8 @@ void sp_cpus_begin(struct sp_capture *c)
 		close(c->uevents);
 		c->uevents = -1;
 	}
+	if (c->uevents >= 0)
+		filter(c->uevents);
 }
 
 void sp_cpus_done(struct sp_capture *c)
@@ -45,25 +64,35 @@ static bool is_wanted(const struct sp_capture *c, unsigned cpu)
 }
 
 /* A message begins with ACTION@PATH and a NUL. */
-static bool is_online(const char *text, unsigned *ret_cpu)
+static bool is_about(const char *text, const char *action, unsigned *ret_cpu)
 {
-	static const char prefix[] = "online@/devices/system/cpu/cpu";
+	static const char prefix[] = "@/devices/system/cpu/cpu";
+	const char *number = text + strlen(action) + strlen(prefix);
 	char *end;
 	unsigned long cpu;
 
-	if (strncmp(text, prefix, strlen(prefix)) != 0)
+	if (strncmp(text, action, strlen(action)) || strncmp(text + strlen(action), prefix, strlen(prefix)))
 		return false;
-	cpu = strtoul(text + strlen(prefix), &end, 10);
+	cpu = strtoul(number, &end, 10);
 	*ret_cpu = (unsigned)cpu;
-	return end != text + strlen(prefix) && !*end && cpu <= UINT32_MAX;
+	return end != number && !*end && cpu <= UINT32_MAX;
+}
+
+static void tell(const struct sp_capture *c, unsigned cpu, bool is_online)
+{
+	if (c->o.cpu_changed)
+		c->o.cpu_changed(c->o.cpu_changed_arg, cpu, is_online);
 }
 
 static void take(struct sp_capture *c, const char *text)
 {
 	unsigned cpu;
 
-	if (!is_online(text, &cpu) || !is_wanted(c, cpu))
+	if (is_about(text, "offline", &cpu) && is_wanted(c, cpu))
+		tell(c, cpu, false);
+	if (!is_about(text, "online", &cpu) || !is_wanted(c, cpu))
 		return;
+	tell(c, cpu, true);
 	/* It may have gone again: what is sampled elsewhere is worth more than an error. */
 	if (c->o.recipe->attach_cpu(&c->recipe, &c->o, cpu) < 0) {
 		sp_error_clear();
@@ -77,7 +106,7 @@ void sp_cpus_turn(struct sp_capture *c)
 {
 	char text[4096];
 
-	while (c->uevents >= 0) {
+	while (c->uevents >= 0 && !c->is_closed) {
 		struct sockaddr_nl from = {0};
 		socklen_t size = sizeof(from);
 		ssize_t n = recvfrom(c->uevents, text, sizeof(text) - 1, 0, (struct sockaddr *)&from, &size);

@@ -292,23 +292,32 @@ int sp_drain_counts(struct sp_capture *c, unsigned odd)
  */
 int sp_drain_processes(struct sp_capture *c)
 {
-	SP_FREE struct sp_process_key *keys = calloc(SP_BATCH, sizeof(*keys));
-	SP_FREE sp_u64 *ids = calloc(SP_BATCH, sizeof(*ids));
+	int r;
+
+	if (c->n_announced < SP_MANY_PROCESSES)
+		return 0;
+	r = sp_drain_forget(c->processes_fd, sizeof(struct sp_process_key), sizeof(sp_u64));
+	if (r < 0)
+		return sp_fail(r, "empty the table of processes");
+	c->n_announced = 0;
+	return 0;
+}
+
+int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes)
+{
+	SP_FREE void *keys = calloc(SP_BATCH, key_bytes), *values = calloc(SP_BATCH, value_bytes);
 	uint32_t position = 0, n;
 	void *from = NULL;
 	int failed;
 
-	if (c->n_announced < SP_MANY_PROCESSES)
-		return 0;
-	if (!keys || !ids)
+	if (!keys || !values)
 		return -ENOMEM;
 	do {
 		n = SP_BATCH;
-		failed = bpf_map_lookup_and_delete_batch(c->processes_fd, from, &position, keys, ids, &n, NULL);
+		failed = bpf_map_lookup_and_delete_batch(map_fd, from, &position, keys, values, &n, NULL);
 		if (failed && errno != ENOENT)
-			return sp_fail(-errno, "empty the table of processes");
+			return -errno;
 		from = &position;
 	} while (!failed);
-	c->n_announced = 0;
 	return 0;
 }

@@ -24,6 +24,7 @@
 struct file_job { /* one request: the file and the session it is for */
 	struct sp_capture *c;
 	uint32_t id;
+	uint64_t birth;
 	struct file_job *next;    /* of those that are being built, or wait for the same one */
 	struct file_job *waiting; /* copies, which find its table in the cache when it is there */
 };
@@ -33,8 +34,14 @@ static struct file_job *job_new(struct sp_capture *c, uint32_t id)
 	struct file_job *job = calloc(1, sizeof(*job));
 
 	if (job)
-		*job = (struct file_job){.c = c, .id = id};
+		*job = (struct file_job){.c = c, .id = id, .birth = c->seen[id].birth};
 	return job;
+}
+
+/* Nobody waits for the answer any more: the profile is the caller's, or the file was forgotten. */
+static bool is_late(const struct file_job *job)
+{
+	return job->c->is_over || job->c->seen[job->id].birth != job->birth;
 }
 
 static void fail_once(struct sp_capture *c, int r, const char *what)
@@ -130,14 +137,14 @@ static void built(void *arg, int r, struct sp_blob *blob)
 		at = &(*at)->next;
 	if (*at)
 		*at = job->next;
-	if (job->c->is_over)
+	if (is_late(job))
 		free(blob);
 	else
 		blob_take(job->c, job->id, r, blob);
 	while (copy) {
 		struct file_job *next = copy->next;
 
-		if (!job->c->is_over)
+		if (!is_late(copy))
 			table_want(copy->c, copy->id);
 		free(copy);
 		copy = next;
@@ -238,9 +245,10 @@ static void identified(void *arg, struct sp_identify_result *identity)
 	struct file_job *job = arg;
 	struct sp_capture *c = job->c;
 	uint32_t id = job->id;
+	bool late = is_late(job);
 
 	free(job);
-	if (c->is_over) {
+	if (late) {
 		free(identity->soname);
 		return;
 	}
@@ -313,9 +321,10 @@ static void opened(void *arg, struct sp_open_result *o)
 	struct sp_capture *c = job->c;
 	uint32_t id = job->id;
 	struct sp_known_file *k = known_of(c, id);
+	bool late = is_late(job);
 
 	free(job);
-	if (c->is_over) {
+	if (late) {
 		sp_cleanup_close(&o->fd);
 		free(o->path);
 		return;
@@ -368,7 +377,7 @@ static void map_opened(void *arg, struct sp_open_result *o)
 	struct sp_capture *c = job->c;
 	struct sp_known_file *k = known_of(c, job->id);
 
-	if (o->r >= 0 && k->fd < 0 && map_is_its(c, job->id, o))
+	if (o->r >= 0 && !is_late(job) && k->fd < 0 && map_is_its(c, job->id, o))
 		k->fd = sp_take_fd(&o->fd);
 	sp_cleanup_close(&o->fd);
 	free(o->path);
@@ -483,7 +492,8 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 	number = number_of(c, r);
 	if (number < 0)
 		return (int)number;
-	c->seen[r->id] = (struct sp_seen_file){.key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING};
+	c->seen[r->id] = (struct sp_seen_file){
+	    .key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING, .birth = ++c->n_births};
 	if (r->key.dev == SP_DEV_ANON) {
 		table_refuse(c, r->id);
 		map_want(c, r->id, r);

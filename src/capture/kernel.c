@@ -57,6 +57,7 @@ static void config_write(struct sp_capture *c)
 	g->user = c->o.user;
 	g->kernel = c->o.kernel;
 	g->idle = c->o.idle;
+	g->time_own = c->o.time_own;
 	g->seek_targets = sp_capture_knows_targets(&c->o);
 	g->cgroup = c->o.cgroup;
 	g->cgroup_level = c->o.cgroup_level;
@@ -125,7 +126,8 @@ int sp_kernel_load(struct sp_capture *c)
 	r = c->o.recipe->load(&c->recipe, &c->shared);
 	if (r < 0)
 		return load_failed(r);
-	c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (!c->o.time_own)
+		c->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	return 0;
 }
 
@@ -193,7 +195,7 @@ static int seek_pass(struct bpf_program *program)
 	return fd < 0 ? fd : 0;
 }
 
-static void counters_read(struct sp_capture *c)
+void sp_kernel_counters(struct sp_capture *c)
 {
 	int n_cpus = libbpf_num_possible_cpus(), i, k;
 	SP_FREE uint64_t *values = calloc((size_t)SP_MAX(n_cpus, 1) * SP_N_COUNTERS, sizeof(*values));
@@ -222,7 +224,7 @@ int sp_kernel_seek(struct sp_capture *c)
 		r = sp_drain_ring(c->events);
 		if (r < 0)
 			return r;
-		counters_read(c);
+		sp_kernel_counters(c);
 		lost = c->stats.counter[SP_N_LOST_FILES];
 		if (lost == before)
 			break;
@@ -265,6 +267,8 @@ static void runs_add(struct sp_capture *c)
 {
 	struct bpf_program *program;
 
+	c->stats.bpf_ns = c->stats.counter[SP_N_OWN_NS];
+	c->stats.n_bpf_runs = c->o.time_own;
 	bpf_object__for_each_program(program, c->recipe.object)
 	{
 		struct bpf_prog_info info = {0};
@@ -273,7 +277,7 @@ static void runs_add(struct sp_capture *c)
 
 		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
 			continue;
-		c->stats.bpf_ns += info.run_time_ns;
+		c->stats.bpf_ns += c->o.time_own ? 0 : info.run_time_ns;
 		c->stats.n_bpf_runs += info.run_cnt;
 	}
 }
@@ -282,7 +286,7 @@ void sp_kernel_stats(struct sp_capture *c)
 {
 	struct bpf_map *map;
 
-	counters_read(c);
+	sp_kernel_counters(c);
 	c->stats.bpf_bytes = sp_tables_stats(c->tables).bytes;
 	bpf_object__for_each_map(map, c->recipe.object) if (bpf_map__fd(map) >= 0) c->stats.bpf_bytes +=
 	    memlock_of(bpf_map__fd(map));

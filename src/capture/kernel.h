@@ -23,7 +23,8 @@ int sp_pidns_number(struct sp_capture *c, uint32_t shown, uint32_t *ret_number);
 
 /* One pass over all mappings of all processes, so that their files are announced. */
 int sp_kernel_seek(struct sp_capture *c);
-/* Adds counters, run time and memory to c->stats. */
+/* Counters, run time and memory, into c->stats; or the counters alone, which costs next to nothing. */
+void sp_kernel_counters(struct sp_capture *c);
 void sp_kernel_stats(struct sp_capture *c);
 
 #endif

@@ -12,6 +12,12 @@ void sp_numbers_done(struct sp_numbers *t)
 {
 	sp_intern_free(t->bytes);
 	free(t->number);
+	*t = (struct sp_numbers){0};
+}
+
+size_t sp_numbers_memory_bytes(const struct sp_numbers *t)
+{
+	return (t->bytes ? sp_intern_memory_bytes(t->bytes) : 0) + t->n_number * sizeof(*t->number);
 }
 
 uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t len)

@@ -2,15 +2,16 @@
 /*
  * priv.h: the parts of a session, private to src/capture.
  *
- * session.c owns struct sp_capture and the loop; source.h says where samples come from; files.c takes a file from its
- * first sight to its table; drain.c turns records and counts into the profile; pending.c keeps the samples that wait
- * for a table.
+ * session.c owns struct sp_capture and the loop; source.h says where samples come from; files.h is about a file's way
+ * from its first sight to its table; drain.c turns records and counts into the profile; pending.c keeps the samples
+ * that wait for a table.
  */
 #ifndef SP_CAPTURE_PRIV_H
 #define SP_CAPTURE_PRIV_H
 
 #include "base/intern.h"
 #include "capture/capture.h"
+#include "capture/files.h"
 #include "capture/recipe.h"
 #include "unwind/tables.h"
 #include <sys/types.h>
@@ -24,26 +25,7 @@ struct sp_perf;
 struct sp_source;
 struct sp_space;
 
-enum { SP_PENDING_MS = 100, SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 32 << 20 };
-
-enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE };
-
-struct sp_seen_file { /* by file id */
-	struct sp_file_key key;
-	uint32_t number; /* in the profile */
-	uint8_t state;   /* enum sp_seen_state */
-	uint32_t loaded; /* window of its last load */
-};
-
-struct sp_known_file { /* by number in the profile */
-	int fd;
-	uint32_t uid, mode;
-	uint8_t n_tries;
-	uint32_t build_id_len;
-	uint8_t build_id[32];
-	uint64_t size;
-	uint64_t n_bad_rows;
-};
+enum { SP_PENDING_MS = 100, SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 32 << 20, SP_TURN_MS = 1000 };
 
 struct sp_waiting { /* a sample that waits for a table */
 	struct sp_waiting *next;
@@ -71,6 +53,7 @@ struct sp_capture {
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents; /* -1 = none */
 	int files_fd, processes_fd, targets_fd, counters_fd, counts_fd[2];
+	int stacks_fd, free_files_fd, rule_cache_fd;
 	struct sp_cache *cache;
 	struct sp_seen_file *seen;
 	size_t n_seen;
@@ -92,10 +75,13 @@ struct sp_capture {
 	size_t waiting_bytes;
 	int failure; /* the first error inside a callback */
 	uint64_t began_ns;
-	uint64_t run_ns, run_for_ns; /* when sampling began, and how long it is to last; 0 = not known */
-	uint32_t slice;              /* that the samples being drained were taken in; 0 = not told */
+	uint64_t run_ns, run_for_ns;  /* when sampling began, and how long it is to last; 0 = not known */
+	uint32_t slice;               /* that the samples being drained were taken in; 0 = not told */
+	uint64_t turn_ns, turn_at_ns; /* how long counts are kept in the kernel, and until when now */
+	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;
-	bool is_over; /* the profile is no longer ours */
+	bool is_over;   /* the profile is no longer ours */
+	bool is_closed; /* nothing comes into it: another is to take its place */
 	struct sp_capture_stats stats;
 };
 
@@ -107,23 +93,28 @@ static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
 
 uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind tables */
 
+/* session.c */
+int sp_capture_take_in(struct sp_capture *c); /* records, answers of the workers, samples that can be finished now */
+int sp_capture_turn(struct sp_capture *c);    /* changes the tables of counts over and drains the one that was in use */
+/* lasting.c: how long counts are left in the kernel. */
+uint64_t sp_capture_turn_length(const struct sp_capture_options *o);
+int sp_capture_profile_begin(struct sp_capture *c);
+int sp_capture_numbers_init(struct sp_capture *c);
+
 /* numbers.c: 0 is the number of what is not known (yet). */
 int sp_numbers_init(struct sp_numbers *t);
+size_t sp_numbers_memory_bytes(const struct sp_numbers *t);
 void sp_numbers_done(struct sp_numbers *t);
 uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t len);
 int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t number);
-
-/* files.c */
-int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
-uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
-void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again) */
-void sp_files_done(struct sp_capture *c);
 
 /* drain.c */
 int sp_drain_ring(struct ring_buffer *ring);                 /* NULL: nothing to read */
 int sp_drain_record(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_processes(struct sp_capture *c);
+/* Empties a hash map whose values are of so many bytes. */
+int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes);
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack);
 int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t stop);

@@ -11,6 +11,7 @@
 #define SP_CAPTURE_RECIPE_H
 
 #include "bpf/wire.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 struct bpf_object;
@@ -31,6 +32,7 @@ struct sp_recipe_object {
 struct sp_recipe_shared {                /* variables of the kernel half, mapped */
 	volatile sp_u32 *window;         /* picks the table of counts, stamps the use of unwind tables */
 	volatile struct sp_check *check; /* of the self-test */
+	volatile sp_u32 *last_process;   /* the last number that a process record was given */
 };
 
 struct sp_recipe {
@@ -44,6 +46,12 @@ struct sp_recipe {
 	int (*attach)(struct sp_recipe_object *object, const struct sp_capture_options *o);
 	/* The same on one CPU that has come, or come back; with the broker, if there is one. */
 	int (*attach_cpu)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu);
+	/*
+	 * Another rate, in thousandths of a sample a second, for the events that are open and, in the options, for
+	 * those that come; and: no samples for a while, and again.
+	 */
+	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_mhz);
+	int (*pause)(struct sp_recipe_object *object, bool is_paused);
 	/* Ends sampling: after it no program begins any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);

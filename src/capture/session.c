@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SP_WINDOW_MS = 1000, SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_N_SLICES = 20, SP_SLICE_S = 5 };
+enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_N_SLICES = 20, SP_SLICE_S = 5 };
 
 #define SP_DEFAULT_MEMORY (24ULL << 20)
 
@@ -23,7 +23,7 @@ uint64_t sp_capture_budget(const struct sp_capture *c)
 
 /* --- making and freeing ---------------------------------------------------------------------------------------------
  */
-static int profile_begin(struct sp_capture *c)
+int sp_capture_profile_begin(struct sp_capture *c)
 {
 	const struct sp_recipe *recipe = c->o.recipe;
 	struct sp_profile_info *info = sp_profile_info(c->profile);
@@ -55,7 +55,7 @@ static int profile_begin(struct sp_capture *c)
 	return 0;
 }
 
-static int numbers_init(struct sp_capture *c)
+int sp_capture_numbers_init(struct sp_capture *c)
 {
 	struct sp_numbers *all[] = {&c->file_keys, &c->process_keys, &c->words, &c->stacks, &c->cgroups};
 	size_t i;
@@ -86,10 +86,10 @@ static int cache_open(struct sp_capture *c)
 static int capture_open(struct sp_capture *c)
 {
 	size_t i;
-	int r = numbers_init(c);
+	int r = sp_capture_numbers_init(c);
 
 	if (!r)
-		r = profile_begin(c);
+		r = sp_capture_profile_begin(c);
 	if (!r)
 		r = c->source->open(c);
 	if (!r)
@@ -113,6 +113,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->source = o->way == SP_CAPTURE_PERF ? &sp_source_perf : &sp_source_bpf;
 	c->stats_fd = c->uevents = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	c->turn_ns = sp_capture_turn_length(o);
 	r = capture_open(c);
 	if (r < 0) {
 		sp_capture_free(c);
@@ -163,8 +164,7 @@ static int callback_failure(struct sp_capture *c)
 	return r;
 }
 
-/* Takes in what has come: records, answers of the workers, samples that can be finished now. */
-static int take_in(struct sp_capture *c)
+int sp_capture_take_in(struct sp_capture *c)
 {
 	int r = c->source->read(c);
 
@@ -185,7 +185,7 @@ static int take_in(struct sp_capture *c)
 static uint32_t slice_now(const struct sp_capture *c)
 {
 	uint64_t since = sp_time_ns(CLOCK_MONOTONIC) - c->run_ns;
-	uint64_t window = SP_WINDOW_MS * 1000000ULL, length = SP_SLICE_S * SP_NS_PER_S;
+	uint64_t window = c->turn_ns, length = SP_SLICE_S * SP_NS_PER_S;
 	uint64_t at = since - SP_MIN(since, window / 2);
 
 	if (c->run_for_ns)
@@ -193,8 +193,7 @@ static uint32_t slice_now(const struct sp_capture *c)
 	return 1 + (uint32_t)(at / length);
 }
 
-/* Changes the tables of counts over and drains the one that was in use. */
-static int window_turn(struct sp_capture *c)
+int sp_capture_turn(struct sp_capture *c)
 {
 	sp_u32 old = *c->shared.window;
 	int r;
@@ -205,7 +204,8 @@ static int window_turn(struct sp_capture *c)
 	sp_tables_turn(c->tables, old + 1);
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
-		r = take_in(c); /* the frames of what was counted, first */
+		r = sp_capture_take_in(c); /* the frames of what was counted, first */
+	c->turn_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->turn_ns;
 	return r < 0 ? r : c->source->turn(c, old & 1);
 }
 
@@ -228,7 +228,7 @@ static int workers_settle(struct sp_capture *c, uint64_t most_ms)
 		int timeout = sp_workers_timeout_ms(c->workers), r;
 
 		poll(&fd, 1, timeout >= 0 && timeout < 100 ? timeout : 100);
-		r = take_in(c);
+		r = sp_capture_take_in(c);
 		if (r < 0)
 			return r;
 	}
@@ -244,18 +244,19 @@ int sp_capture_start(struct sp_capture *c)
 	bool first = sp_capture_knows_targets(&c->o);
 	int r = first ? 0 : attach(c);
 
-	if (r >= 0)
+	c->turn_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->turn_ns;
+	if (r >= 0 && !c->o.no_seek)
 		r = c->source->seek(c);
 	if (r >= 0)
-		r = take_in(c);
+		r = sp_capture_take_in(c);
 	if (r >= 0 && first)
 		r = workers_settle(c, SP_SETTLE_MS);
 	return r >= 0 && first ? attach(c) : r;
 }
 
-static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t turn, uint64_t end)
+static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end)
 {
-	uint64_t until = end && end < turn ? end : turn;
+	uint64_t until = end && end < c->turn_at_ns ? end : c->turn_at_ns;
 	int workers = sp_workers_timeout_ms(c->workers);
 	int ms = until > now && !c->pending_unread ? (int)((until - now + 999999) / 1000000) : 0;
 
@@ -265,7 +266,6 @@ static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t turn, uint
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), end = duration_ns ? now + duration_ns : 0;
-	uint64_t turn = now + SP_WINDOW_MS * 1000000ULL;
 	struct pollfd fds[] = {{.fd = c->source->poll_fd(c, 0), .events = POLLIN},
 			       {.fd = c->source->poll_fd(c, 1), .events = POLLIN},
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
@@ -274,23 +274,23 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 	c->run_ns = now;
 	c->run_for_ns = duration_ns;
 	c->slice = c->o.slices; /* the first */
+	c->turn_at_ns = now + c->turn_ns;
 
 	while (!end || now < end) {
-		int n = poll(fds, SP_COUNT(fds), wait_ms(c, now, turn, end)), r;
+		int n = poll(fds, SP_COUNT(fds), wait_ms(c, now, end)), r;
 
 		if (n < 0 && errno != EINTR)
 			return sp_fail(-errno, "poll");
-		r = take_in(c);
+		r = sp_capture_take_in(c);
 		if (r < 0)
 			return r;
 		if (n > 0 && (fds[3].revents || fds[4].revents))
 			return 1;
 		now = sp_time_ns(CLOCK_MONOTONIC);
-		if (now >= turn) {
-			r = window_turn(c);
+		if (now >= c->turn_at_ns) {
+			r = sp_capture_turn(c);
 			if (r < 0)
 				return r;
-			turn = now + SP_WINDOW_MS * 1000000ULL;
 		}
 	}
 	return 0;
@@ -312,7 +312,7 @@ int sp_capture_finish(struct sp_capture *c)
 	info->duration_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns; /* the wall clock may be set meanwhile */
 	c->source->detach(c);
 	c->attached = false;
-	r = window_turn(c);
+	r = sp_capture_turn(c);
 	if (r < 0)
 		return r;
 	if (c->waiting)

@@ -7,6 +7,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "profile/window.h"
 
 enum {
 	SLOTS_MIN = 64,
@@ -503,4 +504,56 @@ const struct sp_key *sp_profile_key(const struct sp_profile *p, uint32_t key)
 const struct sp_row *sp_profile_row(const struct sp_profile *p, uint32_t row)
 {
 	return row_at(p, row);
+}
+
+/* --- rows that come and go (window.h) -------------------------------------------------------------------------------
+ */
+void sp_profile_clear_rows(struct sp_profile *p)
+{
+	p->n_rows = 0;
+	memset(p->slots, 0, p->n_slots * sizeof(*p->slots));
+}
+
+int sp_profile_keep_rows(const struct sp_profile *p, struct sp_profile_rows *ret_rows)
+{
+	size_t bytes = p->n_rows * p->row_bytes;
+	void *rows = malloc(bytes + 1);
+
+	if (rows == NULL)
+		return -ENOMEM;
+	if (bytes > 0)
+		memcpy(rows, p->rows, bytes);
+	*ret_rows = (struct sp_profile_rows){.rows = rows, .n = p->n_rows, .bytes = bytes};
+	return 0;
+}
+
+int sp_profile_put_rows(struct sp_profile *p, const struct sp_profile_rows *rows)
+{
+	size_t row_bytes = rows->n > 0 ? rows->bytes / rows->n : 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < rows->n; i++) {
+		const struct sp_row *row = (const void *)((const char *)rows->rows + i * row_bytes);
+		r = sp_profile_add(p, row->key, row->user, row->kernel, row->values);
+	}
+	return r;
+}
+
+void sp_profile_rows_done(struct sp_profile_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct sp_profile_rows){0};
+}
+
+static size_t table_bytes(const struct table *t)
+{
+	return sp_intern_memory_bytes(t->identities) + t->capacity * t->item_bytes;
+}
+
+size_t sp_profile_memory_bytes(const struct sp_profile *p)
+{
+	return sizeof(*p) + sp_intern_memory_bytes(p->strings) + sp_intern_memory_bytes(p->stacks) +
+	       sp_intern_memory_bytes(p->labels) + sp_intern_memory_bytes(p->keys) + table_bytes(&p->files) +
+	       table_bytes(&p->funcs) + table_bytes(&p->frames) + table_bytes(&p->processes) +
+	       p->row_capacity * p->row_bytes + p->n_slots * sizeof(*p->slots) + p->scratch_capacity * 8;
 }

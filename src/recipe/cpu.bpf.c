@@ -115,24 +115,33 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 	sp_count(s);
 }
 
-SEC("perf_event")
-int sp_cpu(struct bpf_perf_event_data *ctx)
+static __always_inline void sp_take(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sp_scratch *s;
 	sp_u32 zero = 0;
 
 	if (!sp_is_wanted(task))
-		return 0;
+		return;
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!s)
-		return 0;
+		return;
 	if (s->busy) {
 		sp_tally(SP_N_LOST_NESTED, 1);
-		return 0;
+		return;
 	}
 	s->busy = 1;
 	sp_sample(s, ctx, task);
 	s->busy = 0;
+}
+
+SEC("perf_event")
+int sp_cpu(struct bpf_perf_event_data *ctx)
+{
+	sp_u64 began = sp_config.time_own ? bpf_ktime_get_ns() : 0;
+
+	sp_take(ctx);
+	if (sp_config.time_own)
+		sp_tally(SP_N_OWN_NS, bpf_ktime_get_ns() - began);
 	return 0;
 }

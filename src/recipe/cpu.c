@@ -24,6 +24,7 @@
 
 struct cpu_link {
 	unsigned cpu;
+	int fd; /* of the event; the link's */
 	struct bpf_link *link;
 };
 struct cpu_session {
@@ -62,6 +63,7 @@ static int cpu_load(struct sp_recipe_object *object, struct sp_recipe_shared *re
 		return r;
 	ret_shared->window = &s->skel->bss->sp_window;
 	ret_shared->check = &s->skel->bss->sp_check;
+	ret_shared->last_process = &s->skel->bss->sp_last_process;
 	return 0;
 }
 
@@ -128,11 +130,46 @@ static int cpu_attach_one(struct sp_recipe_object *object, const struct sp_captu
 		return fd;
 	bpf_link__destroy(at->link);                                          /* of a CPU that was away: it is dead */
 	at->link = bpf_program__attach_perf_event(s->skel->progs.sp_cpu, fd); /* the link owns fd now */
+	at->fd = fd;
 	if (at->link)
 		return 0;
 	r = -errno;
 	close(fd);
 	return sp_fail(r, "attach to the event on CPU %u", cpu);
+}
+
+/* An event of a CPU that has gone takes no orders any more, which is no failure. */
+static int each_event(struct cpu_session *s, unsigned long request, void *value)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_links; i++)
+		if (s->links[i].link && ioctl(s->links[i].fd, request, value) && errno != ENODEV)
+			return sp_fail(-errno, "give orders to the event on CPU %u", s->links[i].cpu);
+	return 0;
+}
+
+static int cpu_rate(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_mhz)
+{
+	const struct sp_event *event = sp_event_find(o->event);
+	struct perf_event_attr attr;
+	uint64_t value;
+	int r;
+
+	if (!event || !rate_mhz || (o->period && !event->is_clock))
+		return sp_fail_said(-EINVAL, "this event has no rate");
+	o->frequency_hz = SP_MAX(rate_mhz / 1000, 1);
+	o->period = event->is_clock ? 1000000000000ULL / rate_mhz : 0;
+	r = cpu_event(o, &attr);
+	if (r < 0)
+		return r;
+	value = attr.freq ? attr.sample_freq : attr.sample_period;
+	return each_event(object->private, PERF_EVENT_IOC_PERIOD, &value);
+}
+
+static int cpu_pause(struct sp_recipe_object *object, bool is_paused)
+{
+	return each_event(object->private, is_paused ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, NULL);
 }
 
 static int follow_attach(struct cpu_session *s)
@@ -203,6 +240,8 @@ const struct sp_recipe sp_recipe_cpu = {
     .load = cpu_load,
     .attach = cpu_attach,
     .attach_cpu = cpu_attach_one,
+    .rate = cpu_rate,
+    .pause = cpu_pause,
     .detach = cpu_detach,
     .destroy = cpu_destroy,
     .event = cpu_event,

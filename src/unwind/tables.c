@@ -510,7 +510,7 @@ int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
 	return r;
 }
 
-void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
+static void table_leave(struct sp_tables *t, uint32_t file, enum sp_table_state state)
 {
 	struct sp_run *run;
 
@@ -518,9 +518,21 @@ void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
 		return;
 	/* Tables of copies begin at the same word. */
 	run = t->table[file].state == SP_TABLE_LOADED ? run_at(t, t->table[file].rules) : NULL;
-	table_state_set(&t->table[file], SP_TABLE_FP);
+	table_state_set(&t->table[file], state);
 	if (run)
 		run_leave(t, run, file);
+}
+
+void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
+{
+	table_leave(t, file, SP_TABLE_FP);
+}
+
+void sp_tables_forget(struct sp_tables *t, uint32_t file)
+{
+	table_leave(t, file, SP_TABLE_ABSENT);
+	if (file < SP_MAX_FILES)
+		t->table[file].used = 0;
 }
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * files.h: what a session knows of files, by the kernel half's numbers and by the profile's. Private to src/capture.
+ *
+ * files.c takes a file from its first sight to its table: opened, identified, its table loaded, each step by the
+ * workers. forget.c takes numbers back from files that are not in use any more, while nothing is sampled, and moves the
+ * others to a fresh profile. Tables and descriptors are the session's. Callbacks of the workers find their file by its
+ * number and birth: an answer for a file that was forgotten meanwhile is thrown away. 0 or a negative errno.
+ */
+#ifndef SP_CAPTURE_FILES_H
+#define SP_CAPTURE_FILES_H
+
+#include "bpf/wire.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_capture;
+struct sp_capture_keep;
+struct sp_profile;
+
+/* FREE: the number can be given to another file; GIVEN: the kernel half has it to give. */
+enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE, SP_SEEN_FREE, SP_SEEN_GIVEN };
+
+struct sp_seen_file { /* by file id */
+	struct sp_file_key key;
+	uint32_t number; /* in the profile */
+	uint8_t state;   /* enum sp_seen_state */
+	uint32_t loaded; /* window of its last load */
+	uint64_t birth;  /* which of the announcements it was: a number may stand for another file later */
+};
+
+struct sp_known_file { /* by number in the profile */
+	int fd;
+	uint32_t uid, mode;
+	uint8_t n_tries;
+	uint32_t build_id_len;
+	uint8_t build_id[32];
+	uint64_t size;
+	uint64_t n_bad_rows;
+};
+
+/* files.c */
+int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
+uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
+void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again) */
+void sp_files_done(struct sp_capture *c);
+/* forget.c: while nothing is sampled; and the files that are left, with what was known by their old numbers. */
+int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep);
+int sp_files_move(struct sp_capture *c, const struct sp_profile *from, struct sp_known_file *known, size_t n_known);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lasting.c: a session in somebody's event loop, and profiles that take each other's place in it. */
+#include "capture/lasting.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/kernel.h"
+#include "capture/priv.h"
+#include "capture/source.h"
+#include "profile/profile.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* In one turn no more samples than have room in the table of counts, and their stacks in the ring. */
+enum { TURN_SAMPLES = 8192 };
+
+uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
+{
+	uint64_t rate = o->period ? SP_NS_PER_S / o->period : o->frequency_hz;
+
+	if (!o->window_ns)
+		return SP_TURN_MS * 1000000ULL;
+	return SP_MIN(o->window_ns, TURN_SAMPLES * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
+}
+
+/* --- in a loop -----------------------------------------------------------------------------------------------------
+ */
+size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
+{
+	const int all[] = {c->source->poll_fd(c, 0), c->source->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
+	size_t i, n = 0;
+
+	_Static_assert(SP_COUNT(all) <= SP_CAPTURE_MAX_FDS, "all fit");
+	for (i = 0; i < SP_COUNT(all); i++)
+		if (all[i] >= 0)
+			ret_fds[n++] = all[i];
+	return n;
+}
+
+uint64_t sp_capture_next_ns(const struct sp_capture *c)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+	int workers = sp_workers_timeout_ms(c->workers);
+
+	if (c->pending_unread || !workers)
+		return now;
+	return workers < 0 ? c->turn_at_ns : SP_MIN(c->turn_at_ns, now + (uint64_t)workers * 1000000);
+}
+
+int sp_capture_step(struct sp_capture *c)
+{
+	int r = sp_capture_take_in(c);
+
+	if (r >= 0)
+		sp_cpus_turn(c);
+	return r >= 0 && sp_time_ns(CLOCK_MONOTONIC) >= c->turn_at_ns ? sp_capture_turn(c) : r;
+}
+
+int sp_capture_window(struct sp_capture *c)
+{
+	return sp_capture_turn(c);
+}
+
+bool sp_capture_is_waiting(const struct sp_capture *c)
+{
+	return c->waiting != NULL;
+}
+
+int sp_capture_rate(struct sp_capture *c, uint64_t rate_mhz)
+{
+	int r = c->o.recipe->rate(&c->recipe, &c->o, rate_mhz);
+
+	if (r < 0)
+		return sp_fail(r, "change the rate");
+	c->turn_ns = sp_capture_turn_length(&c->o);
+	return 0;
+}
+
+/* --- another profile -------------------------------------------------------------------------------------------------
+ */
+static int kernel_forget(struct sp_capture *c)
+{
+	int r = sp_drain_forget(c->processes_fd, sizeof(struct sp_process_key), sizeof(sp_u64));
+
+	if (r >= 0)
+		r = sp_drain_forget(c->stacks_fd, sizeof(sp_u64), sizeof(sp_u32));
+	if (r < 0)
+		return sp_fail(r, "empty the tables of what was sent");
+	*c->shared.last_process = 0;
+	c->n_announced = 0;
+	return 0;
+}
+
+/* Nothing is sampled from here on until this has returned. The first turn is for what may take its time. */
+static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep)
+{
+	int r = sp_capture_turn(c);
+
+	if (r >= 0)
+		r = sp_pending_try(c, true);
+	if (r >= 0)
+		r = kernel_forget(c);
+	return r < 0 ? r : sp_files_forget(c, keep);
+}
+
+int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
+{
+	uint64_t began;
+	int r = sp_capture_turn(c), again;
+
+	if (r < 0)
+		return r;
+	began = sp_time_ns(CLOCK_MONOTONIC);
+	c->is_closed = true;
+	r = c->o.recipe->pause(&c->recipe, true);
+	if (r >= 0)
+		r = close_paused(c, keep);
+	again = c->o.recipe->pause(&c->recipe, false);
+	c->paused_ns += sp_time_ns(CLOCK_MONOTONIC) - began;
+	return r < 0 ? r : again;
+}
+
+static void numbers_forget(struct sp_capture *c)
+{
+	sp_numbers_done(&c->file_keys);
+	sp_numbers_done(&c->process_keys);
+	sp_numbers_done(&c->words);
+	sp_numbers_done(&c->stacks);
+	sp_numbers_done(&c->cgroups);
+	free(sp_take_ptr(c->process));
+	c->n_process = 0;
+}
+
+int sp_capture_renew(struct sp_capture *c, struct sp_profile *fresh)
+{
+	SP_FREE struct sp_known_file *known = sp_take_ptr(c->known);
+	const struct sp_profile *old = c->profile;
+	size_t n_known = c->n_known;
+	int r;
+
+	c->n_known = 0;
+	numbers_forget(c);
+	c->profile = fresh;
+	r = sp_capture_numbers_init(c);
+	if (r >= 0)
+		r = sp_capture_profile_begin(c);
+	if (r >= 0)
+		r = sp_files_move(c, old, known, n_known);
+	if (r < 0)
+		return sp_fail(r, "begin another profile");
+	c->is_closed = false;
+	c->n_renewals++;
+	return 0;
+}
+
+/* --- what it holds ---------------------------------------------------------------------------------------------------
+ */
+void sp_capture_size(const struct sp_capture *c, struct sp_capture_size *ret_size)
+{
+	const struct sp_numbers *all[] = {&c->file_keys, &c->process_keys, &c->words, &c->stacks, &c->cgroups};
+	struct sp_capture_size s = {
+	    .n_ids = c->n_seen, .n_forgotten = c->n_forgotten, .n_renewals = c->n_renewals, .paused_ns = c->paused_ns};
+	size_t i;
+
+	for (i = 1; i < c->n_seen; i++)
+		s.n_files += c->seen[i].number != 0;
+	for (i = 0; i < SP_COUNT(all); i++)
+		s.memory_bytes += sp_numbers_memory_bytes(all[i]);
+	s.memory_bytes +=
+	    c->n_seen * sizeof(*c->seen) + c->n_known * sizeof(*c->known) + c->n_process * sizeof(*c->process);
+	s.memory_bytes += c->waiting_bytes;
+	*ret_size = s;
+}
+
+void sp_capture_look(struct sp_capture *c, bool with_memory)
+{
+	if (with_memory)
+		sp_kernel_stats(c);
+	else
+		sp_kernel_counters(c);
+}
