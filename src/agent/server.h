@@ -22,7 +22,7 @@ struct sp_server;
 /* What the server asks its owner, from sp_server_dispatch(). */
 struct sp_server_owner {
 	void *arg;
-	/* name=value lines about the agent (see `soprof status`); values are percent-encoded by sp_server_word(). */
+	/* name=value lines about the agent (see `soprof status`); values are encoded by sp_line_put() of request.h. */
 	int (*status)(void *arg, FILE *out);
 	/*
 	 * The window of this source that is not in the store yet, for who asks for the time until now: brought up to
@@ -48,8 +48,5 @@ struct sp_server_stats {
 	uint64_t n_answered, n_refused, n_failed; /* since the start: requests; clients beyond the limits; queries */
 };
 void sp_server_stats(const struct sp_server *s, struct sp_server_stats *ret_stats);
-
-/* " name=value" of a status or a request: what is not a letter, a digit or one of -._/:*?[]@+,~ becomes %XX. */
-void sp_server_word(FILE *out, const char *name, const char *value);
 
 #endif

@@ -34,6 +34,7 @@ enum sp_option_type {
 	SP_OPT_OPERAND,  /* uint64_t: as NUMBER, but not an option: an argument by its place */
 	SP_OPT_OPERANDS, /* struct sp_words: all the arguments that no OPERAND before it takes */
 	SP_OPT_COMMAND,  /* char **: what follows `--`, NULL at its end */
+	SP_OPT_OTHER,    /* what `parse` makes of it */
 };
 
 struct sp_u32_list {
@@ -58,6 +59,9 @@ struct sp_option {
 	uint64_t min, max;
 	const char *(*choice)(size_t i); /* CHOICE: the i-th, NULL behind the last */
 	uint32_t excludes;
+	/* OTHER: stores the value in the command's struct; `shown` is what messages call the option. 0 or -EINVAL. */
+	int (*parse)(const struct sp_option *o, const char *shown, const char *value, void *args);
+	char separator; /* OTHER, STRING: of a list of values in one; 0 = there is one value only */
 };
 
 enum sp_parsed { SP_PARSED = 0, SP_PARSED_HELP = 1 }; /* HELP: --help or -h was met; nothing after it was looked at */

@@ -248,6 +248,8 @@ int sp_option_store(const struct sp_option *o, const char *shown, const char *va
 		return store_list(o, shown, value, at);
 	case SP_OPT_CHOICE:
 		return store_choice(o, shown, value, at);
+	case SP_OPT_OTHER:
+		return o->parse(o, shown, value, ret_args);
 	default:
 		return sp_fail(-EINVAL, "%s", shown);
 	}

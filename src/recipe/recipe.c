@@ -19,6 +19,16 @@ static const struct sp_event events[] = {
     {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false},
 };
 
+const struct sp_recipe *sp_recipe_find(const char *name)
+{
+	static const struct sp_recipe *const all[] = {&sp_recipe_cpu};
+
+	for (size_t i = 0; i < SP_COUNT(all); i++)
+		if (!strcmp(all[i]->name, name))
+			return all[i];
+	return NULL;
+}
+
 const struct sp_event *sp_event_at(size_t i)
 {
 	return i < SP_COUNT(events) ? &events[i] : NULL;

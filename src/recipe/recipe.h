@@ -12,6 +12,9 @@
 
 extern const struct sp_recipe sp_recipe_cpu;
 
+/* NULL = unknown. */
+const struct sp_recipe *sp_recipe_find(const char *name);
+
 /* 0, or -EINVAL with a message that lists the events that there are. NULL is the default. */
 int sp_recipe_event_check(const char *event);
 

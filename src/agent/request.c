@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/request.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define PROTOCOL "soprof1"
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("-._/:*?[]@+,~!^", c));
+}
+
+void sp_line_put(FILE *out, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	fprintf(out, " %s=", name);
+	for (; *value; value++) {
+		if (is_plain(*value))
+			fputc(*value, out);
+		else
+			fprintf(out, "%%%02X", (unsigned char)*value);
+	}
+}
+
+void sp_line_put_number(FILE *out, const char *name, uint64_t number)
+{
+	fprintf(out, " %s=%" PRIu64, name, number);
+}
+
+static int digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* %XX becomes its byte, in place. */
+static int decode(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++) {
+		if (*from != '%') {
+			*to++ = *from;
+			continue;
+		}
+		int high = digit(from[1]), low = high < 0 ? -1 : digit(from[2]);
+		if (low < 0 || (high == 0 && low == 0))
+			return -EBADMSG;
+		*to++ = (char)(high << 4 | low);
+		from += 2;
+	}
+	*to = '\0';
+	return 0;
+}
+
+static int add_word(struct sp_line *l, char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (!value || value == word)
+		return sp_fail_said(-EBADMSG, "a word is not NAME=VALUE");
+	*value++ = '\0';
+	if (l->n == SP_LINE_MAX_WORDS)
+		return sp_fail_said(-EBADMSG, "more than %d words", SP_LINE_MAX_WORDS);
+	for (const char *c = word; *c; c++)
+		if ((*c < 'a' || *c > 'z') && *c != '_')
+			return sp_fail_said(-EBADMSG, "a word's name has other letters than a to z");
+	if (sp_line_word(l, word))
+		return sp_fail_said(-EBADMSG, "%s is there twice", word);
+	if (decode(value) < 0)
+		return sp_fail_said(-EBADMSG, "%s: a %% without two digits behind it", word);
+	l->words[l->n].name = word;
+	l->words[l->n++].value = value;
+	return 0;
+}
+
+int sp_line_parse(char *text, bool with_first, struct sp_line *ret_line)
+{
+	char *word, *rest = text;
+	int r = 0;
+
+	*ret_line = (struct sp_line){.first = ""};
+	if (strlen(text) >= SP_LINE_MAX)
+		return sp_fail_said(-EBADMSG, "a line of %d bytes or more", SP_LINE_MAX);
+	for (const char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+			return sp_fail_said(-EBADMSG, "a character that is not to be in a line");
+	if (with_first)
+		ret_line->first = strsep(&rest, " ");
+	while (r == 0 && (word = strsep(&rest, " ")))
+		r = *word ? add_word(ret_line, word) : 0;
+	return r;
+}
+
+const char *sp_line_word(const struct sp_line *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->words[i].name, name))
+			return l->words[i].value;
+	return NULL;
+}
+
+/* A number that is not there stays as it was. */
+static int number(const struct sp_line *l, const char *name, uint64_t max, uint64_t *ret_number)
+{
+	const char *value = sp_line_word(l, name);
+
+	if (value && sp_parse_number(value, 0, max, ret_number) < 0)
+		return sp_fail_said(-EBADMSG, "%s is not a number up to %" PRIu64, name, max);
+	return 0;
+}
+
+int sp_line_number(const struct sp_line *l, const char *name, uint64_t *ret_number)
+{
+	return number(l, name, UINT64_MAX, ret_number);
+}
+
+int sp_line_only(const struct sp_line *l, const char *const *names)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const char *const *name = names;
+		while (*name && strcmp(*name, l->words[i].name) != 0)
+			name++;
+		if (!*name)
+			return sp_fail_said(-EBADMSG, "unknown word %s", l->words[i].name);
+	}
+	return 0;
+}
+
+/* --- requests -----------------------------------------------------------------------------------------------------
+ */
+static const struct {
+	const char *name;
+	const char *words[16];
+} asks[SP_N_ASKS] = {
+    [SP_ASK_STATUS] = {"status", {NULL}},
+    [SP_ASK_QUERY] = {"query",
+		      {"from", "to", "source", "library", "function", "process", "cgroup", "uid", "resolution",
+		       "slices", "exact", NULL}},
+    [SP_ASK_EVENTS] = {"events", {"from", "to", NULL}},
+    [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "step", NULL}},
+};
+
+static int parse_query(const struct sp_line *l, struct sp_store_query *q)
+{
+	const char *uid = sp_line_word(l, "uid");
+	uint64_t user = 0, resolution = UINT64_MAX, slices = 0, exact = 0;
+	int r = number(l, "uid", UINT32_MAX, &user);
+
+	if (r == 0)
+		r = number(l, "resolution", SP_N_RESOLUTIONS - 1, &resolution);
+	if (r == 0)
+		r = number(l, "slices", 1000, &slices);
+	if (r == 0)
+		r = number(l, "exact", 1, &exact);
+	q->source = sp_line_word(l, "source");
+	q->library = sp_line_word(l, "library");
+	q->function = sp_line_word(l, "function");
+	q->process = sp_line_word(l, "process");
+	q->cgroup = sp_line_word(l, "cgroup");
+	q->all_users = !uid;
+	q->uid = (uint32_t)user;
+	q->resolution = resolution == UINT64_MAX ? -1 : (int)resolution;
+	q->n_slices = (uint32_t)slices;
+	q->exact = exact;
+	return r;
+}
+
+/* Every question but that for the status is about a time. */
+static int parse_range(const struct sp_line *l, struct sp_store_query *q)
+{
+	int r = number(l, "from", INT64_MAX, &q->from_ns);
+
+	q->to_ns = INT64_MAX;
+	if (r == 0)
+		r = number(l, "to", INT64_MAX, &q->to_ns);
+	if (r == 0 && q->to_ns < q->from_ns)
+		return sp_fail_said(-EBADMSG, "the time ends before it begins");
+	return r;
+}
+
+static int parse_what(const char *word, struct sp_request *q)
+{
+	for (size_t i = 0; word && i < SP_N_ASKS; i++) {
+		q->what = (enum sp_what)i;
+		if (!strcmp(asks[i].name, word))
+			return 0;
+	}
+	return sp_fail_said(-EBADMSG, "unknown request; there are status, query, events, totals");
+}
+
+int sp_request_parse(char *text, struct sp_request *ret_request)
+{
+	struct sp_request q = {0};
+	struct sp_line l;
+	uint64_t step = SP_RES_1H;
+	char *rest = text;
+	const char *protocol;
+	int r;
+
+	protocol = strsep(&rest, " ");
+	if (strcmp(protocol, PROTOCOL) != 0 || !rest)
+		return sp_fail_said(-EBADMSG, "a request begins with %s", PROTOCOL);
+	r = sp_line_parse(rest, true, &l);
+	if (r == 0)
+		r = parse_what(l.first, &q);
+	if (r == 0)
+		r = sp_line_only(&l, asks[q.what].words);
+	if (r == 0)
+		r = parse_range(&l, &q.query);
+	if (r == 0)
+		r = parse_query(&l, &q.query);
+	if (r == 0)
+		r = number(&l, "step", SP_N_RESOLUTIONS, &step);
+	q.step = (int)step;
+	if (r == 0)
+		*ret_request = q;
+	return r;
+}
+
+static void write_query(const struct sp_store_query *q, FILE *out)
+{
+	sp_line_put(out, "library", q->library);
+	sp_line_put(out, "function", q->function);
+	sp_line_put(out, "process", q->process);
+	sp_line_put(out, "cgroup", q->cgroup);
+	if (!q->all_users)
+		sp_line_put_number(out, "uid", q->uid);
+	if (q->resolution >= 0)
+		sp_line_put_number(out, "resolution", (uint64_t)q->resolution);
+	if (q->n_slices)
+		sp_line_put_number(out, "slices", q->n_slices);
+	if (q->exact)
+		sp_line_put_number(out, "exact", 1);
+}
+
+void sp_request_write(const struct sp_request *q, FILE *out)
+{
+	fprintf(out, PROTOCOL " %s", asks[q->what].name);
+	if (q->what != SP_ASK_STATUS) {
+		sp_line_put_number(out, "from", q->query.from_ns);
+		sp_line_put_number(out, "to", q->query.to_ns);
+	}
+	if (q->what == SP_ASK_QUERY || q->what == SP_ASK_TOTALS)
+		sp_line_put(out, "source", q->query.source);
+	if (q->what == SP_ASK_QUERY)
+		write_query(&q->query, out);
+	if (q->what == SP_ASK_TOTALS)
+		sp_line_put_number(out, "step", (uint64_t)q->step);
+	fputc('\n', out);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------
+ */
+struct answer_field {
+	const char *name;
+	size_t offset;
+};
+#define FIELD(word, member)                                                                                            \
+	{                                                                                                              \
+		word, offsetof(struct sp_store_answer, member)                                                         \
+	}
+static const struct answer_field fields[] = {
+    FIELD("from", from_ns),      FIELD("to", to_ns),    FIELD("covered", covered_ns),    FIELD("windows", n_windows),
+    FIELD("damaged", n_damaged), FIELD("lost", n_lost), FIELD("shortened", n_shortened), FIELD("slice", slice_ns),
+};
+
+void sp_answer_write(const struct sp_store_answer *a, FILE *out)
+{
+	for (size_t i = 0; i < SP_COUNT(fields); i++)
+		sp_line_put_number(out, fields[i].name, *(const uint64_t *)((const char *)a + fields[i].offset));
+	sp_line_put_number(out, "resolution", (uint64_t)SP_MAX(a->resolution, 0));
+}
+
+int sp_answer_parse(const struct sp_line *l, struct sp_store_answer *ret_answer)
+{
+	struct sp_store_answer a = {0};
+	uint64_t resolution = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < SP_COUNT(fields); i++)
+		r = sp_line_number(l, fields[i].name, (uint64_t *)((char *)&a + fields[i].offset));
+	if (r == 0)
+		r = number(l, "resolution", SP_N_RESOLUTIONS, &resolution);
+	a.resolution = (int)resolution;
+	if (r == 0)
+		*ret_answer = a;
+	return r;
+}

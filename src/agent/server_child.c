@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * server_child.c: the processes that answer questions: this program, executed again.
+ *
+ * They share nothing with the agent: neither its memory, which may hold other users' rows, nor its connections to the
+ * store, which SQLite forbids to take along over fork(2). What they need is written into a memory file beforehand.
+ */
+#include "agent/log.h"
+#include "agent/server_priv.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "view/view.h"
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CURRENT_SPAN_S = 60 }; /* older questions cannot be about a window that is not stored yet */
+
+/* --- the window that is not stored yet ---------------------------------------------------------------------------- */
+static int current_write(struct sp_server *s, const char *source, const struct sp_profile *p,
+			 const struct sp_store_window *w)
+{
+	const struct sp_view *view = sp_view_by_name("pprof");
+	struct sp_view_options o = {0};
+	FILE *out = open_memstream(&s->current, &s->current_bytes);
+	int r;
+
+	if (!out)
+		return -ENOMEM;
+	sp_line_put(out, "current", source);
+	sp_line_put_number(out, "wall", w->wall_ns);
+	sp_line_put_number(out, "duration", w->duration_ns);
+	sp_line_put_number(out, "lost", w->n_lost);
+	fputc('\n', out);
+	r = view ? view->write(p, &o, out) : -ENOSYS;
+	return fclose(out) ? -ENOMEM : r;
+}
+
+static void current_renew(struct sp_server *s, const char *source)
+{
+	const struct sp_profile *p = NULL;
+	struct sp_store_window w = {0};
+	uint64_t t = sp_time_ns(CLOCK_MONOTONIC);
+	int r;
+
+	if (s->current_ns && t - s->current_ns < SP_NS_PER_S)
+		return;
+	free(sp_take_ptr(s->current));
+	s->current_bytes = 0;
+	s->current_ns = t;
+	r = s->owner.current(s->owner.arg, source, &p, &w);
+	if (r >= 0)
+		r = current_write(s, source, p, &w);
+	if (r < 0 && r != -ENOENT)
+		sp_log(SP_LOG_WARNING, "the window that is not stored yet cannot be shown: %s", sp_error_text(r));
+	sp_error_clear();
+	if (r < 0) {
+		free(sp_take_ptr(s->current));
+		s->current_bytes = 0;
+	}
+}
+
+static bool wants_current(const struct sp_server *s, const struct sp_request *q)
+{
+	return s->owner.current && q->what == SP_ASK_QUERY && !q->query.n_slices &&
+	       q->query.to_ns + CURRENT_SPAN_S * SP_NS_PER_S >= sp_time_ns(CLOCK_REALTIME);
+}
+
+/* --- what it is given --------------------------------------------------------------------------------------------- */
+static int put_words(struct sp_server *s, const struct sp_client *c, FILE *out)
+{
+	sp_line_put(out, "store", s->store);
+	if (!c->sees_all)
+		sp_line_put_number(out, "uid", c->uid);
+	sp_line_put_number(out, "timeout", s->query_timeout_ns);
+	sp_line_put_number(out, "memory", s->query_memory_bytes);
+	fprintf(out, "\n%s\n", c->text);
+	return ferror(out) ? -EIO : 0;
+}
+
+static int put_current(struct sp_server *s, const char *text, FILE *out)
+{
+	char *copy SP_FREE = strdup(text);
+	struct sp_request q;
+	int r = copy ? sp_request_parse(copy, &q) : -ENOMEM;
+
+	if (r < 0 || !wants_current(s, &q))
+		return r;
+	current_renew(s, q.query.source ? q.query.source : "cpu");
+	if (s->current)
+		fwrite(s->current, 1, s->current_bytes, out);
+	return ferror(out) ? -EIO : 0;
+}
+
+/* A memory file, to be read from its beginning. */
+static int make_input(struct sp_server *s, const struct sp_client *c, int *ret_fd)
+{
+	SP_CLOSE int fd = memfd_create("soprof-answer", MFD_CLOEXEC);
+	int copy = fd < 0 ? -1 : dup(fd);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+	int r;
+
+	if (!out)
+		return sp_fail(-errno, "make a memory file");
+	r = put_words(s, c, out);
+	if (r == 0)
+		r = put_current(s, c->text, out);
+	if (fclose(out) && r == 0)
+		r = -errno;
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r == 0)
+		*ret_fd = sp_take_fd(&fd);
+	return r < 0 ? sp_fail(r, "write a question down") : 0;
+}
+
+/* --- the process -------------------------------------------------------------------------------------------------- */
+static int attributes(posix_spawnattr_t *a)
+{
+	sigset_t none, all;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	sigdelset(&all, SIGKILL);
+	sigdelset(&all, SIGSTOP);
+	/* A group of its own: ^C in the agent's terminal is the agent's. */
+	return posix_spawnattr_setsigmask(a, &none) || posix_spawnattr_setsigdefault(a, &all) ||
+	       posix_spawnattr_setpgroup(a, 0) ||
+	       posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+static int spawn(int input, int output, int self, pid_t *ret_pid)
+{
+	char path[64], *argv[] = {"soprof", SP_ANSWER_ARGUMENT, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t a;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self);
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&a);
+	if (!r) {
+		r = attributes(&a) || posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) ||
+			    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+			? ENOMEM
+			: posix_spawn(ret_pid, path, &actions, &a, argv, environ);
+		posix_spawnattr_destroy(&a);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+int sp_server_child_start(struct sp_server *s, struct sp_client *c)
+{
+	SP_CLOSE int input = -1;
+	int r = make_input(s, c, &input);
+
+	if (r < 0)
+		return r;
+	r = spawn(input, c->fd, s->self, &c->pid);
+	if (r < 0)
+		return sp_fail(r, "start a process");
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd >= 0)
+		return 0;
+	r = -errno;
+	kill(c->pid, SIGKILL); /* not waited for yet: the number is its own */
+	waitpid(c->pid, NULL, 0);
+	return sp_fail(r, "open a pidfd");
+}
+
+bool sp_server_child_end(struct sp_server *s, struct sp_client *c)
+{
+	int status = 0;
+	pid_t gone;
+
+	syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+	gone = waitpid(c->pid, &status, WNOHANG);
+	if (gone == 0 && s->n_unreaped < SP_SERVER_UNREAPED)
+		s->unreaped[s->n_unreaped++] = c->pid;
+	close(c->pidfd);
+	return gone == c->pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void sp_server_reap(struct sp_server *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_unreaped; i++)
+		if (waitpid(s->unreaped[i], NULL, WNOHANG) == 0)
+			s->unreaped[n++] = s->unreaped[i];
+	s->n_unreaped = n;
+}
