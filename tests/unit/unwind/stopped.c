@@ -29,7 +29,7 @@
 #include <cmocka.h>
 // clang-format on
 
-enum { MAX_KNOWN = 256, WINDOWS = 24 };
+enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 24 };
 enum { RED_ZONE = 128 }; /* a leaf's own, below the stack pointer; psABI 3.2.2 */
 
 /* --- the tables of all files that were met, kept for the whole test ------------------------------------------------
@@ -228,22 +228,22 @@ static void regs_take(struct victim *v)
 	};
 	r->how = SP_HOW_EXACT | SP_HOW_REGS;
 	r->n_frames = r->guessed = 0;
-	r->n_maps = v->n_maps;
 	r->code_bytes = stopped_memory(v, u.rip, r->code, sizeof(r->code)) == sizeof(r->code) ? sizeof(r->code) : 0;
-	memcpy(r->maps, v->maps, v->n_maps * sizeof(*v->maps));
 }
 
 static void unwind_ours(struct victim *v, uint64_t below)
 {
+	struct sp_finish_memory memory = {.maps = v->maps, .n_maps = v->n_maps, .has_all_maps = true};
 	struct sp_record_pending *r = v->r;
 	uint64_t sp = 0;
 
 	regs_take(v);
 	for (uint32_t window = 0;; window++) { /* beyond the first: above a frame that is larger than a copy */
-		r->stack_at = r->regs.sp - below + window * (SP_PENDING_STACK - 64UL);
-		r->stack_bytes = (sp_u32)stopped_memory(v, r->stack_at, r->stack, SP_PENDING_STACK);
+		memory.stack = r->stack;
+		memory.stack_at = r->regs.sp - below + window * (SP_PENDING_STACK - 64UL);
+		memory.stack_bytes = stopped_memory(v, memory.stack_at, r->stack, SP_PENDING_STACK);
 		sp = r->regs.sp;
-		assert_int_equal(sp_finish(tables, r, SP_UNWIND_AUTO, &v->stop), 0);
+		assert_int_equal(sp_finish_in(tables, r, &memory, SP_UNWIND_AUTO, &v->stop), 0);
 		if ((v->stop != SP_STOP_READ && v->stop != SP_STOP_COPY) || window == WINDOWS)
 			return;
 		if (r->regs.sp != sp)
@@ -302,6 +302,37 @@ pid_t stopped_youngest_thread(pid_t pid)
 	return tid;
 }
 
+static uint64_t cpu_ns_of(pid_t pid, const char *tid)
+{
+	char path[64];
+	unsigned long long ns = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/schedstat", pid, tid);
+	SP_FCLOSE FILE *f = fopen(path, "re");
+	return f && fscanf(f, "%llu", &ns) == 1 ? ns : 0;
+}
+
+pid_t stopped_busiest_thread(pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	uint64_t most_ns = 0;
+	pid_t tid = pid;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((e = readdir(dir))) {
+		uint64_t ns = *e->d_name == '.' ? 0 : cpu_ns_of(pid, e->d_name);
+
+		tid = ns > most_ns ? (pid_t)strtol(e->d_name, NULL, 10) : tid;
+		most_ns = SP_MAX(most_ns, ns);
+	}
+	closedir(dir);
+	return tid;
+}
+
 void stopped_pause_ns(long ns)
 {
 	struct timespec t = {.tv_nsec = ns};
@@ -330,7 +361,7 @@ int stopped_tables_make(void **state)
 {
 	(void)state;
 	n_known = 1;
-	return sp_tables_new(-1, -1, 64ULL << 20, &tables);
+	return sp_tables_new(-1, -1, 256ULL << 20, &tables);
 }
 
 int stopped_tables_drop(void **state)

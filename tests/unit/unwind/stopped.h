@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { MAX_MAPS = SP_PENDING_MAPS - 1, MAX_FRAMES = SP_MAX_FRAMES + 8, MAX_PATH = 512 };
+enum { MAX_MAPS = 1024, MAX_FRAMES = SP_MAX_FRAMES + 8, MAX_PATH = 512 };
 
 struct frame {
 	uint64_t pc; /* as libdw gives it: a caller's is its return address */
@@ -43,6 +43,7 @@ int stopped_tables_drop(void **state);
 /* Starts a program, with nothing to read or to write; it is one when this returns. */
 pid_t stopped_start(const char *const *args);
 pid_t stopped_youngest_thread(pid_t pid);
+pid_t stopped_busiest_thread(pid_t pid); /* that has used most CPU time so far */
 void stopped_pause_ns(long ns);
 void stopped_maps_renew(struct victim *v); /* of the process as it is now */
 const struct sp_map *stopped_map_at(const struct victim *v, uint64_t addr);
