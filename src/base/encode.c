@@ -231,6 +231,17 @@ char *sp_encoded(enum sp_encoding encoding, const char *text)
 	return encoded;
 }
 
+char *sp_encoded_format(enum sp_encoding encoding, const char *format, va_list args)
+{
+	char *raw = NULL, *encoded;
+
+	if (vasprintf(&raw, format, args) < 0)
+		return NULL;
+	encoded = sp_encoded(encoding, raw);
+	free(raw);
+	return encoded;
+}
+
 void sp_hex(const uint8_t *bytes, size_t n, char *ret_text)
 {
 	static const char digits[] = "0123456789abcdef";

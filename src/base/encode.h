@@ -15,6 +15,7 @@
 #ifndef SP_BASE_ENCODE_H
 #define SP_BASE_ENCODE_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +25,9 @@ enum sp_encoding { SP_ENCODE_TERMINAL, SP_ENCODE_FOLDED, SP_ENCODE_XML, SP_ENCOD
 void sp_encode(FILE *out, enum sp_encoding encoding, const char *text);
 /* As sp_encode, into a new string (free it), or NULL when memory is short. */
 char *sp_encoded(enum sp_encoding encoding, const char *text);
+/* The same of what a format and its arguments come to. */
+char *sp_encoded_format(enum sp_encoding encoding, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 /* Two digits a byte, lower case: 2 n + 1 characters, the last a NUL. */
 void sp_hex(const uint8_t *bytes, size_t n, char *ret_text);

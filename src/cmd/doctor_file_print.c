@@ -8,6 +8,7 @@
 #include "cmd/doctor.h"
 #include "cmd/doctor_file.h"
 #include "cmd/libs.h"
+#include "unwind/derive.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -57,16 +58,12 @@ struct page {
 
 __attribute__((format(printf, 3, 4))) static void line(struct page *p, const char *label, const char *format, ...)
 {
-	SP_FREE char *raw = NULL, *text = NULL;
+	SP_FREE char *text = NULL;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&raw, format, args);
+	text = sp_encoded_format(SP_ENCODE_TERMINAL, format, args);
 	va_end(args);
-	if (n < 0)
-		raw = NULL;
-	text = raw ? sp_encoded(SP_ENCODE_TERMINAL, raw) : NULL;
 	if (!text) {
 		p->r = -ENOMEM;
 		return;
@@ -122,6 +119,30 @@ static const char *cache_words(const struct sp_doctor_file *f)
 	}
 }
 
+/* What is beyond a limit was not looked at at all. */
+static void derived_lines(struct page *p, const struct sp_doctor_file *f)
+{
+	const struct sp_blob *b = f->blob;
+
+	if (b->uncovered_bytes)
+		line(p, "derived",
+		     "%" PRIu64 " rows for %u functions: %" PRIu64 " of %" PRIu64
+		     " bytes of code that have no unwind information, %.1f %%",
+		     f->survey.n_derived_rows, b->n_derived_functions, b->derived_bytes, b->uncovered_bytes,
+		     percent(b->derived_bytes, b->uncovered_bytes));
+	else if (!(b->flags & SP_BLOB_DERIVED_PART))
+		line(p, "derived", "none is needed: all code has unwind information");
+	if (b->left_out_bytes)
+		line(p, "",
+		     "that is too much to follow (at most %d MiB of such code, in %d MiB): through it, stacks are "
+		     "guessed, by frame pointers",
+		     SP_DERIVE_MAX_CODE >> 20, SP_DERIVE_MAX_TEXT >> 20);
+	else if (b->flags & SP_BLOB_DERIVED_PART)
+		line(p, b->uncovered_bytes ? "" : "derived",
+		     "not all that there may be: its code is in no order, cannot be read whole, or takes too long to "
+		     "follow");
+}
+
 static void table_lines(struct page *p, const struct sp_doctor_file *f)
 {
 	line(p, "code", "%" PRIu64 " bytes", f->counts.code_bytes);
@@ -131,13 +152,7 @@ static void table_lines(struct page *p, const struct sp_doctor_file *f)
 		line(p, "unwinding", "%s %" PRIu64 " bytes, %.1f %%, in %u functions",
 		     f->counts.n_go ? ".gopclntab and .eh_frame cover" : ".eh_frame covers", covered(f),
 		     percent(covered(f), f->counts.code_bytes), f->blob->n_fdes);
-	line(p, "derived",
-	     "%" PRIu64 " rows for %u functions: %" PRIu64 " of %" PRIu64
-	     " bytes of code that have no unwind information, "
-	     "%.1f %%%s",
-	     f->survey.n_derived_rows, f->blob->n_derived_functions, f->blob->derived_bytes, f->blob->uncovered_bytes,
-	     percent(f->blob->derived_bytes, f->blob->uncovered_bytes),
-	     f->blob->flags & SP_BLOB_DERIVED_PART ? "; it is over a limit" : "");
+	derived_lines(p, f);
 	line(p, "table", "%u rows, %u rules, %" PRIu64 " bytes%s", f->blob->n_rows, f->blob->n_rules, f->blob->bytes,
 	     f->blob->flags & SP_BLOB_PARTIAL ? "; partial: it is over a limit" : "");
 	bad_lines(p, f);
@@ -220,6 +235,8 @@ static void json_table(const struct sp_doctor_file *f, FILE *out)
 	put_number("derived_functions", f->blob->n_derived_functions, out);
 	put_number("derived_bytes", f->blob->derived_bytes, out);
 	put_number("uncovered_bytes", f->blob->uncovered_bytes, out);
+	put_number("left_out_bytes", f->blob->left_out_bytes, out);
+	fprintf(out, ",\n\"derived_partial\":%s", f->blob->flags & SP_BLOB_DERIVED_PART ? "true" : "false");
 	put_number("rules", f->blob->n_rules, out);
 	put_number("table_bytes", f->blob->bytes, out);
 	fprintf(out, ",\n\"table_partial\":%s", f->blob->flags & SP_BLOB_PARTIAL ? "true" : "false");

@@ -51,20 +51,16 @@ void sp_grid_free(struct sp_grid *g)
 
 void sp_grid_put(struct sp_grid *g, enum sp_grid_colour colour, const char *format, ...)
 {
-	SP_FREE char *raw = NULL;
 	va_list args;
-	int n;
 
-	va_start(args, format);
-	n = vasprintf(&raw, format, args);
-	va_end(args);
-	if (n < 0)
-		raw = NULL;
-	if (n < 0 || sp_grow(&g->cells, &g->capacity, g->n_cells + 1, sizeof(*g->cells)) < 0) {
+	if (sp_grow(&g->cells, &g->capacity, g->n_cells + 1, sizeof(*g->cells)) < 0) {
 		g->failed = true;
 		return;
 	}
-	g->cells[g->n_cells] = (struct cell){.text = sp_encoded(SP_ENCODE_TERMINAL, raw), .colour = colour};
+	va_start(args, format);
+	g->cells[g->n_cells] =
+	    (struct cell){.text = sp_encoded_format(SP_ENCODE_TERMINAL, format, args), .colour = colour};
+	va_end(args);
 	g->failed |= !g->cells[g->n_cells].text;
 	g->n_cells++;
 }

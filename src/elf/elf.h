@@ -18,7 +18,7 @@
 enum {
 	SP_ELF_MAX_PHDRS = 1024,
 	SP_ELF_MAX_SHDRS = 65536,
-	SP_ELF_MAX_READ = 512 << 20, /* bytes read from one file, all together */
+	SP_ELF_MAX_READ = 1 << 30, /* bytes read from one file, all together */
 };
 
 struct sp_elf;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct sp_blob) == 112, "the header of a blob is part of its format");
+_Static_assert(sizeof(struct sp_blob) == 120, "the header of a blob is part of its format");
 _Static_assert(sizeof(struct sp_rule) == 16, "so are its rules");
 
 enum { MIN_SHIFT = 8, MAX_SHIFT = 16, MAX_RULES = 1 << 16 };

@@ -350,8 +350,9 @@ static int derive(struct builder *b)
 	if (r < 0 || b->derived.cut)
 		b->head.flags |= SP_BLOB_DERIVED_PART;
 	b->head.n_derived_functions = (uint32_t)b->derived.n_functions;
-	b->head.uncovered_bytes = b->derived.code_bytes;
+	b->head.uncovered_bytes = b->derived.code_bytes + b->derived.left_out;
 	b->head.derived_bytes = b->derived.derived_bytes;
+	b->head.left_out_bytes = b->derived.left_out;
 	return 0;
 }
 

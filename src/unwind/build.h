@@ -22,10 +22,10 @@
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 5 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
+enum { SP_BLOB_VERSION = 6 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
 enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2, SP_BLOB_DERIVED_PART = 4 }; /* DERIVED_PART: over a cap */
 
-struct sp_blob { /* 112 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
+struct sp_blob { /* 120 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
 	uint32_t magic, version;
 	uint32_t flags;
 	uint32_t shift; /* of a group, 8 to 16: chosen for about 16 rows a group */
@@ -45,6 +45,7 @@ struct sp_blob { /* 112 bytes, then n_groups index words, n_rows rows, padding t
 	uint32_t n_derived_functions;
 	uint64_t uncovered_bytes; /* of code (not padding) that no FDE covers */
 	uint64_t derived_bytes;   /* of these, with derived rules */
+	uint64_t left_out_bytes;  /* of these, over a cap and so not looked at (padding too) */
 };
 
 struct sp_elf;

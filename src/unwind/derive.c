@@ -289,10 +289,10 @@ static int run(struct sp_deriver *d, const struct sp_span *covered, size_t n, st
 
 static void deriver_done(struct sp_deriver *d)
 {
-	for (size_t i = 0; i < d->n_texts; i++)
-		free(d->texts[i].bytes);
 	free(d->texts);
 	free(d->islands);
+	free(d->code);
+	free(d->window.bytes);
 	free(d->flags);
 	free(d->rule_at);
 	free(d->sure.at);
@@ -309,6 +309,7 @@ int sp_derive(struct sp_elf *e, const struct sp_span *covered, size_t n, uint64_
 	int r = run(&d, covered, n, ret_derived);
 	ret_derived->n_refused = d.n_refused;
 	ret_derived->n_steps = d.n_steps;
+	ret_derived->left_out = d.left_out;
 	ret_derived->cut = d.cut;
 	deriver_done(&d);
 	if (r < 0)

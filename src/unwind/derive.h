@@ -9,7 +9,8 @@
  * followed there is no row. A start is believed only as long as every `ret` that it leads to finds the return address:
  * a wrong one, of whatever height, cannot. Rows carry SP_RULE_DERIVED.
  * A pure function from bytes to rows, which may be hostile. Caps: SP_DERIVE_*; beyond them the rest has no rows, and
- * `cut` says so. Instructions are decoded by Zydis.
+ * `cut` says so. Code with FDEs is read a piece at a time, so that what this takes is a few times the code without.
+ * Instructions are decoded by Zydis.
  */
 #ifndef SP_UNWIND_DERIVE_H
 #define SP_UNWIND_DERIVE_H
@@ -20,8 +21,8 @@
 #include <stdint.h>
 
 enum {
-	SP_DERIVE_MAX_TEXT = 96 << 20,    /* bytes of executable segments */
-	SP_DERIVE_MAX_CODE = 32 << 20,    /* of them, outside every FDE */
+	SP_DERIVE_MAX_TEXT = 384 << 20,   /* bytes of executable segments */
+	SP_DERIVE_MAX_CODE = 32 << 20,    /* of them, outside every FDE; beyond these two, nothing is looked at */
 	SP_DERIVE_MAX_STEPS = 48 << 20,   /* instructions decoded, again or not */
 	SP_DERIVE_MAX_FUNCTION = 4 << 20, /* instructions decoded for one function */
 	SP_DERIVE_MAX_BLOCKS = 1 << 16,   /* of one function */
@@ -43,6 +44,7 @@ struct sp_derived {
 	struct sp_span *functions; /* from one start to the next, or to code that is covered; ascending, disjoint */
 	size_t n_functions;
 	uint64_t code_bytes;    /* outside every FDE, padding apart */
+	uint64_t left_out;      /* bytes outside every FDE that were over a cap and not looked at */
 	uint64_t derived_bytes; /* of these, with a rule */
 	uint32_t n_refused;     /* starts that were followed and not believed */
 	uint64_t n_steps;

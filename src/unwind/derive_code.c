@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WINDOW_BYTES = 1 << 20 };
+
 struct spans {
 	struct sp_span *at;
 	size_t n, capacity;
@@ -44,23 +46,42 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
+int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes)
+{
+	struct sp_window *w = &d->window;
+	if (from < w->start || to > w->end) {
+		void *bytes;
+		uint64_t end = SP_MAX(to, SP_MIN(from + WINDOW_BYTES, t->offset + t->size));
+		int r = sp_elf_read(d->elf, from, (size_t)(end - from), &bytes);
+		if (r < 0)
+			return r;
+		free(w->bytes);
+		*w = (struct sp_window){bytes, from, end};
+	}
+	*ret_bytes = w->bytes + (from - w->start);
+	return 0;
+}
+
+/* Copies the bytes, unless they are padding. */
 static int add_island(struct sp_deriver *d, const struct sp_text *t, uint64_t start, uint64_t end)
 {
+	if (d->counting) {
+		d->left_out += end - start;
+		return 0;
+	}
 	struct sp_island n = {.vaddr = t->vaddr + (start - t->offset),
 			      .offset = start,
 			      .size = (uint32_t)(end - start),
-			      .base = d->n_bytes,
-			      .bytes = t->bytes + (start - t->offset)};
-	uint32_t padding = sp_code_padding(d, &n, n.base);
-	if (padding >= n.size)
-		return 0;
-	if (end - start > SP_DERIVE_MAX_CODE - d->n_bytes) {
-		d->cut = true;
-		return 0;
-	}
-	int r = sp_grow(&d->islands, &d->islands_capacity, d->n_islands + 1, sizeof(*d->islands));
+			      .base = d->n_bytes};
+	int r = sp_code_read(d, t, start, end, &n.bytes);
+	if (r < 0 || sp_code_padding(d, &n, n.base) >= n.size)
+		return r;
+	r = sp_grow(&d->islands, &d->islands_capacity, d->n_islands + 1, sizeof(*d->islands));
+	if (r == 0)
+		r = sp_grow(&d->code, &d->code_capacity, d->n_bytes + n.size, 1);
 	if (r < 0)
 		return r;
+	memcpy(d->code + n.base, n.bytes, n.size);
 	d->islands[d->n_islands++] = n;
 	d->n_bytes += n.size;
 	return 0;
@@ -91,13 +112,9 @@ static int load_text(struct sp_deriver *d, const struct sp_elf_segment *g, const
 {
 	struct sp_text t = {.vaddr = g->vaddr, .offset = g->offset, .size = g->file_size};
 	struct spans code = {0};
-	void *bytes;
 	int r = sp_grow(&d->texts, &d->texts_capacity, d->n_texts + 1, sizeof(*d->texts));
-	if (r == 0)
-		r = sp_elf_read(d->elf, t.offset, (size_t)t.size, &bytes);
 	if (r < 0)
 		return r;
-	t.bytes = bytes;
 	d->texts[d->n_texts++] = t;
 	r = find_code(d, g, &code);
 	if (code.n)
@@ -113,19 +130,20 @@ static int load_text(struct sp_deriver *d, const struct sp_elf_segment *g, const
 
 static int load_texts(struct sp_deriver *d, const struct sp_span *covered, size_t n)
 {
-	uint64_t total = 0, last = 0;
+	uint64_t last = 0;
 	int r = 0;
+	d->n_texts = 0;
+	d->text_bytes = 0;
 	for (size_t i = 0; r == 0 && i < sp_elf_n_segments(d->elf); i++) {
 		const struct sp_elf_segment *g = sp_elf_segment(d->elf, i);
 		if (!g->executable || !g->file_size)
 			continue;
-		if (g->file_size > SP_DERIVE_MAX_TEXT - total || g->vaddr < last ||
-		    g->vaddr > INT64_MAX - g->file_size || g->offset + g->file_size >= 1ULL << 40) {
-			d->cut = true; /* too much, or in no order */
+		if (g->vaddr < last || g->vaddr > INT64_MAX - g->file_size || g->offset + g->file_size >= 1ULL << 40) {
+			d->cut = true; /* in no order */
 			continue;
 		}
-		total += g->file_size;
 		last = g->vaddr + g->file_size;
+		d->text_bytes += g->file_size;
 		r = load_text(d, g, covered, n);
 	}
 	return r;
@@ -133,11 +151,21 @@ static int load_texts(struct sp_deriver *d, const struct sp_span *covered, size_
 
 int sp_code_load(struct sp_deriver *d, const struct sp_span *covered, size_t n)
 {
+	d->counting = true;
 	int r = load_texts(d, covered, n);
+	if (r == 0 && (d->left_out > SP_DERIVE_MAX_CODE || d->text_bytes > SP_DERIVE_MAX_TEXT)) {
+		d->cut = true;
+		return 1;
+	}
+	d->counting = false;
+	d->left_out = 0;
+	r = r < 0 ? r : load_texts(d, covered, n);
 	if (r < 0)
 		return r;
 	if (!d->n_islands)
 		return 1;
+	for (size_t i = 0; i < d->n_islands; i++)
+		d->islands[i].bytes = d->code + d->islands[i].base;
 	d->flags = calloc(d->n_bytes, sizeof(*d->flags));
 	d->rule_at = calloc(d->n_bytes, sizeof(*d->rule_at));
 	return d->flags && d->rule_at ? 0 : -ENOMEM;

@@ -3,44 +3,17 @@
  * derive_priv.h: the parts of the deriver: the code to look at, one instruction's effect, one start's exploration.
  *
  * Code without FDE lies in islands. A position counts the bytes of all islands, one after the other, so that what is
- * known of each byte (a flag byte, a rule number) fits in plain arrays. Values are relative to the canonical frame
- * address (CFA), to the stack pointer as an alignment left it, or the caller's frame pointer; anything else is unknown.
- * Registers have their numbers in instructions here (rsp 4, rbp 5), not DWARF's. Everything belongs to struct
- * sp_deriver. Errors: 0 or negative errno. Source of the assumptions: System V x86-64 psABI 3.2 (which registers and
- * which part of the stack survive a call).
+ * known of each byte (a flag byte, a rule number) fits in plain arrays. Registers have their numbers in instructions
+ * here (rsp 4, rbp 5), not DWARF's. Everything belongs to struct sp_deriver. Errors: 0 or negative errno. Source of the
+ * assumptions: System V x86-64 psABI 3.2 (which registers and which part of the stack survive a call).
  */
 #ifndef SP_UNWIND_DERIVE_PRIV_H
 #define SP_UNWIND_DERIVE_PRIV_H
 
 #include "base/intern.h"
 #include "unwind/derive.h"
+#include "unwind/derive_value.h"
 #include <Zydis/Zydis.h>
-
-/* --- values ----------------------------------------------------------------------------------------------------- */
-enum sp_val_kind { SP_VAL_UNKNOWN, SP_VAL_CFA, SP_VAL_ALIGNED, SP_VAL_FP };
-typedef uint32_t sp_val; /* kind << 29 | offset + 2^28 (0: unknown) */
-#define SP_VAL_BIAS (1 << 28)
-static inline sp_val sp_val_make(enum sp_val_kind kind, int64_t off)
-{
-	if (kind == SP_VAL_UNKNOWN || off < -(SP_VAL_BIAS / 2) || off > SP_VAL_BIAS / 2)
-		return 0;
-	return (uint32_t)kind << 29 | (uint32_t)(off + SP_VAL_BIAS);
-}
-static inline enum sp_val_kind sp_val_kind(sp_val v)
-{
-	return v >> 29;
-}
-static inline int32_t sp_val_off(sp_val v)
-{
-	return (int32_t)(v & 0x1fffffff) - SP_VAL_BIAS;
-}
-static inline sp_val sp_val_add(sp_val v, int64_t n)
-{
-	enum sp_val_kind kind = sp_val_kind(v);
-	if (n < -SP_VAL_BIAS || n > SP_VAL_BIAS || kind == SP_VAL_UNKNOWN || (kind == SP_VAL_FP && n))
-		return 0;
-	return sp_val_make(kind, sp_val_off(v) + n);
-}
 
 enum { SP_R_SP = 4, SP_R_FP = 5, SP_R_NONE = 0xff, SP_MAX_SLOTS = 16 };
 struct sp_slot { /* 8 bytes of the stack whose content is known */
@@ -96,7 +69,10 @@ struct sp_island {
 };
 struct sp_text { /* an executable segment */
 	uint64_t vaddr, offset, size;
+};
+struct sp_window { /* a part of the file that is held */
 	uint8_t *bytes;
+	uint64_t start, end;
 };
 struct sp_starts { /* positions */
 	uint32_t *at;
@@ -115,6 +91,12 @@ struct sp_deriver {
 	struct sp_island *islands; /* by vaddr */
 	size_t n_islands, islands_capacity, last_island;
 	uint32_t n_bytes; /* of all islands */
+	uint8_t *code;
+	size_t code_capacity;
+	struct sp_window window;
+	bool counting;       /* what would be loaded */
+	uint64_t left_out;   /* bytes of it, where that is too much */
+	uint64_t text_bytes; /* of executable segments */
 	uint8_t *flags;
 	uint16_t *rule_at;
 	struct sp_intern *rules;
@@ -128,8 +110,10 @@ struct sp_deriver {
 	bool cut;
 };
 
-/* The islands between `covered`. 0, -ENOMEM; 1: there is no such code. */
+/* The islands between `covered`. 0, -ENOMEM; 1: there is no such code, or too much of it. */
 int sp_code_load(struct sp_deriver *d, const struct sp_span *covered, size_t n);
+/* The bytes at file offsets [from, to) of a text, until the next call. */
+int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes);
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr); /* or SP_POS_NONE */
 const struct sp_island *sp_code_island(struct sp_deriver *d, uint32_t pos);
 bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t pos, struct sp_insn *ret);

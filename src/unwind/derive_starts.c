@@ -3,8 +3,8 @@
  * derive_starts.c: where functions begin, as far as the file tells: symbols, special sections, relocations, pointers in
  * data, and what the code that has FDEs calls or takes the address of.
  *
- * Covered code is not decoded as a whole: any four bytes that, taken as a distance, lead to an island make its function
- * worth decoding, from the start of its FDE on; only an instruction found that way counts.
+ * Covered code is not decoded as a whole: bytes that look like a call, a jump or a `lea`, whose distance leads to an
+ * island, make their function worth decoding, from the start of its FDE on; only an instruction found that way counts.
  */
 #include "base/mem.h"
 #include "elf/elf.h"
@@ -138,19 +138,28 @@ static int add_sections(struct sp_deriver *d)
 /* --- covered code ------------------------------------------------------------------------------------------------- */
 
 /* Less than this are the stubs that every program has, which are found without: no reason to search 20 MB for calls. */
-enum { MIN_BYTES = 1024 };
+enum { MIN_BYTES = 1024, MAX_SPAN_BYTES = 16 << 20 };
 
 struct range { /* of virtual addresses, around all islands of one text */
 	uint64_t low, size;
 };
 
-/* Whether four bytes at some place may lead to an island, as a distance from behind themselves. */
-static bool leads_out(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, struct range r)
+/* Whether these are the bytes before the distance of a call, a jump, a branch or a `lea`. */
+static bool is_distant(const uint8_t *end, size_t n)
 {
-	for (uint64_t at = from; at + 4 <= to; at++) {
+	uint8_t last = end[-1], before = n > 1 ? end[-2] : 0;
+	return last == 0xe8 || last == 0xe9 || (before == 0x0f && (last & 0xf0) == 0x80) ||
+	       (before == 0x8d && (last & 0xc7) == 0x05);
+}
+
+static bool leads_out(struct sp_deriver *d, const uint8_t *bytes, size_t n, uint64_t vaddr, struct range r)
+{
+	for (size_t at = 1; at + 4 <= n; at++) {
 		int32_t distance;
-		memcpy(&distance, t->bytes + at, sizeof(distance));
-		uint64_t target = t->vaddr + at + 4 + (uint64_t)(int64_t)distance;
+		if (!is_distant(bytes + at, at))
+			continue;
+		memcpy(&distance, bytes + at, sizeof(distance));
+		uint64_t target = vaddr + at + 4 + (uint64_t)(int64_t)distance;
 		if (target - r.low < r.size && sp_code_pos(d, target) != SP_POS_NONE)
 			return true;
 	}
@@ -164,16 +173,30 @@ static int take_insn(struct sp_deriver *d, const struct sp_insn *i)
 	return i->has_address ? sp_starts_add(d, &d->maybe, i->address) : 0;
 }
 
-static int take_function(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to)
+static int take_function(struct sp_deriver *d, const uint8_t *bytes, size_t n, uint64_t vaddr)
 {
 	struct sp_insn i;
 	int r = 0;
-	while (from < to && r == 0 && d->n_steps < SP_DERIVE_MAX_STEPS) {
+	for (size_t at = 0; at < n && r == 0 && d->n_steps < SP_DERIVE_MAX_STEPS; at += i.length) {
 		d->n_steps++;
-		if (!sp_insn_decode(&d->decoder, t->bytes + from, (size_t)(to - from), t->vaddr + from, &i))
+		if (!sp_insn_decode(&d->decoder, bytes + at, n - at, vaddr + at, &i))
 			break;
 		r = take_insn(d, &i);
-		from += i.length;
+	}
+	return r;
+}
+
+/* What FDEs without a gap between them cover, in pieces that are no larger than any function. */
+static int add_span(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, struct range all)
+{
+	int r = 0;
+	for (uint64_t end; r == 0 && from < to; from = end) {
+		const uint8_t *bytes;
+		end = SP_MIN(to, from + MAX_SPAN_BYTES);
+		uint64_t vaddr = t->vaddr + (from - t->offset);
+		r = sp_code_read(d, t, from, end, &bytes);
+		if (r == 0 && leads_out(d, bytes, (size_t)(end - from), vaddr, all))
+			r = take_function(d, bytes, (size_t)(end - from), vaddr);
 	}
 	return r;
 }
@@ -194,9 +217,7 @@ static int add_covered(struct sp_deriver *d, const struct sp_span *covered, size
 		if (k == d->n_texts || covered[i].start < d->texts[k].offset)
 			continue;
 		const struct sp_text *t = &d->texts[k];
-		uint64_t from = covered[i].start - t->offset, to = SP_MIN(covered[i].end - t->offset, t->size);
-		if (leads_out(d, t, from, to, all))
-			r = take_function(d, t, from, to);
+		r = add_span(d, t, covered[i].start, SP_MIN(covered[i].end, t->offset + t->size), all);
 	}
 	return r;
 }

@@ -98,6 +98,20 @@ if command -v objcopy >/dev/null; then
 	is "$(field debug_file)" "" "no debug file"
 fi
 
+# Without unwind information, and more than anybody would follow: that is said, and nothing else is claimed.
+if command -v as >/dev/null && command -v ld >/dev/null; then
+	echo '.text; .fill 33 << 20, 1, 0xc3' | as -o "$dir/large.o" && ld -shared -o "$dir/large.so" "$dir/large.o"
+	expect 0 doctor --file "$dir/large.so" --json
+	is "$(field left_out_bytes)" $((33 << 20)) "bytes that were not looked at"
+	is "$(field uncovered_bytes)" $((33 << 20)) "bytes without unwind information"
+	is "$(field derived_partial)" true "that there may be more"
+	expect 0 doctor --file "$dir/large.so"
+	has "$out" '^ +that is too much to follow \(at most 32 MiB'
+	echo '.text; .fill 1 << 20, 1, 0xc3' | as -o "$dir/large.o" && ld -shared -o "$dir/large.so" "$dir/large.o"
+	expect 0 doctor --file "$dir/large.so"
+	has_not "$out" 'too much'
+fi
+
 # The cache: what a run has put there is found, and looking leaves no trace.
 (
 	export HOME=$dir/home XDG_CACHE_HOME=$dir/home/cache
