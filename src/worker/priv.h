@@ -9,6 +9,7 @@
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H
 
+#include "proc/usage.h"
 #include "worker/message.h"
 #include <stdbool.h>
 
@@ -102,9 +103,8 @@ int sp_worker_new(enum sp_role role, int epoll, struct sp_broker *broker, struct
 void sp_worker_end(struct sp_worker *p); /* kills it; waits for nothing */
 bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns);
 void sp_worker_measure(struct sp_worker *p); /* VmHWM so far */
-uint64_t sp_process_peak_bytes(int pid);
-uint64_t sp_process_cpu_ns(int pid);
-void sp_worker_free(struct sp_worker *p); /* of a reaped one, or to forget one that cannot die */
+struct sp_usage sp_worker_usage(int pid);    /* all 0 where it cannot be told */
+void sp_worker_free(struct sp_worker *p);    /* of a reaped one, or to forget one that cannot die */
 
 /* The processes of one role. */
 void sp_crew_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts processes */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "proc/usage.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_PASSED_ON = 32 };
@@ -198,31 +198,19 @@ bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns)
 }
 
 /* Not by wait4: its maximum includes the parent's memory from before the exec. */
-uint64_t sp_process_peak_bytes(int pid)
+struct sp_usage sp_worker_usage(int pid)
 {
-	char path[64], text[4096];
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	const char *line = strstr(text, "\nVmHWM:");
-	return line ? strtoull(line + 7, NULL, 10) * 1024 : 0;
+	struct sp_usage u = {0};
+	if (sp_usage_get((uint32_t)pid, &u) < 0)
+		sp_error_clear();
+	return u;
 }
 
+/* The number of one that was waited for may be somebody else's by now. */
 void sp_worker_measure(struct sp_worker *p)
 {
-	p->peak_bytes = SP_MAX(p->peak_bytes, sp_process_peak_bytes(p->pid));
-}
-
-uint64_t sp_process_cpu_ns(int pid)
-{
-	clockid_t clock;
-	struct timespec t;
-	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) < 0)
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	if (!p->reaped)
+		p->peak_bytes = SP_MAX(p->peak_bytes, sp_worker_usage(p->pid).peak_bytes);
 }
 
 void sp_worker_free(struct sp_worker *p)

@@ -380,17 +380,20 @@ int sp_workers_wait(struct sp_workers *w, int timeout_ms)
 	}
 }
 
+static void add_usage(struct sp_workers_stats *s, int pid, uint64_t peak_bytes)
+{
+	struct sp_usage u = sp_worker_usage(pid);
+	s->cpu_ns += u.user_ns + u.system_ns;
+	s->peak_bytes += SP_MAX(peak_bytes, u.peak_bytes);
+}
+
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats)
 {
 	*ret_stats = w->ended;
-	if (w->broker) {
-		ret_stats->cpu_ns += sp_process_cpu_ns(sp_broker_pid(w->broker));
-		ret_stats->peak_bytes += sp_process_peak_bytes(sp_broker_pid(w->broker));
-	}
+	if (w->broker)
+		add_usage(ret_stats, sp_broker_pid(w->broker), 0);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next) {
-			sp_worker_measure(p);
-			ret_stats->cpu_ns += sp_process_cpu_ns(p->pid);
-			ret_stats->peak_bytes += p->peak_bytes;
-		}
+		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next)
+			if (!p->reaped)
+				add_usage(ret_stats, p->pid, p->peak_bytes);
 }
