@@ -194,23 +194,26 @@ int sp_perf_attr_make(struct sp_capture *c)
 
 /* --- opening -------------------------------------------------------------------------------------------------------
  */
+int sp_event_refused(int r, const char *event, unsigned cpu)
+{
+	if (r == -ENOENT || r == -EOPNOTSUPP)
+		return sp_fail_said(-EOPNOTSUPP,
+				    "this machine has no event %s (no hardware counters?); use -e cpu-clock",
+				    event ? event : "cpu-clock");
+	return sp_fail(r, "open the event %s on CPU %u", event ? event : "cpu-clock", cpu);
+}
+
 static int open_failed(struct sp_capture *c, int r, pid_t pid, unsigned cpu)
 {
 	if (r == -EMFILE || r == -ENFILE)
 		return sp_fail_said(r,
 				    "too many threads: one descriptor is needed for each thread and CPU (ulimit -n)");
-	if (r == -ENOENT || r == -EOPNOTSUPP)
-		return sp_fail_said(-EOPNOTSUPP,
-				    "this machine has no event %s (no hardware counters?); use -e cpu-clock",
-				    c->o.event ? c->o.event : "of this kind");
 	if (pid > 0 && (r == -EACCES || r == -EPERM))
 		return sp_fail_said(-EPERM,
 				    "cannot sample process %d: it is another user's, or one with privileges; run it as "
 				    "root, with sudo",
 				    pid);
-	if (pid > 0)
-		return sp_fail(r, "open the event of thread %d on CPU %u", pid, cpu);
-	return sp_fail(r, "open the event on CPU %u", cpu);
+	return sp_event_refused(r, c->o.event, cpu);
 }
 
 static int open_one(struct sp_capture *c, pid_t pid, const struct sp_perf_cpu *cpu)

@@ -62,4 +62,10 @@ struct sp_recipe {
 		       const char **ret_unit);
 };
 
+/*
+ * The words for an event that could not be opened, by whichever way: r, or -EOPNOTSUPP where the machine has no such
+ * event. NULL: the default.
+ */
+int sp_event_refused(int r, const char *event, unsigned cpu);
+
 #endif

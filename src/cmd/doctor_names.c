@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/doctor.h"
+#include "cmd/naming.h"
 #include "proc/process.h"
 #include "unwind/cache.h"
 #include <dirent.h>
@@ -100,23 +101,14 @@ static void debug_files(struct sp_doctor *d)
 
 static void debuginfod(struct sp_doctor *d)
 {
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	glob_t found;
-	int r;
+	SP_FREE char *where = NULL, *urls = sp_debuginfod_urls(&where);
 
 	if (urls && *urls) {
-		sp_doctor_add(d, "debuginfod", "debuginfod servers", SP_DOCTOR_YES, "DEBUGINFOD_URLS is %s", urls);
-		return;
-	}
-	r = glob("/etc/debuginfod/*.urls", 0, NULL, &found);
-	if (!r) {
-		sp_doctor_add(d, "debuginfod", "debuginfod servers", SP_DOCTOR_YES, "%s%s", found.gl_pathv[0],
-			      found.gl_pathc > 1 ? " and others" : "");
-		globfree(&found);
+		sp_doctor_add(d, "debuginfod", "debuginfod servers", SP_DOCTOR_YES, "%s (%s)", urls, where);
 		return;
 	}
 	sp_doctor_add(d, "debuginfod", "debuginfod servers", SP_DOCTOR_NO,
-		      "neither DEBUGINFOD_URLS nor /etc/debuginfod/*.urls");
+		      "neither DEBUGINFOD_URLS nor /etc/debuginfod/*.urls names one");
 	sp_doctor_cure(d, "set DEBUGINFOD_URLS to the server of your distribution, if it has one");
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/doctor.h"
+#include "cmd/profile_parts.h"
 #include "proc/process.h"
 #include <bpf/bpf.h>
 #include <ctype.h>
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MAX_LOOKED_AT = 4096 };
@@ -120,20 +120,6 @@ void sp_doctor_bpf(struct sp_doctor *d)
 
 /* --- perf events ----------------------------------------------------------------------------------------------------
  */
-static int event_open(uint32_t type, uint64_t config, bool kernel, pid_t pid, int cpu)
-{
-	struct perf_event_attr attr = {.size = sizeof(attr),
-				       .type = type,
-				       .config = config,
-				       .sample_period = 10000000,
-				       .disabled = 1,
-				       .exclude_kernel = !kernel,
-				       .exclude_hv = 1};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
 const char *sp_doctor_perf_cure(const struct sp_doctor *d, enum sp_doctor_perf what)
 {
 	bool admin = sp_doctor_has(d, CAP_SYS_ADMIN), perfmon = sp_doctor_has(d, CAP_PERFMON);
@@ -154,21 +140,21 @@ const char *sp_doctor_perf_cure(const struct sp_doctor *d, enum sp_doctor_perf w
 static void perf_one(struct sp_doctor *d, const char *key, const char *what, enum sp_doctor_perf kind)
 {
 	bool all = kind == SP_DOCTOR_PERF_ALL;
-	SP_CLOSE int fd = event_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, kind != SP_DOCTOR_PERF_OWN_USER,
-				     all ? -1 : 0, all ? 0 : -1);
+	int r =
+	    sp_event_try(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, all ? -1 : 0, kind != SP_DOCTOR_PERF_OWN_USER);
 
-	if (fd >= 0) {
+	if (r >= 0) {
 		d->has_own_kernel |= kind == SP_DOCTOR_PERF_OWN;
 		d->has_all |= all;
 		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "opened cpu-clock");
 		return;
 	}
 	if (d->paranoid == INT_MIN)
-		sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s", sp_doctor_errno(fd));
+		sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s", sp_doctor_errno(r));
 	else
-		sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s; kernel.perf_event_paranoid is %d", sp_doctor_errno(fd),
+		sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s; kernel.perf_event_paranoid is %d", sp_doctor_errno(r),
 			      d->paranoid);
-	if (fd == -ENOSYS)
+	if (r == -ENOSYS)
 		sp_doctor_cure(d, "a kernel with CONFIG_PERF_EVENTS");
 	else
 		sp_doctor_cure(d, "%s", sp_doctor_perf_cure(d, kind));
@@ -176,19 +162,19 @@ static void perf_one(struct sp_doctor *d, const char *key, const char *what, enu
 
 static void perf_cycles(struct sp_doctor *d)
 {
-	SP_CLOSE int fd = event_open(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false, 0, -1);
+	int r = sp_event_try(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0, false);
 
-	if (fd >= 0) {
+	if (r >= 0) {
 		sp_doctor_add(d, "pmu", "hardware counters", SP_DOCTOR_YES, "opened cycles");
 		return;
 	}
-	if (fd == -ENOENT || fd == -EOPNOTSUPP) {
+	if (r == -ENOENT || r == -EOPNOTSUPP) {
 		sp_doctor_add(d, "pmu", "hardware counters", SP_DOCTOR_NO,
-			      "%s: this machine has none, as most virtual ones", sp_doctor_errno(fd));
+			      "%s: this machine has none, as most virtual ones", sp_doctor_errno(r));
 		sp_doctor_cure(d, "none is needed: the default event is cpu-clock");
 		return;
 	}
-	sp_doctor_add(d, "pmu", "hardware counters", SP_DOCTOR_NO, "%s", sp_doctor_errno(fd));
+	sp_doctor_add(d, "pmu", "hardware counters", SP_DOCTOR_NO, "%s", sp_doctor_errno(r));
 	sp_doctor_cure(d, "%s", sp_doctor_perf_cure(d, SP_DOCTOR_PERF_OWN_USER));
 }
 

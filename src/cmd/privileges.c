@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { PERIOD = 10000000 }; /* ns or cycles: any will do */
+
 /* The names of those that are needed for BPF programs and not there; "" = none. */
 static void missing_put(uint64_t have, char *ret_text, size_t size)
 {
@@ -48,20 +50,26 @@ int sp_privileges_check(void)
 			    missing, paranoid_level());
 }
 
-/* Whether perf_event_open lets us have this of ourselves (pid 0) or of everybody (pid -1). 0 or negative errno. */
-static int probe(pid_t pid, bool with_kernel)
+int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr),
-				       .type = PERF_TYPE_SOFTWARE,
-				       .config = PERF_COUNT_SW_DUMMY,
+				       .type = type,
+				       .config = config,
+				       .sample_period = PERIOD,
+				       .disabled = 1,
 				       .exclude_kernel = !with_kernel,
-				       .disabled = 1};
+				       .exclude_hv = 1};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
 	close(fd);
 	return 0;
+}
+
+static int probe(pid_t pid, bool with_kernel)
+{
+	return sp_event_try(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, pid, with_kernel);
 }
 
 static int refuse_all(const char *missing)

@@ -38,6 +38,9 @@ int sp_privileges_way(bool has_targets, struct sp_way *ret_way);
 /* BPF was refused after all: *way is changed, or stays and a negative errno tells that there is no other. */
 int sp_privileges_other_way(bool has_targets, struct sp_way *way);
 
+/* What perf_event_open says to this event, of ourselves (pid 0) or of everybody (-1): 0 or a negative errno. */
+int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel);
+
 struct sp_profile_session {
 	const struct sp_profile_args *args;
 	struct sp_sampling sampling;

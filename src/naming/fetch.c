@@ -22,43 +22,61 @@
 
 enum { FETCH_S = 30, MAX_FETCH_S = 3600, MAX_URLS = 4000 };
 
-static void urls_read(const char *path, FILE *out)
+static bool urls_read(const char *path, FILE *out)
 {
 	SP_FCLOSE FILE *f = fopen(path, "re");
 	char url[MAX_URLS];
+	bool any = false;
 
 	while (f && fgets(url, sizeof(url), f)) {
 		url[strcspn(url, "\r\n")] = 0;
-		if (*url && *url != '#')
-			fprintf(out, "%s ", url);
+		if (!*url || *url == '#')
+			continue;
+		fprintf(out, "%s%s", ftell(out) ? " " : "", url);
+		any = true;
 	}
+	return any;
 }
 
-static char *urls_find(void)
+static void files_read(FILE *out, FILE *where)
 {
-	const char *set = getenv("DEBUGINFOD_URLS");
-	char *urls = NULL;
-	size_t size = 0, i;
-	FILE *out = set ? NULL : open_memstream(&urls, &size);
 	glob_t found;
 
-	if (set)
-		return strdup(set);
-	if (!out)
-		return NULL;
-	if (!glob("/etc/debuginfod/*.urls", 0, NULL, &found)) {
-		for (i = 0; i < found.gl_pathc; i++)
-			urls_read(found.gl_pathv[i], out);
-		globfree(&found);
+	if (glob("/etc/debuginfod/*.urls", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		if (urls_read(found.gl_pathv[i], out))
+			fprintf(where, "%s%s", ftell(where) ? " " : "", found.gl_pathv[i]);
+	globfree(&found);
+}
+
+char *sp_debuginfod_urls(char **ret_where)
+{
+	const char *set = getenv("DEBUGINFOD_URLS");
+	SP_FREE char *where = NULL;
+	char *urls = NULL;
+	size_t size;
+	FILE *out = open_memstream(&urls, &size), *places = open_memstream(&where, &size);
+
+	if (out && places && set) {
+		fputs(set, out);
+		fputs("DEBUGINFOD_URLS", places);
+	} else if (out && places) {
+		files_read(out, places);
 	}
-	fclose(out);
+	if (out)
+		fclose(out);
+	if (places)
+		fclose(places);
+	if (ret_where)
+		*ret_where = sp_take_ptr(where);
 	return urls;
 }
 
 static bool has_servers(struct sp_naming *n)
 {
 	if (!n->urls)
-		n->urls = urls_find();
+		n->urls = sp_debuginfod_urls(NULL);
 	return n->urls && *n->urls && strlen(n->urls) < MAX_URLS;
 }
 

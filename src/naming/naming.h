@@ -48,6 +48,11 @@ void sp_naming_done(struct sp_naming *n);
 int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
 /* fetch.c: the same from debuginfod servers, if there are any and the time for all of them is not over. */
 int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build_id, uint32_t build_id_len);
+/*
+ * The servers, with spaces between, and, where that is not NULL, the variable or the files that name them, likewise.
+ * Both the caller's; NULL: memory is short; "": none.
+ */
+char *sp_debuginfod_urls(char **ret_where);
 /* A process that has had the file mapped, or 0. */
 uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file);
 /* Why something that might have given names has not, into the file's note. Keeps a note that is there. */

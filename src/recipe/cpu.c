@@ -85,25 +85,20 @@ static int cpu_event(const struct sp_capture_options *o, struct perf_event_attr 
 	return 0;
 }
 
-static int event_open(const struct sp_capture_options *o, int cpu)
+static int event_open(const struct sp_capture_options *o, unsigned cpu)
 {
 	struct perf_event_attr attr;
 	int fd, r = cpu_event(o, &attr);
 
 	if (r < 0)
 		return r;
-	fd = o->broker ? sp_broker_event(o->broker, &attr, (unsigned)cpu)
-		       : (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = o->broker ? sp_broker_event(o->broker, &attr, cpu)
+		       : (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd >= 0)
 		return fd;
-	if (o->broker) {
-		sp_error_clear();
-		errno = -fd;
-	}
-	if (errno == ENOENT || errno == EOPNOTSUPP)
-		return sp_fail_said(-EOPNOTSUPP,
-				    "this machine has no event %s (no hardware counters?); use -e cpu-clock", o->event);
-	return sp_fail(-errno, "open the event %s on CPU %d", o->event ? o->event : "cpu-clock", cpu);
+	r = o->broker ? fd : -errno;
+	sp_error_clear();
+	return sp_event_refused(r, o->event, cpu);
 }
 
 /* Where the link of this CPU is or is to be; NULL when memory is short. */
@@ -124,7 +119,7 @@ static int cpu_attach_one(struct sp_recipe_object *object, const struct sp_captu
 {
 	struct cpu_session *s = object->private;
 	struct cpu_link *at = link_of(s, cpu);
-	int fd = at ? event_open(o, (int)cpu) : -ENOMEM, r;
+	int fd = at ? event_open(o, cpu) : -ENOMEM, r;
 
 	if (fd < 0)
 		return fd;

@@ -100,6 +100,12 @@ one_line 'unknown option --jsn; did you mean --json'
 expect 2 doctor now
 one_line "unexpected argument 'now'"
 
+# Servers are those that profile would ask: a variable that is set, even to nothing, stands before the files.
+DEBUGINFOD_URLS='http://127.0.0.1:1/ http://localhost:1/' expect 0 doctor --json
+has "$out" '"debuginfod":{"state":"yes".*"why":"http://127.0.0.1:1/ http://localhost:1/ \(DEBUGINFOD_URLS\)"'
+DEBUGINFOD_URLS= expect 0 doctor --json
+is_state debuginfod no
+
 is_root || finish
 paranoid=$(setting perf_event_paranoid)
 as_nobody "" doctor --json
