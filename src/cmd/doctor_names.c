@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/doctor.h"
-#include "cmd/naming.h"
+#include "naming/naming.h"
 #include "proc/process.h"
 #include "unwind/cache.h"
 #include <dirent.h>
