@@ -55,20 +55,25 @@ int sp_profile_filter(const struct sp_profile *p,
 }
 
 /* A name is a glob that means itself, too: "[kernel]" is not a set of letters. */
-static bool means(const char *glob, const char *name)
+bool sp_glob_means(const char *glob, const char *name)
 {
 	return strcmp(glob, name) == 0 || fnmatch(glob, name, 0) == 0;
+}
+
+bool sp_glob_means_file(const char *glob, const char *name, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return sp_glob_means(glob, name) || sp_glob_means(glob, path) ||
+	       (slash != NULL && sp_glob_means(glob, slash + 1));
 }
 
 static bool file_matches(const struct sp_profile *p, uint32_t number, const char *glob)
 {
 	const struct sp_file *file = sp_profile_file(p, number);
-	const char *path = sp_profile_string(p, file->path), *slash = strrchr(path, '/');
 
-	if (number == 0)
-		return false;
-	return means(glob, sp_profile_string(p, file->name)) || means(glob, path) ||
-	       (slash != NULL && means(glob, slash + 1));
+	return number != 0 &&
+	       sp_glob_means_file(glob, sp_profile_string(p, file->name), sp_profile_string(p, file->path));
 }
 
 static bool func_matches(const struct sp_profile *p, uint32_t number, const char *glob)
@@ -77,21 +82,22 @@ static bool func_matches(const struct sp_profile *p, uint32_t number, const char
 
 	if (number == 0)
 		return false;
-	return means(glob, sp_profile_string(p, func->name)) || means(glob, sp_profile_string(p, func->linkage_name));
+	return sp_glob_means(glob, sp_profile_string(p, func->name)) ||
+	       sp_glob_means(glob, sp_profile_string(p, func->linkage_name));
 }
 
 /* A cgroup holds what lies in it: the glob may mean the path of any that is above. */
-static bool cgroup_matches(const char *path, const char *glob)
+bool sp_glob_means_cgroup(const char *glob, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char above[4096]; /* the kernel's paths are no longer */
 
-	if (means(glob, path) || (slash != NULL && slash[1] != '\0' && means(glob, slash + 1)))
+	if (sp_glob_means(glob, path) || (slash != NULL && slash[1] != '\0' && sp_glob_means(glob, slash + 1)))
 		return true;
 	(void)snprintf(above, sizeof(above), "%s", path);
 	for (char *end; (end = strrchr(above, '/')) != NULL && end != above;) {
 		*end = '\0';
-		if (means(glob, above))
+		if (sp_glob_means(glob, above))
 			return true;
 	}
 	return false;
@@ -105,7 +111,7 @@ static bool process_matches(const struct sp_profile *p, uint32_t number, const c
 	if (number == 0)
 		return false;
 	(void)snprintf(pid, sizeof(pid), "%" PRIu32, process->pid);
-	return means(glob, sp_profile_string(p, process->comm)) || means(glob, pid) ||
+	return sp_glob_means(glob, sp_profile_string(p, process->comm)) || sp_glob_means(glob, pid) ||
 	       file_matches(p, process->exe, glob);
 }
 
@@ -116,11 +122,11 @@ static bool value_matches(const struct sp_profile *p, const struct sp_label *lab
 	SP_FREE char *both = NULL;
 
 	if (*word != '\0')
-		return means(glob, word);
+		return sp_glob_means(glob, word);
 	(void)snprintf(number, sizeof(number), "%" PRId64, label->number);
-	if (means(glob, number) || *unit == '\0')
-		return means(glob, number);
-	return asprintf(&both, "%s %s", number, unit) > 0 && means(glob, both);
+	if (sp_glob_means(glob, number) || *unit == '\0')
+		return sp_glob_means(glob, number);
+	return asprintf(&both, "%s %s", number, unit) > 0 && sp_glob_means(glob, both);
 }
 
 static bool label_matches(const struct sp_profile *p, uint32_t set, const char *glob)
@@ -147,8 +153,9 @@ static bool key_matches(const struct sp_profile *p, enum sp_filter_by by, uint32
 	if (by == SP_FILTER_LABEL)
 		return label_matches(p, key->labels, glob);
 	return ((any || by == SP_FILTER_PROCESS) && process_matches(p, key->process, glob)) ||
-	       ((any || by == SP_FILTER_COMM) && means(glob, sp_profile_string(p, key->comm))) ||
-	       ((any || by == SP_FILTER_CGROUP) && cgroup_matches(sp_profile_string(p, process->cgroup_path), glob));
+	       ((any || by == SP_FILTER_COMM) && sp_glob_means(glob, sp_profile_string(p, key->comm))) ||
+	       ((any || by == SP_FILTER_CGROUP) &&
+		sp_glob_means_cgroup(glob, sp_profile_string(p, process->cgroup_path)));
 }
 
 /* --- what matches, by number: looked at once, however many rows there are ----------------------------------------- */

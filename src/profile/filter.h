@@ -51,6 +51,11 @@ int sp_profile_filter_library(const struct sp_profile *p, const char *glob, stru
 int sp_profile_filter_comm(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
 			   struct sp_filter_result *ret_result);
 
+/* What a glob means by these words: for those who keep them elsewhere than in a profile. */
+bool sp_glob_means(const char *glob, const char *name);
+bool sp_glob_means_file(const char *glob, const char *name, const char *path); /* as LIBRARY, of a function's file */
+bool sp_glob_means_cgroup(const char *glob, const char *path);
+
 /* By number of the frame: does it match? For LIBRARY and FUNCTION (ANY: either). Free it; NULL when memory is short. */
 bool *sp_profile_frames_matching(const struct sp_profile *p, enum sp_filter_by by, const char *glob);
 
