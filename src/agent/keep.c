@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/keep.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- windows ---------------------------------------------------------------------------------------------------------
+ */
+static void drop_first(struct sp_keep *k)
+{
+	struct sp_kept_window *first = &k->windows[0];
+	const struct sp_store_window *w = &first->window;
+
+	k->n_dropped++;
+	k->gone_from_ns = k->gone_n++ ? SP_MIN(k->gone_from_ns, w->wall_ns) : w->wall_ns;
+	k->gone_to_ns = SP_MAX(k->gone_to_ns, w->wall_ns + w->duration_ns);
+	k->bytes -= first->rows.bytes;
+	sp_profile_rows_done(&first->rows);
+	k->n--;
+	memmove(k->windows, k->windows + 1, k->n * sizeof(*k->windows));
+}
+
+static void stored_first(struct sp_keep *k)
+{
+	k->bytes -= k->windows[0].rows.bytes;
+	sp_profile_rows_done(&k->windows[0].rows);
+	k->n--;
+	memmove(k->windows, k->windows + 1, k->n * sizeof(*k->windows));
+}
+
+static void tell_of_dropped(struct sp_keep *k, struct sp_events *e, const char *source)
+{
+	char text[160], data[64];
+	struct sp_store_event event = {.from_ns = k->gone_from_ns,
+				       .to_ns = k->gone_to_ns,
+				       .kind = "drop",
+				       .subject = source,
+				       .text = text,
+				       .data = data};
+
+	if (!k->gone_n)
+		return;
+	snprintf(text, sizeof(text), "%" PRIu64 " windows were dropped: the store did not take them", k->gone_n);
+	snprintf(data, sizeof(data), "windows=%" PRIu64, k->gone_n);
+	sp_events_add(e, &event);
+	k->gone_n = k->gone_from_ns = k->gone_to_ns = 0;
+}
+
+/* The whole disk's trouble, which goes by: any other refusal is about this window. */
+static bool is_passing(int r)
+{
+	const int passing[] = {-ENOSPC, -EDQUOT, -EIO, -EROFS, -ENOMEM, -EMFILE, -ENFILE, -EAGAIN, -EBUSY, -EINTR};
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(passing); i++)
+		if (r == passing[i])
+			return true;
+	return false;
+}
+
+static int failed(struct sp_keep *k, int r)
+{
+	snprintf(k->error, sizeof(k->error), "%s", sp_error_text(r));
+	sp_error_clear();
+	return r;
+}
+
+static int store(struct sp_keep *k, const struct sp_store_window *w, const struct sp_profile *p)
+{
+	int r = sp_store_add(k->store, w, p);
+
+	if (r < 0)
+		return failed(k, r);
+	k->n_stored++;
+	k->error[0] = 0;
+	return 0;
+}
+
+/* Leaves the profile without rows. */
+static int flush(struct sp_keep *k, struct sp_profile *p)
+{
+	int r = 0;
+
+	while (k->n) {
+		struct sp_kept_window *first = &k->windows[0];
+
+		sp_profile_clear_rows(p);
+		r = sp_profile_put_rows(p, &first->rows);
+		r = r < 0 ? r : store(k, &first->window, p);
+		if (r >= 0)
+			stored_first(k);
+		else if (!is_passing(r) && ++first->n_tries >= SP_KEEP_TRIES)
+			drop_first(k);
+		else
+			break;
+	}
+	sp_profile_clear_rows(p);
+	return k->n ? r : 0;
+}
+
+static int wait(struct sp_keep *k, const struct sp_profile *p, const struct sp_store_window *w)
+{
+	struct sp_kept_window kept = {.window = *w};
+	int r = sp_grow(&k->windows, &k->capacity, k->n + 1, sizeof(*k->windows));
+
+	if (r >= 0)
+		r = sp_profile_keep_rows(p, &kept.rows);
+	if (r < 0)
+		return r;
+	k->windows[k->n++] = kept;
+	k->bytes += kept.rows.bytes;
+	while (k->n > SP_KEEP_WINDOWS || (k->n > 1 && k->bytes > SP_KEEP_BYTES))
+		drop_first(k);
+	return 0;
+}
+
+int sp_keep_window(struct sp_keep *k, struct sp_events *e, struct sp_profile *p, const struct sp_store_window *w)
+{
+	int r = k->n ? -EAGAIN : store(k, w, p);
+
+	if (r < 0) {
+		r = wait(k, p, w);
+		r = r < 0 ? failed(k, r) : flush(k, p);
+	}
+	sp_profile_clear_rows(p);
+	if (!k->n)
+		tell_of_dropped(k, e, w->source);
+	return r;
+}
+
+void sp_keep_release(struct sp_keep *k)
+{
+	while (k->n)
+		drop_first(k);
+}
+
+void sp_keep_done(struct sp_keep *k)
+{
+	sp_keep_release(k);
+	free(sp_take_ptr(k->windows));
+}
+
+/* --- events ----------------------------------------------------------------------------------------------------------
+ */
+static void event_first_done(struct sp_events *e)
+{
+	free(e->events[0].text);
+	e->n--;
+	memmove(e->events, e->events + 1, e->n * sizeof(*e->events));
+}
+
+static char *string_put(char **at, const char *s)
+{
+	size_t len = strlen(s) + 1;
+	char *to = *at;
+
+	memcpy(to, s, len);
+	*at += len;
+	return to;
+}
+
+static bool event_copy(const struct sp_store_event *event, struct sp_kept_event *ret)
+{
+	char *at = malloc(strlen(event->kind) + strlen(event->subject) + strlen(event->text) + strlen(event->data) + 4);
+
+	if (!at)
+		return false;
+	*ret = (struct sp_kept_event){.event = *event, .text = at};
+	ret->event.kind = string_put(&at, event->kind);
+	ret->event.subject = string_put(&at, event->subject);
+	ret->event.text = string_put(&at, event->text);
+	ret->event.data = string_put(&at, event->data);
+	return true;
+}
+
+void sp_events_add(struct sp_events *e, const struct sp_store_event *event)
+{
+	if (e->n >= SP_KEEP_EVENTS) {
+		event_first_done(e);
+		e->n_dropped++;
+	}
+	if (sp_grow(&e->events, &e->capacity, e->n + 1, sizeof(*e->events)) < 0 ||
+	    !event_copy(event, &e->events[e->n]))
+		e->n_dropped++;
+	else
+		e->n++;
+}
+
+void sp_events_flush(struct sp_events *e)
+{
+	while (e->n) {
+		int r = sp_store_event_add(e->store, &e->events[0].event);
+
+		if (r < 0)
+			sp_error_clear();
+		if (r < 0 && is_passing(r))
+			return;
+		e->n_stored += r >= 0;
+		e->n_dropped += r < 0;
+		event_first_done(e);
+	}
+}
+
+void sp_events_done(struct sp_events *e)
+{
+	while (e->n)
+		event_first_done(e);
+	free(sp_take_ptr(e->events));
+}
