@@ -65,20 +65,20 @@ struct sp_agent_source_status {
 	uint64_t n_expected, n_taken;          /* ticks of all CPUs by the clock; those that came, idle ones included */
 	uint64_t n_windows, n_waiting, n_dropped; /* stored; not yet; never */
 	uint64_t n_renewals, n_files, n_forgotten;
-	uint64_t paused_ns;    /* for renewals */
+	uint64_t paused_ns;     /* for renewals */
 	uint64_t profile_bytes; /* of what is interned, and of the numbers of it */
 };
 struct sp_agent_status {
 	uint64_t started_wall_ns, started_boot_ns;
-	unsigned n_cpus; /* that are sampled now */
-	unsigned halvings; /* of the rate */
-	const char *why_halved; /* "" = not: "cpu", "memory" */
+	unsigned n_cpus;                             /* that are sampled now */
+	unsigned halvings;                           /* of the rate */
+	const char *why_halved;                      /* "" = not: "cpu", "memory" */
 	uint64_t cpu_ns, own_ns, workers_ns, bpf_ns; /* of CPU time since the start: their sum, and whose */
-	uint64_t cpu_ppm;      /* over the last minutes; 0 = not known yet */
-	uint64_t memory_bytes, peak_bytes; /* now and most, as seen each minute: all processes, and BPF */
-	uint64_t n_gaps, gap_ns, n_late;   /* gaps and their time, late windows */
-	uint64_t n_errors;                 /* of sampling, names, labels: told in the log */
-	const char *store_error;           /* why the store takes nothing now; "" = it does */
+	uint64_t cpu_ppm;                            /* over the last minutes; 0 = not known yet */
+	uint64_t memory_bytes, peak_bytes;           /* now and most, as seen each minute: all processes, and BPF */
+	uint64_t n_gaps, gap_ns, n_late;             /* gaps and their time, late windows */
+	uint64_t n_errors;                           /* of sampling, names, labels: told in the log */
+	const char *store_error;                     /* why the store takes nothing now; "" = it does */
 	size_t n_sources;
 	struct sp_agent_source_status sources[SP_AGENT_MAX_SOURCES];
 };

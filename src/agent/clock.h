@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define SP_CLOCK_STEP_NS INT64_C(900000000)    /* chrony slews by up to a twelfth: 0.83 s in a window */
+#define SP_CLOCK_STEP_NS INT64_C(900000000) /* chrony slews by up to a twelfth: 0.83 s in a window */
 #define SP_CLOCK_SUSPEND_NS INT64_C(50000000)
 
 struct sp_clock { /* one look */
@@ -26,8 +26,8 @@ struct sp_clock_change {
 struct sp_clock sp_clock_read(void);
 struct sp_clock_change sp_clock_compare(const struct sp_clock *before, const struct sp_clock *now);
 /*
- * By CLOCK_BOOTTIME, when the wall clock next comes to a multiple of length; where that is less than a tenth of it away,
- * the one after.
+ * By CLOCK_BOOTTIME, when the wall clock next comes to a multiple of length; where that is less than a tenth of it
+ * away, the one after.
  */
 uint64_t sp_clock_window_end(const struct sp_clock *now, uint64_t length_ns);
 

@@ -184,8 +184,7 @@ void sp_events_add(struct sp_events *e, const struct sp_store_event *event)
 		event_first_done(e);
 		e->n_dropped++;
 	}
-	if (sp_grow(&e->events, &e->capacity, e->n + 1, sizeof(*e->events)) < 0 ||
-	    !event_copy(event, &e->events[e->n]))
+	if (sp_grow(&e->events, &e->capacity, e->n + 1, sizeof(*e->events)) < 0 || !event_copy(event, &e->events[e->n]))
 		e->n_dropped++;
 	else
 		e->n++;

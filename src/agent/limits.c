@@ -58,8 +58,7 @@ static enum sp_limits_advice memory_look(struct sp_limits *l, uint64_t bytes)
 
 static bool may_double(const struct sp_limits *l, uint64_t memory_bytes)
 {
-	return l->halvings && l->n_looks > SP_LIMITS_MINUTES &&
-	       (!l->max_cpu_ppm || l->cpu_ppm < l->max_cpu_ppm / 3) &&
+	return l->halvings && l->n_looks > SP_LIMITS_MINUTES && (!l->max_cpu_ppm || l->cpu_ppm < l->max_cpu_ppm / 3) &&
 	       (!l->max_memory_bytes || memory_bytes < l->max_memory_bytes / 8 * 7);
 }
 

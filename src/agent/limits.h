@@ -4,8 +4,8 @@
  *
  * Once a minute it is told the CPU time used since the start and the memory in use. CPU is judged over the last
  * SP_LIMITS_MINUTES (at the beginning, when tables and names are being made, after SP_LIMITS_MINUTES for the first
- * time). Above the limit the rate is halved, at most SP_LIMITS_HALVINGS times, and judged anew. Below a third of the limit
- * for all the minutes it is doubled: even if all the CPU time went with the rate, two thirds would be the most.
+ * time). Above the limit the rate is halved, at most SP_LIMITS_HALVINGS times, and judged anew. Below a third of the
+ * limit for all the minutes it is doubled: even if all the CPU time went with the rate, two thirds would be the most.
  * Memory above its limit asks for a fresh profile first, and if that does not help, for half the rate. No state but the
  * struct's, no clock of its own; cannot fail. One thread.
  */
@@ -20,7 +20,7 @@ enum { SP_LIMITS_MINUTES = 5, SP_LIMITS_HALVINGS = 5 };
 struct sp_limits {
 	uint64_t max_cpu_ppm, max_memory_bytes; /* 0 = none */
 	unsigned halvings;
-	const char *why; /* "cpu", "memory"; "" = not halved */
+	const char *why;  /* "cpu", "memory"; "" = not halved */
 	uint64_t cpu_ppm; /* of the last look; 0 = not known */
 	/* looks at the CPU time, the oldest first, since the rate was changed last */
 	struct {

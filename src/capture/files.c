@@ -74,6 +74,7 @@ static void note_set(struct sp_capture *c, uint32_t id, const char *note)
 static void table_refuse(struct sp_capture *c, uint32_t id)
 {
 	c->seen[id].state = SP_SEEN_DONE;
+	known_of(c, id)->is_identified = true;
 	sp_tables_set_fp(c->tables, id);
 }
 
@@ -82,6 +83,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	int r;
 
 	c->seen[id].state = SP_SEEN_DONE;
+	known_of(c, id)->is_identified = true;
 	if (!blob->n_groups) {
 		c->stats.n_no_unwind++;
 		table_refuse(c, id);
@@ -230,6 +232,7 @@ static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_ide
 	struct sp_known_file *k = known_of(c, id);
 	int64_t soname = identity->soname ? sp_profile_add_string(c->profile, identity->soname) : 0;
 
+	k->is_identified = true;
 	k->build_id_len = SP_MIN(identity->build_id_len, sizeof(k->build_id));
 	memcpy(k->build_id, identity->build_id, k->build_id_len);
 	file->build_id_len = (uint8_t)SP_MIN(k->build_id_len, SP_BUILD_ID_MAX);

@@ -11,6 +11,7 @@
 #define SP_CAPTURE_FILES_H
 
 #include "bpf/wire.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct sp_known_file { /* by number in the profile */
 	int fd;
 	uint32_t uid, mode;
 	uint8_t n_tries;
+	bool is_identified; /* or never will be: its names and its build id are what they are */
 	uint32_t build_id_len;
 	uint8_t build_id[32];
 	uint64_t size;

@@ -67,6 +67,17 @@ bool sp_capture_is_waiting(const struct sp_capture *c)
 	return c->waiting != NULL;
 }
 
+bool sp_capture_is_identifying(const struct sp_capture *c)
+{
+	size_t i;
+
+	for (i = 1; i < c->n_seen; i++)
+		if (c->seen[i].number && c->seen[i].state == SP_SEEN_LOADING &&
+		    !c->known[c->seen[i].number].is_identified)
+			return true;
+	return false;
+}
+
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_mhz)
 {
 	int r = c->o.recipe->rate(&c->recipe, &c->o, rate_mhz);

@@ -28,6 +28,8 @@ int sp_capture_window(struct sp_capture *c);
 
 /* Samples wait for a table: they would be cut if the profile were closed now. */
 bool sp_capture_is_waiting(const struct sp_capture *c);
+/* Files are being opened and identified: what they are called, and their build ids, are not known yet. */
+bool sp_capture_is_identifying(const struct sp_capture *c);
 struct sp_capture_keep {
 	size_t max_files;   /* at most so many are kept, those used last */
 	uint32_t n_windows; /* and none that was not used in so many drains of the counts */

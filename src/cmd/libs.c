@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "cmd/output.h"
 #include "cmd/profile_parts.h"
+#include "naming/labels.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "view/view.h"

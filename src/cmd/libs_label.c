@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "cmd/libs.h"
-#include "cmd/owners.h"
+#include "naming/owners.h"
 #include "proc/process.h"
 #include <ctype.h>
 #include <errno.h>

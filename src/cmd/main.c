@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main.c: finds the command and runs it; the few options that belong to no command. */
+#include "base/encode.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/help.h"
 #include "cmd/suggest.h"
+#include "naming/owners.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdio.h>
@@ -95,8 +97,16 @@ static int flush_stdout(int code)
 	return sp_cmd_error(NULL, sp_fail(-failed, "cannot write to standard output"), SP_EXIT_FAILED);
 }
 
+static void owners_warn(const char *text)
+{
+	fputs("soprof: ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
+	fputc('\n', stderr);
+}
+
 int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv); /* a worker process does not come back from here */
+	sp_owners_warn = owners_warn;
 	return flush_stdout(dispatch(argc, argv));
 }

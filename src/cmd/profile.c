@@ -12,6 +12,7 @@
 #include "cmd/output.h"
 #include "cmd/profile_args.h"
 #include "cmd/profile_parts.h"
+#include "naming/labels.h"
 #include "naming/naming.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"

@@ -61,13 +61,6 @@ int sp_child_release(struct sp_child *child);
 int sp_child_code(struct sp_child *child); /* waits for it; its exit code, or 128 + signal */
 void sp_child_done(struct sp_child *child);
 
-/*
- * Fill in what views by package and by cgroup show (labels.c). With the session that the profile is of, while its files
- * have the numbers that they have there, files of containers are told from the machine's own; NULL: by path only.
- */
-int sp_label_packages(struct sp_profile *p, const struct sp_capture *c);
-int sp_label_cgroups(struct sp_profile *p);
-
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);
 int sp_profile_print(struct sp_profile_session *s);

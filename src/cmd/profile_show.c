@@ -5,6 +5,7 @@
 #include "capture/capture.h"
 #include "cmd/output.h"
 #include "cmd/profile_parts.h"
+#include "naming/labels.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"

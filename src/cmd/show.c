@@ -10,6 +10,7 @@
 #include "cmd/output.h"
 #include "cmd/profile_parts.h"
 #include "cmd/report.h"
+#include "naming/labels.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "profile/tree.h"

@@ -103,7 +103,7 @@ bool sp_glob_means_cgroup(const char *glob, const char *path)
 	return false;
 }
 
-static bool process_matches(const struct sp_profile *p, uint32_t number, const char *glob)
+bool sp_profile_process_matches(const struct sp_profile *p, uint32_t number, const char *glob)
 {
 	const struct sp_process *process = sp_profile_process(p, number);
 	char pid[16];
@@ -152,7 +152,7 @@ static bool key_matches(const struct sp_profile *p, enum sp_filter_by by, uint32
 
 	if (by == SP_FILTER_LABEL)
 		return label_matches(p, key->labels, glob);
-	return ((any || by == SP_FILTER_PROCESS) && process_matches(p, key->process, glob)) ||
+	return ((any || by == SP_FILTER_PROCESS) && sp_profile_process_matches(p, key->process, glob)) ||
 	       ((any || by == SP_FILTER_COMM) && sp_glob_means(glob, sp_profile_string(p, key->comm))) ||
 	       ((any || by == SP_FILTER_CGROUP) &&
 		sp_glob_means_cgroup(glob, sp_profile_string(p, process->cgroup_path)));

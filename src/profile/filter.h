@@ -45,6 +45,9 @@ struct sp_glob_filter {
 int sp_profile_filter_by(const struct sp_profile *p, const struct sp_glob_filter *filter,
 			 struct sp_profile **ret_profile, struct sp_filter_result *ret_result);
 
+/* As SP_FILTER_PROCESS has it. */
+bool sp_profile_process_matches(const struct sp_profile *p, uint32_t process, const char *glob);
+
 /* As sp_profile_filter_by with one glob for libraries or threads. */
 int sp_profile_filter_library(const struct sp_profile *p, const char *glob, struct sp_profile **ret_profile,
 			      struct sp_filter_result *ret_result);

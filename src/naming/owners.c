@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/owners.h"
-#include "base/encode.h"
+#include "naming/owners.h"
 #include "base/error.h"
 #include "proc/rpm.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 
+void (*sp_owners_warn)(const char *text);
+
 static int rpm_ask(const char *const *paths, size_t n_paths, struct sp_rpm **ret_rpm)
 {
 	static const struct sp_rpm_options machine;
 	static bool told;
+	char text[256];
 	int r = sp_rpm_find(&machine, paths, n_paths, ret_rpm);
 
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	if (!told) {
-		fputs("soprof: rpm packages are not known: ", stderr);
-		sp_encode(stderr, SP_ENCODE_TERMINAL, sp_error_text(r));
-		fputc('\n', stderr);
+	if (!told && sp_owners_warn) {
+		snprintf(text, sizeof(text), "rpm packages are not known: %s", sp_error_text(r));
+		sp_owners_warn(text);
 	}
 	told = true;
 	sp_error_clear();

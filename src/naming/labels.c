@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* labels.c: what the machine knows beside the samples: packages of libraries, paths of cgroups. */
+#include "naming/labels.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
-#include "cmd/owners.h"
-#include "cmd/profile_parts.h"
+#include "naming/owners.h"
 #include "proc/cgroup.h"
 #include "profile/container.h"
 #include "profile/profile.h"
@@ -45,6 +45,16 @@ static int asked_make(const struct sp_profile *p, struct asked *a)
 		a->paths[a->n++] = sp_profile_string(p, file->path);
 	}
 	return 0;
+}
+
+bool sp_label_packages_wanted(const struct sp_profile *p)
+{
+	uint32_t i;
+
+	for (i = 1; i < sp_profile_n_files(p); i++)
+		if (is_asked(p, sp_profile_file(p, i)))
+			return true;
+	return false;
 }
 
 static void asked_done(struct asked *a)

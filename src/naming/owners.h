@@ -3,11 +3,11 @@
  * owners.h: the packages that own paths of this machine, by its package managers' databases: dpkg's, else rpm's.
  *
  * Which of the paths mean files of this machine the caller knows. A database of rpm's that cannot be read costs its
- * packages only: why is told on stderr, once. 0 or a negative errno with words; the answer is the caller's. Main thread
- * only.
+ * packages only: why is told by sp_owners_warn, once. 0 or a negative errno with words; the answer is the caller's.
+ * Main thread only.
  */
-#ifndef SP_CMD_OWNERS_H
-#define SP_CMD_OWNERS_H
+#ifndef SP_NAMING_OWNERS_H
+#define SP_NAMING_OWNERS_H
 
 #include "proc/package.h"
 
@@ -17,6 +17,9 @@ struct sp_owners {
 	struct sp_packages *dpkg;
 	struct sp_rpm *rpm; /* NULL: there is none */
 };
+
+/* Set by who has somebody to tell; NULL: nobody. */
+extern void (*sp_owners_warn)(const char *text);
 
 int sp_owners_find(const char *const *paths, size_t n_paths, struct sp_owners *ret_owners);
 void sp_owners_done(struct sp_owners *o);

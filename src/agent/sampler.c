@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/sampler.h"
+#include "agent/log.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/lasting.h"
+#include "capture/recipe.h"
+#include "naming/labels.h"
+#include "proc/cgroup.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+#include "symbol/symbol.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files that no sample went through for so many windows, and more than so many, are forgotten at a renewal. */
+enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300 };
+
+/* --- beginning -------------------------------------------------------------------------------------------------------
+ */
+/* Of the memory that all may use: what is interned and its numbers; the unwind tables. */
+static uint64_t profile_budget(const struct sp_sampler *s)
+{
+	uint64_t all = s->env->config->max_memory_bytes;
+
+	return (all ? all : 64 << 20) / 6 / s->env->config->n_sources;
+}
+
+static int options_make(const struct sp_sampler *s, struct sp_capture_options *o)
+{
+	const struct sp_sampler_env *env = s->env;
+	uint64_t memory = env->config->max_memory_bytes ? env->config->max_memory_bytes : 64 << 20;
+
+	*o = (struct sp_capture_options){
+	    .recipe = s->recipe,
+	    .way = SP_CAPTURE_BPF,
+	    .cpus = env->cpus,
+	    .n_cpus = env->n_cpus,
+	    .all_cpus = true,
+	    .user = true,
+	    .kernel = true,
+	    .unwind = SP_UNWIND_AUTO,
+	    .max_memory_bytes = memory / 5 / env->config->n_sources,
+	    .event = s->event,
+	    .frequency_hz = s->wanted_mhz / 1000,
+	    .no_seek = true,
+	    .time_own = true,
+	    .window_ns = SP_AGENT_WINDOW_NS,
+	    .cpu_changed = env->cpu_changed,
+	    .cpu_changed_arg = env->arg,
+	    .broker = env->broker,
+	};
+	return env->config->cgroup ? sp_cgroup_id(env->config->cgroup, &o->cgroup, &o->cgroup_level) : 0;
+}
+
+static void naming_begin(struct sp_sampler *s)
+{
+	s->naming = (struct sp_naming){.workers = s->env->workers,
+				       .capture = s->capture,
+				       .profile = s->profile,
+				       .debug_dirs = s->env->config->debug_dirs,
+				       .no_fetch = !s->env->config->debuginfod};
+}
+
+int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *source, struct sp_sampler *s)
+{
+	struct sp_capture_options o;
+	int r;
+
+	*s = (struct sp_sampler){.env = env, .recipe = source->recipe};
+	s->event = source->event ? strdup(source->event) : NULL;
+	if (source->event && !s->event)
+		return -ENOMEM;
+	s->wanted_mhz = s->rate_mhz = 1000 * (source->frequency_hz ? source->frequency_hz : env->config->frequency_hz);
+	s->keep.store = env->store;
+	r = options_make(s, &o);
+	if (r >= 0)
+		r = sp_profile_new(&s->profile);
+	if (r >= 0)
+		r = sp_capture_new(&o, s->profile, env->workers, &s->capture);
+	if (r >= 0)
+		naming_begin(s);
+	return r;
+}
+
+int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now)
+{
+	s->began = *now;
+	return sp_capture_start(s->capture);
+}
+
+int sp_sampler_step(struct sp_sampler *s)
+{
+	return sp_capture_step(s->capture);
+}
+
+void sp_sampler_done(struct sp_sampler *s)
+{
+	sp_keep_done(&s->keep);
+	sp_naming_done(&s->naming);
+	if (s->capture)
+		sp_capture_let_go(s->capture);
+	sp_capture_free(sp_take_ptr(s->capture));
+	sp_profile_free(sp_take_ptr(s->profile));
+	free(sp_take_ptr(s->event));
+}
+
+/* --- what a window holds
+ * -----------------------------------------------------------------------------------------------
+ */
+static void complain(struct sp_sampler *s, const char *what, int r)
+{
+	s->env->n_errors++;
+	sp_log(SP_LOG_WARNING, "%s: %s: %s", s->recipe->name, what, sp_error_text(r));
+	sp_error_clear();
+}
+
+/* A file's name and build id are written to the store once: they have to be known by then. */
+static void identify(struct sp_sampler *s)
+{
+	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + IDENTIFY_MS * 1000000ULL;
+
+	while (sp_capture_is_identifying(s->capture) && sp_workers_outstanding(s->env->workers) &&
+	       sp_time_ns(CLOCK_MONOTONIC) < end)
+		sp_workers_wait(s->env->workers, 10);
+	sp_error_clear();
+}
+
+static bool is_excluded(const struct sp_profile *p, const struct sp_row *row, const struct sp_agent_config *c)
+{
+	uint32_t process = sp_profile_key(p, row->key)->process;
+	size_t i;
+
+	for (i = 0; i < c->n_exclude; i++)
+		if (sp_profile_process_matches(p, process, c->exclude[i]))
+			return true;
+	return false;
+}
+
+static int exclude(struct sp_sampler *s)
+{
+	const struct sp_agent_config *c = s->env->config;
+	struct sp_profile *p = s->profile;
+	struct sp_profile_rows rows = {0}, kept;
+	size_t i, bytes;
+	int r = c->n_exclude ? sp_profile_keep_rows(p, &rows) : 0;
+
+	if (!c->n_exclude || r < 0 || !rows.n)
+		return r;
+	bytes = rows.bytes / rows.n;
+	kept = (struct sp_profile_rows){.rows = rows.rows};
+	for (i = 0; i < rows.n; i++) {
+		const char *row = (const char *)rows.rows + i * bytes;
+
+		if (is_excluded(p, (const void *)row, c))
+			continue;
+		memmove((char *)kept.rows + kept.bytes, row, bytes);
+		kept.bytes += bytes;
+		kept.n++;
+	}
+	sp_profile_clear_rows(p);
+	r = sp_profile_put_rows(p, &kept);
+	sp_profile_rows_done(&rows);
+	return r;
+}
+
+/* All packages' lists are read for it: not at every new file. */
+static void label(struct sp_sampler *s)
+{
+	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
+	int r = sp_label_cgroups(s->profile);
+
+	if (r < 0)
+		complain(s, "cgroups", r);
+	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_S * SP_NS_PER_S) ||
+	    !sp_label_packages_wanted(s->profile))
+		return;
+	s->labelled_ns = now;
+	r = sp_label_packages(s->profile, s->capture);
+	if (r < 0)
+		complain(s, "packages", r);
+}
+
+static void name(struct sp_sampler *s)
+{
+	struct sp_resolver resolver = {.arg = &s->naming, .resolve = sp_naming_resolve};
+	int r;
+
+	identify(s);
+	r = exclude(s);
+	if (r < 0)
+		complain(s, "exclude", r);
+	r = sp_symbol_apply(s->profile, &resolver, s->env->kallsyms);
+	if (r < 0)
+		complain(s, "names", r);
+	label(s);
+}
+
+static void rows_count(struct sp_sampler *s)
+{
+	const struct sp_profile *p = s->profile;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		unsigned how = sp_profile_stack(p, row->user).stack_class;
+
+		s->status.n_samples += (uint64_t)row->values[0];
+		s->status.n_complete += how == SP_STACK_COMPLETE ? (uint64_t)row->values[0] : 0;
+		s->status.n_cut += how == SP_STACK_CUT ? (uint64_t)row->values[0] : 0;
+	}
+}
+
+static uint64_t lost_of(const struct sp_capture_stats *stats)
+{
+	return stats->counter[SP_N_LOST_COUNTS] + stats->counter[SP_N_LOST_NESTED];
+}
+
+static uint64_t taken_of(const uint64_t *counter)
+{
+	return counter[SP_N_SAMPLES] + counter[SP_N_IDLE] + counter[SP_N_FILTERED] + counter[SP_N_LOST_NESTED];
+}
+
+static struct sp_store_window window_make(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns,
+					  struct sp_capture_stats *ret_stats)
+{
+	uint64_t all = now->boot_ns - s->began.boot_ns, off = suspended_ns + s->paused_ns;
+
+	sp_capture_look(s->capture, false);
+	sp_capture_stats(s->capture, ret_stats);
+	return (struct sp_store_window){.wall_ns = s->began.wall_ns,
+					.boot_ns = s->began.boot_ns,
+					.duration_ns = all - SP_MIN(off, all),
+					.rate_mhz = s->rate_mhz,
+					.n_cpus = s->env->n_online,
+					.n_lost = lost_of(ret_stats) - s->lost_before,
+					.source = s->recipe->name};
+}
+
+static void window_count(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
+{
+	s->expected = (double)w->duration_ns / 1e12 * (double)w->rate_mhz * w->n_cpus;
+	s->taken = (double)(taken_of(stats->counter) - taken_of(s->before));
+	s->status.n_expected += (uint64_t)s->expected;
+	s->status.n_taken += (uint64_t)s->taken;
+	s->status.n_lost += w->n_lost;
+	s->lost_before = lost_of(stats);
+	memcpy(s->before, stats->counter, sizeof(s->before));
+	rows_count(s);
+}
+
+/* --- a profile's end
+ * ---------------------------------------------------------------------------------------------------
+ */
+static bool is_renewal_due(const struct sp_sampler *s)
+{
+	struct sp_capture_size size;
+	uint64_t bytes, budget = profile_budget(s);
+	bool is_busy = sp_capture_is_waiting(s->capture) || s->keep.n;
+
+	sp_capture_size(s->capture, &size);
+	bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
+	if (bytes > 2 * budget || size.n_files > 2 * s->env->max_files || size.n_ids > SP_MAX_FILES / 8 * 7)
+		return true;
+	return !is_busy && (s->wants_renewal || bytes > budget || size.n_files > s->env->max_files ||
+			    size.n_ids > SP_MAX_FILES / 4 * 3);
+}
+
+/* What was not stored of the old profile goes with it. */
+static int renew(struct sp_sampler *s)
+{
+	struct sp_profile *fresh, *old = s->profile;
+	int r = sp_profile_new(&fresh);
+
+	if (r < 0)
+		return r;
+	if (s->keep.n)
+		sp_keep_release(&s->keep);
+	sp_naming_done(&s->naming);
+	s->profile = fresh;
+	r = sp_capture_renew(s->capture, fresh);
+	sp_profile_free(old);
+	naming_begin(s);
+	s->wants_renewal = false;
+	malloc_trim(0);
+	return r;
+}
+
+/* --- a window's end
+ * ----------------------------------------------------------------------------------------------------
+ */
+static void store(struct sp_sampler *s, const struct sp_store_window *w)
+{
+	char before[sizeof(s->keep.error)];
+	int r;
+
+	memcpy(before, s->keep.error, sizeof(before));
+	r = sp_keep_window(&s->keep, &s->env->events, s->profile, w);
+	if (r < 0 && strcmp(before, s->keep.error) != 0)
+		sp_log(SP_LOG_ERROR, "the store takes nothing: %s; windows wait in memory", s->keep.error);
+	else if (r >= 0 && *before)
+		sp_log(SP_LOG_NOTICE, "the store takes windows again");
+}
+
+int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last)
+{
+	struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_windows = KEEP_WINDOWS};
+	bool is_end = is_last || is_renewal_due(s);
+	struct sp_capture_stats stats;
+	struct sp_store_window w;
+	struct sp_capture_size size;
+	uint64_t paused_ns;
+	int r;
+
+	sp_capture_size(s->capture, &size);
+	paused_ns = size.paused_ns;
+	r = is_end ? sp_capture_close(s->capture, &keep) : sp_capture_window(s->capture);
+	if (r < 0)
+		return r;
+	w = window_make(s, now, suspended_ns, &stats);
+	name(s);
+	window_count(s, &w, &stats);
+	store(s, &w);
+	s->began = *now;
+	sp_capture_size(s->capture, &size);
+	s->paused_ns = size.paused_ns - paused_ns; /* by its end, and so in the next window's time */
+	return is_end && !is_last ? renew(s) : 0;
+}
+
+int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window)
+{
+	struct sp_capture_stats stats;
+	int r = sp_capture_window(s->capture);
+
+	if (r < 0)
+		return r;
+	name(s);
+	*ret_window = window_make(s, now, 0, &stats);
+	return 0;
+}
+
+/* --- the rest
+ * ----------------------------------------------------------------------------------------------------------
+ */
+int sp_sampler_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings)
+{
+	uint64_t rate_mhz = SP_MAX(wanted_mhz >> halvings, 1000);
+	int r;
+
+	s->wanted_mhz = wanted_mhz;
+	if (rate_mhz == s->rate_mhz)
+		return 0;
+	r = sp_capture_rate(s->capture, rate_mhz);
+	if (r >= 0)
+		s->rate_mhz = rate_mhz;
+	return r;
+}
+
+struct sp_capture_stats sp_sampler_use(struct sp_sampler *s)
+{
+	struct sp_capture_stats stats;
+
+	sp_capture_look(s->capture, true);
+	sp_capture_stats(s->capture, &stats);
+	return stats;
+}
+
+const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
+{
+	struct sp_agent_source_status *t = &s->status;
+	struct sp_capture_size size;
+
+	sp_capture_size(s->capture, &size);
+	t->name = s->recipe->name;
+	t->rate_mhz = s->rate_mhz;
+	t->wanted_mhz = s->wanted_mhz;
+	t->n_windows = s->keep.n_stored;
+	t->n_waiting = s->keep.n;
+	t->n_dropped = s->keep.n_dropped;
+	t->n_renewals = size.n_renewals;
+	t->n_files = size.n_files;
+	t->n_forgotten = size.n_forgotten;
+	t->paused_ns = size.paused_ns;
+	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
+	return t;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sampler.h: one source of the agent: its capture session, the profile that its windows go through, and their way to
+ * the store.
+ *
+ * A window's end: what was sampled is drained into the profile, excluded processes are taken out, new functions get
+ * their names, new cgroups and packages their labels, and the rows go to the store (keep.h). When the profile, or the
+ * files, have grown beyond their budget, and nothing waits for a table or for the store, the window's end is also the
+ * profile's: a fresh one takes its place. Everything belongs to the sampler but what struct sp_sampler_env names.
+ * Failures of names and labels cost these, are logged and counted; 0 or a negative errno of sampling itself. One
+ * thread.
+ */
+#ifndef SP_AGENT_SAMPLER_H
+#define SP_AGENT_SAMPLER_H
+
+#include "agent/agent.h"
+#include "agent/clock.h"
+#include "agent/keep.h"
+#include "capture/capture.h"
+#include "naming/naming.h"
+#include <stdio.h>
+
+struct sp_broker;
+struct sp_recipe;
+struct sp_workers;
+
+/* What samplers share. */
+struct sp_sampler_env {
+	const struct sp_agent_config *config;
+	struct sp_broker *broker;
+	struct sp_workers *workers;
+	FILE *kallsyms; /* opened while addresses were shown; NULL: not */
+	struct sp_store *store;
+	struct sp_events events;
+	unsigned *cpus;
+	size_t n_cpus;     /* that there were at the beginning */
+	unsigned n_online; /* of those that are sampled, now */
+	size_t max_files;  /* that may be kept open */
+	uint64_t n_errors;
+	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
+	void *arg;
+};
+
+struct sp_sampler {
+	struct sp_sampler_env *env;
+	const struct sp_recipe *recipe;
+	char *event; /* NULL = the recipe's */
+	struct sp_capture *capture;
+	struct sp_profile *profile;
+	struct sp_naming naming;
+	struct sp_keep keep;
+	struct sp_clock began; /* of the window */
+	uint64_t paused_ns;    /* of its time not sampled: the last renewal's */
+	uint64_t before[SP_N_COUNTERS], lost_before;
+	uint64_t rate_mhz, wanted_mhz;
+	uint64_t labelled_ns;   /* when packages were looked for last */
+	bool wants_renewal;     /* somebody asks for memory */
+	double expected, taken; /* of the window that ended last: ticks */
+	struct sp_agent_source_status status;
+};
+
+int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *source, struct sp_sampler *s);
+int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now);
+int sp_sampler_step(struct sp_sampler *s);
+/* Ends the window and begins the next. suspended_ns: of its time. is_last: nothing comes behind it. */
+int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last);
+/* The same without an end: the rows so far, with names. */
+int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window);
+int sp_sampler_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings);
+struct sp_capture_stats sp_sampler_use(struct sp_sampler *s); /* its run time and memory among them */
+const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s);
+void sp_sampler_done(struct sp_sampler *s);
+
+#endif

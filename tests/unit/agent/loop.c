@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The agent's loop with short windows, into a store that only takes notes and fails when it is told to: the windows of
+ * a busy process come without holes, with names; a store that takes nothing costs nothing but the windows beyond the
+ * bounds; a stopped process of ours is a late window. By root only.
+ */
+#include "agent/log.h"
+#include "agent/loop_priv.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "profile/profile.h"
+#include "recipe/recipe.h"
+#include "store/store.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+/* --- a store in memory -----------------------------------------------------------------------------------------------
+ */
+enum { MAX_NOTED = 256 };
+struct noted {
+	struct sp_store_window window;
+	int64_t n_samples, n_named, n_of_burner, n_burn;
+};
+static struct {
+	struct noted windows[MAX_NOTED];
+	size_t n;
+	char events[MAX_NOTED][64]; /* kind subject */
+	size_t n_events;
+	int fails;
+	struct sp_store_stats stats;
+} noted;
+static pid_t burner;
+
+int sp_store_open(const char *place, const struct sp_store_options *o, struct sp_store **ret_store)
+{
+	(void)place;
+	(void)o;
+	*ret_store = (struct sp_store *)&noted;
+	return 0;
+}
+
+void sp_store_close(struct sp_store *s)
+{
+	(void)s;
+}
+
+static bool has_burn(const struct sp_profile *p, const struct sp_row *row)
+{
+	struct sp_stack stack = sp_profile_stack(p, row->user);
+
+	for (uint32_t i = 0; i < stack.n_frames; i++) {
+		const struct sp_func *f = sp_profile_func(p, sp_profile_frame(p, stack.frames[i])->func);
+
+		if (!strcmp(sp_profile_string(p, f->name), "loop_test_burn"))
+			return true;
+	}
+	return false;
+}
+
+static void note(struct noted *n, const struct sp_profile *p)
+{
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		struct sp_stack stack = sp_profile_stack(p, row->user);
+		bool is_named = true;
+
+		for (uint32_t k = 0; k < stack.n_frames; k++)
+			is_named &= sp_profile_frame(p, stack.frames[k])->func != 0;
+		n->n_samples += row->values[0];
+		n->n_named += is_named ? row->values[0] : 0;
+		if (sp_profile_process(p, sp_profile_key(p, row->key)->process)->pid != (uint32_t)burner)
+			continue;
+		n->n_of_burner += row->values[0];
+		n->n_burn += has_burn(p, row) ? row->values[0] : 0;
+	}
+}
+
+int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p)
+{
+	(void)s;
+	if (noted.fails)
+		return sp_fail(noted.fails, "write a window");
+	if (noted.n == MAX_NOTED)
+		return 0;
+	noted.windows[noted.n].window = *w;
+	note(&noted.windows[noted.n++], p);
+	return 0;
+}
+
+int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e)
+{
+	(void)s;
+	if (noted.fails)
+		return noted.fails;
+	if (noted.n_events < MAX_NOTED)
+		snprintf(noted.events[noted.n_events++], sizeof(noted.events[0]), "%s %s", e->kind, e->subject);
+	return 0;
+}
+
+int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
+{
+	(void)s;
+	*ret_stats = noted.stats;
+	return 0;
+}
+
+static bool has_event(const char *words)
+{
+	for (size_t i = 0; i < noted.n_events; i++)
+		if (!strcmp(noted.events[i], words))
+			return true;
+	return false;
+}
+
+/* --- a busy process
+ * ----------------------------------------------------------------------------------------------------
+ */
+static volatile unsigned sink;
+
+__attribute__((noipa)) void loop_test_burn(void);
+__attribute__((noipa)) void loop_test_burn(void)
+{
+	for (unsigned i = 0; i < 100000; i++)
+		sink += i;
+}
+
+static void burner_start(void)
+{
+	burner = fork();
+	assert_true(burner >= 0);
+	if (burner)
+		return;
+	alarm(60);
+	for (;;)
+		loop_test_burn();
+}
+
+static void burner_end(void)
+{
+	kill(burner, SIGKILL);
+	waitpid(burner, NULL, 0);
+}
+
+/* --- the agent
+ * -----------------------------------------------------------------------------------------------------------
+ */
+static struct sp_agent_config config;
+
+static bool agent_begin(struct sp_agent **ret_agent)
+{
+	int r;
+
+	memset(&noted, 0, sizeof(noted));
+	config = (struct sp_agent_config){.frequency_hz = 199,
+					  .sources = {{.recipe = &sp_recipe_cpu}},
+					  .n_sources = 1,
+					  .store = "/nowhere",
+					  .max_memory_bytes = 64 << 20};
+	sp_log_open(SP_LOG_DEBUG);
+	r = sp_agent_new(&config, ret_agent);
+	if (r < 0)
+		print_message("skip: %s\n", sp_error_text(r));
+	return r >= 0;
+}
+
+struct stop {
+	struct sp_agent *agent;
+	int fd;
+};
+
+static void stop_now(void *arg)
+{
+	struct stop *s = arg;
+
+	sp_agent_stop(s->agent);
+}
+
+/* In a process of its own, whose privileges may go: its exit code is the number of what does not hold. */
+static void run_for(struct sp_agent *a, struct stop *stop, unsigned ms)
+{
+	struct itimerspec at = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}};
+
+	stop->agent = a;
+	stop->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	assert_int_equal(timerfd_settime(stop->fd, 0, &at, NULL), 0);
+	assert_int_equal(sp_agent_watch(a, &(struct sp_agent_watch){.fd = stop->fd, .ready = stop_now, .arg = stop}),
+			 0);
+	assert_int_equal(sp_agent_start(a), 0);
+	assert_int_equal(sp_agent_run(a), 0);
+	close(stop->fd);
+}
+
+/* cmocka's assertions end the child by exit(1) only through its own frames: each test runs whole in a child. */
+static void in_child(void (*test)(void))
+{
+	int status;
+	pid_t pid;
+
+	if (geteuid()) {
+		print_message("skip: not root\n");
+		skip();
+	}
+	burner_start();
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		const struct CMUnitTest one[] = {{.name = "in a child", .test_func = (CMUnitTestFunction)(void *)test}};
+
+		_exit(cmocka_run_group_tests(one, NULL, NULL) ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	burner_end();
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void windows(void)
+{
+	struct sp_agent *a;
+	struct stop stop;
+	struct sp_agent_status status;
+	int64_t n_burn = 0, n_burner = 0;
+	size_t i;
+
+	if (!agent_begin(&a))
+		skip();
+	a->window_ns = SP_NS_PER_S;
+	noted.stats =
+	    (struct sp_store_stats){.n_windows = 1, .last_ns = sp_time_ns(CLOCK_REALTIME) - 3600 * SP_NS_PER_S};
+	run_for(a, &stop, 4300);
+	sp_agent_status(a, &status);
+	assert_true(noted.n >= 5);
+	for (i = 0; i < noted.n; i++) {
+		const struct noted *n = &noted.windows[i];
+
+		print_message("%ld ms: %ld samples, %ld named, %ld of the burner, %ld in burn\n",
+			      (long)(n->window.duration_ns / 1000000), (long)n->n_samples, (long)n->n_named,
+			      (long)n->n_of_burner, (long)n->n_burn);
+		assert_int_equal(n->n_samples, n->n_named);
+		n_burn += n->n_burn;
+		n_burner += n->n_of_burner;
+		if (i + 1 < noted.n) { /* one ends where the next begins */
+			uint64_t next = noted.windows[i + 1].window.boot_ns;
+
+			assert_int_equal(next, n->window.boot_ns + n->window.duration_ns);
+		}
+		if (i)
+			assert_in_range(n->window.wall_ns % SP_NS_PER_S, 0, SP_NS_PER_S / 2);
+	}
+	assert_true(n_burner >= 40);
+	assert_true(n_burn >= n_burner * 9 / 10);
+	assert_true(has_event("gap stopped"));
+	assert_int_equal(status.sources[0].n_windows, noted.n);
+	assert_int_equal(status.sources[0].n_lost, 0);
+	assert_int_equal(status.n_errors, 0);
+	assert_true(status.own_ns > 0 && status.bpf_ns > 0 && status.memory_bytes > 1 << 20);
+	sp_agent_free(a);
+}
+
+static void test_windows(void **state)
+{
+	(void)state;
+	in_child(windows);
+}
+
+/* The store fails, and works again half-way. */
+static void recover(void *arg)
+{
+	(void)arg;
+	noted.fails = 0;
+}
+
+static int recover_ms(void *arg)
+{
+	uint64_t *at = arg, now = sp_time_ns(CLOCK_MONOTONIC);
+
+	return !noted.fails ? -1 : now >= *at ? 0 : (int)((*at - now) / 1000000) + 1;
+}
+
+static void full(void)
+{
+	struct sp_agent *a;
+	struct stop stop;
+	uint64_t at = sp_time_ns(CLOCK_MONOTONIC) + 2200 * 1000000ULL, end = 0;
+	size_t i;
+
+	if (!agent_begin(&a))
+		skip();
+	a->window_ns = SP_NS_PER_S / 2;
+	noted.fails = -ENOSPC;
+	assert_int_equal(
+	    sp_agent_watch(a,
+			   &(struct sp_agent_watch){.fd = -1, .timeout_ms = recover_ms, .ready = recover, .arg = &at}),
+	    0);
+	run_for(a, &stop, 3600);
+	assert_true(noted.n >= 6);
+	for (i = 0; i < noted.n; i++) { /* all, and in order */
+		if (i)
+			assert_int_equal(noted.windows[i].window.boot_ns, end);
+		end = noted.windows[i].window.boot_ns + noted.windows[i].window.duration_ns;
+		assert_true(noted.windows[i].n_samples > 0);
+	}
+	assert_int_equal(a->samplers[0].keep.n, 0);
+	assert_int_equal(a->samplers[0].keep.n_dropped, 0);
+	sp_agent_free(a);
+}
+
+static void test_store_is_full(void **state)
+{
+	(void)state;
+	in_child(full);
+}
+
+/* SIGSTOP for a while: the kernel counts on, and the window says how long it is. */
+static void stopped(void)
+{
+	struct sp_agent *a;
+	struct stop stop;
+	pid_t parent = getpid(), helper;
+	size_t i, longest = 0;
+
+	if (!agent_begin(&a))
+		skip();
+	a->window_ns = SP_NS_PER_S / 2;
+	helper = fork();
+	if (!helper) {
+		usleep(1200000);
+		kill(parent, SIGSTOP);
+		usleep(3500000);
+		kill(parent, SIGCONT);
+		_exit(0);
+	}
+	run_for(a, &stop, 6000);
+	waitpid(helper, NULL, 0);
+	for (i = 0; i < noted.n; i++)
+		if (noted.windows[i].window.duration_ns > noted.windows[longest].window.duration_ns)
+			longest = i;
+	assert_true(noted.windows[longest].window.duration_ns > 3 * SP_NS_PER_S);
+	assert_true(noted.windows[longest].n_of_burner > 30);
+	assert_true(has_event("late window"));
+	sp_agent_free(a);
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	in_child(stopped);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_windows),
+	    cmocka_unit_test(test_store_is_full),
+	    cmocka_unit_test(test_stopped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
