@@ -279,11 +279,11 @@ static int renew(struct sp_sampler *s)
 		return r;
 	if (s->keep.n)
 		sp_keep_release(&s->keep);
-	sp_naming_done(&s->naming);
 	s->profile = fresh;
 	r = sp_capture_renew(s->capture, fresh);
+	if (r >= 0)
+		r = sp_naming_renew(&s->naming, fresh);
 	sp_profile_free(old);
-	naming_begin(s);
 	s->wants_renewal = false;
 	malloc_trim(0);
 	return r;

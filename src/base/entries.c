@@ -19,8 +19,14 @@ enum { MAX_ID_BYTES = 64, MAX_NAME = 2 * MAX_ID_BYTES + 32, TOUCH_SECONDS = 24 *
 
 int sp_entries_default_dir(const char *what, char **ret_path)
 {
-	const char *base = "/var/cache", *middle = "";
+	const char *own = getenv("CACHE_DIRECTORY"), *base = "/var/cache", *middle = "";
 	char *path;
+	if (own && own[0] == '/') {
+		if (asprintf(&path, "%s/%s", own, what) < 0)
+			return -ENOMEM;
+		*ret_path = path;
+		return 0;
+	}
 	if (geteuid() != 0) {
 		base = getenv("XDG_CACHE_HOME");
 		if (!base || base[0] != '/') {

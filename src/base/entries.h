@@ -36,7 +36,8 @@ struct sp_cache_stats {
 };
 
 /*
- * /var/cache/soprof/WHAT for root, else ${XDG_CACHE_HOME:-~/.cache}/soprof/WHAT: a new string (free it); -ENOENT.
+ * $CACHE_DIRECTORY/WHAT where that is set (systemd.exec(5)), else /var/cache/soprof/WHAT for root, and
+ * ${XDG_CACHE_HOME:-~/.cache}/soprof/WHAT for others: a new string (free it); -ENOENT.
  */
 int sp_entries_default_dir(const char *what, char **ret_path);
 /* max_bytes 0: SP_ENTRIES_MAX_BYTES. */

@@ -104,6 +104,9 @@ void sp_capture_free(struct sp_capture *c);
  * its process had when it was first seen.
  */
 int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file);
+/* What its entries in caches are known by (base/entries.h): good until the next call; false: it is not open. */
+struct sp_cache_key;
+bool sp_capture_file_key(const struct sp_capture *c, uint32_t profile_file, struct sp_cache_key *ret_key);
 /* Its unwind rows that could not be expressed. */
 uint64_t sp_capture_file_bad_rows(const struct sp_capture *c, uint32_t profile_file);
 /* The image of the vDSO (our own: it is the same in every process), or NULL. */

@@ -530,6 +530,14 @@ int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file)
 											  : -1;
 }
 
+bool sp_capture_file_key(const struct sp_capture *c, uint32_t profile_file, struct sp_cache_key *ret_key)
+{
+	if (sp_capture_file_fd(c, profile_file) < 0)
+		return false;
+	*ret_key = cache_key(&c->known[profile_file]);
+	return true;
+}
+
 uint64_t sp_capture_file_bad_rows(const struct sp_capture *c, uint32_t profile_file)
 {
 	return profile_file < c->n_known ? c->known[profile_file].n_bad_rows : 0;

@@ -7,7 +7,8 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "naming/naming.h"
+#include "base/time.h"
+#include "naming/priv.h"
 #include "profile/profile.h"
 #include "worker/naming.h"
 #include "worker/worker.h"
@@ -24,6 +25,7 @@ struct search {
 	uint32_t file;
 	struct sp_elf_debug own; /* what the file has itself */
 	int found;               /* -1 = nothing yet */
+	bool is_trusted;
 };
 
 struct looked { /* an answer of the workers */
@@ -55,12 +57,20 @@ static int look(struct sp_naming *n, int fd, bool with_crc, struct looked *l)
 	return r < 0 ? r : l->r;
 }
 
-static int open_one(struct sp_naming *n, uint32_t pid, const char *path)
+/* What a container's root, or another user, says of a build id is not for everybody who has that. */
+static bool is_trusted(uint32_t pid, const struct sp_naming_open *o)
+{
+	return !pid && (!o->uid || o->uid == geteuid()) && !(o->mode & 022);
+}
+
+static int open_one(struct sp_naming *n, uint32_t pid, const char *path, bool *ret_trusted)
 {
 	struct sp_open_path q = {.path = path, .pid = (pid_t)pid};
 	struct sp_naming_open o = {.fd = -1};
+	int fd = sp_naming_fd(n, sp_workers_open_path(n->workers, &q, sp_naming_opened, &o), &o);
 
-	return sp_naming_fd(n, sp_workers_open_path(n->workers, &q, sp_naming_opened, &o), &o);
+	*ret_trusted = is_trusted(pid, &o);
+	return fd;
 }
 
 /* --- is it the one? ------------------------------------------------------------------------------------------------
@@ -103,7 +113,11 @@ static void try_fd(struct search *s, int given, const char *what, bool by_link)
 
 static void try_path(struct search *s, uint32_t pid, const char *path, bool by_link)
 {
-	try_fd(s, open_one(s->naming, pid, path), path, by_link);
+	bool trusted;
+
+	try_fd(s, open_one(s->naming, pid, path, &trusted), path, by_link);
+	if (s->found >= 0)
+		s->is_trusted = trusted;
 }
 
 static void try_servers(struct search *s)
@@ -113,6 +127,7 @@ static void try_servers(struct search *s)
 
 	if (fd >= 0)
 		try_fd(s, fd, "debuginfod", false);
+	s->is_trusted = s->found >= 0; /* of a server that was chosen */
 }
 
 /* By our paths, and by those of a process that has the file, which may live in a container. */
@@ -175,20 +190,60 @@ static void try_all(struct search *s)
 	try_dir(s, usual_dir, (int)strlen(usual_dir));
 }
 
-int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd)
+int sp_debug_file_own(struct sp_naming *n, int fd, struct sp_elf_debug *ret_own)
 {
-	struct search s = {.naming = n, .file = file, .found = -1};
 	struct looked own = {0};
+	int r = look(n, fd, false, &own);
 
-	if (look(n, fd, false, &own) < 0) {
-		sp_error_clear(); /* told again when its names are asked for */
-		return -1;
-	}
-	s.own = own.debug;
-	if (s.own.has_symtab && (s.own.has_dwarf || !n->with_lines))
+	if (r >= 0)
+		*ret_own = own.debug;
+	return r;
+}
+
+int sp_debug_file_search(struct sp_naming *n, uint32_t file, const struct sp_elf_debug *own, bool *ret_trusted)
+{
+	struct search s = {.naming = n, .file = file, .own = *own, .found = -1};
+
+	if (own->has_symtab && (own->has_dwarf || !n->with_lines))
 		return -1;
 	try_all(&s);
 	if (s.found < 0)
 		try_servers(&s);
+	*ret_trusted = s.is_trusted;
 	return s.found;
+}
+
+int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd)
+{
+	struct sp_elf_debug own;
+	bool trusted;
+
+	if (sp_debug_file_own(n, fd, &own) < 0) {
+		sp_error_clear(); /* told again when its names are asked for */
+		return -1;
+	}
+	return sp_debug_file_search(n, file, &own, &trusted);
+}
+
+void sp_debug_file_choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd)
+{
+	struct sp_elf_debug own;
+
+	if (f->has_looked)
+		return;
+	f->has_looked = true;
+	f->debug_fd = -1;
+	if (sp_debug_file_own(n, fd, &own) < 0) {
+		sp_error_clear();
+		return;
+	}
+	f->debug_fd = sp_debug_file_search(n, file, &own, &f->debug_is_trusted);
+	f->looked_ns = own.has_symtab || f->debug_fd >= 0 ? 0 : sp_time_ns(CLOCK_BOOTTIME);
+}
+
+void sp_debug_file_drop(struct sp_named_file *f)
+{
+	if (f->has_looked)
+		sp_cleanup_close(&f->debug_fd);
+	f->debug_fd = -1;
 }

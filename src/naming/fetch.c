@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/time.h"
-#include "naming/naming.h"
+#include "naming/priv.h"
 #include "profile/profile.h"
 #include "worker/naming.h"
 #include "worker/worker.h"

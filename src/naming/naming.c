@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* naming.c: names of one file's offsets, asked from the workers. */
-#include "naming/naming.h"
+#include "worker/naming.h"
+#include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "capture/capture.h"
 #include "elf/elf.h"
+#include "naming/priv.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
-#include "worker/naming.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { LOOK_AGAIN_S = 600 };
 
 int sp_naming_wait(struct sp_naming *n, const bool *done)
 {
@@ -25,8 +29,8 @@ int sp_naming_wait(struct sp_naming *n, const bool *done)
 
 void sp_naming_opened(void *open, struct sp_open_result *result)
 {
-	*(struct sp_naming_open *)open =
-	    (struct sp_naming_open){.r = result->r, .fd = result->fd, .uid = result->uid, .done = true};
+	*(struct sp_naming_open *)open = (struct sp_naming_open){
+	    .r = result->r, .fd = result->fd, .uid = result->uid, .mode = result->mode, .done = true};
 	free(result->path);
 }
 
@@ -38,7 +42,7 @@ int sp_naming_fd(struct sp_naming *n, int asked, struct sp_naming_open *open)
 	return r < 0 ? r : open->fd;
 }
 
-static void note_set(struct sp_naming *n, uint32_t file, const char *text)
+void sp_naming_note_text(struct sp_naming *n, uint32_t file, const char *text)
 {
 	struct sp_file *f = sp_profile_file(n->profile, file);
 	int64_t note = f->note ? 0 : sp_profile_add_string(n->profile, text);
@@ -53,7 +57,7 @@ void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r)
 
 	snprintf(text, sizeof(text), "%.300s: %.200s", what, sp_error_text(r));
 	sp_error_clear();
-	note_set(n, file, text);
+	sp_naming_note_text(n, file, text);
 }
 
 /* --- who has it mapped ---------------------------------------------------------------------------------------------
@@ -105,7 +109,7 @@ void sp_naming_came(void *arg, int r, struct sp_name *names, size_t n, const cha
 	struct sp_naming_wait *w = arg;
 
 	if (warning)
-		note_set(w->naming, w->file, warning);
+		sp_naming_note_text(w->naming, w->file, warning);
 
 	w->done = true;
 	w->r = r;
@@ -125,44 +129,63 @@ static int ask(struct sp_naming *naming, uint32_t file, const int fds[2], const 
 	return r < 0 ? r : w.r;
 }
 
-static void debug_drop(int *fd)
+struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file)
 {
-	if (*fd > 0)
-		close(*fd);
-	*fd = -1;
+	if (sp_grow(&n->files, &n->n_files, (size_t)file + 1, sizeof(*n->files)) < 0)
+		return NULL;
+	n->files[file].tag = sp_profile_file(n->profile, file)->tag;
+	return &n->files[file];
 }
 
-/* Where the descriptor of the file's debug file stands; NULL when memory is short. */
-static int *debug_choose(struct sp_naming *n, uint32_t file, int fd)
+void sp_named_file_done(struct sp_named_file *f)
 {
-	if (sp_grow(&n->debug_fds, &n->n_debug_fds, (size_t)file + 1, sizeof(*n->debug_fds)) < 0)
-		return NULL;
-	if (!n->debug_fds[file])
-		n->debug_fds[file] = sp_debug_file_find(n, file, fd);
-	return &n->debug_fds[file];
+	sp_debug_file_drop(f);
+	if (f->state == SP_NAMED_PRIVATE)
+		close(f->table.fd);
+	*f = (struct sp_named_file){0};
+}
+
+/* What could not be parsed at all is not tried again: an agent would do so for ever. */
+static int ask_parser(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
+		      struct sp_name *names)
+{
+	struct sp_named_file *f = sp_named_file(n, file);
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	if (f->state == SP_NAMED_FAILED)
+		return sp_fail(f->failure, "could not be parsed");
+	sp_debug_file_choose(n, file, f, fd);
+	r = ask(n, file, (const int[]){fd, f->debug_fd}, offsets, n_offsets, names);
+	if (r < 0 && f->debug_fd >= 0) {
+		sp_naming_note(n, file, "debug file", r);
+		sp_debug_file_drop(f);
+		r = ask(n, file, (const int[]){fd, -1}, offsets, n_offsets, names);
+	}
+	n->stats.n_asked++;
+	if (r < 0 && r != -ENOMEM) {
+		f->state = SP_NAMED_FAILED;
+		f->failure = r;
+	}
+	return r;
 }
 
 int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct sp_naming *naming = arg;
-	int fd = sp_capture_file_fd(naming->capture, file), *debug, r;
 	uint8_t kind = sp_profile_file(naming->profile, file)->kind;
+	int fd, r;
 
 	if (kind == SP_FILE_VDSO)
 		return vdso_names(offsets, n, names);
 	if (kind == SP_FILE_ANON)
 		return sp_naming_map(naming, file, offsets, n, names);
+	fd = sp_capture_file_fd(naming->capture, file);
 	if (fd < 0)
 		return sp_fail_said(-ENOENT, "the file could not be opened");
-	debug = debug_choose(naming, file, fd);
-	if (!debug)
-		return -ENOMEM;
-	r = ask(naming, file, (const int[]){fd, *debug}, offsets, n, names);
-	if (r >= 0 || *debug < 0)
-		return r;
-	sp_naming_note(naming, file, "debug file", r);
-	debug_drop(debug);
-	return ask(naming, file, (const int[]){fd, -1}, offsets, n, names);
+	r = sp_naming_look_up(naming, file, fd, offsets, n, names);
+	return r == -ENOENT ? ask_parser(naming, file, fd, offsets, n, names) : r;
 }
 
 struct sources_wait {
@@ -188,27 +211,71 @@ int sp_naming_sources(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 {
 	struct sp_naming *naming = arg;
 	struct sources_wait w = {.sources = sources, .n = n};
-	int fd = sp_capture_file_fd(naming->capture, file), *debug, r;
+	int fd = sp_capture_file_fd(naming->capture, file), r;
+	struct sp_named_file *f = sp_named_file(naming, file);
 
 	if (fd < 0)
 		return -ENOENT;
-	debug = debug_choose(naming, file, fd);
-	if (!debug)
+	if (!f)
 		return -ENOMEM;
-	r = sp_workers_sources(naming->workers, fd, *debug, offsets, n, sources_came, &w);
+	sp_debug_file_choose(naming, file, f, fd);
+	r = sp_workers_sources(naming->workers, fd, f->debug_fd, offsets, n, sources_came, &w);
 	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
 	r = r < 0 ? r : w.r;
 	return r < 0 && r != -ENOENT ? sp_fail(r, "source lines") : r;
+}
+
+static int by_tag(const void *a, const void *b)
+{
+	const struct sp_named_file *x = a, *y = b;
+
+	return (x->tag > y->tag) - (x->tag < y->tag);
+}
+
+/* Looked for in vain so long ago that a debug file may have come since. */
+static bool is_stale(const struct sp_named_file *f)
+{
+	return f->looked_ns && sp_time_ns(CLOCK_BOOTTIME) - f->looked_ns > (uint64_t)LOOK_AGAIN_S * SP_NS_PER_S;
+}
+
+int sp_naming_renew(struct sp_naming *n, struct sp_profile *fresh)
+{
+	size_t n_old = n->n_files, i;
+	struct sp_named_file *old = sp_take_ptr(n->files), *f, *known;
+
+	n->profile = fresh;
+	n->n_files = 0;
+	free(sp_take_ptr(n->pids));
+	n->n_pids = 0;
+	if (n_old)
+		qsort(old, n_old, sizeof(*old), by_tag);
+	for (i = 1; i < sp_profile_n_files(fresh) && n_old; i++) {
+		struct sp_named_file key = {.tag = sp_profile_file(fresh, (uint32_t)i)->tag};
+
+		known = sp_profile_file(fresh, (uint32_t)i)->kind == SP_FILE_ELF
+			    ? bsearch(&key, old, n_old, sizeof(*old), by_tag)
+			    : NULL;
+		f = known && !is_stale(known) ? sp_named_file(n, (uint32_t)i) : NULL;
+		if (!f)
+			continue;
+		*f = *known;
+		*known = (struct sp_named_file){.tag = known->tag, .debug_fd = -1};
+	}
+	for (i = 0; i < n_old; i++)
+		sp_named_file_done(&old[i]);
+	free(old);
+	return 0;
 }
 
 void sp_naming_done(struct sp_naming *n)
 {
 	size_t i;
 
-	for (i = 0; i < n->n_debug_fds; i++)
-		debug_drop(&n->debug_fds[i]);
-	free(n->debug_fds);
+	for (i = 0; i < n->n_files; i++)
+		sp_named_file_done(&n->files[i]);
+	free(n->files);
 	free(n->pids);
 	free(n->urls);
+	sp_entries_close(n->entries);
 	*n = (struct sp_naming){0};
 }

@@ -2,7 +2,10 @@
 /*
  * naming.h: where names come from, for who samples: the resolver of symbol/symbol.h.
  *
- * Names of a file's functions are asked from a worker, with the file as it was mapped and, if its own symbol table is
+ * A file's functions are written down once, by a worker that parses it (symbol/name_table.h), and looked up from then
+ * on, in this run and in later ones: the tables of files that may have entries (base/entries.h) are kept on disk, those
+ * of others in memory files of this run. Only a file that is too large for a table is parsed at each question.
+ * A worker gets the file as it was mapped and, if its own symbol table is
  * stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
  * /usr/lib/debug, by our paths and by those of a process that had the file mapped, and it is the file's only if the
  * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
@@ -18,9 +21,17 @@
 #include "symbol/sources.h"
 
 struct sp_capture;
-struct sp_open_result;
+struct sp_entries;
+struct sp_named_file;
 struct sp_profile;
 struct sp_workers;
+
+struct sp_naming_stats {
+	uint64_t n_found;           /* tables that were there */
+	uint64_t n_made, n_private; /* that were made; of which kept for this run only */
+	uint64_t n_asked;           /* questions that a parser answered */
+	uint64_t made_bytes;
+};
 
 struct sp_naming {
 	struct sp_workers *workers;
@@ -29,8 +40,11 @@ struct sp_naming {
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
 	size_t n_pids;
-	int *debug_fds; /* by file: 0 = not looked for yet, -1 = none */
-	size_t n_debug_fds;
+	const char *cache; /* directory of tables; NULL = the default one, "" = none */
+	struct sp_entries *entries;
+	struct sp_named_file *files; /* by number in the profile */
+	size_t n_files;
+	struct sp_naming_stats stats;
 	bool with_lines;   /* DWARF is wanted, too */
 	bool no_fetch;     /* debuginfod is not asked, or not any more */
 	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */
@@ -43,6 +57,11 @@ int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size
 /* The resolver of symbol/sources.h. */
 int sp_naming_sources(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources);
 void sp_naming_done(struct sp_naming *n);
+/*
+ * Another profile takes the place of naming's, in the same session, with other numbers for the same files: what is
+ * known of those is kept, and a debug file that was not there is looked for again if that was a while ago.
+ */
+int sp_naming_renew(struct sp_naming *n, struct sp_profile *fresh);
 
 /* debug_file.c: the descriptor of the file's debug file, or -1: it needs none, or there is none that can be used. */
 int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
@@ -53,34 +72,5 @@ int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build
  * Both the caller's; NULL: memory is short; "": none.
  */
 char *sp_debuginfod_urls(char **ret_where);
-/* A process that has had the file mapped, or 0. */
-uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file);
-/* Why something that might have given names has not, into the file's note. Keeps a note that is there. */
-void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r);
-/* Where the answer of one request for names goes, by way of sp_naming_came(). */
-struct sp_naming_wait {
-	struct sp_naming *naming;
-	uint32_t file;
-	struct sp_name *names;
-	size_t n;
-	int r;
-	bool done;
-};
-void sp_naming_came(void *wait, int r, struct sp_name *names, size_t n, const char *warning);
-/* perf_map.c: names of memory without a file. -ENOENT: its process has written no map. */
-int sp_naming_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names);
-/* Waits until *done. */
-int sp_naming_wait(struct sp_naming *n, const bool *done);
-/*
- * A file that was asked for: sp_naming_opened() is the callback, and sp_naming_fd() waits for it, where asking said
- * `asked`. The descriptor, the caller's, or a negative errno.
- */
-struct sp_naming_open {
-	int r, fd;
-	uint32_t uid; /* whose it is */
-	bool done;
-};
-void sp_naming_opened(void *open, struct sp_open_result *result);
-int sp_naming_fd(struct sp_naming *n, int asked, struct sp_naming_open *open);
 
 #endif

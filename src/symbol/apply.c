@@ -231,7 +231,8 @@ static int64_t add_kernel_func(const struct job *j, const struct sp_kernel_name 
 	char *name SP_FREE = sp_demangle(k->name); /* Rust modules */
 	if (!name)
 		return -ENOMEM;
-	const struct sp_name m = {name, k->name, k->start, k->size, k->start, false};
+	const struct sp_name m = {
+	    .name = name, .linkage_name = k->name, .start = k->start, .size = k->size, .vaddr = k->start};
 	return add_named(j->profile, (uint32_t)file, &m);
 }
 

@@ -253,8 +253,7 @@ static int search_table(struct search *s, struct sp_elf *e, bool exported)
 
 /* --- ranges ----------------------------------------------------------------------------------------------------- */
 
-/* Where segments share file offsets an executable one wins, as it would be the one that is mapped for its code. */
-static const struct sp_elf_segment *segment_of(const struct sp_elf *e, uint64_t offset)
+const struct sp_elf_segment *sp_segment_of(const struct sp_elf *e, uint64_t offset)
 {
 	const struct sp_elf_segment *other = NULL;
 	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
@@ -279,7 +278,7 @@ struct ranges {
 static int note_range(void *arg, uint64_t start, uint64_t size)
 {
 	struct ranges *g = arg;
-	const struct sp_elf_segment *home = segment_of(g->search->elf, start);
+	const struct sp_elf_segment *home = sp_segment_of(g->search->elf, start);
 	if (home)
 		note_edges(g->search, home->vaddr + (start - home->offset), size);
 	size_t low = 0, high = g->n;
@@ -314,7 +313,7 @@ static int by_vaddr(const void *a, const void *b)
 static void place_wants(struct search *s, const uint64_t *offsets, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct sp_elf_segment *g = segment_of(s->elf, offsets[i]);
+		const struct sp_elf_segment *g = sp_segment_of(s->elf, offsets[i]);
 		if (g)
 			s->wants[s->n_wants++] = (struct want){.offset = offsets[i],
 							       .number = i,
@@ -367,7 +366,11 @@ static int answer(const struct want *w, const struct want *before, const struct 
 		free(linkage);
 		linkage = NULL;
 	}
-	*ret_name = (struct sp_name){name, linkage, w->offset - into, w->end - w->start, w->start, false};
+	*ret_name = (struct sp_name){.name = name,
+				     .linkage_name = linkage,
+				     .start = w->offset - into,
+				     .size = w->end - w->start,
+				     .vaddr = w->start};
 	return 0;
 }
 
@@ -491,7 +494,7 @@ static void fill_addresses(const struct sp_elf *e, const uint64_t *offsets, size
 			continue;
 		if (!names[i].size)
 			names[i].start = offsets[i];
-		const struct sp_elf_segment *g = segment_of(e, names[i].start);
+		const struct sp_elf_segment *g = sp_segment_of(e, names[i].start);
 		names[i].vaddr = g ? g->vaddr + (names[i].start - g->offset) : 0;
 	}
 }

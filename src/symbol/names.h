@@ -33,6 +33,8 @@ struct sp_name {
 	    size;       /* in file offsets; size 0 = nothing is known about this offset, and start is the offset */
 	uint64_t vaddr; /* virtual address of start, as readelf prints it; 0 when no segment holds it */
 	bool is_gap;    /* start and size are those of a gap */
+	uint64_t from,
+	    to; /* where this answer holds, in file offsets; 0, 0 = for the offset that was asked, at least */
 };
 
 struct sp_elf;

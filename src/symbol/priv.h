@@ -56,6 +56,19 @@ void sp_gaps_note(struct sp_gap *gaps, size_t n, uint64_t edge);
 void sp_gaps_note_sections(struct sp_gap *gaps, size_t n, const struct sp_elf *e);
 void sp_gaps_settle(struct sp_gap *gaps, size_t n);
 
+/* edges.c: places in a file or its memory, to be freed by free(at). */
+struct sp_edges {
+	uint64_t *at;
+	size_t n, capacity;
+};
+int sp_edge_add(struct sp_edges *e, uint64_t at);
+void sp_edges_sort(struct sp_edges *e); /* and each once */
+/* How many are at or before `at`. */
+size_t sp_edges_up_to(const struct sp_edges *e, uint64_t at);
+
+/* Where segments share file offsets an executable one wins, as it would be the one that is mapped for its code. */
+const struct sp_elf_segment *sp_segment_of(const struct sp_elf *e, uint64_t offset);
+
 /* Whether symbol name a is rather shown than b, at the same address: the rule stands in names.h. */
 bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp_bind b_bind);
 

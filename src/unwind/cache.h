@@ -17,8 +17,7 @@
 
 struct sp_cache;
 
-/* /var/cache/soprof/unwind for root, else ${XDG_CACHE_HOME:-~/.cache}/soprof/unwind: a new string (free it); -ENOENT.
- */
+/* .../soprof/unwind, as sp_entries_default_dir() has it. */
 int sp_cache_default_dir(char **ret_path);
 /* max_bytes 0: SP_ENTRIES_MAX_BYTES. */
 int sp_cache_open(const char *dir, uint64_t max_bytes, struct sp_cache **ret_cache);

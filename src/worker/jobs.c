@@ -51,7 +51,8 @@ void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head)
 
 static bool has_memfd(const struct sp_job *j)
 {
-	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP || j->kind == SP_JOB_SOURCES;
+	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
+	       j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -333,6 +334,24 @@ static int take_sources(struct sp_job *j, const struct sp_answer_message *a)
 	return r < 0 ? r : sp_cursor_left(&c) == 0 ? 0 : -EBADMSG;
 }
 
+/* The spans are checked where they are written down. */
+static int take_spans(struct sp_job *j, const struct sp_answer_message *a)
+{
+	struct stat st;
+	if (fstat(j->memfd, &st) < 0 || a->bytes > SP_JOB_MAX_BYTES || a->bytes > (uint64_t)st.st_size)
+		return -EBADMSG;
+	int r = take_debug(j, a);
+	if (r < 0)
+		return r;
+	j->head->own = j->debug;
+	memset(j->head->warning, 0, sizeof(j->head->warning));
+	SP_FREE char *words = words_of(a);
+	if (!words)
+		return -ENOMEM;
+	snprintf(j->head->warning, sizeof(j->head->warning), "%s", words);
+	return sp_name_table_write(j->memfd, a->bytes, j->table_fd, j->head);
+}
+
 int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 {
 	j->r = a->r;
@@ -349,6 +368,8 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_opened(j, a, fd);
 	case SP_JOB_SOURCES:
 		return take_sources(j, a);
+	case SP_JOB_SPANS:
+		return take_spans(j, a);
 	case SP_JOB_DEBUG:
 		return take_debug(j, a);
 	case SP_JOB_COUNT:
@@ -398,6 +419,9 @@ static void call_back(struct sp_job *j)
 	case SP_JOB_SOURCES:
 		j->done.sources(j->arg, j->r, j->sources, j->sources ? j->n_offsets : 0);
 		break;
+	case SP_JOB_SPANS:
+		j->done.spans(j->arg, j->r, j->r < 0 ? NULL : j->head);
+		break;
 	case SP_JOB_DEBUG:
 		j->done.debug(j->arg, j->r, &j->debug, j->crc);
 		break;
@@ -426,11 +450,13 @@ void sp_job_call(struct sp_job *j)
 	sp_cleanup_close(&j->fd);
 	sp_cleanup_close(&j->debug_fd);
 	sp_cleanup_close(&j->memfd);
+	sp_cleanup_close(&j->table_fd);
 	sp_error_clear();
 	if (j->error && j->r < 0)
 		sp_fail_said(j->r, "%s", j->error);
 	call_back(j);
 	free(j->error);
+	free(j->head);
 	free(j->offsets);
 	free(j->path);
 	free(j);

@@ -33,7 +33,8 @@ enum sp_job_kind {
 	SP_JOB_MAP,
 	SP_JOB_FETCH,
 	SP_JOB_COUNT,
-	SP_JOB_SOURCES
+	SP_JOB_SOURCES,
+	SP_JOB_SPANS
 };
 
 struct sp_job_message {
@@ -60,6 +61,7 @@ struct sp_answer_message {
 	char text[SP_JOB_MAX_TEXT]; /* why r < 0, else path or soname; no NUL */
 };
 
+/* SPANS: the memfd holds spans as symbol/span.h writes them. */
 /* One name in the memfd; the strings follow it, without NUL. */
 struct sp_packed_name {
 	uint64_t start, size, vaddr;

@@ -11,6 +11,7 @@
 
 #include "elf/debug.h"
 #include "symbol/count.h"
+#include "symbol/name_table.h"
 #include "symbol/sources.h"
 #include "worker/worker.h"
 
@@ -28,6 +29,12 @@ int sp_workers_count(struct sp_workers *w, int fd,
 enum { SP_WORKER_NO_DEBUG = -EILSEQ };
 int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
 		     void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
+/*
+ * All functions of a file, as a table of names in table_fd, a new file open to be read and written. Of `head` the part
+ * is read that its writer needs; head NULL in the callback on failure, and then the new file is good for nothing.
+ */
+int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, const struct sp_name_table_head *head,
+		     void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg);
 /* Source lines, of the debug file's DWARF or else the file's own. -ENOENT: there is none. The callback's, as names are.
  */
 int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "symbol/perf_map.h"
+#include "symbol/span.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +15,12 @@ static void close_elf(struct sp_elf **e)
 	sp_elf_close(*e);
 }
 
-static int write_all(int fd, const void *bytes, size_t size)
+static int write_at(int fd, const void *bytes, size_t size, uint64_t begin)
 {
-	if (size > SP_JOB_MAX_BYTES)
-		return sp_fail(-EFBIG, "hand back %zu bytes", size);
+	if (begin + size > SP_JOB_MAX_BYTES)
+		return sp_fail(-EFBIG, "hand back %llu bytes", (unsigned long long)(begin + size));
 	for (size_t at = 0; at < size;) {
-		ssize_t n = pwrite(fd, (const char *)bytes + at, size - at, (off_t)at);
+		ssize_t n = pwrite(fd, (const char *)bytes + at, size - at, (off_t)(begin + at));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -27,6 +28,11 @@ static int write_all(int fd, const void *bytes, size_t size)
 		at += (size_t)n;
 	}
 	return 0;
+}
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+	return write_at(fd, bytes, size, 0);
 }
 
 static int read_all(int fd, void *bytes, size_t size)
@@ -180,6 +186,51 @@ static int find_in_map(int fd, int memfd, size_t n, struct sp_answer_message *a)
 	return asked_answer(&q, memfd, warning, a);
 }
 
+struct spans_out { /* to the memfd, by whole buffers */
+	int memfd;
+	struct sp_span_state state;
+	size_t n;
+	uint64_t n_written;
+	uint8_t bytes[64 << 10];
+};
+
+static int spans_flush(struct spans_out *o)
+{
+	int r = write_at(o->memfd, o->bytes, o->n, o->n_written);
+	o->n_written += o->n;
+	o->n = 0;
+	return r;
+}
+
+static int span_out(void *arg, const struct sp_span *span)
+{
+	struct spans_out *o = arg;
+	int r = o->n + SP_SPAN_MAX_BYTES > sizeof(o->bytes) ? spans_flush(o) : 0;
+	if (r == 0)
+		o->n += sp_span_put(&o->state, span, o->bytes + o->n);
+	return r;
+}
+
+static int find_spans(struct sp_elf *e, int memfd, int debug_fd, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(close_elf))) struct sp_elf *debug = NULL;
+	SP_FREE struct spans_out *o = calloc(1, sizeof(*o));
+	int r = o ? sp_elf_debug_look(e, &a->debug) : -ENOMEM;
+	r = r < 0 ? r : open_debug(debug_fd, &debug);
+	if (r < 0)
+		return r;
+	struct sp_names_more more = {.debug = debug};
+	o->memfd = memfd;
+	r = sp_spans_walk(e, &more, sp_function_walk, span_out, o);
+	r = r < 0 ? r : spans_flush(o);
+	if (r < 0)
+		return r;
+	a->bytes = o->n_written;
+	a->text_len = (uint32_t)strlen(more.warning);
+	memcpy(a->text, more.warning, a->text_len);
+	return 0;
+}
+
 static void pack_source(FILE *out, const struct sp_source_frame *s)
 {
 	struct sp_packed_source p = {.line = s->line,
@@ -241,6 +292,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return build(e, fds[1], a);
 	case SP_JOB_NAMES:
 		return find_names(e, fds[1], fds[2], m->n_offsets, a);
+	case SP_JOB_SPANS:
+		return find_spans(e, fds[1], fds[2], a);
 	case SP_JOB_SOURCES:
 		return find_sources(e, fds, m->n_offsets, a);
 	case SP_JOB_DEBUG:

@@ -20,7 +20,7 @@ struct sp_job {
 	uint64_t number;
 	enum sp_job_kind kind;
 	int fd, memfd; /* memfd only while the job is with a process */
-	int debug_fd;
+	int debug_fd, table_fd;
 	uint32_t dev, n_tries;
 	struct sp_open_request open;
 	char *path; /* OPEN_PATH; OPEN: where else to look; FETCH: the servers' addresses */
@@ -38,6 +38,7 @@ struct sp_job {
 		void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
 		void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
 		void (*sources)(void *arg, int r, struct sp_sources *sources, size_t n);
+		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
@@ -48,6 +49,7 @@ struct sp_job {
 	struct sp_sources *sources;
 	struct sp_elf_debug debug;
 	struct sp_symbol_counts counts;
+	struct sp_name_table_head *head;
 	uint32_t crc;
 };
 

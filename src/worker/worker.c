@@ -109,7 +109,7 @@ static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
 	if (!j)
 		return NULL;
 	j->kind = kind;
-	j->fd = j->memfd = j->debug_fd = j->opened.fd = -1;
+	j->fd = j->memfd = j->debug_fd = j->table_fd = j->opened.fd = -1;
 	j->arg = arg;
 	return j;
 }
@@ -137,6 +137,8 @@ static void job_drop(struct sp_job **j)
 		return;
 	sp_cleanup_close(&(*j)->fd);
 	sp_cleanup_close(&(*j)->debug_fd);
+	sp_cleanup_close(&(*j)->table_fd);
+	free((*j)->head);
 	free((*j)->offsets);
 	free((*j)->path);
 	free(*j);
@@ -298,6 +300,24 @@ int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t 
 	if (r < 0)
 		return r;
 	j->done.names = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, const struct sp_name_table_head *head,
+		     void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_SPANS, arg);
+	int r = give_question(w, j, fd, debug_fd, NULL, 0);
+	if (r < 0)
+		return r;
+	j->head = malloc(sizeof(*head));
+	if (!j->head)
+		return -ENOMEM;
+	*j->head = *head;
+	j->table_fd = fcntl(table_fd, F_DUPFD_CLOEXEC, 0);
+	if (j->table_fd < 0)
+		return sp_fail(-errno, "keep a table of names");
+	j->done.spans = done;
 	return submit(w, sp_take_ptr(j));
 }
 

@@ -17,10 +17,13 @@ chmod -R a+rX "$dir"
 objcopy --only-keep-debug "$victims/plain/recursion" "$dir/whole"
 objcopy --strip-all "$victims/plain/recursion" "$dir/bin/none"
 
+# What was found once is remembered by build id, and all of these have the same: each time from the beginning.
+export CACHE_DIRECTORY=$dir/cache
 # named PROGRAM OPTION... / unnamed PROGRAM OPTION...: its own functions have their names, or none
 profile_of() {
 	local program=$1
 	shift
+	rm -rf "$dir/cache/names"
 	expect 0 profile -U -f -F 199 "$@" -- "$program" $seconds
 }
 named() { profile_of "$@"; has "$out" ';(even|odd);(odd|even);'; }

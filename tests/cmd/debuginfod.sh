@@ -54,9 +54,10 @@ serve() {
 	done
 	export DEBUGINFOD_URLS="http://127.0.0.1:$(cat "$dir/serve/port")/"
 }
-profile_of() { expect 0 profile -U -f -F 199 "$@" -- "$dir/none" $seconds; }
+# What was found once is remembered by build id: each time from the beginning.
+profile_of() { rm -rf "$dir/cache/names"; expect 0 profile -U -f -F 199 "$@" -- "$dir/none" $seconds; }
 unset DEBUGINFOD_URLS
-export HOME=$dir/home no_proxy=127.0.0.1
+export HOME=$dir/home no_proxy=127.0.0.1 CACHE_DIRECTORY=$dir/cache
 
 serve truth
 profile_of

@@ -300,11 +300,17 @@ static void default_places(void **state)
 {
 	SP_FREE char *path = NULL;
 	(void)state;
+	assert_int_equal(unsetenv("CACHE_DIRECTORY"), 0);
 	assert_int_equal(sp_cache_default_dir(&path), 0);
 	if (geteuid() == 0)
 		assert_string_equal(path, "/var/cache/soprof/unwind");
 	else
 		assert_non_null(strstr(path, "/soprof/unwind"));
+	free(sp_take_ptr(path));
+	assert_int_equal(setenv("CACHE_DIRECTORY", "/somewhere/else", 1), 0);
+	assert_int_equal(sp_cache_default_dir(&path), 0);
+	assert_string_equal(path, "/somewhere/else/unwind");
+	assert_int_equal(unsetenv("CACHE_DIRECTORY"), 0);
 }
 
 int main(void)

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * table.c: the table of a file's functions: found on disk, or made by a worker.
+ *
+ * A table that was made without a debug file, of a file that has no symbols of its own, is made anew once there is one:
+ * a debug package may come later. Where it cannot be kept on disk (the file's owner or mode do not allow it, the disk
+ * is full) it is made in a memory file for this run.
+ */
+#include "base/entries.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/capture.h"
+#include "naming/priv.h"
+#include "profile/profile.h"
+#include "worker/naming.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LIKELY_BYTES = 256 << 10 }; /* of a table that is to be made; most are smaller */
+
+struct making {
+	struct sp_name_table_head head;
+	int r;
+	bool done;
+};
+
+static void made(void *arg, int r, const struct sp_name_table_head *head)
+{
+	struct making *m = arg;
+
+	m->done = true;
+	m->r = r;
+	if (r >= 0)
+		m->head = *head;
+}
+
+static struct sp_name_table table_of(int fd, const struct sp_name_table_head *h)
+{
+	return (struct sp_name_table){
+	    .fd = fd, .n_blocks = h->n_blocks, .index_at = h->index_at, .index_hash = h->index_hash};
+}
+
+/* --- making ---------------------------------------------------------------------------------------------------------
+ */
+static int ask(struct sp_naming *n, int fd, int debug_fd, int table_fd, struct making *m)
+{
+	int r = sp_workers_spans(n->workers, fd, debug_fd, table_fd, &m->head, made, m);
+
+	r = r < 0 ? r : sp_naming_wait(n, &m->done);
+	return r < 0 ? r : m->r;
+}
+
+/* In table_fd, which is empty; again without the debug file, if it is that which cannot be read. */
+static int write_table(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, int table_fd,
+		       struct making *m)
+{
+	struct sp_name_table_head what = m->head;
+	int r;
+
+	m->head.with_debug = f->debug_fd >= 0;
+	r = ask(n, fd, f->debug_fd, table_fd, m);
+	if (r >= 0 || f->debug_fd < 0)
+		return r;
+	sp_naming_note(n, file, "debug file", r);
+	sp_debug_file_drop(f);
+	*m = (struct making){.head = what};
+	return ftruncate(table_fd, 0) < 0 ? -errno : ask(n, fd, -1, table_fd, m);
+}
+
+static void describe(const struct sp_cache_key *key, struct sp_name_table_head *head)
+{
+	head->file_size = key->file_size;
+	head->build_id_len = (uint32_t)SP_MIN(key->build_id_len, sizeof(head->build_id));
+	memcpy(head->build_id, key->build_id, head->build_id_len);
+}
+
+static int make_cached(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd,
+		       const struct sp_cache_key *key)
+{
+	struct making m = {0};
+	char name[SP_ENTRY_NAME];
+	SP_CLOSE int table_fd = sp_entries_new(n->entries, LIKELY_BYTES, name);
+	int r;
+
+	if (table_fd < 0)
+		return table_fd;
+	describe(key, &m.head);
+	r = write_table(n, file, f, fd, table_fd, &m);
+	if (r >= 0)
+		r = sp_entries_keep(n->entries, name, key, m.head.bytes);
+	else
+		sp_entries_forget(n->entries, name);
+	if (r < 0)
+		return r;
+	n->stats.n_made++;
+	n->stats.made_bytes += m.head.bytes;
+	f->state = SP_NAMED_CACHED;
+	if (*m.head.warning)
+		sp_naming_note_text(n, file, m.head.warning);
+	return 0;
+}
+
+static int make_private(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd)
+{
+	SP_CLOSE int table_fd = memfd_create("soprof-names", MFD_CLOEXEC);
+	struct making m = {0};
+	int r = table_fd < 0 ? -errno : write_table(n, file, f, fd, table_fd, &m);
+
+	if (r < 0)
+		return r;
+	n->stats.n_made++;
+	n->stats.n_private++;
+	n->stats.made_bytes += m.head.bytes;
+	f->table = table_of(sp_take_fd(&table_fd), &m.head);
+	f->state = SP_NAMED_PRIVATE;
+	if (*m.head.warning)
+		sp_naming_note_text(n, file, m.head.warning);
+	return 0;
+}
+
+/* Who takes up the disk's last bytes is not known here: what failed for want of them may still be made in memory. */
+static bool is_place_bad(int r)
+{
+	return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EACCES || r == -EPERM || r == -ENOENT;
+}
+
+/* A file that cannot be parsed whole may still be asked for some of its functions. */
+static void make(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
+{
+	bool cached = n->entries && sp_entries_may(n->entries, key) && (f->debug_fd < 0 || f->debug_is_trusted);
+	int r = cached ? make_cached(n, file, f, fd, key) : -EACCES;
+
+	if (cached && r < 0)
+		sp_entries_missed(n->entries);
+	if (is_place_bad(r)) {
+		sp_error_clear();
+		r = make_private(n, file, f, fd);
+	}
+	if (r < 0)
+		f->state = SP_NAMED_ASKED;
+	else if (!n->with_lines)
+		sp_debug_file_drop(f);
+	sp_error_clear();
+}
+
+/* --- finding --------------------------------------------------------------------------------------------------------
+ */
+static void entries_open(struct sp_naming *n)
+{
+	SP_FREE char *own = NULL;
+
+	if (n->entries || (n->cache && !*n->cache))
+		return;
+	if (!n->cache)
+		sp_entries_default_dir("names", &own);
+	if (!own && !n->cache)
+		return;
+	sp_entries_open(own ? own : n->cache, 0, &n->entries);
+	sp_error_clear();
+}
+
+static bool is_of(const struct sp_name_table_head *h, const struct sp_cache_key *key)
+{
+	return h->file_size == key->file_size && h->build_id_len == SP_MIN(key->build_id_len, sizeof(h->build_id)) &&
+	       !memcmp(h->build_id, key->build_id, h->build_id_len);
+}
+
+/* The descriptor of its table on disk, or a negative errno. */
+static int open_cached(struct sp_naming *n, const struct sp_cache_key *key, struct sp_name_table_head *ret_head)
+{
+	SP_CLOSE int fd = -1;
+	uint64_t size;
+	int r = n->entries ? sp_entries_get(n->entries, key, &fd, &size) : -ENOENT;
+
+	if (r < 0)
+		return r;
+	r = sp_name_table_open(fd, ret_head);
+	if (r < 0 || !is_of(ret_head, key)) {
+		sp_entries_damaged(n->entries, key);
+		return -ENOENT;
+	}
+	sp_entries_used(n->entries, fd);
+	return sp_take_fd(&fd);
+}
+
+/* Whether a debug file is there now that was not when the table was made; it is then in f. */
+static bool debug_came(struct sp_naming *n, uint32_t file, struct sp_named_file *f,
+		       const struct sp_name_table_head *head)
+{
+	if (head->own.has_symtab || head->with_debug)
+		return false;
+	f->has_looked = true;
+	f->debug_fd = sp_debug_file_search(n, file, &head->own, &f->debug_is_trusted);
+	f->looked_ns = f->debug_fd < 0 ? sp_time_ns(CLOCK_BOOTTIME) : 0;
+	return f->debug_fd >= 0;
+}
+
+static void choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
+{
+	struct sp_name_table_head head;
+	SP_CLOSE int table_fd = open_cached(n, key, &head);
+
+	if (table_fd >= 0 && !debug_came(n, file, f, &head)) {
+		f->state = SP_NAMED_CACHED;
+		n->stats.n_found++;
+		if (*head.warning)
+			sp_naming_note_text(n, file, head.warning);
+		return;
+	}
+	if (table_fd < 0)
+		sp_debug_file_choose(n, file, f, fd);
+	make(n, file, f, fd, key);
+}
+
+static int find_cached(struct sp_naming *n, const struct sp_cache_key *key, const uint64_t *offsets, size_t n_offsets,
+		       struct sp_name *names)
+{
+	struct sp_name_table_head head;
+	SP_CLOSE int table_fd = open_cached(n, key, &head);
+	struct sp_name_table t;
+	int r;
+
+	if (table_fd < 0)
+		return -EBADMSG;
+	t = table_of(table_fd, &head);
+	r = sp_name_table_find(&t, offsets, n_offsets, names);
+	if (r == -EBADMSG)
+		sp_entries_damaged(n->entries, key);
+	return r;
+}
+
+static int find(struct sp_naming *n, struct sp_named_file *f, const struct sp_cache_key *key, const uint64_t *offsets,
+		size_t n_offsets, struct sp_name *names)
+{
+	if (f->state == SP_NAMED_CACHED)
+		return find_cached(n, key, offsets, n_offsets, names);
+	return f->state == SP_NAMED_PRIVATE ? sp_name_table_find(&f->table, offsets, n_offsets, names) : -ENOENT;
+}
+
+static void forget(struct sp_named_file *f)
+{
+	const uint64_t tag = f->tag;
+
+	sp_named_file_done(f);
+	f->tag = tag;
+}
+
+int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
+		      struct sp_name *names)
+{
+	struct sp_named_file *f = sp_named_file(n, file);
+	struct sp_cache_key key;
+	int r = -EBADMSG;
+
+	if (!f)
+		return -ENOMEM;
+	if (!sp_capture_file_key(n->capture, file, &key))
+		return -ENOENT;
+	entries_open(n);
+	for (int i = 0; i < 2 && r == -EBADMSG; i++) { /* one that was there may be damaged, or gone since */
+		sp_error_clear();
+		if (i)
+			forget(f);
+		if (f->state == SP_NAMED_NEW)
+			choose(n, file, f, fd, &key);
+		r = find(n, f, &key, offsets, n_offsets, names);
+	}
+	return r == -EBADMSG ? -ENOENT : r;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* edges.c: places where an answer may change, collected, sorted and searched. */
+#include "base/mem.h"
+#include "symbol/priv.h"
+#include <stdlib.h>
+
+int sp_edge_add(struct sp_edges *e, uint64_t at)
+{
+	int r = sp_grow(&e->at, &e->capacity, e->n + 1, sizeof(*e->at));
+	if (r == 0)
+		e->at[e->n++] = at;
+	return r;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+void sp_edges_sort(struct sp_edges *e)
+{
+	size_t n = 0;
+	if (!e->n)
+		return;
+	qsort(e->at, e->n, sizeof(*e->at), by_value);
+	for (size_t i = 0; i < e->n; i++)
+		if (!n || e->at[n - 1] != e->at[i])
+			e->at[n++] = e->at[i];
+	e->n = n;
+}
+
+size_t sp_edges_up_to(const struct sp_edges *e, uint64_t at)
+{
+	size_t low = 0, high = e->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (e->at[middle] <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

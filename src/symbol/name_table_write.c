@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* name_table_write.c: spans from a parser, checked, into the blocks of a table. */
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "symbol/name_table_priv.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+enum { INPUT_BYTES = 128 << 10, LEVEL = 3 };
+_Static_assert(ZSTD_COMPRESSBOUND(SP_NAME_BLOCK_MAX_RAW) <= SP_NAME_BLOCK_MAX_PACKED, "a block always fits");
+
+struct writing {
+	int from, to;
+	uint64_t left, read_at; /* what is still to be read, and from where */
+	uint8_t *in;            /* INPUT_BYTES */
+	size_t n_in, at_in;
+	struct sp_span_state read, write;
+	uint64_t n_spans;
+	uint8_t *raw, *packed;
+	size_t n_raw;
+	ZSTD_CCtx *zstd;
+	struct sp_name_table_block *blocks;
+	size_t n_blocks, capacity;
+	uint64_t bytes; /* written so far */
+};
+
+static int write_at(int fd, const void *bytes, size_t size, uint64_t at)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(at + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENOSPC;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* --- what the parser says --------------------------------------------------------------------------------------- */
+
+/* As much as there is, behind what was not used yet. */
+static int refill(struct writing *w)
+{
+	memmove(w->in, w->in + w->at_in, w->n_in - w->at_in);
+	w->n_in -= w->at_in;
+	w->at_in = 0;
+	while (w->left && w->n_in < INPUT_BYTES) {
+		size_t want = SP_MIN(w->left, (uint64_t)(INPUT_BYTES - w->n_in));
+		ssize_t n = pread(w->from, w->in + w->n_in, want, (off_t)w->read_at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EBADMSG;
+		w->n_in += (size_t)n;
+		w->read_at += (size_t)n;
+		w->left -= (size_t)n;
+	}
+	return 0;
+}
+
+/* 1: a span, whose strings stand in the input; 0: there are no more. */
+static int next_span(struct writing *w, struct sp_span *x)
+{
+	int r = w->n_in - w->at_in < SP_SPAN_MAX_BYTES && w->left ? refill(w) : 0;
+	if (r < 0 || w->at_in == w->n_in)
+		return r;
+	struct sp_cursor c = sp_cursor_on(w->in + w->at_in, w->n_in - w->at_in);
+	bool first = !w->read.any;
+	if (!sp_span_get(&w->read, &c, x) || (first && x->at))
+		return -EBADMSG;
+	w->at_in += c.at;
+	return 1;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------------------------- */
+
+static int block_close(struct writing *w)
+{
+	if (!w->n_raw)
+		return 0;
+	if (w->n_blocks > SP_NAME_TABLE_MAX_BLOCKS)
+		return -EFBIG;
+	struct sp_name_table_block *b = &w->blocks[w->n_blocks - 1];
+	size_t n = ZSTD_compressCCtx(w->zstd, w->packed, SP_NAME_BLOCK_MAX_PACKED, w->raw, w->n_raw, LEVEL);
+	if (ZSTD_isError(n))
+		return -ENOMEM;
+	b->at = w->bytes;
+	b->raw = (uint32_t)w->n_raw;
+	b->packed = (uint32_t)n;
+	b->hash = sp_hash_bytes(w->packed, n, SP_NAME_TABLE_VERSION);
+	w->n_raw = 0;
+	w->bytes += n;
+	if (w->bytes > SP_NAME_TABLE_MAX_BYTES)
+		return -EFBIG;
+	return write_at(w->to, w->packed, n, b->at);
+}
+
+static int block_begin(struct writing *w, uint64_t first)
+{
+	int r = sp_grow(&w->blocks, &w->capacity, w->n_blocks + 1, sizeof(*w->blocks));
+	if (r == 0)
+		w->blocks[w->n_blocks++] = (struct sp_name_table_block){.first = first};
+	w->write = (struct sp_span_state){0};
+	return r;
+}
+
+static int keep(struct writing *w, const struct sp_span *x)
+{
+	int r = w->n_raw >= SP_NAME_BLOCK_BYTES ? block_close(w) : 0;
+	if (r == 0 && !w->n_raw)
+		r = block_begin(w, x->at);
+	if (r == 0)
+		w->n_raw += sp_span_put(&w->write, x, w->raw + w->n_raw);
+	w->n_spans += r == 0;
+	return r;
+}
+
+static int write_blocks(struct writing *w)
+{
+	struct sp_span x;
+	int r;
+	while ((r = next_span(w, &x)) > 0) {
+		r = keep(w, &x);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? r : w->n_blocks ? block_close(w) : -EBADMSG;
+}
+
+static int finish(struct writing *w, struct sp_name_table_head *h)
+{
+	size_t size = w->n_blocks * sizeof(*w->blocks);
+	h->magic = SP_NAME_TABLE_MAGIC;
+	h->version = SP_NAME_TABLE_VERSION;
+	h->n_spans = w->n_spans;
+	h->n_blocks = w->n_blocks;
+	h->index_at = w->bytes;
+	h->index_hash = sp_hash_bytes(w->blocks, size, SP_NAME_TABLE_VERSION);
+	h->bytes = w->bytes + size;
+	h->hash = sp_name_table_hash(h);
+	int r = h->bytes > SP_NAME_TABLE_MAX_BYTES ? -EFBIG : write_at(w->to, w->blocks, size, w->bytes);
+	return r < 0 ? r : write_at(w->to, h, sizeof(*h), 0);
+}
+
+static int writing_init(struct writing *w)
+{
+	w->in = malloc(INPUT_BYTES);
+	w->raw = malloc(SP_NAME_BLOCK_MAX_RAW);
+	w->packed = malloc(SP_NAME_BLOCK_MAX_PACKED);
+	w->zstd = ZSTD_createCCtx();
+	return w->in && w->raw && w->packed && w->zstd ? 0 : -ENOMEM;
+}
+
+int sp_name_table_write(int from_fd, uint64_t from_bytes, int to_fd, struct sp_name_table_head *head)
+{
+	struct writing w = {.from = from_fd, .to = to_fd, .left = from_bytes, .bytes = sizeof(*head)};
+	int r = writing_init(&w);
+	r = r < 0 ? r : write_blocks(&w);
+	r = r < 0 ? r : finish(&w, head);
+	free(w.in);
+	free(w.raw);
+	free(w.packed);
+	free(w.blocks);
+	ZSTD_freeCCtx(w.zstd);
+	return r < 0 ? sp_fail(r, "write a table of names") : 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* span.c: spans to bytes and back. */
+#include "symbol/span.h"
+#include <string.h>
+
+enum { NAMED = 1, LINKAGE = 2, GAP = 4, NOTHING = 8, BIAS = 16, ALL_FLAGS = 31 };
+
+static size_t put_uleb(uint8_t *out, uint64_t v)
+{
+	size_t n = 0;
+	for (; v >= 0x80; v >>= 7)
+		out[n++] = (uint8_t)(v | 0x80);
+	out[n++] = (uint8_t)v;
+	return n;
+}
+
+static size_t put_text(uint8_t *out, const char *text, uint32_t len)
+{
+	size_t n = put_uleb(out, len);
+	memcpy(out + n, text, len);
+	return n + len;
+}
+
+size_t sp_span_put(struct sp_span_state *s, const struct sp_span *x, uint8_t *out)
+{
+	uint64_t bias = x->vaddr - x->start;
+	uint8_t flags = (uint8_t)((x->name ? NAMED : 0) | (x->linkage ? LINKAGE : 0) | (x->is_gap ? GAP : 0) |
+				  (x->size ? 0 : NOTHING) | (x->size && bias != s->bias ? BIAS : 0));
+	size_t n = 0;
+	out[n++] = flags;
+	n += put_uleb(out + n, x->at - s->at);
+	s->at = x->at;
+	if (flags & NOTHING)
+		return n;
+	n += put_uleb(out + n, x->at - x->start);
+	n += put_uleb(out + n, x->size);
+	if (flags & BIAS)
+		n += put_uleb(out + n, s->bias = bias);
+	if (flags & NAMED)
+		n += put_text(out + n, x->name, x->name_len);
+	if (flags & LINKAGE)
+		n += put_text(out + n, x->linkage, x->linkage_len);
+	return n;
+}
+
+static bool get_text(struct sp_cursor *c, const char **ret_text, uint32_t *ret_len)
+{
+	uint64_t len = sp_cursor_uleb(c);
+	const char *text = (const char *)c->data + c->at;
+	if (c->bad || !len || len >= SP_NAME_MAX || len > sp_cursor_left(c) || memchr(text, 0, len))
+		return false;
+	sp_cursor_skip(c, len);
+	*ret_text = text;
+	*ret_len = (uint32_t)len;
+	return true;
+}
+
+static bool get_place(struct sp_span_state *s, struct sp_cursor *c, uint8_t flags, struct sp_span *x)
+{
+	uint64_t into = sp_cursor_uleb(c), size = sp_cursor_uleb(c);
+	if (flags & BIAS)
+		s->bias = sp_cursor_uleb(c);
+	if (c->bad || into > x->at || into >= size || size - 1 > UINT64_MAX - (x->at - into))
+		return false;
+	x->start = x->at - into;
+	x->size = size;
+	x->vaddr = x->start + s->bias;
+	x->is_gap = flags & GAP;
+	return true;
+}
+
+static bool get_span(struct sp_span_state *s, struct sp_cursor *c, struct sp_span *x)
+{
+	uint8_t flags = sp_cursor_u8(c);
+	uint64_t step = sp_cursor_uleb(c);
+	bool named = flags & NAMED, rest = flags & ~(NOTHING | GAP);
+	if (c->bad || flags > ALL_FLAGS || ((flags & LINKAGE) && !named) || ((flags & GAP) && named) ||
+	    ((flags & NOTHING) && (rest || (flags & GAP))) || (s->any && !step) || step > UINT64_MAX - s->at)
+		return false;
+	*x = (struct sp_span){.at = s->at + step};
+	s->at = x->at;
+	s->any = true;
+	if (flags & NOTHING)
+		return true;
+	return get_place(s, c, flags, x) && (!named || get_text(c, &x->name, &x->name_len)) &&
+	       (!(flags & LINKAGE) || get_text(c, &x->linkage, &x->linkage_len));
+}
+
+bool sp_span_get(struct sp_span_state *s, struct sp_cursor *c, struct sp_span *ret_span)
+{
+	struct sp_span x;
+	if (!get_span(s, c, &x)) {
+		c->bad = true;
+		return false;
+	}
+	*ret_span = x;
+	return true;
+}
+
+static bool same_text(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
+{
+	return !a == !b && a_len == b_len && (!a || !memcmp(a, b, a_len));
+}
+
+bool sp_span_same(const struct sp_span *a, const struct sp_span *b)
+{
+	return a->start == b->start && a->size == b->size && a->vaddr == b->vaddr && a->is_gap == b->is_gap &&
+	       same_text(a->name, a->name_len, b->name, b->name_len) &&
+	       same_text(a->linkage, a->linkage_len, b->linkage, b->linkage_len);
+}

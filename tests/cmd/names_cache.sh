@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# Tables of names on disk: the second run takes what the first one wrote, names are the same; a debug file that comes
+# later is noticed; a table that is damaged, somebody else's or of the wrong file is made anew and never believed.
+. "$(dirname "$0")/lib.bash"
+need_profile
+for tool in objcopy readelf; do
+	command -v $tool >/dev/null || skip "there is no $tool"
+done
+seconds=$((slow > 1 ? 3 : 1))
+export CACHE_DIRECTORY=$dir/cache
+names=$dir/cache/names
+cp "$victims/plain/recursion" "$dir/full"
+objcopy --strip-all "$dir/full" "$dir/none"
+chmod 755 "$dir/full" "$dir/none"
+id=$(readelf -n "$dir/none" | sed -n 's/.*Build ID: //p')
+[ -n "$id" ] || skip "the victims have no build id"
+table() { echo "$names/$id-$(stat -c %s "$1")"; }
+profile_of() {
+	local program=$1
+	shift
+	expect 0 profile -U -f -F 199 "$@" -- "$program" $seconds
+}
+named() { profile_of "$@"; has "$out" ';(even|odd);(odd|even);'; }
+unnamed() { profile_of "$@"; has_not "$out" ';(even|odd)[; ]'; has "$out" ";$(basename "$1")\+0x"; }
+inode() { stat -c '%i %Y' "$1"; }
+
+# made once, then used as it is
+named "$dir/full"
+full=$(table "$dir/full")
+[ -f "$full" ] && [ "$(stat -c %a "$full")" = 600 ] || fail "a table $full of mode 600"
+[ "$(stat -c %a "$names")" = 700 ] || fail "a directory of mode 700"
+[ -z "$(find "$names" -name '.new-*')" ] || fail "no file to be left"
+before=$(inode "$full")
+named "$dir/full"
+[ "$(inode "$full")" = "$before" ] || fail "the table not to be made again"
+
+# damaged: cut, bytes turned over at many places, nothing, something else's, of an older version, a directory in its place
+good=$dir/good
+cp "$full" "$good"
+size=$(stat -c %s "$good")
+again() {
+	named "$dir/full"
+	cmp -s "$good" "$full" || fail "the table to be made again after: $1"
+}
+truncate -s $((size / 2)) "$full"; again "cut"
+truncate -s $((size + 1)) "$full"; again "longer"
+: >"$full"; again "empty"
+head -c 4096 /dev/zero >"$full"; again "zeros"
+for at in 4 40 100 $((size - 20)); do
+	cp "$good" "$full"
+	printf '\377' | dd of="$full" bs=1 seek=$at conv=notrunc status=none
+	again "a byte at $at"
+done
+for at in $(seq 561 97 $((size - 40)) | head -n 3); do
+	cp "$good" "$full"
+	printf '\252\125' | dd of="$full" bs=1 seek=$at conv=notrunc status=none
+	named "$dir/full"
+done
+unnamed "$dir/none"
+cp "$(table "$dir/none")" "$full"; again "another file's"
+ln -sf "$good" "$full"; again "a link"
+[ ! -L "$full" ] || fail "no link in its place"
+if is_root; then
+	chown 65534 "$full"; again "of another user"
+	[ "$(stat -c %u "$full")" = 0 ] || fail "a table of root's"
+fi
+
+# a debug file that comes later is noticed, and what it said is kept
+unnamed "$dir/none"
+mkdir -p "$dir/by-id/.build-id/${id:0:2}"
+objcopy --only-keep-debug "$dir/full" "$dir/by-id/.build-id/${id:0:2}/${id:2}.debug"
+named "$dir/none" --debug-dir "$dir/by-id"
+rm -r "$dir/by-id"
+named "$dir/none"
+
+# a file that others may write has no entry, and its names all the same
+cp "$dir/full" "$dir/open"
+chmod 777 "$dir/open"
+rm -f "$full"
+named "$dir/open"
+[ ! -e "$full" ] || fail "no table of a file that others may write"
+# nor are tables taken from a directory that others may write, or that cannot be made
+named "$dir/full"
+chmod 777 "$names"
+before=$(inode "$full")
+named "$dir/full"
+[ "$(inode "$full")" = "$before" ] || fail "nothing to be written there"
+rm -rf "$names"
+: >"$names"
+named "$dir/full"
+finish
