@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Windows and events on their way to a store that fails as it is told: none is lost but beyond the bounds, all in
+ * order. */
+#include "agent/keep.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+#define S UINT64_C(1000000000)
+enum { MAX = 1000, N_STACKS = 5000 };
+
+static struct {
+	int fails;        /* everything */
+	uint64_t refuses; /* the window that begins then */
+	uint64_t at[MAX]; /* when the stored windows began */
+	int64_t sum[MAX]; /* of their values */
+	size_t n, n_events;
+	char event[160];
+} store;
+
+int sp_store_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p)
+{
+	(void)s;
+	if (store.fails)
+		return sp_fail(store.fails, "write");
+	if (w->wall_ns == store.refuses)
+		return sp_fail(-EINVAL, "write");
+	assert_true(store.n < MAX);
+	store.at[store.n] = w->wall_ns / S;
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
+		store.sum[store.n] += sp_profile_row(p, i)->values[0];
+	store.n++;
+	return 0;
+}
+
+int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e)
+{
+	(void)s;
+	if (store.fails)
+		return store.fails;
+	store.n_events++;
+	snprintf(store.event, sizeof(store.event), "%s %s %lu-%lu %s", e->kind, e->subject,
+		 (unsigned long)(e->from_ns / S), (unsigned long)(e->to_ns / S), e->data);
+	return 0;
+}
+
+struct made {
+	struct sp_profile *p;
+	struct sp_keep k;
+	struct sp_events e;
+	uint32_t key, stacks[N_STACKS];
+};
+
+static struct made *made_new(void)
+{
+	struct made *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	memset(&store, 0, sizeof(store));
+	assert_int_equal(sp_profile_new(&m->p), 0);
+	assert_int_equal(sp_profile_add_value_type(m->p, "samples", "count"), 0);
+	m->key = (uint32_t)sp_profile_add_key(m->p, &(struct sp_key){.slice = 1});
+	for (uint32_t i = 0; i < N_STACKS; i++) {
+		uint32_t frame = (uint32_t)sp_profile_add_frame(m->p, &(struct sp_frame){.offset = i + 1});
+
+		m->stacks[i] =
+		    (uint32_t)sp_profile_add_stack(m->p, &(struct sp_stack){.n_frames = 1, .frames = &frame});
+	}
+	return m;
+}
+
+static void made_free(struct made *m)
+{
+	sp_keep_done(&m->k);
+	sp_events_done(&m->e);
+	sp_profile_free(m->p);
+	free(m);
+	sp_error_clear();
+}
+
+/* Window t: n_rows rows with the sum t. */
+static int window(struct made *m, uint64_t t, uint32_t n_rows)
+{
+	const struct sp_store_window w = {.wall_ns = t * S, .duration_ns = 10 * S, .source = "cpu"};
+	int r;
+
+	for (uint32_t i = 0; i < n_rows; i++) {
+		int64_t value = i ? 0 : (int64_t)t;
+
+		assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[i], 0, &value), 0);
+	}
+	r = sp_keep_window(&m->k, &m->e, m->p, &w);
+	assert_int_equal(sp_profile_n_rows(m->p), 0);
+	sp_events_flush(&m->e);
+	return r;
+}
+
+static void check_in_order(uint64_t first, uint64_t last)
+{
+	assert_int_equal(store.n, (last - first) / 10 + 1);
+	for (size_t i = 0; i < store.n; i++) {
+		assert_int_equal(store.at[i], first + 10 * i);
+		assert_int_equal(store.sum[i], (int64_t)store.at[i]);
+	}
+}
+
+static void test_well(void **state)
+{
+	struct made *m = made_new();
+
+	(void)state;
+	for (uint64_t t = 10; t <= 500; t += 10)
+		assert_int_equal(window(m, t, 3), 0);
+	check_in_order(10, 500);
+	assert_int_equal(m->k.n_stored, 50);
+	made_free(m);
+}
+
+static void test_full_for_a_while(void **state)
+{
+	const int errors[] = {-ENOSPC, -EIO, -EROFS, -EMFILE};
+	struct made *m = made_new();
+	uint64_t t = 10;
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(errors); i++) {
+		for (store.fails = 0; t % 200; t += 10)
+			assert_int_equal(window(m, t, 3), 0);
+		for (store.fails = errors[i]; t % 300; t += 10)
+			assert_int_equal(window(m, t, 3), errors[i]);
+		assert_true(m->k.error[0]);
+	}
+	store.fails = 0;
+	assert_int_equal(window(m, t, 3), 0);
+	assert_int_equal(m->k.error[0], 0);
+	check_in_order(10, t);
+	assert_int_equal(m->k.n_dropped, 0);
+	assert_int_equal(store.n_events, 0);
+	made_free(m);
+}
+
+static void test_beyond_the_bounds(void **state)
+{
+	struct made *m = made_new();
+	uint64_t t, last = 10 * (SP_KEEP_WINDOWS + 40);
+
+	(void)state;
+	store.fails = -ENOSPC;
+	for (t = 10; t <= last; t += 10)
+		assert_int_equal(window(m, t, 3), -ENOSPC);
+	assert_int_equal(m->k.n, SP_KEEP_WINDOWS);
+	assert_int_equal(m->k.n_dropped, 40);
+	store.fails = 0;
+	assert_int_equal(window(m, t, 3), 0);
+	/* The newest is one more than there is room for: 41 are gone, and told once. */
+	check_in_order(420, t);
+	assert_int_equal(store.n_events, 1);
+	assert_string_equal(store.event, "drop cpu 10-420 windows=41");
+	made_free(m);
+}
+
+/* Large windows: bounded by bytes. */
+static void test_bytes(void **state)
+{
+	struct made *m = made_new();
+
+	(void)state;
+	store.fails = -EIO;
+	for (uint64_t t = 10; t <= 3000; t += 10) {
+		window(m, t, N_STACKS);
+		assert_true(m->k.bytes <= SP_KEEP_BYTES);
+	}
+	assert_true(m->k.n > 5 && m->k.n < 100);
+	made_free(m);
+}
+
+/* One window that is refused for itself does not hold up those behind it for ever. */
+static void test_one_is_refused(void **state)
+{
+	struct made *m = made_new();
+
+	(void)state;
+	store.refuses = 50 * S;
+	for (uint64_t t = 10; t <= 100; t += 10)
+		window(m, t, 3);
+	assert_int_equal(store.n, 9);
+	assert_int_equal(store.at[4], 60);
+	assert_int_equal(store.at[8], 100);
+	assert_int_equal(m->k.n_dropped, 1);
+	assert_string_equal(store.event, "drop cpu 50-60 windows=1");
+	made_free(m);
+}
+
+static void test_events_wait(void **state)
+{
+	struct made *m = made_new();
+	struct sp_store_event e = {.kind = "gap", .subject = "suspended", .text = "words", .data = ""};
+
+	(void)state;
+	store.fails = -ENOSPC;
+	for (unsigned i = 0; i < SP_KEEP_EVENTS + 10; i++) {
+		e.from_ns = e.to_ns = i * S;
+		sp_events_add(&m->e, &e);
+		sp_events_flush(&m->e);
+	}
+	assert_int_equal(m->e.n, SP_KEEP_EVENTS);
+	assert_int_equal(m->e.n_dropped, 10);
+	store.fails = 0;
+	sp_events_flush(&m->e);
+	assert_int_equal(store.n_events, SP_KEEP_EVENTS);
+	assert_int_equal(m->e.n, 0);
+	assert_string_equal(store.event, "gap suspended 265-265 ");
+	made_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_well),
+	    cmocka_unit_test(test_full_for_a_while),
+	    cmocka_unit_test(test_beyond_the_bounds),
+	    cmocka_unit_test(test_bytes),
+	    cmocka_unit_test(test_one_is_refused),
+	    cmocka_unit_test(test_events_wait),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

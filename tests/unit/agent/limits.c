@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* An agent whose use of CPU and memory is made up: when its rate is halved, and when it gets it back. */
+#include "agent/limits.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+// clang-format off
+#include <cmocka.h>
+// clang-format on
+
+#define MINUTE UINT64_C(60000000000)
+#define MIB (1ULL << 20)
+
+struct machine {
+	struct sp_limits l;
+	uint64_t now_ns, cpu_ns;
+};
+
+static struct machine machine_new(void)
+{
+	struct machine m = {.now_ns = 1000 * MINUTE, .cpu_ns = 5 * MINUTE};
+
+	sp_limits_init(&m.l, 10000, 60 * MIB); /* 1 % */
+	return m;
+}
+
+/* A minute in which so many millionths of a CPU are used at the full rate, half of it at half the rate. */
+static enum sp_limits_advice minute(struct machine *m, uint64_t ppm, uint64_t memory)
+{
+	m->now_ns += MINUTE;
+	m->cpu_ns += MINUTE / 1000000 * (ppm >> m->l.halvings);
+	return sp_limits_look(&m->l, m->now_ns, m->cpu_ns, memory);
+}
+
+static void test_quiet(void **state)
+{
+	struct machine m = machine_new();
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(minute(&m, 2000, 40 * MIB), SP_LIMITS_GO_ON);
+	assert_int_equal(m.l.halvings, 0);
+	assert_in_range(m.l.cpu_ppm, 1990, 2010);
+}
+
+/* What the beginning takes (tables, names) is no reason. */
+static void test_busy_beginning(void **state)
+{
+	struct machine m = machine_new();
+
+	(void)state;
+	assert_int_equal(minute(&m, 900000, 40 * MIB), SP_LIMITS_GO_ON);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(minute(&m, 5000, 40 * MIB), SP_LIMITS_GO_ON);
+}
+
+static void test_over_and_back(void **state)
+{
+	struct machine m = machine_new();
+	int n = 0;
+
+	(void)state;
+	while (minute(&m, 35000, 40 * MIB) == SP_LIMITS_GO_ON)
+		assert_true(++n <= SP_LIMITS_MINUTES);
+	assert_int_equal(m.l.halvings, 1);
+	assert_string_equal(m.l.why, "cpu");
+	for (n = 0; m.l.halvings < 2; n++)
+		minute(&m, 35000, 40 * MIB);
+	/* Each rate is judged by itself, over all the minutes. */
+	assert_int_equal(n, SP_LIMITS_MINUTES);
+	for (n = 0; n < 50; n++) /* 0.9 %: neither too much nor little */
+		assert_int_equal(minute(&m, 35000, 40 * MIB), SP_LIMITS_GO_ON);
+	for (n = 0; m.l.halvings; n++) {
+		assert_true(n < 40);
+		minute(&m, 4000, 40 * MIB);
+	}
+	assert_true(n >= SP_LIMITS_MINUTES);
+	assert_string_equal(m.l.why, "");
+	for (n = 0; n < 50; n++) /* and it stays */
+		assert_int_equal(minute(&m, 4000, 40 * MIB), SP_LIMITS_GO_ON);
+}
+
+/* It does not swing: what is used at the full rate would be too much again. */
+static void test_no_swing(void **state)
+{
+	struct machine m = machine_new();
+	int changes = 0;
+
+	(void)state;
+	for (int i = 0; i < 500; i++)
+		changes += minute(&m, 12000, 40 * MIB) != SP_LIMITS_GO_ON;
+	assert_int_equal(changes, 1);
+	assert_int_equal(m.l.halvings, 1);
+}
+
+static void test_bounds(void **state)
+{
+	struct machine m = machine_new();
+
+	(void)state;
+	for (int i = 0; i < 500; i++)
+		minute(&m, 1000000, 40 * MIB);
+	assert_int_equal(m.l.halvings, SP_LIMITS_HALVINGS);
+}
+
+static void test_memory(void **state)
+{
+	struct machine m = machine_new();
+
+	(void)state;
+	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
+	assert_int_equal(minute(&m, 2000, 30 * MIB), SP_LIMITS_GO_ON); /* it helped */
+	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
+	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_HALVE);
+	assert_string_equal(m.l.why, "memory");
+	for (int i = 0; i < 30; i++) /* not raised just below the limit */
+		assert_int_equal(minute(&m, 2000, 59 * MIB), SP_LIMITS_GO_ON);
+	for (int i = 0; m.l.halvings; i++) {
+		assert_true(i < 10);
+		minute(&m, 2000, 40 * MIB);
+	}
+}
+
+static void test_no_limits(void **state)
+{
+	struct machine m = machine_new();
+
+	(void)state;
+	sp_limits_init(&m.l, 0, 0);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(minute(&m, 1000000, 1000 * MIB), SP_LIMITS_GO_ON);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_quiet),         cmocka_unit_test(test_busy_beginning),
+	    cmocka_unit_test(test_over_and_back), cmocka_unit_test(test_no_swing),
+	    cmocka_unit_test(test_bounds),        cmocka_unit_test(test_memory),
+	    cmocka_unit_test(test_no_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
