@@ -2,7 +2,8 @@
 /*
  * libs.c: `soprof libs`: which libraries are mapped by which processes, what they cost, and who runs an old one.
  *
- * First the samples, then the look at /proc, so that what is listed is what is there in the end.
+ * First the samples, then the look at /proc, so that what is listed is what is there in the end. Then privileges are
+ * given up: names and files of others are handled without.
  */
 #include "cmd/libs.h"
 #include "base/encode.h"
@@ -115,12 +116,22 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 
 /* --- the run --------------------------------------------------------------------------------------------------------
  */
+/* Nothing is left to be done by us that needs them: workers open the files, and the broker puts the output in place. */
+static int privileges_drop(struct sp_libs *l)
+{
+	int r = sp_output_prepare(l->args->output, l->sampling.broker, &l->output);
+
+	return r < 0 ? r : sp_sampling_drop_privileges(&l->sampling);
+}
+
 static int look(struct sp_libs *l)
 {
 	struct sp_mapped_options o = {
 	    .pids = l->args->pids.values, .n_pids = l->args->pids.n, .without = (uint32_t)getpid()};
 	int r = sp_mapped_read(&o, &l->mapped);
 
+	if (r >= 0)
+		r = privileges_drop(l);
 	if (r >= 0)
 		r = sp_libs_find(l);
 	if (r >= 0)
@@ -141,6 +152,15 @@ static int print(void *arg, FILE *out)
 	if (l->args->csv)
 		return sp_libs_print_csv(l, out);
 	return l->args->stale ? sp_libs_print_stale(l, out) : sp_libs_print_table(l, out);
+}
+
+static int put(struct sp_libs *l)
+{
+	const char *path = l->args->output;
+
+	if (!l->output)
+		return sp_output(path, print, l);
+	return sp_output_prepared(path, l->sampling.broker, sp_take_ptr(l->output), print, l);
 }
 
 /* As with the other commands, the suffix of -o says what is written, where no option does. */
@@ -184,7 +204,7 @@ static int run_all(struct sp_libs *l)
 	if (r >= 0)
 		r = nothing_matches(l);
 	if (r >= 0)
-		r = sp_output(l->args->output, print, l);
+		r = put(l);
 	return r;
 }
 
@@ -198,6 +218,8 @@ static void libs_done(struct sp_libs *l)
 	free(l->places);
 	sp_mapped_free(l->mapped);
 	sp_intern_free(l->strings);
+	if (l->output)
+		fclose(l->output);
 	sp_sampling_done(&l->sampling);
 }
 

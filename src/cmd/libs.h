@@ -77,6 +77,7 @@ struct sp_libs {
 	struct sp_libs_use *uses; /* by library, then by cost and pid */
 	size_t n_uses;
 	const char **users, **places; /* by process */
+	FILE *output;                 /* made before the privileges were dropped; NULL: not yet */
 	uint64_t n_not_elf, n_not_open;
 	const char *why_not_open; /* the first */
 };

@@ -54,6 +54,24 @@ for _ in $(seq 100); do [ -e "/proc/$broker" ] || break; sleep 0.05; done
 expect 1 profile -o "$dir/nowhere/x.svg" 600
 one_line 'nowhere'
 
+# libs gives them up once it has seen what is mapped: files of others are identified, and an output put in place, without.
+mkfifo "$dir/pipe"
+what="libs -s 0 -o pipe.csv"
+"$SOPROF" libs -s 0 --csv -o "$dir/pipe" libplugin callback libc.so.6 >"$out" 2>"$err" </dev/null &
+job=$!
+until [ "$(field $job CapEff)" = 0000000000000000 ] || [ ! -e /proc/$job ]; do sleep 0.05; done
+[ "$(field $job CapPrm)" = 0000000000000000 ] || fail "libs to have no capability left: $(field $job CapPrm)"
+[ "$(field $job NoNewPrivs)" = 1 ] || fail "libs to win none"
+cat "$dir/pipe" >"$dir/libs.csv"
+wait $job
+status=$?
+[ "$status" = 0 ] || fail "exit code 0"
+has "$dir/libs.csv" 'libc\.so\.6'
+expect 0 libs -s 1 -p "$pid" -o "$dir/theirs/libs.csv"
+has "$dir/theirs/libs.csv" 'callback.*libc\.so\.6|libc\.so\.6.*callback'
+[ "$(ls -A "$dir/theirs")" = "libs.csv"$'\n'"x.folded" ] || fail "nothing beside it: $(ls -A "$dir/theirs")"
+rm "$dir/theirs/libs.csv"
+
 # The command keeps what we had.
 expect 0 profile -o "$dir/c.folded" -- grep CapEff /proc/self/status
 [ "$(awk '{ print $2 }' "$out")" = "$(field $$ CapEff)" ] || fail "the command to have our privileges: $(cat "$out")"
