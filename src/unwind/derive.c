@@ -97,32 +97,28 @@ static void gap_skip(struct sp_deriver *d, struct gap *g)
 	g->fresh = known && (i.flow == SP_FLOW_JUMP || i.flow == SP_FLOW_RETURN || i.flow == SP_FLOW_STOP);
 }
 
-/* Where the function that begins at pos ends at most. */
-static uint32_t function_end(struct sp_deriver *d, const struct sp_island *i, uint32_t start)
+/* The code that the function is whose instruction this is: at most from one start to the next. */
+static void gap_around(struct sp_deriver *d, uint32_t at, struct gap *ret_gap)
 {
-	uint32_t end = i->base + i->size, pos = start;
-	for (pos++; pos < end && !(d->flags[pos] & (SP_POS_START | SP_POS_NAMED)); pos++)
-		;
-	d->n_steps += (pos - start) / 8; /* many jumps in one large function are no free lunch */
-	return pos;
+	const struct sp_island *i = sp_code_island(d, at);
+	uint32_t from = at, end = at + 1;
+	while (from > i->base && !(d->flags[from] & (SP_POS_START | SP_POS_NAMED)))
+		from--;
+	while (end < i->base + i->size && !(d->flags[end] & (SP_POS_START | SP_POS_NAMED)))
+		end++;
+	d->n_steps += (end - from) / 8; /* many jumps in one large function are no free lunch */
+	*ret_gap = (struct gap){.island = i, .pos = from, .end = end, .fresh = true};
 }
 
-/* The blocks of one function that only its computed jumps [from, to) lead to. */
-static int fill_function(struct sp_deriver *d, size_t from, size_t to)
+/* The blocks of a function that only its computed jumps [from, to) lead to. */
+static int fill_gap(struct sp_deriver *d, struct gap g, size_t from, size_t to)
 {
-	uint32_t start = d->jumps[from].start;
-	struct gap g = {.island = sp_code_island(d, start), .pos = start, .fresh = true};
-	g.end = function_end(d, g.island, start);
 	int r = 0;
 	while (r >= 0 && gap_next(d, &g)) {
 		bool fresh = g.fresh;
 		for (size_t k = from; fresh && r >= 0 && k < to; k++) {
 			struct sp_state s = d->jumps[k].state;
-			uint32_t at = d->jumps[k].start;
 			r = sp_explore(d, g.pos, &s, SP_TRUST_INNER);
-			if (r > 0) /* its own computed jumps are of this function */
-				for (size_t n = d->n_jumps; n-- > to && d->jumps[n].start == g.pos;)
-					d->jumps[n].start = at;
 			if (r > 0)
 				break;
 		}
@@ -137,9 +133,11 @@ static int follow_jumps(struct sp_deriver *d)
 	int r = 0;
 	for (size_t to; r == 0 && d->next_jump < d->n_jumps && !enough(d); d->next_jump = to) {
 		size_t from = d->next_jump;
-		for (to = from + 1; to < d->n_jumps && d->jumps[to].start == d->jumps[from].start; to++)
+		struct gap g;
+		gap_around(d, d->jumps[from].at - 1, &g);
+		for (to = from + 1; to < d->n_jumps && d->jumps[to].at > g.pos && d->jumps[to].at <= g.end; to++)
 			;
-		r = fill_function(d, from, to);
+		r = fill_gap(d, g, from, to);
 	}
 	return r;
 }

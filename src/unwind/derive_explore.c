@@ -8,9 +8,9 @@
  * code or reaches a function, or code that is known already, in another state.
  *
  * A call that never returns runs into whatever stands behind it. So what follows a call is in doubt, and states carry
- * the last such call: a doubt is lifted by a proper end, or by code that is reached without it in the same state. What
- * stays in doubt gets no rules. And a refused function is tried again with calls that stand before padding ending
- * there.
+ * the last such call: a doubt is lifted by a proper end, by a computed jump in the state of one, or by code that is
+ * reached without it in the same state. What stays in doubt gets no rules. And a refused function is tried again with
+ * calls that stand before padding ending there.
  */
 #include "base/mem.h"
 #include "unwind/derive_doubt.h"
@@ -309,8 +309,11 @@ static bool is_open(const struct sp_insn *i)
 	       !(i->op[0].type == ZYDIS_OPERAND_TYPE_MEMORY && i->op[0].mem.base == ZYDIS_REGISTER_RIP);
 }
 
+/* Not as good an end as a `ret` is; but a call in front of it has returned: nobody else takes down the frame. */
 static void note_open(struct sp_explorer *x, const struct cursor *c)
 {
+	if (is_end(&c->state))
+		sp_doubt_lift(&x->doubts, c->state.doubt);
 	x->open_at = c->pos;
 	x->open_state = c->state;
 }
@@ -432,8 +435,7 @@ static int note_jump(struct sp_deriver *d, const struct cursor *c)
 {
 	int r = sp_grow(&d->jumps, &d->jumps_capacity, d->n_jumps + 1, sizeof(*d->jumps));
 	if (r == 0)
-		d->jumps[d->n_jumps++] =
-		    (struct sp_open_jump){.at = c->pos, .start = d->explorer->start, .state = c->state};
+		d->jumps[d->n_jumps++] = (struct sp_open_jump){.at = c->pos, .state = c->state};
 	return r;
 }
 
@@ -527,19 +529,20 @@ static void settle(struct sp_deriver *d)
 
 /*
  * Nothing but a computed jump was found: what stands right behind it is where one of its ways leads. A function that
- * is none of this one would stand behind padding.
+ * is none of this one would stand behind padding, or at once where that is aligned; but then it would not take down a
+ * frame that it has not made.
  */
 static int run_open(struct sp_deriver *d)
 {
 	struct sp_explorer *x = d->explorer;
-	const uint8_t known = SP_POS_DONE | SP_POS_DONE_IN | SP_POS_TRY | SP_POS_TRY_IN | SP_POS_START | SP_POS_MAYBE;
+	const uint8_t known = SP_POS_DONE | SP_POS_DONE_IN | SP_POS_TRY | SP_POS_TRY_IN | SP_POS_START;
 	int r = 0;
 	while (r == 0 && !x->refused && !x->n_ends && x->open_at) {
 		uint32_t pos = x->open_at;
 		const struct sp_island *i = sp_code_island(d, pos - 1);
 		x->open_at = 0;
-		if (pos - i->base >= i->size || d->flags[pos] & known || (i->vaddr + (pos - i->base)) % 16 == 0 ||
-		    sp_code_padding(d, i, pos))
+		bool may_begin = (i->vaddr + (pos - i->base)) % 16 == 0 && returns_here(&x->open_state);
+		if (pos - i->base >= i->size || d->flags[pos] & known || may_begin || sp_code_padding(d, i, pos))
 			break;
 		struct sp_state s = x->open_state;
 		r = head_add(d, pos, &s);
@@ -561,7 +564,7 @@ static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, boo
 	int r = head_add(d, pos, s);
 	if (r == 0)
 		r = run_blocks(d);
-	if (r == 0 && x->trust == SP_TRUST_GUESS)
+	if (r == 0 && (x->trust == SP_TRUST_GUESS || x->trust == SP_TRUST_WEAK))
 		r = run_open(d);
 	bool believed = r == 0 && !x->refused && (x->trust == SP_TRUST_SURE || x->n_ends);
 	if (believed)

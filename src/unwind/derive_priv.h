@@ -79,7 +79,7 @@ struct sp_starts { /* positions */
 	size_t n, capacity, next;
 };
 struct sp_open_jump { /* a jump to nobody knows where, with the state that goes there */
-	uint32_t at, start;
+	uint32_t at;  /* behind it */
 	struct sp_state state;
 };
 

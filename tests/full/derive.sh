@@ -11,7 +11,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 ffmpeg -loglevel error -f lavfi -i testsrc2=size=640x360:rate=30:duration=4 -pix_fmt yuv420p in.y4m
-ffmpeg -loglevel error -i in.y4m -c:v libsvtav1 -preset 10 in.ivf 2>/dev/null
+ffmpeg -loglevel error -i in.y4m -c:v libsvtav1 -preset 10 -svtav1-params film-grain=30 in.ivf 2>/dev/null
 ffmpeg -loglevel error -i in.y4m -vframes 1 -vf scale=4000:3000 big.ppm
 cjpeg big.ppm >big.jpg
 "$steps" /usr/bin/djpeg big.jpg
@@ -22,6 +22,8 @@ cjpeg big.ppm >big.jpg
 ffmpeg="/usr/bin/ffmpeg -nostdin -loglevel error -threads 1 -filter_threads 1"
 "$steps" $ffmpeg -i in.y4m -c:v libx264 -threads 1 -preset slow -f null -
 "$steps" $ffmpeg -i in.y4m -c:v libx265 -x265-params pools=none:frame-threads=1:log-level=none -f null -
+"$steps" $ffmpeg -i in.y4m -c:v libsvtav1 -preset 10 -f null -
+"$steps" $ffmpeg -i in.y4m -c:v librav1e -speed 10 -threads 1 -f null -
 "$steps" $ffmpeg -c:v libdav1d -i in.ivf -c:v mjpeg -threads 1 -f null -
 # Not libswscale or libc: their FDEs do not tell of pushes by inline assembly and by mpn's, which ours do.
 for library in libx264.so.164 libavcodec.so.59 libgmp.so.10 libm.so.6 libvpx.so.7; do

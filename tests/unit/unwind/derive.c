@@ -31,6 +31,9 @@ void derive_enter(called *f);
 void derive_table(called *f, long which);
 void derive_tail(called *f);
 void derive_loop(called *f);
+void derive_entries(called *f);
+void derive_unnamed(called *f);
+void derive_passes(called *f);
 
 enum { DEPTH = 4096, N_PLACES = 1 << 20, SAME_PLACE = 4, CALL_BYTES = 15, ROUNDS = 24, ROUND_STEPS = 40000 };
 
@@ -157,6 +160,9 @@ static int child(void)
 			derive_table(f, i);
 		derive_tail(f);
 		derive_loop(f);
+		derive_entries(f);
+		derive_unnamed(f);
+		derive_passes(f);
 	}
 	return 0;
 }

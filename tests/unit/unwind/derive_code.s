@@ -5,7 +5,8 @@
  */
 	.text
 	.hidden derive_pushes, derive_pointer, derive_aligned, derive_aligned_leaf, derive_drap, derive_dynamic
-	.hidden derive_enter, derive_table, derive_tail, derive_helper, derive_loop
+	.hidden derive_enter, derive_table, derive_tail, derive_helper, derive_loop, derive_entries, derive_unnamed
+	.hidden derive_passes
 
 	.macro function name
 	.balign 32
@@ -153,6 +154,68 @@ derive_helper: /* keeps its return address only */
 	add	$16, %rsp
 	ret
 
+	function derive_entries /* (f): a second way in, and a computed jump behind that */
+	xor	%esi, %esi
+	.balign 16
+.Lentry:
+	push	%rbx
+	push	%r12
+	sub	$24, %rsp
+	mov	%rdi, %rbx
+	lea	.Lentry(%rip), %r12
+	movslq	derive_far(%rip), %rax
+	add	%r12, %rax
+	jmp	*%rax
+	.skip	2, 0x90
+.Lfar:
+	xor	%eax, %eax
+	call	*%rbx
+	add	$24, %rsp
+	pop	%r12
+	pop	%rbx
+	ret
+
+	function derive_unnamed /* (f): its function has no name, and goes on where another might begin */
+	push	%rbx
+	mov	%rdi, %rbx
+	lea	.Lunnamed(%rip), %rax
+	call	*%rax
+	pop	%rbx
+	ret
+	.balign 32
+.Lunnamed:
+	sub	$24, %rsp
+	lea	.Lunnamed(%rip), %rdx
+	movslq	derive_behind(%rip), %rax
+	add	%rdx, %rax
+	.balign 16
+	.skip	14, 0x90
+	jmp	*%rax
+.Lbehind:
+	mov	%rbx, %rdi
+	call	*%rbx
+	add	$24, %rsp
+	ret
+
+	function derive_passes /* (f): the first of two, called, goes on to the second that it was given, as in dav1d */
+	push	%rbx
+	mov	%rdi, %rbx
+	lea	.Lsecond_pass(%rip), %rdx
+	call	.Lfirst_pass
+	pop	%rbx
+	ret
+	.balign 32
+.Lfirst_pass:
+	call	derive_helper
+	nop
+	jmp	*%rdx
+	.balign 32
+.Lsecond_pass:
+	sub	$8, %rsp
+	call	*%rbx
+	add	$8, %rsp
+	ret
+
 	function derive_loop
 	mov	$3, %ecx
 1:	push	%rcx
@@ -172,4 +235,8 @@ derive_places:
 	.long .Lfirst - derive_places
 	.long .Lsecond - derive_places
 	.long .Lthird - derive_places
+derive_far:
+	.long .Lfar - .Lentry
+derive_behind:
+	.long .Lbehind - .Lunnamed
 	.section .note.GNU-stack, "", @progbits
