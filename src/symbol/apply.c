@@ -236,40 +236,98 @@ static int64_t add_kernel_func(const struct job *j, const struct sp_kernel_name 
 	return add_named(j->profile, (uint32_t)file, &m);
 }
 
-static int apply_kernel_names(const struct job *j, const struct sp_kernel_name *names)
+/* A function of the kernel that has its name already, so that the file need not be read for it again. */
+struct known {
+	uint64_t start, end;
+	uint32_t func;
+};
+
+/* Programs of BPF come and go, and others take their addresses. */
+static bool is_lasting(const struct sp_profile *p, const struct sp_func *f)
 {
-	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
-	if (!funcs)
+	const struct sp_file *file = sp_profile_file(p, f->file);
+	return file->kind == SP_FILE_KERNEL && !f->is_range && f->size &&
+	       strcmp(sp_profile_string(p, file->name), "[bpf]") != 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct known *x = a, *y = b;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int collect_known(const struct sp_profile *p, struct known **ret_known, size_t *ret_n)
+{
+	uint32_t n_funcs = sp_profile_n_funcs(p);
+	struct known *known = calloc(n_funcs, sizeof(*known));
+	size_t n = 0;
+	if (!known)
 		return -ENOMEM;
-	for (size_t i = 0; i < j->n_offsets; i++) {
-		int64_t func = add_kernel_func(j, &names[i]);
+	for (uint32_t i = 1; i < n_funcs; i++) {
+		const struct sp_func *f = sp_profile_func(p, i);
+		if (is_lasting(p, f))
+			known[n++] = (struct known){f->start, f->start + f->size, i};
+	}
+	qsort(known, n, sizeof(*known), by_start);
+	*ret_known = known;
+	*ret_n = n;
+	return 0;
+}
+
+/* 0 = not known. */
+static uint32_t find_known(const struct known *known, size_t n, uint64_t address)
+{
+	size_t low = 0, high = n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (known[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < known[low - 1].end ? known[low - 1].func : 0;
+}
+
+static int read_names(FILE *kallsyms, struct sp_kernel_name *names, size_t n)
+{
+	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
+	if (!kallsyms && !ours)
+		return sp_fail(-errno, "open /proc/kallsyms");
+	if (kallsyms)
+		rewind(kallsyms);
+	return sp_kallsyms_find(kallsyms ? kallsyms : ours, names, n);
+}
+
+/* funcs[i] of offsets[i] is made where it is 0. */
+static int add_kernel_funcs(const struct job *j, const struct sp_kernel_name *names, uint32_t *funcs)
+{
+	for (size_t i = 0, k = 0; i < j->n_offsets; i++) {
+		int64_t func = funcs[i] ? 0 : add_kernel_func(j, &names[k++]);
 		if (func < 0)
 			return (int)func;
-		funcs[i] = (uint32_t)func;
+		funcs[i] = funcs[i] ? funcs[i] : (uint32_t)func;
 	}
 	set_funcs(j, funcs);
 	return 0;
 }
 
-static int kernel_names(FILE *kallsyms, struct sp_kernel_name *names, size_t n)
-{
-	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
-	if (!kallsyms && !ours)
-		return sp_fail(-errno, "open /proc/kallsyms");
-	return sp_kallsyms_find(kallsyms ? kallsyms : ours, names, n);
-}
-
 static int apply_kernel(const struct job *j, FILE *kallsyms)
 {
 	struct sp_kernel_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
-	if (!names)
+	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
+	struct known *known SP_FREE = NULL;
+	size_t n_known = 0, n = 0;
+	if (!names || !funcs || collect_known(j->profile, &known, &n_known) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < j->n_offsets; i++)
-		names[i].address = j->offsets[i];
-	int r = kernel_names(kallsyms, names, j->n_offsets);
+	for (size_t i = 0; i < j->n_offsets; i++) {
+		funcs[i] = find_known(known, n_known, j->offsets[i]);
+		if (!funcs[i])
+			names[n++].address = j->offsets[i];
+	}
+	int r = n ? read_names(kallsyms, names, n) : 0;
 	int noted = r ? note_failure(j, r) : 0;
-	int applied = apply_kernel_names(j, names);
-	sp_kallsyms_done(names, j->n_offsets);
+	int applied = add_kernel_funcs(j, names, funcs);
+	sp_kallsyms_done(names, n);
 	return noted ? noted : applied;
 }
 

@@ -209,6 +209,31 @@ static void test_kernel(void **state)
 	assert_int_equal(sp_profile_frame(x->profile, module)->file, x->files[KERNEL]);
 }
 
+/* What was learned stays true, but for BPF programs, whose addresses others may have by then. */
+static void test_kernel_again(void **state)
+{
+	struct fixture *x = *state;
+	uint32_t core = add_frame(x, x->files[KERNEL], 0xffffffff81000020, SP_FRAMEF_KERNEL);
+	uint32_t bpf = add_frame(x, x->files[KERNEL], 0xffffffffc0300001, SP_FRAMEF_KERNEL);
+	add_frame(x, x->files[KERNEL], 0xffffffffc0200123, SP_FRAMEF_KERNEL);
+	apply(x);
+	FILE *f = fopen(x->kallsyms, "w");
+	fputs("ffffffff81000000 T another\nffffffff81000100 D end_of_it\nffffffff82000000 T far\n"
+	      "ffffffffc0300000 t bpf_prog_2_y\t[bpf]\n",
+	      f);
+	assert_int_equal(fclose(f), 0);
+	uint32_t core2 = add_frame(x, x->files[KERNEL], 0xffffffff81000040, SP_FRAMEF_KERNEL);
+	uint32_t outside = add_frame(x, x->files[KERNEL], 0xffffffff82000001, SP_FRAMEF_KERNEL);
+	uint32_t module2 = add_frame(x, x->files[KERNEL], 0xffffffffc0200222, SP_FRAMEF_KERNEL);
+	uint32_t bpf2 = add_frame(x, x->files[KERNEL], 0xffffffffc0300002, SP_FRAMEF_KERNEL);
+	apply(x);
+	assert_ptr_equal(func_of(x, core), func_of(x, core2));
+	expect(x, outside, "far", false);
+	expect(x, module2, "ext4_read", false);
+	expect(x, bpf, "bpf_prog_1_x", false);
+	expect(x, bpf2, "bpf_prog_2_y", false);
+}
+
 static void test_hidden_kernel(void **state)
 {
 	struct fixture *x = *state;
@@ -280,10 +305,15 @@ static void test_no_resolver(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_elf),          TEST(test_failure_costs_one_file),
-	    TEST(test_kernel),       TEST(test_hidden_kernel),
-	    TEST(test_other_frames), TEST(test_late_and_again),
-	    TEST(test_no_resolver),  TEST(test_made),
+	    TEST(test_elf),
+	    TEST(test_failure_costs_one_file),
+	    TEST(test_kernel),
+	    TEST(test_hidden_kernel),
+	    TEST(test_kernel_again),
+	    TEST(test_other_frames),
+	    TEST(test_late_and_again),
+	    TEST(test_no_resolver),
+	    TEST(test_made),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
