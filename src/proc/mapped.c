@@ -180,7 +180,7 @@ static int add_all(struct table *t, const char *proc, unsigned deadline_ms, cons
 
 	if (r < 0)
 		return r;
-	while ((r = sp_scan_next(scan, &s)) > 0) {
+	while ((r = sp_mapped_scan_next(scan, &s)) > 0) {
 		r = add_scanned(t, s);
 		sp_scanned_free(s);
 		if (r < 0)

@@ -190,7 +190,7 @@ static int next_locked(struct sp_scan *s, struct sp_scanned **ret_scanned)
 	return s->n_stuck < SP_SCAN_MAX_STUCK ? start(s) : 0;
 }
 
-int sp_scan_next(struct sp_scan *s, struct sp_scanned **ret_scanned)
+int sp_mapped_scan_next(struct sp_scan *s, struct sp_scanned **ret_scanned)
 {
 	struct sp_scanned *found = NULL;
 	int r;

@@ -31,7 +31,7 @@ struct sp_scan;
 /* Takes a copy of the list. */
 int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned deadline_ms, struct sp_scan **ret_scan);
 /* 1: *ret_scanned is the caller's; 0: there is no more; or a negative errno. */
-int sp_scan_next(struct sp_scan *s, struct sp_scanned **ret_scanned);
+int sp_mapped_scan_next(struct sp_scan *s, struct sp_scanned **ret_scanned);
 void sp_scan_free(struct sp_scan *s);
 
 /* One process, in this thread (mapped_process.c). NULL when memory is short. */

@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct table {
 };
 
 struct sp_profile {
+	uint64_t serial;
 	struct sp_profile_info info;
 	struct sp_value_type value_types[SP_MAX_VALUES];
 	uint32_t n_value_types;
@@ -113,10 +115,12 @@ static int add_nones(struct sp_profile *p)
 
 int sp_profile_new(struct sp_profile **ret_profile)
 {
+	static _Atomic uint64_t last_serial;
 	struct sp_profile *p = calloc(1, sizeof(*p));
 
 	if (p == NULL)
 		return -ENOMEM;
+	p->serial = atomic_fetch_add(&last_serial, 1) + 1;
 	if (make_tables(p) < 0 || add_nones(p) < 0) {
 		sp_profile_free(p);
 		return -ENOMEM;
@@ -141,6 +145,11 @@ void sp_profile_free(struct sp_profile *p)
 	free(p->rows);
 	free(p->slots);
 	free(p);
+}
+
+uint64_t sp_profile_serial(const struct sp_profile *p)
+{
+	return p->serial;
 }
 
 struct sp_profile_info *sp_profile_info(const struct sp_profile *p)

@@ -110,10 +110,10 @@ struct sp_profile_info {
 
 int sp_profile_new(struct sp_profile **ret_profile);
 void sp_profile_free(struct sp_profile *p);
+uint64_t sp_profile_serial(const struct sp_profile *p); /* from 1; distinct among all that this process ever makes */
 struct sp_profile_info *sp_profile_info(const struct sp_profile *p); /* mutable */
 
-/* Declare the values of a row, in order; before the first row. */
-int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit);
+int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit); /* before the first row */
 uint32_t sp_profile_n_value_types(const struct sp_profile *p);
 const struct sp_value_type *sp_profile_value_type(const struct sp_profile *p, uint32_t i);
 

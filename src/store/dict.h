@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * dict.h: a generation's dictionary as arrays, which grows as chunks are applied to it.
+ *
+ * Chunks may come in any order and twice: an item stands at its number. Those that were lost are zeros (a lost node has
+ * parent 0 and frame 0) until another file's chunk brings them. Every number that an item holds is checked when it is
+ * applied, and 0 if it is not one: readers of a dictionary need not look again.
+ * Owns its memory. Errors: -ENOMEM, -EBADMSG: a chunk that cannot be of this generation. Not thread-safe.
+ */
+#ifndef SP_STORE_DICT_H
+#define SP_STORE_DICT_H
+
+#include "store/chunk.h"
+
+/* Which frames came after a frame, by rank: `n` of the table's from `at` on. */
+struct sp_successors {
+	uint32_t at, n, capacity;
+};
+struct sp_dict_room {
+	struct sp_dict d;                   /* first: what is handed out */
+	struct sp_items items[SP_N_THINGS]; /* SP_STRINGS: where they begin; SP_NODES: parents */
+	struct sp_items bytes, frame_of;    /* frame_of: by node */
+	struct sp_items successors, successor_table;
+};
+int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_room **ret_dict);
+void sp_dict_free(struct sp_dict_room *d);
+int sp_dict_apply(struct sp_dict_room *d, const struct sp_chunk *c);
+/* Would there be a hole before this chunk's items? */
+bool sp_dict_misses(const struct sp_dict_room *d, const struct sp_chunk *c);
+size_t sp_dict_memory(const struct sp_dict_room *d);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * priv.h: what the files of this layer share: the store itself, and its back ends.
+ *
+ * A back end begins its own struct with struct sp_store. The one here is a directory of day files: directory.c, file.c;
+ * written by write.c, roll.c, retain.c; read by scan.c. What waits for its turn (minutes to be rolled up, files to be
+ * finished) is found in the files themselves, so that nothing need be remembered over a crash.
+ * Threads, ownership and errors: as in store.h.
+ */
+#ifndef SP_STORE_PRIV_H
+#define SP_STORE_PRIV_H
+
+#include "store/dict.h"
+#include "store/file.h"
+#include "store/number.h"
+#include "store/window.h"
+
+struct sp_store_ops {
+	const char *scheme; /* "" = a directory */
+	int (*open)(const char *place, const struct sp_store_options *o, struct sp_store **ret_store);
+	void (*close)(struct sp_store *s);
+	int (*add)(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
+	int (*event_add)(struct sp_store *s, const struct sp_store_event *e);
+	int (*events)(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
+		      int (*each)(void *arg, const struct sp_store_event *e), void *arg);
+	int (*stats)(struct sp_store *s, struct sp_store_stats *ret_stats);
+};
+extern const struct sp_store_ops sp_store_ops_files;
+
+/* A store that is one file, in memory: what an agent answers with. The bytes are of sqlite3_malloc, and taken. */
+int sp_store_open_bytes(void *bytes, size_t len, struct sp_store **ret_store);
+
+struct sp_writer;
+struct sp_store {
+	const struct sp_store_ops *ops;
+	struct sp_store_options options;
+	struct sp_directory directory;
+	struct sp_day_file *memory; /* in place of a directory */
+	struct sp_writer *writer;   /* NULL: only read */
+	uint64_t n_damaged_windows, n_damaged_files;
+	uint64_t add_cpu_ns, add_worst_ns, n_added;
+};
+
+/* --- write.c: one day's three files, and the dictionary that its windows are written with ---------------------------
+ */
+enum { SP_MAX_SOURCES = 64, SP_TYPES_MAX = 1024 };
+struct sp_source {
+	char *name, *types; /* types: "samples count\n...", name and unit */
+	uint64_t last_t_ms; /* of this generation */
+	uint64_t rolled_to_ms[SP_N_RESOLUTIONS];
+};
+struct sp_writer {
+	struct sp_lock lock;
+	uint64_t day_s;
+	struct sp_day_file files[SP_N_RESOLUTIONS]; /* db NULL: not open */
+	struct sp_numbering *numbering;
+	uint64_t generation, last_chunk; /* 0: there is none yet */
+	struct sp_packer *packer;
+	struct sp_window_rows rows;
+	struct sp_source sources[SP_MAX_SOURCES]; /* source n of the three files is sources[n - 1] */
+	size_t n_sources;
+	char boot_id[64];
+};
+int sp_writer_open(struct sp_store *s);
+void sp_writer_close(struct sp_store *s);
+int sp_writer_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
+/* The day's files, made if need be; those of another day are finished. */
+int sp_writer_day(struct sp_store *s, uint64_t wall_ns);
+/* Commits what was begun, or rolls it back and keeps r. */
+int sp_writer_end(struct sp_day_file *f, int r);
+int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
+			const struct sp_chunk *c);
+int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
+			 const struct sp_head *h, const struct sp_window_rows *rows);
+/* Chunks stand in their table by generation, then by number. */
+static inline uint64_t sp_chunk_id(uint64_t generation, uint64_t seq)
+{
+	return generation << 32 | seq;
+}
+
+/* --- roll.c ----------------------------------------------------------------------------------------------------------
+ */
+/* The source's minutes and hours that are over at t_ms. */
+int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
+/* All that the open files have of generations that are over. */
+int sp_writer_catch_up(struct sp_store *s);
+
+/* --- scan.c ----------------------------------------------------------------------------------------------------------
+ */
+/* The dictionary of a generation as the file has it, up to a chunk; what is damaged comes from the day's other files.
+ */
+int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c);
+int sp_dict_load(struct sp_store *s, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk, uint64_t to);
+
+#endif

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "store/priv.h"
+
+enum { ROWS_MIN = 1 << 17, MAX_SERIES = 4096 };
+
+static const uint64_t period_ms[SP_N_RESOLUTIONS] = {10000, 60000, 3600000};
+
+/* What the rows of a generation mean: of the one being written from its numbering, of others from the files. */
+struct meaning {
+	uint64_t generation;
+	struct sp_shape shape;
+	struct sp_dict_room *dict;
+	struct sp_place *places;
+	uint32_t *group_of;
+};
+
+static void meaning_done(struct meaning *m)
+{
+	sp_dict_free(m->dict);
+	free(m->places);
+	free(m->group_of);
+	*m = (struct meaning){0};
+}
+
+static uint32_t library_in(const struct sp_dict *d, const struct sp_dict_frame *f, uint32_t kernel)
+{
+	uint32_t file = f->func != 0 && d->funcs[f->func].file != 0 ? d->funcs[f->func].file : f->file;
+
+	return d->files[file].kind == SP_FILE_KERNEL ? kernel : file;
+}
+
+static uint32_t kernel_in(const struct sp_dict *d)
+{
+	uint32_t kernel = 0;
+
+	for (uint32_t i = 1; i < d->n_files; i++)
+		if (d->files[i].kind == SP_FILE_KERNEL &&
+		    (kernel == 0 || strcmp(sp_dict_string(d, d->files[i].name), "[kernel]") == 0))
+			kernel = i;
+	return kernel;
+}
+
+static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct meaning *m)
+{
+	uint64_t from = 0;
+	int r = sp_dict_new(f->day.day_s, generation, &m->dict);
+
+	r = r < 0 ? r : sp_dict_load(s, f, m->dict, &from, UINT32_MAX);
+	if (r < 0)
+		return r;
+	const struct sp_dict *d = &m->dict->d;
+	m->places = calloc(d->n_frames, sizeof(*m->places));
+	m->group_of = calloc(d->n_keys, sizeof(*m->group_of));
+	if (m->places == NULL || m->group_of == NULL)
+		return -ENOMEM;
+	uint32_t kernel = kernel_in(d);
+	for (uint32_t i = 1; i < d->n_frames; i++)
+		m->places[i] = (struct sp_place){d->frames[i].func, library_in(d, &d->frames[i], kernel)};
+	for (uint32_t i = 1; i < d->n_keys; i++)
+		m->group_of[i] = d->keys[i].group;
+	m->generation = generation;
+	m->shape = (struct sp_shape){d->parent,   d->frame,  m->places,   m->group_of, d->n_nodes,
+				     d->n_frames, d->n_keys, d->n_groups, d->n_files,  d->n_funcs};
+	return 0;
+}
+
+static int meaning_of(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct meaning *m)
+{
+	if (s->writer->numbering != NULL && s->writer->generation == generation) {
+		meaning_done(m);
+		m->shape = sp_numbering_shape(s->writer->numbering);
+		return 0;
+	}
+	if (m->dict != NULL && m->generation == generation)
+		return 0;
+	meaning_done(m);
+	int r = read_meaning(s, f, generation, m);
+	if (r < 0)
+		meaning_done(m);
+	return r;
+}
+
+/* --- one period
+ * -------------------------------------------------------------------------------------------------------- */
+/* Windows of one source and generation, of the file `from`, to be one of the file `to`. */
+struct roll {
+	struct sp_day_file *from, *to;
+	uint64_t source, generation, begin_ms, end_ms;
+	struct sp_head head;
+	struct sp_window_rows rows;
+	struct meaning *meaning;
+};
+
+/* From `at` on: keys become groups; numbers that are none become 0. */
+static void to_groups(struct roll *roll, uint32_t at)
+{
+	const struct sp_shape *shape = &roll->meaning->shape;
+	bool keys = roll->from->day.resolution == SP_RES_10S;
+
+	for (uint32_t i = at; i < roll->rows.n; i++) {
+		uint32_t *who = &roll->rows.who[i], *node = &roll->rows.node[i];
+		*who = *who >= (keys ? shape->n_keys : shape->n_groups) ? 0 : keys ? shape->group_of[*who] : *who;
+		*node = *node < shape->n_nodes ? *node : 0;
+	}
+}
+
+static void add_head(struct sp_head *sum, const struct sp_head *h, bool first)
+{
+	if (first) {
+		*sum = *h;
+		return;
+	}
+	sum->duration_ns += h->duration_ns;
+	sum->length_ns = SP_MAX(sum->length_ns, h->wall_ns + h->length_ns - sum->wall_ns);
+	sum->n_lost += h->n_lost;
+	sum->rate_mhz = h->rate_mhz;
+	sum->n_cpus = SP_MAX(sum->n_cpus, h->n_cpus);
+	sum->last_chunk = SP_MAX(sum->last_chunk, h->last_chunk);
+}
+
+/* -EBADMSG: it is damaged, and left out. */
+static int add_window(struct roll *roll, sqlite3_stmt *s, bool first)
+{
+	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), roll->generation};
+	struct sp_head h;
+	uint32_t at = roll->rows.n;
+	int r = sp_head_unpack(id, sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), &h);
+
+	r = r < 0
+		? r
+		: sp_window_rows_unpack(&roll->rows, id, sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2));
+	if (r < 0)
+		return r;
+	to_groups(roll, at);
+	add_head(&roll->head, &h, first);
+	return 0;
+}
+
+static int read_windows(struct sp_store *store, struct roll *roll, size_t *ret_n)
+{
+	SP_STATEMENT *s = NULL;
+	size_t n = 0, sort_at = ROWS_MIN;
+	int code = SQLITE_DONE;
+	int r = sp_file_prepare(
+	    roll->from,
+	    "SELECT t, head, record FROM window WHERE t >= ?1 AND t < ?2 AND source = ?3 AND generation = ?4 "
+	    "ORDER BY t",
+	    &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, roll->begin_ms, roll->end_ms, roll->source, roll->generation);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
+		r = add_window(roll, s, n == 0);
+		store->n_damaged_windows += r == -EBADMSG;
+		n += r == 0;
+		r = r == -EBADMSG ? 0 : r;
+		if (r == 0 && roll->rows.n > sort_at) { /* so that an hour's rows need not all be there at once */
+			r = sp_window_rows_sort(&roll->rows);
+			sort_at = SP_MAX((size_t)ROWS_MIN, (size_t)roll->rows.n * 2);
+		}
+	}
+	if (r == 0 && code != SQLITE_DONE)
+		r = sp_file_error(roll->from, code, "read");
+	*ret_n = n;
+	return r < 0 ? r : sp_window_rows_sort(&roll->rows);
+}
+
+/* --- chunks
+ * -------------------------------------------------------------------------------------------------------------- */
+static int last_chunk_in(struct sp_day_file *f, uint64_t generation, uint64_t *ret_seq)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, "SELECT max(id) FROM chunk WHERE id BETWEEN ?1 AND ?2", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, sp_chunk_id(generation, 0), sp_chunk_id(generation, UINT32_MAX));
+	int code = sqlite3_step(s);
+	if (code != SQLITE_ROW)
+		return sp_file_error(f, code, "read");
+	*ret_seq = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
+	return 0;
+}
+
+/* Chunks that follow each other become one; where one is missing, another begins. */
+static int join_chunk(struct sp_store *store, struct roll *roll, sqlite3_stmt *s, struct sp_chunk *sum, uint64_t *seq)
+{
+	static const uint32_t first[SP_N_THINGS];
+	uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
+	int r = sp_dict_read_chunk(id, s, 1, sum);
+
+	if (r == -EBADMSG && !sp_chunk_is_empty(sum)) {
+		r = sp_writer_put_chunk(store->writer, roll->to, roll->generation, *seq, sum);
+		sp_chunk_clear(sum, first);
+		r = r < 0 ? r : sp_dict_read_chunk(id, s, 1, sum);
+	}
+	if (r == -EBADMSG) { /* readers take it from another file, if there is one */
+		sp_chunk_clear(sum, first);
+		store->n_damaged_windows++;
+		return 0;
+	}
+	*seq = id & UINT32_MAX;
+	return r;
+}
+
+static int copy_chunks(struct sp_store *store, struct roll *roll)
+{
+	static const uint32_t first[SP_N_THINGS];
+	struct sp_chunk sum = {0};
+	SP_STATEMENT *s = NULL;
+	uint64_t done = 0, seq = 0;
+	int code = SQLITE_DONE, r = last_chunk_in(roll->to, roll->generation, &done);
+
+	r = r < 0 ? r
+		  : sp_file_prepare(roll->from, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+				    &s);
+	if (r < 0 || done >= roll->head.last_chunk)
+		return r;
+	SP_BIND(s, sp_chunk_id(roll->generation, done + 1), sp_chunk_id(roll->generation, roll->head.last_chunk));
+	sp_chunk_clear(&sum, first);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
+		r = join_chunk(store, roll, s, &sum, &seq);
+	if (r == 0 && code != SQLITE_DONE)
+		r = sp_file_error(roll->from, code, "read");
+	if (r == 0 && !sp_chunk_is_empty(&sum))
+		r = sp_writer_put_chunk(store->writer, roll->to, roll->generation, seq, &sum);
+	sp_chunk_done(&sum);
+	return r;
+}
+
+static int roll_period(struct sp_store *s, struct roll *roll)
+{
+	size_t n;
+	int r = meaning_of(s, roll->from, roll->generation, roll->meaning);
+
+	roll->rows.n = 0;
+	r = r < 0 ? r : read_windows(s, roll, &n);
+	if (r < 0 || n == 0)
+		return r;
+	roll->head.n_rows = roll->rows.n;
+	r = sp_file_exec(roll->to, "BEGIN IMMEDIATE");
+	if (r < 0)
+		return r;
+	r = copy_chunks(s, roll);
+	r = r < 0 ? r
+		  : sp_writer_put_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows);
+	return sp_writer_end(roll->to, r);
+}
+
+/* --- which periods
+ * -------------------------------------------------------------------------------------------------------- */
+/* The first window from there on; UINT64_MAX: none. */
+static int first_from(const struct roll *roll, uint64_t from_ms, uint64_t *ret_t_ms)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(
+	    roll->from, "SELECT t FROM window WHERE t >= ?1 AND source = ?2 AND generation = ?3 ORDER BY t LIMIT 1",
+	    &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, from_ms, roll->source, roll->generation);
+	int code = sqlite3_step(s);
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		return sp_file_error(roll->from, code, "read");
+	*ret_t_ms = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(s, 0) : UINT64_MAX;
+	return 0;
+}
+
+/* All periods that begin at *from_ms or later and are over at to_ms; *from_ms goes up with each that is done. */
+static int roll_until(struct sp_store *s, struct roll *roll, uint64_t *from_ms, uint64_t to_ms)
+{
+	uint64_t period = period_ms[roll->to->day.resolution], t_ms = 0;
+	int r = 0;
+
+	while (r == 0 && (r = first_from(roll, *from_ms, &t_ms)) == 0 && t_ms < to_ms) {
+		roll->begin_ms = SP_MAX(t_ms / period * period, *from_ms);
+		roll->end_ms = t_ms / period * period + period;
+		if (roll->end_ms > to_ms)
+			break;
+		r = roll_period(s, roll);
+		if (r == 0)
+			*from_ms = roll->end_ms;
+	}
+	return r;
+}
+
+int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
+{
+	struct sp_writer *w = s->writer;
+	struct sp_source *of = &w->sources[source - 1];
+	struct meaning meaning = {0};
+	int r = 0;
+
+	for (int to = SP_RES_1M; to < SP_N_RESOLUTIONS && r == 0; to++) {
+		struct roll roll = {.from = &w->files[to - 1],
+				    .to = &w->files[to],
+				    .source = source,
+				    .generation = w->generation,
+				    .meaning = &meaning};
+		if (of->rolled_to_ms[to] == 0)
+			of->rolled_to_ms[to] = t_ms / period_ms[to] * period_ms[to];
+		if (of->rolled_to_ms[to] + period_ms[to] > t_ms)
+			break;
+		r = roll_until(s, &roll, &of->rolled_to_ms[to], t_ms / period_ms[to] * period_ms[to]);
+		sp_window_rows_done(&roll.rows);
+		r = r < 0 ? r : sp_file_checkpoint(&w->files[to]);
+		r = r < 0 ? r : sp_file_checkpoint(&w->files[to - 1]);
+	}
+	return r;
+}
+
+struct series {
+	uint64_t source, generation;
+};
+
+static int list_series(struct sp_day_file *f, uint64_t current, struct series **ret_series, size_t *ret_n)
+{
+	SP_STATEMENT *s = NULL;
+	size_t n = 0, capacity = 0;
+	int code = SQLITE_DONE;
+	int r = sp_file_prepare(
+	    f, "SELECT DISTINCT source, generation FROM window WHERE generation != ?1 ORDER BY 2, 1", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, current);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
+		r = sp_grow(ret_series, &capacity, n + 1, sizeof(**ret_series));
+		if (r == 0)
+			(*ret_series)[n++] =
+			    (struct series){(uint64_t)sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 1)};
+	}
+	*ret_n = n;
+	return r == 0 && code != SQLITE_DONE ? sp_file_error(f, code, "read") : r;
+}
+
+/* Up to where the coarser file has windows of the series. */
+static int rolled_to(const struct roll *roll, uint64_t *ret_ms)
+{
+	uint64_t period = period_ms[roll->to->day.resolution];
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(roll->to, "SELECT max(t) FROM window WHERE source = ?1 AND generation = ?2", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, roll->source, roll->generation);
+	int code = sqlite3_step(s);
+	if (code != SQLITE_ROW)
+		return sp_file_error(roll->to, code, "read");
+	uint64_t t_ms = (uint64_t)sqlite3_column_int64(s, 0);
+	*ret_ms = t_ms == 0 ? 0 : t_ms / period * period + period;
+	return 0;
+}
+
+static int catch_up_level(struct sp_store *s, int to, struct meaning *meaning)
+{
+	struct sp_writer *w = s->writer;
+	SP_FREE struct series *series = NULL;
+	size_t n = 0;
+	int r = list_series(&w->files[to - 1], w->generation, &series, &n);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct roll roll = {.from = &w->files[to - 1],
+				    .to = &w->files[to],
+				    .source = series[i].source,
+				    .generation = series[i].generation,
+				    .meaning = meaning};
+		uint64_t from_ms;
+		r = rolled_to(&roll, &from_ms);
+		r = r < 0 ? r : roll_until(s, &roll, &from_ms, UINT64_MAX);
+		sp_window_rows_done(&roll.rows);
+	}
+	return r < 0 ? r : sp_file_checkpoint(&w->files[to]);
+}
+
+int sp_writer_catch_up(struct sp_store *s)
+{
+	struct meaning meaning = {0};
+	int r = 0;
+
+	for (int to = SP_RES_1M; to < SP_N_RESOLUTIONS && r == 0; to++)
+		r = catch_up_level(s, to, &meaning);
+	meaning_done(&meaning);
+	return r;
+}

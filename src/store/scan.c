@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "store/priv.h"
+
+enum { NS_PER_MS = 1000000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20 };
+
+/* A dictionary that windows of the scan were read with. */
+struct loaded {
+	struct sp_dict_room *dict;
+	uint64_t next; /* the chunk that it does not have yet */
+};
+struct scan_source {
+	char *name, *types; /* with a NUL behind each word */
+	int64_t id;
+	uint32_t n_values;
+	struct sp_scan_value values[SP_MAX_VALUES];
+	struct scan_source *next;
+};
+
+struct sp_scan {
+	struct sp_store *store;
+	struct sp_scan_options o;
+	char *source;
+	struct sp_day *days;
+	size_t n_days, at; /* at: the one to be opened next */
+	struct sp_day_file file;
+	bool is_memory; /* file is the store's */
+	sqlite3_stmt *windows;
+	struct loaded *loaded;
+	size_t n_loaded, loaded_capacity;
+	struct scan_source *sources; /* of all files; those of the open one have ids, others -1 */
+	struct sp_window_rows rows;
+	uint64_t n_damaged;
+};
+
+static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
+
+/* --- dictionaries ----------------------------------------------------------------------------------------------------
+ */
+int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c)
+{
+	struct sp_unpacker u;
+	int r = sp_unpack_begin(&u, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, sqlite3_column_blob(s, column),
+				(size_t)sqlite3_column_bytes(s, column));
+
+	if (r < 0)
+		return r;
+	r = sp_chunk_unpack(c, &u);
+	sp_unpack_done(&u);
+	return r;
+}
+
+/* All chunks of a sister file that may have what chunk seq had: it packs several into one. */
+static void load_from_sister(struct sp_day_file *sister, struct sp_dict_room *d, uint64_t seq)
+{
+	static const uint32_t first[SP_N_THINGS];
+	struct sp_chunk c = {0};
+	SP_STATEMENT *s = NULL;
+
+	if (sp_file_prepare(sister, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1", &s) <
+	    0)
+		return;
+	SP_BIND(s, sp_chunk_id(d->d.generation, seq), sp_chunk_id(d->d.generation, UINT32_MAX));
+	if (sqlite3_step(s) == SQLITE_ROW) {
+		sp_chunk_clear(&c, first);
+		if (sp_dict_read_chunk((uint64_t)sqlite3_column_int64(s, 0), s, 1, &c) == 0 &&
+		    sp_dict_apply(d, &c) == 0)
+			d->d.n_lost_chunks--;
+	}
+	sp_chunk_done(&c);
+}
+
+/* What was lost in one file may be in another of the same day. */
+static void replace_chunk(struct sp_store *store, const struct sp_day_file *f, struct sp_dict_room *d, uint64_t seq)
+{
+	uint64_t n_lost = ++d->d.n_lost_chunks;
+
+	for (int r = 0; r < SP_N_RESOLUTIONS && store->directory.path != NULL && d->d.n_lost_chunks == n_lost; r++) {
+		struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, r);
+		struct sp_day_file sister = {0};
+		if (store->directory.only != NULL || r == f->day.resolution)
+			continue;
+		if (sp_file_open(&store->directory, &day, false, &sister) == 0)
+			load_from_sister(&sister, d, seq);
+		sp_file_close(&sister);
+	}
+	sp_error_clear();
+}
+
+static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, struct sp_chunk *c,
+		      sqlite3_stmt *s)
+{
+	static const uint32_t first[SP_N_THINGS];
+	uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
+
+	sp_chunk_clear(c, first);
+	int r = sp_dict_read_chunk(id, s, 1, c);
+	r = r < 0 ? r : sp_dict_apply(d, c);
+	if (r == -EBADMSG) {
+		replace_chunk(store, f, d, id & UINT32_MAX);
+		r = 0;
+	}
+	return r;
+}
+
+int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk,
+		 uint64_t to)
+{
+	struct sp_chunk c = {0};
+	SP_STATEMENT *s = NULL;
+	int r = *from_chunk > to
+		    ? 0
+		    : sp_file_prepare(f, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s);
+	int code = SQLITE_DONE;
+
+	if (r < 0 || s == NULL)
+		return r;
+	SP_BIND(s, sp_chunk_id(d->d.generation, *from_chunk), sp_chunk_id(d->d.generation, to));
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
+		r = step_chunk(store, f, d, &c, s);
+	sp_chunk_done(&c);
+	if (r == 0 && code != SQLITE_DONE)
+		r = sp_file_error(f, code, "read");
+	if (r == 0)
+		*from_chunk = to + 1;
+	return r;
+}
+
+static int dict_of(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
+{
+	struct loaded *l = NULL;
+
+	for (size_t i = scan->n_loaded; i > 0 && l == NULL; i--)
+		if (scan->loaded[i - 1].dict->d.generation == generation &&
+		    scan->loaded[i - 1].dict->d.day_s == scan->file.day.day_s)
+			l = &scan->loaded[i - 1];
+	if (l == NULL) {
+		int r = scan->n_loaded == MAX_GENERATIONS
+			    ? -E2BIG
+			    : sp_grow(&scan->loaded, &scan->loaded_capacity, scan->n_loaded + 1, sizeof(*scan->loaded));
+		r = r < 0 ? r : sp_dict_new(scan->file.day.day_s, generation, &scan->loaded[scan->n_loaded].dict);
+		if (r < 0)
+			return r;
+		l = &scan->loaded[scan->n_loaded++];
+		l->next = 0;
+	}
+	int r = sp_dict_load(scan->store, &scan->file, l->dict, &l->next, last_chunk);
+	if (r == 0)
+		*ret_dict = &l->dict->d;
+	return r;
+}
+
+/* --- sources ---------------------------------------------------------------------------------------------------------
+ */
+/* "samples count\ncpu nanoseconds\n": a name may have spaces, a unit not. */
+static void split_types(struct scan_source *s)
+{
+	for (char *at = s->types; *at != '\0' && s->n_values < SP_MAX_VALUES;) {
+		char *end = strchrnul(at, '\n'), *next = *end == '\0' ? end : end + 1;
+		*end = '\0';
+		char *space = strrchr(at, ' ');
+		if (space != NULL)
+			*space = '\0';
+		s->values[s->n_values++] = (struct sp_scan_value){at, space != NULL ? space + 1 : ""};
+		at = next;
+	}
+}
+
+static int add_source(struct sp_scan *scan, sqlite3_stmt *s)
+{
+	const char *name = (const char *)sqlite3_column_text(s, 1), *types = (const char *)sqlite3_column_text(s, 2);
+	struct scan_source *source = calloc(1, sizeof(*source));
+
+	if (source == NULL)
+		return -ENOMEM;
+	source->id = sqlite3_column_int64(s, 0);
+	source->name = strdup(name != NULL ? name : "");
+	source->types = strdup(types != NULL ? types : "");
+	source->next = scan->sources;
+	scan->sources = source;
+	if (source->name == NULL || source->types == NULL)
+		return -ENOMEM;
+	split_types(source);
+	return 0;
+}
+
+static int read_sources(struct sp_scan *scan)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(&scan->file, "SELECT id, name, types FROM source LIMIT ?1", &s), code = SQLITE_DONE;
+
+	for (struct scan_source *old = scan->sources; old != NULL; old = old->next)
+		old->id = -1;
+	if (r < 0)
+		return r;
+	SP_BIND(s, MAX_SOURCES);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
+		r = add_source(scan, s);
+	return r == 0 && code != SQLITE_DONE ? sp_file_error(&scan->file, code, "read") : r;
+}
+
+static const struct scan_source *source_of(const struct sp_scan *scan, int64_t id)
+{
+	const struct scan_source *s = scan->sources;
+
+	while (s != NULL && s->id != id)
+		s = s->next;
+	return s;
+}
+
+/* --- files
+ * ------------------------------------------------------------------------------------------------------------ */
+static void close_file(struct sp_scan *scan)
+{
+	(void)sqlite3_finalize(scan->windows);
+	scan->windows = NULL;
+	if (!scan->is_memory)
+		sp_file_close(&scan->file);
+	scan->file = (struct sp_day_file){0};
+}
+
+static int begin_windows(struct sp_scan *scan)
+{
+	uint64_t slack = 2 * seconds_of[scan->o.resolution] * SP_NS_PER_S;
+	uint64_t from = (scan->o.from_ns - SP_MIN(scan->o.from_ns, slack)) / NS_PER_MS, to = scan->o.to_ns / NS_PER_MS;
+	int r = read_sources(scan);
+
+	r = r < 0 ? r
+		  : sp_file_prepare(
+			&scan->file,
+			"SELECT t, source, generation, head, record FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t",
+			&scan->windows);
+	if (r == 0)
+		SP_BIND(scan->windows, from, to);
+	return r;
+}
+
+/* 1: a file with windows of the range is open. 0: there is none any more. */
+static int next_file(struct sp_scan *scan)
+{
+	while (scan->windows == NULL && scan->at < scan->n_days) {
+		const struct sp_day *day = &scan->days[scan->at++];
+		int r = 0;
+		if (scan->is_memory)
+			scan->file = *scan->store->memory;
+		else
+			r = sp_file_open(&scan->store->directory, day, false, &scan->file);
+		if (r == 0 && scan->file.day.resolution != scan->o.resolution)
+			r = -ENODATA;
+		r = r < 0 ? r : begin_windows(scan);
+		if (r == 0)
+			return 1;
+		close_file(scan);
+		if (r == -EBADMSG)
+			scan->n_damaged++;
+		else if (r != -ENOENT && r != -ENODATA) /* it was just removed, or begun */
+			return r;
+		sp_error_clear();
+	}
+	return scan->windows != NULL;
+}
+
+static bool wanted_day(const struct sp_scan_options *o, const struct sp_day *day)
+{
+	uint64_t begin = day->day_s * SP_NS_PER_S, end = begin + (SP_DAY_S + 7200) * SP_NS_PER_S;
+
+	return day->resolution < 0 || (day->resolution == o->resolution && begin < o->to_ns && end > o->from_ns);
+}
+
+int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan)
+{
+	struct sp_scan *scan = calloc(1, sizeof(*scan));
+	uint64_t n_damaged;
+	int r = scan == NULL ? -ENOMEM : 0;
+
+	if (r < 0)
+		return r;
+	scan->store = s;
+	scan->o = *o;
+	scan->is_memory = s->memory != NULL;
+	if (scan->is_memory) {
+		scan->days = calloc(1, sizeof(*scan->days));
+		scan->n_days = 1;
+		r = scan->days == NULL ? -ENOMEM : 0;
+	} else {
+		r = sp_directory_list(&s->directory, &scan->days, &scan->n_days, &n_damaged);
+	}
+	if (r == 0 && o->source != NULL && (scan->source = strdup(o->source)) == NULL)
+		r = -ENOMEM;
+	size_t n = 0;
+	for (size_t i = 0; i < scan->n_days; i++)
+		if (scan->is_memory || wanted_day(o, &scan->days[i]))
+			scan->days[n++] = scan->days[i];
+	scan->n_days = n;
+	if (r < 0) {
+		sp_scan_close(scan);
+		return r;
+	}
+	*ret_scan = scan;
+	return 0;
+}
+
+void sp_scan_close(struct sp_scan *scan)
+{
+	if (scan == NULL)
+		return;
+	close_file(scan);
+	for (size_t i = 0; i < scan->n_loaded; i++)
+		sp_dict_free(scan->loaded[i].dict);
+	for (struct scan_source *next, *s = scan->sources; s != NULL; s = next) {
+		next = s->next;
+		free(s->name);
+		free(s->types);
+		free(s);
+	}
+	sp_window_rows_done(&scan->rows);
+	free(scan->loaded);
+	free(scan->days);
+	free(scan->source);
+	free(scan);
+}
+
+uint64_t sp_scan_n_damaged(const struct sp_scan *scan)
+{
+	return scan->n_damaged;
+}
+
+/* --- windows
+ * ---------------------------------------------------------------------------------------------------------- */
+/* Rows that name what is not in the dictionary: 0 is "none". */
+static void check_rows(struct sp_window_rows *rows, uint32_t n_who, uint32_t n_nodes)
+{
+	for (uint32_t i = 0; i < rows->n; i++) {
+		rows->who[i] = rows->who[i] < n_who ? rows->who[i] : 0;
+		rows->node[i] = rows->node[i] < n_nodes ? rows->node[i] : 0;
+	}
+}
+
+static int read_rows(struct sp_scan *scan, struct sp_window_id id, uint64_t last_chunk, struct sp_scan_window *w)
+{
+	int r = dict_of(scan, id.generation, last_chunk, &w->dict);
+
+	if (r < 0)
+		return r;
+	scan->rows.n = 0;
+	r = sp_window_rows_unpack(&scan->rows, id, sqlite3_column_blob(scan->windows, 4),
+				  (size_t)sqlite3_column_bytes(scan->windows, 4));
+	if (r < 0 || scan->rows.n_values != w->n_values)
+		return r < 0 ? r : -EBADMSG;
+	check_rows(&scan->rows, w->resolution == SP_RES_10S ? w->dict->n_keys : w->dict->n_groups, w->dict->n_nodes);
+	w->n_rows = scan->rows.n;
+	w->who = scan->rows.who;
+	w->node = scan->rows.node;
+	for (uint32_t v = 0; v < w->n_values; v++)
+		w->values[v] = scan->rows.values[v];
+	return 0;
+}
+
+/* 1: it is wanted. 0: it is not. */
+static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
+{
+	sqlite3_stmt *s = scan->windows;
+	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 2)};
+	const struct scan_source *source = source_of(scan, sqlite3_column_int64(s, 1));
+	struct sp_head h;
+
+	if (source == NULL || id.generation > UINT32_MAX || id.t_ms > INT64_MAX / NS_PER_MS)
+		return -EBADMSG;
+	int r = sp_head_unpack(id, sqlite3_column_blob(s, 3), (size_t)sqlite3_column_bytes(s, 3), &h);
+	if (r < 0)
+		return r;
+	uint64_t end = h.wall_ns + h.length_ns;
+	if (h.wall_ns >= scan->o.to_ns || end <= scan->o.from_ns ||
+	    (scan->source != NULL && strcmp(scan->source, source->name) != 0))
+		return 0;
+	*w = (struct sp_scan_window){.w = {.wall_ns = h.wall_ns,
+					   .boot_ns = h.boot_ns,
+					   .duration_ns = h.duration_ns,
+					   .rate_mhz = h.rate_mhz,
+					   .n_cpus = h.n_cpus,
+					   .n_lost = h.n_lost,
+					   .source = source->name},
+				     .end_ns = end,
+				     .resolution = scan->o.resolution,
+				     .n_values = source->n_values};
+	memcpy(w->types, source->values, sizeof(w->types));
+	w->n_rows = (uint32_t)SP_MIN(h.n_rows, UINT32_MAX);
+	r = scan->o.no_rows ? 0 : read_rows(scan, id, h.last_chunk, w);
+	return r < 0 ? r : 1;
+}
+
+int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window)
+{
+	for (;;) {
+		int r = next_file(scan);
+		if (r <= 0)
+			return r;
+		int code = sqlite3_step(scan->windows);
+		if (code != SQLITE_ROW) {
+			r = code == SQLITE_DONE ? 0 : sp_file_error(&scan->file, code, "read");
+			close_file(scan);
+			scan->n_damaged += r == -EBADMSG;
+			if (r < 0 && r != -EBADMSG)
+				return r;
+			sp_error_clear();
+			continue;
+		}
+		r = read_window(scan, ret_window);
+		if (r == -EBADMSG) {
+			scan->n_damaged++;
+			sp_error_clear();
+		} else if (r != 0) {
+			return r;
+		}
+	}
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "store/priv.h"
+
+enum { NS_PER_MS = 1000000, BOOT_ID_MAX = 256 };
+
+/* --- transactions
+ * ------------------------------------------------------------------------------------------------------
+ */
+int sp_writer_end(struct sp_day_file *f, int r)
+{
+	if (r == 0)
+		r = sp_file_exec(f, "COMMIT");
+	if (r < 0 && f->db != NULL && sqlite3_get_autocommit(f->db) == 0)
+		(void)sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
+
+/* Runs a statement that gives no rows, and frees it. */
+static int run(struct sp_day_file *f, sqlite3_stmt *s)
+{
+	int code = sqlite3_step(s);
+
+	(void)sqlite3_finalize(s);
+	return code == SQLITE_DONE ? 0 : sp_file_error(f, code, "write");
+}
+
+int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
+			const struct sp_chunk *c)
+{
+	uint64_t id = sp_chunk_id(generation, seq);
+	const void *record;
+	sqlite3_stmt *s;
+	size_t len;
+
+	sp_packer_begin(w->packer);
+	sp_chunk_pack(c, w->packer, f->day.resolution != SP_RES_10S);
+	int r = sp_packer_end(w->packer, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, &record, &len);
+	r = r < 0 ? r : sp_file_prepare(f, "INSERT OR REPLACE INTO chunk VALUES(?1, ?2)", &s);
+	if (r < 0)
+		return r;
+	SP_BIND(s, id);
+	(void)sqlite3_bind_blob64(s, 2, record, len, SQLITE_STATIC);
+	return run(f, s);
+}
+
+/* Where the window stands: at its time, or the next free one, if another source or generation has it. */
+static int find_place(struct sp_day_file *f, uint64_t source, struct sp_window_id *id)
+{
+	for (;; id->t_ms++) {
+		SP_STATEMENT *s = NULL;
+		int r = sp_file_prepare(f, "SELECT source = ?2 AND generation = ?3 FROM window WHERE t = ?1", &s);
+		if (r < 0)
+			return r;
+		SP_BIND(s, id->t_ms, source, id->generation);
+		int code = sqlite3_step(s);
+		if (code == SQLITE_DONE || (code == SQLITE_ROW && sqlite3_column_int(s, 0) != 0))
+			return 0; /* the same window: a try that failed late */
+		if (code != SQLITE_ROW)
+			return sp_file_error(f, code, "write");
+	}
+}
+
+int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
+			 const struct sp_head *h, const struct sp_window_rows *rows)
+{
+	struct sp_window_id id = {h->wall_ns / NS_PER_MS, generation};
+	uint8_t head[SP_HEAD_MAX];
+	const void *record;
+	sqlite3_stmt *s;
+	size_t len;
+	int r = find_place(f, source, &id);
+
+	r = r < 0 ? r : sp_window_rows_pack(rows, id, w->packer, &record, &len);
+	r = r < 0 ? r : sp_file_prepare(f, "INSERT OR REPLACE INTO window VALUES(?1, ?2, ?3, ?4, ?5)", &s);
+	if (r < 0)
+		return r;
+	SP_BIND(s, id.t_ms, source, generation);
+	(void)sqlite3_bind_blob64(s, 4, head, sp_head_pack(h, id, head), SQLITE_STATIC);
+	(void)sqlite3_bind_blob64(s, 5, record, len, SQLITE_STATIC);
+	return run(f, s);
+}
+
+/* --- sources
+ * ------------------------------------------------------------------------------------------------------------ */
+static int types_of(const struct sp_profile *p, char *ret_types, size_t size)
+{
+	size_t n = 0;
+
+	ret_types[0] = '\0';
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
+		const struct sp_value_type *t = sp_profile_value_type(p, i);
+		n += (size_t)snprintf(ret_types + n, size - n, "%s %s\n", sp_profile_string(p, t->name),
+				      sp_profile_string(p, t->unit));
+		if (n >= size)
+			return sp_fail_said(-E2BIG, "the names of the profile's values are too long");
+	}
+	return n == 0 ? sp_fail_said(-EINVAL, "the profile has no values") : 0;
+}
+
+static int put_source(struct sp_day_file *f, size_t id, const struct sp_source *source)
+{
+	sqlite3_stmt *s;
+	int r = sp_file_prepare(f, "INSERT OR REPLACE INTO source VALUES(?1, ?2, ?3)", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, id);
+	(void)sqlite3_bind_text(s, 2, source->name, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(s, 3, source->types, -1, SQLITE_STATIC);
+	return run(f, s);
+}
+
+/* The number of the source in the day's three files, from 1. */
+static int source_number(struct sp_writer *w, const char *name, const char *types, uint64_t *ret_number)
+{
+	for (size_t i = 0; i < w->n_sources; i++)
+		if (strcmp(w->sources[i].name, name) == 0 && strcmp(w->sources[i].types, types) == 0) {
+			*ret_number = i + 1;
+			return 0;
+		}
+	if (w->n_sources == SP_MAX_SOURCES)
+		return sp_fail_said(-E2BIG, "the day has %d different sources already", SP_MAX_SOURCES);
+	struct sp_source source = {.name = strdup(name), .types = strdup(types)};
+	int r = source.name == NULL || source.types == NULL ? -ENOMEM : 0;
+	for (int i = 0; i < SP_N_RESOLUTIONS && r == 0; i++)
+		r = put_source(&w->files[i], w->n_sources + 1, &source);
+	if (r < 0) {
+		free(source.name);
+		free(source.types);
+		return r;
+	}
+	w->sources[w->n_sources++] = source;
+	*ret_number = w->n_sources;
+	return 0;
+}
+
+static void forget_sources(struct sp_writer *w)
+{
+	for (; w->n_sources > 0; w->n_sources--) {
+		free(w->sources[w->n_sources - 1].name);
+		free(w->sources[w->n_sources - 1].types);
+	}
+}
+
+static int read_sources(struct sp_writer *w, struct sp_day_file *f)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, "SELECT id, name, types FROM source ORDER BY id", &s), code;
+
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(s, 1),
+			   *types = (const char *)sqlite3_column_text(s, 2);
+		uint64_t number;
+		if (name == NULL || types == NULL || sqlite3_column_int64(s, 0) > (int64_t)w->n_sources + 1)
+			return -EBADMSG;
+		r = source_number(w, name, types, &number);
+	}
+	return r == 0 && code != SQLITE_DONE ? sp_file_error(f, code, "read") : r;
+}
+
+/* --- the day
+ * -------------------------------------------------------------------------------------------------------------- */
+static void end_generation(struct sp_writer *w)
+{
+	sp_numbering_free(w->numbering);
+	w->numbering = NULL;
+	w->generation = w->last_chunk = 0;
+	for (size_t i = 0; i < w->n_sources; i++)
+		memset(w->sources[i].rolled_to_ms, 0, sizeof(w->sources[i].rolled_to_ms)), w->sources[i].last_t_ms = 0;
+}
+
+static void close_files(struct sp_writer *w)
+{
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+		sp_file_close(&w->files[i]);
+	end_generation(w);
+	forget_sources(w);
+	w->day_s = 0;
+}
+
+/* A file that SQLite refuses is kept for people, and a new one begun. */
+static int open_file(struct sp_store *s, const struct sp_day *day)
+{
+	struct sp_day_file *f = &s->writer->files[day->resolution];
+	int r = sp_file_open(&s->directory, day, true, f);
+
+	if (r != -EBADMSG)
+		return r;
+	sp_error_clear();
+	r = sp_directory_set_aside(&s->directory, day->name);
+	s->n_damaged_files++;
+	return r < 0 ? r : sp_file_open(&s->directory, day, true, f);
+}
+
+static int open_day(struct sp_store *s, uint64_t wall_ns)
+{
+	struct sp_writer *w = s->writer;
+	int r = 0;
+
+	for (int i = 0; i < SP_N_RESOLUTIONS && r == 0; i++) {
+		struct sp_day day = sp_day_of(wall_ns, i);
+		r = open_file(s, &day);
+		w->day_s = day.day_s;
+	}
+	for (int i = 0; i < SP_N_RESOLUTIONS && r == 0; i++)
+		r = read_sources(w, &w->files[i]);
+	if (r < 0)
+		close_files(w);
+	return r;
+}
+
+int sp_writer_day(struct sp_store *s, uint64_t wall_ns)
+{
+	struct sp_writer *w = s->writer;
+	uint64_t day_s = sp_day_of(wall_ns, 0).day_s;
+
+	if (w->files[0].db != NULL && w->day_s == day_s)
+		return 0;
+	if (w->files[0].db != NULL) {
+		end_generation(w);
+		/* what cannot be done now is found again when the store is opened */
+		(void)sp_writer_catch_up(s);
+		for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+			(void)sp_file_finish(&w->files[i]);
+		sp_error_clear();
+		close_files(w);
+	}
+	return open_day(s, wall_ns);
+}
+
+static int64_t last_generation(struct sp_day_file *f)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, "SELECT max(id) FROM generation", &s);
+
+	if (r < 0)
+		return r;
+	int code = sqlite3_step(s);
+	return code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : sp_file_error(f, code, "read");
+}
+
+/* A number that none of the three files has. */
+static int new_generation(struct sp_writer *w)
+{
+	int64_t last = 0;
+	int r = 0;
+
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++) {
+		int64_t n = last_generation(&w->files[i]);
+		if (n < 0)
+			return (int)n;
+		last = SP_MAX(last, n);
+	}
+	if (last >= UINT32_MAX / 2)
+		return -E2BIG;
+	for (int i = 0; i < SP_N_RESOLUTIONS && r == 0; i++) {
+		sqlite3_stmt *s;
+		r = sp_file_prepare(&w->files[i], "INSERT INTO generation VALUES(?1, ?2)", &s);
+		if (r < 0)
+			return r;
+		SP_BIND(s, (uint64_t)last + 1);
+		(void)sqlite3_bind_text(s, 2, w->boot_id, -1, SQLITE_STATIC);
+		r = run(&w->files[i], s);
+	}
+	r = r < 0 ? r : sp_numbering_new(&w->numbering);
+	if (r == 0)
+		w->generation = (uint64_t)last + 1;
+	return r;
+}
+
+/* The clock was set back, or the dictionary has outgrown its memory: what comes now begins anew. */
+static int look_at_generation(struct sp_store *s, uint64_t source, uint64_t t_ms)
+{
+	struct sp_writer *w = s->writer;
+
+	if (w->numbering != NULL && t_ms >= w->sources[source - 1].last_t_ms &&
+	    sp_numbering_memory(w->numbering) <= s->options.max_memory_bytes)
+		return 0;
+	bool was = w->numbering != NULL;
+	end_generation(w);
+	int r = new_generation(w);
+	if (r == 0 && was && sp_writer_catch_up(s) < 0)
+		sp_error_clear(); /* it is tried again when the store is opened */
+	return r;
+}
+
+/* --- a window
+ * ------------------------------------------------------------------------------------------------------------- */
+static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h)
+{
+	struct sp_day_file *f = &w->files[SP_RES_10S];
+	struct sp_chunk *pending = sp_numbering_pending(w->numbering);
+	bool has_chunk = !sp_chunk_is_empty(pending);
+	int r = sp_file_exec(f, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return r;
+	h->last_chunk = w->last_chunk + has_chunk;
+	if (has_chunk)
+		r = sp_writer_put_chunk(w, f, w->generation, h->last_chunk, pending);
+	r = r < 0 ? r : sp_writer_put_window(w, f, source, w->generation, h, &w->rows);
+	r = sp_writer_end(f, r);
+	if (r < 0)
+		return r;
+	w->last_chunk = h->last_chunk;
+	sp_numbering_written(w->numbering);
+	return 0;
+}
+
+int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, const struct sp_profile *p)
+{
+	struct sp_writer *w = s->writer;
+	char types[SP_TYPES_MAX];
+	uint64_t source, t_ms = window->wall_ns / NS_PER_MS;
+	struct sp_head h = {.wall_ns = window->wall_ns,
+			    .boot_ns = window->boot_ns,
+			    .duration_ns = window->duration_ns,
+			    .length_ns = window->duration_ns,
+			    .rate_mhz = window->rate_mhz,
+			    .n_lost = window->n_lost,
+			    .n_cpus = window->n_cpus};
+	int r = types_of(p, types, sizeof(types));
+
+	r = r < 0 ? r : sp_writer_day(s, window->wall_ns);
+	r = r < 0 ? r : source_number(w, window->source, types, &source);
+	r = r < 0 ? r : look_at_generation(s, source, t_ms);
+	r = r < 0 ? r : sp_numbering_rows(w->numbering, p, &w->rows);
+	if (r < 0)
+		return r;
+	h.n_rows = w->rows.n;
+	r = commit_window(w, source, &h);
+	if (r < 0)
+		return r;
+	w->sources[source - 1].last_t_ms = t_ms;
+	/* the window is kept, whatever becomes of the rest: it is tried again with the next one */
+	if (sp_writer_roll(s, source, t_ms) < 0)
+		sp_error_clear();
+	return 0;
+}
+
+/* --- life
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+/* The days that a writer may have left before everything was rolled up: that with a journal, and the last one. */
+static int catch_up_days(struct sp_store *s)
+{
+	SP_FREE struct sp_day *days = NULL;
+	uint64_t n_damaged, today = sp_day_of(sp_time_ns(CLOCK_REALTIME), 0).day_s;
+	size_t n;
+	int r = sp_directory_list(&s->directory, &days, &n, &n_damaged);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = sp_directory_check_version(&s->directory, days[i].name);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		bool left = days[i].has_journal || days[i].day_s == days[n - 1].day_s;
+		if (!left || s->writer->day_s == days[i].day_s)
+			continue;
+		r = sp_writer_day(s, days[i].day_s * SP_NS_PER_S);
+		r = r < 0 ? r : sp_writer_catch_up(s);
+	}
+	if (r == 0 && s->writer->files[0].db != NULL && s->writer->day_s != today) {
+		for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+			(void)sp_file_finish(&s->writer->files[i]);
+		close_files(s->writer);
+	}
+	return r;
+}
+
+int sp_writer_open(struct sp_store *s)
+{
+	struct sp_writer *w = calloc(1, sizeof(*w));
+	SP_FREE char *boot_id = NULL;
+
+	if (w == NULL)
+		return -ENOMEM;
+	int r = sp_packer_new(&w->packer);
+	r = r < 0 ? r : sp_directory_lock(&s->directory, &w->lock);
+	if (r < 0) {
+		sp_packer_free(w->packer);
+		free(w);
+		return r;
+	}
+	if (sp_text_read("/proc/sys/kernel/random/boot_id", BOOT_ID_MAX, &boot_id, NULL) == 0)
+		(void)snprintf(w->boot_id, sizeof(w->boot_id), "%.*s", (int)strcspn(boot_id, "\n"), boot_id);
+	sp_error_clear();
+	s->writer = w;
+	r = catch_up_days(s);
+	if (r == -EPROTONOSUPPORT) {
+		sp_writer_close(s);
+		return r;
+	}
+	if (r < 0) /* the disk may be full: windows are refused until it is not */
+		close_files(w);
+	sp_error_clear();
+	return 0;
+}
+
+void sp_writer_close(struct sp_store *s)
+{
+	struct sp_writer *w = s->writer;
+
+	if (w == NULL)
+		return;
+	if (w->files[0].db != NULL) {
+		end_generation(w);
+		(void)sp_writer_catch_up(s);
+		sp_error_clear();
+	}
+	close_files(w);
+	sp_window_rows_done(&w->rows);
+	sp_packer_free(w->packer);
+	sp_directory_unlock(&w->lock);
+	free(w);
+	s->writer = NULL;
+}

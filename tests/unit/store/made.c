@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "made.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/encode.h"
+#include "base/mem.h"
+
+enum { TEXT_MAX = 1 << 16 };
+
+/* --- sums
+ * -------------------------------------------------------------------------------------------------------------- */
+struct sums sums_new(uint32_t n_values)
+{
+	struct sums s = {.n_values = n_values};
+
+	assert_int_equal(sp_intern_new(&s.texts), 0);
+	return s;
+}
+
+void sums_done(struct sums *s)
+{
+	sp_intern_free(s->texts);
+	free(s->values);
+}
+
+static void sums_add(struct sums *s, const char *text, const int64_t *values)
+{
+	int64_t n = sp_intern_add(s->texts, text, strlen(text));
+
+	assert_true(n >= 0);
+	assert_int_equal(sp_grow(&s->values, &s->capacity, (size_t)(n + 1) * s->n_values, sizeof(*s->values)), 0);
+	for (uint32_t v = 0; v < s->n_values; v++)
+		s->values[(size_t)n * s->n_values + v] += values[v];
+}
+
+static void sums_within(const struct sums *a, const struct sums *b, const char *what)
+{
+	for (uint32_t i = 0; i < sp_intern_count(a->texts); i++) {
+		size_t len;
+		const char *text = sp_intern_get(a->texts, i, &len);
+		int64_t at = sp_intern_find(b->texts, text, len);
+		if (at < 0)
+			fail_msg("%s is not in %s", text, what);
+		for (uint32_t v = 0; v < a->n_values; v++)
+			if (a->values[(size_t)i * a->n_values + v] != b->values[(size_t)at * b->n_values + v])
+				fail_msg("value %u of %s is %lld, in %s %lld", v, text,
+					 (long long)a->values[(size_t)i * a->n_values + v], what,
+					 (long long)b->values[(size_t)at * b->n_values + v]);
+	}
+}
+
+void sums_equal(const struct sums *a, const struct sums *b)
+{
+	assert_int_equal(a->n_values, b->n_values);
+	assert_true(sp_intern_count(a->texts) > 0);
+	sums_within(a, b, "the second");
+	sums_within(b, a, "the first");
+}
+
+/* --- words
+ * -------------------------------------------------------------------------------------------------------------- */
+/* Where strings and items come from: a profile, or a dictionary. */
+struct from {
+	const struct sp_profile *p;
+	const struct sp_dict *d;
+};
+
+static const char *string_of(const struct from *from, uint32_t n)
+{
+	return from->p != NULL ? sp_profile_string(from->p, n) : sp_dict_string(from->d, n);
+}
+
+static size_t put(char *text, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static size_t put(char *text, size_t n, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	n += (size_t)vsnprintf(text + n, TEXT_MAX - n, format, args);
+	va_end(args);
+	assert_true(n < TEXT_MAX);
+	return n;
+}
+
+static size_t put_file(char *text, size_t n, const struct from *from, uint32_t number)
+{
+	const struct sp_file *f = from->p != NULL ? sp_profile_file(from->p, number) : &from->d->files[number];
+	char hex[2 * SP_BUILD_ID_MAX + 1];
+
+	sp_hex(f->build_id, f->build_id_len, hex);
+	return put(text, n, "<%d %s %d%d %s %s %s %s %s %s>", f->kind, hex, f->deleted, f->owner_known,
+		   string_of(from, f->name), string_of(from, f->path), string_of(from, f->package),
+		   string_of(from, f->package_version), string_of(from, f->build_id_text), string_of(from, f->note));
+}
+
+static bool nowhere(const struct from *from, uint32_t number)
+{
+	const struct sp_file *f = from->p != NULL ? sp_profile_file(from->p, number) : &from->d->files[number];
+
+	return f->kind == SP_FILE_KERNEL || f->kind == SP_FILE_ANON;
+}
+
+static size_t put_func(char *text, size_t n, const struct from *from, uint32_t number)
+{
+	const struct sp_func *f = from->p != NULL ? sp_profile_func(from->p, number) : &from->d->funcs[number];
+	bool zero = nowhere(from, f->file);
+
+	n = put(text, n, "%s %s %d %llx %llx %llx %s:%u", string_of(from, f->name), string_of(from, f->linkage_name),
+		f->is_range, zero ? 0 : (unsigned long long)f->start, zero ? 0 : (unsigned long long)f->size,
+		zero ? 0 : (unsigned long long)f->vaddr, string_of(from, f->source), f->source_line);
+	return put_file(text, n, from, f->file);
+}
+
+static size_t put_frame(char *text, size_t n, const struct from *from, uint32_t number)
+{
+	const struct sp_frame *pf = from->p != NULL ? sp_profile_frame(from->p, number) : NULL;
+	const struct sp_dict_frame *df = pf == NULL ? &from->d->frames[number] : NULL;
+	uint32_t func = pf != NULL ? pf->func : df->func, file = pf != NULL ? pf->file : df->file;
+	unsigned long long offset = pf != NULL ? pf->offset : df->offset;
+
+	n = put(text, n, ";%x ", (pf != NULL ? pf->flags : df->flags) & 0xff);
+	if (func != 0)
+		n = put_func(text, n, from, func);
+	else
+		n = put(text, n, "+%llx", nowhere(from, file) ? 0 : offset);
+	return put_file(text, n, from, file);
+}
+
+static size_t put_stack(char *text, size_t n, const struct from *from, const char *what, const struct sp_stack *s)
+{
+	n = put(text, n, " %s %u/%u", what, s->stack_class, s->reason);
+	for (uint32_t i = s->n_frames; i > 0; i--)
+		n = put_frame(text, n, from, s->frames[i - 1]);
+	return n;
+}
+
+static size_t put_group(char *text, size_t n, const struct from *from, uint32_t exe, uint32_t uid, uint32_t comm,
+			uint32_t cgroup, uint32_t container)
+{
+	n = put_file(text, n, from, exe);
+	return put(text, n, " uid %u %s %s %s", uid, string_of(from, comm), string_of(from, cgroup),
+		   string_of(from, container));
+}
+
+/* --- profiles
+ * ------------------------------------------------------------------------------------------------------------ */
+static size_t put_key(char *text, size_t n, const struct from *from, uint32_t key, bool by_group)
+{
+	const struct sp_key *k = sp_profile_key(from->p, key);
+	const struct sp_process *q = sp_profile_process(from->p, k->process);
+
+	n = put_group(text, n, from, q->exe, q->uid, q->comm, q->cgroup_path, q->container);
+	if (!by_group)
+		n = put(text, n, " %u %u %u %llu %llu %s", q->pid, q->ns_pid, q->exec_id,
+			(unsigned long long)q->start_ns, (unsigned long long)q->cgroup, string_of(from, k->comm));
+	return n;
+}
+
+void sums_of_profile(struct sums *s, const struct sp_profile *p, bool by_group)
+{
+	struct from from = {.p = p};
+	char *text = malloc(TEXT_MAX);
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		struct sp_stack user = sp_profile_stack(p, row->user), kernel = sp_profile_stack(p, row->kernel);
+		size_t n = put_key(text, 0, &from, row->key, by_group);
+		n = put_stack(text, n, &from, "user", &user);
+		if (row->kernel != 0)
+			n = put_stack(text, n, &from, "kernel", &kernel);
+		sums_add(s, text, row->values);
+	}
+	free(text);
+}
+
+/* --- windows
+ * ------------------------------------------------------------------------------------------------------------- */
+static size_t put_who(char *text, size_t n, const struct from *from, uint32_t who, const struct sp_scan_window *w,
+		      bool by_group)
+{
+	bool is_key = w->resolution == SP_RES_10S;
+	const struct sp_dict_key *k = is_key ? &from->d->keys[who] : NULL;
+	const struct sp_dict_group *g = &from->d->groups[is_key ? k->group : who];
+
+	n = put_group(text, n, from, g->exe, g->uid, g->comm, g->cgroup_path, g->container);
+	if (!by_group)
+		n = put(text, n, " %u %u %u %llu %llu %s", k->pid, k->ns_pid, k->exec_id,
+			(unsigned long long)k->start_ns, (unsigned long long)k->cgroup, string_of(from, k->thread));
+	return n;
+}
+
+static size_t put_path(char *text, size_t n, const struct from *from, uint32_t node)
+{
+	uint32_t path[4096], depth = 0;
+	bool in_kernel = false, mixed = false;
+
+	for (; node != 0; node = from->d->parent[node])
+		path[depth++] = from->d->frame[node];
+	for (; depth > 0; depth--) {
+		const struct sp_dict_frame *f = &from->d->frames[path[depth - 1]];
+		if (f->mark != SP_MARK_NONE) {
+			in_kernel = f->mark == SP_MARK_KERNEL;
+			mixed |= f->mark == SP_MARK_MIXED;
+			n = put(text, n, " %s %u/%u", in_kernel ? "kernel" : "user", f->stack_class, f->reason);
+			continue;
+		}
+		if (!in_kernel && !mixed && (f->flags & SP_FRAMEF_KERNEL) != 0) {
+			in_kernel = true;
+			n = put(text, n, " kernel 0/0");
+		}
+		n = put_frame(text, n, from, path[depth - 1]);
+	}
+	return n;
+}
+
+void sums_of_window(struct sums *s, const struct sp_scan_window *w, bool by_group)
+{
+	struct from from = {.d = w->dict};
+	char *text = malloc(TEXT_MAX);
+
+	assert_int_equal(w->n_values, s->n_values);
+	for (uint32_t i = 0; i < w->n_rows; i++) {
+		int64_t values[SP_MAX_VALUES];
+		size_t n = put_who(text, 0, &from, w->who[i], w, by_group);
+		put_path(text, n, &from, w->node[i]);
+		for (uint32_t v = 0; v < w->n_values; v++)
+			values[v] = w->values[v][i];
+		sums_add(s, text, values);
+	}
+	free(text);
+}
+
+size_t sums_of_store(struct sums *s, struct sp_store *store, int resolution, bool by_group)
+{
+	struct sp_scan_options o = {.to_ns = UINT64_MAX, .resolution = resolution};
+	struct sp_scan_window w;
+	struct sp_scan *scan;
+	size_t n = 0;
+	int r;
+
+	assert_int_equal(sp_scan_open(store, &o, &scan), 0);
+	for (; (r = sp_scan_next(scan, &w)) == 1; n++)
+		sums_of_window(s, &w, by_group);
+	assert_int_equal(r, 0);
+	assert_int_equal(sp_scan_n_damaged(scan), 0);
+	sp_scan_close(scan);
+	return n;
+}
+
+/* --- by chance
+ * ------------------------------------------------------------------------------------------------------------ */
+uint64_t made_random(uint64_t *seed)
+{
+	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static uint32_t below(uint64_t *seed, uint32_t n)
+{
+	return (uint32_t)(made_random(seed) % n);
+}
+
+static uint32_t word(struct sp_profile *p, const char *what, uint32_t n)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "%s%u", what, n);
+	return n == 0 ? 0 : (uint32_t)sp_profile_add_string(p, text);
+}
+
+static void add_file(struct sp_profile *p, uint32_t i, uint64_t *seed)
+{
+	static const uint8_t kinds[] = {SP_FILE_ELF,  SP_FILE_ELF,  SP_FILE_KERNEL,
+					SP_FILE_VDSO, SP_FILE_ANON, SP_FILE_OTHER};
+	struct sp_file f = {
+	    .kind = kinds[i % SP_COUNT(kinds)], .tag = i, .deleted = i % 3 == 0, .owner_known = i % 2 == 0};
+
+	f.build_id_len = (uint8_t)(i % 2 != 0 ? 20 : i % 4 == 0 ? 32 : 0);
+	for (int b = 0; b < f.build_id_len; b++)
+		f.build_id[b] = (uint8_t)made_random(seed);
+	f.name = word(p, "lib", i + 1);
+	f.path = word(p, "/usr/lib/lib", i + 1);
+	f.package = word(p, "package", i % 5);
+	f.package_version = word(p, "1.", i % 5);
+	f.build_id_text = word(p, "text", i % 7 == 0);
+	f.note = word(p, "note ", i % 6);
+	assert_true(sp_profile_add_file(p, &f) > 0);
+}
+
+static void add_func(struct sp_profile *p, const struct made *m, uint32_t i, uint64_t *seed)
+{
+	struct sp_func f = {.name = word(p, "func", i + 1),
+			    .linkage_name = word(p, i % 3 == 0 ? "_Zfunc" : "func", i % 5 == 0 ? 0 : i + 1),
+			    .file = 1 + below(seed, m->n_files),
+			    .is_range = i % 5 == 0,
+			    .start = made_random(seed) >> 40,
+			    .size = below(seed, 4096),
+			    .source = word(p, "source", i % 4),
+			    .source_line = i % 4 * i};
+
+	f.vaddr = f.start + (i % 2 == 0 ? 0x400000 : 0);
+	assert_true(sp_profile_add_func(p, &f) > 0);
+}
+
+/* Most frames have a function; kernel frames lie in other frames' files, too. */
+static void add_frame(struct sp_profile *p, const struct made *m, uint64_t *seed)
+{
+	static const uint32_t flags[] = {0, 0, 0, SP_FRAMEF_GUESSED, SP_FRAMEF_DERIVED, SP_FRAMEF_INLINED | 7u << 8};
+	struct sp_frame f = {
+	    .offset = made_random(seed) >> 44, .file = 1 + below(seed, m->n_files), .line = below(seed, 9)};
+
+	f.func = below(seed, 8) == 0 ? 0 : 1 + below(seed, m->n_funcs);
+	f.flags = below(seed, 3) == 0 ? SP_FRAMEF_KERNEL : flags[below(seed, SP_COUNT(flags))];
+	assert_true(sp_profile_add_frame(p, &f) >= 0);
+}
+
+/* Mostly as they come: user stacks without kernel frames, and the other way round; but not always. */
+static void add_stack(struct sp_profile *p, uint64_t *seed)
+{
+	uint32_t frames[64], n = below(seed, 60), kind = below(seed, 10), n_kept = 0;
+	struct sp_stack s = {.stack_class = (uint16_t)(kind < 6 ? 0 : below(seed, 4)), .frames = frames};
+
+	s.reason = (uint16_t)(s.stack_class == 0 ? 0 : below(seed, 500));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t f = below(seed, sp_profile_n_frames(p)) / (1 + below(seed, 20));
+		bool kernels = (sp_profile_frame(p, f)->flags & SP_FRAMEF_KERNEL) != 0;
+		if (kind == 9 || kernels == (kind % 2 != 0))
+			frames[n_kept++] = f;
+	}
+	s.n_frames = n_kept;
+	assert_true(sp_profile_add_stack(p, &s) >= 0);
+}
+
+static void add_key(struct sp_profile *p, const struct made *m, uint32_t i, uint64_t *seed)
+{
+	struct sp_process q = {.pid = 100 + i / 3,
+			       .ns_pid = i / 3,
+			       .uid = i / 3 % 4 * 1000,
+			       .exe = 1 + i / 3 % m->n_files,
+			       .comm = word(p, "comm", i / 3 % 6),
+			       .cgroup_path = word(p, "/system.slice/", i / 3 % 5),
+			       .container = word(p, "container", i / 3 % 3),
+			       .exec_id = i / 3 % 2,
+			       .start_ns = UINT64_C(123456789) * (i / 3),
+			       .cgroup = i / 3 % 5};
+	int64_t process = i == 0 ? 0 : sp_profile_add_process(p, &q);
+	struct sp_key k = {.process = (uint32_t)process,
+			   .comm = word(p, "thread", i % 3),
+			   .recipe = word(p, "cpu", 1),
+			   .slice = i % 2};
+
+	(void)seed;
+	assert_true(process >= 0);
+	assert_true(sp_profile_add_key(p, &k) > 0);
+}
+
+void made_things(struct sp_profile *p, const struct made *m, uint64_t *seed)
+{
+	static const char *const names[] = {"samples", "cpu", "bytes", "waits", "v4", "v5", "v6", "v7"};
+
+	for (uint32_t i = 0; i < m->n_values; i++)
+		assert_int_equal(sp_profile_add_value_type(p, names[i], i == 0 ? "count" : "nanoseconds"), 0);
+	for (uint32_t i = 0; i < m->n_files; i++)
+		add_file(p, i, seed);
+	for (uint32_t i = 0; i < m->n_funcs; i++)
+		add_func(p, m, i, seed);
+	for (uint32_t i = 0; i < m->n_funcs * 3; i++)
+		add_frame(p, m, seed);
+	for (uint32_t i = 0; i < m->n_stacks; i++)
+		add_stack(p, seed);
+	for (uint32_t i = 0; i < m->n_keys; i++)
+		add_key(p, m, i, seed);
+}
+
+void made_rows(struct sp_profile *p, const struct made *m, uint64_t *seed)
+{
+	for (uint32_t i = 0; i < m->n_rows; i++) {
+		int64_t values[SP_MAX_VALUES] = {1 + below(seed, 3)};
+		uint32_t kernel = below(seed, 3) == 0 ? below(seed, sp_profile_n_stacks(p)) : 0;
+		values[1] = values[0] * 52631578; /* as cpu time is */
+		values[2] = (int64_t)made_random(seed) >> 44;
+		values[3] = (int64_t)(made_random(seed) >> (16 + below(seed, 48)));
+		for (uint32_t v = 5; v < m->n_values; v++)
+			values[v] = below(seed, 2);
+		assert_int_equal(
+		    sp_profile_add(p, 1 + below(seed, m->n_keys), below(seed, sp_profile_n_stacks(p)), kernel, values),
+		    0);
+	}
+}
+
+/* --- directories
+ * ----------------------------------------------------------------------------------------------------------- */
+char *made_directory(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = NULL;
+
+	assert_true(asprintf(&path, "%s/sp-store-XXXXXX", tmp != NULL ? tmp : "/tmp") > 0);
+	assert_non_null(mkdtemp(path));
+	return path;
+}
+
+void made_directory_gone(char *path)
+{
+	DIR *dir = opendir(path);
+
+	for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
+		(void)unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir != NULL)
+		(void)closedir(dir);
+	assert_int_equal(rmdir(path), 0);
+	free(path);
+}
