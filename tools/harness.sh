@@ -6,7 +6,7 @@
 # the command means skipped, the reason is its last line. In CI a skip is a failure unless NAME stands in
 # tests/skip-allowed. ISOLATION: `own` = a process, mount and network namespace of its own where root allows: as many
 # run at once as there are CPUs; `host` = the machine's processes and network (profiling needs them) and a mount
-# namespace of its own: alone; `beside` = the same, beside others of its kind.
+# namespace of its own: alone; `beside` = the same, beside others of its kind, one more than there are CPUs.
 # Whatever a test starts carries SOPROF_TEST in its environment; what is alive after the test is killed, and fails it.
 n_passed=0 n_failed=0 n_skipped=0
 logs=$build/test-logs
@@ -108,7 +108,7 @@ reap_all() { reap_to 1; }
 
 # In the background, so that a signal to ./test is dealt with at once.
 run_test() {
-	local name=$1 deadline=$2 isolation=$3 dir mark log
+	local name=$1 deadline=$2 isolation=$3 room=$max_jobs dir mark log
 	shift 3
 	local -a before=(setpriv --pdeathsig TERM) # ./test may be killed too
 	if [ "$can_unshare" = yes ] && [ "$isolation" = own ]; then
@@ -116,7 +116,9 @@ run_test() {
 	elif [ "$can_unshare" = yes ]; then
 		before+=(unshare --mount)
 	fi
-	if [ "$isolation" = host ] || [ "$isolation" != "$last_isolation" ]; then reap_all; else reap_to "$max_jobs"; fi
+	[ "$isolation" != beside ] || room=$((max_jobs + 1))
+	if [ "$isolation" = host ] || [ "$isolation" != "$last_isolation" ]; then room=1; fi
+	reap_to "$room"
 	last_isolation=$isolation
 	dir=$(mktemp -d /tmp/soprof-test.XXXXXX) || die "cannot make a directory in /tmp"
 	chmod 755 "$dir"

@@ -9,7 +9,6 @@ need_profile
 for tool in objcopy readelf xz; do
 	command -v $tool >/dev/null || skip "there is no $tool"
 done
-seconds=$((slow > 1 ? 3 : 1))
 id=$(readelf -n "$victims/plain/recursion" | sed -n 's/.*Build ID: //p')
 [ -n "$id" ] || skip "the victims have no build id"
 mkdir -p "$dir/by-id/.build-id/${id:0:2}" "$dir/bin/.debug" "$dir/else"
@@ -24,7 +23,7 @@ profile_of() {
 	local program=$1
 	shift
 	rm -rf "$dir/cache/names"
-	expect 0 profile -U -f -F 199 "$@" -- "$program" $seconds
+	expect 0 profile -U -f -F $hz "$@" -- "$program" $moment
 }
 named() { profile_of "$@"; has "$out" ';(even|odd);(odd|even);'; }
 unnamed() { profile_of "$@"; has_not "$out" ';(even|odd)[; ]'; has "$out" ";$(basename "$1")\+0x"; }

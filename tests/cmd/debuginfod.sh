@@ -10,7 +10,6 @@ for tool in objcopy readelf python3; do
 	command -v $tool >/dev/null || skip "there is no $tool"
 done
 [ -n "$(ldconfig -p 2>/dev/null | grep libdebuginfod.so.1)" ] || skip "there is no libdebuginfod"
-seconds=$((slow > 1 ? 3 : 1))
 id=$(readelf -n "$victims/plain/recursion" | sed -n 's/.*Build ID: //p')
 mkdir "$dir/serve" "$dir/home"
 chmod 777 "$dir/home"
@@ -55,7 +54,7 @@ serve() {
 	export DEBUGINFOD_URLS="http://127.0.0.1:$(cat "$dir/serve/port")/"
 }
 # What was found once is remembered by build id: each time from the beginning.
-profile_of() { rm -rf "$dir/cache/names"; expect 0 profile -U -f -F 199 "$@" -- "$dir/none" $seconds; }
+profile_of() { rm -rf "$dir/cache/names"; expect 0 profile -U -f -F $hz "$@" -- "$dir/none" $moment; }
 unset DEBUGINFOD_URLS
 export HOME=$dir/home no_proxy=127.0.0.1 CACHE_DIRECTORY=$dir/cache
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # soprof doctor --file: what it says of a file is what readelf says of it; files that are none get one line.
 . "$(dirname "$0")/lib.bash"
 libc=$(awk '/libc\.so\.6$|libc-.*\.so$/ { print $6; exit }' /proc/$$/maps)

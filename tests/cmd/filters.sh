@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 150
 # -p -L -C --comm --cgroup -l -U -K: what is wanted is there, and nothing else.
 . "$(dirname "$0")/lib.bash"
 need_profile
-seconds=$((slow > 1 ? 3 : 1))
 start plain recursion 600 30
 recursion=$pid
 start plain callback 600

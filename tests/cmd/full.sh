@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 60
 # A full disk, a closed pipe, places where no file can be.
 . "$(dirname "$0")/lib.bash"

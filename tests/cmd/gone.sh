@@ -7,29 +7,29 @@ need_profile
 
 # whole machine; the victims begin when it samples, and end long before it prints
 what='profile (victims that begin and end meanwhile)'
-"$SOPROF" profile -U -f -F 199 $((slow > 1 ? 12 : 4)) >"$out" 2>"$err" </dev/null &
+"$SOPROF" profile -U -f -F 199 $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
-"$victims/stripped/recursion" $((slow > 1 ? 2 : 1)) 40 &
-"$victims/plain/callback" $((slow > 1 ? 2 : 1))
+"$victims/stripped/recursion" $seconds 40 &
+"$victims/plain/callback" $seconds
 wait $profiler || fail "exit code 0"
 check_victim stripped recursion --comm recursion --samples 10 --complete 97 --deepest even,odd=40
 check_victim plain callback --comm callback --samples 10 --complete 97
 
 # a copy of a program that is removed when it has ended: nothing of it is left on the disk
 cp "$victims/plain/frames" "$dir/frames"
-expect 0 profile -U -f -F 199 -- bash -c "'$dir/frames' $slow; rm '$dir/frames'"
+expect 0 profile -U -f -F 199 -- bash -c "'$dir/frames' $seconds; rm '$dir/frames'"
 # (97: a 64 KiB frame that is met before the table is there is more stack than a waiting sample carries)
 check_victim plain frames --comm frames --samples 10 --complete 97
 
 # a program that has ended before anybody looked, and of which only another hard link is left: still called as it was
 mkdir "$dir/links" && cp "$victims/plain/recursion" "$dir/links/called" && ln "$dir/links/called" "$dir/links/elf"
 what='profile (stopped while a victim runs)'
-"$SOPROF" profile -U -F 199 --by library --comm called $((slow > 1 ? 12 : 4)) >"$out" 2>"$err" </dev/null &
+"$SOPROF" profile -U -F 199 --by library --comm called $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
 kill -STOP $profiler
-"$dir/links/called" $slow 40
+"$dir/links/called" $seconds 40
 rm "$dir/links/called"
 kill -CONT $profiler
 wait $profiler || fail "exit code 0"
@@ -38,18 +38,24 @@ has_not "$out" ' elf$'
 
 # a library that is unlinked, or has another renamed over it, while it is mapped: seen from the first sample on,
 # and when the profiler comes later
+bring_plugin() { # VARIANT HOW
+	cp "$victims/$1/libplugin.so" "$dir/$2/"
+	[ $2 = unlinked ] || cp "$victims/$1/libplugin.so.new" "$dir/$2/"
+}
 for how in unlinked replaced; do
-	for variant in plain stripped; do
+	for variant in "${variants[@]}"; do
 		mkdir -p "$dir/$how"
-		cp "$victims/$variant/libplugin.so" "$dir/$how/"
-		[ $how = unlinked ] || cp "$victims/$variant/libplugin.so.new" "$dir/$how/"
-		profile_victim $variant plugin --samples 10 --complete 99 -- "$dir/$how/libplugin.so!"
+		for time in $moment $((3 * seconds)); do
+			bring_plugin $variant $how
+			expect 0 profile -U -f -F $hz -- "$victims/$variant/plugin" "$time" "$dir/$how/libplugin.so!"
+			! enough_samples || break
+		done
+		check_victim $variant plugin --samples 10 --complete 99
 
-		cp "$victims/$variant/libplugin.so" "$dir/$how/"
-		[ $how = unlinked ] || cp "$victims/$variant/libplugin.so.new" "$dir/$how/"
-		start $variant plugin $((3 * slow)) "$dir/$how/libplugin.so!"
+		bring_plugin $variant $how
+		start $variant plugin 600 "$dir/$how/libplugin.so!"
 		sleep "0.$((slow > 1 ? 9 : 3))"
-		expect 0 profile -U -f -F 199 -p "$pid" 1
+		expect 0 profile -U -f -F 199 -p "$pid" $seconds
 		check_victim $variant plugin --samples 10 --complete 99
 		kill "$pid"
 		wait "$pid" 2>/dev/null

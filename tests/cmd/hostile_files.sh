@@ -7,7 +7,6 @@
 need_root
 need_profile
 hostile=$victims/hostile
-seconds=$((slow > 1 ? 3 : 1))
 test_name() { say "-- $1"; }
 pids=()
 trouble() { # trouble ARGUMENT...: in the background
@@ -35,7 +34,11 @@ test_name 'a FUSE file whose server never answers again'
 cp "$victims/plain/recursion" "$dir/served"
 mkdir "$dir/fuse"
 trouble fuse $((60 * slow)) "$dir/fuse" "$dir/served"
-sleep $((2 * slow))
+for _ in $(seq $((50 * slow))); do # until it runs what it serves
+	! [ -s "$dir/trouble" ] && ! pgrep -x file >"$dir/running" || break
+	sleep 0.1
+done
+sleep 0.5
 if grep -q . "$dir/trouble"; then
 	say "no FUSE here: $(cat "$dir/trouble")"
 else

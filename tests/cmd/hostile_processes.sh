@@ -6,7 +6,6 @@
 need_root
 need_profile
 hostile=$victims/hostile
-seconds=$((slow > 1 ? 3 : 1))
 test_name() { say "-- $1"; }
 # what its CPU time says that a process should have in samples at 199 Hz
 expected() { awk -v hz="$(getconf CLK_TCK 2>/dev/null || echo 100)" '{ print int(($14 + $15) * 199 / hz) }' "/proc/$1/stat"; }
@@ -51,14 +50,14 @@ wait $stacks 2>/dev/null
 
 test_name 'soprof stopped for a while, goes on'
 what='profile (stopped for a while)'
-"$SOPROF" profile -U -f -F 199 $((8 * slow)) >"$out" 2>"$err" </dev/null &
+"$SOPROF" profile -U -f -F 199 $((slow > 1 ? 16 : 7)) >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
 sleep 0.5
 kill -STOP $profiler
 # longer than a worker may take, and a program that runs and ends meanwhile
-"$victims/plain/recursion" $((slow > 1 ? 3 : 1)) 30
-sleep $((3 * slow))
+"$victims/plain/recursion" $seconds 30
+sleep $((slow > 1 ? 4 : 3))
 kill -CONT $profiler
 wait $profiler || fail "exit code 0"
 check_victim plain callback --comm callback --samples 30 --complete 97
@@ -71,7 +70,7 @@ if unshare --pid --fork --mount-proc true 2>/dev/null; then
 	export SOPROF victims dir seconds
 	what='profile (pids used again)'
 	unshare --pid --fork --kill-child --mount-proc bash -c '
-		"$SOPROF" profile -U -F 199 --format perf -o "$dir/x.perf" $((6 * seconds)) >/dev/null 2>"$dir/log" &
+		"$SOPROF" profile -U -F 199 --format perf -o "$dir/x.perf" $((slow > 1 ? 9 : 5)) >/dev/null 2>"$dir/log" &
 		profiler=$!
 		until ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q perf_event; do sleep 0.1; done
 		for name in recursion callback vdso; do

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 90
 # --inline: inlined functions and source lines are those that addr2line tells, also from a debug file; without the option
 # there are none; broken DWARF costs the lines of its file, and is said.
@@ -9,9 +10,8 @@ for tool in gcc objcopy readelf addr2line; do
 	command -v $tool >/dev/null || skip "there is no $tool"
 done
 here=$(cd "$(dirname "$0")/.." && pwd -P)
-seconds=$((slow > 1 ? 3 : 1))
 gcc -g -O2 -o "$dir/inlined" "$here/victim/inlined.c" || fail "inlined.c to compile"
-profile_of() { expect 0 profile -U -F 199 "${@:2}" -- "$dir/$1" $((seconds + 1)); }
+profile_of() { expect 0 profile -U -F $hz "${@:2}" -- "$dir/$1" $moment; }
 
 profile_of inlined -f
 has "$out" ';main;outer [1-9]'

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # Bad command lines: one line that names the fault, exit code 2 (1 where something is not there), nothing on stdout.
 . "$(dirname "$0")/lib.bash"
 

@@ -6,10 +6,10 @@
 . "$(dirname "$0")/lib.bash"
 need_profile
 
-start plain jit $((4 * slow)) A
-start stripped jit $((4 * slow)) B
+start plain jit 600 A
+start stripped jit 600 B
 sleep "0.$((slow > 1 ? 9 : 3))"
-expect 0 profile -U -f -F 199 $((slow > 1 ? 3 : 1))
+expect 0 profile -U -f -F 199 $seconds
 check_victim plain jit --comm jit-A --samples 10
 check_victim stripped jit --comm jit-B --samples 10
 grep '^jit-A;' "$out" >"$dir/a"

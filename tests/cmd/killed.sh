@@ -40,9 +40,9 @@ own >"$dir/own-after"
 cmp -s "$dir/own-before" "$dir/own-after" || fail "no process of soprof to be left: $(tr '\n' ' ' <"$dir/own-after")"
 
 # a command whose profiler is killed before it starts does not run on its own; one that runs goes on
-"$SOPROF" profile -U -f -F 199 -p "$pid" $((slow > 1 ? 4 : 2)) >"$dir/one" 2>"$dir/one.err" </dev/null &
+"$SOPROF" profile -U -f -F 199 -p "$pid" $((seconds + 1)) >"$dir/one" 2>"$dir/one.err" </dev/null &
 first=$!
-"$SOPROF" profile -U -f -F 99 $((slow > 1 ? 4 : 2)) >"$dir/two" 2>"$dir/two.err" </dev/null &
+"$SOPROF" profile -U -f -F 99 $((seconds + 1)) >"$dir/two" 2>"$dir/two.err" </dev/null &
 wait "$first" || fail "exit code 0 of the first of two"
 wait $! || fail "exit code 0 of the second of two"
 for which in one two; do

@@ -11,7 +11,14 @@ SOPROF=${SOPROF:-$PWD/build/soprof}
 SOPROF_BUILD=${SOPROF_BUILD:-$(dirname "$SOPROF")}
 victims=$SOPROF_BUILD/tests/victim
 [ -x "$SOPROF" ] && [ -x "$victims/check" ] || { echo "no $SOPROF or no $victims; build them first"; exit 1; }
-slow=${SOPROF_SLOW:-1}
+slow=${SOPROF_SLOW:-1} # how many times longer everything may take: inside the second kernel, which is emulated
+# How long is sampled: $seconds of what runs already, and $moment of a victim that is started, $hz times a second.
+# That a victim is stripped or not matters for names, and to no kernel.
+if [ "$slow" -gt 1 ]; then
+	seconds=2 moment=2 hz=199 variants=(plain)
+else
+	seconds=1 moment=0.5 hz=399 variants=(plain stripped)
+fi
 dir=$(mktemp -d "${TMPDIR:-/tmp}/soprof-cmd.XXXXXX") || exit 1
 out=$dir/out err=$dir/err status=0 n_failed=0 what=
 chmod 755 "$dir"
@@ -86,8 +93,9 @@ need_root() { is_root || skip "needs root"; }
 # Samples in folded lines on stdin; those in $out.
 count() { awk '{ n += $NF } END { print n + 0 }'; }
 samples() { count <"$out"; }
-# profile_victim VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: profiles the victim for a second and checks its stacks.
-# The seconds are longer where the machine is slow (SOPROF_SLOW).
+# Where others had the CPUs all the time, one may not see what it does; then once more, for longer.
+enough_samples() { [ "$(samples)" -ge 100 ]; }
+# profile_victim VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: profiles the victim for a moment and checks its stacks.
 profile_victim() {
 	local variant=$1 name=$2
 	local -a options=()
@@ -97,7 +105,8 @@ profile_victim() {
 		shift
 	done
 	shift
-	expect 0 profile -U -f -F 199 -- "$victims/$variant/$name" $((slow > 1 ? 3 : 1)) "$@"
+	expect 0 profile -U -f -F $hz -- "$victims/$variant/$name" $moment "$@"
+	enough_samples || expect 0 profile -U -f -F $hz -- "$victims/$variant/$name" $((3 * seconds)) "$@"
 	check_victim "$variant" "$name" "${options[@]}"
 }
 # profile_running VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: the same, but the victim runs already: its tables are
@@ -113,7 +122,8 @@ profile_running() {
 	shift
 	start "$variant" "$name" 600 "$@"
 	sleep "0.$((slow > 1 ? 9 : 2))"
-	expect 0 profile -U -f -F 199 -p "$pid" $((slow > 1 ? 3 : 1))
+	expect 0 profile -U -f -F 199 -p "$pid" $seconds
+	enough_samples || expect 0 profile -U -f -F 199 -p "$pid" $((3 * seconds))
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	check_victim "$variant" "$name" "${options[@]}"

@@ -4,7 +4,6 @@
 # Small tables, little memory, high rates: what is lost is counted and said, and what is shown is right.
 . "$(dirname "$0")/lib.bash"
 need_profile
-seconds=$((slow > 1 ? 3 : 1))
 start plain callback 600
 callback=$pid
 start stripped recursion 600 60

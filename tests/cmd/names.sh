@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 130
 # Names of threads and files with newlines, `;`, quotes, escapes and invalid UTF-8 come out encoded in every view.
 . "$(dirname "$0")/lib.bash"
 need_profile
-seconds=$((slow > 1 ? 3 : 1))
 start stripped oddnames 600
 odd=$pid
 file="$dir/x;y

@@ -9,7 +9,6 @@ need_profile
 for tool in objcopy readelf; do
 	command -v $tool >/dev/null || skip "there is no $tool"
 done
-seconds=$((slow > 1 ? 3 : 1))
 export CACHE_DIRECTORY=$dir/cache
 names=$dir/cache/names
 cp "$victims/plain/recursion" "$dir/full"

@@ -7,7 +7,6 @@
 need_root
 need_profile
 command -v unshare >/dev/null && unshare --mount --pid --fork --mount-proc true 2>/dev/null || skip "no namespaces here"
-seconds=$((slow > 1 ? 3 : 1))
 test_name() { say "-- $1"; }
 # in_pid_ns WORD... -- SCRIPT: bash in a pid namespace of its own; what soprof prints goes to $out and $err
 in_pid_ns() {

@@ -6,7 +6,6 @@
 # mangling: stacks are whole, and names are what there is.
 . "$(dirname "$0")/lib.bash"
 need_profile
-seconds=$((slow > 1 ? 3 : 1))
 here=$(cd "$(dirname "$0")/.." && pwd -P)
 profile_of() { expect 0 profile -U -f -F 199 "$@"; }
 whole() {

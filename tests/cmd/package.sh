@@ -5,7 +5,6 @@
 # where the file is a container's.
 . "$(dirname "$0")/lib.bash"
 need_profile
-seconds=$((slow > 1 ? 3 : 1))
 plugin=$victims/plain/libplugin.so
 libc=$(readlink -f /lib/x86_64-linux-gnu/libc.so.6)
 has_dpkg() { dpkg -S "*${libc#/usr}" >"$dir/dpkg" 2>/dev/null; }

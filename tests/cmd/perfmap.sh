@@ -6,7 +6,6 @@
 # user's map and one of an earlier process are none; the map of a process in namespaces of its own outlives it.
 . "$(dirname "$0")/lib.bash"
 need_profile
-seconds=$((slow > 1 ? 3 : 1))
 maps=()
 leave_maps() { rm -f "${maps[@]}"; leave; }
 trap leave_maps EXIT

@@ -9,7 +9,7 @@ profile_victim plain storm --samples 10 --complete 97 -- fork
 profile_victim stripped storm --samples 10 --complete 97 -- fork
 profile_victim plain storm --samples 10 --complete 90 -- exec
 profile_victim static storm --samples 10 --complete 90 -- exec
-start stripped storm $((3 * slow)) exec
+start stripped storm 600 exec
 expect 0 profile -U -f -F 199 2
 check_victim stripped storm --comm storm --samples 10 --complete 90
 finish

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 150
+# deadline: 240
 # Programs with known call chains, stripped and not: no wrong caller, no bare address, whole stacks.
 . "$(dirname "$0")/lib.bash"
 need_profile
 
-for variant in plain stripped; do
+for variant in "${variants[@]}"; do
 	profile_victim $variant recursion --complete 99 --deepest even,odd=100 -- 100
 	for name in callback vdso threads assembly kernel plt lazy; do
 		profile_victim $variant $name --complete 99 --

@@ -20,9 +20,15 @@ __attribute__((noinline)) unsigned outer(unsigned x)
 }
 int main(int argc, char **argv)
 {
-	time_t end = time(NULL) + atoi(argv[1]);
+	struct timespec now;
 	volatile unsigned t = 0;
-	while (time(NULL) < end)
+	double end;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	end = (double)now.tv_sec + (double)now.tv_nsec / 1e9 + strtod(argv[1], NULL);
+	while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < end) {
 		t += outer(t);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	}
 	return argc == 9;
 }

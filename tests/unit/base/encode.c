@@ -18,7 +18,7 @@
 
 #include "base/mem.h"
 
-enum { N_RANDOM = 100000, NAME_MAX_BYTES = 256 };
+enum { N_RANDOM = 100000 / SP_FEWER, NAME_MAX_BYTES = 256 };
 
 static void check(enum sp_encoding encoding, const char *text, const char *want)
 {

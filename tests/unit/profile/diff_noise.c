@@ -19,7 +19,15 @@
 
 #include "base/mem.h"
 
-enum { N_LIBRARIES = 14, N_FUNCS = 300, N_STACKS = 1200, N_SLICES = 40, PER_SLICE = 99, N_SPLITS = 200, DEPTH = 12 };
+enum {
+	N_LIBRARIES = 14,
+	N_FUNCS = 300,
+	N_STACKS = 1200,
+	N_SLICES = 40,
+	PER_SLICE = 99,
+	N_SPLITS = 200 / SP_FEWER,
+	DEPTH = 12
+};
 enum { N_SAMPLES = N_SLICES * PER_SLICE };
 
 static uint32_t stacks[N_STACKS][DEPTH]; /* functions, leaf first */

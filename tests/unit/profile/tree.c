@@ -18,7 +18,12 @@
 #include "profile/totals.h"
 #include "random.h"
 
-enum { N_PROFILES = 8, MAX_PATH = 2 * RANDOM_DEPTH + 4, STEP = 4 * RANDOM_WORDS, TEXT = MAX_PATH * STEP };
+enum {
+	N_PROFILES = 8 / SP_FEWER + 1,
+	MAX_PATH = 2 * RANDOM_DEPTH + 4,
+	STEP = 4 * RANDOM_WORDS,
+	TEXT = MAX_PATH * STEP
+};
 
 /* --- labels as words ---------------------------------------------------------------------------------------------- */
 static void label_words(const struct sp_profile *p, const struct sp_tree_label *l, char words[STEP])

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { N_NAMES = 100000, MAX_TOKENS = 6, MAX_NAME = 64 };
+enum { N_NAMES = 100000 / SP_FEWER, MAX_TOKENS = 6, MAX_NAME = 64 };
 
 /* What some format, terminal, shell or spreadsheet acts upon. */
 static const char *const tokens[] = {

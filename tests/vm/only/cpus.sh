@@ -16,7 +16,7 @@ profile_while() {
 	local change=$1
 	shift
 	what="profile $* (while $change)"
-	"$SOPROF" profile -U -f -F 99 "$@" 12 >"$out" 2>"$err" </dev/null &
+	"$SOPROF" profile -U -f -F 99 "$@" 8 >"$out" 2>"$err" </dev/null &
 	job=$!
 	wait_sampling $job
 	$change
@@ -30,11 +30,11 @@ back() { echo 1 >$cpu1; taskset -pc 1 $victim >/dev/null; }
 away_and_back() { away; sleep 1; back; }
 
 profile_while away_and_back
-[ "$n" -ge 500 ] || fail "the samples of a CPU that was away for a second of 12: $n"
+[ "$n" -ge 330 ] || fail "the samples of a CPU that was away for a second of 8: $n"
 all=$n
 away
 profile_while back
-[ "$n" -ge 500 ] || fail "the samples of a CPU that came when sampling had begun: $n"
+[ "$n" -ge 330 ] || fail "the samples of a CPU that came when sampling had begun: $n"
 away
 profile_while back -C 0
 [ "$n" -lt $((all / 2)) ] || fail "no samples of a CPU that is not one of those named: $n"

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# Stacks of the kernel beside those of programs, the idle threads, the ways to unwind.
+. "$(dirname "$0")/lib.bash"
+need_profile
+start stripped kernel 600
+kernel=$pid
+start plain recursion 600 5
+recursion=$pid
+
+expect 0 profile -f -F 99 -p "$kernel" -d -a $seconds
+has "$out" '^kernel;.*;-;.*_\[k\] [0-9]+$'
+has_not "$out" '\[kernel\]\+0x'
+expect 0 profile -f -F 99 -p "$kernel" $seconds
+has_not "$out" '(_\[k\]|;-;)'
+expect 0 profile -U -c 10000000 -C 0 $seconds
+has "$out" '^Sampling .* of all threads by user stack on CPU#0 for'
+
+# the idle threads are left out unless asked for
+idle() { awk '/^cpu / { print $5 }' /proc/stat; }
+before=$(idle)
+expect 0 profile -f -K -F 99 -I $seconds
+# hundredths of a second; on a machine that never rested there is nothing to see
+[ $(($(idle) - before)) -lt 20 ] || has "$out" '^swapper/[0-9]+;'
+expect 0 profile -f -K -F 99 $seconds
+has_not "$out" '^swapper/'
+
+expect 0 profile -f -U --unwind fp -F 99 -p "$recursion" $seconds
+expect 0 profile -f -U --unwind dwarf -F 99 -p "$recursion" $seconds
+check_victim plain recursion --samples 5 --complete 99 --deepest even,odd=5
+finish
