@@ -62,6 +62,7 @@ static void naming_begin(struct sp_sampler *s)
 	s->naming = (struct sp_naming){.workers = s->env->workers,
 				       .capture = s->capture,
 				       .profile = s->profile,
+				       .kallsyms = s->env->kallsyms,
 				       .debug_dirs = s->env->config->debug_dirs,
 				       .no_fetch = !s->env->config->debuginfod};
 }
@@ -101,6 +102,7 @@ int sp_sampler_step(struct sp_sampler *s)
 void sp_sampler_done(struct sp_sampler *s)
 {
 	sp_keep_done(&s->keep);
+	sp_namer_done(&s->namer);
 	sp_naming_done(&s->naming);
 	if (s->capture)
 		sp_capture_let_go(s->capture);
@@ -187,14 +189,14 @@ static void label(struct sp_sampler *s)
 
 static void name(struct sp_sampler *s)
 {
-	struct sp_resolver resolver = {.arg = &s->naming, .resolve = sp_naming_resolve};
+	struct sp_resolver resolver = {.arg = &s->naming, .resolve = sp_naming_resolve, .kernel = sp_naming_kernel};
 	int r;
 
 	identify(s);
 	r = exclude(s);
 	if (r < 0)
 		complain(s, "exclude", r);
-	r = sp_symbol_apply(s->profile, &resolver, s->env->kallsyms);
+	r = sp_namer_apply(&s->namer, s->profile, &resolver);
 	if (r < 0)
 		complain(s, "names", r);
 	label(s);
@@ -281,6 +283,7 @@ static int renew(struct sp_sampler *s)
 		sp_keep_release(&s->keep);
 	s->profile = fresh;
 	r = sp_capture_renew(s->capture, fresh);
+	sp_namer_done(&s->namer);
 	if (r >= 0)
 		r = sp_naming_renew(&s->naming, fresh);
 	sp_profile_free(old);

@@ -18,6 +18,7 @@
 #include "agent/keep.h"
 #include "capture/capture.h"
 #include "naming/naming.h"
+#include "symbol/symbol.h"
 #include <stdio.h>
 
 struct sp_broker;
@@ -48,6 +49,7 @@ struct sp_sampler {
 	struct sp_capture *capture;
 	struct sp_profile *profile;
 	struct sp_naming naming;
+	struct sp_namer namer;
 	struct sp_keep keep;
 	struct sp_clock began; /* of the window */
 	uint64_t paused_ns;    /* of its time not sampled: the last renewal's */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_AGAIN_S = 600 };
+enum { LOOK_AGAIN_S = 600, MAP_AGAIN_S = 60 };
 
 int sp_naming_wait(struct sp_naming *n, const bool *done)
 {
@@ -171,6 +171,22 @@ static int ask_parser(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 	return r;
 }
 
+/* Most programs that make code write no map; one that does may begin to. */
+static int ask_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names)
+{
+	struct sp_named_file *f = sp_named_file(n, file);
+	uint64_t now_ns = sp_time_ns(CLOCK_BOOTTIME);
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	if (f->looked_ns && now_ns - f->looked_ns < (uint64_t)MAP_AGAIN_S * SP_NS_PER_S)
+		return -ENOENT;
+	r = sp_naming_map(n, file, offsets, n_offsets, names);
+	f->looked_ns = r == -ENOENT ? now_ns : 0;
+	return r;
+}
+
 int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct sp_naming *naming = arg;
@@ -180,7 +196,7 @@ int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 	if (kind == SP_FILE_VDSO)
 		return vdso_names(offsets, n, names);
 	if (kind == SP_FILE_ANON)
-		return sp_naming_map(naming, file, offsets, n, names);
+		return ask_map(naming, file, offsets, n, names);
 	fd = sp_capture_file_fd(naming->capture, file);
 	if (fd < 0)
 		return sp_fail_said(-ENOENT, "the file could not be opened");
@@ -273,6 +289,7 @@ void sp_naming_done(struct sp_naming *n)
 
 	for (i = 0; i < n->n_files; i++)
 		sp_named_file_done(&n->files[i]);
+	sp_naming_kernel_drop(n);
 	free(n->files);
 	free(n->pids);
 	free(n->urls);

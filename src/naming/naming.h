@@ -19,9 +19,11 @@
 
 #include "symbol/names.h"
 #include "symbol/sources.h"
+#include <stdio.h>
 
 struct sp_capture;
 struct sp_entries;
+struct sp_name_table;
 struct sp_named_file;
 struct sp_profile;
 struct sp_workers;
@@ -31,6 +33,7 @@ struct sp_naming_stats {
 	uint64_t n_made, n_private; /* that were made; of which kept for this run only */
 	uint64_t n_asked;           /* questions that a parser answered */
 	uint64_t made_bytes;
+	uint64_t n_kernel; /* how often the kernel's symbols were read */
 };
 
 struct sp_naming {
@@ -40,10 +43,13 @@ struct sp_naming {
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
 	size_t n_pids;
+	FILE *kallsyms;    /* for sp_naming_kernel(); opened by who may see addresses; the caller's */
 	const char *cache; /* directory of tables; NULL = the default one, "" = none */
 	struct sp_entries *entries;
 	struct sp_named_file *files; /* by number in the profile */
 	size_t n_files;
+	struct sp_name_table *kernel; /* made when first asked for */
+	uint64_t kernel_ns;           /* when */
 	struct sp_naming_stats stats;
 	bool with_lines;   /* DWARF is wanted, too */
 	bool no_fetch;     /* debuginfod is not asked, or not any more */
@@ -54,6 +60,12 @@ struct sp_naming {
 };
 
 int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
+/*
+ * The resolver's for the kernel: by a table of the symbols in kallsyms, which a worker makes once, and again, at most
+ * every SP_NAMING_KERNEL_S seconds, when an address lies in none of them: modules and BPF programs come and go.
+ */
+enum { SP_NAMING_KERNEL_S = 600 };
+int sp_naming_kernel(void *naming, const uint64_t *addresses, size_t n, struct sp_name *names);
 /* The resolver of symbol/sources.h. */
 int sp_naming_sources(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources);
 void sp_naming_done(struct sp_naming *n);

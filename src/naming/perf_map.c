@@ -83,8 +83,11 @@ static int ask(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offse
 	r = sp_workers_map(n->workers, fd, addresses, n_offsets, sp_naming_came, &w);
 	r = r < 0 ? r : sp_naming_wait(n, &w.done);
 	r = r < 0 ? r : w.r;
-	for (i = 0; r >= 0 && i < n_offsets; i++)
+	for (i = 0; r >= 0 && i < n_offsets; i++) {
 		relate(bias, &names[i]);
+		names[i].from = names[i].start;
+		names[i].to = names[i].start + names[i].size;
+	}
 	return r < 0 ? sp_fail(r, "perf map") : r;
 }
 

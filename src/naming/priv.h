@@ -2,9 +2,10 @@
 /*
  * priv.h: the parts of the layer naming, for each other.
  *
- * naming.c answers the questions; table.c finds or makes a file's table of names; debug_file.c and fetch.c look for its
- * debug file; perf_map.c names memory without a file. What is known of a file belongs to the struct sp_naming, by the
- * file's number in the profile. Everything waits for the workers' answers. 0 or a negative errno. One thread.
+ * naming.c answers the questions, kernel.c those about the kernel; table.c finds or makes a file's table of names;
+ * debug_file.c and fetch.c look for its debug file; perf_map.c names memory without a file. What is known of a file
+ * belongs to the struct sp_naming, by the file's number in the profile. Everything waits for the workers' answers. 0 or
+ * a negative errno. One thread.
  */
 #ifndef SP_NAMING_PRIV_H
 #define SP_NAMING_PRIV_H
@@ -41,6 +42,9 @@ void sp_named_file_done(struct sp_named_file *f);
 /* table.c: names from the file's table, which is found or made if need be. -ENOENT: it has none. */
 int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
 		      struct sp_name *names);
+
+/* kernel.c */
+void sp_naming_kernel_drop(struct sp_naming *n);
 
 /* debug_file.c: the same as sp_debug_file_find(), where what the file has itself is known; and where it was found. */
 int sp_debug_file_search(struct sp_naming *n, uint32_t file, const struct sp_elf_debug *own, bool *ret_trusted);

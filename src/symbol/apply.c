@@ -21,6 +21,7 @@ struct open_frame {
 /* The frames of one file, sorted by offset, and the distinct offsets among them. */
 struct job {
 	struct sp_profile *profile;
+	struct sp_known *known; /* NULL: nobody will ask again */
 	uint32_t file;
 	const struct open_frame *frames;
 	size_t n_frames;
@@ -105,15 +106,25 @@ static void set_funcs(const struct job *j, const uint32_t *funcs)
 	}
 }
 
+/* The last byte of a gap may turn out to be no part of it (see below). */
+static int know(const struct job *j, size_t i, const struct sp_name *m, uint32_t func)
+{
+	if (!j->known || !m || j->offsets[i] < m->from || j->offsets[i] >= m->to)
+		return 0;
+	return sp_known_add(j->known, j->file, m->from, m->to - m->is_gap, func);
+}
+
 static int apply_names(const struct job *j, const struct sp_name *names)
 {
 	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
 	if (!funcs)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_offsets; i++) {
-		int64_t func = add_func(j, j->offsets[i], names ? &names[i] : NULL);
-		if (func < 0)
-			return (int)func;
+		const struct sp_name *m = names ? &names[i] : NULL;
+		int64_t func = add_func(j, j->offsets[i], m);
+		int r = func < 0 ? (int)func : know(j, i, m, (uint32_t)func);
+		if (r < 0)
+			return r;
 		funcs[i] = (uint32_t)func;
 	}
 	set_funcs(j, funcs);
@@ -236,59 +247,22 @@ static int64_t add_kernel_func(const struct job *j, const struct sp_kernel_name 
 	return add_named(j->profile, (uint32_t)file, &m);
 }
 
-/* A function of the kernel that has its name already, so that the file need not be read for it again. */
-struct known {
-	uint64_t start, end;
-	uint32_t func;
-};
-
-/* Programs of BPF come and go, and others take their addresses. */
-static bool is_lasting(const struct sp_profile *p, const struct sp_func *f)
+static int apply_kernel_names(const struct job *j, const struct sp_kernel_name *names)
 {
-	const struct sp_file *file = sp_profile_file(p, f->file);
-	return file->kind == SP_FILE_KERNEL && !f->is_range && f->size &&
-	       strcmp(sp_profile_string(p, file->name), "[bpf]") != 0;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct known *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static int collect_known(const struct sp_profile *p, struct known **ret_known, size_t *ret_n)
-{
-	uint32_t n_funcs = sp_profile_n_funcs(p);
-	struct known *known = calloc(n_funcs, sizeof(*known));
-	size_t n = 0;
-	if (!known)
+	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
+	if (!funcs)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < n_funcs; i++) {
-		const struct sp_func *f = sp_profile_func(p, i);
-		if (is_lasting(p, f))
-			known[n++] = (struct known){f->start, f->start + f->size, i};
+	for (size_t i = 0; i < j->n_offsets; i++) {
+		int64_t func = add_kernel_func(j, &names[i]);
+		if (func < 0)
+			return (int)func;
+		funcs[i] = (uint32_t)func;
 	}
-	qsort(known, n, sizeof(*known), by_start);
-	*ret_known = known;
-	*ret_n = n;
+	set_funcs(j, funcs);
 	return 0;
 }
 
-/* 0 = not known. */
-static uint32_t find_known(const struct known *known, size_t n, uint64_t address)
-{
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (known[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < known[low - 1].end ? known[low - 1].func : 0;
-}
-
-static int read_names(FILE *kallsyms, struct sp_kernel_name *names, size_t n)
+static int kernel_names(FILE *kallsyms, struct sp_kernel_name *names, size_t n)
 {
 	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
 	if (!kallsyms && !ours)
@@ -298,36 +272,64 @@ static int read_names(FILE *kallsyms, struct sp_kernel_name *names, size_t n)
 	return sp_kallsyms_find(kallsyms ? kallsyms : ours, names, n);
 }
 
-/* funcs[i] of offsets[i] is made where it is 0. */
-static int add_kernel_funcs(const struct job *j, const struct sp_kernel_name *names, uint32_t *funcs)
+/* As the resolver has them: a name may be followed by a tab and its module. Cuts the name. */
+static int64_t add_told_kernel_func(const struct job *j, uint64_t address, struct sp_name *m)
 {
-	for (size_t i = 0, k = 0; i < j->n_offsets; i++) {
-		int64_t func = funcs[i] ? 0 : add_kernel_func(j, &names[k++]);
-		if (func < 0)
-			return (int)func;
-		funcs[i] = funcs[i] ? funcs[i] : (uint32_t)func;
+	char *tab = m->name ? strchr(m->name, '\t') : NULL;
+	if (!m->name)
+		return add_range(j->profile, j->file, address, 0, address);
+	if (tab)
+		*tab = 0;
+	int64_t file = module_file(j, tab ? tab + 1 : NULL);
+	return file < 0 ? file : add_named(j->profile, (uint32_t)file, m);
+}
+
+/* Programs of BPF come and go, and others take their addresses. */
+static bool is_lasting(const struct job *j, int64_t func)
+{
+	const struct sp_func *f = sp_profile_func(j->profile, (uint32_t)func);
+	return strcmp(sp_profile_string(j->profile, sp_profile_file(j->profile, f->file)->name), "[bpf]") != 0;
+}
+
+static int apply_told_kernel_names(const struct job *j, struct sp_name *names)
+{
+	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
+	if (!funcs)
+		return -ENOMEM;
+	for (size_t i = 0; i < j->n_offsets; i++) {
+		int64_t func = add_told_kernel_func(j, j->offsets[i], &names[i]);
+		int r = func < 0 ? (int)func : is_lasting(j, func) ? know(j, i, &names[i], (uint32_t)func) : 0;
+		if (r < 0)
+			return r;
+		funcs[i] = (uint32_t)func;
 	}
 	set_funcs(j, funcs);
 	return 0;
 }
 
+static int apply_kernel_by(const struct job *j, const struct sp_resolver *resolver)
+{
+	struct sp_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	int r = resolver->kernel(resolver->arg, j->offsets, j->n_offsets, names);
+	int noted = r ? note_failure(j, r) : 0;
+	int applied = apply_told_kernel_names(j, names);
+	sp_names_done(names, j->n_offsets);
+	return noted ? noted : applied;
+}
+
 static int apply_kernel(const struct job *j, FILE *kallsyms)
 {
 	struct sp_kernel_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
-	uint32_t *funcs SP_FREE = calloc(j->n_offsets, sizeof(*funcs));
-	struct known *known SP_FREE = NULL;
-	size_t n_known = 0, n = 0;
-	if (!names || !funcs || collect_known(j->profile, &known, &n_known) < 0)
+	if (!names)
 		return -ENOMEM;
-	for (size_t i = 0; i < j->n_offsets; i++) {
-		funcs[i] = find_known(known, n_known, j->offsets[i]);
-		if (!funcs[i])
-			names[n++].address = j->offsets[i];
-	}
-	int r = n ? read_names(kallsyms, names, n) : 0;
+	for (size_t i = 0; i < j->n_offsets; i++)
+		names[i].address = j->offsets[i];
+	int r = kernel_names(kallsyms, names, j->n_offsets);
 	int noted = r ? note_failure(j, r) : 0;
-	int applied = add_kernel_funcs(j, names, funcs);
-	sp_kallsyms_done(names, n);
+	int applied = apply_kernel_names(j, names);
+	sp_kallsyms_done(names, j->n_offsets);
 	return noted ? noted : applied;
 }
 
@@ -349,20 +351,31 @@ static uint64_t whole_address(uint64_t address)
 	return address >> 59 & 1 ? address | 0xfull << 60 : address;
 }
 
-static int collect(const struct sp_profile *p, struct open_frame **ret_frames, size_t *ret_n)
+static uint64_t offset_of(const struct sp_profile *p, const struct sp_frame *f)
+{
+	bool kernel = sp_profile_file(p, f->file)->kind == SP_FILE_KERNEL;
+	return kernel ? whole_address(f->offset) : f->offset;
+}
+
+/* Of the frames from `first` on, those that have no function yet, and do not lie in one that is known. */
+static int collect(const struct sp_profile *p, const struct sp_known *known, uint32_t first,
+		   struct open_frame **ret_frames, size_t *ret_n)
 {
 	uint32_t n_frames = sp_profile_n_frames(p);
-	struct open_frame *frames = calloc(n_frames, sizeof(*frames));
+	struct open_frame *frames = calloc(n_frames - first + 1, sizeof(*frames));
 	size_t n = 0;
 	if (!frames)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < n_frames; i++) {
-		const struct sp_frame *f = sp_profile_frame(p, i);
-		bool kernel = sp_profile_file(p, f->file)->kind == SP_FILE_KERNEL;
+	for (uint32_t i = first; i < n_frames; i++) {
+		struct sp_frame *f = sp_profile_frame(p, i);
+		uint64_t offset = offset_of(p, f);
+		if (!f->func && known)
+			f->func = sp_known_find(known, f->file, offset);
 		if (!f->func)
-			frames[n++] = (struct open_frame){f->file, i, kernel ? whole_address(f->offset) : f->offset};
+			frames[n++] = (struct open_frame){f->file, i, offset};
 	}
-	qsort(frames, n, sizeof(*frames), by_file);
+	if (n)
+		qsort(frames, n, sizeof(*frames), by_file);
 	*ret_frames = frames;
 	*ret_n = n;
 	return 0;
@@ -379,7 +392,7 @@ static int apply_job(struct job *j, const struct sp_resolver *resolver, FILE *ka
 			offsets[j->n_offsets++] = j->frames[i].offset;
 	uint8_t kind = sp_profile_file(j->profile, j->file)->kind;
 	if (j->file && kind == SP_FILE_KERNEL)
-		return apply_kernel(j, kallsyms);
+		return resolver && resolver->kernel ? apply_kernel_by(j, resolver) : apply_kernel(j, kallsyms);
 	if (j->file && resolver && (kind == SP_FILE_ELF || kind == SP_FILE_VDSO))
 		return apply_elf(j, resolver);
 	if (j->file && resolver && kind == SP_FILE_ANON)
@@ -387,16 +400,42 @@ static int apply_job(struct job *j, const struct sp_resolver *resolver, FILE *ka
 	return apply_names(j, NULL);
 }
 
-int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms)
+static int apply_from(struct sp_profile *p, struct sp_known *known, uint32_t first, const struct sp_resolver *resolver,
+		      FILE *kallsyms)
 {
 	struct open_frame *frames SP_FREE = NULL;
 	size_t n = 0;
-	int r = collect(p, &frames, &n);
+	int r = collect(p, known, first, &frames, &n);
 	for (size_t i = 0, end; !r && i < n; i = end) {
 		for (end = i + 1; end < n && frames[end].file == frames[i].file;)
 			end++;
-		struct job j = {.profile = p, .file = frames[i].file, .frames = frames + i, .n_frames = end - i};
+		struct job j = {
+		    .profile = p, .known = known, .file = frames[i].file, .frames = frames + i, .n_frames = end - i};
 		r = apply_job(&j, resolver, kallsyms);
 	}
 	return r ? sp_fail(r, "name the frames") : 0;
+}
+
+int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms)
+{
+	return apply_from(p, NULL, 1, resolver, kallsyms);
+}
+
+/* --- again and again -------------------------------------------------------------------------------------------- */
+
+int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_resolver *resolver)
+{
+	int r = n->known ? 0 : sp_known_new(&n->known);
+	uint32_t first = SP_MAX(n->n_frames, 1);
+	if (r == 0)
+		r = apply_from(p, n->known, first, resolver, NULL);
+	if (r == 0)
+		n->n_frames = sp_profile_n_frames(p);
+	return r;
+}
+
+void sp_namer_done(struct sp_namer *n)
+{
+	sp_known_free(n->known);
+	*n = (struct sp_namer){0};
 }

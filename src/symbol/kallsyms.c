@@ -3,7 +3,7 @@
  * kallsyms.c: names of kernel addresses, by one pass over /proc/kallsyms that keeps only what was asked for.
  *
  * Lines are `ADDRESS TYPE NAME[\t[MODULE]]`, mostly but not wholly sorted; t, T, w and W are code. The file tells no
- * sizes: a function reaches to the next symbol of any type, and not further than MAX_FUNCTION_BYTES.
+ * sizes: a function reaches to the next symbol of any type, and not further than SP_KERNEL_FUNCTION_MAX.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -13,16 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LINE = 1024, MAX_FUNCTION_BYTES = 1 << 20 };
-
-struct line {
-	uint64_t address;
-	char type;
-	const char *name, *module; /* module NULL = the kernel itself */
-};
-
-/* Cuts the line in place. */
-static bool parse_line(char *s, struct line *l)
+bool sp_kallsyms_line(char *s, struct sp_kernel_line *l)
 {
 	char *end;
 	l->address = strtoull(s, &end, 16);
@@ -39,12 +30,12 @@ static bool parse_line(char *s, struct line *l)
 	return *name != 0;
 }
 
-static bool is_text(char type)
+bool sp_kallsyms_is_text(char type)
 {
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-static enum sp_bind bind_of(char type)
+enum sp_bind sp_kallsyms_bind(char type)
 {
 	if (type == 'w' || type == 'W')
 		return SP_BIND_WEAK;
@@ -64,16 +55,16 @@ static size_t first_at(const struct sp_kernel_name *names, size_t n, uint64_t ad
 	return low;
 }
 
-static bool better(const struct sp_kernel_name *k, const struct line *l)
+static bool better(const struct sp_kernel_name *k, const struct sp_kernel_line *l)
 {
 	if (!k->name || l->address != k->start)
 		return !k->name || l->address > k->start;
-	if (is_text(l->type) != k->text)
-		return is_text(l->type);
-	return sp_symbol_prefer(l->name, bind_of(l->type), k->name, k->bind);
+	if (sp_kallsyms_is_text(l->type) != k->text)
+		return sp_kallsyms_is_text(l->type);
+	return sp_symbol_prefer(l->name, sp_kallsyms_bind(l->type), k->name, k->bind);
 }
 
-static int keep(struct sp_kernel_name *k, const struct line *l)
+static int keep(struct sp_kernel_name *k, const struct sp_kernel_line *l)
 {
 	char *name = strdup(l->name), *module = l->module ? strdup(l->module) : NULL;
 	if (!name || (l->module && !module)) {
@@ -86,13 +77,13 @@ static int keep(struct sp_kernel_name *k, const struct line *l)
 	k->name = name;
 	k->module = module;
 	k->start = l->address;
-	k->bind = bind_of(l->type);
-	k->text = is_text(l->type);
+	k->bind = sp_kallsyms_bind(l->type);
+	k->text = sp_kallsyms_is_text(l->type);
 	return 0;
 }
 
 /* While the file is read, `size` is the address of the next symbol behind; 0 = none yet. */
-static int note_line(struct sp_kernel_name *names, size_t n, const struct line *l)
+static int note_line(struct sp_kernel_name *names, size_t n, const struct sp_kernel_line *l)
 {
 	size_t i = first_at(names, n, l->address);
 	if (i > 0 && (!names[i - 1].size || l->address < names[i - 1].size))
@@ -102,13 +93,13 @@ static int note_line(struct sp_kernel_name *names, size_t n, const struct line *
 
 static int read_lines(FILE *f, struct sp_kernel_name *names, size_t n)
 {
-	char s[MAX_LINE];
+	char s[SP_KERNEL_LINE_MAX];
 	bool whole = true, shown = false, any = false;
 	while (fgets(s, sizeof(s), f)) {
-		struct line l;
+		struct sp_kernel_line l;
 		bool begins = whole;
 		whole = strchr(s, '\n') != NULL;
-		if (!begins || !parse_line(s, &l))
+		if (!begins || !sp_kallsyms_line(s, &l))
 			continue;
 		any = true;
 		shown |= l.address != 0;
@@ -119,7 +110,7 @@ static int read_lines(FILE *f, struct sp_kernel_name *names, size_t n)
 	if (ferror(f))
 		return -EIO;
 	if (any && !shown)
-		return sp_fail_said(-EPERM, "the kernel hides its addresses (kernel.kptr_restrict; needs CAP_SYSLOG)");
+		return sp_fail_said(-EPERM, SP_KALLSYMS_HIDDEN);
 	return 0;
 }
 
@@ -128,7 +119,7 @@ static int spread(struct sp_kernel_name *names, size_t n)
 	for (size_t i = 1; i < n; i++) {
 		struct sp_kernel_name *k = &names[i], *before = &names[i - 1], *late = &names[n - 1 - i];
 		if (!k->name && before->name) {
-			const struct line l = {before->start, 0, before->name, before->module};
+			const struct sp_kernel_line l = {before->start, 0, before->name, before->module};
 			int r = keep(k, &l);
 			if (r)
 				return r;
@@ -145,9 +136,9 @@ static int spread(struct sp_kernel_name *names, size_t n)
 static void settle(struct sp_kernel_name *k)
 {
 	uint64_t into = k->address - k->start;
-	uint64_t size = k->size > k->start ? k->size - k->start : MAX_FUNCTION_BYTES;
-	if (k->name && k->text && into < size && into < MAX_FUNCTION_BYTES) {
-		k->size = SP_MIN(size, (uint64_t)MAX_FUNCTION_BYTES);
+	uint64_t size = k->size > k->start ? k->size - k->start : SP_KERNEL_FUNCTION_MAX;
+	if (k->name && k->text && into < size && into < SP_KERNEL_FUNCTION_MAX) {
+		k->size = SP_MIN(size, (uint64_t)SP_KERNEL_FUNCTION_MAX);
 		return;
 	}
 	free(k->name);

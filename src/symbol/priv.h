@@ -75,6 +75,26 @@ bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp
 /* A copy of at most SP_NAME_MAX - 1 bytes, ended by "..." if it was longer; NULL when memory is short. */
 char *sp_name_cut(const char *s);
 
+/* One line of /proc/kallsyms, which is cut in place; false: it is none. module NULL = the kernel itself. */
+enum { SP_KERNEL_LINE_MAX = 1024, SP_KERNEL_FUNCTION_MAX = 1 << 20 };
+struct sp_kernel_line {
+	uint64_t address;
+	char type;
+	const char *name, *module;
+};
+bool sp_kallsyms_line(char *s, struct sp_kernel_line *l);
+bool sp_kallsyms_is_text(char type);
+enum sp_bind sp_kallsyms_bind(char type);
+#define SP_KALLSYMS_HIDDEN "the kernel hides its addresses (kernel.kptr_restrict; needs CAP_SYSLOG)"
+
+/* known.c: which function of a profile lies where, file by file, as far as that was told: no span of a file overlaps.
+ */
+struct sp_known;
+int sp_known_new(struct sp_known **ret_known);
+void sp_known_free(struct sp_known *k);
+int sp_known_add(struct sp_known *k, uint32_t file, uint64_t from, uint64_t to, uint32_t func);
+uint32_t sp_known_find(const struct sp_known *k, uint32_t file, uint64_t offset); /* 0 = not known */
+
 struct sp_kernel_name {
 	uint64_t address; /* what is asked */
 	uint64_t start, size;

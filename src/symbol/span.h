@@ -43,4 +43,12 @@ enum { SP_SPANS_MAX_SYMBOLS = 1 << 20 };
 int sp_spans_walk(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *walk,
 		  int (*each)(void *arg, const struct sp_span *span), void *arg);
 
+/*
+ * The same of /proc/kallsyms, read from the beginning, with addresses for offsets: each function up to the next symbol,
+ * by the rules of symbol.h. A name is followed by a tab and its module, if it is of one. -EPERM: the file hides all
+ * addresses. Memory: about 60 bytes a symbol, at most SP_KERNEL_SYMBOLS_MAX.
+ */
+enum { SP_KERNEL_SYMBOLS_MAX = 1 << 20 };
+int sp_kallsyms_walk(int fd, int (*each)(void *arg, const struct sp_span *span), void *arg);
+
 #endif

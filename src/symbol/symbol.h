@@ -27,6 +27,11 @@ struct sp_resolver {
 	 * sp_error_text(). Called from sp_symbol_apply() only, which frees the names.
 	 */
 	int (*resolve)(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
+	/*
+	 * The same for addresses in the kernel, in place of kallsyms: a name may be followed by a tab and its module.
+	 * May be NULL.
+	 */
+	int (*kernel)(void *arg, const uint64_t *addresses, size_t n, struct sp_name *names);
 };
 
 /*
@@ -35,5 +40,19 @@ struct sp_resolver {
  * resolver ELF files keep library+0xOFFSET.
  */
 int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms);
+
+/*
+ * The same for a profile that grows and is named again and again: looks at the frames that came since the last time,
+ * and asks only for those that lie in no function that is known already, where the resolver has told how far its
+ * answers hold (struct sp_name's from, to). What it costs follows the number of new frames. Zeroed at first; with
+ * another profile, done and begun anew. Memory: 24 bytes for each function that was met.
+ */
+struct sp_known;
+struct sp_namer {
+	struct sp_known *known;
+	uint32_t n_frames; /* that were looked at */
+};
+int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_resolver *resolver);
+void sp_namer_done(struct sp_namer *n);
 
 #endif

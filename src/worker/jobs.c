@@ -369,6 +369,7 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	case SP_JOB_SOURCES:
 		return take_sources(j, a);
 	case SP_JOB_SPANS:
+	case SP_JOB_KERNEL:
 		return take_spans(j, a);
 	case SP_JOB_DEBUG:
 		return take_debug(j, a);
@@ -420,6 +421,7 @@ static void call_back(struct sp_job *j)
 		j->done.sources(j->arg, j->r, j->sources, j->sources ? j->n_offsets : 0);
 		break;
 	case SP_JOB_SPANS:
+	case SP_JOB_KERNEL:
 		j->done.spans(j->arg, j->r, j->r < 0 ? NULL : j->head);
 		break;
 	case SP_JOB_DEBUG:

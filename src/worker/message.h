@@ -34,7 +34,8 @@ enum sp_job_kind {
 	SP_JOB_FETCH,
 	SP_JOB_COUNT,
 	SP_JOB_SOURCES,
-	SP_JOB_SPANS
+	SP_JOB_SPANS,
+	SP_JOB_KERNEL
 };
 
 struct sp_job_message {

@@ -231,6 +231,18 @@ static int find_spans(struct sp_elf *e, int memfd, int debug_fd, struct sp_answe
 	return 0;
 }
 
+static int find_kernel(int fd, int memfd, struct sp_answer_message *a)
+{
+	SP_FREE struct spans_out *o = calloc(1, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	o->memfd = memfd;
+	int r = sp_kallsyms_walk(fd, span_out, o);
+	r = r < 0 ? r : spans_flush(o);
+	a->bytes = o->n_written;
+	return r;
+}
+
 static void pack_source(FILE *out, const struct sp_source_frame *s)
 {
 	struct sp_packed_source p = {.line = s->line,
@@ -282,6 +294,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	__attribute__((cleanup(close_elf))) struct sp_elf *e = NULL;
 	if (m->kind == SP_JOB_MAP)
 		return find_in_map(fds[0], fds[1], m->n_offsets, a);
+	if (m->kind == SP_JOB_KERNEL)
+		return find_kernel(fds[0], fds[1], a);
 	int r = sp_elf_open_fd(fds[0], &e);
 	if (r < 0)
 		return r;
@@ -304,6 +318,7 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	case SP_JOB_OPEN_PATH:
 	case SP_JOB_MAP:
 	case SP_JOB_FETCH:
+	case SP_JOB_KERNEL:
 		break;
 	}
 	return -EINVAL;

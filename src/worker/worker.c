@@ -303,6 +303,17 @@ int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t 
 	return submit(w, sp_take_ptr(j));
 }
 
+/* A job that gives a table of names. */
+static int ask_table(struct sp_workers *w, struct sp_job *j, int table_fd, const struct sp_name_table_head *head)
+{
+	j->head = malloc(sizeof(*head));
+	if (!j->head)
+		return -ENOMEM;
+	*j->head = *head;
+	j->table_fd = fcntl(table_fd, F_DUPFD_CLOEXEC, 0);
+	return j->table_fd < 0 ? sp_fail(-errno, "keep a table of names") : submit(w, j);
+}
+
 int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, const struct sp_name_table_head *head,
 		     void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
 {
@@ -310,15 +321,26 @@ int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, c
 	int r = give_question(w, j, fd, debug_fd, NULL, 0);
 	if (r < 0)
 		return r;
-	j->head = malloc(sizeof(*head));
-	if (!j->head)
-		return -ENOMEM;
-	*j->head = *head;
-	j->table_fd = fcntl(table_fd, F_DUPFD_CLOEXEC, 0);
-	if (j->table_fd < 0)
-		return sp_fail(-errno, "keep a table of names");
 	j->done.spans = done;
-	return submit(w, sp_take_ptr(j));
+	r = ask_table(w, j, table_fd, head);
+	if (r == 0)
+		(void)sp_take_ptr(j);
+	return r;
+}
+
+int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
+		      void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg)
+{
+	const struct sp_name_table_head none = {0};
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_KERNEL, arg);
+	int r = give_question(w, j, fd, -1, NULL, 0);
+	if (r < 0)
+		return r;
+	j->done.spans = done;
+	r = ask_table(w, j, table_fd, &none);
+	if (r == 0)
+		(void)sp_take_ptr(j);
+	return r;
 }
 
 int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
