@@ -36,8 +36,7 @@ struct sp_resolver {
 
 /*
  * kallsyms: read from its beginning, opened by somebody who then was allowed to see addresses; NULL = /proc/kallsyms.
- * It is read only for addresses in functions that the profile does not have yet. It stays the caller's. Without a
- * resolver ELF files keep library+0xOFFSET.
+ * It stays the caller's. Without a resolver ELF files keep library+0xOFFSET.
  */
 int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms);
 

@@ -22,7 +22,7 @@ struct fixture {
 	struct sp_profile *profile;
 	uint32_t files[N_FILES];
 	char kallsyms[40];
-	unsigned n_calls;
+	unsigned n_calls, n_asked;
 	bool fail_all;
 };
 
@@ -118,7 +118,7 @@ static int resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t n, 
 
 static void apply(struct fixture *x)
 {
-	const struct sp_resolver r = {x, resolve};
+	const struct sp_resolver r = {.arg = x, .resolve = resolve};
 	FILE *kallsyms SP_FCLOSE = fopen(x->kallsyms, "re");
 	assert_non_null(kallsyms);
 	assert_int_equal(sp_symbol_apply(x->profile, &r, kallsyms), 0);
@@ -209,29 +209,107 @@ static void test_kernel(void **state)
 	assert_int_equal(sp_profile_frame(x->profile, module)->file, x->files[KERNEL]);
 }
 
-/* What was learned stays true, but for BPF programs, whose addresses others may have by then. */
-static void test_kernel_again(void **state)
+/* Functions of 0x100 bytes, by the table's words: the third in a module, the fourth a BPF program. */
+static int kernel(void *arg, const uint64_t *addresses, size_t n, struct sp_name *names)
+{
+	static const char *const texts[] = {"first", "second", "third\t[ext4]", "fourth\t[bpf]"};
+	struct fixture *x = arg;
+	x->n_calls++;
+	x->n_asked += n;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t number = (addresses[i] - 0xffffffff81000000) >> 8;
+		assert_true(!i || addresses[i - 1] < addresses[i]);
+		names[i].start = addresses[i];
+		if (number >= SP_COUNT(texts))
+			continue;
+		names[i].name = strdup(texts[number]);
+		names[i].start = names[i].from = names[i].vaddr = addresses[i] & ~0xffull;
+		names[i].size = 0x100;
+		names[i].to = names[i].from + names[i].size;
+	}
+	return 0;
+}
+
+static int resolve_with_spans(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	struct fixture *x = arg;
+	int r = resolve(arg, file, offsets, n, names);
+	x->n_asked += n;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		names[i].from = names[i].size ? names[i].start : 0;
+		names[i].to = names[i].size ? names[i].start + names[i].size : 0;
+	}
+	return r;
+}
+
+static void again(struct fixture *x, struct sp_namer *namer, unsigned n_asked)
+{
+	struct sp_resolver resolver = {.arg = x, .resolve = resolve_with_spans, .kernel = kernel};
+	x->n_asked = 0;
+	assert_int_equal(sp_namer_apply(namer, x->profile, &resolver), 0);
+	if (x->n_asked != n_asked)
+		fail_msg("%u offsets were asked for, not %u", x->n_asked, n_asked);
+	for (uint32_t i = 1; i < sp_profile_n_frames(x->profile); i++)
+		assert_true(sp_profile_frame(x->profile, i)->func);
+}
+
+/* Only new frames are looked at, and only those are asked for that lie in no function that is known. */
+static void test_namer(void **state)
 {
 	struct fixture *x = *state;
+	struct sp_namer namer = {0};
+	uint32_t a = add_frame(x, x->files[LIB], 0x41, 0), range = add_frame(x, x->files[LIB], 0x140, 0);
+	again(x, &namer, 2);
+	expect(x, a, "name()", false);
+	again(x, &namer, 0);
+	uint32_t b = add_frame(x, x->files[LIB], 0x7f, 0), c = add_frame(x, x->files[LIB], 0x80, 0);
+	uint32_t range2 = add_frame(x, x->files[LIB], 0x17f, 0), other = add_frame(x, x->files[VDSO], 0x41, 0);
+	again(x, &namer, 2);
+	assert_int_equal(sp_profile_frame(x->profile, b)->func, sp_profile_frame(x->profile, a)->func);
+	assert_int_not_equal(sp_profile_frame(x->profile, c)->func, sp_profile_frame(x->profile, a)->func);
+	assert_int_equal(sp_profile_frame(x->profile, range2)->func, sp_profile_frame(x->profile, range)->func);
+	assert_int_not_equal(sp_profile_frame(x->profile, other)->func, sp_profile_frame(x->profile, a)->func);
+	sp_namer_done(&namer);
+}
+
+/* A gap whose last byte is the caller of the function behind: the rest of the gap says nothing about that byte. */
+static void test_namer_made_up(void **state)
+{
+	struct fixture *x = *state;
+	struct sp_namer namer = {0};
+	uint32_t gap = add_frame(x, x->files[LIB], 0x7c1, 0);
+	again(x, &namer, 1);
+	expect(x, gap, "libx.so.1+0x17c0", true);
+	uint32_t caller = add_frame(x, x->files[LIB], 0x7ff, 0), in_gap = add_frame(x, x->files[LIB], 0x7fe, 0);
+	again(x, &namer, 2); /* 0x7ff, and then 0x800, where a function begins */
+	expect(x, caller, "libx.so.1+0x1800", true);
+	expect(x, in_gap, "libx.so.1+0x17c0", true);
+	sp_namer_done(&namer);
+}
+
+static void test_namer_kernel(void **state)
+{
+	struct fixture *x = *state;
+	struct sp_namer namer = {0};
 	uint32_t core = add_frame(x, x->files[KERNEL], 0xffffffff81000020, SP_FRAMEF_KERNEL);
-	uint32_t bpf = add_frame(x, x->files[KERNEL], 0xffffffffc0300001, SP_FRAMEF_KERNEL);
-	add_frame(x, x->files[KERNEL], 0xffffffffc0200123, SP_FRAMEF_KERNEL);
-	apply(x);
-	FILE *f = fopen(x->kallsyms, "w");
-	fputs("ffffffff81000000 T another\nffffffff81000100 D end_of_it\nffffffff82000000 T far\n"
-	      "ffffffffc0300000 t bpf_prog_2_y\t[bpf]\n",
-	      f);
-	assert_int_equal(fclose(f), 0);
-	uint32_t core2 = add_frame(x, x->files[KERNEL], 0xffffffff81000040, SP_FRAMEF_KERNEL);
-	uint32_t outside = add_frame(x, x->files[KERNEL], 0xffffffff82000001, SP_FRAMEF_KERNEL);
-	uint32_t module2 = add_frame(x, x->files[KERNEL], 0xffffffffc0200222, SP_FRAMEF_KERNEL);
-	uint32_t bpf2 = add_frame(x, x->files[KERNEL], 0xffffffffc0300002, SP_FRAMEF_KERNEL);
-	apply(x);
-	assert_ptr_equal(func_of(x, core), func_of(x, core2));
-	expect(x, outside, "far", false);
-	expect(x, module2, "ext4_read", false);
-	expect(x, bpf, "bpf_prog_1_x", false);
-	expect(x, bpf2, "bpf_prog_2_y", false);
+	uint32_t module = add_frame(x, x->files[KERNEL], 0xffffffff81000220, SP_FRAMEF_KERNEL);
+	uint32_t bpf = add_frame(x, x->files[KERNEL], 0xffffffff81000320, SP_FRAMEF_KERNEL);
+	uint32_t none = add_frame(x, x->files[KERNEL], 0xffffffff81000420, SP_FRAMEF_KERNEL);
+	again(x, &namer, 4);
+	expect(x, core, "first", false);
+	expect(x, module, "third", false);
+	assert_string_equal(sp_profile_string(x->profile, sp_profile_file(x->profile, func_of(x, module)->file)->name),
+			    "[ext4]");
+	expect(x, bpf, "fourth", false);
+	expect(x, none, "[kernel]+0xffffffff81000420", true);
+	uint32_t core2 = add_frame(x, x->files[KERNEL], 0xffffffff810000ff, SP_FRAMEF_KERNEL);
+	uint32_t module2 = add_frame(x, x->files[KERNEL], 0xffffffff81000221, SP_FRAMEF_KERNEL);
+	again(x, &namer, 0);
+	assert_ptr_equal(func_of(x, core2), func_of(x, core));
+	assert_ptr_equal(func_of(x, module2), func_of(x, module));
+	add_frame(x, x->files[KERNEL], 0xffffffff81000321, SP_FRAMEF_KERNEL);
+	again(x, &namer, 1); /* another program may have the address by now */
+	sp_namer_done(&namer);
 }
 
 static void test_hidden_kernel(void **state)
@@ -309,7 +387,9 @@ int main(void)
 	    TEST(test_failure_costs_one_file),
 	    TEST(test_kernel),
 	    TEST(test_hidden_kernel),
-	    TEST(test_kernel_again),
+	    TEST(test_namer),
+	    TEST(test_namer_made_up),
+	    TEST(test_namer_kernel),
 	    TEST(test_other_frames),
 	    TEST(test_late_and_again),
 	    TEST(test_no_resolver),
