@@ -19,6 +19,14 @@
 
 /* Files that no sample went through for so many windows, and more than so many, are forgotten at a renewal. */
 enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300 };
+/* In the kernel: room for the counts of a turn (lasting.h), for stacks that need not be sent again. */
+enum {
+	COUNTS = 16384,
+	STACKS = 8192,
+	MIN_RING_BYTES = 1 << 20,
+	MAX_RING_BYTES = 8 << 20,
+	RING_BYTES_A_CPU = 256 << 10
+};
 
 /* --- beginning -------------------------------------------------------------------------------------------------------
  */
@@ -28,6 +36,16 @@ static uint64_t profile_budget(const struct sp_sampler *s)
 	uint64_t all = s->env->config->max_memory_bytes;
 
 	return (all ? all : 64 << 20) / 6 / s->env->config->n_sources;
+}
+
+/* A sample that waits for its table takes some 30 KiB: rare, but for the beginning. */
+static uint32_t ring_bytes(size_t n_cpus)
+{
+	uint32_t bytes = MIN_RING_BYTES;
+
+	while (bytes < MAX_RING_BYTES && bytes < n_cpus * RING_BYTES_A_CPU)
+		bytes *= 2;
+	return bytes;
 }
 
 static int options_make(const struct sp_sampler *s, struct sp_capture_options *o)
@@ -45,6 +63,9 @@ static int options_make(const struct sp_sampler *s, struct sp_capture_options *o
 	    .kernel = true,
 	    .unwind = SP_UNWIND_AUTO,
 	    .max_memory_bytes = memory / 5 / env->config->n_sources,
+	    .hash_entries = COUNTS,
+	    .stack_entries = STACKS,
+	    .ring_bytes = ring_bytes(env->n_cpus),
 	    .event = s->event,
 	    .frequency_hz = s->wanted_mhz / 1000,
 	    .no_seek = true,

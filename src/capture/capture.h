@@ -47,6 +47,7 @@ struct sp_capture_options {
 	uint64_t max_memory_bytes; /* of unwind tables; 0 = 24 MiB */
 	uint32_t stack_entries,
 	    hash_entries;      /* stacks remembered as sent, rows in a table of counts; 0 = 16384, 40960 */
+	uint32_t ring_bytes;   /* for stacks and samples that wait, a power of two; 0 = what the kernel half says */
 	const char *event;     /* NULL = cpu-clock */
 	uint64_t frequency_hz; /* either this */
 	uint64_t period;       /* or that: ns for clocks, events else */

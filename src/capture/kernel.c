@@ -72,6 +72,9 @@ static int sizes_write(struct sp_capture *c)
 	for (i = 0; i < SP_COUNT(counts) && c->o.hash_entries; i++)
 		if (bpf_map__set_max_entries(bpf_object__find_map_by_name(object, counts[i]), c->o.hash_entries))
 			return sp_fail(-EINVAL, "set the number of counts to %u", c->o.hash_entries);
+	if (c->o.ring_bytes &&
+	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "samples"), c->o.ring_bytes))
+		return sp_fail(-EINVAL, "set the size of the ring to %u", c->o.ring_bytes);
 	if (c->o.stack_entries &&
 	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "stacks"), c->o.stack_entries))
 		return sp_fail(-EINVAL, "set the number of stacks to %u", c->o.stack_entries);

@@ -12,16 +12,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* In one turn no more samples than have room in the table of counts, and their stacks in the ring. */
-enum { TURN_SAMPLES = 8192 };
+/* In one turn no more samples than have room in the table of counts, and their stacks, all new, in the ring. */
+enum { TURN_SAMPLES = 8192, STACK_BYTES = 512 };
 
 uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
 {
 	uint64_t rate = o->period ? SP_NS_PER_S / o->period : o->frequency_hz;
+	uint64_t samples = o->ring_bytes ? SP_MIN(o->ring_bytes / STACK_BYTES, TURN_SAMPLES) : TURN_SAMPLES;
 
 	if (!o->window_ns)
 		return SP_TURN_MS * 1000000ULL;
-	return SP_MIN(o->window_ns, TURN_SAMPLES * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
+	return SP_MIN(o->window_ns, samples * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
 }
 
 /* --- in a loop -----------------------------------------------------------------------------------------------------
