@@ -3,8 +3,10 @@
 #include "profile/diff.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/grid.h"
+#include "cmd/history.h"
 #include "cmd/output.h"
 #include "cmd/report.h"
 #include "view/changes.h"
@@ -16,13 +18,13 @@
 struct diff_args {
 	struct sp_words files;
 	struct sp_input_args input;
-	const char *output, *value;
+	const char *output, *value, *store;
 	bool csv, json, absolute, noise;
 	int by, view;
 	uint64_t limit;
 };
 
-enum { FORMAT = 1, DEFAULT_LIMIT = 40 };
+enum { FORMAT = 1, DEFAULT_LIMIT = 40, N_SLICES = 20 };
 
 static const char *by_choice(size_t i)
 {
@@ -54,14 +56,15 @@ static const struct sp_option options[] = {
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what the files are", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
-	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles: pprof, folded or perf script; one may be -", AT(files)},
+	{SP_OPT_STRING, 0, "store", "PLACE", "where the agent keeps what times are of", AT(store)},
+	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles (pprof, folded, perf script; one may be -), or times (yesterday, -2h..-1h)", AT(files)},
 	{0},
 };
 /* clang-format on */
 
 static const struct sp_example examples[] = {
     {"soprof diff before.pb.gz after.pb.gz", "what an upgrade changed"},
-    {"soprof diff --by function a.pb.gz b.pb.gz", "the functions that changed most"},
+    {"soprof diff --by function yesterday today", "of what the agent has kept"},
     {"soprof diff -o diff.svg a.pb.gz b.pb.gz", "a differential flame graph"},
     {0},
 };
@@ -71,24 +74,65 @@ struct diff_run {
 	const struct sp_view *view; /* NULL: a table, or for scripts */
 	struct sp_profile *profiles[2];
 	struct sp_input_told told[2];
+	struct sp_history *history; /* NULL: no side is a time */
+	struct sp_store_query asked[2];
+	struct sp_store_answer answers[2];
+	bool is_time[2];
 	struct sp_diff *diff;
 };
 
 /* --- reading -------------------------------------------------------------------------------------------------------
  */
+static int time_read(struct diff_run *d, int side)
+{
+	const struct sp_input_args *a = &d->args->input;
+	int r = d->history == NULL ? sp_history_open(d->args->store, &d->history) : 0;
+
+	if (r >= 0)
+		r = sp_history_query(d->history, &d->asked[side], &d->profiles[side], &d->answers[side]);
+	return r < 0 ? r : sp_inputs_narrow(a, &d->profiles[side], &d->told[side]);
+}
+
 static int side_read(struct diff_run *d, int side)
 {
 	struct sp_words one = {.words = &d->args->files.words[side], .n = 1};
-	int r = sp_inputs_read(&one, &d->args->input, &d->profiles[side], &d->told[side]);
+	int r;
 
+	if (d->is_time[side])
+		return time_read(d, side);
+	r = sp_inputs_read(&one, &d->args->input, &d->profiles[side], &d->told[side]);
 	return r < 0 ? r : sp_inputs_narrow(&d->args->input, &d->profiles[side], &d->told[side]);
+}
+
+/* What is no file is a time. */
+static int side_find(struct diff_run *d, int side)
+{
+	const char *word = d->args->files.words[side];
+	struct sp_when when = {0};
+	int r;
+
+	if (!strcmp(word, "-") || !access(word, F_OK))
+		return 0;
+	r = sp_when_range(word, sp_time_ns(CLOCK_REALTIME), &when);
+	if (r == -EINVAL && !strstr(word, "..") && strpbrk(word, "./")) {
+		sp_error_clear();
+		return 0; /* the name of a file: opening it tells */
+	}
+	d->is_time[side] = true;
+	d->asked[side] = (struct sp_store_query){
+	    .from_ns = when.from_ns, .to_ns = when.to_ns, .all_users = true, .resolution = -1, .n_slices = N_SLICES};
+	return r;
 }
 
 static int diff_make(struct diff_run *d)
 {
 	struct sp_diff_options o = {.scale = d->args->absolute ? SP_DIFF_ABSOLUTE : SP_DIFF_SHARES};
-	int r = side_read(d, 0);
+	int r = side_find(d, 0);
 
+	if (r >= 0)
+		r = side_find(d, 1);
+	if (r >= 0)
+		r = side_read(d, 0);
 	if (r >= 0)
 		r = side_read(d, 1);
 	if (r >= 0)
@@ -168,16 +212,26 @@ static int view_find(struct diff_args *a, const struct sp_view **ret_view)
 	return 0;
 }
 
+static void side_tell(struct diff_run *d, int side)
+{
+	if (d->is_time[side])
+		sp_history_tell(d->history, d->args->files.words[side], &d->asked[side], &d->answers[side],
+				(int64_t)d->diff->n_samples[side]);
+	sp_inputs_tell(d->profiles[side], &d->told[side]);
+}
+
 static void diff_done(struct diff_run *d)
 {
 	sp_diff_free(d->diff);
+	sp_history_close(d->history);
 	sp_profile_free(d->profiles[0]);
 	sp_profile_free(d->profiles[1]);
 }
 
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
-	struct diff_args a = {.by = -1, .view = -1, .input.format = -1, .limit = UINT64_MAX};
+	struct diff_args a = {
+	    .by = -1, .view = -1, .input.format = -1, .input.n_slices = N_SLICES, .limit = UINT64_MAX};
 	struct diff_run d = {.args = &a};
 	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
 
@@ -193,7 +247,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 		if (r < 0)
 			code = sp_cmd_error(cmd, r, r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
 		for (int side = 0; r >= 0 && side < 2; side++)
-			sp_inputs_tell(d.profiles[side], &d.told[side]);
+			side_tell(&d, side);
 	}
 	diff_done(&d);
 	sp_words_done(&a.files);

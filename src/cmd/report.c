@@ -50,7 +50,8 @@ static int report_make(struct report *r)
 		e = sp_inputs_narrow(&r->args->input, &r->profile, &r->told);
 	if (e < 0)
 		return e;
-	return sp_show(&r->args->show, r->view, r->profile, r->args->files.n == 1 ? r->args->files.words[0] : "report");
+	return sp_show(&r->args->show, r->view, r->profile, NULL,
+		       r->args->files.n == 1 ? r->args->files.words[0] : "report");
 }
 
 static int run(const struct sp_cmd *cmd, int argc, char **argv)

@@ -2,9 +2,9 @@
 /*
  * report.h: what the commands that read profiles share: inputs, filters, losses.
  *
- * Inputs are read one after the other and merged; "-" is standard input. Progress is shown on stderr if that is a
- * terminal. What was lost and left out is kept, so that the command can say it in the end. Errors are negative errno
- * with words that name the input and the place in it.
+ * Inputs are read one after the other and merged; "-" is standard input. A file of a store is told by its content.
+ * Progress is shown on stderr if that is a terminal. What was lost and left out is kept, so that the command can say it
+ * in the end. Errors are negative errno with words that name the input and the place in it.
  */
 #ifndef SP_CMD_REPORT_H
 #define SP_CMD_REPORT_H
@@ -19,6 +19,7 @@ enum { SP_REPORT_FILTERS = 7 };
 struct sp_input_args { /* as options */
 	bool keep_going;
 	int format;                                                                 /* number of the reader, or -1 */
+	uint32_t n_slices;                                                          /* wanted of what a store kept */
 	const char *library, *function, *process, *comm, *cgroup, *label, *exclude; /* globs; NULL = all */
 };
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "cmd/history.h"
 #include "cmd/report.h"
 #include "profile/filter.h"
 #include "profile/merge.h"
@@ -64,6 +65,28 @@ static int input_open(const char *name, int *ret_fd)
 	return *ret_fd < 0 ? sp_fail(-errno, "open %s", name) : 0;
 }
 
+/* A file of a store: all that is in it. */
+static int store_read(const char *name, const struct sp_input_args *a, struct sp_profile **ret_profile,
+		      struct sp_input_told *told)
+{
+	struct sp_store_query q = {
+	    .to_ns = INT64_MAX, .all_users = true, .resolution = -1, .n_slices = a->n_slices, .exact = true};
+	struct sp_store_answer answer;
+	struct sp_history *h;
+	int r = sp_history_open(name, &h);
+
+	if (r < 0)
+		return r;
+	r = sp_history_query(h, &q, ret_profile, &answer);
+	if (r == 0 && answer.n_damaged > 0) {
+		told->n_lost += answer.n_damaged;
+		if (!*told->first_loss)
+			snprintf(told->first_loss, sizeof(told->first_loss), "%s: a window is damaged", name);
+	}
+	sp_history_close(h);
+	return r;
+}
+
 static int input_read(const char *name, const struct sp_input_args *a, struct sp_profile **ret_profile,
 		      struct sp_input_told *told)
 {
@@ -77,6 +100,8 @@ static int input_read(const char *name, const struct sp_input_args *a, struct sp
 	SP_CLOSE int fd = -1;
 	int r = input_open(name, &fd);
 
+	if (r >= 0 && a->format < 0 && sp_history_is_file(fd))
+		return store_read(name, a, ret_profile, told);
 	if (r >= 0)
 		r = sp_read_fd(fd, name, &o, ret_profile, &result);
 	if (progress.drawn)

@@ -127,12 +127,14 @@ static int view_write(void *arg, FILE *out)
 	return r->view->write(r->profile, &r->options, out);
 }
 
-int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_profile *p, const char *title)
+int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_profile *p,
+	    const struct sp_totals *totals, const char *title)
 {
 	struct show s = {.args = a, .view = view, .profile = p, .title = title};
 	int r;
 
 	options_fill(&s);
+	s.options.totals = totals;
 	r = sp_inputs_value(p, a->value, &s.options.value);
 	if (r >= 0)
 		r = focus_choose(&s);

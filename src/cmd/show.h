@@ -13,6 +13,7 @@
 #include "cmd/output.h"
 
 struct sp_profile;
+struct sp_totals;
 
 struct sp_show_args {
 	const char *output, *value;
@@ -59,6 +60,8 @@ const char *sp_show_fold_choice(size_t i);
 /* clang-format on */
 
 int sp_show_view(const struct sp_show_args *a, const struct sp_view **ret_view);
-int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_profile *p, const char *title);
+/* totals: exact ones of what a table groups by, in place of the profile's own; NULL = those. */
+int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_profile *p,
+	    const struct sp_totals *totals, const char *title);
 
 #endif

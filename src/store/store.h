@@ -88,6 +88,8 @@ struct sp_store_total {
 	const uint8_t *build_id;
 	uint32_t build_id_len;
 	int64_t self[8], total[8]; /* by value type */
+	uint32_t n_values;
+	const char *value_names[8], *value_units[8];
 };
 /* step: SP_RES_1M (libraries only), SP_RES_1H, or SP_N_RESOLUTIONS for whole days. */
 int sp_store_totals(struct sp_store *s, const char *source, uint64_t from_ns, uint64_t to_ns, int step,

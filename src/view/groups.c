@@ -11,11 +11,10 @@
 int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_groups *ret_groups)
 {
 	struct sp_groups g = {.p = p, .by = (enum sp_total_by)o->by};
-	int r = sp_totals_by(p, g.by, o->value, &g.totals);
+	int r = sp_view_totals(p, o, &g.totals);
 
 	if (r < 0)
 		return r;
-	sp_view_sort(p, o, &g.totals);
 	g.n_shown = o->limit ? SP_MIN(o->limit, g.totals.n_rows) : g.totals.n_rows;
 	g.n_left_out = g.totals.n_rows - g.n_shown;
 	for (size_t i = g.n_shown; i < g.totals.n_rows; i++)

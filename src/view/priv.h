@@ -14,8 +14,8 @@
 struct sp_intern;
 struct sp_totals;
 
-/* Puts groups into the order that the options ask for (sort.c). */
-void sp_view_sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *t);
+/* The groups that the options ask for, in the order that they ask for (sort.c); sp_totals_done() is the caller's. */
+int sp_view_totals(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *ret_totals);
 
 /* --- frames (frame.c) --------------------------------------------------------------------------------------------- */
 /* The file whose code a frame is: the module's own file for kernel frames that lie in a module. */

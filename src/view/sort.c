@@ -3,6 +3,7 @@
 #include "profile/totals.h"
 #include "view/priv.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,10 +45,32 @@ static int compare(const void *x, const void *y, void *arg)
 	return r ? r : falling(b->of, a->of);
 }
 
-void sp_view_sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *t)
+static void sort(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *t)
 {
 	struct order order = {p, (enum sp_total_by)o->by, o->sort};
 
 	if (o->sort != SP_SORT_SELF && t->n_rows)
 		qsort_r(t->rows, t->n_rows, sizeof(*t->rows), compare, &order);
+}
+
+static int totals_copy(const struct sp_totals *from, struct sp_totals *ret_totals)
+{
+	struct sp_totals t = *from;
+
+	t.rows = malloc((t.n_rows + 1) * sizeof(*t.rows));
+	if (!t.rows)
+		return -ENOMEM;
+	memcpy(t.rows, from->rows, t.n_rows * sizeof(*t.rows));
+	*ret_totals = t;
+	return 0;
+}
+
+int sp_view_totals(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *ret_totals)
+{
+	int r = o->totals ? totals_copy(o->totals, ret_totals)
+			  : sp_totals_by(p, (enum sp_total_by)o->by, o->value, ret_totals);
+
+	if (r >= 0)
+		sort(p, o, ret_totals);
+	return r;
 }

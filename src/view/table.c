@@ -210,11 +210,10 @@ static void put_rest(const struct table *t)
 int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, FILE *out)
 {
 	struct table t = {.p = p, .o = o, .by = (enum sp_total_by)o->by, .out = out};
-	int r = sp_totals_by(p, t.by, o->value, &t.totals);
+	int r = sp_view_totals(p, o, &t.totals);
 
 	if (r < 0)
 		return r;
-	sp_view_sort(p, o, &t.totals);
 	lay_out(&t, flags);
 	put_heading(&t);
 	for (size_t i = 0; i < t.n_shown; i++)

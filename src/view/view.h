@@ -36,6 +36,7 @@ enum sp_sort { SP_SORT_SELF, SP_SORT_TOTAL, SP_SORT_SAMPLES, SP_SORT_NAME, SP_N_
 extern const char *const sp_view_sorts[SP_N_SORTS]; /* "self", "total" ... */
 
 struct sp_diff;
+struct sp_totals;
 struct sp_view_options {
 	const char *header;          /* text: the line(s) before the stacks, without the last newline; NULL = none */
 	const char *title;           /* svg */
@@ -55,13 +56,15 @@ struct sp_view_options {
 	enum sp_group_by by;         /* table, csv, json */
 	enum sp_sort sort;           /* table, csv, json */
 	uint32_t limit;              /* table, csv, json: rows shown, 0 = all; how many were left out is said */
-	bool callers, callees;       /* tree, svg: leaf to root, root to leaf (the default); tree: both */
-	const char *focus;           /* tree, svg: around frames of these functions (a glob); NULL = all */
-	bool focus_is_library;       /* the glob is of libraries */
-	int fold;                    /* tree, svg: enum sp_tree_fold */
-	bool fold_recursion;         /* tree, svg */
-	double min_share;            /* tree: nodes with less, 0 to 1, are added up */
-	bool colour;                 /* escape sequences for a terminal */
+	/* table, csv, json: sums that are more exact than the profile's own, in its numbers and by `by`; NULL = none */
+	const struct sp_totals *totals;
+	bool callers, callees; /* tree, svg: leaf to root, root to leaf (the default); tree: both */
+	const char *focus;     /* tree, svg: around frames of these functions (a glob); NULL = all */
+	bool focus_is_library; /* the glob is of libraries */
+	int fold;              /* tree, svg: enum sp_tree_fold */
+	bool fold_recursion;   /* tree, svg */
+	double min_share;      /* tree: nodes with less, 0 to 1, are added up */
+	bool colour;           /* escape sequences for a terminal */
 };
 
 struct sp_view {

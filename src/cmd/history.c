@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/history.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/ask.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "profile/profile.h"
+
+enum { MAX_GAPS = 5 };
+
+struct sp_history {
+	struct sp_store *store;
+	const char *place;
+};
+
+/* --- the way ------------------------------------------------------------------------------------------------------ */
+int sp_history_open(const char *store, struct sp_history **ret_history)
+{
+	struct sp_store_options o = {.read_only = true};
+	struct sp_history *h = calloc(1, sizeof(*h));
+	int r;
+
+	if (h == NULL)
+		return -ENOMEM;
+	h->place = store != NULL ? store : SP_AGENT_STORE;
+	r = sp_store_open(h->place, &o, &h->store);
+	if (r < 0) {
+		sp_history_close(h);
+		return r;
+	}
+	*ret_history = h;
+	return 0;
+}
+
+void sp_history_close(struct sp_history *h)
+{
+	if (h == NULL)
+		return;
+	if (h->store != NULL)
+		sp_store_close(h->store);
+	free(h);
+}
+
+static int says_nothing(const struct sp_history *h, const struct sp_store_query *q)
+{
+	SP_FREE char *asked = sp_history_range_text(q->from_ns, q->to_ns), *there = NULL;
+	struct sp_store_stats stats = {0};
+
+	if (sp_store_stats(h->store, &stats) == 0 && stats.last_ns > 0)
+		there = sp_history_range_text(stats.first_ns, stats.last_ns);
+	sp_error_clear();
+	return sp_fail_said(-ENODATA, "nothing was kept from %s%s; %s has %s%s", asked == NULL ? "then" : asked,
+			    q->from_ns > sp_time_ns(CLOCK_REALTIME) ? ", which is in the future" : "", h->place,
+			    there == NULL ? "no windows" : "windows from ", there == NULL ? "" : there);
+}
+
+int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		     struct sp_store_answer *ret_answer)
+{
+	struct sp_profile *p;
+	int r = sp_profile_new(&p);
+
+	if (r < 0)
+		return r;
+	r = sp_store_query(h->store, q, p, ret_answer);
+	if (r == 0 && ret_answer->n_windows == 0)
+		r = says_nothing(h, q);
+	if (r < 0)
+		sp_profile_free(p);
+	else
+		*ret_profile = p;
+	return r;
+}
+
+/* --- words -------------------------------------------------------------------------------------------------------- */
+char *sp_history_range_text(uint64_t from_ns, uint64_t to_ns)
+{
+	char from[SP_WHEN_TEXT], to[SP_WHEN_TEXT], *text;
+
+	sp_when_text(from_ns, from);
+	sp_when_text(to_ns, to);
+	bool same_day = strncmp(from, to, strlen("2026-11-21 ")) == 0;
+	if (asprintf(&text, "%s to %s", from, same_day ? to + strlen("2026-11-21 ") : to) < 0)
+		return NULL;
+	return text;
+}
+
+/* "2 h 5 min", "40 s" */
+static void put_duration(uint64_t ns)
+{
+	uint64_t s = (ns + SP_NS_PER_S / 2) / SP_NS_PER_S;
+
+	if (s < 120)
+		fprintf(stderr, "%" PRIu64 " s", s);
+	else if (s < 2 * 3600)
+		fprintf(stderr, "%" PRIu64 " min", (s + 30) / 60);
+	else if (s % 3600 < 30 || s >= UINT64_C(48) * 3600)
+		fprintf(stderr, "%" PRIu64 " h", (s + 1800) / 3600);
+	else
+		fprintf(stderr, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s % 3600 / 60);
+}
+
+struct gaps {
+	const char *label;
+	unsigned n;
+};
+
+static void put_label(const char *label)
+{
+	if (label == NULL)
+		return;
+	sp_encode(stderr, SP_ENCODE_TERMINAL, label);
+	fputs(": ", stderr);
+}
+
+static int put_gap(void *arg, const struct sp_store_event *e)
+{
+	struct gaps *gaps = arg;
+
+	if (strcmp(e->kind, "gap") != 0 || gaps->n++ >= MAX_GAPS)
+		return 0;
+	SP_FREE char *range = sp_history_range_text(e->from_ns, e->to_ns);
+	put_label(gaps->label);
+	fprintf(stderr, "gap from %s: ", range == NULL ? "" : range);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, *e->text != '\0' ? e->text : e->subject);
+	fputc('\n', stderr);
+	return 0;
+}
+
+static void tell_gaps(struct sp_history *h, const char *label, const struct sp_store_answer *answer)
+{
+	struct gaps gaps = {.label = label};
+
+	if (sp_store_events(h->store, answer->from_ns, answer->to_ns, put_gap, &gaps) < 0)
+		sp_error_clear();
+	if (gaps.n > MAX_GAPS) {
+		put_label(label);
+		fprintf(stderr, "and %u more gaps\n", gaps.n - MAX_GAPS);
+	}
+}
+
+static void tell_range(const char *label, const struct sp_store_answer *answer)
+{
+	static const char *const lengths[] = {"10 s", "up to 1 min", "up to 1 h", "up to 1 day"};
+	SP_FREE char *range = sp_history_range_text(answer->from_ns, answer->to_ns);
+	uint64_t all = answer->to_ns - answer->from_ns;
+	double share = all == 0 ? 100 : SP_MIN(100, 100 * (double)answer->covered_ns / (double)all);
+
+	put_label(label);
+	fprintf(stderr, "%s: ", range == NULL ? "" : range);
+	put_duration(answer->covered_ns);
+	fprintf(stderr, " sampled (%.*f %%), in %" PRIu64 " window%s of %s\n", share < 100 ? 1 : 0,
+		SP_MIN(share, share < 100 ? 99.9 : 100), answer->n_windows, answer->n_windows == 1 ? "" : "s",
+		lengths[SP_MIN((size_t)answer->resolution, SP_COUNT(lengths) - 1)]);
+}
+
+static void tell_count(const char *label, uint64_t n, const char *format)
+{
+	if (n == 0)
+		return;
+	put_label(label);
+	fprintf(stderr, format, n); /* NOLINT: the formats below */
+	fputc('\n', stderr);
+}
+
+void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
+		     const struct sp_store_answer *answer, int64_t n_samples)
+{
+	tell_range(label, answer);
+	tell_gaps(h, label, answer);
+	if (q->to_ns > sp_time_ns(CLOCK_REALTIME) + SP_NS_PER_S) {
+		char text[SP_WHEN_TEXT];
+		put_label(label);
+		fprintf(stderr, "the range ends in the future, at %s\n", sp_when_text(q->to_ns, text));
+	}
+	tell_count(label, answer->n_lost, "lost %" PRIu64 " samples");
+	tell_count(label, answer->n_damaged, "%" PRIu64 " windows are damaged, and left out");
+	if (answer->n_shortened > 0) {
+		put_label(label);
+		fprintf(stderr,
+			"shortened the rare stacks of %" PRIu64 " of %" PRIi64 " samples; --exact shows them whole\n",
+			answer->n_shortened, n_samples);
+	}
+	if (n_samples == 0) {
+		put_label(label);
+		fputs("no samples of what was asked for\n", stderr);
+	}
+}
+
+bool sp_history_is_file(int fd)
+{
+	static const char head[] = "SQLite format 3";
+	char bytes[sizeof(head)];
+
+	return pread(fd, bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes) && memcmp(bytes, head, sizeof(head)) == 0;
+}

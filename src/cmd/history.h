@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * history.h: what the agent has kept, for the commands that ask for it: which way to ask, and what is told beside the
+ * answer.
+ *
+ * sp_history_open() chooses the way: the files of the store that was named, or of the agent's own. Times come from
+ * base/when.h. sp_history_tell() says on stderr what of the range was sampled, in how many windows, where gaps are, and
+ * what was lost, damaged or shortened; nothing that is not so. An answer without a window is -ENODATA, and its words
+ * tell what there is. 0 or a negative errno with words. One thread.
+ */
+#ifndef SP_CMD_HISTORY_H
+#define SP_CMD_HISTORY_H
+
+#include <stdbool.h>
+
+#include "base/when.h"
+#include "store/store.h"
+
+struct sp_history;
+/* store: a directory or one of its files; NULL = the agent's. */
+int sp_history_open(const char *store, struct sp_history **ret_history);
+void sp_history_close(struct sp_history *h);
+
+int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		     struct sp_store_answer *ret_answer);
+
+/* label: what the lines are of, where there are several answers; NULL = none. */
+void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
+		     const struct sp_store_answer *answer, int64_t n_samples);
+
+/* "2026-11-21 13:00 to 15:00": the day once if it is the same. Free it; NULL when memory is short. */
+char *sp_history_range_text(uint64_t from_ns, uint64_t to_ns);
+/* Whether the file is a store's, by its beginning. */
+bool sp_history_is_file(int fd);
+
+#endif

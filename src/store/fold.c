@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/fold.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "profile/filter.h"
+
+/* --- filters ------------------------------------------------------------------------------------------------------ */
+enum { HAS_LIBRARY = 1, HAS_FUNCTION = 2 };
+
+static void match_files(const struct sp_dict *d, const char *glob, uint8_t *files)
+{
+	for (uint32_t i = 1; i < d->n_files && glob != NULL; i++)
+		files[i] =
+		    sp_glob_means_file(glob, sp_dict_string(d, d->files[i].name), sp_dict_string(d, d->files[i].path));
+}
+
+static void match_funcs(const struct sp_dict *d, const char *glob, const uint8_t *files, uint8_t *funcs)
+{
+	for (uint32_t i = 1; i < d->n_funcs; i++) {
+		const struct sp_func *f = &d->funcs[i];
+		if (f->file < d->n_files && files[f->file])
+			funcs[i] |= HAS_LIBRARY;
+		if (glob != NULL && (sp_glob_means(glob, sp_dict_string(d, f->name)) ||
+				     sp_glob_means(glob, sp_dict_string(d, f->linkage_name))))
+			funcs[i] |= HAS_FUNCTION;
+	}
+}
+
+static void match_frames(const struct sp_dict *d, const uint8_t *files, const uint8_t *funcs, uint8_t *frames)
+{
+	for (uint32_t i = 1; i < d->n_frames; i++) {
+		const struct sp_dict_frame *f = &d->frames[i];
+		if (f->mark != SP_MARK_NONE)
+			continue;
+		frames[i] = f->func < d->n_funcs ? funcs[f->func] : 0;
+		if (f->file < d->n_files && files[f->file])
+			frames[i] |= HAS_LIBRARY;
+	}
+}
+
+int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, uint8_t **ret_wanted)
+{
+	uint8_t all = (q->library != NULL ? HAS_LIBRARY : 0) | (q->function != NULL ? HAS_FUNCTION : 0);
+	SP_FREE uint8_t *files = NULL, *funcs = NULL, *frames = NULL;
+
+	*ret_wanted = NULL;
+	if (all == 0)
+		return 0;
+	files = calloc((size_t)d->n_files + 1, 1);
+	funcs = calloc((size_t)d->n_funcs + 1, 1);
+	frames = calloc((size_t)d->n_frames + 1, 1);
+	uint8_t *nodes = calloc((size_t)d->n_nodes + 1, 1);
+	if (files == NULL || funcs == NULL || frames == NULL || nodes == NULL) {
+		free(nodes);
+		return -ENOMEM;
+	}
+	match_files(d, q->library, files);
+	match_funcs(d, q->function, files, funcs);
+	match_frames(d, files, funcs, frames);
+	for (uint32_t i = 1; i < d->n_nodes; i++)
+		nodes[i] = nodes[d->parent[i]] | frames[d->frame[i]];
+	for (uint32_t i = 0; i < d->n_nodes; i++)
+		nodes[i] = (nodes[i] & all) == all;
+	*ret_wanted = nodes;
+	return 0;
+}
+
+/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* Calls are too slow for this: tens of millions of rows. */
+static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *sums, uint32_t *of_node)
+{
+	const struct sp_dict *d = g->dicts[dict];
+
+	for (size_t i = 0; i < g->n_windows; i++) {
+		const struct sp_kept_window *w = &g->windows[i];
+		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
+			uint32_t node = sp_kept_node(d, w, row);
+			if (wanted != NULL && !wanted[node])
+				continue;
+			of_node[node] = 0;
+			if (sums != NULL)
+				sums[node] += (double)sp_kept_first(w, row);
+		}
+	}
+}
+
+int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *ret_sum, size_t *ret_n)
+{
+	const struct sp_dict *d = g->dicts[dict];
+	SP_FREE uint8_t *seen = calloc((size_t)d->n_nodes + 1, 1);
+	double sum = 0;
+	size_t n = 0;
+
+	if (seen == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_windows; i++) {
+		const struct sp_kept_window *w = &g->windows[i];
+		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
+			uint32_t node = sp_kept_node(d, w, row);
+			if (wanted != NULL && !wanted[node])
+				continue;
+			n += !seen[node];
+			seen[node] = 1;
+			sum += (double)sp_kept_first(w, row);
+		}
+	}
+	*ret_sum = sum;
+	*ret_n = n;
+	return 0;
+}
+
+/* --- rare stacks -------------------------------------------------------------------------------------------------- */
+/* Rows that end in one leaf behind one ancestor. */
+struct pair {
+	struct sp_slot slot;
+	double sum;
+	uint32_t to; /* the pair that it became a part of, or itself */
+};
+struct fold {
+	const struct sp_dict *d;
+	double least;
+	double *self, *under; /* by node */
+	uint32_t *ancestor;   /* by node: itself or the nearest above that has enough under it */
+	uint32_t *mark;       /* by node: the kernel's mark at or above it, NULL = there is none in the dictionary */
+	struct pair *pairs;
+	size_t n_pairs, capacity;
+	uint32_t *table; /* of pairs + 1, by hash; 0 = free */
+	size_t table_size;
+};
+enum { FIRST_TABLE = 1 << 14, N_LEVELS = 3, LEVEL_FACTOR = 16 };
+
+static size_t hash_slot(const struct sp_slot *s)
+{
+	uint64_t x =
+	    ((uint64_t)s->node << 32 | s->leaf) * UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)s->mark + s->shortened;
+
+	return (size_t)((x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 20);
+}
+
+static void put_in_table(struct fold *f, uint32_t pair)
+{
+	size_t at = hash_slot(&f->pairs[pair].slot) & (f->table_size - 1);
+
+	while (f->table[at] != 0)
+		at = (at + 1) & (f->table_size - 1);
+	f->table[at] = pair + 1;
+}
+
+static int table_grow(struct fold *f)
+{
+	size_t size = f->table_size == 0 ? FIRST_TABLE : 2 * f->table_size;
+	uint32_t *table = calloc(size, sizeof(*table));
+
+	if (table == NULL)
+		return -ENOMEM;
+	free(f->table);
+	f->table = table;
+	f->table_size = size;
+	for (size_t i = 0; i < f->n_pairs; i++)
+		put_in_table(f, (uint32_t)i);
+	return 0;
+}
+
+/* The number of the pair of this ancestor and leaf. */
+static int64_t pair_of(struct fold *f, const struct sp_slot *slot)
+{
+	if (2 * f->n_pairs >= f->table_size && table_grow(f) < 0)
+		return -ENOMEM;
+	size_t at = hash_slot(slot) & (f->table_size - 1);
+	for (; f->table[at] != 0; at = (at + 1) & (f->table_size - 1)) {
+		const struct sp_slot *there = &f->pairs[f->table[at] - 1].slot;
+		if (there->node == slot->node && there->leaf == slot->leaf && there->mark == slot->mark &&
+		    there->mark_last == slot->mark_last && there->shortened == slot->shortened)
+			return f->table[at] - 1;
+	}
+	if (f->n_pairs >= SP_SLOT_NONE || sp_grow(&f->pairs, &f->capacity, f->n_pairs + 1, sizeof(*f->pairs)) < 0)
+		return -ENOMEM;
+	f->pairs[f->n_pairs] = (struct pair){.slot = *slot, .to = (uint32_t)f->n_pairs};
+	f->table[at] = (uint32_t)++f->n_pairs;
+	return (int64_t)f->n_pairs - 1;
+}
+
+static uint32_t resolve(struct fold *f, uint32_t pair)
+{
+	while (f->pairs[pair].to != pair)
+		pair = f->pairs[pair].to = f->pairs[f->pairs[pair].to].to;
+	return pair;
+}
+
+/* A mark at the root, or where the dictionary lost the root's end of a path. */
+static bool is_root(const struct sp_dict *d, uint32_t node)
+{
+	return d->parent[node] == 0;
+}
+
+static void find_ancestors(struct fold *f)
+{
+	const struct sp_dict *d = f->d;
+
+	memcpy(f->under, f->self, d->n_nodes * sizeof(*f->under));
+	for (uint32_t i = d->n_nodes; i-- > 1;)
+		f->under[d->parent[i]] += f->under[i];
+	for (uint32_t i = 1; i < d->n_nodes; i++) {
+		bool is_mark = d->frames[d->frame[i]].mark == SP_MARK_KERNEL;
+		f->ancestor[i] = (f->under[i] >= f->least && !is_mark) || is_root(d, i) ? i : f->ancestor[d->parent[i]];
+		if (f->mark != NULL)
+			f->mark[i] = is_mark ? d->frame[i] : f->mark[d->parent[i]];
+	}
+}
+
+/* Whether frames (marks are none) were lost between a node and its ancestor. */
+static bool is_shortened(const struct sp_dict *d, uint32_t ancestor, uint32_t node)
+{
+	node = d->parent[node];
+	if (d->frames[d->frame[node]].mark == SP_MARK_KERNEL)
+		node = d->parent[node];
+	return node != ancestor;
+}
+
+static bool is_kernel_mark(const struct sp_dict *d, uint32_t frame)
+{
+	return d->frames[frame].mark == SP_MARK_KERNEL;
+}
+
+/* What stays of the path to a node: its nearest ancestor with enough under it, and its leaf. */
+static struct sp_slot slot_of(const struct fold *f, uint32_t node)
+{
+	const struct sp_dict *d = f->d;
+	struct sp_slot slot = {.node = f->ancestor[node]};
+	uint32_t up = d->parent[node];
+
+	if (slot.node == node)
+		return slot;
+	slot.leaf = d->frame[node];
+	if (is_kernel_mark(d, slot.leaf) && slot.node != up) {
+		slot.mark = slot.leaf;
+		slot.leaf = d->frame[up];
+		slot.mark_last = true;
+	} else if (f->mark != NULL && f->mark[slot.node] == 0 && !is_kernel_mark(d, slot.leaf)) {
+		slot.mark = f->mark[node];
+	}
+	slot.shortened = is_shortened(d, slot.node, slot.mark_last ? up : node);
+	return slot;
+}
+
+/* The same from a higher ancestor. */
+static struct sp_slot slot_lifted(const struct fold *f, struct sp_slot slot, uint32_t to)
+{
+	if (is_kernel_mark(f->d, slot.leaf)) {
+		slot.mark = slot.leaf;
+		slot.leaf = f->d->frame[slot.node];
+		slot.mark_last = true;
+	} else if (f->mark != NULL && slot.mark == 0 && f->mark[to] == 0) {
+		slot.mark = f->mark[slot.node];
+	}
+	slot.shortened = true;
+	slot.node = to;
+	return slot;
+}
+
+static int make_pairs(struct fold *f, uint32_t *of_node)
+{
+	for (uint32_t i = 0; i < f->d->n_nodes; i++) {
+		if (of_node[i] == SP_SLOT_NONE)
+			continue;
+		struct sp_slot slot = slot_of(f, i);
+		int64_t pair = pair_of(f, &slot);
+		if (pair < 0)
+			return (int)pair;
+		f->pairs[pair].sum += f->self[i];
+		of_node[i] = (uint32_t)pair;
+	}
+	return 0;
+}
+
+/* Pairs that are still rare go to an ancestor that has `least` under it; all to the root's mark: infinite. */
+static int lift_pairs(struct fold *f, double least)
+{
+	size_t n = f->n_pairs;
+
+	for (size_t i = 0; i < n; i++) {
+		struct sp_slot slot = f->pairs[i].slot;
+		uint32_t up = slot.node;
+		if (f->pairs[i].to != i || f->pairs[i].sum >= f->least || slot.leaf == 0)
+			continue;
+		while (!is_root(f->d, up) && f->under[up] < least)
+			up = f->ancestor[f->d->parent[up]];
+		if (up == slot.node)
+			continue;
+		slot = slot_lifted(f, slot, up);
+		int64_t to = pair_of(f, &slot);
+		if (to < 0)
+			return (int)to;
+		to = resolve(f, (uint32_t)to);
+		f->pairs[to].sum += f->pairs[i].sum;
+		f->pairs[i].to = (uint32_t)to;
+	}
+	return 0;
+}
+
+/* Only those pairs that became no part of others are slots. */
+static int number_slots(struct fold *f, struct sp_slots *s)
+{
+	SP_FREE uint32_t *number = calloc(f->n_pairs + 1, sizeof(*number));
+
+	s->slots = calloc(f->n_pairs + 1, sizeof(*s->slots));
+	if (number == NULL || s->slots == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->n_pairs; i++) {
+		number[i] = s->n_slots;
+		if (f->pairs[i].to == i)
+			s->slots[s->n_slots++] = f->pairs[i].slot;
+	}
+	for (uint32_t i = 0; i < f->d->n_nodes; i++) {
+		if (s->of_node[i] == SP_SLOT_NONE)
+			continue;
+		s->of_node[i] = number[resolve(f, s->of_node[i])];
+		if (s->slots[s->of_node[i]].shortened)
+			s->of_node[i] |= SP_SLOT_SHORTENED;
+	}
+	return 0;
+}
+
+static bool has_kernel_marks(const struct sp_dict *d)
+{
+	for (uint32_t i = 0; i < d->n_frames; i++)
+		if (d->frames[i].mark == SP_MARK_KERNEL)
+			return true;
+	return false;
+}
+
+static int fold_rare(struct fold *f, struct sp_slots *s)
+{
+	double least = f->least;
+
+	find_ancestors(f);
+	int r = make_pairs(f, s->of_node);
+	for (int i = 0; i < N_LEVELS && r == 0; i++) {
+		least *= LEVEL_FACTOR;
+		r = lift_pairs(f, i + 1 < N_LEVELS ? least : __builtin_inf());
+	}
+	return r < 0 ? r : number_slots(f, s);
+}
+
+static int shorten(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least, struct sp_slots *s)
+{
+	const struct sp_dict *d = g->dicts[dict];
+	size_t n = (size_t)d->n_nodes + 1;
+	bool marks = has_kernel_marks(d);
+	SP_FREE double *self = calloc(n, sizeof(*self)), *under = calloc(n, sizeof(*under));
+	SP_FREE uint32_t *ancestor = calloc(n, sizeof(*ancestor)), *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
+	struct fold f = {.d = d, .least = least, .self = self, .under = under, .ancestor = ancestor, .mark = mark};
+
+	if (self == NULL || under == NULL || ancestor == NULL || (marks && mark == NULL))
+		return -ENOMEM;
+	sum_rows(g, dict, wanted, self, s->of_node);
+	int r = fold_rare(&f, s);
+	free(f.pairs);
+	free(f.table);
+	return r;
+}
+
+/* Each node that has rows is a slot. */
+static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, struct sp_slots *s)
+{
+	uint32_t n_nodes = g->dicts[dict]->n_nodes, n = 0;
+
+	sum_rows(g, dict, wanted, NULL, s->of_node);
+	for (uint32_t i = 0; i < n_nodes; i++)
+		n += s->of_node[i] != SP_SLOT_NONE;
+	s->slots = calloc((size_t)n + 1, sizeof(*s->slots));
+	if (s->slots == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		if (s->of_node[i] == SP_SLOT_NONE)
+			continue;
+		s->of_node[i] = s->n_slots;
+		s->slots[s->n_slots++].node = i;
+	}
+	return 0;
+}
+
+int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least,
+		  struct sp_slots *ret_slots)
+{
+	uint32_t n_nodes = g->dicts[dict]->n_nodes;
+	struct sp_slots s = {.of_node = calloc((size_t)n_nodes + 1, sizeof(*s.of_node))};
+	int r = s.of_node == NULL ? -ENOMEM : 0;
+
+	for (uint32_t i = 0; i < n_nodes && r == 0; i++)
+		s.of_node[i] = SP_SLOT_NONE;
+	if (r == 0)
+		r = least > 0 ? shorten(g, dict, wanted, least, &s) : keep_whole(g, dict, wanted, &s);
+	if (r < 0)
+		sp_slots_done(&s);
+	else
+		*ret_slots = s;
+	return r;
+}
+
+void sp_slots_done(struct sp_slots *s)
+{
+	free(s->of_node);
+	free(s->slots);
+	*s = (struct sp_slots){0};
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fold.h: the stacks that an answer tells of, of the rows gathered in one dictionary; rare ones shortened if need be.
+ *
+ * Filters by library and function come first: one pass forward over the call tree says which nodes have such a frame.
+ * Then each node that a row ends at is a stack of its own; or, where that would be too many, nodes with less than
+ * `least` under them lose the frames between their nearest ancestor that has as much and their leaf. So values by leaf
+ * stay exact, by function and by library. Stacks that are still rare lose more, up to the mark at the root that tells
+ * how whole the user stack was, which always stays: there are at most 1/share + functions of them.
+ * 0 or -ENOMEM. Both structs belong to the caller: sp_slots_done(). One thread.
+ */
+#ifndef SP_STORE_FOLD_H
+#define SP_STORE_FOLD_H
+
+#include "store/gather.h"
+
+enum { SP_SLOT_NONE = 0x7fffffff, SP_SLOT_MASK = 0x7fffffff };
+#define SP_SLOT_SHORTENED UINT32_C(0x80000000)
+
+struct sp_slot {
+	uint32_t node;  /* the path to it */
+	uint32_t leaf;  /* a frame behind that, 0 = none */
+	uint32_t mark;  /* a frame, the mark that the kernel's part begins with, lost between the two; 0 = none */
+	bool mark_last; /* the mark comes behind the leaf: there are no frames of the kernel */
+	bool shortened; /* frames were lost between node and leaf */
+};
+struct sp_slots {
+	uint32_t *of_node; /* by node: SP_SLOT_NONE, or a slot; with SP_SLOT_SHORTENED if it lost frames */
+	struct sp_slot *slots;
+	uint32_t n_slots;
+};
+
+/* By node: 1 if it has what q's library and function ask for; NULL: if all have. Free it. */
+int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, uint8_t **ret_wanted);
+/* The sum of the first value of the rows at wanted nodes, and how many such nodes there are. */
+int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *ret_sum, size_t *ret_n);
+/* least: 0 = all stacks stay whole. */
+int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least,
+		  struct sp_slots *ret_slots);
+void sp_slots_done(struct sp_slots *s);
+
+/* The window's node of this row, 0 if its dictionary does not know it. */
+static inline uint32_t sp_kept_node(const struct sp_dict *d, const struct sp_kept_window *w, uint32_t row)
+{
+	return w->nodes[row] < d->n_nodes ? w->nodes[row] : 0;
+}
+
+#endif

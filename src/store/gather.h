@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gather.h: the rows that a question is about, from all windows of its plan, kept small.
+ *
+ * Rows are (who, node) and values, as scan.h has them; those whose process, user or cgroup is not asked for are left
+ * out here already. `who` is a key of the dictionary if all windows are of 10 s, else a group. A value that is the same
+ * multiple of the first one throughout a window (ns of samples) takes no room, and values that fit 32 bits take those.
+ * Dictionaries are kept open with their scans until sp_gathered_done(); two scans of one generation's are one here.
+ * Globs are those of profile/filter.h. 0 or a negative errno, on which nothing is returned. One thread.
+ */
+#ifndef SP_STORE_GATHER_H
+#define SP_STORE_GATHER_H
+
+#include "store/plan.h"
+#include "store/scan.h"
+
+struct sp_kept_run { /* rows of one `who`, by rising node */
+	uint32_t who, first;
+};
+struct sp_kept_window {
+	uint32_t dict, slice; /* index; from 1, 0 = no slices asked for */
+	uint32_t n_rows, n_runs, n_values;
+	struct sp_kept_run *runs;
+	uint32_t *nodes;
+	uint32_t *small; /* value 0; or NULL, and large it is */
+	int64_t *large;
+	int64_t multiple[SP_MAX_VALUES]; /* of value 0; where columns[] is NULL */
+	int64_t *columns[SP_MAX_VALUES];
+	uint32_t type[SP_MAX_VALUES]; /* which of the gathered types each value is */
+};
+struct sp_gathered_type {
+	char *name, *unit;
+};
+struct sp_gathered {
+	const struct sp_dict **dicts;
+	size_t n_dicts, dict_capacity;
+	struct sp_scan **scans;
+	size_t n_scans, scan_capacity;
+	struct sp_kept_window *windows;
+	size_t n_windows, window_capacity;
+	struct sp_gathered_type types[SP_MAX_VALUES];
+	uint32_t n_types;
+	bool by_group;
+	uint64_t n_rows, n_damaged, first_ns, slice_ns;
+};
+
+int sp_gather(struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
+	      struct sp_gathered *ret_gathered);
+void sp_gathered_done(struct sp_gathered *g);
+
+static inline int64_t sp_kept_first(const struct sp_kept_window *w, uint32_t row)
+{
+	return w->small != NULL ? (int64_t)w->small[row] : w->large[row];
+}
+/* Value number k of the row; saturates. */
+static inline int64_t sp_kept_value(const struct sp_kept_window *w, uint32_t k, uint32_t row)
+{
+	int64_t first = sp_kept_first(w, row), v;
+
+	if (k == 0)
+		return first;
+	if (w->columns[k] != NULL)
+		return w->columns[k][row];
+	return __builtin_mul_overflow(first, w->multiple[k], &v)
+		   ? (first < 0) == (w->multiple[k] < 0) ? INT64_MAX : INT64_MIN
+		   : v;
+}
+
+#endif
