@@ -215,8 +215,8 @@ static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
 
 /*
  * The rules that this CPU used last, by frame word. A file id stands for one content as long as it is not taken back
- * (then the user half empties this), so an entry is never stale, also when the file's table was evicted. One line of cache in place of three or four: at 99 Hz these, and not
- * instructions, are what a frame costs.
+ * (then the user half empties this), so an entry is never stale, also when the file's table was evicted. One line of
+ * cache in place of three or four: at 99 Hz these, and not instructions, are what a frame costs.
  */
 enum { SP_RULE_CACHE_BITS = 9 };
 struct sp_cached_rule {
