@@ -45,7 +45,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 * 1024 * 1024);
+	__uint(max_entries, 2 * 1024 * 1024); /* more where there are more than one CPU */
 } samples SEC(".maps");
 
 sp_u32 sp_last_process;

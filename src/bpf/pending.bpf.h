@@ -2,13 +2,22 @@
 /*
  * pending.bpf.h: a sample that met a file whose table is not there yet goes to the user half, to be finished there.
  *
- * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, up to 16 KiB of
+ * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, up to 64 KiB of
  * stack from that frame upwards, and the process's executable mappings, whose files are thereby announced all at once.
  */
 #ifndef SP_BPF_PENDING_BPF_H
 #define SP_BPF_PENDING_BPF_H
 
 #include "bpf/aggregate.bpf.h"
+
+/* Where a record is made, by CPU (an element of a per-CPU array may have 32 KiB at most): only what it holds is sent.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* as many as there are CPUs */
+	__uint(key_size, 4);
+	__uint(value_size, sizeof(struct sp_record_pending));
+} pending SEC(".maps");
 
 enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE = 128 };
 
@@ -74,39 +83,67 @@ static __always_inline sp_u64 sp_pending_base(sp_u64 sp)
 	return bpf_probe_read_user(&word, sizeof(word), (void *)(sp - SP_RED_ZONE)) ? sp : sp - SP_RED_ZONE;
 }
 
-/* As much stack as there is up to 16 KiB, found by halving. */
-static __always_inline sp_u32 sp_pending_stack(struct sp_record_pending *r, sp_u64 sp)
+/* Bytes from addr to the end of its mapping, as far as there is room for them. */
+static __always_inline sp_u32 sp_pending_room(struct sp_scratch *s, sp_u64 addr)
 {
-	sp_u32 have = 0, step, i;
+	sp_u64 last = 0;
 
-	if (!bpf_probe_read_user(r->stack, SP_PENDING_STACK, (void *)sp))
+	if (!sp_vma_walk(s, addr, &last) || last - addr >= SP_PENDING_STACK)
 		return SP_PENDING_STACK;
-	step = 4096 - (sp & 4095);
-	for (i = 0; i < 5; i++) {
-		if (have + step > SP_PENDING_STACK || have > SP_PENDING_STACK - 4096)
+	return last - addr + 1;
+}
+
+/*
+ * The stack from sp upwards. Where it cannot be read at once, because it has pages that were never touched (under
+ * large arrays), page by page. What is found is noted in the record: as registers the verifier would follow each way.
+ */
+__noinline int sp_pending_stack(struct sp_scratch *s, struct sp_record_pending *r, sp_u64 sp)
+{
+	sp_u32 at = 0, step = 4096 - (sp & 4095), n, i;
+
+	if (!s || !r)
+		return 0;
+	n = sp_pending_room(s, sp);
+	sp_opaque(n);
+	if (n > SP_PENDING_STACK)
+		return 0;
+	r->holes = 0;
+	r->stack_bytes = n;
+	if (!bpf_probe_read_user(r->stack, n, (void *)sp))
+		return 0;
+	r->stack_bytes = 0;
+	for (i = 0; i <= SP_PENDING_STACK / 4096; i++) {
+		if (at + step > n || at > SP_PENDING_STACK - 4096)
 			break;
-		if (bpf_probe_read_user(&r->stack[have], step, (void *)(sp + have)))
-			break;
-		have += step;
+		if (bpf_probe_read_user(&r->stack[at], step, (void *)(sp + at)))
+			r->holes |= 1U << i;
+		else
+			r->stack_bytes = at + step;
+		at += step;
 		step = 4096;
 	}
-	return have;
+	return 0;
+}
+
+static __always_inline long sp_pending_output(struct sp_record_pending *r)
+{
+	sp_u32 bytes = r->stack_bytes;
+
+	sp_opaque(bytes);
+	if (bytes > SP_PENDING_STACK)
+		return -1;
+	return bpf_ringbuf_output(&samples, r, sizeof(*r) - SP_PENDING_STACK + bytes, BPF_RB_FORCE_WAKEUP);
 }
 
 /* 0: the record is on its way. */
 __noinline int sp_pending_send(struct sp_scratch *s)
 {
-	struct sp_record_pending *r;
-	sp_u32 n;
+	sp_u32 cpu = bpf_get_smp_processor_id(), n;
+	struct sp_record_pending *r = bpf_map_lookup_elem(&pending, &cpu);
 
-	if (!s)
+	if (!s || !r)
 		return -1;
 	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
-	r = bpf_ringbuf_reserve(&samples, sizeof(*r), 0);
-	if (!r) {
-		sp_tally(SP_N_LOST_PENDING, 1);
-		return -1;
-	}
 	n = s->n_frames;
 	r->type = SP_RECORD_PENDING;
 	r->key = s->key;
@@ -119,9 +156,12 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->code_bytes = sp_env_code(s, s->regs.ip, r->code) ? 0 : 8;
 	r->stack_at = sp_pending_base(s->regs.sp);
 	bpf_probe_read_kernel(r->frames, sizeof(r->frames), s->frames);
-	r->stack_bytes = sp_pending_stack(r, r->stack_at);
+	sp_pending_stack(s, r, r->stack_at);
 	sp_pending_maps(s, r);
-	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	if (sp_pending_output(r)) {
+		sp_tally(SP_N_LOST_PENDING, 1);
+		return -1;
+	}
 	sp_tally(SP_N_PENDING, 1);
 	return 0;
 }

@@ -28,8 +28,8 @@ enum {
 	SP_MAX_FREE_FILES = 8192,   /* ids of forgotten files, to be given again */
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
-	SP_PENDING_STACK = 16384, /* stack bytes sent with a sample that waits for a table */
-	SP_PENDING_MAPS = 192,    /* executable mappings sent with it */
+	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
+	SP_PENDING_MAPS = 512,    /* executable mappings sent with it; ffmpeg has 220 */
 	SP_NAME_LEN = 64,
 };
 
@@ -260,6 +260,8 @@ struct sp_record_pending {
 	struct sp_regs regs;
 	sp_u32 waits_for; /* file id */
 	sp_u32 stack_bytes;
+	sp_u32 holes; /* a bit for each page of the stack that could not be read, from that of stack_at on */
+	sp_u32 pad;
 	sp_u32 how;        /* SP_HOW_* of regs */
 	sp_u32 n_frames;   /* walked before the table was missed */
 	sp_u32 guessed;    /* SP_STACK_GUESSED, if one of those was */
@@ -268,7 +270,7 @@ struct sp_record_pending {
 	sp_u64 stack_at;   /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
 	sp_u64 frames[SP_MAX_FRAMES];
 	struct sp_map maps[SP_PENDING_MAPS];
-	sp_u8 stack[SP_PENDING_STACK];
+	sp_u8 stack[SP_PENDING_STACK]; /* stack_bytes of it are sent */
 };
 
 /* What the user half decides before it loads the programs. */

@@ -183,7 +183,7 @@ static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 	case SP_RECORD_STACK:
 		return size < sizeof(struct sp_record_stack) ? -EBADMSG : stack_record(c, data, size);
 	case SP_RECORD_PENDING:
-		return size < sizeof(struct sp_record_pending) ? -EBADMSG : sp_pending_take(c, data);
+		return size < offsetof(struct sp_record_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
 	default:
 		return -EBADMSG;
 	}

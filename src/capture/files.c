@@ -73,6 +73,7 @@ static void note_set(struct sp_capture *c, uint32_t id, const char *note)
 
 static void table_refuse(struct sp_capture *c, uint32_t id)
 {
+	c->tables_turn++;
 	c->seen[id].state = SP_SEEN_DONE;
 	known_of(c, id)->is_identified = true;
 	sp_tables_set_fp(c->tables, id);
@@ -97,6 +98,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 		table_refuse(c, id);
 		return;
 	}
+	c->tables_turn++;
 	c->stats.n_tables++;
 	c->seen[id].loaded = *c->shared.window;
 	known_of(c, id)->n_bad_rows = blob->n_bad_rows;
@@ -131,6 +133,22 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 	free(blob);
 }
 
+/* A sample waits for it: it is built before what nobody has asked for yet. */
+static void build_hurry(struct sp_capture *c, uint32_t id)
+{
+	struct file_job *job, *copy;
+
+	if (c->hurried == id)
+		return;
+	c->hurried = id;
+	for (job = c->building; job; job = job->next) {
+		for (copy = job->waiting; copy && copy->id != id; copy = copy->next)
+			;
+		if (job->id == id || copy)
+			sp_workers_hurry(c->workers, job);
+	}
+}
+
 static void built(void *arg, int r, struct sp_blob *blob)
 {
 	struct file_job *job = arg, *copy = job->waiting, **at = &job->c->building;
@@ -139,6 +157,7 @@ static void built(void *arg, int r, struct sp_blob *blob)
 		at = &(*at)->next;
 	if (*at)
 		*at = job->next;
+	job->c->hurried = 0;
 	if (is_late(job))
 		free(blob);
 	else
@@ -509,8 +528,12 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 
 void sp_files_want(struct sp_capture *c, uint32_t id)
 {
-	if (id >= c->n_seen || c->seen[id].state != SP_SEEN_DONE || sp_tables_state(c->tables, id) != SP_TABLE_ABSENT)
+	if (id >= c->n_seen || sp_tables_state(c->tables, id) != SP_TABLE_ABSENT)
 		return;
+	if (c->seen[id].state != SP_SEEN_DONE) {
+		build_hurry(c, id);
+		return;
+	}
 	/*
 	 * It was evicted. Once a window is enough: where the tables in use do not fit in the memory allowed, they would
 	 * throw one another out for ever and leave no time for anything else.

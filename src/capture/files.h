@@ -44,7 +44,7 @@ struct sp_known_file { /* by number in the profile */
 /* files.c */
 int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
-void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again) */
+void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again), and soon */
 void sp_files_done(struct sp_capture *c);
 /* forget.c: while nothing is sampled; and the files that are left, with what was known by their old numbers. */
 int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep);

@@ -11,7 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SP_LOG_BYTES = 2048, SP_SEEK_PASSES = 8 };
+enum {
+	SP_LOG_BYTES = 2048,
+	SP_SEEK_PASSES = 8,
+	SP_RING_BYTES = 2 << 20 /* for each CPU */,
+	SP_MAX_RING_BYTES = 32 << 20
+};
 
 /* The end of what libbpf had to say: the reason of a refusal. */
 static char log_tail[SP_LOG_BYTES];
@@ -63,6 +68,19 @@ static void config_write(struct sp_capture *c)
 	g->cgroup_level = c->o.cgroup_level;
 }
 
+/* Samples that wait for a table are large, and come from all CPUs. Rings are powers of two. */
+static int pending_size_write(struct bpf_object *object)
+{
+	uint32_t bytes = SP_RING_BYTES, n_cpus = (uint32_t)SP_MAX(libbpf_num_possible_cpus(), 1);
+
+	while (bytes < SP_MAX_RING_BYTES && bytes < (uint64_t)n_cpus * SP_RING_BYTES)
+		bytes *= 2;
+	if (bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "samples"), bytes) ||
+	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "pending"), n_cpus))
+		return sp_fail(-EINVAL, "make room for samples that wait, of %u CPUs", n_cpus);
+	return 0;
+}
+
 static int sizes_write(struct sp_capture *c)
 {
 	struct bpf_object *object = c->recipe.object;
@@ -78,7 +96,7 @@ static int sizes_write(struct sp_capture *c)
 	if (c->o.stack_entries &&
 	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "stacks"), c->o.stack_entries))
 		return sp_fail(-EINVAL, "set the number of stacks to %u", c->o.stack_entries);
-	return 0;
+	return pending_size_write(object);
 }
 
 static void follow_choose(struct sp_capture *c)

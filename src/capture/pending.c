@@ -46,16 +46,12 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 {
 	struct sp_record_pending *r = w->record;
-	struct sp_finish_memory memory = {.maps = r->maps,
-					  .n_maps = r->n_maps,
-					  .has_all_maps = r->n_maps < SP_PENDING_MAPS,
-					  .stack = w->stack,
-					  .stack_bytes = r->stack_bytes,
-					  .stack_at = r->stack_at};
+	struct sp_finish_memory memory = {
+	    .stack = w->stack, .stack_bytes = r->stack_bytes, .stack_at = r->stack_at, .holes = r->holes};
 	int r_walk;
 
-	if (w->space)
-		sp_space_memory(w->space, &memory);
+	w->tried = c->tables_turn;
+	sp_space_memory(w->space, &memory);
 	r_walk = walk(c, r, &memory);
 	c->stats.n_finished += r_walk > 0;
 	return r_walk;
@@ -70,15 +66,18 @@ static void waiting_free(struct sp_waiting *w)
 }
 
 /*
- * Keeps a copy of the record's first `used` bytes, and of the stack. 1: kept, 0: more bytes wait than are allowed, or a
- * negative errno. The space is used on.
+ * Keeps a copy of the record's head and of the stack. 1: kept, 0: more bytes wait than are allowed, or a negative
+ * errno. The space is used on; its bytes count for the first sample that waits with it.
  */
-static int keep(struct sp_capture *c, const struct sp_record_pending *r, size_t used,
-		const struct sp_finish_memory *memory, struct sp_space *space)
+static int keep(struct sp_capture *c, const struct sp_record_pending *r, const struct sp_finish_memory *memory,
+		struct sp_space *space)
 {
+	size_t used = offsetof(struct sp_record_pending, maps);
 	size_t bytes = sizeof(struct sp_waiting) + used + memory->stack_bytes;
 	struct sp_waiting *w;
 
+	if (space->n_refs == 1)
+		bytes += space->n * sizeof(*space->maps);
 	if (c->waiting_bytes + bytes > SP_MAX_WAITING_BYTES)
 		return 0;
 	w = calloc(1, sizeof(*w));
@@ -96,7 +95,9 @@ static int keep(struct sp_capture *c, const struct sp_record_pending *r, size_t 
 	memcpy(w->stack, memory->stack, memory->stack_bytes);
 	w->record->stack_bytes = (sp_u32)memory->stack_bytes;
 	w->record->stack_at = memory->stack_at;
-	w->space = space ? sp_space_get(space) : NULL;
+	w->record->holes = memory->holes;
+	w->space = sp_space_get(space);
+	w->tried = UINT64_MAX;
 	w->bytes = bytes;
 	w->next = c->waiting;
 	c->waiting = w;
@@ -105,23 +106,45 @@ static int keep(struct sp_capture *c, const struct sp_record_pending *r, size_t 
 }
 
 /* Bounds that the kernel half keeps; checked, so that a change there cannot overrun anything here. */
-static bool is_sane(const struct sp_record_pending *r)
+static bool is_sane(const struct sp_record_pending *r, size_t size)
 {
-	return r->n_maps <= SP_PENDING_MAPS && r->n_frames <= SP_MAX_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
+	return size - offsetof(struct sp_record_pending, stack) >= r->stack_bytes && r->n_maps <= SP_PENDING_MAPS &&
+	       r->n_frames <= SP_MAX_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
+}
+
+/*
+ * The mappings that came with a sample. All samples of a process have the same, as long as it maps nothing more, and
+ * share them while they wait. The caller does not own it.
+ */
+static struct sp_space *space_of(struct sp_capture *c, const struct sp_record_pending *r)
+{
+	struct sp_space **at = &c->spaces[r->key.process.tgid % SP_COUNT(c->spaces)], *s = *at;
+
+	if (s && s->n == r->n_maps && (!s->n || !memcmp(s->maps, r->maps, s->n * sizeof(*s->maps))))
+		return s;
+	s = sp_space_from(r->maps, r->n_maps, r->n_maps < SP_PENDING_MAPS);
+	if (!s)
+		return NULL;
+	sp_space_put(*at);
+	*at = s;
+	return s;
 }
 
 /*
  * Only keeps it: this runs while the ring is read, and loading a table takes its time. What goes beyond the bytes
  * allowed is cut, and counted.
  */
-int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r)
+int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r, size_t size)
 {
-	struct sp_finish_memory memory = {.stack = r->stack, .stack_bytes = r->stack_bytes, .stack_at = r->stack_at};
+	struct sp_finish_memory memory = {
+	    .stack = r->stack, .stack_bytes = r->stack_bytes, .stack_at = r->stack_at, .holes = r->holes};
+	struct sp_space *space;
 	int kept;
 
-	if (!is_sane(r))
+	if (!is_sane(r, size))
 		return sp_fail_said(-EBADMSG, "a pending sample out of bounds");
-	kept = keep(c, r, offsetof(struct sp_record_pending, stack), &memory, NULL);
+	space = space_of(c, r);
+	kept = space ? keep(c, r, &memory, space) : -ENOMEM;
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 
@@ -133,46 +156,80 @@ int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const str
 	if (done)
 		return SP_MIN(done, 0);
 	c->stats.counter[SP_N_PENDING]++;
-	done = keep(c, r, offsetof(struct sp_record_pending, maps), memory, space);
+	done = keep(c, r, memory, space);
 	return done ? SP_MIN(done, 0) : cut(c, r);
 }
 
-int sp_pending_try(struct sp_capture *c, bool is_last)
+/*
+ * What was tried since a table came or went is not tried again. New ones stand in front: where the last pass came to
+ * its end, nothing new stands behind one that was tried.
+ */
+static struct sp_waiting **first_untried(struct sp_capture *c, struct sp_waiting **at, bool whole)
 {
-	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + SP_PENDING_MS * 1000000ULL;
+	while (*at && (*at)->tried == c->tables_turn) {
+		if (whole)
+			return NULL;
+		at = &(*at)->next;
+	}
+	return *at ? at : NULL;
+}
+
+static void drop(struct sp_capture *c, struct sp_waiting **at)
+{
+	struct sp_waiting *w = *at;
+
+	*at = w->next;
+	c->waiting_bytes -= w->bytes;
+	waiting_free(w);
+}
+
+/* 1: there was no time for all. */
+static int try_until(struct sp_capture *c, uint64_t end, bool whole)
+{
 	struct sp_waiting **at = &c->waiting;
+	int done;
 
-	c->pending_unread = false;
-	while (*at) {
-		struct sp_waiting *w = *at;
-		int done;
-
-		if (!is_last && sp_time_ns(CLOCK_MONOTONIC) >= end) {
-			c->pending_unread = true;
-			return 0;
-		}
-		done = finish_one(c, w);
-		if (!done && is_last)
-			done = cut(c, w->record) ?: 1;
+	while ((at = first_untried(c, at, whole))) {
+		if (sp_time_ns(CLOCK_MONOTONIC) >= end)
+			return 1;
+		done = finish_one(c, *at);
 		if (done < 0)
 			return done;
-		if (!done) {
-			at = &w->next;
-			continue;
-		}
-		*at = w->next;
-		c->waiting_bytes -= w->bytes;
-		waiting_free(w);
+		if (done)
+			drop(c, at);
+		else
+			at = &(*at)->next;
 	}
 	return 0;
 }
 
+int sp_pending_try(struct sp_capture *c, bool is_last)
+{
+	uint64_t end = is_last ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + SP_PENDING_MS * 1000000ULL, turn;
+	bool whole = !c->pending_unread;
+	int r;
+
+	do { /* a table that comes meanwhile is also for those that were tried before it */
+		turn = c->tables_turn;
+		r = try_until(c, end, whole);
+		whole = false;
+	} while (!r && turn != c->tables_turn);
+	for (; is_last && r >= 0 && c->waiting; drop(c, &c->waiting))
+		r = cut(c, c->waiting->record);
+	c->pending_unread = r > 0;
+	return SP_MIN(r, 0);
+}
+
 void sp_pending_free(struct sp_capture *c)
 {
+	size_t i;
+
 	while (c->waiting) {
 		struct sp_waiting *next = c->waiting->next;
 
 		waiting_free(c->waiting);
 		c->waiting = next;
 	}
+	for (i = 0; i < SP_COUNT(c->spaces); i++)
+		sp_space_put(c->spaces[i]);
 }

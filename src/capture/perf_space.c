@@ -37,6 +37,22 @@ static int room_for(struct sp_space *s, size_t n)
 	return r < 0 ? r : sp_grow(&s->sights, &s->sight_capacity, n, sizeof(*s->sights));
 }
 
+struct sp_space *sp_space_from(const struct sp_map *maps, size_t n, bool is_all)
+{
+	struct sp_space *s = sp_space_new();
+
+	if (!s || room_for(s, n) < 0) {
+		sp_space_put(s);
+		return NULL;
+	}
+	if (n)
+		memcpy(s->maps, maps, n * sizeof(*maps));
+	s->n = n;
+	s->n_left_out = !is_all;
+	s->is_told = true;
+	return s;
+}
+
 int sp_space_own(struct sp_space **s)
 {
 	struct sp_space *old = *s, *own;

@@ -25,12 +25,19 @@ struct sp_perf;
 struct sp_source;
 struct sp_space;
 
-enum { SP_PENDING_MS = 100, SP_MAX_OPEN_TRIES = 3, SP_MAX_WAITING_BYTES = 32 << 20, SP_TURN_MS = 1000 };
+enum {
+	SP_PENDING_MS = 100,
+	SP_MAX_OPEN_TRIES = 3,
+	SP_MAX_WAITING_BYTES = 64 << 20,
+	SP_N_SPACES = 16,
+	SP_TURN_MS = 1000
+};
 
 struct sp_waiting { /* a sample that waits for a table */
 	struct sp_waiting *next;
-	size_t bytes;                     /* of this and what it points to, but for the space */
-	struct sp_space *space;           /* its mappings; NULL: they are in the record */
+	size_t bytes;                     /* of this and what it points to; of a space, for its first */
+	uint64_t tried;                   /* the turn of the tables that it was tried in */
+	struct sp_space *space;           /* its mappings */
 	sp_u8 *stack;                     /* record->stack_bytes of it */
 	struct sp_record_pending *record; /* ends where there is nothing more to keep */
 };
@@ -60,6 +67,7 @@ struct sp_capture {
 	struct sp_known_file *known;
 	size_t n_known;
 	struct file_job *building; /* files.c: the tables that workers are asked for */
+	uint32_t hurried;          /* the file that was hurried last */
 	uint32_t *process;         /* id of a process record -> number in the profile */
 	size_t n_process;
 	uint32_t n_announced;            /* process records since the kernel's table was emptied */
@@ -73,7 +81,9 @@ struct sp_capture {
 	struct sp_waiting *waiting;
 	bool pending_unread; /* not all waiting samples were tried */
 	size_t waiting_bytes;
-	int failure; /* the first error inside a callback */
+	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
+	uint64_t tables_turn; /* counts what may let a waiting sample go on: tables that came or were refused */
+	int failure;          /* the first error inside a callback */
 	uint64_t began_ns;
 	uint64_t run_ns, run_for_ns;  /* when sampling began, and how long it is to last; 0 = not known */
 	uint32_t slice;               /* that the samples being drained were taken in; 0 = not told */
@@ -125,7 +135,8 @@ void sp_cpus_turn(struct sp_capture *c);
 void sp_cpus_done(struct sp_capture *c);
 
 /* pending.c */
-int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r);
+int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r,
+		    size_t size); /* with all before its stack */
 /*
  * A sample to be walked at once, in this memory; if it has to wait, what it needs is copied, and the space kept. Of the
  * record the head is used.

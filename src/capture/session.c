@@ -201,6 +201,7 @@ int sp_capture_turn(struct sp_capture *c)
 	if (c->o.slices)
 		c->slice = slice_now(c);
 	*c->shared.window = old + 1;
+	c->tables_turn++; /* an evicted table may be wanted again now */
 	sp_tables_turn(c->tables, old + 1);
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
@@ -218,12 +219,12 @@ static int attach(struct sp_capture *c)
 	return r;
 }
 
-/* Takes in answers of the workers until there are none to come, or the time is over. */
-static int workers_settle(struct sp_capture *c, uint64_t most_ms)
+/* Takes in answers of the workers until there are none to come, or (at the end) none is waited for, or time is over. */
+static int workers_settle(struct sp_capture *c, uint64_t most_ms, bool at_end)
 {
 	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + most_ms * 1000000ULL;
 
-	while (sp_workers_outstanding(c->workers) && sp_time_ns(CLOCK_MONOTONIC) < end) {
+	while (sp_workers_outstanding(c->workers) && (c->waiting || !at_end) && sp_time_ns(CLOCK_MONOTONIC) < end) {
 		struct pollfd fd = {.fd = sp_workers_fd(c->workers), .events = POLLIN};
 		int timeout = sp_workers_timeout_ms(c->workers), r;
 
@@ -250,7 +251,7 @@ int sp_capture_start(struct sp_capture *c)
 	if (r >= 0)
 		r = sp_capture_take_in(c);
 	if (r >= 0 && first)
-		r = workers_settle(c, SP_SETTLE_MS);
+		r = workers_settle(c, SP_SETTLE_MS, false);
 	return r >= 0 && first ? attach(c) : r;
 }
 
@@ -315,8 +316,7 @@ int sp_capture_finish(struct sp_capture *c)
 	r = sp_capture_turn(c);
 	if (r < 0)
 		return r;
-	if (c->waiting)
-		r = workers_settle(c, SP_FINISH_MS);
+	r = workers_settle(c, SP_FINISH_MS, true);
 	if (r >= 0)
 		r = sp_pending_try(c, true); /* what still waits is cut */
 	if (r < 0)

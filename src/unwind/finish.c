@@ -13,7 +13,7 @@ struct sp_walk {
 	sp_u64 code_at;           /* user address of r->code[0] */
 };
 
-enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64 };
+enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64, SP_PAGE = 4096 };
 
 #define SP_WALK struct sp_walk
 #define sp_opaque(x) ((void)0)
@@ -23,12 +23,19 @@ static const struct sp_segment *sp_env_segment(struct sp_walk *w, sp_u32 word)
 	return sp_tables_segment(w->tables, word);
 }
 
+static bool is_hole(const struct sp_finish_memory *m, sp_u64 addr)
+{
+	sp_u64 page = addr / SP_PAGE - m->stack_at / SP_PAGE;
+
+	return page < 32 && m->holes >> page & 1;
+}
+
 static int sp_env_stack(struct sp_walk *w, sp_u64 addr, sp_u64 *ret)
 {
 	const struct sp_finish_memory *m = w->memory;
 	sp_u64 at = addr - m->stack_at;
 
-	if (at >= m->stack_bytes || m->stack_bytes - at < 8)
+	if (at >= m->stack_bytes || m->stack_bytes - at < 8 || is_hole(m, addr) || is_hole(m, addr + 7))
 		return -1;
 	memcpy(ret, m->stack + at, 8);
 	return 0;
@@ -195,7 +202,8 @@ int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_m
 					  .has_all_maps = r->n_maps < SP_PENDING_MAPS,
 					  .stack = r->stack,
 					  .stack_bytes = r->stack_bytes,
-					  .stack_at = r->stack_at};
+					  .stack_at = r->stack_at,
+					  .holes = r->holes};
 
 	return sp_finish_in(t, r, &memory, mode, ret_stop);
 }

@@ -24,6 +24,7 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	const sp_u8 *stack;
 	size_t stack_bytes;
 	sp_u64 stack_at; /* user address of stack[0]; not above the stack pointer */
+	sp_u32 holes;    /* a bit for each page of it that is not there, from that of stack_at on */
 };
 
 /* r->regs, how, n_frames, frames and guessed are moved on. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. */

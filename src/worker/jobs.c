@@ -49,6 +49,22 @@ void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head)
 	*head = (struct sp_job_list){0};
 }
 
+void sp_job_bring_forward(struct sp_job_list *list, const void *arg)
+{
+	struct sp_job *before = NULL, *j = list->first;
+	while (j && j->arg != arg) {
+		before = j;
+		j = j->next;
+	}
+	if (!j || !before)
+		return;
+	before->next = j->next;
+	if (list->last == j)
+		list->last = before;
+	j->next = list->first;
+	list->first = j;
+}
+
 static bool has_memfd(const struct sp_job *j)
 {
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||

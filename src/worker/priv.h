@@ -94,6 +94,7 @@ struct sp_workers {
 void sp_job_push(struct sp_job_list *list, struct sp_job *j);
 struct sp_job *sp_job_pop(struct sp_job_list *list);
 void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head); /* head is empty afterwards */
+void sp_job_bring_forward(struct sp_job_list *list, const void *arg);    /* the first with this arg */
 unsigned sp_job_weight(const struct sp_job *j);
 int sp_job_send(struct sp_job *j, int socket);
 int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_answer, int *ret_fd);

@@ -266,6 +266,11 @@ int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r
 	return submit(w, sp_take_ptr(j));
 }
 
+void sp_workers_hurry(struct sp_workers *w, const void *arg)
+{
+	sp_job_bring_forward(&w->crews[SP_ROLE_PARSER].queue, arg);
+}
+
 static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
 {
 	if (n > SP_JOB_MAX_OFFSETS)

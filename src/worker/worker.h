@@ -114,6 +114,8 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 			void *arg);
 /* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
+/* What was asked of the parsers with this arg goes in front of all that none of them has been given yet. */
+void sp_workers_hurry(struct sp_workers *w, const void *arg);
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);
 int sp_workers_timeout_ms(const struct sp_workers *w);

@@ -24,6 +24,8 @@ SOPROF = os.environ.get("SOPROF", os.path.join(BUILD, "soprof"))
 TOOLS = os.path.join(BUILD, "tests/bench")
 VICTIMS = os.path.join(BUILD, "tests/victim/stripped")
 CACHE = "/var/cache/soprof"
+# Runs a command with an empty directory in the cache's place, seen by nobody else.
+WITHOUT_CACHE = ["unshare", "--mount", "bash", "-c", 'mount -t tmpfs none "$0" && exec "$@"', CACHE]
 N_CPUS = os.cpu_count()
 PYTHON = "/usr/bin/python3"
 

@@ -3,7 +3,7 @@
 complete and named, the first ones of every process included, with an empty cache of tables and with a full one."""
 import os
 import re
-from common import CACHE, SOPROF, WORK, choose, classes, cost, row, run, say, verbose_text
+from common import CACHE, SOPROF, WITHOUT_CACHE, WORK, choose, classes, cost, row, run, say, verbose_text
 
 LENGTH = choose(10, 3)
 HZ = 99
@@ -24,10 +24,6 @@ def loop():
             f.write(C_TEXT.replace("@", str(i)))
     return ["bash", "-c", f"cd {TREE} || exit 1; end=$((SECONDS + {LENGTH}));"
                           f" while [ $SECONDS -lt $end ]; do for f in f*.c; do {STEP}; done; done; exit 0"]
-
-
-# Runs a command with an empty directory in the cache's place, seen by nobody else.
-WITHOUT_CACHE = ["unshare", "--mount", "bash", "-c", 'mount -t tmpfs none "$0" && exec "$@"', CACHE]
 
 
 def is_named(frames):

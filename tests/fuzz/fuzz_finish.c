@@ -116,7 +116,8 @@ static void record_take(struct sp_record_pending *r)
 									   << SP_FRAME_ID_SHIFT;
 	}
 	r->stack_at = take(1) & 7 ? STACK : take_address();
-	r->stack_bytes = (uint32_t)take(2) % (SP_PENDING_STACK + 1);
+	r->stack_bytes = (uint32_t)take(2);
+	r->holes = r->how & 0x80 ? (uint32_t)take(4) : 0;
 	for (size_t i = 0; i + 8 <= r->stack_bytes; i += 8) {
 		uint64_t word = in.left ? take_address() : CODE + i * 8 % (N_GROUPS << SHIFT);
 

@@ -6,6 +6,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/perf_space.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
@@ -193,7 +194,7 @@ static void short_records(void **state)
 	} types[] = {{SP_RECORD_FILE, sizeof(struct sp_record_file)},
 		     {SP_RECORD_PROCESS, sizeof(struct sp_record_process)},
 		     {SP_RECORD_STACK, sizeof(struct sp_record_stack)},
-		     {SP_RECORD_PENDING, sizeof(struct sp_record_pending)},
+		     {SP_RECORD_PENDING, offsetof(struct sp_record_pending, stack)},
 		     {0, 4096},
 		     {SP_RECORD_PENDING + 1, 4096},
 		     {UINT32_MAX, 4096}};
@@ -379,8 +380,15 @@ static void pending_bounds(void **state)
 		assert_int_equal(take(&m, r, sizeof(*r)), -EBADMSG);
 		free(r);
 	}
+	struct sp_record_pending *r = pending_new();
+	size_t whole = offsetof(struct sp_record_pending, stack) + r->stack_bytes;
+
+	assert_int_equal(take(&m, r, whole - 1), -EBADMSG); /* a byte of its stack is missing */
 	assert_int_equal(sp_pending_try(m.c, true), 0);
 	assert_int_equal(sp_profile_n_rows(m.p), 0);
+	assert_int_equal(take(&m, r, whole), 0);
+	assert_non_null(m.c->waiting);
+	free(r);
 	made_free(&m);
 }
 
@@ -433,6 +441,88 @@ static void pending_unknown(void **state)
 	made_free(&m);
 }
 
+/* Samples of one process wait with one list of mappings; those of another, or of later, have their own. */
+static void pending_mappings(void **state)
+{
+	struct sp_record_pending *r = pending_new();
+	struct made m = made_new();
+	const struct sp_waiting *w[4];
+
+	(void)state;
+	r->maps[0].word = word(SP_FRAME_FILE, UNKNOWN, 0);
+	for (int i = 0; i < 4; i++) {
+		r->key.process.tgid += i == 2;
+		r->n_maps = i == 3 ? SP_PENDING_MAPS : 1;
+		assert_int_equal(take(&m, r, sizeof(*r)), 0);
+		w[i] = m.c->waiting;
+	}
+	assert_ptr_equal(w[0]->space, w[1]->space);
+	assert_ptr_not_equal(w[1]->space, w[2]->space);
+	assert_ptr_not_equal(w[2]->space, w[3]->space);
+	assert_int_equal(w[0]->space->n, 1);
+	assert_memory_equal(w[0]->space->maps, r->maps, sizeof(r->maps[0]));
+	assert_int_equal(w[0]->space->n_left_out, 0);
+	assert_int_equal(w[3]->space->n, SP_PENDING_MAPS);
+	assert_int_equal(w[3]->space->n_left_out, 1); /* there may have been more */
+	assert_true(w[0]->bytes > w[1]->bytes && w[3]->bytes >= sizeof(r->maps));
+	assert_int_equal(m.c->waiting_bytes, w[0]->bytes + w[1]->bytes + w[2]->bytes + w[3]->bytes);
+	assert_int_equal(sp_pending_try(m.c, true), 0);
+	assert_int_equal(m.c->waiting_bytes, 0);
+	free(r);
+	made_free(&m);
+}
+
+/* Three frames, of which the third is found through the last page of three; any of the pages may be missing. */
+static void pending_holes(void **state)
+{
+	struct sp_record_pending *r = pending_new();
+	const sp_u64 outer[] = {r->stack_at + 0x2100, 0x10020}, last[] = {0, 0x10030};
+
+	(void)state;
+	r->regs.fp = r->stack_at + 0x100;
+	r->stack_bytes = 0x3000;
+	memcpy(r->stack + 0x100, outer, sizeof(outer));
+	memcpy(r->stack + 0x2100, last, sizeof(last));
+	for (unsigned page = 0; page < 3; page++) {
+		struct made m = made_new();
+
+		r->holes = 1U << page;
+		assert_int_equal(take_process(&m), 0);
+		assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
+		assert_int_equal(take(&m, r, sizeof(*r)), 0);
+		assert_int_equal(sp_pending_try(m.c, false), 0);
+		struct sp_stack s = sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user);
+		assert_int_equal(s.stack_class, page == 1 ? SP_STACK_GUESS : SP_STACK_CUT);
+		assert_int_equal(s.n_frames, page == 0 ? 1 : page == 1 ? 3 : 2);
+		made_free(&m);
+	}
+	free(r);
+}
+
+/* What waits is tried when it is new, and again when a table has come. */
+static void pending_tried(void **state)
+{
+	struct sp_record_pending *r = pending_new();
+	struct made m = made_new();
+
+	(void)state;
+	r->maps[0].word = word(SP_FRAME_FILE, VDSO, 0);
+	assert_int_equal(take(&m, r, sizeof(*r)), 0);
+	assert_int_equal(sp_pending_try(m.c, false), 0);
+	assert_int_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_equal(take(&m, r, sizeof(*r)), 0);
+	assert_int_not_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_equal(sp_pending_try(m.c, false), 0);
+	assert_int_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_equal(m.c->stats.n_finished, 0);
+	assert_int_equal(take_file(&m, VDSO, SP_DEV_VDSO), 0);
+	assert_int_equal(sp_pending_try(m.c, false), 0);
+	assert_null(m.c->waiting);
+	assert_int_equal(m.c->stats.n_finished, 2);
+	free(r);
+	made_free(&m);
+}
+
 /* Without privileges a session is refused with words, and leaves nothing behind. Returns the child's exit code. */
 static int try_as_nobody(void)
 {
@@ -468,11 +558,19 @@ static void no_privileges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(short_records),    cmocka_unit_test(files),
-	    cmocka_unit_test(stacks),           cmocka_unit_test(stops),
-	    cmocka_unit_test(counts),           cmocka_unit_test(pending_bounds),
-	    cmocka_unit_test(pending_finished), cmocka_unit_test(pending_unknown),
-	    cmocka_unit_test(no_privileges),    cmocka_unit_test(stack_overtakes_file),
+	    cmocka_unit_test(short_records),
+	    cmocka_unit_test(files),
+	    cmocka_unit_test(stacks),
+	    cmocka_unit_test(stops),
+	    cmocka_unit_test(counts),
+	    cmocka_unit_test(pending_bounds),
+	    cmocka_unit_test(pending_finished),
+	    cmocka_unit_test(pending_unknown),
+	    cmocka_unit_test(pending_mappings),
+	    cmocka_unit_test(pending_tried),
+	    cmocka_unit_test(pending_holes),
+	    cmocka_unit_test(no_privileges),
+	    cmocka_unit_test(stack_overtakes_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

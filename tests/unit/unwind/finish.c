@@ -4,7 +4,7 @@
  * same registers, the same memory, every frame compared. Victims (tests/victim) and real programs of Debian.
  *
  * Where the two differ, the difference is printed with the address in question and counts as a failure, but for what
- * `excused()` names. The kernel's copy of a stack is 16 KiB; here it is renewed when the walk comes to its end, so that
+ * `excused()` names. The kernel's copy of a stack is 64 KiB; here it is renewed when the walk comes to its end, so that
  * deep stacks are compared to their root.
  */
 #include "base/mem.h"

@@ -3,7 +3,7 @@
  * stopped.h: a program stopped by ptrace, unwound by soprof's user half and by elfutils' libdw.
  *
  * For tests that compare the two. Both see the same registers and the same memory. The kernel's copy of a stack is
- * 16 KiB; here it is renewed when the walk comes to its end, so that deep stacks are compared to their root. The tables
+ * 64 KiB; here it is renewed when the walk comes to its end, so that deep stacks are compared to their root. The tables
  * of all files that were met are kept for the whole test (a cmocka group's setup and teardown). What cannot go on fails
  * the running test. One thread.
  */

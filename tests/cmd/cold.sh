@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 90
+# The first profile of a machine: no table is on the disk, and the parsers stand still until the command has ended. All
+# its samples wait, with the 350 mappings of its process, and are as whole in the end as those of any other.
+. "$(dirname "$0")/lib.bash"
+need_root
+need_profile
+unshare --mount true 2>/dev/null || skip "no namespaces here"
+
+# signal_parsers SIGNAL PROCESS: those among its descendants; true if there are any. Without a fork: a parser that has
+# nothing to do ends soon.
+signal_parsers() {
+	local -a children=()
+	local child name found=1
+	read -r -a children 2>/dev/null <"/proc/$2/task/$2/children"
+	for child in "${children[@]}"; do
+		name=
+		read -r name 2>/dev/null <"/proc/$child/comm"
+		[ "$name" = soprof-parser ] && kill -"$1" "$child" 2>/dev/null && found=0
+		signal_parsers "$1" "$child" && found=0
+	done
+	return $found
+}
+# wait_until TENTHS COMMAND...
+wait_until() {
+	local tries=$1
+	shift
+	until "$@"; do
+		[ $((tries -= 1)) -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+cat >"$dir/command" <<'END'
+until [ -e "$1/go" ]; do :; done
+"$2" maps "$3" "$1" 700 2>"$1/mappings" # of which the kernel joins every two
+: >"$1/over"
+END
+what='profile (the first of all)'
+unshare --mount bash -c 'mount -t tmpfs none /var/cache && exec "$@"' - \
+	"$SOPROF" profile -U -f -F 199 -- bash "$dir/command" "$dir" "$victims/hostile" "$slow" >"$out" 2>"$err" </dev/null &
+profiler=$!
+# One that was missed, since it had nothing to do, is stopped when the program needs it.
+wait_until 50 signal_parsers STOP $profiler
+: >"$dir/go"
+stop_until_over() { signal_parsers STOP $profiler; [ -e "$dir/over" ]; }
+wait_until 300 stop_until_over || fail "the command to end"
+signal_parsers CONT $profiler
+wait $profiler || fail "exit code 0"
+has "$out" '^hostile;.*;(main|hostile\+0x[0-9a-f]+);'
+n=$(grep '^hostile;' "$out" | count)
+[ "$n" -ge 10 ] || fail "10 samples of the program, not $n"
+# Most are of the command's own loops; the rest are a few in a program's first moments.
+share=$(tr -s ' \n' ' ' <"$err" | sed -n 's/.*complete [0-9]* (\([0-9.]*\) *%.*/\1/p')
+awk -v share="${share:-0}" 'BEGIN { exit !(share >= 90) }' || fail "90 % of the stacks to be complete, not ${share:-none}"
+! tr -s ' \n' ' ' <"$err" | grep -q 'not loaded in time' || fail "every table to have been waited for"
+finish

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The order in which parsers are given what was asked of them. */
+#include "base/mem.h"
+#include "tool.h"
+#include <fcntl.h>
+
+static unsigned order[8], n_order;
+
+static void built_in_order(void *arg, int r, struct sp_blob *blob)
+{
+	assert_int_equal(r, 0);
+	order[n_order++] = *(unsigned *)arg;
+	free(blob);
+}
+
+/* One parser is given two tables to build at a time; of the others the one that is wanted most comes next. */
+static void test_hurry(void **state)
+{
+	static unsigned numbers[] = {1, 2, 3, 4, 5};
+	const unsigned expected[] = {1, 2, 5, 3, 4};
+	(void)state;
+	struct sp_workers *w;
+	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 1}, &w), 0);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	n_order = 0;
+	for (size_t i = 0; i < SP_COUNT(numbers); i++)
+		assert_int_equal(sp_workers_build(w, fd, built_in_order, &numbers[i]), 0);
+	sp_workers_hurry(w, &numbers[4]);
+	sp_workers_hurry(w, &numbers[0]); /* it is with the parser already */
+	sp_workers_hurry(w, &n_order);    /* nobody has asked for that */
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
+	assert_int_equal(n_order, SP_COUNT(expected));
+	assert_memory_equal(order, expected, sizeof(expected));
+	close(fd);
+	sp_workers_free(w);
+}
+
+int main(int argc, char **argv)
+{
+	sp_worker_main(argc, argv);
+	const struct CMUnitTest tests[] = {CLEAN_TEST(test_hurry)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
