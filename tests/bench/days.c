@@ -40,6 +40,11 @@ enum {
 	RENEW_AT = 60000, /* stacks in the profile */
 };
 
+#define PROCESS_Q 8
+#define PROCESS_S 1.3
+#define STACK_Q 12
+#define STACK_S 1.34
+
 /* --- chance ------------------------------------------------------------------------------------------------------- */
 static uint64_t seed = 88172645463325252ULL;
 
@@ -85,7 +90,7 @@ struct node {
 	uint16_t func, depth;
 };
 static struct node *nodes;
-static uint32_t n_nodes, stacks[N_PROGRAMS][N_STACKS / N_PROGRAMS], n_stacks[N_PROGRAMS];
+static uint32_t n_nodes, *stacks[N_PROGRAMS], n_stacks[N_PROGRAMS];
 
 static uint32_t add_node(uint32_t parent, uint32_t func)
 {
@@ -117,7 +122,7 @@ static uint32_t tail_length(void)
 {
 	uint32_t n = 1;
 
-	while (n < 14 && draw_below(100) < 70)
+	while (n < 14 && draw_below(100) < 66)
 		n++;
 	return n;
 }
@@ -132,6 +137,19 @@ static uint32_t grow_stack(uint32_t program)
 	return walk(base, tail);
 }
 
+/* How many of the stacks a program has: as its processes are sampled. */
+static uint32_t share_of(uint32_t program)
+{
+	double all = 0, mine = 0;
+
+	for (uint32_t i = 0; i < N_LIVE; i++) {
+		double weight = pow(i + PROCESS_Q, -PROCESS_S);
+		all += weight;
+		mine += i % N_PROGRAMS == program ? weight : 0;
+	}
+	return (uint32_t)(mine / all * N_STACKS);
+}
+
 static void stacks_make(void)
 {
 	nodes = calloc((size_t)N_STACKS * 14, sizeof(*nodes));
@@ -139,10 +157,13 @@ static void stacks_make(void)
 		exit(1);
 	add_node(0, 0);
 	for (uint32_t p = 0; p < N_PROGRAMS; p++) {
-		uint32_t root = add_node(0, p * N_FUNCTIONS_EACH);
+		uint32_t root = add_node(0, p * N_FUNCTIONS_EACH), n = share_of(p);
+		stacks[p] = calloc((size_t)n + 20, sizeof(uint32_t));
+		if (stacks[p] == NULL)
+			exit(1);
 		for (uint32_t i = 0; i < 20; i++)
 			stacks[p][n_stacks[p]++] = walk(root, DEPTH + 10);
-		while (n_stacks[p] < N_STACKS / N_PROGRAMS)
+		while (n_stacks[p] < n)
 			stacks[p][n_stacks[p]++] = grow_stack(p);
 	}
 }
@@ -276,8 +297,9 @@ static uint32_t process_program(uint32_t process, uint64_t window)
 static void draw_samples(uint64_t window, uint64_t *samples)
 {
 	for (uint32_t i = 0; i < N_SAMPLES; i++) {
-		uint32_t process = draw_below(100) < 3 ? N_LIVE + draw_below(N_SHORT) : draw_rank(N_LIVE, 8, 1.3);
-		uint32_t program = process_program(process, window), k = draw_rank(n_stacks[program], 12, 1.34);
+		uint32_t process =
+		    draw_below(100) < 3 ? N_LIVE + draw_below(N_SHORT) : draw_rank(N_LIVE, PROCESS_Q, PROCESS_S);
+		uint32_t program = process_program(process, window), k = draw_rank(n_stacks[program], STACK_Q, STACK_S);
 		samples[i] = (uint64_t)process << 32 | stacks[program][k];
 	}
 	qsort(samples, N_SAMPLES, sizeof(*samples), by_value);
