@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "naming/priv.h"
 #include "profile/profile.h"
+#include "unwind/build.h"
 #include "worker/naming.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -75,6 +76,7 @@ static int write_table(struct sp_naming *n, uint32_t file, struct sp_named_file 
 static void describe(const struct sp_cache_key *key, struct sp_name_table_head *head)
 {
 	head->file_size = key->file_size;
+	head->ranges = SP_BLOB_VERSION;
 	head->build_id_len = (uint32_t)SP_MIN(key->build_id_len, sizeof(head->build_id));
 	memcpy(head->build_id, key->build_id, head->build_id_len);
 }
@@ -166,7 +168,8 @@ static void entries_open(struct sp_naming *n)
 
 static bool is_of(const struct sp_name_table_head *h, const struct sp_cache_key *key)
 {
-	return h->file_size == key->file_size && h->build_id_len == SP_MIN(key->build_id_len, sizeof(h->build_id)) &&
+	return h->file_size == key->file_size && h->ranges == SP_BLOB_VERSION &&
+	       h->build_id_len == SP_MIN(key->build_id_len, sizeof(h->build_id)) &&
 	       !memcmp(h->build_id, key->build_id, h->build_id_len);
 }
 
