@@ -21,7 +21,7 @@ static void set_defaults(struct sp_store_options *o)
 	if (o->max_disk_bytes == 0)
 		o->max_disk_bytes = UINT64_C(2) << 30;
 	if (o->max_memory_bytes == 0)
-		o->max_memory_bytes = UINT64_C(16) << 20;
+		o->max_memory_bytes = UINT64_C(64) << 20;
 }
 
 static void files_close(struct sp_store *s)

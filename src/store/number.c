@@ -20,6 +20,7 @@ static void memo_clear(struct sp_memo *m, uint64_t profile)
 		*all[i] = (struct sp_items){0};
 	}
 	memset(m->kernels, 0, sizeof(m->kernels));
+	m->path.n = 0;
 	m->profile = profile;
 }
 
@@ -32,8 +33,7 @@ static int make_tables(struct sp_numbering *n)
 		r = i == SP_NODES ? 0 : sp_seen_init(&n->seen[i]);
 	}
 	r = r < 0 ? r : sp_numbering_make_tree(n);
-	if (r < 0 || sp_items_room(&n->parents, 1, sizeof(uint32_t)) < 0 ||
-	    sp_items_room(&n->frames, 1, sizeof(uint32_t)) < 0 || sp_items_room(&n->n_after, 1, sizeof(uint32_t)) < 0 ||
+	if (r < 0 || sp_items_room(&n->n_after, 1, sizeof(uint32_t)) < 0 ||
 	    sp_items_room(&n->places, 1, sizeof(struct sp_place)) < 0 || sp_items_room(&n->flags, 1, 1) < 0 ||
 	    sp_items_room(&n->groups, 1, sizeof(uint32_t)) < 0 || sp_items_room(&n->file_of, 1, sizeof(uint32_t)) < 0 ||
 	    sp_items_room(&n->kernels, 1, 1) < 0)
@@ -59,8 +59,7 @@ void sp_numbering_free(struct sp_numbering *n)
 {
 	if (n == NULL)
 		return;
-	struct sp_items *all[] = {&n->parents, &n->frames, &n->n_after, &n->places,
-				  &n->flags,   &n->groups, &n->file_of, &n->kernels};
+	struct sp_items *all[] = {&n->n_after, &n->places, &n->flags, &n->groups, &n->file_of, &n->kernels};
 
 	for (size_t i = 0; i < SP_COUNT(all); i++)
 		free(all[i]->data);
@@ -68,6 +67,7 @@ void sp_numbering_free(struct sp_numbering *n)
 		sp_seen_done(&n->seen[i]);
 	sp_chunk_done(&n->pending);
 	memo_clear(&n->memo, 0);
+	free(n->nodes);
 	free(n->slots);
 	free(n->pairs);
 	free(n);
@@ -92,8 +92,7 @@ const uint32_t *sp_numbering_counts(const struct sp_numbering *n)
 
 struct sp_shape sp_numbering_shape(const struct sp_numbering *n)
 {
-	return (struct sp_shape){.parent = n->parents.data,
-				 .frame = n->frames.data,
+	return (struct sp_shape){.nodes = n->nodes,
 				 .places = n->places.data,
 				 .group_of = n->groups.data,
 				 .n_nodes = n->n[SP_NODES],
@@ -108,13 +107,12 @@ size_t sp_numbering_memory(const struct sp_numbering *n)
 {
 	const struct sp_memo *m = &n->memo;
 	size_t bytes = sizeof(*n) + sp_chunk_memory(&n->pending) + n->n_slots * sizeof(*n->slots) +
-		       n->n_pair_slots * sizeof(*n->pairs);
+		       n->n[SP_NODES] * sizeof(*n->nodes) + n->n_pair_slots * sizeof(*n->pairs);
 
 	for (size_t i = 0; i < SP_N_THINGS; i++)
 		bytes += sp_seen_memory(&n->seen[i]);
-	bytes += sizeof(uint32_t) * (n->parents.capacity + n->frames.capacity + n->n_after.capacity +
-				     n->groups.capacity + n->file_of.capacity + m->strings.capacity +
-				     m->funcs.capacity + m->keys.capacity + m->stacks.capacity);
+	bytes += sizeof(uint32_t) * (n->n_after.capacity + n->groups.capacity + n->file_of.capacity +
+				     m->strings.capacity + m->funcs.capacity + m->keys.capacity + m->stacks.capacity);
 	bytes += n->places.capacity * sizeof(struct sp_place) + n->flags.capacity + n->kernels.capacity;
 	return bytes + m->files.capacity * sizeof(struct sp_memo_file) +
 	       m->frames.capacity * sizeof(struct sp_memo_frame);
@@ -374,6 +372,7 @@ static void forget_what_changed(struct sp_numbering *n, const struct sp_profile 
 	if (renamed) {
 		forget(&m->stacks, sizeof(uint32_t));
 		memset(m->kernels, 0, sizeof(m->kernels));
+		m->path.n = 0;
 	}
 }
 

@@ -20,11 +20,14 @@
 struct sp_place {
 	uint32_t func, library; /* library: a file, the kernel's own for modules */
 };
+struct sp_node {
+	uint32_t parent, frame;
+};
 /* A call tree and who its rows are of: all that rolling up asks for. */
 struct sp_shape {
-	const uint32_t *parent, *frame; /* by node */
-	const struct sp_place *places;  /* by frame */
-	const uint32_t *group_of;       /* by key */
+	const struct sp_node *nodes;
+	const struct sp_place *places; /* by frame */
+	const uint32_t *group_of;      /* by key */
 	uint32_t n_nodes, n_frames, n_keys, n_groups, n_files, n_funcs;
 };
 struct sp_window_rows {
@@ -49,6 +52,8 @@ void sp_numbering_written(struct sp_numbering *n);
 struct sp_shape sp_numbering_shape(const struct sp_numbering *n);
 /* How many there are, pending ones included. */
 const uint32_t *sp_numbering_counts(const struct sp_numbering *n);
+/* No more nodes have room: it is time for another generation. */
+bool sp_numbering_is_full(const struct sp_numbering *n);
 size_t sp_numbering_memory(const struct sp_numbering *n);
 
 #endif

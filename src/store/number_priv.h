@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "store/number.h"
 
-enum { SP_KERNEL_CACHE = 8192 };
+enum { SP_KERNEL_CACHE = 16384, SP_PATH_MAX = 128 };
 
 /* Which frame came after which, and as which: 1 + its rank; 0 = free. */
 struct sp_frame_pair {
@@ -26,7 +26,13 @@ struct sp_memo_frame {
 	uint32_t frame, func; /* func: of the profile */
 };
 struct sp_memo_kernel {
-	uint32_t user, kernel, node; /* user: a node; kernel: a stack of the profile */
+	uint32_t user, kernel, node; /* user: a node, and whether it is mixed; kernel: a stack of the profile */
+};
+
+/* The stack that was walked last: the next one has its beginning in common, often. */
+struct sp_memo_path {
+	uint32_t n, frames[SP_PATH_MAX], nodes[SP_PATH_MAX]; /* from the outermost; node 0: the mark's */
+	uint32_t mark;
 };
 
 /* Numbers of the profile as numbers of the dictionary, 0 = not asked for yet. */
@@ -35,14 +41,16 @@ struct sp_memo {
 	struct sp_items strings, funcs, keys, stacks; /* uint32_t */
 	struct sp_items files, frames;
 	struct sp_memo_kernel kernels[SP_KERNEL_CACHE];
+	struct sp_memo_path path;
 };
 
 struct sp_numbering {
 	uint32_t n[SP_N_THINGS];
 	struct sp_chunk pending;
 	struct sp_seen seen[SP_N_THINGS];
-	struct sp_items parents, frames; /* uint32_t by node */
-	uint32_t *slots;                 /* nodes by parent and frame; a power of two */
+	struct sp_node *nodes;
+	size_t nodes_capacity;
+	uint32_t *slots; /* nodes by parent and frame: 8 bits of the hash, 24 of the number */
 	size_t n_slots;
 	struct sp_frame_pair *pairs;
 	size_t n_pair_slots, n_pairs;

@@ -19,6 +19,7 @@ struct meaning {
 	struct sp_dict_room *dict;
 	struct sp_place *places;
 	uint32_t *group_of;
+	struct sp_node *nodes;
 };
 
 static void meaning_done(struct meaning *m)
@@ -26,6 +27,7 @@ static void meaning_done(struct meaning *m)
 	sp_dict_free(m->dict);
 	free(m->places);
 	free(m->group_of);
+	free(m->nodes);
 	*m = (struct meaning){0};
 }
 
@@ -58,16 +60,26 @@ static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t gene
 	const struct sp_dict *d = &m->dict->d;
 	m->places = calloc(d->n_frames, sizeof(*m->places));
 	m->group_of = calloc(d->n_keys, sizeof(*m->group_of));
-	if (m->places == NULL || m->group_of == NULL)
+	m->nodes = calloc(d->n_nodes, sizeof(*m->nodes));
+	if (m->places == NULL || m->group_of == NULL || m->nodes == NULL)
 		return -ENOMEM;
+	for (uint32_t i = 1; i < d->n_nodes; i++)
+		m->nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};
 	uint32_t kernel = kernel_in(d);
 	for (uint32_t i = 1; i < d->n_frames; i++)
 		m->places[i] = (struct sp_place){d->frames[i].func, library_in(d, &d->frames[i], kernel)};
 	for (uint32_t i = 1; i < d->n_keys; i++)
 		m->group_of[i] = d->keys[i].group;
 	m->generation = generation;
-	m->shape = (struct sp_shape){d->parent,   d->frame,  m->places,   m->group_of, d->n_nodes,
-				     d->n_frames, d->n_keys, d->n_groups, d->n_files,  d->n_funcs};
+	m->shape = (struct sp_shape){.nodes = m->nodes,
+				     .places = m->places,
+				     .group_of = m->group_of,
+				     .n_nodes = d->n_nodes,
+				     .n_frames = d->n_frames,
+				     .n_keys = d->n_keys,
+				     .n_groups = d->n_groups,
+				     .n_files = d->n_files,
+				     .n_funcs = d->n_funcs};
 	return 0;
 }
 
@@ -307,10 +319,11 @@ int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
 				    .generation = w->generation,
 				    .meaning = &meaning};
 		if (of->rolled_to_ms[to] == 0)
-			of->rolled_to_ms[to] = t_ms / period_ms[to] * period_ms[to];
-		if (of->rolled_to_ms[to] + period_ms[to] > t_ms)
+			of->rolled_to_ms[to] = of->last_t_ms / period_ms[to] * period_ms[to];
+		if (of->rolled_to_ms[to] > t_ms || t_ms - of->rolled_to_ms[to] < period_ms[to])
 			break;
-		r = roll_until(s, &roll, &of->rolled_to_ms[to], t_ms / period_ms[to] * period_ms[to]);
+		r = roll_until(s, &roll, &of->rolled_to_ms[to],
+			       t_ms == UINT64_MAX ? t_ms : t_ms / period_ms[to] * period_ms[to]);
 		sp_window_rows_done(&roll.rows);
 		r = r < 0 ? r : sp_file_checkpoint(&w->files[to]);
 		r = r < 0 ? r : sp_file_checkpoint(&w->files[to - 1]);
@@ -384,9 +397,16 @@ static int catch_up_level(struct sp_store *s, int to, struct meaning *meaning)
 
 int sp_writer_catch_up(struct sp_store *s)
 {
+	struct sp_writer *w = s->writer;
 	struct meaning meaning = {0};
 	int r = 0;
 
+	/* of the generation that ends now, as long as its tree is in memory */
+	for (uint64_t i = 1; w->numbering != NULL && i <= w->n_sources && r == 0; i++)
+		if (w->sources[i - 1].last_t_ms > 0)
+			r = sp_writer_roll(s, i, UINT64_MAX);
+	if (r == 0 && w->numbering != NULL)
+		return 0;
 	for (int to = SP_RES_1M; to < SP_N_RESOLUTIONS && r == 0; to++)
 		r = catch_up_level(s, to, &meaning);
 	meaning_done(&meaning);

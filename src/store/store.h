@@ -27,7 +27,7 @@ struct sp_store_options {
 	bool read_only;
 	uint64_t retain_s[SP_N_RESOLUTIONS]; /* 0 = 2, 14, 400 days */
 	uint64_t max_disk_bytes;             /* journals included; 0 = 2 GiB */
-	uint64_t max_memory_bytes;           /* of the writer's dictionary; 0 = 16 MiB */
+	uint64_t max_memory_bytes;           /* of the writer's dictionary; 0 = 64 MiB */
 };
 
 /* place: a directory (made if need be, not if read_only), or a single file of one (read_only). */

@@ -186,6 +186,14 @@ static void close_files(struct sp_writer *w)
 	w->day_s = 0;
 }
 
+/* What cannot be rolled up now is found again when the store is opened. */
+static void end_of_generation(struct sp_store *s)
+{
+	if (sp_writer_catch_up(s) < 0)
+		sp_error_clear();
+	end_generation(s->writer);
+}
+
 /* A file that SQLite refuses is kept for people, and a new one begun. */
 static int open_file(struct sp_store *s, const struct sp_day *day)
 {
@@ -225,9 +233,7 @@ int sp_writer_day(struct sp_store *s, uint64_t wall_ns)
 	if (w->files[0].db != NULL && w->day_s == day_s)
 		return 0;
 	if (w->files[0].db != NULL) {
-		end_generation(w);
-		/* what cannot be done now is found again when the store is opened */
-		(void)sp_writer_catch_up(s);
+		end_of_generation(s);
 		for (int i = 0; i < SP_N_RESOLUTIONS; i++)
 			(void)sp_file_finish(&w->files[i]);
 		sp_error_clear();
@@ -281,15 +287,11 @@ static int look_at_generation(struct sp_store *s, uint64_t source, uint64_t t_ms
 {
 	struct sp_writer *w = s->writer;
 
-	if (w->numbering != NULL && t_ms >= w->sources[source - 1].last_t_ms &&
+	if (w->numbering != NULL && t_ms >= w->sources[source - 1].last_t_ms && !sp_numbering_is_full(w->numbering) &&
 	    sp_numbering_memory(w->numbering) <= s->options.max_memory_bytes)
 		return 0;
-	bool was = w->numbering != NULL;
-	end_generation(w);
-	int r = new_generation(w);
-	if (r == 0 && was && sp_writer_catch_up(s) < 0)
-		sp_error_clear(); /* it is tried again when the store is opened */
-	return r;
+	end_of_generation(s);
+	return new_generation(w);
 }
 
 /* --- a window
@@ -409,11 +411,8 @@ void sp_writer_close(struct sp_store *s)
 
 	if (w == NULL)
 		return;
-	if (w->files[0].db != NULL) {
-		end_generation(w);
-		(void)sp_writer_catch_up(s);
-		sp_error_clear();
-	}
+	if (w->files[0].db != NULL)
+		end_of_generation(s);
 	close_files(w);
 	sp_window_rows_done(&w->rows);
 	sp_packer_free(w->packer);
