@@ -10,7 +10,6 @@
 #include "read/read.h"
 #include "view/view.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,32 +321,6 @@ static int put_event(void *arg, const struct sp_store_event *e)
 	return ferror(l->out) ? -ENOMEM : 0;
 }
 
-static void put_values(FILE *out, const char *name, const int64_t *values)
-{
-	fprintf(out, " %s=", name);
-	for (int i = 0; i < 8; i++)
-		fprintf(out, "%s%" PRId64, i ? "," : "", values[i]);
-}
-
-static int put_total(void *arg, const struct sp_store_total *t)
-{
-	static const char digits[] = "0123456789abcdef";
-	struct lines *l = arg;
-
-	sp_line_put_number(l->out, "wall", t->wall_ns);
-	sp_line_put_number(l->out, "duration", t->duration_ns);
-	sp_line_put(l->out, "file", t->file);
-	sp_line_put(l->out, "function", t->function);
-	if (t->build_id_len)
-		fputs(" id=", l->out);
-	for (uint32_t i = 0; i < t->build_id_len; i++)
-		fprintf(l->out, "%c%c", digits[t->build_id[i] >> 4], digits[t->build_id[i] & 15]);
-	put_values(l->out, "self", t->self);
-	put_values(l->out, "total", t->total);
-	fputc('\n', l->out);
-	return ferror(l->out) ? -ENOMEM : 0;
-}
-
 static int put_lines(struct answer *a, struct sp_store *store)
 {
 	const struct sp_store_query *q = &a->q.query;
@@ -362,11 +335,8 @@ static int put_lines(struct answer *a, struct sp_store *store)
 	fputc('\n', l.out);
 	if (a->q.what == SP_ASK_EVENTS)
 		r = sp_store_events(store, q->from_ns, q->to_ns, put_event, &l);
-	else if (a->own_only)
-		r = -EACCES; /* the server has said it better already */
 	else
-		r = sp_store_totals(store, q->source ? q->source : "cpu", q->from_ns, q->to_ns, a->q.step, put_total,
-				    &l);
+		r = sp_fail_said(-EOPNOTSUPP, "the store keeps no totals");
 	if (fclose(l.out) && r == 0)
 		r = -ENOMEM;
 	return r >= 0 ? send_all(text, n) : r;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { MAX_HZ = 10000, MAX_PPM = 1000000, PPM_A_PERCENT = 10000, MAX_ARGS = 1024, DAY_S = 86400 };
+enum { ACTION = 1 }; /* options that exclude each other */
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
@@ -213,7 +214,8 @@ static int parse_sources(const struct sp_option *o, const char *shown, const cha
 #define OTHER(with) .parse = (with)
 const struct sp_option sp_agent_options[] = {
 	{SP_OPT_STRING, 'c', "config", "FILE", "read options from FILE (/etc/soprof/agent.yaml, if it is there)", .offset = offsetof(struct sp_agent_args, file)},
-	{SP_OPT_FLAG, 0, "check-config", NULL, "check the options and the file, start nothing", .offset = offsetof(struct sp_agent_args, check_only)},
+	{SP_OPT_FLAG, 0, "check-config", NULL, "check the options and the file, start nothing", .offset = offsetof(struct sp_agent_args, check_only), .excludes = ACTION},
+	{SP_OPT_FLAG, 0, "status", NULL, "ask the running agent how it is, start nothing", .offset = offsetof(struct sp_agent_args, status), .excludes = ACTION},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (19)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
 	{SP_OPT_OTHER, 0, "source", "RECIPE[,RECIPE]", "what is sampled (cpu); with options: cpu:event=cycles", .offset = 0, .separator = ',', OTHER(parse_sources)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "this cgroup only, and those in it", AT(cgroup)},
@@ -239,7 +241,8 @@ const struct sp_option sp_agent_options[] = {
 bool sp_agent_option_is_action(const struct sp_option *o)
 {
 	return o->offset == offsetof(struct sp_agent_args, file) ||
-	       o->offset == offsetof(struct sp_agent_args, check_only);
+	       o->offset == offsetof(struct sp_agent_args, check_only) ||
+	       o->offset == offsetof(struct sp_agent_args, status);
 }
 
 /* --- the whole -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main.c: finds the command and runs it; the few options that belong to no command. */
+#include "agent/answer.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
@@ -107,6 +108,7 @@ static void owners_warn(const char *text)
 int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv); /* a worker process does not come back from here */
+	sp_answer_main(argc, argv); /* nor one that answers a question for the agent */
 	sp_owners_warn = owners_warn;
 	return flush_stdout(dispatch(argc, argv));
 }

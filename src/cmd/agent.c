@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * agent.c: `soprof agent`: the sampling loop, the socket, signals and the service manager, in one process in the
+ * foreground.
+ *
+ * SIGTERM and SIGINT end the window at hand and then the agent; a second one is as the first. SIGHUP reads the options
+ * and the file again: if anything is wrong with them the agent goes on as it was.
+ */
+#include "cmd/agent.h"
+#include "agent/agent.h"
+#include "agent/log.h"
+#include "agent/notify.h"
+#include "agent/server.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "cmd/agent_options.h"
+#include "cmd/cmd.h"
+#include "cmd/profile_parts.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { STATUS_EVERY_S = 60 };
+
+struct run {
+	int argc;
+	char **argv;                /* as they were given: parsed anew at each reload */
+	struct sp_agent_args *args; /* ours; the agent reads its configuration in there */
+	struct sp_agent *agent;
+	struct sp_server *server; /* NULL: socket: none */
+	struct sp_notify notify;
+	uint64_t told_ns; /* the service manager, how we are */
+	int signals;
+};
+
+/* --- reload ------------------------------------------------------------------------------------------------------- */
+/* What stays as it is until a restart: the new configuration gets the old one's value. */
+static int keep_old(struct sp_agent_config *c, const char *name, const char **new, const char *old)
+{
+	if (!strcmp(*new, old))
+		return 0;
+	sp_log(SP_LOG_WARNING, "%s is %s from the next start on; until then it stays %s", name, *new, old);
+	*new = sp_agent_config_keep(c, old);
+	return *new ? 0 : -ENOMEM;
+}
+
+static bool same_source(const struct sp_agent_source *a, const struct sp_agent_source *b)
+{
+	const char *x = a->event ? a->event : "", *y = b->event ? b->event : "";
+
+	return a->recipe == b->recipe && !strcmp(x, y) && a->frequency_hz == b->frequency_hz;
+}
+
+static int keep_sources(struct sp_agent_config *c, const struct sp_agent_config *old)
+{
+	bool same = c->n_sources == old->n_sources;
+
+	for (size_t i = 0; same && i < c->n_sources; i++)
+		same = same_source(&c->sources[i], &old->sources[i]);
+	if (same)
+		return 0;
+	sp_log(SP_LOG_WARNING, "source changes at the next start");
+	for (size_t i = 0; i < old->n_sources; i++) {
+		c->sources[i] = old->sources[i];
+		if (!old->sources[i].event)
+			continue;
+		c->sources[i].event = sp_agent_config_keep(c, old->sources[i].event);
+		if (!c->sources[i].event)
+			return -ENOMEM;
+	}
+	c->n_sources = old->n_sources;
+	return 0;
+}
+
+static int take_over(struct run *r, struct sp_agent_args *new)
+{
+	struct sp_agent_config *c = &new->config, *old = &r->args->config;
+	int e = keep_old(c, "store", &c->store, old->store);
+
+	if (e == 0)
+		e = keep_old(c, "socket", &c->socket, old->socket);
+	if (e == 0)
+		e = keep_sources(c, old);
+	if (e == 0)
+		e = sp_agent_reload(r->agent, c);
+	return e;
+}
+
+static void args_free(struct sp_agent_args *a)
+{
+	if (a)
+		sp_agent_args_done(a);
+	free(a);
+}
+
+static void reload(struct run *r)
+{
+	struct sp_agent_args *new = calloc(1, sizeof(*new));
+	int e = new ? sp_agent_args_parse(r->argc, r->argv, new) : -ENOMEM;
+
+	sp_notify_reloading(&r->notify);
+	if (e == SP_PARSED)
+		e = take_over(r, new);
+	if (e >= 0) {
+		if (r->server)
+			sp_server_configure(r->server, &new->config);
+		sp_log_open(new->config.log_level);
+		sp_log(SP_LOG_NOTICE, "options read again%s%s", new->file ? ", with " : "", new->file ? new->file : "");
+		args_free(r->args);
+		r->args = new;
+	} else {
+		sp_log(SP_LOG_ERROR, "%s; the agent goes on as it was", sp_error_text(e));
+		args_free(new);
+	}
+	sp_notify_ready(&r->notify);
+}
+
+/* --- what takes part in the loop ---------------------------------------------------------------------------------- */
+static void signals_ready(void *arg)
+{
+	struct run *r = arg;
+	struct signalfd_siginfo s;
+
+	while (read(r->signals, &s, sizeof(s)) == sizeof(s)) {
+		if (s.ssi_signo == SIGHUP) {
+			reload(r);
+			continue;
+		}
+		sp_log(SP_LOG_NOTICE, "signal %u: ending the window at hand", s.ssi_signo);
+		sp_notify_stopping(&r->notify);
+		sp_agent_stop(r->agent);
+	}
+}
+
+static void server_ready(void *arg)
+{
+	sp_server_dispatch(((struct run *)arg)->server);
+}
+
+static int server_timeout(void *arg)
+{
+	return sp_server_timeout_ms(((struct run *)arg)->server);
+}
+
+static void tell_status(struct run *r)
+{
+	r->told_ns = sp_time_ns(CLOCK_MONOTONIC);
+	sp_agent_status_notify(r->agent, &r->notify);
+}
+
+/* Called because the loop has come round, and only then: that is the sign of life. */
+static void alive(void *arg)
+{
+	struct run *r = arg;
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+
+	sp_notify_alive(&r->notify);
+	if (now - r->told_ns >= STATUS_EVERY_S * SP_NS_PER_S)
+		tell_status(r);
+}
+
+static int alive_timeout(void *arg)
+{
+	const struct run *r = arg;
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = r->told_ns + STATUS_EVERY_S * SP_NS_PER_S;
+
+	if (r->notify.fd < 0)
+		return -1;
+	if (r->notify.watchdog_ns)
+		next = SP_MIN(next, r->notify.fed_ns + r->notify.watchdog_ns / 3);
+	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
+}
+
+static int status(void *arg, FILE *out)
+{
+	struct run *r = arg;
+
+	return sp_agent_status_put(r->agent, &r->args->config, out);
+}
+
+static int current(void *arg, const char *source, const struct sp_profile **ret_profile,
+		   struct sp_store_window *ret_window)
+{
+	return sp_agent_current(((struct run *)arg)->agent, source, ret_profile, ret_window);
+}
+
+/* --- beginning and end -------------------------------------------------------------------------------------------- */
+static int signals_take(struct run *r)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return sp_fail(-errno, "block signals");
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->signals < 0 ? sp_fail(-errno, "make a signal descriptor") : 0;
+}
+
+static void files_raise(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l))
+		return;
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static int watch_all(struct run *r)
+{
+	struct sp_agent_watch signals = {.fd = r->signals, .ready = signals_ready, .arg = r};
+	struct sp_agent_watch life = {.fd = -1, .timeout_ms = alive_timeout, .ready = alive, .arg = r};
+	int e = sp_agent_watch(r->agent, &signals);
+
+	if (e >= 0)
+		e = sp_agent_watch(r->agent, &life);
+	if (e >= 0 && r->server) {
+		struct sp_agent_watch server = {
+		    .fd = sp_server_fd(r->server), .timeout_ms = server_timeout, .ready = server_ready, .arg = r};
+		e = sp_agent_watch(r->agent, &server);
+	}
+	return e;
+}
+
+static int open_all(struct run *r)
+{
+	const struct sp_agent_config *c = &r->args->config;
+	struct sp_server_owner owner = {.arg = r, .status = status, .current = current};
+	int e = sp_privileges_check();
+
+	if (e >= 0)
+		e = sp_notify_open(&r->notify);
+	if (e >= 0)
+		e = signals_take(r);
+	if (e >= 0)
+		e = sp_agent_new(c, &r->agent);
+	if (e >= 0 && *c->socket)
+		e = sp_server_new(c, &owner, &r->server);
+	return e < 0 ? e : watch_all(r);
+}
+
+static int run_all(struct run *r)
+{
+	struct sp_agent_status s;
+	int e = open_all(r);
+
+	if (e >= 0)
+		e = sp_agent_start(r->agent);
+	if (e < 0)
+		return e;
+	sp_agent_status(r->agent, &s);
+	sp_agent_greet(&r->args->config, s.n_cpus);
+	sp_notify_ready(&r->notify);
+	tell_status(r);
+	return sp_agent_run(r->agent);
+}
+
+static void close_all(struct run *r)
+{
+	sp_server_free(r->server);
+	sp_agent_free(r->agent);
+	sp_notify_close(&r->notify);
+	if (r->signals >= 0)
+		close(r->signals);
+}
+
+/* Takes the options over. */
+static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_agent_args *args)
+{
+	struct run r = {.argc = argc, .argv = argv, .args = args, .signals = -1, .notify = {.fd = -1}};
+	int e;
+
+	sp_log_open(args->config.log_level);
+	files_raise();
+	e = run_all(&r);
+	if (e < 0)
+		sp_cmd_error(cmd, e, 0);
+	close_all(&r);
+	if (e >= 0)
+		sp_log(SP_LOG_NOTICE, "ended: all windows are in %s", r.args->config.store);
+	args_free(r.args);
+	return e < 0 ? sp_sampling_exit_code(e) : SP_EXIT_OK;
+}
+
+static int show_status(const struct sp_cmd *cmd, const struct sp_agent_args *a)
+{
+	int r = sp_agent_status_show(a->config.socket, stdout);
+
+	return r < 0 ? sp_cmd_error(cmd, r, SP_EXIT_FAILED) : SP_EXIT_OK;
+}
+
+static int say_checked(const struct sp_agent_args *a)
+{
+	if (a->file)
+		printf("%s: nothing wrong\n", a->file);
+	else
+		puts("no configuration file; nothing wrong with the options");
+	return SP_EXIT_OK;
+}
+
+static int run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	struct sp_agent_args *args = calloc(1, sizeof(*args));
+	int code, r = args ? sp_agent_args_parse(argc, argv, args) : -ENOMEM;
+
+	if (sp_cmd_parsed(cmd, r, &code)) {
+		if (!args->check_only && !args->status)
+			return run_agent(cmd, argc, argv, args);
+		code = args->status ? show_status(cmd, args) : say_checked(args);
+	}
+	args_free(args);
+	return code;
+}
+
+static const struct sp_example examples[] = {
+    {"sudo soprof agent", "sample, store and answer, until it is stopped"},
+    {"soprof agent --check-config", "is /etc/soprof/agent.yaml good?"},
+    {"soprof agent --status", "what does the running one do?"},
+    {0},
+};
+
+const struct sp_cmd sp_cmd_agent = {
+    .name = "agent",
+    .summary = "always on: sample all processes, keep history, answer questions",
+    .group = SP_CMD_WATCH,
+    .needs = "Linux 6.1 and root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; --status: nothing",
+    .synopsis = "[OPTIONS]",
+    .options = sp_agent_options,
+    .examples = examples,
+    .run = run,
+};

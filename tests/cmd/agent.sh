@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 120
+# The agent as a person and a service manager run it: start, questions, reload, second agent, end.
+. "$(dirname "$0")/lib.bash"
+
+# --- what needs no privileges
+expect 0 agent --check-config
+printf 'frequency: 19\nmax-disk: 2G\nfrequncy: 3\n' >"$dir/bad.yaml"
+expect 2 agent --check-config --config "$dir/bad.yaml"
+one_line "^soprof: agent: $dir/bad.yaml:3:1: unknown option 'frequncy'; did you mean frequency\\?\$"
+expect 2 agent --config "$dir/bad.yaml"
+[ ! -s "$out" ] || fail "nothing on stdout, nothing started"
+expect 2 agent --check-config --status
+expect 0 agent --check-config --config "${SOPROF_SOURCE:-$(dirname "$0")/../..}/share/agent.yaml"
+one_line_out=$(cat "$out")
+[[ $one_line_out == *'agent.yaml: nothing wrong' ]] || fail "to say so"
+expect 1 agent --status --socket "$dir/none.sock"
+one_line 'no agent answers at .*none.sock; sudo soprof agent starts one$'
+# every option that the file may have stands in the example
+for key in $("$SOPROF" --dump-options agent | sed -n 's/^\(\*-.\*, \)\?\*--\([a-z-]*\)\*.*/\2/p' | grep -vxE 'config|check-config|status'); do
+	grep -q "^#$key: " "${SOPROF_SOURCE:-$(dirname "$0")/../..}/share/agent.yaml" || fail "share/agent.yaml to have $key"
+done
+need_profile
+
+# --- begin DIRECTORY ARGUMENT...: an agent of its own; $job, its log is DIRECTORY/log
+begin() {
+	local to=$1
+	shift
+	what="agent $*"
+	"$SOPROF" agent --config "$to/agent.yaml" --store "$to/store" --socket "$to/agent.sock" "$@" >"$to/out" 2>"$to/log" </dev/null &
+	job=$!
+	until grep -qs 'to ask: ' "$to/log"; do
+		kill -0 "$job" 2>/dev/null || { cat "$to/log"; fail "the agent to start"; finish; }
+		sleep 0.1
+	done
+}
+ended() {
+	kill -TERM "$job"
+	wait "$job"
+	status=$?
+	[ "$status" = 0 ] || fail "exit code 0 after SIGTERM"
+}
+log_says() {
+	local i
+	for ((i = 0; i < 100 * slow; i++)); do
+		grep -qE -- "$2" "$1/log" && return
+		sleep 0.1
+	done
+	cat "$1/log"
+	fail "the log to say: $2"
+}
+mkdir "$dir/a"
+printf 'frequency: 49\ngroup: none\n' >"$dir/a/agent.yaml"
+begin "$dir/a"
+first=$job
+has "$dir/a/log" 'samples cpu 49 times a second'
+has "$dir/a/log" "keeps history in $dir/a/store: every 10 s for 2d, every minute for 14d, every hour for 400d"
+has "$dir/a/log" "answers at $dir/a/agent.sock: for root about all processes, for others about their own"
+[ "$(stat -c %a "$dir/a/agent.sock")" = 666 ] || fail "a socket for everybody"
+expect 0 agent --status --socket "$dir/a/agent.sock"
+has "$out" "process $job, running for"
+has "$out" 'samples   cpu, 49 times a second'
+has "$out" "store     $dir/a/store: "
+
+# the main process has no capabilities any more, nor can it get any
+grep -E '^(Cap(Prm|Eff|Amb)|NoNewPrivs)' "/proc/$job/status" | tr -d '\t\n' >"$dir/privileges"
+has "$dir/privileges" '^CapPrm:0{16}CapEff:0{16}CapAmb:0{16}NoNewPrivs:1$'
+
+# a second agent on the same store, on the same socket: refused, and the first is named
+mkdir "$dir/b"
+expect 1 agent --config "$dir/a/agent.yaml" --store "$dir/a/store" --socket none
+one_line "$job"
+expect 1 agent --config "$dir/a/agent.yaml" --store "$dir/b/store" --socket "$dir/a/agent.sock"
+one_line "another agent answers at $dir/a/agent.sock"
+
+# a reload: a broken file is told and changes nothing, a good one changes what it says
+echo 'frequency: 0' >"$dir/a/agent.yaml"
+kill -HUP "$job"
+log_says "$dir/a" 'agent.yaml:1:12: frequency must be 1 to 10000, not 0; the agent goes on as it was'
+expect 0 agent --status --socket "$dir/a/agent.sock"
+has "$out" 'samples   cpu, 49 times a second'
+printf 'frequency: 7\nstore: /elsewhere\n' >"$dir/a/agent.yaml"
+kill -HUP "$job"
+log_says "$dir/a" 'options read again, with .*/a/agent.yaml'
+expect 0 agent --status --socket "$dir/a/agent.sock"
+has "$out" 'samples   cpu, 7 times a second'
+
+# an ordinary user is answered, and asks for his own only
+cp "$SOPROF" "$dir/soprof"
+chmod 755 "$dir/soprof" "$dir/a"
+what='agent --status (as nobody)'
+(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/soprof" agent --status --socket "$dir/a/agent.sock") >"$out" 2>"$err"
+status=$?
+[ "$status" = 0 ] || fail "an answer for nobody"
+
+# the end: the socket goes, the store stays
+job=$first
+ended
+log_says "$dir/a" "ended: all windows are in $dir/a/store"
+[ ! -e "$dir/a/agent.sock" ] || fail "the socket to be removed"
+[ -n "$(ls "$dir/a/store")" ] || fail "a store that is not empty"
+
+# the service manager hears what it wants to hear, from the agent alone
+command -v python3 >/dev/null || { say "no python3: no service manager"; finish; }
+mkdir "$dir/n"
+: >"$dir/n/agent.yaml"
+python3 - "$dir/n/notify" >"$dir/n/heard" <<'END' &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+while True:
+    text = s.recv(4096).decode()
+    print(text, flush=True)
+    if text == "STOPPING=1":
+        break
+END
+manager=$!
+until [ -S "$dir/n/notify" ]; do sleep 0.05; done
+export NOTIFY_SOCKET=$dir/n/notify WATCHDOG_USEC=3000000
+begin "$dir/n"
+unset NOTIFY_SOCKET WATCHDOG_USEC
+heard() { # PATTERN, how often at least
+	local i
+	for ((i = 0; i < 200 * slow; i++)); do
+		[ "$(grep -cE -- "$1" "$dir/n/heard")" -ge "$2" ] && return
+		sleep 0.1
+	done
+	cat "$dir/n/heard"
+	fail "the service manager to hear $1 $2 times"
+}
+heard '^READY=1$' 1
+heard '^STATUS=.*windows stored' 1
+heard '^WATCHDOG=1$' 4
+kill -HUP "$job"
+heard '^RELOADING=1$' 1
+heard '^MONOTONIC_USEC=[0-9]+$' 1
+heard '^READY=1$' 2
+# a main loop that does not come round gives no sign of life
+kill -STOP "$job"
+before=$(grep -c WATCHDOG "$dir/n/heard")
+sleep 3
+[ "$(grep -c WATCHDOG "$dir/n/heard")" -le $((before + 1)) ] || fail "silence while it is stopped"
+kill -CONT "$job"
+heard '^WATCHDOG=1$' $((before + 2))
+ended
+heard '^STOPPING=1$' 1
+wait "$manager"
+finish

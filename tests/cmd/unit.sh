@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 120
+# The systemd unit: as little privilege as promised, and enough: the agent runs as another user with exactly the unit's
+# capabilities, in a mount namespace like the service's, and calls nothing that the unit's filter forbids.
+. "$(dirname "$0")/lib.bash"
+unit=${SOPROF_SOURCE:-$(dirname "$0")/../..}/share/systemd/soprof.service
+command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed"
+
+level=$(systemd-analyze security --offline=true --no-pager "$unit" 2>"$err" | sed -n 's/.*exposure level.*: *\([0-9.]*\) .*/\1/p')
+say "exposure level: $level"
+[ -n "$level" ] && [ "$(awk -v l="$level" 'BEGIN { print l <= 2.2 }')" = 1 ] || fail "an exposure level of at most 2.2, not '$level'"
+need_profile
+[ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf_event_paranoid is over 2: the package lowers it"
+command -v strace >/dev/null || skip "strace is not installed"
+
+# --- what the unit says
+setting() { sed -n "s/^$1=//p" "$unit"; }
+capabilities=$(setting AmbientCapabilities | tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
+bounding=-all,$capabilities
+[ "$(setting AmbientCapabilities)" = "$(setting CapabilityBoundingSet)" ] || fail "the same capabilities in both lines"
+# calls NAME...: of system calls and of @sets of them
+calls() {
+	local name
+	for name; do
+		case $name in
+		@*) calls $(systemd-analyze syscall-filter --no-pager "$name" | sed -n 's/^  *\([^# ][^ ]*\)$/\1/p') ;;
+		*) echo "$name" ;;
+		esac
+	done
+}
+: >"$dir/allowed"
+while read -r -a words; do
+	if [[ ${words[0]} == '~'* ]]; then
+		words[0]=${words[0]#\~}
+		calls "${words[@]}" | sort -u | comm -23 "$dir/allowed" - >"$dir/left"
+	else
+		{ cat "$dir/allowed"; calls "${words[@]}"; } | sort -u >"$dir/left"
+	fi
+	mv "$dir/left" "$dir/allowed"
+done < <(setting SystemCallFilter)
+[ "$(wc -l <"$dir/allowed")" -gt 200 ] || fail "a filter that allows more than $(wc -l <"$dir/allowed") calls"
+
+# --- the service
+cp "$SOPROF" "$dir/soprof"
+chmod 755 "$dir/soprof"
+install -d -m 755 -o 65534 "$dir/run"
+install -d -m 750 -o 65534 "$dir/store"
+what="agent, as the unit runs it"
+# ProtectSystem=strict, ProtectHome=yes, PrivateTmp=yes (what is ours lies elsewhere then), PrivateNetwork=yes, PrivateIPC=yes
+cat >"$dir/inside" <<'END'
+set -e
+dir=$1 bounding=$2 capabilities=$3
+mount --make-rprivate /
+mkdir -p "$dir/keep"
+mount --bind "$dir" "$dir"
+for place in / /sys; do mount -o remount,ro,bind "$place" 2>/dev/null || :; done
+for place in /home /root; do mount -t tmpfs -o mode=000,ro tmpfs "$place"; done
+exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs --bounding-set "$bounding" --inh-caps "-all,$capabilities" \
+	--ambient-caps "-all,$capabilities" "$dir/soprof" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/run/agent.sock"
+END
+: >"$dir/agent.yaml"
+unshare --mount --net --ipc strace -f -qq -e signal=none --seccomp-bpf -o "$dir/trace" bash "$dir/inside" "$dir" "$bounding" "$capabilities" \
+	>"$out" 2>"$err" </dev/null &
+job=$!
+until grep -qs 'to ask: ' "$err"; do
+	kill -0 "$job" 2>/dev/null || { cat "$err"; fail "the agent to start"; finish; }
+	sleep 0.1
+done
+start plain recursion 600 20
+pid_of() { pgrep -P "$1" | while read -r p; do [ "$(cat "/proc/$p/comm" 2>/dev/null)" = soprof ] && echo "$p"; pid_of "$p"; done; }
+agent=$(pid_of "$job" | head -n 1)
+[ "$(stat -c %u "/proc/$agent")" = 65534 ] || fail "the agent to be another user"
+sleep 12 # a window
+expect 0 agent --status --socket "$dir/run/agent.sock"
+has "$out" 'windows   [1-9]'
+complete=$(sed -n 's/.*samples, \([0-9.]*\) % of the user stacks complete.*/\1/p' "$out")
+[ "$(awk -v c="$complete" 'BEGIN { print (c > 25) }')" = 1 ] || { cat "$out"; fail "complete stacks, though strace is in the way"; }
+kill -TERM "$agent"
+wait "$job"
+status=$?
+[ "$status" = 0 ] || { cat "$err"; fail "exit code 0"; }
+# from the exec of soprof on: what was before it is this test's
+sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' <(sed -n '/execve("[^"]*\/soprof"/,$p' "$dir/trace") | sort -u >"$dir/called"
+comm -23 "$dir/called" "$dir/allowed" >"$dir/forbidden"
+[ "$(wc -l <"$dir/called")" -gt 30 ] || fail "a trace of more than $(wc -l <"$dir/called") calls"
+[ ! -s "$dir/forbidden" ] || fail "no calls that the unit forbids: $(tr '\n' ' ' <"$dir/forbidden")"
+# families of sockets
+! grep -E 'socket(pair)?\(AF_' "$dir/trace" | sed -n '/execve("[^"]*\/soprof"/,$p' | grep -qv 'AF_UNIX' || fail "sockets of AF_UNIX only"
+finish
