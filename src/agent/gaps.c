@@ -55,6 +55,8 @@ void sp_gap_since_last(struct sp_agent *a)
 		return;
 	}
 	from = stats.last_ns + SP_AGENT_WINDOW_NS;
+	a->env.latest_wall_ns = stats.n_windows ? from : 0;
+	a->env.n_set_back = (unsigned)(a->began.boot_ns >> 20); /* by chance: other than the last agent's */
 	if (stats.n_windows && stats.last_ns > now)
 		sp_event(a, now, now, "clock", "back", "", "the store has windows of a time that lies %.1f s ahead",
 			 seconds(stats.last_ns - now));
@@ -71,6 +73,7 @@ void sp_gap_clocks(struct sp_agent *a, const struct sp_clock *now, const struct 
 		sp_gap(a, was - change->suspended_ns, was, "suspended", "the machine was suspended");
 	if (!change->stepped_ns)
 		return;
+	a->env.n_set_back += change->stepped_ns < 0;
 	snprintf(data, sizeof(data), "step_ns=%" PRId64, change->stepped_ns);
 	sp_event(a, was, now->wall_ns, "clock", change->stepped_ns > 0 ? "forward" : "back", data,
 		 "the clock was set %s by %.3f s", change->stepped_ns > 0 ? "forward" : "back",

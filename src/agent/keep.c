@@ -11,14 +11,18 @@
 
 /* --- windows ---------------------------------------------------------------------------------------------------------
  */
-static void drop_first(struct sp_keep *k)
+static void dropped(struct sp_keep *k, const struct sp_store_window *w)
 {
-	struct sp_kept_window *first = &k->windows[0];
-	const struct sp_store_window *w = &first->window;
-
 	k->n_dropped++;
 	k->gone_from_ns = k->gone_n++ ? SP_MIN(k->gone_from_ns, w->wall_ns) : w->wall_ns;
 	k->gone_to_ns = SP_MAX(k->gone_to_ns, w->wall_ns + w->duration_ns);
+}
+
+static void drop_first(struct sp_keep *k)
+{
+	struct sp_kept_window *first = &k->windows[0];
+
+	dropped(k, &first->window);
 	k->bytes -= first->rows.bytes;
 	sp_profile_rows_done(&first->rows);
 	k->n--;
@@ -82,7 +86,7 @@ static int store(struct sp_keep *k, const struct sp_store_window *w, const struc
 }
 
 /* Leaves the profile without rows. */
-static int flush(struct sp_keep *k, struct sp_profile *p)
+static int store_all(struct sp_keep *k, struct sp_profile *p)
 {
 	int r = 0;
 
@@ -103,34 +107,39 @@ static int flush(struct sp_keep *k, struct sp_profile *p)
 	return k->n ? r : 0;
 }
 
-static int wait(struct sp_keep *k, const struct sp_profile *p, const struct sp_store_window *w)
+void sp_keep_push(struct sp_keep *k, struct sp_profile *p, const struct sp_store_window *w)
 {
 	struct sp_kept_window kept = {.window = *w};
 	int r = sp_grow(&k->windows, &k->capacity, k->n + 1, sizeof(*k->windows));
 
 	if (r >= 0)
 		r = sp_profile_keep_rows(p, &kept.rows);
-	if (r < 0)
-		return r;
+	sp_profile_clear_rows(p);
+	k->n_pushed++;
+	if (r < 0) {
+		dropped(k, w);
+		return;
+	}
 	k->windows[k->n++] = kept;
 	k->bytes += kept.rows.bytes;
 	while (k->n > SP_KEEP_WINDOWS || (k->n > 1 && k->bytes > SP_KEEP_BYTES))
 		drop_first(k);
-	return 0;
 }
 
-int sp_keep_window(struct sp_keep *k, struct sp_events *e, struct sp_profile *p, const struct sp_store_window *w)
+int sp_keep_flush(struct sp_keep *k, struct sp_events *e, struct sp_profile *p)
 {
-	int r = k->n ? -EAGAIN : store(k, w, p);
+	const char *source = k->n ? k->windows[0].window.source : NULL;
+	struct sp_profile_rows rows = {0};
+	int r = k->n ? sp_profile_keep_rows(p, &rows) : 0, back;
 
-	if (r < 0) {
-		r = wait(k, p, w);
-		r = r < 0 ? failed(k, r) : flush(k, p);
-	}
-	sp_profile_clear_rows(p);
+	if (!k->n || r < 0)
+		return r;
+	r = store_all(k, p);
+	back = sp_profile_put_rows(p, &rows);
+	sp_profile_rows_done(&rows);
 	if (!k->n)
-		tell_of_dropped(k, e, w->source);
-	return r;
+		tell_of_dropped(k, e, source);
+	return r < 0 ? r : back;
 }
 
 void sp_keep_release(struct sp_keep *k)

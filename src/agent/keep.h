@@ -6,8 +6,8 @@
  * a source; then the oldest is dropped. Of what was dropped one event "drop" is made when the store takes something
  * again. A window that the store refuses for another reason than want of room or a failing disk is tried
  * SP_KEEP_TRIES times, and then dropped. Events wait, too, at most SP_KEEP_EVENTS; the oldest is dropped and counted.
- * A failure is in `error` until the store takes something. The profile is the caller's: its rows are taken from it (it
- * has none afterwards), and it stays until sp_keep_release(). One thread.
+ * A failure is in `error` until the store takes something. The profile is the caller's, and stays until
+ * sp_keep_release(). One thread.
  */
 #ifndef SP_AGENT_KEEP_H
 #define SP_AGENT_KEEP_H
@@ -29,7 +29,7 @@ struct sp_keep {
 	struct sp_store *store;
 	struct sp_kept_window *windows;
 	size_t n, capacity, bytes;
-	uint64_t n_stored, n_dropped;
+	uint64_t n_pushed, n_stored, n_dropped;
 	uint64_t gone_n, gone_from_ns, gone_to_ns; /* dropped, and not told yet: wall clock */
 	char error[256];
 };
@@ -44,8 +44,10 @@ struct sp_events {
 	uint64_t n_stored, n_dropped;
 };
 
-/* The profile's rows are this window. What waits is tried first. 0: nothing waits; or why it does. */
-int sp_keep_window(struct sp_keep *k, struct sp_events *e, struct sp_profile *p, const struct sp_store_window *w);
+/* The profile's rows are this window, and are taken. What cannot even wait is dropped. */
+void sp_keep_push(struct sp_keep *k, struct sp_profile *p, const struct sp_store_window *w);
+/* All that waits into the store, in order; the profile's rows stay as they are. 0: nothing waits; or why it does. */
+int sp_keep_flush(struct sp_keep *k, struct sp_events *e, struct sp_profile *p);
 /* The profile is about to go: what still waits of it is dropped. */
 void sp_keep_release(struct sp_keep *k);
 void sp_keep_done(struct sp_keep *k);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Windows in a row that could not be ended: then a new process may do better. */
-enum { MAX_FAILED = 6, OTHER_FILES = 256, MAX_FILES = 8192 };
+enum { MAX_FAILED = 6, OTHER_FILES = 256, MAX_FILES = 8192, GIVE_UP_MS = 3000 };
 
 /* --- making ----------------------------------------------------------------------------------------------------------
  */
@@ -84,12 +84,15 @@ static int timers_new(struct sp_agent *a)
 	return r < 0 ? r : fd_add(a, a->step_timer);
 }
 
+static void meanwhile(void *agent);
+
 static int samplers_new(struct sp_agent *a, const struct sp_agent_config *c)
 {
 	int r = sp_process_cpus_online(&a->env.cpus, &a->env.n_cpus);
 
 	a->env.n_online = (unsigned)a->env.n_cpus;
 	a->env.cpu_changed = sp_gap_cpu;
+	a->env.meanwhile = meanwhile;
 	a->env.arg = a;
 	for (; r >= 0 && a->n_samplers < c->n_sources; a->n_samplers++) {
 		r = sp_sampler_new(&a->env, &c->sources[a->n_samplers], &a->samplers[a->n_samplers]);
@@ -113,6 +116,7 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	a->window_ns = SP_AGENT_WINDOW_NS;
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
 	files_raise(a);
+	a->env.kallsyms = fopen("/proc/kallsyms", "re"); /* while we are shown addresses */
 	r = store_open(a, config);
 	if (r >= 0)
 		r = workers_new(a);
@@ -182,9 +186,23 @@ static int window_end(struct sp_agent *a, const struct sp_clock *now, bool is_la
 	}
 	if (r >= 0)
 		sp_gap_samples(a, now);
-	sp_self_look(a, now);
-	sp_events_flush(&a->env.events);
+	a->env.latest_wall_ns = SP_MAX(a->env.latest_wall_ns, now->wall_ns);
 	window_begin(a, now);
+	return r;
+}
+
+/* What may take its time, and what goes on meanwhile comes back to. */
+static int windows_settle(struct sp_agent *a)
+{
+	int r = 0, failure;
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++) {
+		failure = sp_sampler_settle(&a->samplers[i]);
+		r = r < 0 ? r : failure;
+	}
+	sp_self_look(a, &a->looked);
+	sp_events_flush(&a->env.events);
 	return r;
 }
 
@@ -225,6 +243,8 @@ static int windows_turn(struct sp_agent *a)
 	if (!is_over && now.boot_ns < a->ends_boot_ns)
 		return 0;
 	r = window_end(a, &now, false);
+	if (r >= 0 && !a->env.is_settling)
+		r = windows_settle(a);
 	if (r < 0)
 		return failed(a, r);
 	a->n_failed = 0;
@@ -253,7 +273,7 @@ static int wait_ms(const struct sp_agent *a)
 	size_t i;
 
 	for (i = 0; i < a->n_samplers; i++)
-		next = SP_MIN(next, sp_capture_next_ns(a->samplers[i].capture));
+		next = SP_MIN(next, sp_sampler_next_ns(&a->samplers[i]));
 	ms = next > now ? (int)((next - now + 999999) / 1000000) : 0;
 	for (i = 0; i < a->n_watches; i++) {
 		watch = watch_timeout_ms(&a->watches[i]);
@@ -283,6 +303,19 @@ static void timers_take(const struct sp_agent *a)
 			; /* what they said does not matter: the clocks are looked at */
 }
 
+static void watches_serve(struct sp_agent *a, const struct epoll_event *events, int n)
+{
+	size_t i;
+
+	if (a->is_serving) /* it was one of them that asked for names */
+		return;
+	a->is_serving = true;
+	for (i = 0; i < a->n_watches; i++)
+		if (is_ready(&a->watches[i], events, n))
+			a->watches[i].ready(a->watches[i].arg);
+	a->is_serving = false;
+}
+
 static int turn(struct sp_agent *a)
 {
 	struct epoll_event events[32];
@@ -297,10 +330,15 @@ static int turn(struct sp_agent *a)
 
 		r = step < 0 ? failed(a, step) : r;
 	}
-	for (i = 0; i < a->n_watches; i++)
-		if (is_ready(&a->watches[i], events, n))
-			a->watches[i].ready(a->watches[i].arg);
+	watches_serve(a, events, n);
 	return r < 0 || a->is_stopping ? r : windows_turn(a);
+}
+
+/* While names are asked for: the same, in the midst of a turn. What fails here fails there again. */
+static void meanwhile(void *agent)
+{
+	if (turn(agent) < 0)
+		sp_error_clear();
 }
 
 static int samplers_start(struct sp_agent *a)
@@ -330,10 +368,7 @@ int sp_agent_start(struct sp_agent *a)
 	window_begin(a, &now);
 	sp_gap_since_last(a);
 	r = samplers_start(a);
-	if (r < 0 || !a->env.broker)
-		return r;
-	a->env.kallsyms = fopen("/proc/kallsyms", "re");
-	return sp_privileges_drop(a->env.broker);
+	return r < 0 || !a->env.broker ? r : sp_privileges_drop(a->env.broker);
 }
 
 int sp_agent_run(struct sp_agent *a)
@@ -347,6 +382,8 @@ int sp_agent_run(struct sp_agent *a)
 	clocks_look(a, &now);
 	last = window_end(a, &now, true);
 	sp_gap_end(a);
+	if (last >= 0)
+		last = windows_settle(a);
 	sp_events_flush(&a->env.events);
 	return r < 0 ? r : last;
 }
@@ -354,6 +391,7 @@ int sp_agent_run(struct sp_agent *a)
 void sp_agent_stop(struct sp_agent *a)
 {
 	a->is_stopping = true;
+	a->env.give_up_ns = sp_time_ns(CLOCK_MONOTONIC) + GIVE_UP_MS * 1000000ULL;
 }
 
 struct sp_store *sp_agent_store(const struct sp_agent *a)

@@ -28,7 +28,7 @@ struct sp_agent {
 	struct sp_agent_watch watches[SP_AGENT_MAX_WATCHES];
 	size_t n_watches;
 	int epoll, window_timer, step_timer; /* timerfds: of CLOCK_BOOTTIME; told when the wall clock is set */
-	bool is_stopping, wants_privileges_kept;
+	bool is_stopping, is_serving;
 	struct sp_clock began, looked;    /* of the window; the last look */
 	uint64_t suspended_ns;            /* in this window */
 	uint64_t window_ns, ends_boot_ns; /* how long it is to be, and when it is to end */

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Files that no sample went through for so many windows, and more than so many, are forgotten at a renewal. */
-enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300 };
+enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300, MAX_ROUNDS = 3, SECOND_TIME_MS = 20 };
 /* In the kernel: room for the counts of a turn (lasting.h), for stacks that need not be sent again. */
 enum {
 	COUNTS = 16384,
@@ -85,7 +85,9 @@ static void naming_begin(struct sp_sampler *s)
 				       .profile = s->profile,
 				       .kallsyms = s->env->kallsyms,
 				       .debug_dirs = s->env->config->debug_dirs,
-				       .no_fetch = !s->env->config->debuginfod};
+				       .no_fetch = !s->env->config->debuginfod,
+				       .meanwhile = s->env->meanwhile,
+				       .meanwhile_arg = s->env->arg};
 }
 
 int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *source, struct sp_sampler *s)
@@ -117,7 +119,17 @@ int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now)
 
 int sp_sampler_step(struct sp_sampler *s)
 {
-	return sp_capture_step(s->capture);
+	return s->is_closed ? sp_workers_dispatch(s->env->workers) : sp_capture_step(s->capture);
+}
+
+uint64_t sp_sampler_next_ns(const struct sp_sampler *s)
+{
+	int ms;
+
+	if (!s->is_closed)
+		return sp_capture_next_ns(s->capture);
+	ms = sp_workers_timeout_ms(s->env->workers);
+	return ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
 }
 
 void sp_sampler_done(struct sp_sampler *s)
@@ -149,8 +161,29 @@ static void identify(struct sp_sampler *s)
 
 	while (sp_capture_is_identifying(s->capture) && sp_workers_outstanding(s->env->workers) &&
 	       sp_time_ns(CLOCK_MONOTONIC) < end)
-		sp_workers_wait(s->env->workers, 10);
-	sp_error_clear();
+		s->env->meanwhile(s->env->arg);
+}
+
+/* At the end there is no time for many names. */
+static bool is_too_late(const struct sp_sampler *s)
+{
+	return s->env->give_up_ns && sp_time_ns(CLOCK_MONOTONIC) >= s->env->give_up_ns;
+}
+
+static int resolve(void *sampler, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	struct sp_sampler *s = sampler;
+
+	if (is_too_late(s))
+		return sp_fail_said(-ECANCELED, "the agent was stopped before it was named");
+	return sp_naming_resolve(&s->naming, file, offsets, n, names);
+}
+
+static int resolve_kernel(void *sampler, const uint64_t *addresses, size_t n, struct sp_name *names)
+{
+	struct sp_sampler *s = sampler;
+
+	return is_too_late(s) ? -ECANCELED : sp_naming_kernel(&s->naming, addresses, n, names);
 }
 
 static bool is_excluded(const struct sp_profile *p, const struct sp_row *row, const struct sp_agent_config *c)
@@ -210,13 +243,10 @@ static void label(struct sp_sampler *s)
 
 static void name(struct sp_sampler *s)
 {
-	struct sp_resolver resolver = {.arg = &s->naming, .resolve = sp_naming_resolve, .kernel = sp_naming_kernel};
+	struct sp_resolver resolver = {.arg = s, .resolve = resolve, .kernel = resolve_kernel};
 	int r;
 
 	identify(s);
-	r = exclude(s);
-	if (r < 0)
-		complain(s, "exclude", r);
 	r = sp_namer_apply(&s->namer, s->profile, &resolver);
 	if (r < 0)
 		complain(s, "names", r);
@@ -247,6 +277,17 @@ static uint64_t taken_of(const uint64_t *counter)
 	return counter[SP_N_SAMPLES] + counter[SP_N_IDLE] + counter[SP_N_FILTERED] + counter[SP_N_LOST_NESTED];
 }
 
+/*
+ * Windows stand in the store by the millisecond of the wall clock when they began. While the clock, set back, goes
+ * through a time once more, they stand some milliseconds beside those of the first time.
+ */
+static uint64_t wall_of(const struct sp_sampler *s)
+{
+	uint64_t wall_ns = s->began.wall_ns, beside_ms = (1 + s->env->n_set_back % 24) * SECOND_TIME_MS;
+
+	return wall_ns >= s->env->latest_wall_ns ? wall_ns : wall_ns + beside_ms * 1000000;
+}
+
 static struct sp_store_window window_make(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns,
 					  struct sp_capture_stats *ret_stats)
 {
@@ -254,7 +295,7 @@ static struct sp_store_window window_make(struct sp_sampler *s, const struct sp_
 
 	sp_capture_look(s->capture, false);
 	sp_capture_stats(s->capture, ret_stats);
-	return (struct sp_store_window){.wall_ns = s->began.wall_ns,
+	return (struct sp_store_window){.wall_ns = wall_of(s),
 					.boot_ns = s->began.boot_ns,
 					.duration_ns = all - SP_MIN(off, all),
 					.rate_mhz = s->rate_mhz,
@@ -308,7 +349,7 @@ static int renew(struct sp_sampler *s)
 	if (r >= 0)
 		r = sp_naming_renew(&s->naming, fresh);
 	sp_profile_free(old);
-	s->wants_renewal = false;
+	s->wants_renewal = s->is_closed = false;
 	malloc_trim(0);
 	return r;
 }
@@ -316,54 +357,85 @@ static int renew(struct sp_sampler *s)
 /* --- a window's end
  * ----------------------------------------------------------------------------------------------------
  */
-static void store(struct sp_sampler *s, const struct sp_store_window *w)
+/* The profile takes nothing more from here on, if it is its end. */
+static int drain(struct sp_sampler *s, bool is_end, bool is_last)
+{
+	const struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_windows = KEEP_WINDOWS};
+	int r = is_end ? sp_capture_close(s->capture, &keep) : sp_capture_window(s->capture);
+
+	s->is_closed = is_end && r >= 0;
+	s->is_last = is_last;
+	return r;
+}
+
+int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last)
+{
+	bool is_end = is_last || (!s->env->is_settling && is_renewal_due(s));
+	struct sp_capture_size before, after;
+	struct sp_capture_stats stats;
+	struct sp_store_window w;
+	int r;
+
+	if (s->is_closed) /* not settled yet: what is sampled meanwhile waits in the kernel */
+		return 0;
+	sp_capture_size(s->capture, &before);
+	r = drain(s, is_end, is_last);
+	if (r < 0)
+		return r;
+	w = window_make(s, now, suspended_ns, &stats);
+	r = exclude(s);
+	if (r < 0)
+		complain(s, "exclude", r);
+	window_count(s, &w, &stats);
+	sp_keep_push(&s->keep, s->profile, &w);
+	s->began = *now;
+	sp_capture_size(s->capture, &after);
+	s->paused_ns = after.paused_ns - before.paused_ns; /* by its end, and so in the next window's time */
+	return 0;
+}
+
+static void store(struct sp_sampler *s)
 {
 	char before[sizeof(s->keep.error)];
 	int r;
 
 	memcpy(before, s->keep.error, sizeof(before));
-	r = sp_keep_window(&s->keep, &s->env->events, s->profile, w);
+	r = sp_keep_flush(&s->keep, &s->env->events, s->profile);
 	if (r < 0 && strcmp(before, s->keep.error) != 0)
 		sp_log(SP_LOG_ERROR, "the store takes nothing: %s; windows wait in memory", s->keep.error);
 	else if (r >= 0 && *before)
 		sp_log(SP_LOG_NOTICE, "the store takes windows again");
 }
 
-int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last)
+/* What ends while names are asked for has new functions, too. */
+int sp_sampler_settle(struct sp_sampler *s)
 {
-	struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_windows = KEEP_WINDOWS};
-	bool is_end = is_last || is_renewal_due(s);
-	struct sp_capture_stats stats;
-	struct sp_store_window w;
-	struct sp_capture_size size;
-	uint64_t paused_ns;
-	int r;
+	uint64_t n = 0;
+	int i;
 
-	sp_capture_size(s->capture, &size);
-	paused_ns = size.paused_ns;
-	r = is_end ? sp_capture_close(s->capture, &keep) : sp_capture_window(s->capture);
-	if (r < 0)
-		return r;
-	w = window_make(s, now, suspended_ns, &stats);
-	name(s);
-	window_count(s, &w, &stats);
-	store(s, &w);
-	s->began = *now;
-	sp_capture_size(s->capture, &size);
-	s->paused_ns = size.paused_ns - paused_ns; /* by its end, and so in the next window's time */
-	return is_end && !is_last ? renew(s) : 0;
+	s->env->is_settling = true;
+	for (i = 0; i < MAX_ROUNDS && n != s->keep.n_pushed; i++) {
+		n = s->keep.n_pushed;
+		name(s);
+	}
+	s->env->is_settling = false;
+	store(s);
+	return s->is_closed && !s->is_last ? renew(s) : 0;
 }
 
 int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window)
 {
 	struct sp_capture_stats stats;
-	int r = sp_capture_window(s->capture);
+	int r = s->env->is_settling || s->is_closed ? -EAGAIN : sp_capture_window(s->capture);
 
 	if (r < 0)
 		return r;
+	s->env->is_settling = true;
 	name(s);
+	s->env->is_settling = false;
+	r = exclude(s);
 	*ret_window = window_make(s, now, 0, &stats);
-	return 0;
+	return r;
 }
 
 /* --- the rest

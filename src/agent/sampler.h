@@ -3,12 +3,13 @@
  * sampler.h: one source of the agent: its capture session, the profile that its windows go through, and their way to
  * the store.
  *
- * A window's end: what was sampled is drained into the profile, excluded processes are taken out, new functions get
- * their names, new cgroups and packages their labels, and the rows go to the store (keep.h). When the profile, or the
- * files, have grown beyond their budget, and nothing waits for a table or for the store, the window's end is also the
- * profile's: a fresh one takes its place. Everything belongs to the sampler but what struct sp_sampler_env names.
- * Failures of names and labels cost these, are logged and counted; 0 or a negative errno of sampling itself. One
- * thread.
+ * A window's end: what was sampled is drained into the profile, excluded processes are taken out, and the rows wait.
+ * Settling: new functions get their names, new cgroups and packages their labels, and what waits goes to the store
+ * (keep.h). That may take its time, in which the loop goes on (env->meanwhile), windows end, and wait, too. When the
+ * profile, or the files, have grown beyond their budget, and nothing waits for a table or for the store, the window's
+ * end is also the profile's: a fresh one takes its place when it is settled. Everything belongs to the sampler but what
+ * struct sp_sampler_env names. Failures of names and labels cost these, are logged and counted; 0 or a negative errno
+ * of sampling itself. One thread.
  */
 #ifndef SP_AGENT_SAMPLER_H
 #define SP_AGENT_SAMPLER_H
@@ -39,7 +40,12 @@ struct sp_sampler_env {
 	size_t max_files;  /* that may be kept open */
 	uint64_t n_errors;
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
+	void (*meanwhile)(void *arg); /* a turn of the loop, while names are waited for */
 	void *arg;
+	bool is_settling;
+	uint64_t give_up_ns;     /* CLOCK_MONOTONIC: no names are asked for from then on; 0 = never */
+	uint64_t latest_wall_ns; /* that a window ended at */
+	unsigned n_set_back;     /* how often the clock was */
 };
 
 struct sp_sampler {
@@ -55,18 +61,22 @@ struct sp_sampler {
 	uint64_t paused_ns;    /* of its time not sampled: the last renewal's */
 	uint64_t before[SP_N_COUNTERS], lost_before;
 	uint64_t rate_mhz, wanted_mhz;
-	uint64_t labelled_ns;   /* when packages were looked for last */
-	bool wants_renewal;     /* somebody asks for memory */
-	double expected, taken; /* of the window that ended last: ticks */
+	uint64_t labelled_ns;    /* when packages were looked for last */
+	bool wants_renewal;      /* somebody asks for memory */
+	bool is_closed, is_last; /* the profile takes nothing more; and no other comes behind it */
+	double expected, taken;  /* of the window that ended last: ticks */
 	struct sp_agent_source_status status;
 };
 
 int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *source, struct sp_sampler *s);
 int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now);
 int sp_sampler_step(struct sp_sampler *s);
+uint64_t sp_sampler_next_ns(const struct sp_sampler *s); /* CLOCK_MONOTONIC: when it wants its next step */
 /* Ends the window and begins the next. suspended_ns: of its time. is_last: nothing comes behind it. */
 int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last);
-/* The same without an end: the rows so far, with names. */
+/* After it: names, the store, another profile. Not from within env->meanwhile. */
+int sp_sampler_settle(struct sp_sampler *s);
+/* The rows so far, with names, the window going on. -EAGAIN: names are being asked for right now. */
 int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window);
 int sp_sampler_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings);
 struct sp_capture_stats sp_sampler_use(struct sp_sampler *s); /* its run time and memory among them */

@@ -355,9 +355,10 @@ static void opened(void *arg, struct sp_open_result *o)
 		open_failed(c, id, o->r);
 		return;
 	}
-	if (k->fd >= 0) /* another announcement of it was faster */
-		close(k->fd);
-	k->fd = o->fd;
+	if (k->fd >= 0) /* another announcement of it was faster, and its descriptor may be in use */
+		close(o->fd);
+	else
+		k->fd = o->fd;
 	k->uid = o->uid;
 	k->mode = o->mode;
 	k->size = o->size;

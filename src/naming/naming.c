@@ -23,7 +23,10 @@ int sp_naming_wait(struct sp_naming *n, const bool *done)
 	int r = 0;
 
 	while (r >= 0 && !*done)
-		r = sp_workers_wait(n->workers, 60000);
+		if (n->meanwhile)
+			n->meanwhile(n->meanwhile_arg);
+		else
+			r = sp_workers_wait(n->workers, 60000);
 	return r;
 }
 

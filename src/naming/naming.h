@@ -55,6 +55,12 @@ struct sp_naming {
 	bool no_fetch;     /* debuginfod is not asked, or not any more */
 	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */
 	uint64_t fetch_ns; /* the time that it has taken */
+	/*
+	 * In place of waiting for the workers: waits for their descriptor among others, dispatches, and returns at
+	 * times. What it does must not ask for names. May be NULL.
+	 */
+	void (*meanwhile)(void *arg);
+	void *meanwhile_arg;
 	/* Told when debuginfod begins to be asked for a library, and with NULL when that is over. May be NULL. */
 	void (*fetching)(const char *library);
 };

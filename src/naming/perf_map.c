@@ -94,7 +94,8 @@ static int ask(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offse
 int sp_naming_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names)
 {
 	const struct sp_profile *profile = n->profile;
-	const struct sp_process *p = sp_profile_process(profile, sp_profile_file(profile, file)->process);
+	/* A copy: the profile may grow while we wait. */
+	const struct sp_process own = *sp_profile_process(profile, sp_profile_file(profile, file)->process), *p = &own;
 	int held = sp_capture_file_fd(n->capture, file);
 	SP_CLOSE int late = -1;
 

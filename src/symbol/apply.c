@@ -426,11 +426,11 @@ int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FI
 int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_resolver *resolver)
 {
 	int r = n->known ? 0 : sp_known_new(&n->known);
-	uint32_t first = SP_MAX(n->n_frames, 1);
+	uint32_t first = SP_MAX(n->n_frames, 1), n_frames = sp_profile_n_frames(p); /* it may grow meanwhile */
 	if (r == 0)
 		r = apply_from(p, n->known, first, resolver, NULL);
 	if (r == 0)
-		n->n_frames = sp_profile_n_frames(p);
+		n->n_frames = n_frames;
 	return r;
 }
 

@@ -98,7 +98,9 @@ static int window(struct made *m, uint64_t t, uint32_t n_rows)
 
 		assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[i], 0, &value), 0);
 	}
-	r = sp_keep_window(&m->k, &m->e, m->p, &w);
+	sp_keep_push(&m->k, m->p, &w);
+	assert_int_equal(sp_profile_n_rows(m->p), 0);
+	r = sp_keep_flush(&m->k, &m->e, m->p);
 	assert_int_equal(sp_profile_n_rows(m->p), 0);
 	sp_events_flush(&m->e);
 	return r;
@@ -200,6 +202,26 @@ static void test_one_is_refused(void **state)
 	made_free(m);
 }
 
+/* Rows of the next window, which are there already, stay. */
+static void test_next_rows_stay(void **state)
+{
+	struct made *m = made_new();
+	const struct sp_store_window w = {.wall_ns = 10 * S, .duration_ns = 10 * S, .source = "cpu"};
+	int64_t value = 10;
+
+	(void)state;
+	assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[0], 0, &value), 0);
+	sp_keep_push(&m->k, m->p, &w);
+	value = 7;
+	assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[1], 0, &value), 0);
+	assert_int_equal(sp_keep_flush(&m->k, &m->e, m->p), 0);
+	check_in_order(10, 10);
+	assert_int_equal(sp_profile_n_rows(m->p), 1);
+	assert_int_equal(sp_profile_row(m->p, 0)->user, m->stacks[1]);
+	assert_int_equal(sp_profile_row(m->p, 0)->values[0], 7);
+	made_free(m);
+}
+
 static void test_events_wait(void **state)
 {
 	struct made *m = made_new();
@@ -230,6 +252,7 @@ int main(void)
 	    cmocka_unit_test(test_beyond_the_bounds),
 	    cmocka_unit_test(test_bytes),
 	    cmocka_unit_test(test_one_is_refused),
+	    cmocka_unit_test(test_next_rows_stay),
 	    cmocka_unit_test(test_events_wait),
 	};
 
