@@ -18,12 +18,10 @@ cjpeg big.ppm >big.jpg
 "$steps" /usr/bin/cjpeg big.ppm
 "$steps" /usr/bin/x264 --quiet --threads 1 --preset slow -o /dev/null in.y4m
 "$steps" /usr/bin/dav1d -q --threads 1 -i in.ivf -o /dev/null --muxer md5
-# A process of some 190 libraries, and its encoders' own threads.
-ffmpeg="/usr/bin/ffmpeg -nostdin -loglevel error -threads 1 -filter_threads 1"
+# A process of some 190 libraries, and its encoders' own threads; it goes on until it is ended.
+ffmpeg="/usr/bin/ffmpeg -nostdin -loglevel error -threads 1 -filter_threads 1 -stream_loop -1"
 "$steps" $ffmpeg -i in.y4m -c:v libx264 -threads 1 -preset slow -f null -
 "$steps" $ffmpeg -i in.y4m -c:v libx265 -x265-params pools=none:frame-threads=1:log-level=none -f null -
-"$steps" $ffmpeg -i in.y4m -c:v libsvtav1 -preset 10 -f null -
-"$steps" $ffmpeg -i in.y4m -c:v librav1e -speed 10 -threads 1 -f null -
 "$steps" $ffmpeg -c:v libdav1d -i in.ivf -c:v mjpeg -threads 1 -f null -
 # Not libswscale or libc: their FDEs do not tell of pushes by inline assembly and by mpn's, which ours do.
 for library in libx264.so.164 libavcodec.so.59 libgmp.so.10 libm.so.6 libvpx.so.7; do

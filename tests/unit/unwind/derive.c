@@ -3,8 +3,8 @@
  * Derived rows: at every instruction of code without unwind information the caller is the one that a shadow stack of
  * single-stepped calls knows; and code that has FDEs, followed as if it had none, gets the rows that these say.
  *   unwind-derive                    the tests
- *   unwind-derive PROGRAM ARGS...    steps through a program, a while here and a while there, each time through its
- *                                    busiest thread (tests/full/derive.sh)
+ *   unwind-derive PROGRAM ARGS...    steps through a program, a while here and a while there, through its busy
+ *                                    threads by turns (tests/full/derive.sh)
  */
 #include "base/mem.h"
 #include "stopped.h"
@@ -221,7 +221,11 @@ static int step_program(const char *const *args)
 
 	for (unsigned i = 0; v.r && i < ROUNDS; i++) { /* a thread may end, and others go on */
 		stopped_pause_ns((long)i * 3000000);
-		if (seize(&v, stopped_busiest_thread(v.pid)) && steps_take(&v, ROUND_STEPS, &t))
+		pid_t tid = stopped_busy_thread(v.pid, i);
+
+		if (!tid)
+			break;
+		if (seize(&v, tid) && steps_take(&v, ROUND_STEPS, &t))
 			ptrace(PTRACE_DETACH, v.tid, NULL, NULL);
 	}
 	print_message("%s: %llu steps, %llu places checked, %llu by derived rows: %llu wrong; %llu guessed or cut\n",

@@ -29,7 +29,7 @@
 #include <cmocka.h>
 // clang-format on
 
-enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 24 };
+enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 24, MAX_THREADS = 256 };
 enum { RED_ZONE = 128 }; /* a leaf's own, below the stack pointer; psABI 3.2.2 */
 
 /* --- the tables of all files that were met, kept for the whole test ------------------------------------------------
@@ -302,35 +302,51 @@ pid_t stopped_youngest_thread(pid_t pid)
 	return tid;
 }
 
-static uint64_t cpu_ns_of(pid_t pid, const char *tid)
+struct thread {
+	pid_t tid;
+	unsigned long long cpu_ns;
+};
+
+static struct thread thread_of(pid_t pid, const char *tid)
 {
+	struct thread t = {.tid = (pid_t)strtol(tid, NULL, 10)};
 	char path[64];
-	unsigned long long ns = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/schedstat", pid, tid);
 	SP_FCLOSE FILE *f = fopen(path, "re");
-	return f && fscanf(f, "%llu", &ns) == 1 ? ns : 0;
+	if (!f || fscanf(f, "%llu", &t.cpu_ns) != 1)
+		t.cpu_ns = 0;
+	return t;
 }
 
-pid_t stopped_busiest_thread(pid_t pid)
+static int busier(const void *a, const void *b)
 {
+	const struct thread *x = a, *y = b;
+
+	return (x->cpu_ns < y->cpu_ns) - (x->cpu_ns > y->cpu_ns);
+}
+
+pid_t stopped_busy_thread(pid_t pid, unsigned number)
+{
+	struct thread threads[MAX_THREADS];
 	char path[64];
 	struct dirent *e;
-	uint64_t most_ns = 0;
-	pid_t tid = pid;
+	unsigned n = 0, n_busy = 0;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
-	assert_non_null(dir);
-	while ((e = readdir(dir))) {
-		uint64_t ns = *e->d_name == '.' ? 0 : cpu_ns_of(pid, e->d_name);
-
-		tid = ns > most_ns ? (pid_t)strtol(e->d_name, NULL, 10) : tid;
-		most_ns = SP_MAX(most_ns, ns);
-	}
-	closedir(dir);
-	return tid;
+	while (dir && n < MAX_THREADS && (e = readdir(dir)))
+		if (*e->d_name != '.')
+			threads[n++] = thread_of(pid, e->d_name);
+	if (dir)
+		closedir(dir);
+	if (!n)
+		return 0;
+	qsort(threads, n, sizeof(*threads), busier);
+	while (n_busy < n && threads[n_busy].cpu_ns >= threads[0].cpu_ns / 8)
+		n_busy++;
+	return threads[number % n_busy].tid;
 }
 
 void stopped_pause_ns(long ns)

@@ -43,7 +43,8 @@ int stopped_tables_drop(void **state);
 /* Starts a program, with nothing to read or to write; it is one when this returns. */
 pid_t stopped_start(const char *const *args);
 pid_t stopped_youngest_thread(pid_t pid);
-pid_t stopped_busiest_thread(pid_t pid); /* that has used most CPU time so far */
+/* One of those that have used about as much CPU time as the one that used most; 0: all have ended. */
+pid_t stopped_busy_thread(pid_t pid, unsigned number);
 void stopped_pause_ns(long ns);
 void stopped_maps_renew(struct victim *v); /* of the process as it is now */
 const struct sp_map *stopped_map_at(const struct victim *v, uint64_t addr);
