@@ -9,7 +9,6 @@
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H
 
-#include "proc/usage.h"
 #include "worker/message.h"
 #include <stdbool.h>
 

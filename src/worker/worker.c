@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "proc/usage.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
