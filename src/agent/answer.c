@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/answer.h"
 #include "agent/server_priv.h"
+#include "agent/upgrade.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -321,6 +322,16 @@ static int put_event(void *arg, const struct sp_store_event *e)
 	return ferror(l->out) ? -ENOMEM : 0;
 }
 
+static int upgrades(const struct answer *a, struct sp_store *store, struct lines *l)
+{
+	struct sp_upgrade_question q = {.from_ns = a->q.query.from_ns,
+					.to_ns = a->q.query.to_ns,
+					.span_ns = a->q.span_ns,
+					.source = a->q.query.source};
+
+	return sp_upgrade_compare(store, &q, put_event, l);
+}
+
 static int put_lines(struct answer *a, struct sp_store *store)
 {
 	const struct sp_store_query *q = &a->q.query;
@@ -335,6 +346,8 @@ static int put_lines(struct answer *a, struct sp_store *store)
 	fputc('\n', l.out);
 	if (a->q.what == SP_ASK_EVENTS)
 		r = sp_store_events(store, q->from_ns, q->to_ns, put_event, &l);
+	else if (a->q.what == SP_ASK_UPGRADES && !a->own_only) /* the server has refused it already */
+		r = upgrades(a, store, &l);
 	else
 		r = sp_fail_said(-EOPNOTSUPP, "the store keeps no totals");
 	if (fclose(l.out) && r == 0)

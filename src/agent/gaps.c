@@ -57,6 +57,7 @@ void sp_gap_since_last(struct sp_agent *a)
 	from = stats.last_ns + SP_AGENT_WINDOW_NS;
 	a->env.latest_wall_ns = stats.n_windows ? from : 0;
 	a->env.n_set_back = (unsigned)(a->began.boot_ns >> 20); /* by chance: other than the last agent's */
+	sp_upgrades_begin(&a->env.upgrades, stats.n_windows ? from : 0, now);
 	if (stats.n_windows && stats.last_ns > now)
 		sp_event(a, now, now, "clock", "back", "", "the store has windows of a time that lies %.1f s ahead",
 			 seconds(stats.last_ns - now));

@@ -81,7 +81,9 @@ static int timers_new(struct sp_agent *a)
 	if (a->epoll < 0 || a->window_timer < 0 || a->step_timer < 0)
 		return sp_fail(-errno, "make timers");
 	r = fd_add(a, a->window_timer);
-	return r < 0 ? r : fd_add(a, a->step_timer);
+	if (r >= 0)
+		r = fd_add(a, a->step_timer);
+	return r < 0 ? r : fd_add(a, a->env.upgrades.pipe[0]);
 }
 
 static void meanwhile(void *agent);
@@ -117,7 +119,9 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
 	files_raise(a);
 	a->env.kallsyms = fopen("/proc/kallsyms", "re"); /* while we are shown addresses */
-	r = store_open(a, config);
+	r = sp_upgrades_init(&a->env.upgrades);
+	if (r >= 0)
+		r = store_open(a, config);
 	if (r >= 0)
 		r = workers_new(a);
 	if (r >= 0)
@@ -141,6 +145,7 @@ void sp_agent_free(struct sp_agent *a)
 	sp_workers_free(a->env.workers); /* what is unanswered is told to the samplers */
 	for (i = 0; i < a->n_samplers; i++)
 		sp_sampler_done(&a->samplers[i]);
+	sp_upgrades_done(&a->env.upgrades);
 	sp_events_done(&a->env.events);
 	sp_store_close(a->env.store);
 	sp_broker_free(a->env.broker);
@@ -275,6 +280,8 @@ static int wait_ms(const struct sp_agent *a)
 	for (i = 0; i < a->n_samplers; i++)
 		next = SP_MIN(next, sp_sampler_next_ns(&a->samplers[i]));
 	ms = next > now ? (int)((next - now + 999999) / 1000000) : 0;
+	watch = sp_upgrades_timeout_ms(&a->env.upgrades);
+	ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
 	for (i = 0; i < a->n_watches; i++) {
 		watch = watch_timeout_ms(&a->watches[i]);
 		ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
@@ -331,6 +338,7 @@ static int turn(struct sp_agent *a)
 		r = step < 0 ? failed(a, step) : r;
 	}
 	watches_serve(a, events, n);
+	sp_upgrades_turn(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
 	return r < 0 || a->is_stopping ? r : windows_turn(a);
 }
 

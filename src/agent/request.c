@@ -149,6 +149,7 @@ static const struct {
 		       "slices", "exact", NULL}},
     [SP_ASK_EVENTS] = {"events", {"from", "to", NULL}},
     [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "step", NULL}},
+    [SP_ASK_UPGRADES] = {"upgrades", {"from", "to", "source", "span", NULL}},
 };
 
 static int parse_query(const struct sp_line *l, struct sp_store_query *q)
@@ -196,7 +197,7 @@ static int parse_what(const char *word, struct sp_request *q)
 		if (!strcmp(asks[i].name, word))
 			return 0;
 	}
-	return sp_fail_said(-EBADMSG, "unknown request; there are status, query, events, totals");
+	return sp_fail_said(-EBADMSG, "unknown request; there are status, query, events, totals, upgrades");
 }
 
 int sp_request_parse(char *text, struct sp_request *ret_request)
@@ -223,6 +224,8 @@ int sp_request_parse(char *text, struct sp_request *ret_request)
 	if (r == 0)
 		r = number(&l, "step", SP_N_RESOLUTIONS, &step);
 	q.step = (int)step;
+	if (r == 0)
+		r = number(&l, "span", INT64_MAX, &q.span_ns);
 	if (r == 0)
 		*ret_request = q;
 	return r;
@@ -251,12 +254,14 @@ void sp_request_write(const struct sp_request *q, FILE *out)
 		sp_line_put_number(out, "from", q->query.from_ns);
 		sp_line_put_number(out, "to", q->query.to_ns);
 	}
-	if (q->what == SP_ASK_QUERY || q->what == SP_ASK_TOTALS)
+	if (q->what == SP_ASK_QUERY || q->what == SP_ASK_TOTALS || q->what == SP_ASK_UPGRADES)
 		sp_line_put(out, "source", q->query.source);
 	if (q->what == SP_ASK_QUERY)
 		write_query(&q->query, out);
 	if (q->what == SP_ASK_TOTALS)
 		sp_line_put_number(out, "step", (uint64_t)q->step);
+	if (q->what == SP_ASK_UPGRADES)
+		sp_line_put_number(out, "span", q->span_ns);
 	fputc('\n', out);
 }
 

@@ -357,6 +357,14 @@ static int renew(struct sp_sampler *s)
 /* --- a window's end
  * ----------------------------------------------------------------------------------------------------
  */
+static void upgrades_look(struct sp_sampler *s, const struct sp_store_window *w)
+{
+	int r = sp_upgrades_look(&s->env->upgrades, s->profile, w->wall_ns);
+
+	if (r < 0)
+		complain(s, "upgrades", r);
+}
+
 /* The profile takes nothing more from here on, if it is its end. */
 static int drain(struct sp_sampler *s, bool is_end, bool is_last)
 {
@@ -387,6 +395,7 @@ int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t
 	if (r < 0)
 		complain(s, "exclude", r);
 	window_count(s, &w, &stats);
+	upgrades_look(s, &w);
 	sp_keep_push(&s->keep, s->profile, &w);
 	s->began = *now;
 	sp_capture_size(s->capture, &after);

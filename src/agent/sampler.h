@@ -17,6 +17,7 @@
 #include "agent/agent.h"
 #include "agent/clock.h"
 #include "agent/keep.h"
+#include "agent/upgrade.h"
 #include "capture/capture.h"
 #include "naming/naming.h"
 #include "symbol/symbol.h"
@@ -34,6 +35,7 @@ struct sp_sampler_env {
 	FILE *kallsyms; /* opened while addresses were shown; NULL: not */
 	struct sp_store *store;
 	struct sp_events events;
+	struct sp_upgrades upgrades;
 	unsigned *cpus;
 	size_t n_cpus;     /* that there were at the beginning */
 	unsigned n_online; /* of those that are sampled, now */

@@ -192,7 +192,7 @@ static void take_request(struct sp_server *s, struct sp_client *c)
 		return client_refuse(s, c, r);
 	if (q.what == SP_ASK_STATUS)
 		return answer_status(s, c);
-	if (q.what == SP_ASK_TOTALS && !c->sees_all)
+	if ((q.what == SP_ASK_TOTALS || q.what == SP_ASK_UPGRADES) && !c->sees_all)
 		return client_refuse(s, c,
 				     sp_fail_said(-EACCES, "totals of the whole machine are for root and for "
 							   "members of the agent's group"));

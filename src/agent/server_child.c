@@ -136,7 +136,7 @@ static int attributes(posix_spawnattr_t *a)
 	       posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
-static int spawn(int input, int output, int self, pid_t *ret_pid)
+int sp_server_spawn(int input, int output, int self, pid_t *ret_pid)
 {
 	char path[64], *argv[] = {"soprof", SP_ANSWER_ARGUMENT, NULL};
 	posix_spawn_file_actions_t actions;
@@ -166,7 +166,7 @@ int sp_server_child_start(struct sp_server *s, struct sp_client *c)
 
 	if (r < 0)
 		return r;
-	r = spawn(input, c->fd, s->self, &c->pid);
+	r = sp_server_spawn(input, c->fd, s->self, &c->pid);
 	if (r < 0)
 		return sp_fail(r, "start a process");
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);

@@ -63,6 +63,8 @@ int sp_server_child_start(struct sp_server *s, struct sp_client *c);
 /* Ends it, if it has not ended by itself: true if it had answered. */
 bool sp_server_child_end(struct sp_server *s, struct sp_client *c);
 void sp_server_reap(struct sp_server *s);
+/* Executes `self` for an answer. In a process group of its own, with no signal blocked or ignored. */
+int sp_server_spawn(int input, int output, int self, pid_t *ret_pid);
 
 /*
  * answer.c, in the process: what it is given on descriptor 0 is a line of words, the request's line, and a profile in

@@ -42,20 +42,22 @@ static void match_frames(const struct sp_dict *d, const uint8_t *files, const ui
 	}
 }
 
-int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, struct sp_wanted *ret_wanted)
+int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, uint8_t **ret_wanted)
 {
 	uint8_t all = (q->library != NULL ? HAS_LIBRARY : 0) | (q->function != NULL ? HAS_FUNCTION : 0);
-	SP_FREE uint8_t *files = NULL, *funcs = NULL, *frames = NULL, *nodes = NULL;
+	SP_FREE uint8_t *files = NULL, *funcs = NULL, *frames = NULL;
 
-	*ret_wanted = (struct sp_wanted){0};
+	*ret_wanted = NULL;
 	if (all == 0)
 		return 0;
 	files = calloc((size_t)d->n_files + 1, 1);
 	funcs = calloc((size_t)d->n_funcs + 1, 1);
 	frames = calloc((size_t)d->n_frames + 1, 1);
-	nodes = calloc((size_t)d->n_nodes + 1, 1);
-	if (files == NULL || funcs == NULL || frames == NULL || nodes == NULL)
+	uint8_t *nodes = calloc((size_t)d->n_nodes + 1, 1);
+	if (files == NULL || funcs == NULL || frames == NULL || nodes == NULL) {
+		free(nodes);
 		return -ENOMEM;
+	}
 	match_files(d, q->library, files);
 	match_funcs(d, q->function, files, funcs);
 	match_frames(d, files, funcs, frames);
@@ -63,23 +65,13 @@ int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, str
 		nodes[i] = nodes[d->parent[i]] | frames[d->frame[i]];
 	for (uint32_t i = 0; i < d->n_nodes; i++)
 		nodes[i] = (nodes[i] & all) == all;
-	for (uint32_t i = 0; i < d->n_frames; i++)
-		frames[i] = (frames[i] & (q->function != NULL ? HAS_FUNCTION : HAS_LIBRARY)) != 0;
-	*ret_wanted = (struct sp_wanted){sp_take_ptr(nodes), sp_take_ptr(frames)};
+	*ret_wanted = nodes;
 	return 0;
-}
-
-void sp_wanted_done(struct sp_wanted *w)
-{
-	free(w->nodes);
-	free(w->frames);
-	*w = (struct sp_wanted){0};
 }
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */
 /* Calls are too slow for this: tens of millions of rows. */
-static void sum_rows(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double *sums,
-		     uint32_t *of_node)
+static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *sums, uint32_t *of_node)
 {
 	const struct sp_dict *d = g->dicts[dict];
 
@@ -87,7 +79,7 @@ static void sum_rows(const struct sp_gathered *g, uint32_t dict, const struct sp
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
 			uint32_t node = sp_kept_node(d, w, row);
-			if (wanted->nodes != NULL && !wanted->nodes[node])
+			if (wanted != NULL && !wanted[node])
 				continue;
 			of_node[node] = 0;
 			if (sums != NULL)
@@ -96,8 +88,7 @@ static void sum_rows(const struct sp_gathered *g, uint32_t dict, const struct sp
 	}
 }
 
-int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double *ret_sum,
-		   size_t *ret_n)
+int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *ret_sum, size_t *ret_n)
 {
 	const struct sp_dict *d = g->dicts[dict];
 	SP_FREE uint8_t *seen = calloc((size_t)d->n_nodes + 1, 1);
@@ -110,7 +101,7 @@ int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
 			uint32_t node = sp_kept_node(d, w, row);
-			if (wanted->nodes != NULL && !wanted->nodes[node])
+			if (wanted != NULL && !wanted[node])
 				continue;
 			n += !seen[node];
 			seen[node] = 1;
@@ -132,11 +123,9 @@ struct pair {
 struct fold {
 	const struct sp_dict *d;
 	double least;
-	double *self, *under;  /* by node */
-	uint32_t *ancestor;    /* by node: itself or the nearest above that has enough under it */
-	const uint8_t *wanted; /* by frame: what the filter asks for; NULL = there is none */
-	uint32_t *kept;        /* by node: the nearest frame that is wanted, 0 = none */
-	uint32_t *mark;        /* by node: the kernel's mark at or above it, NULL = there is none in the dictionary */
+	double *self, *under; /* by node */
+	uint32_t *ancestor;   /* by node: itself or the nearest above that has enough under it */
+	uint32_t *mark;       /* by node: the kernel's mark at or above it, NULL = there is none in the dictionary */
 	struct pair *pairs;
 	size_t n_pairs, capacity;
 	uint32_t *table; /* of pairs + 1, by hash; 0 = free */
@@ -146,8 +135,8 @@ enum { FIRST_TABLE = 1 << 14, N_LEVELS = 3, LEVEL_FACTOR = 16 };
 
 static size_t hash_slot(const struct sp_slot *s)
 {
-	uint64_t x = ((uint64_t)s->node << 32 | s->leaf) * UINT64_C(0x9e3779b97f4a7c15) +
-		     (2 * ((uint64_t)s->mark << 20 ^ s->kept) + s->shortened) * UINT64_C(0xff51afd7ed558ccd);
+	uint64_t x =
+	    ((uint64_t)s->node << 32 | s->leaf) * UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)s->mark + s->shortened;
 
 	return (size_t)((x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 20);
 }
@@ -185,8 +174,7 @@ static int64_t pair_of(struct fold *f, const struct sp_slot *slot)
 	for (; f->table[at] != 0; at = (at + 1) & (f->table_size - 1)) {
 		const struct sp_slot *there = &f->pairs[f->table[at] - 1].slot;
 		if (there->node == slot->node && there->leaf == slot->leaf && there->mark == slot->mark &&
-		    there->kept == slot->kept && there->mark_last == slot->mark_last &&
-		    there->shortened == slot->shortened)
+		    there->mark_last == slot->mark_last && there->shortened == slot->shortened)
 			return f->table[at] - 1;
 	}
 	if (f->n_pairs >= SP_SLOT_NONE || sp_grow(&f->pairs, &f->capacity, f->n_pairs + 1, sizeof(*f->pairs)) < 0)
@@ -219,8 +207,6 @@ static void find_ancestors(struct fold *f)
 	for (uint32_t i = 1; i < d->n_nodes; i++) {
 		bool is_mark = d->frames[d->frame[i]].mark == SP_MARK_KERNEL;
 		f->ancestor[i] = (f->under[i] >= f->least && !is_mark) || is_root(d, i) ? i : f->ancestor[d->parent[i]];
-		if (f->kept != NULL)
-			f->kept[i] = f->wanted[d->frame[i]] ? d->frame[i] : f->kept[d->parent[i]];
 		if (f->mark != NULL)
 			f->mark[i] = is_mark ? d->frame[i] : f->mark[d->parent[i]];
 	}
@@ -238,14 +224,6 @@ static bool is_shortened(const struct sp_dict *d, uint32_t ancestor, uint32_t no
 static bool is_kernel_mark(const struct sp_dict *d, uint32_t frame)
 {
 	return d->frames[frame].mark == SP_MARK_KERNEL;
-}
-
-/* What a filter asked for must not be lost below the slot's node. */
-static uint32_t kept_between(const struct fold *f, struct sp_slot slot, uint32_t node)
-{
-	if (f->kept == NULL || f->kept[slot.node] != 0 || f->wanted[slot.leaf])
-		return 0;
-	return f->kept[node];
 }
 
 /* What stays of the path to a node: its nearest ancestor with enough under it, and its leaf. */
@@ -266,8 +244,6 @@ static struct sp_slot slot_of(const struct fold *f, uint32_t node)
 		slot.mark = f->mark[node];
 	}
 	slot.shortened = is_shortened(d, slot.node, slot.mark_last ? up : node);
-	if (slot.shortened)
-		slot.kept = kept_between(f, slot, node);
 	return slot;
 }
 
@@ -282,10 +258,7 @@ static struct sp_slot slot_lifted(const struct fold *f, struct sp_slot slot, uin
 		slot.mark = f->mark[slot.node];
 	}
 	slot.shortened = true;
-	uint32_t from = slot.node;
 	slot.node = to;
-	if (slot.kept == 0)
-		slot.kept = kept_between(f, slot, from);
 	return slot;
 }
 
@@ -373,22 +346,17 @@ static int fold_rare(struct fold *f, struct sp_slots *s)
 	return r < 0 ? r : number_slots(f, s);
 }
 
-static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
-		   struct sp_slots *s)
+static int shorten(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least, struct sp_slots *s)
 {
 	const struct sp_dict *d = g->dicts[dict];
 	size_t n = (size_t)d->n_nodes + 1;
 	bool marks = has_kernel_marks(d);
 	SP_FREE double *self = calloc(n, sizeof(*self)), *under = calloc(n, sizeof(*under));
 	SP_FREE uint32_t *ancestor = calloc(n, sizeof(*ancestor)), *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
-	SP_FREE uint32_t *kept = wanted->frames != NULL ? calloc(n, sizeof(*kept)) : NULL;
 	struct fold f = {.d = d, .least = least, .self = self, .under = under, .ancestor = ancestor, .mark = mark};
 
-	if (self == NULL || under == NULL || ancestor == NULL || (marks && mark == NULL) ||
-	    (wanted->frames != NULL && kept == NULL))
+	if (self == NULL || under == NULL || ancestor == NULL || (marks && mark == NULL))
 		return -ENOMEM;
-	f.wanted = wanted->frames;
-	f.kept = kept;
 	sum_rows(g, dict, wanted, self, s->of_node);
 	int r = fold_rare(&f, s);
 	free(f.pairs);
@@ -397,7 +365,7 @@ static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 }
 
 /* Each node that has rows is a slot. */
-static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, struct sp_slots *s)
+static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, struct sp_slots *s)
 {
 	uint32_t n_nodes = g->dicts[dict]->n_nodes, n = 0;
 
@@ -416,7 +384,7 @@ static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct s
 	return 0;
 }
 
-int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
+int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least,
 		  struct sp_slots *ret_slots)
 {
 	uint32_t n_nodes = g->dicts[dict]->n_nodes;
