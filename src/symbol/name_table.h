@@ -26,7 +26,7 @@ struct sp_name_table_head {
 	uint64_t index_at, index_hash;
 	/* Of the file that it is of: */
 	uint64_t file_size;
-	uint64_t ranges; /* the version of who told its ranges: another one's table may have others */
+	uint64_t ranges;                   /* the version of who told its ranges: another one's table may have others */
 	uint32_t build_id_len, with_debug; /* with_debug: what its separate debug file says is in it */
 	uint8_t build_id[32];
 	struct sp_elf_debug own;
