@@ -11,26 +11,24 @@
 
 #define SHORTENED "[shortened]"
 
-struct stacks { /* numbers in the profile; user UINT32_MAX: not made yet */
+struct stacks { /* numbers in the profile */
 	uint32_t user, kernel;
 };
-struct run {
-	uint64_t order; /* slice, who */
+struct run { /* of one window's rows; where to find them */
 	uint32_t window, run;
 };
 struct sp_answer_writer {
-	const struct sp_gathered *g;
+	struct sp_gathered *g;
 	struct sp_profile *p;
 	uint32_t source, samples;         /* string; which type counts them */
 	struct sp_intern *files, *groups; /* what they are, in the profile's numbers */
+	struct sp_intern *stacks; /* struct stacks: what rows are of, instead of nodes, once they are translated */
 	/* of the dictionary at hand */
 	const struct sp_dict *d;
 	const struct sp_slots *slots;
 	uint32_t *file_of, *func_of, *frame_of; /* by number, of the profile's; 0 = not asked yet */
-	struct stacks *stacks;                  /* by slot */
-	int64_t *sums;                          /* by slot, a row of values each */
-	uint8_t *has_rows;                      /* by slot */
-	uint32_t *touched, n_touched;
+	uint32_t *stacks_of;                    /* by slot: number in `stacks`, UINT32_MAX = not asked yet */
+	uint32_t *key_of;                       /* by who, in one slice; UINT32_MAX = not asked yet */
 	uint32_t *path;
 	size_t path_capacity;
 	uint32_t n_path;
@@ -178,13 +176,13 @@ static int push_slot(struct sp_answer_writer *a, const struct sp_slot *slot, str
 {
 	int r = 0;
 
-	uint32_t first = slot->mark_last ? slot->mark : slot->leaf, second = slot->mark_last ? slot->leaf : slot->mark;
+	bool kept_in_kernel = slot->kept != 0 && a->d->frames[slot->kept].flags & SP_FRAMEF_KERNEL;
+	const uint32_t order[] = {slot->mark_last ? slot->mark : 0, slot->leaf, kept_in_kernel ? slot->kept : 0,
+				  slot->mark_last ? 0 : slot->mark, kept_in_kernel ? 0 : slot->kept};
 
 	a->n_path = 0;
-	if (first != 0)
-		r = push_frame(a, first, m);
-	if (r == 0 && second != 0)
-		r = push_frame(a, second, m);
+	for (size_t i = 0; i < SP_COUNT(order) && r == 0; i++)
+		r = order[i] != 0 ? push_frame(a, order[i], m) : 0;
 	if (r == 0 && slot->shortened) {
 		int64_t gap = add_gap(a, slot->node);
 		r = gap <= 0 ? (int)gap : push(a, (uint32_t)gap);
@@ -196,10 +194,11 @@ static int push_slot(struct sp_answer_writer *a, const struct sp_slot *slot, str
 	return r;
 }
 
-static int stacks_make(struct sp_answer_writer *a, uint32_t number)
+/* The number of the slot's stacks. */
+static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 {
 	struct path_marks m = {0};
-	int r = push_slot(a, &a->slots->slots[number], &m);
+	int r = push_slot(a, &a->slots->slots[slot], &m);
 
 	if (r < 0)
 		return r;
@@ -213,8 +212,9 @@ static int stacks_make(struct sp_answer_writer *a, uint32_t number)
 	int64_t k = sp_profile_add_stack(a->p, &kernel), u = sp_profile_add_stack(a->p, &user);
 	if (k < 0 || u < 0)
 		return -ENOMEM;
-	a->stacks[number] = (struct stacks){(uint32_t)u, (uint32_t)k};
-	return 0;
+	struct stacks both = {(uint32_t)u, (uint32_t)k};
+	int64_t n = sp_intern_add(a->stacks, &both, sizeof(both));
+	return n < SP_SLOT_NONE ? n : -E2BIG;
 }
 
 /* --- keys --------------------------------------------------------------------------------------------------------- */
@@ -259,97 +259,55 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 	return p < 0 ? p : sp_profile_add_key(a->p, &key);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-static void add_saturated(int64_t *sum, int64_t v)
+/* --- rows: from nodes to stacks, from who to keys ----------------------------------------------------------------- */
+static int64_t stacks_of_node(struct sp_answer_writer *a, uint32_t node)
 {
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = v > 0 ? INT64_MAX : INT64_MIN;
-}
+	uint32_t of = a->slots->of_node[node], slot = of & SP_SLOT_MASK;
 
-static void sum_run(struct sp_answer_writer *a, const struct sp_kept_window *w, uint32_t first, uint32_t end,
-		    uint64_t *n_shortened)
-{
-	for (uint32_t row = first; row < end; row++) {
-		uint32_t of = a->slots->of_node[sp_kept_node(a->d, w, row)], slot = of & SP_SLOT_MASK;
-		if (of == SP_SLOT_NONE)
-			continue;
-		if (!a->has_rows[slot]) {
-			a->has_rows[slot] = 1;
-			a->touched[a->n_touched++] = slot;
-		}
-		for (uint32_t k = 0; k < w->n_values; k++) {
-			int64_t v = sp_kept_value(w, k, row);
-			add_saturated(&a->sums[(size_t)slot * a->g->n_types + w->type[k]], v);
-			if ((of & SP_SLOT_SHORTENED) != 0 && w->type[k] == a->samples && v > 0)
-				*n_shortened += (uint64_t)v;
-		}
+	if (of == SP_SLOT_NONE)
+		return of;
+	if (a->stacks_of[slot] == UINT32_MAX) {
+		int64_t n = add_stacks(a, slot);
+		if (n < 0)
+			return n;
+		a->stacks_of[slot] = (uint32_t)n;
 	}
+	return a->stacks_of[slot] | (of & SP_SLOT_SHORTENED);
 }
 
-/* What was summed is of this key. */
-static int emit(struct sp_answer_writer *a, uint64_t order)
+static int64_t key_of_who(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 {
-	int64_t key = a->n_touched == 0 ? 0 : add_key(a, (uint32_t)order, (uint32_t)(order >> 32));
-	int r = key < 0 ? (int)key : 0;
+	uint32_t n = a->g->by_group ? a->d->n_groups : a->d->n_keys, at = who < n ? who : 0;
 
-	for (uint32_t i = 0; i < a->n_touched && r == 0; i++) {
-		uint32_t slot = a->touched[i];
-		int64_t *values = &a->sums[(size_t)slot * a->g->n_types];
-		if (a->stacks[slot].user == UINT32_MAX)
-			r = stacks_make(a, slot);
-		if (r == 0)
-			r = sp_profile_add(a->p, (uint32_t)key, a->stacks[slot].user, a->stacks[slot].kernel, values);
-		memset(values, 0, a->g->n_types * sizeof(*values));
-		a->has_rows[slot] = 0;
+	if (a->key_of[at] == UINT32_MAX) {
+		int64_t key = add_key(a, at, slice);
+		if (key < 0)
+			return key;
+		a->key_of[at] = (uint32_t)key;
 	}
-	a->n_touched = 0;
-	return r;
+	return a->key_of[at];
 }
 
-static int by_order(const void *x, const void *y)
+static void forget_keys(struct sp_answer_writer *a)
 {
-	const struct run *a = x, *b = y;
-
-	if (a->order != b->order)
-		return a->order < b->order ? -1 : 1;
-	if (a->window != b->window)
-		return a->window < b->window ? -1 : 1;
-	return a->run < b->run ? -1 : a->run > b->run;
+	memset(a->key_of, 0xff, ((size_t)SP_MAX(a->d->n_groups, a->d->n_keys) + 1) * sizeof(*a->key_of));
 }
 
-static int find_runs(const struct sp_answer_writer *a, uint32_t dict, struct run **ret_runs, size_t *ret_n)
+static int translate(struct sp_answer_writer *a, struct sp_kept_window *w)
 {
-	size_t capacity = 0, n = 0;
-
-	for (uint32_t i = 0; i < a->g->n_windows; i++) {
-		const struct sp_kept_window *w = &a->g->windows[i];
-		if (w->dict != dict)
-			continue;
-		if (sp_grow(ret_runs, &capacity, n + w->n_runs, sizeof(**ret_runs)) < 0)
-			return -ENOMEM;
-		for (uint32_t k = 0; k < w->n_runs; k++)
-			(*ret_runs)[n++] = (struct run){(uint64_t)w->slice << 32 | w->runs[k].who, i, k};
+	for (uint32_t i = 0; i < w->n_runs; i++) {
+		int64_t key = key_of_who(a, w->runs[i].who, w->slice);
+		if (key < 0)
+			return (int)key;
+		w->runs[i].who = (uint32_t)key;
 	}
-	if (n > 1)
-		qsort(*ret_runs, n, sizeof(**ret_runs), by_order);
-	*ret_n = n;
+	for (uint32_t i = 0; i < w->n_rows; i++) {
+		int64_t stacks = stacks_of_node(a, sp_kept_node(a->d, w, i));
+		if (stacks < 0)
+			return (int)stacks;
+		w->nodes[i] = (uint32_t)stacks;
+	}
 	return 0;
-}
-
-static int add_rows(struct sp_answer_writer *a, uint32_t dict, uint64_t *n_shortened)
-{
-	SP_FREE struct run *runs = NULL;
-	size_t n = 0;
-	int r = find_runs(a, dict, &runs, &n);
-
-	for (size_t i = 0; i < n && r == 0; i++) {
-		const struct sp_kept_window *w = &a->g->windows[runs[i].window];
-		uint32_t k = runs[i].run, end = k + 1 < w->n_runs ? w->runs[k + 1].first : w->n_rows;
-		sum_run(a, w, w->runs[k].first, end, n_shortened);
-		if (i + 1 == n || runs[i + 1].order != runs[i].order)
-			r = emit(a, runs[i].order);
-	}
-	return r;
 }
 
 static void dict_done(struct sp_answer_writer *a)
@@ -357,46 +315,147 @@ static void dict_done(struct sp_answer_writer *a)
 	free(a->file_of);
 	free(a->func_of);
 	free(a->frame_of);
-	free(a->stacks);
-	free(a->sums);
-	free(a->has_rows);
-	free(a->touched);
-	a->file_of = a->func_of = a->frame_of = a->touched = NULL;
-	a->stacks = NULL;
-	a->sums = NULL;
-	a->has_rows = NULL;
-	a->n_touched = 0;
+	free(a->stacks_of);
+	free(a->key_of);
+	a->file_of = a->func_of = a->frame_of = a->stacks_of = a->key_of = NULL;
 }
 
 static int dict_begin(struct sp_answer_writer *a, uint32_t dict, const struct sp_slots *slots)
 {
 	const struct sp_dict *d = a->g->dicts[dict];
-	size_t n = (size_t)slots->n_slots + 1;
 
 	a->d = d;
 	a->slots = slots;
 	a->file_of = calloc((size_t)d->n_files + 1, sizeof(*a->file_of));
 	a->func_of = calloc((size_t)d->n_funcs + 1, sizeof(*a->func_of));
 	a->frame_of = calloc((size_t)d->n_frames + 1, sizeof(*a->frame_of));
-	a->stacks = malloc(n * sizeof(*a->stacks));
-	a->sums = calloc(n * SP_MAX(a->g->n_types, 1U), sizeof(*a->sums));
-	a->has_rows = calloc(n, 1);
-	a->touched = calloc(n, sizeof(*a->touched));
-	if (a->file_of == NULL || a->func_of == NULL || a->frame_of == NULL || a->stacks == NULL || a->sums == NULL ||
-	    a->has_rows == NULL || a->touched == NULL)
+	a->stacks_of = malloc(((size_t)slots->n_slots + 1) * sizeof(*a->stacks_of));
+	a->key_of = malloc(((size_t)SP_MAX(d->n_groups, d->n_keys) + 1) * sizeof(*a->key_of));
+	if (a->file_of == NULL || a->func_of == NULL || a->frame_of == NULL || a->stacks_of == NULL ||
+	    a->key_of == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		a->stacks[i].user = UINT32_MAX;
+	memset(a->stacks_of, 0xff, ((size_t)slots->n_slots + 1) * sizeof(*a->stacks_of));
 	return 0;
 }
 
-int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_slots *slots, uint64_t *n_shortened)
+int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_slots *slots)
 {
 	int r = dict_begin(a, dict, slots);
+	uint32_t slice = UINT32_MAX;
 
-	if (r == 0)
-		r = add_rows(a, dict, n_shortened);
+	for (size_t i = 0; i < a->g->n_windows && r == 0; i++) {
+		struct sp_kept_window *w = &a->g->windows[i];
+		if (w->dict != dict)
+			continue;
+		if (w->slice != slice)
+			forget_keys(a);
+		slice = w->slice;
+		r = translate(a, w);
+	}
 	dict_done(a);
+	return r;
+}
+
+/* --- rows summed by key and stacks -------------------------------------------------------------------------------- */
+struct sums {
+	int64_t *values;   /* by stacks, a row each */
+	uint8_t *has_rows; /* by stacks */
+	uint32_t *touched, n_touched;
+	uint64_t n_shortened;
+};
+
+static void add_saturated(int64_t *sum, int64_t v)
+{
+	if (__builtin_add_overflow(*sum, v, sum))
+		*sum = v > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static void sum_run(const struct sp_answer_writer *a, const struct sp_kept_window *w, uint32_t run, struct sums *s)
+{
+	uint32_t end = run + 1 < w->n_runs ? w->runs[run + 1].first : w->n_rows;
+
+	for (uint32_t row = w->runs[run].first; row < end; row++) {
+		uint32_t of = w->nodes[row], at = of & SP_SLOT_MASK;
+		if (of == SP_SLOT_NONE)
+			continue;
+		if (!s->has_rows[at]) {
+			s->has_rows[at] = 1;
+			s->touched[s->n_touched++] = at;
+		}
+		for (uint32_t k = 0; k < w->n_values; k++) {
+			int64_t v = sp_kept_value(w, k, row);
+			add_saturated(&s->values[(size_t)at * a->g->n_types + w->type[k]], v);
+			if ((of & SP_SLOT_SHORTENED) != 0 && w->type[k] == a->samples && v > 0)
+				s->n_shortened += (uint64_t)v;
+		}
+	}
+}
+
+static int emit(struct sp_answer_writer *a, uint32_t key, struct sums *s)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->n_touched && r == 0; i++) {
+		const struct stacks *stacks = sp_intern_get(a->stacks, s->touched[i], NULL);
+		int64_t *values = &s->values[(size_t)s->touched[i] * a->g->n_types];
+		r = sp_profile_add(a->p, key, stacks->user, stacks->kernel, values);
+		memset(values, 0, a->g->n_types * sizeof(*values));
+		s->has_rows[s->touched[i]] = 0;
+	}
+	s->n_touched = 0;
+	return r;
+}
+
+/* All runs in the order of their keys; first_of: by key, where its runs begin, and where the last one's end. */
+static int sort_runs(const struct sp_answer_writer *a, struct run **ret_runs, size_t **ret_first_of)
+{
+	uint32_t n_keys = sp_profile_n_keys(a->p);
+	size_t n = 0, *first_of = calloc((size_t)n_keys + 2, sizeof(*first_of));
+
+	*ret_first_of = first_of;
+	for (size_t i = 0; i < a->g->n_windows; i++)
+		n += a->g->windows[i].n_runs;
+	*ret_runs = calloc(n + 1, sizeof(**ret_runs));
+	if (first_of == NULL || *ret_runs == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->g->n_windows; i++)
+		for (uint32_t k = 0; k < a->g->windows[i].n_runs; k++)
+			first_of[a->g->windows[i].runs[k].who + 2]++;
+	for (uint32_t i = 2; i < n_keys + 2; i++)
+		first_of[i] += first_of[i - 1];
+	for (size_t i = 0; i < a->g->n_windows; i++)
+		for (uint32_t k = 0; k < a->g->windows[i].n_runs; k++)
+			(*ret_runs)[first_of[a->g->windows[i].runs[k].who + 1]++] = (struct run){(uint32_t)i, k};
+	return 0;
+}
+
+static int add_rows(struct sp_answer_writer *a, struct sums *s)
+{
+	SP_FREE struct run *runs = NULL;
+	SP_FREE size_t *first_of = NULL;
+	int r = sort_runs(a, &runs, &first_of);
+
+	for (uint32_t key = 0, n = sp_profile_n_keys(a->p); key < n && r == 0; key++) {
+		for (size_t i = first_of[key]; i < first_of[key + 1]; i++)
+			sum_run(a, &a->g->windows[runs[i].window], runs[i].run, s);
+		r = emit(a, key, s);
+	}
+	return r;
+}
+
+int sp_answer_finish(struct sp_answer_writer *a, uint64_t *ret_n_shortened)
+{
+	size_t n = (size_t)sp_intern_count(a->stacks) + 1;
+	struct sums s = {.values = calloc(n * SP_MAX(a->g->n_types, 1U), sizeof(*s.values)),
+			 .has_rows = calloc(n, 1),
+			 .touched = calloc(n, sizeof(*s.touched))};
+	int r = s.values == NULL || s.has_rows == NULL || s.touched == NULL ? -ENOMEM : add_rows(a, &s);
+
+	free(s.values);
+	free(s.has_rows);
+	free(s.touched);
+	if (r == 0)
+		*ret_n_shortened = s.n_shortened;
 	return r;
 }
 
@@ -409,6 +468,8 @@ static int begin(struct sp_answer_writer *a, const char *source)
 	a->source = (uint32_t)recipe;
 	if (r == 0)
 		r = sp_intern_new(&a->groups);
+	if (r == 0)
+		r = sp_intern_new(&a->stacks);
 	for (uint32_t i = 0; i < a->g->n_types && r == 0; i++) {
 		r = sp_profile_add_value_type(a->p, a->g->types[i].name, a->g->types[i].unit);
 		if (strcmp(a->g->types[i].name, "samples") == 0)
@@ -417,7 +478,7 @@ static int begin(struct sp_answer_writer *a, const char *source)
 	return r;
 }
 
-int sp_answer_new(const struct sp_gathered *g, const char *source, struct sp_profile *into,
+int sp_answer_new(struct sp_gathered *g, const char *source, struct sp_profile *into,
 		  struct sp_answer_writer **ret_writer)
 {
 	struct sp_answer_writer *a = calloc(1, sizeof(*a));
@@ -441,6 +502,7 @@ void sp_answer_free(struct sp_answer_writer *a)
 	dict_done(a);
 	sp_intern_free(a->files);
 	sp_intern_free(a->groups);
+	sp_intern_free(a->stacks);
 	free(a->path);
 	free(a);
 }

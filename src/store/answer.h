@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * answer.h: the gathered rows of one dictionary after the other, added to a profile.
+ * answer.h: the gathered rows of one dictionary after the other, made rows of a profile.
  *
  * Files, functions, frames and processes of several dictionaries become one where they are the same in all that the
  * store knows of them. Windows of 1m and 1h know no processes: such rows are of a process with pid 0 for each group,
@@ -15,10 +15,12 @@
 
 struct sp_answer_writer;
 /* into: empty; it gets the gathered types of values. */
-int sp_answer_new(const struct sp_gathered *g, const char *source, struct sp_profile *into,
+int sp_answer_new(struct sp_gathered *g, const char *source, struct sp_profile *into,
 		  struct sp_answer_writer **ret_writer);
 void sp_answer_free(struct sp_answer_writer *a);
-/* Adds the number of samples in stacks that lost frames to *n_shortened. */
-int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_slots *slots, uint64_t *n_shortened);
+/* Translates the dictionary's rows where they are: afterwards they name what they were of by other numbers. */
+int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_slots *slots);
+/* When all dictionaries were: sums the rows, and adds them. Tells how many samples are of stacks that lost frames. */
+int sp_answer_finish(struct sp_answer_writer *a, uint64_t *ret_n_shortened);
 
 #endif

@@ -42,22 +42,20 @@ static void match_frames(const struct sp_dict *d, const uint8_t *files, const ui
 	}
 }
 
-int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, uint8_t **ret_wanted)
+int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, struct sp_wanted *ret_wanted)
 {
 	uint8_t all = (q->library != NULL ? HAS_LIBRARY : 0) | (q->function != NULL ? HAS_FUNCTION : 0);
-	SP_FREE uint8_t *files = NULL, *funcs = NULL, *frames = NULL;
+	SP_FREE uint8_t *files = NULL, *funcs = NULL, *frames = NULL, *nodes = NULL;
 
-	*ret_wanted = NULL;
+	*ret_wanted = (struct sp_wanted){0};
 	if (all == 0)
 		return 0;
 	files = calloc((size_t)d->n_files + 1, 1);
 	funcs = calloc((size_t)d->n_funcs + 1, 1);
 	frames = calloc((size_t)d->n_frames + 1, 1);
-	uint8_t *nodes = calloc((size_t)d->n_nodes + 1, 1);
-	if (files == NULL || funcs == NULL || frames == NULL || nodes == NULL) {
-		free(nodes);
+	nodes = calloc((size_t)d->n_nodes + 1, 1);
+	if (files == NULL || funcs == NULL || frames == NULL || nodes == NULL)
 		return -ENOMEM;
-	}
 	match_files(d, q->library, files);
 	match_funcs(d, q->function, files, funcs);
 	match_frames(d, files, funcs, frames);
@@ -65,13 +63,23 @@ int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, uin
 		nodes[i] = nodes[d->parent[i]] | frames[d->frame[i]];
 	for (uint32_t i = 0; i < d->n_nodes; i++)
 		nodes[i] = (nodes[i] & all) == all;
-	*ret_wanted = nodes;
+	for (uint32_t i = 0; i < d->n_frames; i++)
+		frames[i] = (frames[i] & (q->function != NULL ? HAS_FUNCTION : HAS_LIBRARY)) != 0;
+	*ret_wanted = (struct sp_wanted){sp_take_ptr(nodes), sp_take_ptr(frames)};
 	return 0;
+}
+
+void sp_wanted_done(struct sp_wanted *w)
+{
+	free(w->nodes);
+	free(w->frames);
+	*w = (struct sp_wanted){0};
 }
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */
 /* Calls are too slow for this: tens of millions of rows. */
-static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *sums, uint32_t *of_node)
+static void sum_rows(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, float *sums,
+		     uint32_t *of_node)
 {
 	const struct sp_dict *d = g->dicts[dict];
 
@@ -79,16 +87,17 @@ static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
 			uint32_t node = sp_kept_node(d, w, row);
-			if (wanted != NULL && !wanted[node])
+			if (wanted->nodes != NULL && !wanted->nodes[node])
 				continue;
 			of_node[node] = 0;
 			if (sums != NULL)
-				sums[node] += (double)sp_kept_first(w, row);
+				sums[node] += (float)sp_kept_first(w, row);
 		}
 	}
 }
 
-int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *ret_sum, size_t *ret_n)
+int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, size_t enough,
+		   double *ret_sum, size_t *ret_n)
 {
 	const struct sp_dict *d = g->dicts[dict];
 	SP_FREE uint8_t *seen = calloc((size_t)d->n_nodes + 1, 1);
@@ -100,11 +109,13 @@ int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const uint8_t *wa
 	for (size_t i = 0; i < g->n_windows; i++) {
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
-			uint32_t node = sp_kept_node(d, w, row);
-			if (wanted != NULL && !wanted[node])
+			uint32_t node = wanted->nodes != NULL || n < enough ? sp_kept_node(d, w, row) : 0;
+			if (wanted->nodes != NULL && !wanted->nodes[node])
 				continue;
-			n += !seen[node];
-			seen[node] = 1;
+			if (n < enough) {
+				n += !seen[node];
+				seen[node] = 1;
+			}
 			sum += (double)sp_kept_first(w, row);
 		}
 	}
@@ -123,20 +134,22 @@ struct pair {
 struct fold {
 	const struct sp_dict *d;
 	double least;
-	double *self, *under; /* by node */
-	uint32_t *ancestor;   /* by node: itself or the nearest above that has enough under it */
-	uint32_t *mark;       /* by node: the kernel's mark at or above it, NULL = there is none in the dictionary */
+	float *self, *under;   /* by node */
+	uint32_t *ancestor;    /* by node: itself or the nearest above that has LOTS times `least` under it */
+	const uint8_t *wanted; /* by frame: what the filter asks for; NULL = there is none */
+	uint32_t *kept;        /* by node: the nearest frame that is wanted, 0 = none */
+	uint32_t *mark;        /* by node: the kernel's mark at or above it, NULL = there is none in the dictionary */
 	struct pair *pairs;
 	size_t n_pairs, capacity;
 	uint32_t *table; /* of pairs + 1, by hash; 0 = free */
 	size_t table_size;
 };
-enum { FIRST_TABLE = 1 << 14, N_LEVELS = 3, LEVEL_FACTOR = 16 };
+enum { FIRST_TABLE = 1 << 16, LOTS = 16 };
 
 static size_t hash_slot(const struct sp_slot *s)
 {
-	uint64_t x =
-	    ((uint64_t)s->node << 32 | s->leaf) * UINT64_C(0x9e3779b97f4a7c15) + 2 * (uint64_t)s->mark + s->shortened;
+	uint64_t x = ((uint64_t)s->node << 32 | s->leaf) * UINT64_C(0x9e3779b97f4a7c15) +
+		     (2 * ((uint64_t)s->mark << 20 ^ s->kept) + s->shortened) * UINT64_C(0xff51afd7ed558ccd);
 
 	return (size_t)((x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 20);
 }
@@ -161,34 +174,37 @@ static int table_grow(struct fold *f)
 	f->table = table;
 	f->table_size = size;
 	for (size_t i = 0; i < f->n_pairs; i++)
-		put_in_table(f, (uint32_t)i);
+		if (f->pairs[i].slot.leaf != 0)
+			put_in_table(f, (uint32_t)i);
 	return 0;
 }
 
-/* The number of the pair of this ancestor and leaf. */
+static int64_t add_pair(struct fold *f, const struct sp_slot *slot)
+{
+	if (f->n_pairs >= SP_SLOT_NONE || sp_grow(&f->pairs, &f->capacity, f->n_pairs + 1, sizeof(*f->pairs)) < 0)
+		return -ENOMEM;
+	f->pairs[f->n_pairs] = (struct pair){.slot = *slot, .to = (uint32_t)f->n_pairs};
+	return (int64_t)f->n_pairs++;
+}
+
+/* The number of the pair of this ancestor and leaf; a stack that stays whole has no leaf, and its node for itself. */
 static int64_t pair_of(struct fold *f, const struct sp_slot *slot)
 {
+	if (slot->leaf == 0)
+		return add_pair(f, slot);
 	if (2 * f->n_pairs >= f->table_size && table_grow(f) < 0)
 		return -ENOMEM;
 	size_t at = hash_slot(slot) & (f->table_size - 1);
 	for (; f->table[at] != 0; at = (at + 1) & (f->table_size - 1)) {
 		const struct sp_slot *there = &f->pairs[f->table[at] - 1].slot;
 		if (there->node == slot->node && there->leaf == slot->leaf && there->mark == slot->mark &&
-		    there->mark_last == slot->mark_last && there->shortened == slot->shortened)
+		    there->kept == slot->kept && there->mark_last == slot->mark_last &&
+		    there->shortened == slot->shortened)
 			return f->table[at] - 1;
 	}
-	if (f->n_pairs >= SP_SLOT_NONE || sp_grow(&f->pairs, &f->capacity, f->n_pairs + 1, sizeof(*f->pairs)) < 0)
-		return -ENOMEM;
-	f->pairs[f->n_pairs] = (struct pair){.slot = *slot, .to = (uint32_t)f->n_pairs};
-	f->table[at] = (uint32_t)++f->n_pairs;
-	return (int64_t)f->n_pairs - 1;
-}
-
-static uint32_t resolve(struct fold *f, uint32_t pair)
-{
-	while (f->pairs[pair].to != pair)
-		pair = f->pairs[pair].to = f->pairs[f->pairs[pair].to].to;
-	return pair;
+	int64_t n = add_pair(f, slot);
+	f->table[at] = (uint32_t)(n + 1);
+	return n;
 }
 
 /* A mark at the root, or where the dictionary lost the root's end of a path. */
@@ -197,33 +213,44 @@ static bool is_root(const struct sp_dict *d, uint32_t node)
 	return d->parent[node] == 0;
 }
 
+static bool is_kernel_mark(const struct sp_dict *d, uint32_t frame)
+{
+	return d->frames[frame].mark == SP_MARK_KERNEL;
+}
+
 static void find_ancestors(struct fold *f)
 {
 	const struct sp_dict *d = f->d;
+	float lots = (float)(LOTS * f->least);
 
 	memcpy(f->under, f->self, d->n_nodes * sizeof(*f->under));
 	for (uint32_t i = d->n_nodes; i-- > 1;)
 		f->under[d->parent[i]] += f->under[i];
 	for (uint32_t i = 1; i < d->n_nodes; i++) {
-		bool is_mark = d->frames[d->frame[i]].mark == SP_MARK_KERNEL;
-		f->ancestor[i] = (f->under[i] >= f->least && !is_mark) || is_root(d, i) ? i : f->ancestor[d->parent[i]];
+		bool is_mark = f->mark != NULL && is_kernel_mark(d, d->frame[i]);
+		f->ancestor[i] = (f->under[i] >= lots && !is_mark) || is_root(d, i) ? i : f->ancestor[d->parent[i]];
+		if (f->kept != NULL)
+			f->kept[i] = f->wanted[d->frame[i]] ? d->frame[i] : f->kept[d->parent[i]];
 		if (f->mark != NULL)
 			f->mark[i] = is_mark ? d->frame[i] : f->mark[d->parent[i]];
 	}
 }
 
 /* Whether frames (marks are none) were lost between a node and its ancestor. */
-static bool is_shortened(const struct sp_dict *d, uint32_t ancestor, uint32_t node)
+static bool is_shortened(const struct fold *f, uint32_t ancestor, uint32_t node)
 {
-	node = d->parent[node];
-	if (d->frames[d->frame[node]].mark == SP_MARK_KERNEL)
-		node = d->parent[node];
+	node = f->d->parent[node];
+	if (f->mark != NULL && is_kernel_mark(f->d, f->d->frame[node]))
+		node = f->d->parent[node];
 	return node != ancestor;
 }
 
-static bool is_kernel_mark(const struct sp_dict *d, uint32_t frame)
+/* What a filter asked for must not be lost below the slot's node. */
+static uint32_t kept_between(const struct fold *f, struct sp_slot slot, uint32_t node)
 {
-	return d->frames[frame].mark == SP_MARK_KERNEL;
+	if (f->kept == NULL || f->kept[slot.node] != 0 || f->wanted[slot.leaf])
+		return 0;
+	return f->kept[node];
 }
 
 /* What stays of the path to a node: its nearest ancestor with enough under it, and its leaf. */
@@ -233,24 +260,26 @@ static struct sp_slot slot_of(const struct fold *f, uint32_t node)
 	struct sp_slot slot = {.node = f->ancestor[node]};
 	uint32_t up = d->parent[node];
 
-	if (slot.node == node)
-		return slot;
+	if (slot.node == node || f->under[node] >= f->least)
+		return (struct sp_slot){.node = node};
 	slot.leaf = d->frame[node];
-	if (is_kernel_mark(d, slot.leaf) && slot.node != up) {
+	if (f->mark != NULL && is_kernel_mark(d, slot.leaf) && slot.node != up) {
 		slot.mark = slot.leaf;
 		slot.leaf = d->frame[up];
 		slot.mark_last = true;
 	} else if (f->mark != NULL && f->mark[slot.node] == 0 && !is_kernel_mark(d, slot.leaf)) {
 		slot.mark = f->mark[node];
 	}
-	slot.shortened = is_shortened(d, slot.node, slot.mark_last ? up : node);
+	slot.shortened = is_shortened(f, slot.node, slot.mark_last ? up : node);
+	if (slot.shortened)
+		slot.kept = kept_between(f, slot, node);
 	return slot;
 }
 
 /* The same from a higher ancestor. */
 static struct sp_slot slot_lifted(const struct fold *f, struct sp_slot slot, uint32_t to)
 {
-	if (is_kernel_mark(f->d, slot.leaf)) {
+	if (f->mark != NULL && is_kernel_mark(f->d, slot.leaf)) {
 		slot.mark = slot.leaf;
 		slot.leaf = f->d->frame[slot.node];
 		slot.mark_last = true;
@@ -258,7 +287,10 @@ static struct sp_slot slot_lifted(const struct fold *f, struct sp_slot slot, uin
 		slot.mark = f->mark[slot.node];
 	}
 	slot.shortened = true;
+	uint32_t from = slot.node;
 	slot.node = to;
+	if (slot.kept == 0)
+		slot.kept = kept_between(f, slot, from);
 	return slot;
 }
 
@@ -277,25 +309,22 @@ static int make_pairs(struct fold *f, uint32_t *of_node)
 	return 0;
 }
 
-/* Pairs that are still rare go to an ancestor that has `least` under it; all to the root's mark: infinite. */
-static int lift_pairs(struct fold *f, double least)
+/* Pairs that are still rare go to the mark at the root. */
+static int lift_pairs(struct fold *f)
 {
 	size_t n = f->n_pairs;
 
 	for (size_t i = 0; i < n; i++) {
 		struct sp_slot slot = f->pairs[i].slot;
 		uint32_t up = slot.node;
-		if (f->pairs[i].to != i || f->pairs[i].sum >= f->least || slot.leaf == 0)
+		if (f->pairs[i].sum >= f->least || slot.leaf == 0 || is_root(f->d, up))
 			continue;
-		while (!is_root(f->d, up) && f->under[up] < least)
+		while (!is_root(f->d, up))
 			up = f->ancestor[f->d->parent[up]];
-		if (up == slot.node)
-			continue;
 		slot = slot_lifted(f, slot, up);
 		int64_t to = pair_of(f, &slot);
 		if (to < 0)
 			return (int)to;
-		to = resolve(f, (uint32_t)to);
 		f->pairs[to].sum += f->pairs[i].sum;
 		f->pairs[i].to = (uint32_t)to;
 	}
@@ -318,7 +347,7 @@ static int number_slots(struct fold *f, struct sp_slots *s)
 	for (uint32_t i = 0; i < f->d->n_nodes; i++) {
 		if (s->of_node[i] == SP_SLOT_NONE)
 			continue;
-		s->of_node[i] = number[resolve(f, s->of_node[i])];
+		s->of_node[i] = number[f->pairs[s->of_node[i]].to];
 		if (s->slots[s->of_node[i]].shortened)
 			s->of_node[i] |= SP_SLOT_SHORTENED;
 	}
@@ -335,28 +364,29 @@ static bool has_kernel_marks(const struct sp_dict *d)
 
 static int fold_rare(struct fold *f, struct sp_slots *s)
 {
-	double least = f->least;
-
 	find_ancestors(f);
 	int r = make_pairs(f, s->of_node);
-	for (int i = 0; i < N_LEVELS && r == 0; i++) {
-		least *= LEVEL_FACTOR;
-		r = lift_pairs(f, i + 1 < N_LEVELS ? least : __builtin_inf());
-	}
+	if (r == 0)
+		r = lift_pairs(f);
 	return r < 0 ? r : number_slots(f, s);
 }
 
-static int shorten(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least, struct sp_slots *s)
+static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
+		   struct sp_slots *s)
 {
 	const struct sp_dict *d = g->dicts[dict];
 	size_t n = (size_t)d->n_nodes + 1;
 	bool marks = has_kernel_marks(d);
-	SP_FREE double *self = calloc(n, sizeof(*self)), *under = calloc(n, sizeof(*under));
+	SP_FREE float *self = calloc(n, sizeof(*self)), *under = calloc(n, sizeof(*under));
 	SP_FREE uint32_t *ancestor = calloc(n, sizeof(*ancestor)), *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
+	SP_FREE uint32_t *kept = wanted->frames != NULL ? calloc(n, sizeof(*kept)) : NULL;
 	struct fold f = {.d = d, .least = least, .self = self, .under = under, .ancestor = ancestor, .mark = mark};
 
-	if (self == NULL || under == NULL || ancestor == NULL || (marks && mark == NULL))
+	if (self == NULL || under == NULL || ancestor == NULL || (marks && mark == NULL) ||
+	    (wanted->frames != NULL && kept == NULL))
 		return -ENOMEM;
+	f.wanted = wanted->frames;
+	f.kept = kept;
 	sum_rows(g, dict, wanted, self, s->of_node);
 	int r = fold_rare(&f, s);
 	free(f.pairs);
@@ -365,7 +395,7 @@ static int shorten(const struct sp_gathered *g, uint32_t dict, const uint8_t *wa
 }
 
 /* Each node that has rows is a slot. */
-static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, struct sp_slots *s)
+static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, struct sp_slots *s)
 {
 	uint32_t n_nodes = g->dicts[dict]->n_nodes, n = 0;
 
@@ -384,7 +414,7 @@ static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t 
 	return 0;
 }
 
-int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least,
+int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
 		  struct sp_slots *ret_slots)
 {
 	uint32_t n_nodes = g->dicts[dict]->n_nodes;

@@ -6,8 +6,8 @@
  * Then each node that a row ends at is a stack of its own; or, where that would be too many, nodes with less than
  * `least` under them lose the frames between their nearest ancestor that has as much and their leaf. So values by leaf
  * stay exact, by function and by library. Stacks that are still rare lose more, up to the mark at the root that tells
- * how whole the user stack was, which always stays: there are at most 1/share + functions of them.
- * 0 or -ENOMEM. Both structs belong to the caller: sp_slots_done(). One thread.
+ * how whole the user stack was, which always stays: there are at most 1/share + functions of them. What the filter
+ * asked for stays in each, once. 0 or -ENOMEM. Both structs belong to the caller: sp_slots_done(). One thread.
  */
 #ifndef SP_STORE_FOLD_H
 #define SP_STORE_FOLD_H
@@ -20,6 +20,7 @@ enum { SP_SLOT_NONE = 0x7fffffff, SP_SLOT_MASK = 0x7fffffff };
 struct sp_slot {
 	uint32_t node;  /* the path to it */
 	uint32_t leaf;  /* a frame behind that, 0 = none */
+	uint32_t kept;  /* a frame between the two that a filter asked for, 0 = none, or there is one elsewhere */
 	uint32_t mark;  /* a frame, the mark that the kernel's part begins with, lost between the two; 0 = none */
 	bool mark_last; /* the mark comes behind the leaf: there are no frames of the kernel */
 	bool shortened; /* frames were lost between node and leaf */
@@ -30,12 +31,18 @@ struct sp_slots {
 	uint32_t n_slots;
 };
 
-/* By node: 1 if it has what q's library and function ask for; NULL: if all have. Free it. */
-int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, uint8_t **ret_wanted);
-/* The sum of the first value of the rows at wanted nodes, and how many such nodes there are. */
-int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double *ret_sum, size_t *ret_n);
+/* What q's library and function ask for; both NULL: everything. */
+struct sp_wanted {
+	uint8_t *nodes;  /* by node: 1 if its path has all of it */
+	uint8_t *frames; /* by frame: 1 if it is of the function, or, if there is none asked for, of the library */
+};
+int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, struct sp_wanted *ret_wanted);
+void sp_wanted_done(struct sp_wanted *w);
+/* The sum of the first value of the rows at wanted nodes, and how many such nodes there are, counted up to `enough`. */
+int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, size_t enough,
+		   double *ret_sum, size_t *ret_n);
 /* least: 0 = all stacks stay whole. */
-int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, double least,
+int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
 		  struct sp_slots *ret_slots);
 void sp_slots_done(struct sp_slots *s);
 

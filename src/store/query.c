@@ -17,7 +17,7 @@ enum { MANY_STACKS = 30000, LEAST_SHARE = 10000 };
 
 /* What a dictionary's rows come to. */
 struct share {
-	uint8_t *wanted; /* by node; NULL = all */
+	struct sp_wanted wanted;
 	double sum;
 	size_t n_stacks;
 };
@@ -47,7 +47,8 @@ static int measure(const struct sp_gathered *g, const struct sp_store_query *q, 
 	for (size_t i = 0; i < g->n_dicts && r == 0; i++) {
 		r = sp_nodes_wanted(g->dicts[i], q, &shares[i].wanted);
 		if (r == 0)
-			r = sp_nodes_count(g, (uint32_t)i, shares[i].wanted, &shares[i].sum, &shares[i].n_stacks);
+			r = sp_nodes_count(g, (uint32_t)i, &shares[i].wanted, MANY_STACKS + 1, &shares[i].sum,
+					   &shares[i].n_stacks);
 	}
 	return r;
 }
@@ -68,7 +69,7 @@ static double least_value(const struct share *shares, size_t n)
 	return n_stacks <= MANY_STACKS ? 0 : SP_MAX(sum / LEAST_SHARE / (double)n, 1);
 }
 
-static int answer_add(const struct sp_gathered *g, const struct sp_store_query *q, const struct share *shares,
+static int answer_add(struct sp_gathered *g, const struct sp_store_query *q, const struct share *shares,
 		      struct sp_answer_writer *writer, uint64_t *n_shortened)
 {
 	double least = q->exact ? 0 : least_value(shares, g->n_dicts);
@@ -76,15 +77,15 @@ static int answer_add(const struct sp_gathered *g, const struct sp_store_query *
 
 	for (size_t i = 0; i < g->n_dicts && r == 0; i++) {
 		struct sp_slots slots = {0};
-		r = sp_slots_make(g, (uint32_t)i, shares[i].wanted, least, &slots);
+		r = sp_slots_make(g, (uint32_t)i, &shares[i].wanted, least, &slots);
 		if (r == 0)
-			r = sp_answer_add(writer, (uint32_t)i, &slots, n_shortened);
+			r = sp_answer_add(writer, (uint32_t)i, &slots);
 		sp_slots_done(&slots);
 	}
-	return r;
+	return r < 0 ? r : sp_answer_finish(writer, n_shortened);
 }
 
-static int answer_make(const struct sp_gathered *g, const struct sp_store_query *q, struct sp_profile *into,
+static int answer_make(struct sp_gathered *g, const struct sp_store_query *q, struct sp_profile *into,
 		       struct sp_store_answer *answer)
 {
 	SP_FREE struct share *shares = calloc(g->n_dicts + 1, sizeof(*shares));
@@ -96,7 +97,7 @@ static int answer_make(const struct sp_gathered *g, const struct sp_store_query 
 	if (r == 0)
 		r = answer_add(g, q, shares, writer, &answer->n_shortened);
 	for (size_t i = 0; i < g->n_dicts && shares != NULL; i++)
-		free(shares[i].wanted);
+		sp_wanted_done(&shares[i].wanted);
 	sp_answer_free(writer);
 	answer->n_damaged = g->n_damaged;
 	answer->slice_ns = g->slice_ns;

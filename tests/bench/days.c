@@ -40,10 +40,10 @@ enum {
 	RENEW_AT = 60000, /* stacks in the profile */
 };
 
-#define PROCESS_Q 8
-#define PROCESS_S 1.3
-#define STACK_Q 12
-#define STACK_S 1.34
+#define PROCESS_Q 2
+#define PROCESS_S 1.8
+#define STACK_Q 2
+#define STACK_S 1.5
 
 /* --- chance ------------------------------------------------------------------------------------------------------- */
 static uint64_t seed = 88172645463325252ULL;

@@ -525,6 +525,13 @@ static void shortened(void **state)
 		struct sp_profile *wanted = merged(&f, &q, 10 * S);
 		assert_same(exact, wanted, false);
 		assert_int_equal(b.n_shortened, 0);
+		if (with_filter) { /* what was asked for is still in each stack */
+			struct sp_filter_result result;
+			struct sp_profile *again;
+			ok(sp_profile_filter_library(p, q.library, &again, &result));
+			assert_int_equal(result.n_left_out, 0);
+			sp_profile_free(again);
+		}
 		assert_true(a.n_shortened > 0);
 		assert_true(sp_profile_n_stacks(p) < sp_profile_n_stacks(exact) / 2);
 		assert_true((int64_t)a.n_shortened >= samples_of(p, true) && samples_of(p, true) > 0);
