@@ -12,6 +12,7 @@
 #include "unwind/build.h"
 #include "worker/worker.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -153,18 +154,21 @@ static int ask_parser(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 		      struct sp_name *names)
 {
 	struct sp_named_file *f = sp_named_file(n, file);
+	SP_CLOSE int held = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* the session may close its own while we wait */
 	int r;
 
 	if (!f)
 		return -ENOMEM;
 	if (f->state == SP_NAMED_FAILED)
 		return sp_fail(f->failure, "could not be parsed");
-	sp_debug_file_choose(n, file, f, fd);
-	r = ask(n, file, (const int[]){fd, f->debug_fd}, offsets, n_offsets, names);
+	if (held < 0)
+		return -errno;
+	sp_debug_file_choose(n, file, f, held);
+	r = ask(n, file, (const int[]){held, f->debug_fd}, offsets, n_offsets, names);
 	if (r < 0 && f->debug_fd >= 0) {
 		sp_naming_note(n, file, "debug file", r);
 		sp_debug_file_drop(f);
-		r = ask(n, file, (const int[]){fd, -1}, offsets, n_offsets, names);
+		r = ask(n, file, (const int[]){held, -1}, offsets, n_offsets, names);
 	}
 	n->stats.n_asked++;
 	if (r < 0 && r != -ENOMEM) {
@@ -251,7 +255,7 @@ static int by_tag(const void *a, const void *b)
 	return (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-/* Looked for in vain so long ago that a debug file may have come since. */
+/* Tried in vain so long ago that a debug file may have come since. */
 static bool is_stale(const struct sp_named_file *f)
 {
 	return f->looked_ns && sp_time_ns(CLOCK_BOOTTIME) - f->looked_ns > (uint64_t)LOOK_AGAIN_S * SP_NS_PER_S;

@@ -17,6 +17,7 @@
 #include "worker/naming.h"
 #include "worker/worker.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -128,11 +129,14 @@ static int make_private(struct sp_naming *n, uint32_t file, struct sp_named_file
 /* Who takes up the disk's last bytes is not known here: what failed for want of them may still be made in memory. */
 static bool is_place_bad(int r)
 {
-	return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EACCES || r == -EPERM || r == -ENOENT;
+	return r == -ENOSPC || r == -EDQUOT || r == -EROFS || r == -EIO || r == -EACCES || r == -EPERM || r == -ENOENT;
 }
 
-/* A file that cannot be parsed whole may still be asked for some of its functions. */
-static void make(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
+/*
+ * A file that cannot be written down whole may still be asked for some of its functions; but not one that a parser has
+ * crashed at.
+ */
+static int make(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
 {
 	bool cached = n->entries && sp_entries_may(n->entries, key) && (f->debug_fd < 0 || f->debug_is_trusted);
 	int r = cached ? make_cached(n, file, f, fd, key) : -EACCES;
@@ -143,11 +147,17 @@ static void make(struct sp_naming *n, uint32_t file, struct sp_named_file *f, in
 		sp_error_clear();
 		r = make_private(n, file, f, fd);
 	}
-	if (r < 0)
-		f->state = SP_NAMED_ASKED;
-	else if (!n->with_lines)
+	if (r >= 0 && !n->with_lines)
 		sp_debug_file_drop(f);
+	if (r >= 0)
+		return 0;
+	f->state = r == -EIO || r == -EBADMSG ? SP_NAMED_FAILED : SP_NAMED_ASKED;
+	f->failure = r;
+	f->looked_ns = sp_time_ns(CLOCK_BOOTTIME);
+	if (f->state == SP_NAMED_FAILED)
+		return r;
 	sp_error_clear();
+	return 0;
 }
 
 /* --- finding --------------------------------------------------------------------------------------------------------
@@ -203,7 +213,8 @@ static bool debug_came(struct sp_naming *n, uint32_t file, struct sp_named_file 
 	return f->debug_fd >= 0;
 }
 
-static void choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
+/* Then f's state says where its table is, or that it has none. */
+static int choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
 {
 	struct sp_name_table_head head;
 	SP_CLOSE int table_fd = open_cached(n, key, &head);
@@ -213,11 +224,20 @@ static void choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, 
 		n->stats.n_found++;
 		if (*head.warning)
 			sp_naming_note_text(n, file, head.warning);
-		return;
+		return 0;
 	}
 	if (table_fd < 0)
 		sp_debug_file_choose(n, file, f, fd);
-	make(n, file, f, fd, key);
+	return make(n, file, f, fd, key);
+}
+
+/* The session may close its own descriptor while we wait. */
+static int choose_held(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd,
+		       const struct sp_cache_key *key)
+{
+	SP_CLOSE int held = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return held < 0 ? -errno : choose(n, file, f, held, key);
 }
 
 static int find_cached(struct sp_naming *n, const struct sp_cache_key *key, const uint64_t *offsets, size_t n_offsets,
@@ -258,19 +278,24 @@ int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 {
 	struct sp_named_file *f = sp_named_file(n, file);
 	struct sp_cache_key key;
+	uint8_t build_id[32];
 	int r = -EBADMSG;
 
 	if (!f)
 		return -ENOMEM;
 	if (!sp_capture_file_key(n->capture, file, &key))
 		return -ENOENT;
+	key.build_id_len = SP_MIN(key.build_id_len, sizeof(build_id));
+	memcpy(build_id, key.build_id, key.build_id_len);
+	key.build_id = build_id; /* the session's may move while we wait */
 	entries_open(n);
 	for (int i = 0; i < 2 && r == -EBADMSG; i++) { /* one that was there may be damaged, or gone since */
 		sp_error_clear();
 		if (i)
 			forget(f);
-		if (f->state == SP_NAMED_NEW)
-			choose(n, file, f, fd, &key);
+		r = f->state == SP_NAMED_NEW ? choose_held(n, file, f, fd, &key) : 0;
+		if (r < 0)
+			return r;
 		r = find(n, f, &key, offsets, n_offsets, names);
 	}
 	return r == -EBADMSG ? -ENOENT : r;

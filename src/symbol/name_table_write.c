@@ -20,6 +20,7 @@ struct writing {
 	size_t n_in, at_in;
 	struct sp_span_state read, write;
 	uint64_t n_spans;
+	uint64_t end; /* of what the last span says; a span that says nothing has no end */
 	uint8_t *raw, *packed;
 	size_t n_raw;
 	ZSTD_CCtx *zstd;
@@ -71,8 +72,9 @@ static int next_span(struct writing *w, struct sp_span *x)
 		return r;
 	struct sp_cursor c = sp_cursor_on(w->in + w->at_in, w->n_in - w->at_in);
 	bool first = !w->read.any;
-	if (!sp_span_get(&w->read, &c, x) || (first && x->at))
+	if (!sp_span_get(&w->read, &c, x) || (first ? x->at != 0 : x->at > w->end))
 		return -EBADMSG;
+	w->end = x->size ? x->start + x->size : UINT64_MAX;
 	w->at_in += c.at;
 	return 1;
 }
@@ -129,7 +131,7 @@ static int write_blocks(struct writing *w)
 		if (r < 0)
 			return r;
 	}
-	return r < 0 ? r : w->n_blocks ? block_close(w) : -EBADMSG;
+	return r < 0 ? r : w->n_blocks && w->end == UINT64_MAX ? block_close(w) : -EBADMSG;
 }
 
 static int finish(struct writing *w, struct sp_name_table_head *h)

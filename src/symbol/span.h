@@ -2,7 +2,8 @@
 /*
  * span.h: all functions of a file as spans: which answer names.h gives, from one offset up to the next span.
  *
- * Spans come in ascending order; the first begins at 0, and the last reaches to the end of all offsets. They are kept
+ * Spans come in ascending order; the first begins at 0, the last says that there is nothing more, and each lies within
+ * what it says. They are kept
  * and sent one behind the other: a byte of flags, what differs from the span before as LEB128, the strings with their
  * lengths. What is read is foreign: sp_span_get() takes nothing but what names.h could have answered; name and linkage
  * name point into the bytes that were read and have no NUL. No state but the structs.
@@ -39,7 +40,7 @@ bool sp_span_same(const struct sp_span *a, const struct sp_span *b);
  * what sp_names_find_with() would. -EFBIG: it has more than SP_SPANS_MAX_SYMBOLS functions and ranges in one of its
  * tables. Memory: about 60 bytes for each of them.
  */
-enum { SP_SPANS_MAX_SYMBOLS = 1 << 20 };
+enum { SP_SPANS_MAX_SYMBOLS = 2 << 20 };
 int sp_spans_walk(struct sp_elf *e, struct sp_names_more *more, sp_range_walk *walk,
 		  int (*each)(void *arg, const struct sp_span *span), void *arg);
 

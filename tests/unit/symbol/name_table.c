@@ -148,6 +148,8 @@ static void nonsense_is_refused(void **state)
 	    {{.at = 0}, {.at = 8, .start = 8, .size = 8, .name = "x\0y", .name_len = 3}},
 	    {{.at = 0}, {.at = 8, .start = 8, .size = 8, .name = "x", .name_len = 1, .is_gap = true}},
 	    {{.at = 0}, {.at = 8, .start = 8, .size = 8, .linkage = "x", .linkage_len = 1}},
+	    {{.at = 0}, {.at = 8, .start = 8, .size = 8}}, /* and what is behind it? */
+	    {{.at = 0, .start = 0, .size = 8}, {.at = 9}}, /* a hole */
 	};
 	uint8_t bytes[2 * SP_SPAN_MAX_BYTES];
 	struct sp_name_table_head head;
