@@ -18,7 +18,7 @@
 struct diff_args {
 	struct sp_words files;
 	struct sp_input_args input;
-	const char *output, *value, *store;
+	const char *output, *value, *store, *socket;
 	bool csv, json, absolute, noise;
 	int by, view;
 	uint64_t limit;
@@ -56,7 +56,8 @@ static const struct sp_option options[] = {
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what the files are", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
-	{SP_OPT_STRING, 0, "store", "PLACE", "where the agent keeps what times are of", AT(store)},
+	{SP_OPT_STRING, 0, "store", "PLACE", "times are of this store: a directory, or one of its files", AT(store), .excludes = SP_HISTORY_PLACE},
+	{SP_OPT_STRING, 0, "socket", "PATH", "times are of the agent there", AT(socket), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles (pprof, folded, perf script; one may be -), or times (yesterday, -2h..-1h)", AT(files)},
 	{0},
 };
@@ -86,7 +87,7 @@ struct diff_run {
 static int time_read(struct diff_run *d, int side)
 {
 	const struct sp_input_args *a = &d->args->input;
-	int r = d->history == NULL ? sp_history_open(d->args->store, &d->history) : 0;
+	int r = d->history == NULL ? sp_history_open(d->args->store, d->args->socket, &d->history) : 0;
 
 	if (r >= 0)
 		r = sp_history_query(d->history, &d->asked[side], &d->profiles[side], &d->answers[side]);

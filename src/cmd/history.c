@@ -13,32 +13,62 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "cmd/options.h"
 #include "profile/profile.h"
 
 enum { MAX_GAPS = 5 };
 
 struct sp_history {
-	struct sp_store *store;
-	const char *place;
+	struct sp_store *store; /* NULL: the agent is asked; or nobody was yet */
+	const char *place;      /* of the store's files */
+	bool files_only, agent_only;
+	struct sp_ask ask;
 };
 
 /* --- the way ------------------------------------------------------------------------------------------------------ */
-int sp_history_open(const char *store, struct sp_history **ret_history)
+static int open_files(struct sp_history *h)
 {
 	struct sp_store_options o = {.read_only = true};
+
+	return sp_store_open(h->place, &o, &h->store);
+}
+
+int sp_history_open(const char *store, const char *socket, struct sp_history **ret_history)
+{
 	struct sp_history *h = calloc(1, sizeof(*h));
 	int r;
 
 	if (h == NULL)
 		return -ENOMEM;
 	h->place = store != NULL ? store : SP_AGENT_STORE;
-	r = sp_store_open(h->place, &o, &h->store);
+	h->files_only = store != NULL;
+	h->agent_only = socket != NULL;
+	h->ask.socket = socket;
+	r = h->files_only ? open_files(h) : 0;
 	if (r < 0) {
 		sp_history_close(h);
 		return r;
 	}
 	*ret_history = h;
 	return 0;
+}
+
+/* r: what asking the agent said. Whether nobody was there to ask, and the files are open now; else *ret_r is changed.
+ */
+static bool falls_back(struct sp_history *h, int *r)
+{
+	if ((*r != -ENOENT && *r != -ECONNREFUSED) || h->store != NULL)
+		return false;
+	if (h->agent_only) {
+		sp_error_clear();
+		*r = sp_fail_said(*r, "no agent answers at %s", h->ask.socket);
+		return false;
+	}
+	sp_error_clear();
+	*r = open_files(h);
+	if (*r < 0)
+		sp_fail(*r, "no agent answers at %s, nor can its files be read", SP_AGENT_SOCKET);
+	return *r == 0;
 }
 
 void sp_history_close(struct sp_history *h)
@@ -50,21 +80,34 @@ void sp_history_close(struct sp_history *h)
 	free(h);
 }
 
-static int says_nothing(const struct sp_history *h, const struct sp_store_query *q)
+static int take_range(void *arg, const char *name, const char *value)
+{
+	struct sp_store_stats *stats = arg;
+
+	if (strcmp(name, "first") == 0)
+		sp_number_parse(value, &stats->first_ns);
+	if (strcmp(name, "last") == 0)
+		sp_number_parse(value, &stats->last_ns);
+	return 0;
+}
+
+static int says_nothing(struct sp_history *h, const struct sp_store_query *q)
 {
 	SP_FREE char *asked = sp_history_range_text(q->from_ns, q->to_ns), *there = NULL;
 	struct sp_store_stats stats = {0};
+	int r = h->store != NULL ? sp_store_stats(h->store, &stats) : sp_ask_status(&h->ask, take_range, &stats);
 
-	if (sp_store_stats(h->store, &stats) == 0 && stats.last_ns > 0)
+	if (r == 0 && stats.last_ns > 0)
 		there = sp_history_range_text(stats.first_ns, stats.last_ns);
 	sp_error_clear();
 	return sp_fail_said(-ENODATA, "nothing was kept from %s%s; %s has %s%s", asked == NULL ? "then" : asked,
-			    q->from_ns > sp_time_ns(CLOCK_REALTIME) ? ", which is in the future" : "", h->place,
-			    there == NULL ? "no windows" : "windows from ", there == NULL ? "" : there);
+			    q->from_ns > sp_time_ns(CLOCK_REALTIME) ? ", which is in the future" : "",
+			    h->store != NULL ? h->place : "the agent", there == NULL ? "no windows" : "windows from ",
+			    there == NULL ? "" : there);
 }
 
-int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
-		     struct sp_store_answer *ret_answer)
+static int query_files(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		       struct sp_store_answer *ret_answer)
 {
 	struct sp_profile *p;
 	int r = sp_profile_new(&p);
@@ -72,6 +115,21 @@ int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struc
 	if (r < 0)
 		return r;
 	r = sp_store_query(h->store, q, p, ret_answer);
+	if (r < 0)
+		sp_profile_free(p);
+	else
+		*ret_profile = p;
+	return r;
+}
+
+int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		     struct sp_store_answer *ret_answer)
+{
+	struct sp_profile *p = NULL;
+	int r = h->store == NULL ? sp_ask_query(&h->ask, q, &p, ret_answer) : 0;
+
+	if (h->store != NULL || falls_back(h, &r))
+		r = query_files(h, q, &p, ret_answer);
 	if (r == 0 && ret_answer->n_windows == 0)
 		r = says_nothing(h, q);
 	if (r < 0)
@@ -139,8 +197,11 @@ static int put_gap(void *arg, const struct sp_store_event *e)
 static void tell_gaps(struct sp_history *h, const char *label, const struct sp_store_answer *answer)
 {
 	struct gaps gaps = {.label = label};
+	uint64_t from = answer->from_ns, to = answer->to_ns;
+	int r = h->store != NULL ? sp_store_events(h->store, from, to, put_gap, &gaps)
+				 : sp_ask_events(&h->ask, from, to, put_gap, &gaps);
 
-	if (sp_store_events(h->store, answer->from_ns, answer->to_ns, put_gap, &gaps) < 0)
+	if (r < 0)
 		sp_error_clear();
 	if (gaps.n > MAX_GAPS) {
 		put_label(label);
@@ -175,6 +236,10 @@ static void tell_count(const char *label, uint64_t n, const char *format)
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
 		     const struct sp_store_answer *answer, int64_t n_samples)
 {
+	if (h->store == NULL && h->ask.own_only) {
+		put_label(label);
+		fputs("your own processes only: root and the agent's group see all\n", stderr);
+	}
 	tell_range(label, answer);
 	tell_gaps(h, label, answer);
 	if (q->to_ns > sp_time_ns(CLOCK_REALTIME) + SP_NS_PER_S) {

@@ -3,10 +3,11 @@
  * history.h: what the agent has kept, for the commands that ask for it: which way to ask, and what is told beside the
  * answer.
  *
- * sp_history_open() chooses the way: the files of the store that was named, or of the agent's own. Times come from
- * base/when.h. sp_history_tell() says on stderr what of the range was sampled, in how many windows, where gaps are, and
- * what was lost, damaged or shortened; nothing that is not so. An answer without a window is -ENODATA, and its words
- * tell what there is. 0 or a negative errno with words. One thread.
+ * The way: a store that was named is read, file by file; an agent whose socket was named is asked; else the agent at
+ * its usual place, and where none answers there, the files of its usual store. Times come from base/when.h.
+ * sp_history_tell() says on stderr what of the range was sampled, in how many windows, where gaps are, and what was
+ * lost, damaged or shortened; nothing that is not so. An answer without a window is -ENODATA, and its words tell what
+ * there is. 0 or a negative errno with words. One thread.
  */
 #ifndef SP_CMD_HISTORY_H
 #define SP_CMD_HISTORY_H
@@ -16,9 +17,12 @@
 #include "base/when.h"
 #include "store/store.h"
 
+/* Of options, --store and --socket: they exclude each other. */
+enum { SP_HISTORY_PLACE = 1 << 30 };
+
 struct sp_history;
-/* store: a directory or one of its files; NULL = the agent's. */
-int sp_history_open(const char *store, struct sp_history **ret_history);
+/* store: a directory or one of its files; socket: an agent's. NULL = not named; not both. Strings stay the caller's. */
+int sp_history_open(const char *store, const char *socket, struct sp_history **ret_history);
 void sp_history_close(struct sp_history *h);
 
 int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,

@@ -14,7 +14,7 @@
 #define DEFAULT_NS (UINT64_C(3600) * SP_NS_PER_S)
 
 struct query_args {
-	const char *from, *to, *store, *source;
+	const char *from, *to, *store, *socket, *source;
 	const char *library, *function, *process, *cgroup;
 	struct sp_show_args show;
 	int resolution;
@@ -39,7 +39,8 @@ static const struct sp_option options[] = {
 	{SP_OPT_STRING, 0, "cgroup", "GLOB", "samples of such a cgroup", AT(cgroup)},
 	SP_SHOW_WHAT(struct query_args, show),
 	SP_SHOW_HOW(struct query_args, show),
-	{SP_OPT_STRING, 0, "store", "PLACE", "a store's directory or one of its files", AT(store)},
+	{SP_OPT_STRING, 0, "store", "PLACE", "read a store's directory, or one of its files", AT(store), .excludes = SP_HISTORY_PLACE},
+	{SP_OPT_STRING, 0, "socket", "PATH", "ask the agent there", AT(socket), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_STRING, 0, "source", "NAME", "what was sampled (cpu)", AT(source)},
 	{SP_OPT_CHOICE, 0, "resolution", "LENGTH", "windows of this length only", AT(resolution), .choice = resolution_choice},
 	{SP_OPT_FLAG, 0, "exact", NULL, "rare stacks in full, too", AT(exact)},
@@ -103,7 +104,7 @@ static int windows_show(struct query *q, const char *title)
 static int query_make(struct query *q)
 {
 	SP_FREE char *title = sp_history_range_text(q->asked.from_ns, q->asked.to_ns);
-	int r = title == NULL ? -ENOMEM : sp_history_open(q->args->store, &q->history);
+	int r = title == NULL ? -ENOMEM : sp_history_open(q->args->store, q->args->socket, &q->history);
 
 	return r < 0 ? r : windows_show(q, title);
 }

@@ -73,7 +73,7 @@ static int store_read(const char *name, const struct sp_input_args *a, struct sp
 	    .to_ns = INT64_MAX, .all_users = true, .resolution = -1, .n_slices = a->n_slices, .exact = true};
 	struct sp_store_answer answer;
 	struct sp_history *h;
-	int r = sp_history_open(name, &h);
+	int r = sp_history_open(name, NULL, &h);
 
 	if (r < 0)
 		return r;

@@ -86,20 +86,53 @@ log_says "$dir/a" 'options read again, with .*/a/agent.yaml'
 expect 0 agent --status --socket "$dir/a/agent.sock"
 has "$out" 'samples   cpu, 7 times a second'
 
-# an ordinary user is answered, and asks for his own only
+# questions about the window at hand: root is told about all, an ordinary user about his own
 cp "$SOPROF" "$dir/soprof"
-chmod 755 "$dir/soprof" "$dir/a"
-what='agent --status (as nobody)'
-(cd / && setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/soprof" agent --status --socket "$dir/a/agent.sock") >"$out" 2>"$err"
+all=all$$ own=own$$ # names that nobody else's processes have
+cp "$victims/plain/recursion" "$dir/$all"
+cp "$victims/plain/recursion" "$dir/$own"
+chmod 755 "$dir" "$dir/soprof" "$dir/$own" "$dir/a"
+as_nobody() { (cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"); }
+"$dir/$all" 600 20 >/dev/null 2>&1 &
+pid=$!
+as_nobody "$dir/$own" 600 20 >/dev/null 2>&1 &
+other=$!
+folded() { # CONDITION: asks until it holds of the answer, some seconds
+	local i
+	for ((i = 0; i < 20 * slow; i++)); do
+		run query --socket "$dir/a/agent.sock" --from -1m --format folded
+		[ "$status" = 0 ] && grep -qE "$1" "$out" && return
+		sleep 0.5
+	done
+	fail "an answer with $1"
+}
+folded "^$all;_start;.*;main;"
+folded "^$own;_start;.*;main;"
+has "$err" 'sampled \('
+what='query (as nobody)'
+as_nobody "$dir/soprof" query --socket "$dir/a/agent.sock" --from -1m --format folded >"$out" 2>"$err"
 status=$?
 [ "$status" = 0 ] || fail "an answer for nobody"
+has "$out" "^$own;"
+has_not "$out" "^$all;"
+has "$err" '^your own processes only'
+what='query --process 1 (as nobody, for root)'
+as_nobody "$dir/soprof" query --socket "$dir/a/agent.sock" --from -1m --process "$all" --format folded >"$out" 2>"$err"
+[ ! -s "$out" ] || fail "nothing of others"
+kill "$other" "$pid"
+as_nobody "$dir/soprof" agent --status --socket "$dir/a/agent.sock" >"$out" 2>"$err" || fail "the status for nobody"
+as_nobody "$dir/soprof" query --store "$dir/a/store" >"$out" 2>"$err" && fail "files that are not for nobody"
 
 # the end: the socket goes, the store stays
 job=$first
 ended
 log_says "$dir/a" "ended: all windows are in $dir/a/store"
 [ ! -e "$dir/a/agent.sock" ] || fail "the socket to be removed"
-[ -n "$(ls "$dir/a/store")" ] || fail "a store that is not empty"
+expect 0 query --store "$dir/a/store" --from -5m --format folded
+has "$out" "^$all;_start;.*;main;"
+has "$out" "^$own;_start;.*;main;"
+expect 1 query --socket "$dir/a/agent.sock"
+one_line 'no agent answers at .*agent.sock$'
 
 # the service manager hears what it wants to hear, from the agent alone
 command -v python3 >/dev/null || { say "no python3: no service manager"; finish; }
