@@ -356,6 +356,6 @@ int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 		memcpy(c->first, first, sizeof(first));
 	int r = unpack_strings(c, u);
 	r = r < 0 ? r : unpack_structs(c, counts, u);
-	r = r < 0 ? r : unpack_nodes(c, u);
+	r = r < 0 || c->without_nodes ? r : unpack_nodes(c, u);
 	return r == 0 && u->bad ? -EBADMSG : r;
 }

@@ -26,6 +26,7 @@ struct sp_chunk {
 	struct sp_items items[SP_N_THINGS];
 	struct sp_items bytes;        /* char, of the strings, each with its NUL */
 	struct sp_items ranks, fresh; /* uint32_t, of the nodes */
+	bool without_nodes;           /* they are not wanted, when it is unpacked */
 };
 void sp_chunk_done(struct sp_chunk *c);
 /* Empties it. */

@@ -95,6 +95,7 @@ struct sp_shape sp_numbering_shape(const struct sp_numbering *n)
 	return (struct sp_shape){.nodes = n->nodes,
 				 .places = n->places.data,
 				 .group_of = n->groups.data,
+				 .file_of = n->file_of.data,
 				 .n_nodes = n->n[SP_NODES],
 				 .n_frames = n->n[SP_FRAMES],
 				 .n_keys = n->n[SP_KEYS],
@@ -262,7 +263,9 @@ static int64_t func_number(struct sp_numbering *n, const struct sp_profile *p, u
 /* As identity.h has it: where the function lies, and the kernel is one library with its modules. */
 static uint32_t library_of(const struct sp_numbering *n, const struct sp_dict_frame *f)
 {
-	uint32_t file = f->func != 0 && sp_words(&n->file_of)[f->func] != 0 ? sp_words(&n->file_of)[f->func] : f->file;
+	if (f->mark != SP_MARK_NONE)
+		return SP_NO_LIBRARY;
+	uint32_t file = f->file != 0 || f->func == 0 ? f->file : sp_words(&n->file_of)[f->func];
 
 	return ((const uint8_t *)n->kernels.data)[file] != 0 ? n->kernel : file;
 }

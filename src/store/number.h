@@ -20,6 +20,8 @@
 struct sp_place {
 	uint32_t func, library; /* library: a file, the kernel's own for modules */
 };
+/* Of a frame that is none (a mark). */
+#define SP_NO_LIBRARY UINT32_MAX
 struct sp_node {
 	uint32_t parent, frame;
 };
@@ -28,6 +30,7 @@ struct sp_shape {
 	const struct sp_node *nodes;
 	const struct sp_place *places; /* by frame */
 	const uint32_t *group_of;      /* by key */
+	const uint32_t *file_of;       /* by function */
 	uint32_t n_nodes, n_frames, n_keys, n_groups, n_files, n_funcs;
 };
 struct sp_window_rows {

@@ -48,6 +48,7 @@ struct sp_source {
 	char *name, *types; /* types: "samples count\n...", name and unit */
 	uint64_t last_t_ms; /* of this generation */
 	uint64_t rolled_to_ms[SP_N_RESOLUTIONS];
+	bool hour_is_new; /* the day's totals do not have it yet */
 };
 struct sp_writer {
 	struct sp_lock lock;
@@ -71,12 +72,15 @@ int sp_writer_end(struct sp_day_file *f, int r);
 int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
 			const struct sp_chunk *c);
 int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
-			 const struct sp_head *h, const struct sp_window_rows *rows);
+			 const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms);
 /* Chunks stand in their table by generation, then by number. */
 static inline uint64_t sp_chunk_id(uint64_t generation, uint64_t seq)
 {
 	return generation << 32 | seq;
 }
+
+/* Runs a statement that gives no rows, and frees it. */
+int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s);
 
 /* --- roll.c ----------------------------------------------------------------------------------------------------------
  */
@@ -85,10 +89,16 @@ int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
 /* All that the open files have of generations that are over. */
 int sp_writer_catch_up(struct sp_store *s);
 
+/* --- day.c: the totals of the day's hours, in one row ------------------------------------------------------------- */
+int sp_writer_sum_day(struct sp_store *s, uint64_t source);
+
 /* --- scan.c ----------------------------------------------------------------------------------------------------------
  */
 /* The dictionary of a generation as the file has it, up to a chunk; what is damaged comes from the day's other files.
  */
+/* As sp_scan_totals(), of one source of an open file: those of windows after a time, or the day's. */
+int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
+			int (*each)(void *arg, const struct sp_scan_totals *t), void *arg);
 int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c);
 int sp_dict_load(struct sp_store *s, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk, uint64_t to);
 

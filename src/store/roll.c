@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/priv.h"
+#include "store/sums.h"
 
 enum { ROWS_MIN = 1 << 17, MAX_SERIES = 4096 };
 
@@ -18,7 +19,7 @@ struct meaning {
 	struct sp_shape shape;
 	struct sp_dict_room *dict;
 	struct sp_place *places;
-	uint32_t *group_of;
+	uint32_t *group_of, *file_of;
 	struct sp_node *nodes;
 };
 
@@ -27,13 +28,16 @@ static void meaning_done(struct meaning *m)
 	sp_dict_free(m->dict);
 	free(m->places);
 	free(m->group_of);
+	free(m->file_of);
 	free(m->nodes);
 	*m = (struct meaning){0};
 }
 
 static uint32_t library_in(const struct sp_dict *d, const struct sp_dict_frame *f, uint32_t kernel)
 {
-	uint32_t file = f->func != 0 && d->funcs[f->func].file != 0 ? d->funcs[f->func].file : f->file;
+	if (f->mark != SP_MARK_NONE)
+		return SP_NO_LIBRARY;
+	uint32_t file = f->file != 0 || f->func == 0 ? f->file : d->funcs[f->func].file;
 
 	return d->files[file].kind == SP_FILE_KERNEL ? kernel : file;
 }
@@ -61,8 +65,11 @@ static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t gene
 	m->places = calloc(d->n_frames, sizeof(*m->places));
 	m->group_of = calloc(d->n_keys, sizeof(*m->group_of));
 	m->nodes = calloc(d->n_nodes, sizeof(*m->nodes));
-	if (m->places == NULL || m->group_of == NULL || m->nodes == NULL)
+	m->file_of = calloc(d->n_funcs, sizeof(*m->file_of));
+	if (m->places == NULL || m->group_of == NULL || m->nodes == NULL || m->file_of == NULL)
 		return -ENOMEM;
+	for (uint32_t i = 1; i < d->n_funcs; i++)
+		m->file_of[i] = d->funcs[i].file;
 	for (uint32_t i = 1; i < d->n_nodes; i++)
 		m->nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};
 	uint32_t kernel = kernel_in(d);
@@ -74,6 +81,7 @@ static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t gene
 	m->shape = (struct sp_shape){.nodes = m->nodes,
 				     .places = m->places,
 				     .group_of = m->group_of,
+				     .file_of = m->file_of,
 				     .n_nodes = d->n_nodes,
 				     .n_frames = d->n_frames,
 				     .n_keys = d->n_keys,
@@ -248,9 +256,43 @@ static int copy_chunks(struct sp_store *store, struct roll *roll)
 	return r;
 }
 
+static int put_totals(struct sp_store *store, struct roll *roll, uint64_t t_ms, const struct sp_sums *sums)
+{
+	struct sp_packer *p = store->writer->packer;
+	const void *record;
+	sqlite3_stmt *s;
+	size_t len;
+
+	sp_packer_begin(p);
+	sp_sums_pack(sums, p);
+	int r = sp_packer_end(p, SP_RECORD_TOTALS, (uint64_t[]){t_ms, roll->generation}, &record, &len);
+	r = r < 0 ? r : sp_file_prepare(roll->to, "INSERT OR REPLACE INTO totals VALUES(?1, ?2)", &s);
+	if (r < 0)
+		return r;
+	SP_BIND(s, t_ms);
+	(void)sqlite3_bind_blob64(s, 2, record, len, SQLITE_STATIC);
+	return sp_writer_run(roll->to, s);
+}
+
+static int put_period(struct sp_store *s, struct roll *roll, const struct sp_sums *sums)
+{
+	uint64_t t_ms;
+	int r = sp_file_exec(roll->to, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return r;
+	r = copy_chunks(s, roll);
+	r = r < 0 ? r
+		  : sp_writer_put_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows,
+					 &t_ms);
+	r = r < 0 ? r : put_totals(s, roll, t_ms, sums);
+	return sp_writer_end(roll->to, r);
+}
+
 static int roll_period(struct sp_store *s, struct roll *roll)
 {
-	size_t n;
+	struct sp_sums sums = {0};
+	size_t n = 0;
 	int r = meaning_of(s, roll->from, roll->generation, roll->meaning);
 
 	roll->rows.n = 0;
@@ -258,13 +300,12 @@ static int roll_period(struct sp_store *s, struct roll *roll)
 	if (r < 0 || n == 0)
 		return r;
 	roll->head.n_rows = roll->rows.n;
-	r = sp_file_exec(roll->to, "BEGIN IMMEDIATE");
-	if (r < 0)
-		return r;
-	r = copy_chunks(s, roll);
-	r = r < 0 ? r
-		  : sp_writer_put_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows);
-	return sp_writer_end(roll->to, r);
+	r = sp_sums_make(&roll->rows, &roll->meaning->shape, roll->to->day.resolution == SP_RES_1H, &sums);
+	r = r < 0 ? r : put_period(s, roll, &sums);
+	sp_sums_done(&sums);
+	if (r == 0 && roll->to->day.resolution == SP_RES_1H && roll->source <= s->writer->n_sources)
+		s->writer->sources[roll->source - 1].hour_is_new = true;
+	return r;
 }
 
 /* --- which periods
@@ -395,6 +436,15 @@ static int catch_up_level(struct sp_store *s, int to, struct meaning *meaning)
 	return r < 0 ? r : sp_file_checkpoint(&w->files[to]);
 }
 
+static int sum_days(struct sp_store *s)
+{
+	int r = 0;
+
+	for (uint64_t i = 1; i <= s->writer->n_sources && r == 0; i++)
+		r = sp_writer_sum_day(s, i);
+	return r;
+}
+
 int sp_writer_catch_up(struct sp_store *s)
 {
 	struct sp_writer *w = s->writer;
@@ -405,10 +455,10 @@ int sp_writer_catch_up(struct sp_store *s)
 	for (uint64_t i = 1; w->numbering != NULL && i <= w->n_sources && r == 0; i++)
 		if (w->sources[i - 1].last_t_ms > 0)
 			r = sp_writer_roll(s, i, UINT64_MAX);
-	if (r == 0 && w->numbering != NULL)
-		return 0;
+	if (w->numbering != NULL)
+		return r < 0 ? r : sum_days(s);
 	for (int to = SP_RES_1M; to < SP_N_RESOLUTIONS && r == 0; to++)
 		r = catch_up_level(s, to, &meaning);
 	meaning_done(&meaning);
-	return r;
+	return r < 0 ? r : sum_days(s);
 }

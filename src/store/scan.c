@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/priv.h"
+#include "store/sums.h"
 
 enum { NS_PER_MS = 1000000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20 };
 
@@ -32,13 +33,17 @@ struct sp_scan {
 	struct sp_day *days;
 	size_t n_days, at; /* at: the one to be opened next */
 	struct sp_day_file file;
-	bool is_memory; /* file is the store's */
+	bool is_memory;       /* file is the store's */
+	bool totals, of_days; /* what is asked for: totals instead of rows; those of days */
 	sqlite3_stmt *windows;
 	struct loaded *loaded;
 	size_t n_loaded, loaded_capacity;
 	struct scan_source *sources; /* of all files; those of the open one have ids, others -1 */
 	struct sp_window_rows rows;
 	uint64_t n_damaged;
+	uint64_t only_source, after_ms; /* 0: all */
+	struct sp_window_id id;         /* of the window that was read last */
+	uint64_t last_chunk;
 };
 
 static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
@@ -62,7 +67,7 @@ int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk
 static void load_from_sister(struct sp_day_file *sister, struct sp_dict_room *d, uint64_t seq)
 {
 	static const uint32_t first[SP_N_THINGS];
-	struct sp_chunk c = {0};
+	struct sp_chunk c = {.without_nodes = d->without_nodes};
 	SP_STATEMENT *s = NULL;
 
 	if (sp_file_prepare(sister, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 1", &s) <
@@ -114,7 +119,7 @@ static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_d
 int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk,
 		 uint64_t to)
 {
-	struct sp_chunk c = {0};
+	struct sp_chunk c = {.without_nodes = d->without_nodes};
 	SP_STATEMENT *s = NULL;
 	int r = *from_chunk > to
 		    ? 0
@@ -150,6 +155,7 @@ static int dict_of(struct sp_scan *scan, uint64_t generation, uint64_t last_chun
 		if (r < 0)
 			return r;
 		l = &scan->loaded[scan->n_loaded++];
+		l->dict->without_nodes = scan->totals;
 		l->next = 0;
 	}
 	int r = sp_dict_load(scan->store, &scan->file, l->dict, &l->next, last_chunk);
@@ -227,18 +233,24 @@ static void close_file(struct sp_scan *scan)
 	scan->file = (struct sp_day_file){0};
 }
 
+static const char *begin_sql(const struct sp_scan *scan)
+{
+	if (scan->of_days)
+		return "SELECT 0, source, 0, head, record FROM day ORDER BY source";
+	if (scan->totals)
+		return "SELECT t, source, generation, head, totals.record FROM window JOIN totals USING(t) "
+		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+	return "SELECT t, source, generation, head, record FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+}
+
 static int begin_windows(struct sp_scan *scan)
 {
 	uint64_t slack = 2 * seconds_of[scan->o.resolution] * SP_NS_PER_S;
 	uint64_t from = (scan->o.from_ns - SP_MIN(scan->o.from_ns, slack)) / NS_PER_MS, to = scan->o.to_ns / NS_PER_MS;
 	int r = read_sources(scan);
 
-	r = r < 0 ? r
-		  : sp_file_prepare(
-			&scan->file,
-			"SELECT t, source, generation, head, record FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t",
-			&scan->windows);
-	if (r == 0)
+	r = r < 0 ? r : sp_file_prepare(&scan->file, begin_sql(scan), &scan->windows);
+	if (r == 0 && !scan->of_days)
 		SP_BIND(scan->windows, from, to);
 	return r;
 }
@@ -372,11 +384,16 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	const struct scan_source *source = source_of(scan, sqlite3_column_int64(s, 1));
 	struct sp_head h;
 
+	if (scan->of_days && source != NULL)
+		id = sp_day_id(scan->file.day.day_s, (uint64_t)source->id);
 	if (source == NULL || id.generation > UINT32_MAX || id.t_ms > INT64_MAX / NS_PER_MS)
 		return -EBADMSG;
 	int r = sp_head_unpack(id, sqlite3_column_blob(s, 3), (size_t)sqlite3_column_bytes(s, 3), &h);
 	if (r < 0)
 		return r;
+	if ((scan->only_source > 0 && scan->only_source != (uint64_t)source->id) ||
+	    (!scan->of_days && id.t_ms <= scan->after_ms))
+		return 0;
 	uint64_t end = h.wall_ns + h.length_ns;
 	if (h.wall_ns >= scan->o.to_ns || end <= scan->o.from_ns ||
 	    (scan->source != NULL && strcmp(scan->source, source->name) != 0))
@@ -393,6 +410,8 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 				     .n_values = source->n_values};
 	memcpy(w->types, source->values, sizeof(w->types));
 	w->n_rows = (uint32_t)SP_MIN(h.n_rows, UINT32_MAX);
+	scan->id = id;
+	scan->last_chunk = h.last_chunk;
 	r = scan->o.no_rows ? 0 : read_rows(scan, id, h.last_chunk, w);
 	return r < 0 ? r : 1;
 }
@@ -421,4 +440,124 @@ int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window)
 			return r;
 		}
 	}
+}
+
+/* --- totals
+ * ------------------------------------------------------------------------------------------------------------ */
+static int read_day(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_room **ret_dict)
+{
+	static const uint32_t first[SP_N_THINGS];
+	struct sp_chunk c = {0};
+	struct sp_dict_room *d = NULL;
+	int r = sp_dict_new(scan->file.day.day_s, 0, &d);
+
+	sp_chunk_clear(&c, first);
+	r = r < 0 ? r : sp_chunk_unpack(&c, u);
+	r = r < 0 ? r : sp_dict_apply(d, &c);
+	sp_chunk_done(&c);
+	if (r < 0)
+		sp_dict_free(d);
+	else
+		*ret_dict = d;
+	return r;
+}
+
+/* Files and functions of the dictionary only. */
+static void check_sums(struct sp_sums *s, const struct sp_dict *d)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		s->totals[i].file = s->totals[i].file < d->n_files ? s->totals[i].file : 0;
+		s->totals[i].func = s->totals[i].func < d->n_funcs ? s->totals[i].func : 0;
+	}
+}
+
+static int read_sums(struct sp_scan *scan, struct sp_unpacker *u, struct sp_scan_totals *t, struct sp_sums *sums,
+		     struct sp_dict_room **own)
+{
+	struct sp_dict *d = NULL;
+	int r = scan->of_days ? read_day(scan, u, own) : dict_of(scan, scan->id.generation, scan->last_chunk, &d);
+
+	r = r < 0 ? r : sp_sums_unpack(sums, u);
+	if (r < 0 || sums->n_values != t->window.n_values)
+		return r < 0 ? r : -EBADMSG;
+	t->dict = scan->of_days ? &(*own)->d : d;
+	check_sums(sums, t->dict);
+	t->totals = sums->totals;
+	t->n_totals = (uint32_t)sums->n;
+	return 0;
+}
+
+static int tell_totals(struct sp_scan *scan, struct sp_scan_totals *t,
+		       int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
+{
+	struct sp_unpacker u;
+	struct sp_sums sums = {0};
+	struct sp_dict_room *own = NULL;
+	int r = sp_unpack_begin(&u, scan->of_days ? SP_RECORD_DAY : SP_RECORD_TOTALS,
+				(uint64_t[]){scan->id.t_ms, scan->id.generation}, sqlite3_column_blob(scan->windows, 4),
+				(size_t)sqlite3_column_bytes(scan->windows, 4));
+
+	if (r == 0) {
+		r = read_sums(scan, &u, t, &sums, &own);
+		sp_unpack_done(&u);
+	}
+	if (r == -EBADMSG) {
+		scan->n_damaged++;
+		r = 0;
+	} else if (r == 0) {
+		r = each(arg, t);
+	}
+	sp_sums_done(&sums);
+	sp_dict_free(own);
+	return r;
+}
+
+static int tell_all(struct sp_scan *scan, int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
+{
+	struct sp_scan_totals t = {0};
+	int r;
+
+	while ((r = sp_scan_next(scan, &t.window)) == 1 && (r = tell_totals(scan, &t, each, arg)) == 0)
+		t = (struct sp_scan_totals){0};
+	sp_scan_close(scan);
+	return r;
+}
+
+int sp_scan_totals(struct sp_store *s, const struct sp_scan_options *o,
+		   int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
+{
+	struct sp_scan_options windows = *o;
+	struct sp_scan *scan;
+
+	windows.no_rows = true;
+	windows.resolution = SP_MIN(o->resolution, SP_RES_1H);
+	int r = o->resolution < SP_RES_1M ? -EINVAL : sp_scan_open(s, &windows, &scan);
+	if (r < 0)
+		return r;
+	scan->totals = true;
+	scan->of_days = o->resolution > SP_RES_1H;
+	return tell_all(scan, each, arg);
+}
+
+int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
+			int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
+{
+	struct sp_scan *scan = calloc(1, sizeof(*scan));
+
+	if (scan == NULL)
+		return -ENOMEM;
+	*scan = (struct sp_scan){.store = s,
+				 .o = {.to_ns = UINT64_MAX, .resolution = SP_RES_1H, .no_rows = true},
+				 .file = *f,
+				 .is_memory = true, /* it is not the scan's to close */
+				 .totals = true,
+				 .of_days = days,
+				 .only_source = source,
+				 .after_ms = after_ms};
+	int r = begin_windows(scan);
+	if (r < 0) {
+		sp_scan_close(scan);
+		return r;
+	}
+	return tell_all(scan, each, arg);
 }

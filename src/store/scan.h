@@ -101,9 +101,6 @@ struct sp_scan_totals {
 	const struct sp_dict *dict;   /* has strings, files and functions only */
 	const struct sp_scan_total *totals;
 	uint32_t n_totals;
-	/* 1h and days: the call tree without what is rare, by node of this dictionary; values of a node that was left
-	 * out are its nearest ancestor's `pruned`. NULL otherwise. */
-	const int64_t *self[SP_MAX_VALUES], *pruned[SP_MAX_VALUES];
 };
 /* resolution: SP_RES_1M, SP_RES_1H, SP_N_RESOLUTIONS: days. Calls each() until it does not return 0, and returns that.
  */

@@ -24,6 +24,11 @@ enum { SP_HEAD_MAX = 96 };
 struct sp_window_id {
 	uint64_t t_ms, generation;
 };
+/* A day's head and totals stand by their source. */
+static inline struct sp_window_id sp_day_id(uint64_t day_s, uint64_t source)
+{
+	return (struct sp_window_id){day_s * 1000, source};
+}
 size_t sp_head_pack(const struct sp_head *h, struct sp_window_id id, uint8_t ret_bytes[SP_HEAD_MAX]);
 int sp_head_unpack(struct sp_window_id id, const void *bytes, size_t len, struct sp_head *ret_head);
 

@@ -23,8 +23,7 @@ int sp_writer_end(struct sp_day_file *f, int r)
 	return r;
 }
 
-/* Runs a statement that gives no rows, and frees it. */
-static int run(struct sp_day_file *f, sqlite3_stmt *s)
+int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s)
 {
 	int code = sqlite3_step(s);
 
@@ -48,7 +47,7 @@ int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t gen
 		return r;
 	SP_BIND(s, id);
 	(void)sqlite3_bind_blob64(s, 2, record, len, SQLITE_STATIC);
-	return run(f, s);
+	return sp_writer_run(f, s);
 }
 
 /* Where the window stands: at its time, or the next free one, if another source or generation has it. */
@@ -69,7 +68,7 @@ static int find_place(struct sp_day_file *f, uint64_t source, struct sp_window_i
 }
 
 int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
-			 const struct sp_head *h, const struct sp_window_rows *rows)
+			 const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms)
 {
 	struct sp_window_id id = {h->wall_ns / NS_PER_MS, generation};
 	uint8_t head[SP_HEAD_MAX];
@@ -85,7 +84,8 @@ int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t so
 	SP_BIND(s, id.t_ms, source, generation);
 	(void)sqlite3_bind_blob64(s, 4, head, sp_head_pack(h, id, head), SQLITE_STATIC);
 	(void)sqlite3_bind_blob64(s, 5, record, len, SQLITE_STATIC);
-	return run(f, s);
+	*ret_t_ms = id.t_ms;
+	return sp_writer_run(f, s);
 }
 
 /* --- sources
@@ -115,7 +115,7 @@ static int put_source(struct sp_day_file *f, size_t id, const struct sp_source *
 	SP_BIND(s, id);
 	(void)sqlite3_bind_text(s, 2, source->name, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_text(s, 3, source->types, -1, SQLITE_STATIC);
-	return run(f, s);
+	return sp_writer_run(f, s);
 }
 
 /* The number of the source in the day's three files, from 1. */
@@ -274,7 +274,7 @@ static int new_generation(struct sp_writer *w)
 			return r;
 		SP_BIND(s, (uint64_t)last + 1);
 		(void)sqlite3_bind_text(s, 2, w->boot_id, -1, SQLITE_STATIC);
-		r = run(&w->files[i], s);
+		r = sp_writer_run(&w->files[i], s);
 	}
 	r = r < 0 ? r : sp_numbering_new(&w->numbering);
 	if (r == 0)
@@ -301,6 +301,7 @@ static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h
 	struct sp_day_file *f = &w->files[SP_RES_10S];
 	struct sp_chunk *pending = sp_numbering_pending(w->numbering);
 	bool has_chunk = !sp_chunk_is_empty(pending);
+	uint64_t t_ms;
 	int r = sp_file_exec(f, "BEGIN IMMEDIATE");
 
 	if (r < 0)
@@ -308,13 +309,25 @@ static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h
 	h->last_chunk = w->last_chunk + has_chunk;
 	if (has_chunk)
 		r = sp_writer_put_chunk(w, f, w->generation, h->last_chunk, pending);
-	r = r < 0 ? r : sp_writer_put_window(w, f, source, w->generation, h, &w->rows);
+	r = r < 0 ? r : sp_writer_put_window(w, f, source, w->generation, h, &w->rows, &t_ms);
 	r = sp_writer_end(f, r);
 	if (r < 0)
 		return r;
 	w->last_chunk = h->last_chunk;
 	sp_numbering_written(w->numbering);
 	return 0;
+}
+
+/* One thing at a time, so that no window waits long: a minute, and at its end an hour; then the day's totals. */
+static int roll_up(struct sp_store *s, uint64_t source, uint64_t t_ms)
+{
+	struct sp_source *of = &s->writer->sources[source - 1];
+
+	if (of->hour_is_new) {
+		of->hour_is_new = false;
+		return sp_writer_sum_day(s, source);
+	}
+	return sp_writer_roll(s, source, t_ms);
 }
 
 int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, const struct sp_profile *p)
@@ -343,7 +356,7 @@ int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, cons
 		return r;
 	w->sources[source - 1].last_t_ms = t_ms;
 	/* the window is kept, whatever becomes of the rest: it is tried again with the next one */
-	if (sp_writer_roll(s, source, t_ms) < 0)
+	if (roll_up(s, source, t_ms) < 0)
 		sp_error_clear();
 	return 0;
 }

@@ -13,6 +13,9 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "made.h"
+#include "profile/merge.h"
+#include "profile/totals.h"
+#include "profile/window.h"
 #include "store/priv.h"
 
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* an hour's beginning */
@@ -87,10 +90,90 @@ static void what_goes_in_comes_out(void **state)
 	}
 }
 
+/* --- totals ------------------------------------------------------------------------------------------------------ */
+struct wanted {
+	const char *library, *function; /* function NULL: the library's */
+	int64_t self[SP_MAX_VALUES], total[SP_MAX_VALUES];
+	uint64_t n, duration_ns;
+};
+
+static int sum_total(void *arg, const struct sp_store_total *t)
+{
+	struct wanted *w = arg;
+
+	w->duration_ns += t->duration_ns;
+	if (strcmp(t->file, w->library) != 0 || strcmp(t->function, w->function != NULL ? w->function : "") != 0)
+		return 0;
+	w->n++;
+	for (uint32_t v = 0; v < t->n_values; v++) {
+		w->self[v] += t->self[v];
+		w->total[v] += t->total[v];
+	}
+	return 0;
+}
+
+/* What profile/totals.h makes of all windows' rows in one profile. */
+static void compare_totals(struct sp_store *s, const struct sp_profile *p, enum sp_total_by by, int step,
+			   uint64_t n_times)
+{
+	struct sp_totals all;
+
+	assert_int_equal(sp_totals_by(p, by, 0, &all), 0);
+	assert_true(all.n_rows > 10);
+	for (size_t i = 0; i < all.n_rows && i < 40; i++) {
+		const struct sp_total *row = &all.rows[i];
+		struct wanted w = {.library = sp_total_name(p, by, row)};
+		if (row->none || (by == SP_TOTAL_BY_FUNCTION && row->id == 0))
+			continue;
+		if (by == SP_TOTAL_BY_FUNCTION) {
+			w.function = w.library;
+			w.library = sp_total_of(p, by, row);
+		}
+		assert_int_equal(sp_store_totals(s, "cpu", 0, UINT64_MAX, step, sum_total, &w), 0);
+		if (w.self[0] != row->self || w.total[0] != row->total)
+			fail_msg("%s %s: self %lld %lld total %lld %lld", w.library, w.function ? w.function : "",
+				 (long long)w.self[0], (long long)row->self, (long long)w.total[0],
+				 (long long)row->total);
+		assert_true(w.n >= 1 && w.n <= n_times);
+		assert_int_equal(w.self[1], w.self[0] * 52631578);
+	}
+	sp_totals_done(&all);
+}
+
+static void totals_are_exact(void **state)
+{
+	(void)state;
+	struct made m = {.n_files = 30, .n_funcs = 200, .n_stacks = 300, .n_keys = 30, .n_rows = 150, .n_values = 2};
+	struct sp_profile *p = new_profile(), *sum = new_profile();
+	char *path = made_directory();
+	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	uint64_t random = 99;
+
+	made_things(p, &m, &random);
+	for (uint64_t i = 0; i < 30; i++) {
+		made_rows(p, &m, &random);
+		add(s, T0 + i * 400 * SP_NS_PER_S, p, "cpu"); /* more than three hours */
+		assert_int_equal(sp_profile_merge(sum, p), 0);
+		sp_profile_clear_rows(p);
+	}
+	sp_store_close(s);
+	s = store_at(path, &(struct sp_store_options){.read_only = true});
+	compare_totals(s, sum, SP_TOTAL_BY_LIBRARY, SP_RES_1M, 30);
+	compare_totals(s, sum, SP_TOTAL_BY_LIBRARY, SP_RES_1H, 4);
+	compare_totals(s, sum, SP_TOTAL_BY_FUNCTION, SP_RES_1H, 4);
+	compare_totals(s, sum, SP_TOTAL_BY_LIBRARY, SP_N_RESOLUTIONS, 1);
+	compare_totals(s, sum, SP_TOTAL_BY_FUNCTION, SP_N_RESOLUTIONS, 1);
+	sp_store_close(s);
+	sp_profile_free(p);
+	sp_profile_free(sum);
+	made_directory_gone(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_goes_in_comes_out),
+	    cmocka_unit_test(totals_are_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
