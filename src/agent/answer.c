@@ -2,6 +2,7 @@
 #include "agent/answer.h"
 #include "agent/server_priv.h"
 #include "agent/upgrade.h"
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -11,6 +12,7 @@
 #include "read/read.h"
 #include "view/view.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,6 +324,45 @@ static int put_event(void *arg, const struct sp_store_event *e)
 	return ferror(l->out) ? -ENOMEM : 0;
 }
 
+enum { MAX_NAME = 1000 }; /* of a function: a line has to hold it, encoded */
+
+static void put_values(FILE *out, const char *name, const int64_t *values)
+{
+	fprintf(out, " %s=", name);
+	for (int i = 0; i < 8; i++)
+		fprintf(out, "%s%" PRId64, i ? "," : "", values[i]);
+}
+
+static void put_types(FILE *out, const struct sp_store_total *t)
+{
+	char types[512] = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_values && n < sizeof(types); i++)
+		n += (size_t)snprintf(types + n, sizeof(types) - n, "%s%s,%s", i ? "," : "", t->value_names[i],
+				      t->value_units[i]);
+	sp_line_put(out, "types", types);
+}
+
+static int put_total(void *arg, const struct sp_store_total *t)
+{
+	char function[MAX_NAME + 1], id[2 * 64 + 1];
+	struct lines *l = arg;
+
+	snprintf(function, sizeof(function), "%s", t->function);
+	sp_hex(t->build_id, SP_MIN(t->build_id_len, 64U), id);
+	sp_line_put_number(l->out, "wall", t->wall_ns);
+	sp_line_put_number(l->out, "duration", t->duration_ns);
+	sp_line_put(l->out, "file", t->file);
+	sp_line_put(l->out, "function", function);
+	sp_line_put(l->out, "id", id);
+	put_values(l->out, "self", t->self);
+	put_values(l->out, "total", t->total);
+	put_types(l->out, t);
+	fputc('\n', l->out);
+	return ferror(l->out) ? -ENOMEM : 0;
+}
+
 static int upgrades(const struct answer *a, struct sp_store *store, struct lines *l)
 {
 	struct sp_upgrade_question q = {.from_ns = a->q.query.from_ns,
@@ -348,8 +389,10 @@ static int put_lines(struct answer *a, struct sp_store *store)
 		r = sp_store_events(store, q->from_ns, q->to_ns, put_event, &l);
 	else if (a->q.what == SP_ASK_UPGRADES && !a->own_only) /* the server has refused it already */
 		r = upgrades(a, store, &l);
+	else if (a->own_only)
+		r = -EACCES; /* the server has said it better already */
 	else
-		r = sp_fail_said(-EOPNOTSUPP, "the store keeps no totals");
+		r = sp_store_totals(store, q->source, q->from_ns, q->to_ns, a->q.step, put_total, &l);
 	if (fclose(l.out) && r == 0)
 		r = -ENOMEM;
 	return r >= 0 ? send_all(text, n) : r;

@@ -261,8 +261,22 @@ static int parse_id(const char *text, uint8_t *ret_id, uint32_t *ret_len)
 	return 0;
 }
 
+/* "samples,count,cpu,nanoseconds", which is taken apart where it stands. */
+static int parse_types(char *text, struct sp_store_total *t)
+{
+	for (char *word = strsep(&text, ","); word && *word; word = strsep(&text, ",")) {
+		if (!text || t->n_values == 8)
+			return sp_fail_said(
+			    -EBADMSG, "the agent's answer: '%s' is a value without a unit, or one too many", word);
+		t->value_names[t->n_values] = word;
+		t->value_units[t->n_values++] = strsep(&text, ",");
+	}
+	return 0;
+}
+
 static int one_total(const struct lines *l, const struct sp_line *line)
 {
+	char types[512];
 	uint8_t id[SP_BUILD_ID_MAX];
 	struct sp_store_total t = {
 	    .file = text_of(line, "file"), .function = text_of(line, "function"), .build_id = id};
@@ -276,6 +290,12 @@ static int one_total(const struct lines *l, const struct sp_line *line)
 		r = parse_values(text_of(line, "self"), t.self);
 	if (r == 0)
 		r = parse_values(text_of(line, "total"), t.total);
+	if (r == 0 && strlen(text_of(line, "types")) >= sizeof(types))
+		r = sp_fail_said(-EBADMSG, "the agent's answer: too many types of values");
+	if (r == 0) {
+		memcpy(types, text_of(line, "types"), strlen(text_of(line, "types")) + 1);
+		r = parse_types(types, &t);
+	}
 	return r == 0 ? l->each.total(l->arg, &t) : r;
 }
 

@@ -139,6 +139,16 @@ int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struc
 	return r;
 }
 
+int sp_history_totals(struct sp_history *h, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
+		      int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+{
+	int r = h->store == NULL ? sp_ask_totals(&h->ask, source, from_ns, to_ns, step, each, arg) : 0;
+
+	if (h->store != NULL || falls_back(h, &r))
+		r = sp_store_totals(h->store, source, from_ns, to_ns, step, each, arg);
+	return r;
+}
+
 /* --- words -------------------------------------------------------------------------------------------------------- */
 char *sp_history_range_text(uint64_t from_ns, uint64_t to_ns)
 {

@@ -8,8 +8,10 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/history.h"
+#include "cmd/query_totals.h"
 #include "cmd/show.h"
 #include "profile/profile.h"
+#include "view/view.h"
 
 #define DEFAULT_NS (UINT64_C(3600) * SP_NS_PER_S)
 
@@ -90,6 +92,37 @@ static int64_t samples_of(const struct sp_profile *p)
 	return n;
 }
 
+static enum sp_total_by totals_by(const struct query_args *a)
+{
+	return a->show.by == SP_BY_FUNCTION ? SP_TOTAL_BY_FUNCTION : SP_TOTAL_BY_LIBRARY;
+}
+
+/* Whether the store's own sums answer it: of a long range, by library or function, and of everybody. */
+static bool is_of_totals(const struct query *q)
+{
+	const struct query_args *a = q->args;
+	bool all = a->library == NULL && a->function == NULL && a->process == NULL && a->cgroup == NULL;
+	bool plain = !a->exact && a->resolution < 0 && !a->show.user_only && !a->show.kernel_only;
+
+	return all && plain && q->view->grouped && a->show.by <= SP_BY_FUNCTION &&
+	       q->asked.to_ns - q->asked.from_ns >= SP_QUERY_TOTALS_NS(totals_by(a));
+}
+
+static int totals_show(struct query *q, const char *title)
+{
+	struct sp_totals totals = {0};
+	int r = sp_query_totals(q->history, &q->asked, totals_by(q->args), q->args->show.value, &q->profile, &totals,
+				&q->answer);
+
+	if (r < 0)
+		return r;
+	r = sp_show(&q->args->show, q->view, q->profile, &totals, title);
+	if (r >= 0)
+		sp_history_tell(q->history, NULL, &q->asked, &q->answer, totals.n_samples);
+	sp_totals_done(&totals);
+	return r;
+}
+
 static int windows_show(struct query *q, const char *title)
 {
 	int r = sp_history_query(q->history, &q->asked, &q->profile, &q->answer);
@@ -106,6 +139,13 @@ static int query_make(struct query *q)
 	SP_FREE char *title = sp_history_range_text(q->asked.from_ns, q->asked.to_ns);
 	int r = title == NULL ? -ENOMEM : sp_history_open(q->args->store, q->args->socket, &q->history);
 
+	if (r >= 0 && is_of_totals(q)) {
+		r = totals_show(q, title);
+		if (r != -ENODATA && r != -EACCES) /* others' are in the sums */
+			return r;
+		sp_error_clear();
+		r = 0;
+	}
 	return r < 0 ? r : windows_show(q, title);
 }
 

@@ -43,6 +43,9 @@ has "$err" '^[0-9-]+ 10:00 to 12:25: 2 h 15 min sampled \(93\.1 %\), in [0-9]+ w
 has "$err" '^gap from [0-9-]+ 10:30 to 10:40: stopped$'
 windows=$(sed -n 's/.* in \([0-9]*\) windows.*/\1/p' "$err")
 ((windows <= 30)) || fail "hours and minutes, not $windows windows"
+ask --from yesterday --to 'yesterday 12:25' --exact --csv # the same from windows
+has "$out" "^library,libz\\.so\\.1,.*,$(sum -7200 1500 libz),"
+has "$err" '2 h 15 min sampled \(93\.1 %\), in [0-9]+ windows of up to 1 h$'
 for resolution in 10s 1m 1h; do
 	ask --from yesterday --to 'yesterday 12:00' --resolution $resolution --csv
 	has "$out" "^library,libz\\.so\\.1,.*,$(sum -7200 0 libz),"

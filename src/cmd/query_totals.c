@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/query_totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "cmd/report.h"
+#include "profile/profile.h"
+
+#define HOUR_NS (UINT64_C(3600) * SP_NS_PER_S)
+#define DAY_NS (24 * HOUR_NS)
+
+/* The lengths of windows that there are sums of, from the longest. */
+enum level { DAYS, HOURS, MINUTES, N_LEVELS };
+static const struct {
+	uint64_t length_ns;
+	int step;
+} levels[N_LEVELS] = {{DAY_NS, SP_N_RESOLUTIONS}, {HOUR_NS, SP_RES_1H}, {60 * SP_NS_PER_S, SP_RES_1M}};
+
+struct sums {
+	struct sp_profile *p;
+	struct sp_history *history;
+	const struct sp_store_query *q;
+	enum sp_total_by by;
+	struct sp_store_answer answer;
+	uint64_t last_ns; /* the window that was met last */
+	const uint8_t *last_id;
+	const char *last_file; /* and its file: they come one after the other */
+	uint32_t last_number;
+	struct sp_intern *files; /* build id, or name */
+	uint32_t *file_of;       /* by number in files */
+	size_t file_capacity;
+	struct sp_intern *ids; /* file, string of the function: which row */
+	struct sp_total *rows;
+	int64_t (*selves)[SP_MAX_VALUES], (*totals)[SP_MAX_VALUES]; /* by row */
+	size_t capacity, self_capacity, total_capacity;
+	int64_t whole[SP_MAX_VALUES];
+};
+
+static void add(int64_t *sum, int64_t v)
+{
+	if (__builtin_add_overflow(*sum, v, sum))
+		*sum = v > 0 ? INT64_MAX : INT64_MIN;
+}
+
+/* --- one total ---------------------------------------------------------------------------------------------------- */
+static int64_t new_file(struct sums *s, const struct sp_store_total *t, uint32_t tag)
+{
+	struct sp_file f = {.kind = SP_FILE_ELF, .tag = tag + 1};
+	int64_t name = sp_profile_add_string(s->p, t->file);
+
+	f.name = (uint32_t)name;
+	f.build_id_len = (uint8_t)SP_MIN(t->build_id_len, (uint32_t)SP_BUILD_ID_MAX);
+	memcpy(f.build_id, t->build_id, f.build_id_len);
+	return name < 0 ? name : sp_profile_add_file(s->p, &f);
+}
+
+static int64_t file_of(struct sums *s, const struct sp_store_total *t)
+{
+	size_t len = SP_MIN(t->build_id_len, (uint32_t)SP_BUILD_ID_MAX);
+
+	if (*t->file == '\0')
+		return 0;
+	if (t->file == s->last_file && t->build_id == s->last_id && t->wall_ns == s->last_ns)
+		return s->last_number;
+	int64_t n =
+	    len > 0 ? sp_intern_add(s->files, t->build_id, len) : sp_intern_add(s->files, t->file, strlen(t->file));
+	if (n < 0 || sp_grow(&s->file_of, &s->file_capacity, (size_t)n + 1, sizeof(*s->file_of)) < 0)
+		return -ENOMEM;
+	if (s->file_of[n] == 0) {
+		int64_t file = new_file(s, t, (uint32_t)n);
+		if (file < 0)
+			return file;
+		s->file_of[n] = (uint32_t)file;
+	}
+	s->last_file = t->file;
+	s->last_id = t->build_id;
+	s->last_number = s->file_of[n];
+	return s->last_number;
+}
+
+static int new_row(struct sums *s, uint32_t row, uint32_t file, uint32_t name)
+{
+	struct sp_func func = {.name = name, .file = file};
+	int64_t id = name == 0 ? file : sp_profile_add_func(s->p, &func);
+
+	if (id < 0 || sp_grow(&s->rows, &s->capacity, (size_t)row + 1, sizeof(*s->rows)) < 0 ||
+	    sp_grow(&s->selves, &s->self_capacity, (size_t)row + 1, sizeof(*s->selves)) < 0 ||
+	    sp_grow(&s->totals, &s->total_capacity, (size_t)row + 1, sizeof(*s->totals)) < 0)
+		return -ENOMEM;
+	s->rows[row] = (struct sp_total){.id = (uint32_t)id, .of = name == 0 ? 0 : file, .none = id == 0};
+	return 0;
+}
+
+static int64_t row_of(struct sums *s, const struct sp_store_total *t)
+{
+	int64_t file = file_of(s, t), name = sp_profile_add_string(s->p, t->function);
+	uint32_t id[2] = {(uint32_t)file, (uint32_t)name}, n_before = sp_intern_count(s->ids);
+
+	if (file < 0 || name < 0)
+		return -ENOMEM;
+	int64_t n = sp_intern_add(s->ids, id, sizeof(id));
+	if (n < 0 || n < n_before)
+		return n;
+	int r = new_row(s, (uint32_t)n, id[0], id[1]);
+	return r < 0 ? r : n;
+}
+
+static int take_types(struct sums *s, const struct sp_store_total *t)
+{
+	int r = 0;
+
+	for (uint32_t i = sp_profile_n_value_types(s->p); i < t->n_values && r == 0; i++)
+		r = sp_profile_add_value_type(s->p, t->value_names[i], t->value_units[i]);
+	return r;
+}
+
+static void note_window(struct sums *s, const struct sp_store_total *t)
+{
+	if (t->wall_ns == s->last_ns)
+		return;
+	s->last_ns = t->wall_ns;
+	s->last_file = NULL;
+	s->answer.n_windows++;
+	s->answer.covered_ns += t->duration_ns;
+	s->answer.from_ns = s->answer.from_ns == 0 ? t->wall_ns : SP_MIN(s->answer.from_ns, t->wall_ns);
+	s->answer.to_ns = SP_MAX(s->answer.to_ns, t->wall_ns + t->duration_ns);
+}
+
+static int take(struct sums *s, const struct sp_store_total *t)
+{
+	bool is_library = *t->function == '\0';
+	int r = take_types(s, t);
+
+	note_window(s, t);
+	for (uint32_t k = 0; k < SP_MAX_VALUES && is_library; k++)
+		add(&s->whole[k], t->self[k]);
+	if (r < 0 || is_library == (s->by == SP_TOTAL_BY_FUNCTION))
+		return r;
+	int64_t row = row_of(s, t);
+	if (row < 0)
+		return (int)row;
+	for (uint32_t k = 0; k < SP_MAX_VALUES; k++) {
+		add(&s->selves[row][k], t->self[k]);
+		add(&s->totals[row][k], t->total[k]);
+	}
+	return 0;
+}
+
+/* --- the range ---------------------------------------------------------------------------------------------------- */
+/* A run of days, hours or minutes, and which of them had sums. */
+struct cover {
+	struct sums *s;
+	uint64_t from_ns, to_ns, length_ns;
+	uint8_t *seen;
+};
+
+/* A window is of the hour that it begins in, though it may end in the next. */
+static int cover_take(void *arg, const struct sp_store_total *t)
+{
+	struct cover *c = arg;
+
+	if (t->wall_ns < c->from_ns || t->wall_ns >= c->to_ns)
+		return 0;
+	c->seen[(t->wall_ns - c->from_ns) / c->length_ns] = 1;
+	return take(c->s, t);
+}
+
+static int cover(struct sums *s, enum level level, uint64_t from_ns, uint64_t to_ns);
+
+/* What had no sums is looked for among the shorter ones. */
+static int cover_holes(const struct cover *c, enum level level)
+{
+	uint64_t n = (c->to_ns - c->from_ns) / c->length_ns, end;
+	int r = 0;
+
+	for (uint64_t i = 0; i < n && r == 0; i = end) {
+		for (end = i + 1; end < n && c->seen[end] == c->seen[i];)
+			end++;
+		if (!c->seen[i])
+			r = cover(c->s, level + 1, c->from_ns + i * c->length_ns, c->from_ns + end * c->length_ns);
+	}
+	return r;
+}
+
+static int cover_whole(struct sums *s, enum level level, uint64_t from_ns, uint64_t to_ns)
+{
+	struct cover c = {s, from_ns, to_ns, levels[level].length_ns, NULL};
+	SP_FREE uint8_t *seen = calloc((to_ns - from_ns) / c.length_ns + 1, 1);
+
+	if (seen == NULL)
+		return -ENOMEM;
+	c.seen = seen;
+	uint64_t n_before = s->answer.n_windows;
+	int r = sp_history_totals(s->history, s->q->source, from_ns, to_ns, levels[level].step, cover_take, &c);
+	if (s->answer.n_windows > n_before)
+		s->answer.resolution = SP_MAX(s->answer.resolution, levels[level].step);
+	return r < 0 ? r : cover_holes(&c, level);
+}
+
+/* By library down to minutes, else to hours: of the last kind also those that lie in the range by a part. */
+static int cover(struct sums *s, enum level level, uint64_t from_ns, uint64_t to_ns)
+{
+	enum level last = s->by == SP_TOTAL_BY_LIBRARY ? MINUTES : HOURS;
+	uint64_t length = level > last ? 0 : levels[level].length_ns;
+
+	if (level > last || from_ns >= to_ns)
+		return 0;
+	uint64_t up = level == last ? 0 : length - 1, a = (from_ns + up) / length * length;
+	uint64_t b = (to_ns + (level == last ? length - 1 : 0)) / length * length;
+	if (a >= b)
+		return cover(s, level + 1, from_ns, to_ns);
+	int r = cover(s, level + 1, from_ns, SP_MIN(a, to_ns));
+	if (r == 0)
+		r = cover_whole(s, level, a, b);
+	return r < 0 ? r : cover(s, level + 1, SP_MAX(b, from_ns), to_ns);
+}
+
+/* Of today there is a sum up to its last full hour, which is enough by function. */
+static int sum_range(struct sums *s)
+{
+	uint64_t now = sp_time_ns(CLOCK_REALTIME), to = SP_MIN(s->q->to_ns, now);
+
+	if (s->by == SP_TOTAL_BY_FUNCTION && s->q->to_ns >= now)
+		to = now / DAY_NS * DAY_NS + DAY_NS;
+	return cover(s, DAYS, s->q->from_ns, to);
+}
+
+static int by_self(const void *a, const void *b)
+{
+	const struct sp_total *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self < y->self ? 1 : -1;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static uint32_t samples_value(const struct sp_profile *p)
+{
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
+		if (strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples") == 0)
+			return i;
+	return 0;
+}
+
+static int rows_make(struct sums *s, const char *value, struct sp_totals *ret_totals)
+{
+	uint32_t k = 0, samples = samples_value(s->p);
+	int r = sp_inputs_value(s->p, value, &k);
+
+	for (uint32_t i = 0; i < sp_intern_count(s->ids) && r == 0; i++) {
+		s->rows[i].self = s->selves[i][k];
+		s->rows[i].total = s->totals[i][k];
+		s->rows[i].n_samples = s->totals[i][samples];
+	}
+	if (r < 0)
+		return r;
+	if (sp_intern_count(s->ids) > 1)
+		qsort(s->rows, sp_intern_count(s->ids), sizeof(*s->rows), by_self);
+	*ret_totals = (struct sp_totals){.rows = sp_take_ptr(s->rows),
+					 .n_rows = sp_intern_count(s->ids),
+					 .value = s->whole[k],
+					 .n_samples = s->whole[samples]};
+	return 0;
+}
+
+static int sums_make(struct sums *s, const char *value, struct sp_totals *ret_totals)
+{
+	int r = sp_profile_new(&s->p);
+
+	if (r == 0)
+		r = sp_intern_new(&s->files);
+	if (r == 0)
+		r = sp_intern_new(&s->ids);
+	if (r == 0)
+		r = sum_range(s);
+	if (r == 0 && s->answer.n_windows == 0)
+		return -ENODATA;
+	return r < 0 ? r : rows_make(s, value, ret_totals);
+}
+
+int sp_query_totals(struct sp_history *h, const struct sp_store_query *q, enum sp_total_by by, const char *value,
+		    struct sp_profile **ret_profile, struct sp_totals *ret_totals, struct sp_store_answer *ret_answer)
+{
+	struct sums s = {.history = h, .q = q, .by = by};
+	int r = sums_make(&s, value, ret_totals);
+
+	if (r == 0) {
+		*ret_profile = sp_take_ptr(s.p);
+		*ret_answer = s.answer;
+	}
+	sp_profile_free(s.p);
+	sp_intern_free(s.files);
+	sp_intern_free(s.ids);
+	free(s.file_of);
+	free(s.rows);
+	free(s.selves);
+	free(s.totals);
+	return r;
+}
