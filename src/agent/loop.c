@@ -11,6 +11,7 @@
 #include "worker/broker.h"
 #include "worker/worker.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 /* Windows in a row that could not be ended: then a new process may do better. */
-enum { MAX_FAILED = 6, OTHER_FILES = 256, MAX_FILES = 8192, GIVE_UP_MS = 3000 };
+enum { MAX_FAILED = 6, OTHER_FILES = 256, MAX_FILES = 8192, GIVE_UP_MS = 3000, LARGE_BYTES = 256 << 10 };
 
 /* --- making ----------------------------------------------------------------------------------------------------------
  */
@@ -40,7 +41,7 @@ static void files_raise(struct sp_agent *a)
 
 static int store_open(struct sp_agent *a, const struct sp_agent_config *c)
 {
-	struct sp_store_options o = {.max_disk_bytes = c->max_disk_bytes, .max_memory_bytes = c->max_memory_bytes / 6};
+	struct sp_store_options o = {.max_disk_bytes = c->max_disk_bytes, .max_memory_bytes = c->max_memory_bytes / 10};
 	size_t i;
 	int r;
 
@@ -106,6 +107,16 @@ static int samplers_new(struct sp_agent *a, const struct sp_agent_config *c)
 	return r;
 }
 
+/*
+ * What is large is needed for a moment (a window's tree, a table of names), and goes back to the system then. Left to
+ * itself malloc() would keep up to twice the largest block for ever.
+ */
+static void memory_tune(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
+}
+
 int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_agent)
 {
 	struct sp_agent *a = calloc(1, sizeof(*a));
@@ -117,6 +128,7 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	a->env.config = config;
 	a->window_ns = SP_AGENT_WINDOW_NS;
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
+	memory_tune();
 	files_raise(a);
 	a->env.kallsyms = fopen("/proc/kallsyms", "re"); /* while we are shown addresses */
 	r = sp_upgrades_init(&a->env.upgrades);
@@ -243,8 +255,11 @@ static int windows_turn(struct sp_agent *a)
 {
 	struct sp_clock now;
 	bool is_over = clocks_look(a, &now);
+	size_t i;
 	int r;
 
+	for (i = 0; i < a->n_samplers; i++)
+		is_over |= sp_sampler_is_full(&a->samplers[i], &now);
 	if (!is_over && now.boot_ns < a->ends_boot_ns)
 		return 0;
 	r = window_end(a, &now, false);

@@ -30,12 +30,10 @@ enum {
 
 /* --- beginning -------------------------------------------------------------------------------------------------------
  */
-/* Of the memory that all may use: what is interned and its numbers; the unwind tables. */
+/* Of the memory that all may use: for what is interned, and its numbers. */
 static uint64_t profile_budget(const struct sp_sampler *s)
 {
-	uint64_t all = s->env->config->max_memory_bytes;
-
-	return (all ? all : 64 << 20) / 6 / s->env->config->n_sources;
+	return s->env->config->max_memory_bytes / 12 / s->env->config->n_sources;
 }
 
 /* A sample that waits for its table takes some 30 KiB: rare, but for the beginning. */
@@ -51,7 +49,6 @@ static uint32_t ring_bytes(size_t n_cpus)
 static int options_make(const struct sp_sampler *s, struct sp_capture_options *o)
 {
 	const struct sp_sampler_env *env = s->env;
-	uint64_t memory = env->config->max_memory_bytes ? env->config->max_memory_bytes : 64 << 20;
 
 	*o = (struct sp_capture_options){
 	    .recipe = s->recipe,
@@ -62,7 +59,7 @@ static int options_make(const struct sp_sampler *s, struct sp_capture_options *o
 	    .user = true,
 	    .kernel = true,
 	    .unwind = SP_UNWIND_AUTO,
-	    .max_memory_bytes = memory / 5 / env->config->n_sources,
+	    .max_memory_bytes = env->config->max_memory_bytes / 7 / env->config->n_sources, /* of unwind tables */
 	    .hash_entries = COUNTS,
 	    .stack_entries = STACKS,
 	    .ring_bytes = ring_bytes(env->n_cpus),
@@ -331,6 +328,13 @@ static bool is_renewal_due(const struct sp_sampler *s)
 		return true;
 	return !is_busy && (s->wants_renewal || bytes > budget || size.n_files > s->env->max_files ||
 			    size.n_ids > SP_MAX_FILES / 4 * 3);
+}
+
+/* At high rates a window may hold more than there is memory for: then it ends early. */
+bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now)
+{
+	return !s->is_closed && !s->env->is_settling && now->boot_ns - s->began.boot_ns >= SP_NS_PER_S &&
+	       sp_profile_memory_bytes(s->profile) > profile_budget(s) / 4 * 5;
 }
 
 /* What was not stored of the old profile goes with it. */

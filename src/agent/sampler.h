@@ -76,6 +76,7 @@ int sp_sampler_step(struct sp_sampler *s);
 uint64_t sp_sampler_next_ns(const struct sp_sampler *s); /* CLOCK_MONOTONIC: when it wants its next step */
 /* Ends the window and begins the next. suspended_ns: of its time. is_last: nothing comes behind it. */
 int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last);
+bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now);
 /* After it: names, the store, another profile. Not from within env->meanwhile. */
 int sp_sampler_settle(struct sp_sampler *s);
 /* The rows so far, with names, the window going on. -EAGAIN: names are being asked for right now. */

@@ -45,6 +45,13 @@ static void put_source(FILE *out, const struct sp_agent_source_status *s)
 	number(out, "windows", s->n_windows);
 	number(out, "waiting", s->n_waiting);
 	number(out, "dropped", s->n_dropped);
+	number(out, "expected", s->n_expected);
+	number(out, "taken", s->n_taken);
+	number(out, "renewals", s->n_renewals);
+	number(out, "paused_ns", s->paused_ns);
+	number(out, "files", s->n_files);
+	number(out, "forgotten", s->n_forgotten);
+	number(out, "profile_bytes", s->profile_bytes);
 }
 
 static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_config *c)
@@ -79,6 +86,9 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "cpu_ppm", s.cpu_ppm);
 	number(out, "max_cpu_ppm", c->max_cpu_ppm);
 	number(out, "cpu_ns", s.cpu_ns);
+	number(out, "own_ns", s.own_ns);
+	number(out, "workers_ns", s.workers_ns);
+	number(out, "bpf_ns", s.bpf_ns);
 	number(out, "memory", s.memory_bytes);
 	number(out, "peak", s.peak_bytes);
 	number(out, "max_memory", c->max_memory_bytes);

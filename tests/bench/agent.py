@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The agent: CPU at 19 Hz under full load, all in (its processes, and its BPF programs by their own clock); memory after
+as many samples as an hour has, of 500 binaries and 50,000 stacks, taken in little more than a minute."""
+import contextlib
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from processes import bpf_maps, family, high_water, mapped
+from common import N_CPUS, SOPROF, WORK, choose, end, load, row, say, tool
+
+HZ = 19
+N_BINARIES, N_STACKS = choose(500, 50), choose(50000, 5000)
+HOUR = 3600 * HZ * N_CPUS  # samples
+MB = 1e6
+
+
+class Agent:
+    def __init__(self, *arguments):
+        self.place = tempfile.mkdtemp(dir=WORK)
+        self.socket = os.path.join(self.place, "s")
+        command = [SOPROF, "agent", "--store", os.path.join(self.place, "store"), "--socket", self.socket, *arguments]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=open(os.path.join(self.place, "log"), "w"), start_new_session=True)
+        self.peak = self.peak_maps = 0
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                self.words()
+                return
+            time.sleep(0.1)
+        raise RuntimeError("the agent does not answer")
+
+    def words(self):
+        """What it says of itself."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(30)
+            s.connect(self.socket)
+            s.sendall(b"soprof1 status\n")
+            answer = b"".join(iter(lambda: s.recv(65536), b"")).decode()
+        return dict(w.split("=", 1) for w in answer.split()[1:] if "=" in w)
+
+    def number(self, name):
+        return int(self.words()[name])
+
+    def cpu_ns(self):
+        """By itself, and by the kernel's ticks: itself and what it has waited for."""
+        with open(f"/proc/{self.process.pid}/stat") as f:
+            ticks = sum(map(int, f.read().rsplit(")", 1)[1].split()[11:15]))
+        words = self.words()
+        return int(words["cpu_ns"]), ticks * 10000000 + int(words["bpf_ns"])
+
+    def look(self):
+        """The most that there was at one time: of each process the most that it ever had, and all maps."""
+        total, maps = 0, {}
+        for pid in family(self.process.pid):
+            with contextlib.suppress(OSError):
+                total += high_water(pid) - mapped(pid)[1]
+                maps.update(bpf_maps(pid))
+        if total + sum(maps.values()) > self.peak:
+            self.peak, self.peak_maps = total + sum(maps.values()), sum(maps.values())
+
+    def close(self):
+        end(self.process)
+
+
+@contextlib.contextmanager
+def agent(*arguments):
+    a = Agent(*arguments)
+    try:
+        yield a
+    finally:
+        a.close()
+
+
+def variety(n_binaries, n_stacks, ms):
+    place = tempfile.mkdtemp(dir=WORK)
+    return load([tool("variety"), place, str(n_binaries), str(n_stacks), str(ms)], settle=2)
+
+
+def cpu():
+    """Warm: every file has been seen; the first minute is told beside."""
+    with variety(20, 2000, 1000), agent() as a:
+        began, first = time.monotonic(), a.cpu_ns()
+        time.sleep(choose(60, 12))
+        warm, then = time.monotonic(), a.cpu_ns()
+        time.sleep(choose(120, 12))
+        now, last = time.monotonic(), a.cpu_ns()
+        words = a.words()
+    say(f"first {warm - began:.0f} s {(then[0] - first[0]) / (warm - began) / 1e7:.3f} % of a CPU; then by its own count "
+        f"{(last[0] - then[0]) / (now - warm) / 1e7:.3f} %, by the kernel's {(last[1] - then[1]) / (now - warm) / 1e7:.3f} %; "
+        f"{words['samples']} samples, {words['complete']} complete, {words['lost']} lost; BPF {int(words['bpf_ns']) / 1e6:.1f} ms")
+    row(f"agent at {HZ} Hz, full load", "% of a CPU", (last[0] - then[0]) / (now - warm) / 1e7, most=0.2)
+    row("of it in its first minute", "% of a CPU", (then[0] - first[0]) / (warm - began) / 1e7)
+
+
+def memory():
+    hz = 997
+    with variety(N_BINARIES, N_STACKS, 100), agent("--frequency", str(hz), "--max-cpu", "100%") as a:
+        until = time.monotonic() + choose(3 * HOUR / hz / N_CPUS, 20)
+        while time.monotonic() < until and a.number("samples") < choose(HOUR, 1000):
+            a.look()
+            time.sleep(1)
+        words = a.words()
+    say(f"{words['samples']} samples, {words['complete']} complete, {words['lost']} lost; {words['renewals']} renewals; maps "
+        f"{a.peak_maps / MB:.1f} MB; it says {int(words['peak']) / MB:.1f} MB at most itself")
+    row("memory of the agent after an hour's variety", "MB", a.peak / MB, most=60)
+
+
+cpu()
+memory()
