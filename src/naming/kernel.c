@@ -84,6 +84,9 @@ int sp_naming_kernel(void *arg, const uint64_t *addresses, size_t n, struct sp_n
 
 	if (r < 0 || !naming->kernel)
 		return r < 0 ? r : sp_fail_said(-ENOENT, "the kernel's symbols could not be read");
+	if (!naming->scratch && sp_name_scratch_new(&naming->scratch) < 0)
+		return -ENOMEM;
+	naming->kernel->scratch = naming->scratch;
 	r = sp_name_table_find(naming->kernel, addresses, n, names);
 	if (r < 0 || all_named(names, n) || !is_due(naming))
 		return r;

@@ -297,6 +297,7 @@ void sp_naming_done(struct sp_naming *n)
 	for (i = 0; i < n->n_files; i++)
 		sp_named_file_done(&n->files[i]);
 	sp_naming_kernel_drop(n);
+	sp_name_scratch_free(n->scratch);
 	free(n->files);
 	free(n->pids);
 	free(n->urls);

@@ -23,6 +23,7 @@
 
 struct sp_capture;
 struct sp_entries;
+struct sp_name_scratch;
 struct sp_name_table;
 struct sp_named_file;
 struct sp_profile;
@@ -48,6 +49,7 @@ struct sp_naming {
 	struct sp_entries *entries;
 	struct sp_named_file *files; /* by number in the profile */
 	size_t n_files;
+	struct sp_name_scratch *scratch;
 	struct sp_name_table *kernel; /* made when first asked for */
 	uint64_t kernel_ns;           /* when */
 	struct sp_naming_stats stats;

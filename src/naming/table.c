@@ -251,6 +251,7 @@ static int find_cached(struct sp_naming *n, const struct sp_cache_key *key, cons
 	if (table_fd < 0)
 		return -EBADMSG;
 	t = table_of(table_fd, &head);
+	t.scratch = n->scratch;
 	r = sp_name_table_find(&t, offsets, n_offsets, names);
 	if (r == -EBADMSG)
 		sp_entries_damaged(n->entries, key);
@@ -260,6 +261,9 @@ static int find_cached(struct sp_naming *n, const struct sp_cache_key *key, cons
 static int find(struct sp_naming *n, struct sp_named_file *f, const struct sp_cache_key *key, const uint64_t *offsets,
 		size_t n_offsets, struct sp_name *names)
 {
+	if (!n->scratch && sp_name_scratch_new(&n->scratch) < 0)
+		return -ENOMEM;
+	f->table.scratch = n->scratch;
 	if (f->state == SP_NAMED_CACHED)
 		return find_cached(n, key, offsets, n_offsets, names);
 	return f->state == SP_NAMED_PRIVATE ? sp_name_table_find(&f->table, offsets, n_offsets, names) : -ENOENT;

@@ -59,11 +59,35 @@ int sp_name_table_open(int fd, struct sp_name_table_head *ret_head)
 
 /* --- looking up ------------------------------------------------------------------------------------------------- */
 
+struct sp_name_scratch {
+	uint8_t packed[SP_NAME_BLOCK_MAX_PACKED], raw[SP_NAME_BLOCK_MAX_RAW];
+	ZSTD_DCtx *zstd;
+};
+
+int sp_name_scratch_new(struct sp_name_scratch **ret_scratch)
+{
+	struct sp_name_scratch *s = calloc(1, sizeof(*s));
+	if (s)
+		s->zstd = ZSTD_createDCtx();
+	if (!s || !s->zstd) {
+		free(s);
+		return -ENOMEM;
+	}
+	*ret_scratch = s;
+	return 0;
+}
+
+void sp_name_scratch_free(struct sp_name_scratch *s)
+{
+	if (s)
+		ZSTD_freeDCtx(s->zstd);
+	free(s);
+}
+
 struct reading {
 	const struct sp_name_table *t;
+	struct sp_name_scratch *scratch;
 	struct sp_name_table_block *index;
-	uint8_t *packed, *raw;
-	ZSTD_DCtx *zstd;
 	size_t block; /* that is in raw; n_blocks = none */
 	struct sp_cursor c;
 	struct sp_span_state state;
@@ -78,12 +102,10 @@ static int index_read(struct reading *d)
 		return -EBADMSG;
 	d->block = d->t->n_blocks;
 	d->index = malloc(size + 1);
-	d->packed = malloc(SP_NAME_BLOCK_MAX_PACKED);
-	d->raw = malloc(SP_NAME_BLOCK_MAX_RAW);
-	d->zstd = ZSTD_createDCtx();
-	if (!d->index || !d->packed || !d->raw || !d->zstd)
-		return -ENOMEM;
-	int r = read_at(d->t->fd, d->index, size, d->t->index_at);
+	int r = d->index ? 0 : -ENOMEM;
+	if (r == 0 && !d->scratch)
+		r = sp_name_scratch_new(&d->scratch);
+	r = r < 0 ? r : read_at(d->t->fd, d->index, size, d->t->index_at);
 	if (r < 0)
 		return r;
 	return sp_hash_bytes(d->index, size, SP_NAME_TABLE_VERSION) == d->t->index_hash ? 0 : -EBADMSG;
@@ -92,9 +114,8 @@ static int index_read(struct reading *d)
 static void reading_done(struct reading *d)
 {
 	free(d->index);
-	free(d->packed);
-	free(d->raw);
-	ZSTD_freeDCtx(d->zstd);
+	if (!d->t->scratch)
+		sp_name_scratch_free(d->scratch);
 }
 
 /* The last one that begins at or before the offset; n_blocks = none. */
@@ -128,14 +149,15 @@ static int block_read(struct reading *d, size_t i)
 	if (i >= d->t->n_blocks || b->packed > SP_NAME_BLOCK_MAX_PACKED || b->raw > SP_NAME_BLOCK_MAX_RAW ||
 	    b->at > SP_NAME_TABLE_MAX_BYTES)
 		return -EBADMSG;
-	int r = read_at(d->t->fd, d->packed, b->packed, b->at);
+	int r = read_at(d->t->fd, d->scratch->packed, b->packed, b->at);
 	if (r < 0)
 		return r;
-	if (sp_hash_bytes(d->packed, b->packed, SP_NAME_TABLE_VERSION) != b->hash ||
-	    ZSTD_decompressDCtx(d->zstd, d->raw, SP_NAME_BLOCK_MAX_RAW, d->packed, b->packed) != b->raw)
+	if (sp_hash_bytes(d->scratch->packed, b->packed, SP_NAME_TABLE_VERSION) != b->hash ||
+	    ZSTD_decompressDCtx(d->scratch->zstd, d->scratch->raw, SP_NAME_BLOCK_MAX_RAW, d->scratch->packed,
+				b->packed) != b->raw)
 		return -EBADMSG;
 	d->block = i;
-	d->c = sp_cursor_on(d->raw, b->raw);
+	d->c = sp_cursor_on(d->scratch->raw, b->raw);
 	d->state = (struct sp_span_state){0};
 	if (!sp_span_get(&d->state, &d->c, &d->next) || d->next.at != b->first)
 		return -EBADMSG;
@@ -148,9 +170,9 @@ static int seek(struct reading *d, uint64_t offset)
 	int r = i == d->block && i < d->t->n_blocks ? 0 : block_read(d, i);
 	while (r == 0 && offset >= d->next.at && d->has_next)
 		r = step(d);
-	return r == 0 && offset >= d->span.at && (offset < d->next.at || d->next.at == UINT64_MAX) ? 0
-	       : r < 0                                                                             ? r
-												   : -EBADMSG;
+	if (r < 0)
+		return r;
+	return offset >= d->span.at && (offset < d->next.at || d->next.at == UINT64_MAX) ? 0 : -EBADMSG;
 }
 
 static int answer(const struct sp_span *x, uint64_t to, uint64_t offset, struct sp_name *ret_name)
@@ -181,7 +203,7 @@ static int answer(const struct sp_span *x, uint64_t to, uint64_t offset, struct 
 
 int sp_name_table_find(const struct sp_name_table *t, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
-	struct reading d = {.t = t};
+	struct reading d = {.t = t, .scratch = t->scratch};
 	memset(names, 0, n * sizeof(*names));
 	int r = index_read(&d);
 	for (size_t i = 0; r == 0 && i < n; i++) {

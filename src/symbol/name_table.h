@@ -2,12 +2,12 @@
 /*
  * name_table.h: all functions of one file, written down once, so that a look-up is a few reads and no parsing.
  *
- * A table is a file: a head, blocks of spans (span.h), each of about 16 KiB and packed by zstd, and an index of where
+ * A table is a file: a head, blocks of spans (span.h), each of about 4 KiB and packed by zstd, and an index of where
  * each block begins. Whoever has parsed the file hands over its spans in a descriptor; they are checked one by one
  * here, and packed here, so that no packed byte comes from a parser. Reading: the index, and a block for each stretch
  * of offsets that is asked for; everything that is read has a hash, which is compared, and positions are checked again
  * when they are used, so that damage anywhere is -EBADMSG and nothing worse. Numbers are as in memory: a table belongs
- * to its machine. Memory: the index (32 bytes for 16 KiB), one block. Descriptors stay the caller's. Reentrant.
+ * to its machine. Memory: the index (32 bytes for 4 KiB), one block, zstd's. Descriptors stay the caller's. Reentrant.
  */
 #ifndef SP_SYMBOL_NAME_TABLE_H
 #define SP_SYMBOL_NAME_TABLE_H
@@ -16,8 +16,8 @@
 #include "symbol/names.h"
 
 #define SP_NAME_TABLE_MAGIC 0x544e5053u /* "SPNT" */
-enum { SP_NAME_TABLE_VERSION = 1 };     /* of the format and of what names.h makes of a file */
-enum { SP_NAME_TABLE_MAX_BYTES = 64 << 20, SP_NAME_TABLE_MAX_BLOCKS = 1 << 16, SP_NAME_TABLE_WARNING = 160 };
+enum { SP_NAME_TABLE_VERSION = 2 };     /* of the format and of what names.h makes of a file */
+enum { SP_NAME_TABLE_MAX_BYTES = 64 << 20, SP_NAME_TABLE_MAX_BLOCKS = 1 << 18, SP_NAME_TABLE_WARNING = 160 };
 
 struct sp_name_table_head {
 	uint32_t magic, version;
@@ -49,7 +49,10 @@ int sp_name_table_open(int fd, struct sp_name_table_head *ret_head);
 struct sp_name_table {
 	int fd;
 	uint64_t n_blocks, index_at, index_hash;
+	struct sp_name_scratch *scratch; /* memory to work in, of who asks often; NULL: made for this time */
 };
+int sp_name_scratch_new(struct sp_name_scratch **ret_scratch);
+void sp_name_scratch_free(struct sp_name_scratch *s);
 int sp_name_table_find(const struct sp_name_table *t, const uint64_t *offsets, size_t n, struct sp_name *names);
 
 #endif

@@ -12,7 +12,7 @@
 #include "symbol/span.h"
 
 enum {
-	SP_NAME_BLOCK_BYTES = 16 << 10,
+	SP_NAME_BLOCK_BYTES = 4 << 10,
 	SP_NAME_BLOCK_MAX_RAW = SP_NAME_BLOCK_BYTES + SP_SPAN_MAX_BYTES,
 	SP_NAME_BLOCK_MAX_PACKED = SP_NAME_BLOCK_MAX_RAW + 1024, /* above ZSTD_compressBound() of it */
 };

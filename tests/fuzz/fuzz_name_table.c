@@ -37,7 +37,8 @@ static int by_value(const void *a, const void *b)
 
 static int ask(int fd, const struct sp_name_table_head *h, const uint8_t *data, size_t size)
 {
-	struct sp_name_table t = {fd, h->n_blocks, h->index_at, h->index_hash};
+	struct sp_name_table t = {
+	    .fd = fd, .n_blocks = h->n_blocks, .index_at = h->index_at, .index_hash = h->index_hash};
 	uint64_t offsets[N_OFFSETS] = {0};
 	struct sp_name names[N_OFFSETS], alone;
 	for (size_t i = 0; i < N_OFFSETS; i++)

@@ -55,7 +55,8 @@ static inline int table_make(struct sp_elf *e, struct sp_elf *debug, struct sp_n
 
 static inline struct sp_name_table table_of(int fd, const struct sp_name_table_head *h)
 {
-	return (struct sp_name_table){fd, h->n_blocks, h->index_at, h->index_hash};
+	return (struct sp_name_table){
+	    .fd = fd, .n_blocks = h->n_blocks, .index_at = h->index_at, .index_hash = h->index_hash};
 }
 
 static inline int table_text_differs(const char *a, const char *b)
