@@ -16,7 +16,7 @@
 #include "cmd/options.h"
 #include "profile/profile.h"
 
-enum { MAX_GAPS = 5 };
+enum { MAX_EVENTS = 5 };
 
 struct sp_history {
 	struct sp_store *store; /* NULL: the agent is asked; or nobody was yet */
@@ -177,9 +177,19 @@ static void put_duration(uint64_t ns)
 		fprintf(stderr, "%" PRIu64 " h %" PRIu64 " min", s / 3600, s % 3600 / 60);
 }
 
-struct gaps {
+/* What happened in the range. Each kind has its own number of lines: gaps do not hide an upgrade. */
+static const struct {
+	const char *kind, *many;
+} told_kinds[] = {{"gap", "gaps"},
+		  {"upgrade", "upgraded libraries"},
+		  {"change", "changes of cost"},
+		  {"rate", "changes of the rate"},
+		  {"clock", "changes of the clock"},
+		  {"drop", "dropped windows"}};
+
+struct told {
 	const char *label;
-	unsigned n;
+	unsigned n[SP_COUNT(told_kinds)];
 };
 
 static void put_label(const char *label)
@@ -190,32 +200,37 @@ static void put_label(const char *label)
 	fputs(": ", stderr);
 }
 
-static int put_gap(void *arg, const struct sp_store_event *e)
+static int put_event(void *arg, const struct sp_store_event *e)
 {
-	struct gaps *gaps = arg;
+	struct told *told = arg;
+	size_t i = 0;
 
-	if (strcmp(e->kind, "gap") != 0 || gaps->n++ >= MAX_GAPS)
+	while (i < SP_COUNT(told_kinds) && strcmp(told_kinds[i].kind, e->kind) != 0)
+		i++;
+	if (i == SP_COUNT(told_kinds) || told->n[i]++ >= MAX_EVENTS)
 		return 0;
 	SP_FREE char *range = sp_history_range_text(e->from_ns, e->to_ns);
-	put_label(gaps->label);
-	fprintf(stderr, "gap from %s: ", range == NULL ? "" : range);
+	put_label(told->label);
+	fprintf(stderr, "%s from %s: ", e->kind, range == NULL ? "" : range);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, *e->text != '\0' ? e->text : e->subject);
 	fputc('\n', stderr);
 	return 0;
 }
 
-static void tell_gaps(struct sp_history *h, const char *label, const struct sp_store_answer *answer)
+static void tell_events(struct sp_history *h, const char *label, const struct sp_store_answer *answer)
 {
-	struct gaps gaps = {.label = label};
+	struct told told = {.label = label};
 	uint64_t from = answer->from_ns, to = answer->to_ns;
-	int r = h->store != NULL ? sp_store_events(h->store, from, to, put_gap, &gaps)
-				 : sp_ask_events(&h->ask, from, to, put_gap, &gaps);
+	int r = h->store != NULL ? sp_store_events(h->store, from, to, put_event, &told)
+				 : sp_ask_events(&h->ask, from, to, put_event, &told);
 
 	if (r < 0)
 		sp_error_clear();
-	if (gaps.n > MAX_GAPS) {
+	for (size_t i = 0; i < SP_COUNT(told_kinds); i++) {
+		if (told.n[i] <= MAX_EVENTS)
+			continue;
 		put_label(label);
-		fprintf(stderr, "and %u more gaps\n", gaps.n - MAX_GAPS);
+		fprintf(stderr, "and %u more %s\n", told.n[i] - MAX_EVENTS, told_kinds[i].many);
 	}
 }
 
@@ -251,7 +266,7 @@ void sp_history_tell(struct sp_history *h, const char *label, const struct sp_st
 		fputs("your own processes only: root and the agent's group see all\n", stderr);
 	}
 	tell_range(label, answer);
-	tell_gaps(h, label, answer);
+	tell_events(h, label, answer);
 	if (q->to_ns > sp_time_ns(CLOCK_REALTIME) + SP_NS_PER_S) {
 		char text[SP_WHEN_TEXT];
 		put_label(label);
