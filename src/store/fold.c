@@ -141,42 +141,34 @@ struct fold {
 	uint32_t *mark;        /* by node: the kernel's mark at or above it, NULL = there is none in the dictionary */
 	struct pair *pairs;
 	size_t n_pairs, capacity;
-	uint32_t *table; /* of pairs + 1, by hash; 0 = free */
+	uint64_t *table; /* by hash; 0 = free */
 	size_t table_size;
 };
 enum { FIRST_TABLE = 1 << 16, LOTS = 16 };
 
-static size_t hash_slot(const struct sp_slot *s)
+static uint64_t hash_slot(const struct sp_slot *s)
 {
 	uint64_t x = ((uint64_t)s->node << 32 | s->leaf) * UINT64_C(0x9e3779b97f4a7c15) +
 		     (2 * ((uint64_t)s->mark << 20 ^ s->kept) + s->shortened) * UINT64_C(0xff51afd7ed558ccd);
 
-	return (size_t)((x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93) >> 20);
+	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
 }
 
-static void put_in_table(struct fold *f, uint32_t pair)
+/* Room for so many pairs, half full. An entry is a pair's number + 1 and half of its hash: most others differ in it. */
+static int table_make(struct fold *f, size_t n_pairs)
 {
-	size_t at = hash_slot(&f->pairs[pair].slot) & (f->table_size - 1);
-
-	while (f->table[at] != 0)
-		at = (at + 1) & (f->table_size - 1);
-	f->table[at] = pair + 1;
+	f->table_size = FIRST_TABLE;
+	while (f->table_size < 2 * n_pairs)
+		f->table_size *= 2;
+	f->table = calloc(f->table_size, sizeof(*f->table));
+	return f->table == NULL ? -ENOMEM : 0;
 }
 
-static int table_grow(struct fold *f)
+static bool is_same(const struct sp_slot *a, const struct sp_slot *b)
 {
-	size_t size = f->table_size == 0 ? FIRST_TABLE : 2 * f->table_size;
-	uint32_t *table = calloc(size, sizeof(*table));
-
-	if (table == NULL)
-		return -ENOMEM;
-	free(f->table);
-	f->table = table;
-	f->table_size = size;
-	for (size_t i = 0; i < f->n_pairs; i++)
-		if (f->pairs[i].slot.leaf != 0)
-			put_in_table(f, (uint32_t)i);
-	return 0;
+	return a->node == b->node && a->leaf == b->leaf && a->mark == b->mark && a->kept == b->kept &&
+	       a->mark_last == b->mark_last && a->shortened == b->shortened;
 }
 
 static int64_t add_pair(struct fold *f, const struct sp_slot *slot)
@@ -192,18 +184,16 @@ static int64_t pair_of(struct fold *f, const struct sp_slot *slot)
 {
 	if (slot->leaf == 0)
 		return add_pair(f, slot);
-	if (2 * f->n_pairs >= f->table_size && table_grow(f) < 0)
-		return -ENOMEM;
-	size_t at = hash_slot(slot) & (f->table_size - 1);
+	uint64_t hash = hash_slot(slot), half = hash & 0xffffffff00000000;
+	size_t at = hash & (f->table_size - 1);
 	for (; f->table[at] != 0; at = (at + 1) & (f->table_size - 1)) {
-		const struct sp_slot *there = &f->pairs[f->table[at] - 1].slot;
-		if (there->node == slot->node && there->leaf == slot->leaf && there->mark == slot->mark &&
-		    there->kept == slot->kept && there->mark_last == slot->mark_last &&
-		    there->shortened == slot->shortened)
-			return f->table[at] - 1;
+		uint32_t n = (uint32_t)f->table[at] - 1;
+		if ((f->table[at] & 0xffffffff00000000) == half && is_same(&f->pairs[n].slot, slot))
+			return n;
 	}
 	int64_t n = add_pair(f, slot);
-	f->table[at] = (uint32_t)(n + 1);
+	if (n >= 0)
+		f->table[at] = half | (uint64_t)(n + 1);
 	return n;
 }
 
@@ -296,6 +286,12 @@ static struct sp_slot slot_lifted(const struct fold *f, struct sp_slot slot, uin
 
 static int make_pairs(struct fold *f, uint32_t *of_node)
 {
+	size_t n_used = 0;
+
+	for (uint32_t i = 0; i < f->d->n_nodes; i++)
+		n_used += of_node[i] != SP_SLOT_NONE;
+	if (table_make(f, 2 * n_used) < 0) /* each is one, and may be lifted into another */
+		return -ENOMEM;
 	for (uint32_t i = 0; i < f->d->n_nodes; i++) {
 		if (of_node[i] == SP_SLOT_NONE)
 			continue;
@@ -377,17 +373,24 @@ static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 	const struct sp_dict *d = g->dicts[dict];
 	size_t n = (size_t)d->n_nodes + 1;
 	bool marks = has_kernel_marks(d);
-	SP_FREE float *self = calloc(n, sizeof(*self)), *under = calloc(n, sizeof(*under));
-	SP_FREE uint32_t *ancestor = calloc(n, sizeof(*ancestor)), *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
+	SP_FREE uint32_t *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
 	SP_FREE uint32_t *kept = wanted->frames != NULL ? calloc(n, sizeof(*kept)) : NULL;
-	struct fold f = {.d = d, .least = least, .self = self, .under = under, .ancestor = ancestor, .mark = mark};
+	struct fold f = {.d = d, .least = least};
 
-	if (self == NULL || under == NULL || ancestor == NULL || (marks && mark == NULL) ||
+	if (sp_grow(&s->self, &s->self_capacity, n, sizeof(*s->self)) < 0 ||
+	    sp_grow(&s->under, &s->under_capacity, n, sizeof(*s->under)) < 0 ||
+	    sp_grow(&s->ancestor, &s->ancestor_capacity, n, sizeof(*s->ancestor)) < 0 || (marks && mark == NULL) ||
 	    (wanted->frames != NULL && kept == NULL))
 		return -ENOMEM;
+	memset(s->self, 0, n * sizeof(*s->self));
+	s->ancestor[0] = 0;
+	f.self = s->self;
+	f.under = s->under;
+	f.ancestor = s->ancestor;
+	f.mark = mark;
 	f.wanted = wanted->frames;
 	f.kept = kept;
-	sum_rows(g, dict, wanted, self, s->of_node);
+	sum_rows(g, dict, wanted, s->self, s->of_node);
 	int r = fold_rare(&f, s);
 	free(f.pairs);
 	free(f.table);
@@ -415,26 +418,27 @@ static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct s
 }
 
 int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
-		  struct sp_slots *ret_slots)
+		  struct sp_slots *s)
 {
 	uint32_t n_nodes = g->dicts[dict]->n_nodes;
-	struct sp_slots s = {.of_node = calloc((size_t)n_nodes + 1, sizeof(*s.of_node))};
-	int r = s.of_node == NULL ? -ENOMEM : 0;
+	int r = sp_grow(&s->of_node, &s->of_node_capacity, (size_t)n_nodes + 1, sizeof(*s->of_node));
 
+	free(s->slots);
+	s->slots = NULL;
+	s->n_slots = 0;
 	for (uint32_t i = 0; i < n_nodes && r == 0; i++)
-		s.of_node[i] = SP_SLOT_NONE;
-	if (r == 0)
-		r = least > 0 ? shorten(g, dict, wanted, least, &s) : keep_whole(g, dict, wanted, &s);
+		s->of_node[i] = SP_SLOT_NONE;
 	if (r < 0)
-		sp_slots_done(&s);
-	else
-		*ret_slots = s;
-	return r;
+		return r;
+	return least > 0 ? shorten(g, dict, wanted, least, s) : keep_whole(g, dict, wanted, s);
 }
 
 void sp_slots_done(struct sp_slots *s)
 {
 	free(s->of_node);
 	free(s->slots);
+	free(s->self);
+	free(s->under);
+	free(s->ancestor);
 	*s = (struct sp_slots){0};
 }

@@ -29,6 +29,10 @@ struct sp_slots {
 	uint32_t *of_node; /* by node: SP_SLOT_NONE, or a slot; with SP_SLOT_SHORTENED if it lost frames */
 	struct sp_slot *slots;
 	uint32_t n_slots;
+	/* kept from one dictionary to the next: new memory costs more than what is done in it */
+	float *self, *under;
+	uint32_t *ancestor;
+	size_t of_node_capacity, self_capacity, under_capacity, ancestor_capacity;
 };
 
 /* What q's library and function ask for; both NULL: everything. */
@@ -41,9 +45,9 @@ void sp_wanted_done(struct sp_wanted *w);
 /* The sum of the first value of the rows at wanted nodes, and how many such nodes there are, counted up to `enough`. */
 int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, size_t enough,
 		   double *ret_sum, size_t *ret_n);
-/* least: 0 = all stacks stay whole. */
+/* least: 0 = all stacks stay whole. s: zeroed, or filled before for another dictionary. */
 int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
-		  struct sp_slots *ret_slots);
+		  struct sp_slots *s);
 void sp_slots_done(struct sp_slots *s);
 
 /* The window's node of this row, 0 if its dictionary does not know it. */

@@ -73,15 +73,15 @@ static int answer_add(struct sp_gathered *g, const struct sp_store_query *q, con
 		      struct sp_answer_writer *writer, uint64_t *n_shortened)
 {
 	double least = q->exact ? 0 : least_value(shares, g->n_dicts);
+	struct sp_slots slots = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < g->n_dicts && r == 0; i++) {
-		struct sp_slots slots = {0};
 		r = sp_slots_make(g, (uint32_t)i, &shares[i].wanted, least, &slots);
 		if (r == 0)
 			r = sp_answer_add(writer, (uint32_t)i, &slots);
-		sp_slots_done(&slots);
 	}
+	sp_slots_done(&slots);
 	return r < 0 ? r : sp_answer_finish(writer, n_shortened);
 }
 

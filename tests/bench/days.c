@@ -40,10 +40,10 @@ enum {
 	RENEW_AT = 60000, /* stacks in the profile */
 };
 
-#define PROCESS_Q 2
-#define PROCESS_S 1.8
-#define STACK_Q 2
-#define STACK_S 1.5
+#define PROCESS_Q 1.5
+#define PROCESS_S 1.82
+#define STACK_Q 0.3
+#define STACK_S 1.24
 
 /* --- chance ------------------------------------------------------------------------------------------------------- */
 static uint64_t seed = 88172645463325252ULL;
@@ -122,7 +122,7 @@ static uint32_t tail_length(void)
 {
 	uint32_t n = 1;
 
-	while (n < 14 && draw_below(100) < 66)
+	while (n < 14 && draw_below(100) < 69)
 		n++;
 	return n;
 }
