@@ -18,6 +18,8 @@
 static const uint64_t slow_ns = 10000000;
 /* A killed process that is still there after this is stuck in the kernel: abandoned. */
 static const uint64_t stuck_ns = 200000000;
+/* A process that has needed so much is not kept for small work: what it has freed it still holds. */
+static const uint64_t large_bytes = 12 << 20;
 /* How often a job is sent, when processes end in peace without an answer to it. */
 enum { MAX_TRIES = 3 };
 
@@ -245,6 +247,8 @@ static void take(struct sp_workers *w, struct sp_worker *p, const struct sp_answ
 		sp_job_push(&w->answered, j);
 	if (r == -EBADMSG)
 		dismiss(w, p, 0);
+	else if (!p->jobs.n && p->peak_bytes > large_bytes)
+		sp_worker_end(p);
 }
 
 static void take_all(struct sp_workers *w, struct sp_worker *p)
