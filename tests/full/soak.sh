@@ -16,7 +16,7 @@ storm_at=$((whole / 5)) storm_ends=$((whole / 5 + whole / 10)) half=$((whole * 6
 # entries NAME: of the agent's map
 entries() { bpftool map dump id "$1" 2>/dev/null | grep -c '^key\|"key"'; }
 # the value of a word of the agent's status
-word() { sed -n "s/^$1=//p" "$dir/status"; }
+word() { sed -n "s/^ *$1=//p" "$dir/status" | head -n 1; }
 ask_status() {
 	python3 - "$dir/agent.sock" >"$dir/status" <<-'END'
 		import socket, sys
