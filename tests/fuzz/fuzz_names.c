@@ -3,15 +3,19 @@
  * fuzz_names.c: any bytes as an ELF file whose functions are to be named, or as a name to be demangled.
  *
  * Whatever the file says, an answer holds its offset, a name is neither empty nor too long, and asking for one offset
- * alone gives the same answer as asking for it among others.
+ * alone gives the same answer as asking for it among others. All of its functions, as spans, make a table that is never
+ * refused, and whose answers hold their offsets.
  */
 #include "base/error.h"
 #include "elf/elf.h"
 #include "require.h"
-#include "symbol/names.h"
+#include "symbol/name_table.h"
+#include "symbol/span.h"
 #include "unwind/build.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { N_OFFSETS = 64 };
 
@@ -69,6 +73,44 @@ static void name_file(struct sp_elf *e)
 	sp_names_done(names, N_OFFSETS);
 }
 
+struct spans_out {
+	int fd;
+	uint64_t n;
+	struct sp_span_state state;
+};
+
+static int span_out(void *arg, const struct sp_span *span)
+{
+	struct spans_out *o = arg;
+	uint8_t bytes[SP_SPAN_MAX_BYTES];
+	size_t n = sp_span_put(&o->state, span, bytes);
+	require(write(o->fd, bytes, n) == (ssize_t)n);
+	o->n += n;
+	return 0;
+}
+
+static void make_table(struct sp_elf *e)
+{
+	struct sp_names_more more = {.debug = NULL};
+	struct spans_out o = {.fd = memfd_create("spans", 0)};
+	struct sp_name_table_head head = {0};
+	uint64_t offsets[N_OFFSETS];
+	struct sp_name names[N_OFFSETS];
+	int to = memfd_create("table", 0);
+	choose_offsets(e, offsets);
+	if (sp_spans_walk(e, &more, sp_fde_walk, span_out, &o) == 0) {
+		require(sp_name_table_write(o.fd, o.n, to, &head) == 0);
+		const struct sp_name_table t = {
+		    .fd = to, .n_blocks = head.n_blocks, .index_at = head.index_at, .index_hash = head.index_hash};
+		require(sp_name_table_find(&t, offsets, N_OFFSETS, names) == 0);
+		for (size_t i = 0; i < N_OFFSETS; i++)
+			check_name(&names[i], offsets[i]);
+		sp_names_done(names, N_OFFSETS);
+	}
+	close(o.fd);
+	close(to);
+}
+
 static void demangle(const uint8_t *data, size_t size)
 {
 	char *name = malloc(size + 1);
@@ -89,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		demangle(data, size);
 	else if (sp_elf_open_bytes(data, size, &e) == 0) {
 		name_file(e);
+		make_table(e);
 		sp_elf_close(e);
 	}
 	sp_error_clear();
