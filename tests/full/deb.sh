@@ -24,7 +24,7 @@ trap cleanup EXIT
 echo "--- build"
 deb=${SOPROF_DEB:-$("$source/tools/make-deb" "$work-build")}
 dpkg-deb --field "$deb" Depends | grep -q 'libbpf1' || fail "libraries in Depends"
-dpkg-deb --contents "$deb" | grep -q './usr/lib/systemd/system/soprof.service$' || fail "the unit"
+dpkg-deb --contents "$deb" | grep './usr/lib/systemd/system/soprof.service$' >/dev/null || fail "the unit"
 
 echo "--- install"
 debootstrap --variant=minbase bookworm "$work" "$mirror" >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
@@ -52,7 +52,7 @@ zcat "$work/usr/share/man/man1/soprof-agent.1.gz" | grep -q 'max\\-disk\|max-dis
 
 echo "--- run"
 log=$work.agent
-inside soprof agent --frequency 99 >"$log" 2>&1 &
+(exec env -i PATH=/usr/bin:/bin LC_ALL=C chroot "$work" soprof agent --frequency 99) >"$log" 2>&1 &
 agent=$!
 for ((i = 0; i < 600; i++)); do
 	grep -q 'to ask: ' "$log" && break
