@@ -210,9 +210,9 @@ void assert_same(const struct sp_profile *got, const struct sp_profile *wanted, 
 }
 
 /* --- stores ------------------------------------------------------------------------------------------------------- */
-void fixture_open(struct fixture *f)
+void fixture_open(struct fixture *f, uint64_t max_memory_bytes)
 {
-	struct sp_store_options o = {0};
+	struct sp_store_options o = {.max_memory_bytes = max_memory_bytes};
 
 	/* nothing here is about disks, and they may be slow */
 	snprintf(f->place, sizeof(f->place), "%s/soprof-query.XXXXXX",

@@ -36,7 +36,7 @@ struct fixture {
 	uint64_t *times;
 	size_t n, capacity, time_capacity;
 };
-void fixture_open(struct fixture *f);
+void fixture_open(struct fixture *f, uint64_t max_memory_bytes); /* small: many dictionaries a day; 0 = usual */
 void fixture_done(struct fixture *f);
 void fixture_add(struct fixture *f, uint64_t at_ns, const char *source, struct sp_profile *p); /* takes p */
 
