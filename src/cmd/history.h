@@ -6,8 +6,8 @@
  * The way: a store that was named is read, file by file; an agent whose socket was named is asked; else the agent at
  * its usual place, and where none answers there, the files of its usual store. Times come from base/when.h.
  * sp_history_tell() says on stderr what of the range was sampled, in how many windows, what happened in
- * it (gaps, upgrades), and what was lost, damaged or shortened; nothing that is not so. An answer without a window is -ENODATA, and its words tell what
- * there is. 0 or a negative errno with words. One thread.
+ * it (gaps, upgrades), and what was lost, damaged or shortened; nothing that is not so. An answer without a window is
+ * -ENODATA, and its words tell what there is. 0 or a negative errno with words. One thread.
  */
 #ifndef SP_CMD_HISTORY_H
 #define SP_CMD_HISTORY_H

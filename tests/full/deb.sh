@@ -52,7 +52,7 @@ zcat "$work/usr/share/man/man1/soprof-agent.1.gz" | grep -q 'max\\-disk\|max-dis
 
 echo "--- run"
 log=$work.agent
-(exec env -i PATH=/usr/bin:/bin LC_ALL=C chroot "$work" soprof agent --frequency 99) >"$log" 2>&1 &
+(exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C chroot "$work" soprof agent --frequency 99) >"$log" 2>&1 &
 agent=$!
 for ((i = 0; i < 600; i++)); do
 	grep -q 'to ask: ' "$log" && break

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * serving.h: an agent's socket in a process of its own, and clients of all kinds, for the tests of the server and of
+ * the answers. begin() starts the process, finish() ends it and looks at how; a test that fails leaves it to the next
+ * begin(). One server at a time, at socket_path, in a directory that serving_main() makes and removes. For cmocka
+ * programs: failures are assertions, in the test's own process.
+ */
+#ifndef TESTS_UNIT_AGENT_SERVING_H
+#define TESTS_UNIT_AGENT_SERVING_H
+
+#include "agent/ask.h"
+#include "agent/server.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "profile/profile.h"
+#include <dirent.h>
+#include <errno.h>
+#include <grp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern char directory[], socket_path[100];
+extern pid_t server_pid;          /* 0 = none runs */
+int status(void *arg, FILE *out); /* the owner's */
+/* What the server's owner has of the window that is not stored yet; NULL: nothing. Before begin(). */
+extern int (*owner_current)(void *arg, const char *source, const struct sp_profile **ret_profile,
+			    struct sp_store_window *ret_window);
+
+struct sp_agent_config config(void); /* one to begin with */
+void begin(const struct sp_agent_config *c);
+void finish(void);
+
+int client(void); /* a connection */
+/* All that comes until the end, which closes it. */
+void answer_of(int fd, char *ret_text, size_t size);
+void is_answered(const void *request, size_t n, const char *text);
+extern char words[2048]; /* of the last status: name=value; */
+int take_word(void *arg, const char *name, const char *value);
+int ask_status(struct sp_ask *a);
+
+/* main() of such a program; `clean` removes what its tests have made in the directory, or is NULL. */
+int serving_main(int argc, char **argv, int (*tests)(void), void (*clean)(void));
+
+#endif
