@@ -10,9 +10,10 @@
  * not sampled (suspended, stopped, clock set, CPUs away) is an event "gap" in the store, never a zero. What the store
  * does not take waits in memory, bounded; then the oldest is dropped, counted, and told as an event "drop". Above its
  * limits of CPU and memory the agent halves its rate, and raises it again later: events "rate".
- * The configuration is the caller's, and stays as long as the agent or until sp_agent_reload() took another. Others
- * (server, service manager) take part in the loop by watches. One thread. 0 or a negative errno with sp_error_text():
- * -EPERM, -EACCES, -EOPNOTSUPP: the kernel or the privileges do not allow it; -EBUSY: another agent has the store.
+ * The configuration's strings are the caller's, and stay as long as the agent or until sp_agent_reload() took another.
+ * Others (server, service manager) take part in the loop by watches. One thread. 0 or a negative errno with
+ * sp_error_text(): -EPERM, -EACCES, -EOPNOTSUPP: the kernel or the privileges do not allow it; -EBUSY: another agent
+ * has the store.
  */
 #ifndef SP_AGENT_AGENT_H
 #define SP_AGENT_AGENT_H

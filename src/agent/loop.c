@@ -20,7 +20,14 @@
 #include <unistd.h>
 
 /* Windows in a row that could not be ended: then a new process may do better. */
-enum { MAX_FAILED = 6, OTHER_FILES = 256, MAX_FILES = 8192, GIVE_UP_MS = 3000, LARGE_BYTES = 256 << 10 };
+enum {
+	MAX_FAILED = 6,
+	MAX_ODD = 10000,
+	OTHER_FILES = 256,
+	MAX_FILES = 8192,
+	GIVE_UP_MS = 3000,
+	LARGE_BYTES = 256 << 10
+};
 
 /* --- making ----------------------------------------------------------------------------------------------------------
  */
@@ -125,7 +132,8 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	if (!a)
 		return -ENOMEM;
 	a->epoll = a->window_timer = a->step_timer = -1;
-	a->env.config = config;
+	a->config = *config;
+	a->env.config = &a->config;
 	a->window_ns = SP_AGENT_WINDOW_NS;
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
 	memory_tune();
@@ -179,6 +187,7 @@ static void window_begin(struct sp_agent *a, const struct sp_clock *now)
 
 	a->began = *now;
 	a->ends_boot_ns = end;
+	a->n_odd = 0;
 	a->suspended_ns = 0;
 	timerfd_settime(a->window_timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
@@ -230,6 +239,18 @@ static int failed(struct sp_agent *a, int r)
 	if (++a->n_failed >= MAX_FAILED)
 		return sp_fail(r, "sample");
 	sp_log(SP_LOG_ERROR, "sample: %s", sp_error_text(r));
+	sp_error_clear();
+	return 0;
+}
+
+/* What was odd in a record, say, is told once a window. A step that fails on and on would be an endless loop. */
+static int odd(struct sp_agent *a, int r)
+{
+	a->env.n_errors++;
+	if (++a->n_odd > MAX_ODD)
+		return sp_fail(r, "sample");
+	if (a->n_odd == 1)
+		sp_log(SP_LOG_WARNING, "sample: %s", sp_error_text(r));
 	sp_error_clear();
 	return 0;
 }
@@ -350,7 +371,7 @@ static int turn(struct sp_agent *a)
 	for (i = 0; i < a->n_samplers; i++) {
 		int step = sp_sampler_step(&a->samplers[i]);
 
-		r = step < 0 ? failed(a, step) : r;
+		r = step < 0 ? odd(a, step) : r;
 	}
 	watches_serve(a, events, n);
 	sp_upgrades_turn(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
@@ -445,7 +466,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 	size_t i, n = SP_MIN(a->n_samplers, config->n_sources);
 	int r = 0, failure;
 
-	a->env.config = config;
+	a->config = *config;
 	a->limits.max_cpu_ppm = config->max_cpu_ppm;
 	a->limits.max_memory_bytes = config->max_memory_bytes;
 	for (i = 0; i < n; i++) {
@@ -455,6 +476,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 		if (a->samplers[i].recipe != s->recipe)
 			continue;
 		a->samplers[i].naming.debug_dirs = config->debug_dirs;
+		a->samplers[i].naming.no_fetch = !config->debuginfod;
 		failure = sp_sampler_rate(&a->samplers[i], hz * 1000, a->limits.halvings);
 		r = r < 0 ? r : failure;
 	}

@@ -23,6 +23,7 @@ struct sp_span { /* a state of things that is told when it is over */
 
 struct sp_agent {
 	struct sp_sampler_env env;
+	struct sp_agent_config config; /* its strings are the caller's */
 	struct sp_sampler samplers[SP_AGENT_MAX_SOURCES];
 	size_t n_samplers;
 	struct sp_agent_watch watches[SP_AGENT_MAX_WATCHES];
@@ -32,7 +33,7 @@ struct sp_agent {
 	struct sp_clock began, looked;    /* of the window; the last look */
 	uint64_t suspended_ns;            /* in this window */
 	uint64_t window_ns, ends_boot_ns; /* how long it is to be, and when it is to end */
-	unsigned n_failed;                /* windows in a row that could not be ended */
+	unsigned n_failed, n_odd;         /* windows in a row that could not be ended; steps that failed in this one */
 	struct sp_limits limits;
 	uint64_t self_looked_ns; /* CLOCK_MONOTONIC */
 	struct sp_span cpu_away[SP_MAX_CPUS];

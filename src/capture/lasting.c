@@ -130,7 +130,9 @@ int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 		r = close_paused(c, keep);
 	again = c->o.recipe->pause(&c->recipe, false);
 	c->paused_ns += sp_time_ns(CLOCK_MONOTONIC) - began;
-	return r < 0 ? r : again;
+	r = r < 0 ? r : again;
+	c->is_closed = r >= 0;
+	return r;
 }
 
 static void numbers_forget(struct sp_capture *c)

@@ -75,7 +75,7 @@ while now=$(($(cut -d. -f1 /proc/uptime) - began)) && [ "$now" -lt "$whole" ]; d
 	sleep 10
 done
 look "$whole"
-flat 2 3000 'memory (KiB)'
+flat 2 5000 'memory (KiB)'
 flat 3 40 'descriptors'
 flat 4 60 'files in the map'
 flat 5 1100 'processes in the map'
