@@ -343,7 +343,7 @@ int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_slo
 	int r = dict_begin(a, dict, slots);
 	uint32_t slice = UINT32_MAX;
 
-	for (size_t i = 0; i < a->g->n_windows && r == 0; i++) {
+	for (size_t i = a->g->first; i < a->g->n_windows && r == 0; i++) {
 		struct sp_kept_window *w = &a->g->windows[i];
 		if (w->dict != dict)
 			continue;
@@ -443,13 +443,28 @@ static int add_rows(struct sp_answer_writer *a, struct sums *s)
 	return r;
 }
 
+static int add_types(struct sp_answer_writer *a)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < a->g->n_types && r == 0; i++) {
+		r = sp_profile_add_value_type(a->p, a->g->types[i].name, a->g->types[i].unit);
+		if (strcmp(a->g->types[i].name, "samples") == 0)
+			a->samples = i;
+	}
+	return r;
+}
+
 int sp_answer_finish(struct sp_answer_writer *a, uint64_t *ret_n_shortened)
 {
 	size_t n = (size_t)sp_intern_count(a->stacks) + 1;
 	struct sums s = {.values = calloc(n * SP_MAX(a->g->n_types, 1U), sizeof(*s.values)),
 			 .has_rows = calloc(n, 1),
 			 .touched = calloc(n, sizeof(*s.touched))};
-	int r = s.values == NULL || s.has_rows == NULL || s.touched == NULL ? -ENOMEM : add_rows(a, &s);
+	int r = s.values == NULL || s.has_rows == NULL || s.touched == NULL ? -ENOMEM : add_types(a);
+
+	if (r == 0)
+		r = add_rows(a, &s);
 
 	free(s.values);
 	free(s.has_rows);
@@ -470,11 +485,6 @@ static int begin(struct sp_answer_writer *a, const char *source)
 		r = sp_intern_new(&a->groups);
 	if (r == 0)
 		r = sp_intern_new(&a->stacks);
-	for (uint32_t i = 0; i < a->g->n_types && r == 0; i++) {
-		r = sp_profile_add_value_type(a->p, a->g->types[i].name, a->g->types[i].unit);
-		if (strcmp(a->g->types[i].name, "samples") == 0)
-			a->samples = i;
-	}
 	return r;
 }
 

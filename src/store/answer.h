@@ -14,13 +14,14 @@
 #include "store/fold.h"
 
 struct sp_answer_writer;
-/* into: empty; it gets the gathered types of values. */
+/* into: empty. */
 int sp_answer_new(struct sp_gathered *g, const char *source, struct sp_profile *into,
 		  struct sp_answer_writer **ret_writer);
 void sp_answer_free(struct sp_answer_writer *a);
 /* Translates the dictionary's rows where they are: afterwards they name what they were of by other numbers. */
 int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_slots *slots);
-/* When all dictionaries were: sums the rows, and adds them. Tells how many samples are of stacks that lost frames. */
+/* When all dictionaries were: adds the types of values, sums the rows, and adds them. Tells how many samples are of
+ * stacks that lost frames. */
 int sp_answer_finish(struct sp_answer_writer *a, uint64_t *ret_n_shortened);
 
 #endif

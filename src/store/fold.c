@@ -83,7 +83,7 @@ static void sum_rows(const struct sp_gathered *g, uint32_t dict, const struct sp
 {
 	const struct sp_dict *d = g->dicts[dict];
 
-	for (size_t i = 0; i < g->n_windows; i++) {
+	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
 			uint32_t node = sp_kept_node(d, w, row);
@@ -106,7 +106,7 @@ int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 
 	if (seen == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < g->n_windows; i++) {
+	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
 			uint32_t node = wanted->nodes != NULL || n < enough ? sp_kept_node(d, w, row) : 0;

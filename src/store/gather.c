@@ -20,6 +20,9 @@ struct wanted {
 	bool by_group, all;
 };
 
+/* Of all dictionaries that are open at a time; a node takes some 16 bytes. */
+enum { NODES_AT_ONCE = 2 << 20 };
+
 /* --- who is asked for --------------------------------------------------------------------------------------------- */
 static bool process_matches(const struct sp_dict *d, uint32_t pid, const struct sp_dict_group *g, const char *glob)
 {
@@ -257,9 +260,24 @@ static int keep_window(struct sp_gathered *g, struct wanted *wanted, const struc
 	return 0;
 }
 
-static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
-		       const struct sp_plan *plan, size_t first, size_t n, struct wanted *wanted)
+/* Whether the window's dictionary is one too many for now. */
+static bool is_full(const struct sp_gathered *g, const struct sp_dict *next)
 {
+	uint64_t n_nodes = 0;
+
+	for (size_t i = 0; i < g->n_dicts; i++) {
+		if (g->dicts[i] == next)
+			return false;
+		n_nodes += g->dicts[i]->n_nodes;
+	}
+	return n_nodes > NODES_AT_ONCE;
+}
+
+/* *at: the first window of the part that is wanted; behind it comes back which of them were not gathered any more. */
+static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
+		       const struct sp_plan *plan, size_t *at, struct wanted *wanted)
+{
+	size_t first = *at, n = sp_plan_part(plan, first);
 	const struct sp_plan_window *windows = &plan->windows[first];
 	struct sp_scan_options o = {.from_ns = windows[0].from_ns,
 				    .to_ns = windows[n - 1].to_ns,
@@ -273,9 +291,15 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 	if (r < 0)
 		return r;
 	struct sp_scan *scan = g->scans[g->n_scans++];
+	*at = first + n;
 	while ((r = sp_scan_next(scan, &w)) == 1) {
-		bool planned = sp_plan_find(plan, first, n, w.w.wall_ns) != SIZE_MAX;
-		r = planned && w.n_rows > 0 && w.n_values > 0 ? keep_window(g, wanted, &w) : 0;
+		size_t planned = sp_plan_find(plan, first, n, w.w.wall_ns);
+		if (planned != SIZE_MAX && planned > first && is_full(g, w.dict)) {
+			*at = planned;
+			r = 0;
+			break;
+		}
+		r = planned != SIZE_MAX && w.n_rows > 0 && w.n_values > 0 ? keep_window(g, wanted, &w) : 0;
 		if (r < 0)
 			break;
 	}
@@ -298,33 +322,42 @@ static void lay_out_slices(struct sp_gathered *g, const struct sp_store_query *q
 	g->slice_ns = each * length;
 }
 
-int sp_gather(struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
-	      struct sp_gathered *ret_gathered)
+void sp_gather_begin(struct sp_gathered *g, const struct sp_store_query *q, const struct sp_plan *plan)
 {
-	struct sp_gathered g = {.by_group = plan->coarsest != SP_RES_10S};
+	g->by_group = plan->coarsest != SP_RES_10S;
+	if (plan->n_windows > 0)
+		lay_out_slices(g, q, plan);
+}
+
+int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
+	      size_t *at)
+{
 	struct wanted wanted = {.q = q, .all = q->all_users && q->process == NULL && q->cgroup == NULL};
 	int r = 0;
 
-	if (plan->n_windows > 0)
-		lay_out_slices(&g, q, plan);
-	for (size_t i = 0, n; i < plan->n_windows && r == 0; i += n) {
-		n = sp_plan_part(plan, i);
-		r = gather_part(&g, s, q, plan, i, n, &wanted);
+	while (*at < plan->n_windows && r == 0) {
+		size_t begin = *at, end = begin + sp_plan_part(plan, begin);
+		r = gather_part(g, s, q, plan, at, &wanted);
+		if (*at < end)
+			break;
 	}
 	free(wanted.seen);
-	if (r < 0)
-		sp_gathered_done(&g);
-	else
-		*ret_gathered = g;
 	return r;
+}
+
+void sp_gathered_forget(struct sp_gathered *g)
+{
+	for (size_t i = 0; i < g->n_scans; i++)
+		sp_scan_close(g->scans[i]);
+	g->n_scans = g->n_dicts = 0;
+	g->first = g->n_windows;
 }
 
 void sp_gathered_done(struct sp_gathered *g)
 {
 	for (size_t i = 0; i < g->n_windows; i++)
 		kept_done(&g->windows[i]);
-	for (size_t i = 0; i < g->n_scans; i++)
-		sp_scan_close(g->scans[i]);
+	sp_gathered_forget(g);
 	for (uint32_t i = 0; i < g->n_types; i++) {
 		free(g->types[i].name);
 		free(g->types[i].unit);

@@ -5,7 +5,7 @@
  * Rows are (who, node) and values, as scan.h has them; those whose process, user or cgroup is not asked for are left
  * out here already. `who` is a key of the dictionary if all windows are of 10 s, else a group. A value that is the same
  * multiple of the first one throughout a window (ns of samples) takes no room, and values that fit 32 bits take those.
- * Dictionaries are kept open with their scans until sp_gathered_done(); two scans of one generation's are one here.
+ * Dictionaries are kept open with their scans until sp_gathered_forget(); two scans of one generation's are one here.
  * Globs are those of profile/filter.h. 0 or a negative errno, on which nothing is returned. One thread.
  */
 #ifndef SP_STORE_GATHER_H
@@ -38,14 +38,22 @@ struct sp_gathered {
 	size_t n_scans, scan_capacity;
 	struct sp_kept_window *windows;
 	size_t n_windows, window_capacity;
+	size_t first; /* of the windows whose rows name what is in the dictionaries at hand */
 	struct sp_gathered_type types[SP_MAX_VALUES];
 	uint32_t n_types;
 	bool by_group;
 	uint64_t n_rows, n_damaged, first_ns, slice_ns;
 };
 
-int sp_gather(struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
-	      struct sp_gathered *ret_gathered);
+/* Before the first call: what all of the plan's windows have in common. */
+void sp_gather_begin(struct sp_gathered *g, const struct sp_store_query *q, const struct sp_plan *plan);
+/*
+ * From the plan's window *at on, which is moved behind what was gathered: to its end, or as many dictionaries as fit a
+ * bound. Their rows have to be dealt with then, and the dictionaries given back: sp_gathered_forget().
+ */
+int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
+	      size_t *at);
+void sp_gathered_forget(struct sp_gathered *g);
 void sp_gathered_done(struct sp_gathered *g);
 
 static inline int64_t sp_kept_first(const struct sp_kept_window *w, uint32_t row)

@@ -92,7 +92,7 @@ static int take_windows(struct sp_plan *p, struct sp_store *s, const struct sp_s
 		if (r < 0)
 			break;
 		p->windows[p->n_windows++] =
-		    (struct sp_plan_window){w.w.wall_ns, w.end_ns, w.w.duration_ns, w.w.n_lost, w.resolution};
+		    (struct sp_plan_window){w.w.wall_ns, w.end_ns, w.w.duration_ns, w.w.n_lost, w.n_rows, w.resolution};
 		p->coarsest = SP_MAX(p->coarsest, w.resolution);
 	}
 	sp_scan_close(scan);

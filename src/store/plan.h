@@ -20,6 +20,7 @@
 
 struct sp_plan_window {
 	uint64_t from_ns, to_ns, covered_ns, n_lost;
+	uint32_t n_rows;
 	int resolution;
 };
 struct sp_plan {

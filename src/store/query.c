@@ -55,9 +55,9 @@ static int measure(const struct sp_gathered *g, const struct sp_store_query *q, 
 
 /*
  * Below which value stacks are shortened: 0 = none is. Of a stack that several dictionaries know each one sees a part:
- * what is rare in all of them has to be rare together.
+ * what is rare in all of them has to be rare together. share: of all rows asked for, how many these may be.
  */
-static double least_value(const struct share *shares, size_t n)
+static double least_value(const struct share *shares, size_t n, double share)
 {
 	double sum = 0;
 	size_t n_stacks = 0;
@@ -66,59 +66,78 @@ static double least_value(const struct share *shares, size_t n)
 		sum += shares[i].sum;
 		n_stacks += shares[i].n_stacks;
 	}
-	return n_stacks <= MANY_STACKS ? 0 : SP_MAX(sum / LEAST_SHARE / (double)n, 1);
+	return (double)n_stacks <= MANY_STACKS * share ? 0 : SP_MAX(sum / LEAST_SHARE / (double)n, 1);
 }
 
-static int answer_add(struct sp_gathered *g, const struct sp_store_query *q, const struct share *shares,
-		      struct sp_answer_writer *writer, uint64_t *n_shortened)
+/* The rows gathered last become stacks of the answer. */
+static int answer_add(struct sp_gathered *g, const struct sp_store_query *q, double share, struct sp_slots *slots,
+		      struct sp_answer_writer *writer)
 {
-	double least = q->exact ? 0 : least_value(shares, g->n_dicts);
+	SP_FREE struct share *shares = calloc(g->n_dicts + 1, sizeof(*shares));
+	int r = shares == NULL ? -ENOMEM : measure(g, q, shares);
+	double least = r < 0 || q->exact ? 0 : least_value(shares, g->n_dicts, share);
+
+	for (size_t i = 0; i < g->n_dicts && r == 0; i++) {
+		r = sp_slots_make(g, (uint32_t)i, &shares[i].wanted, least, slots);
+		if (r == 0)
+			r = sp_answer_add(writer, (uint32_t)i, slots);
+	}
+	for (size_t i = 0; i < g->n_dicts && shares != NULL; i++)
+		sp_wanted_done(&shares[i].wanted);
+	return r;
+}
+
+/* What part of the plan's rows these windows have. */
+static double share_of(const struct sp_plan *plan, size_t first, size_t end)
+{
+	uint64_t all = 0, these = 0;
+
+	for (size_t i = 0; i < plan->n_windows; i++) {
+		all += plan->windows[i].n_rows;
+		these += i >= first && i < end ? plan->windows[i].n_rows : 0;
+	}
+	return all == 0 ? 1 : (double)these / (double)all;
+}
+
+static int answer_make(struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
+		       struct sp_gathered *g, struct sp_answer_writer *writer)
+{
 	struct sp_slots slots = {0};
 	int r = 0;
 
-	for (size_t i = 0; i < g->n_dicts && r == 0; i++) {
-		r = sp_slots_make(g, (uint32_t)i, &shares[i].wanted, least, &slots);
+	for (size_t at = 0, first; at < plan->n_windows && r == 0;) {
+		first = at;
+		r = sp_gather(g, s, q, plan, &at);
 		if (r == 0)
-			r = sp_answer_add(writer, (uint32_t)i, &slots);
+			r = answer_add(g, q, share_of(plan, first, at), &slots, writer);
+		sp_gathered_forget(g);
 	}
 	sp_slots_done(&slots);
-	return r < 0 ? r : sp_answer_finish(writer, n_shortened);
-}
-
-static int answer_make(struct sp_gathered *g, const struct sp_store_query *q, struct sp_profile *into,
-		       struct sp_store_answer *answer)
-{
-	SP_FREE struct share *shares = calloc(g->n_dicts + 1, sizeof(*shares));
-	struct sp_answer_writer *writer = NULL;
-	int r = shares == NULL ? -ENOMEM : sp_answer_new(g, q->source, into, &writer);
-
-	if (r == 0)
-		r = measure(g, q, shares);
-	if (r == 0)
-		r = answer_add(g, q, shares, writer, &answer->n_shortened);
-	for (size_t i = 0; i < g->n_dicts && shares != NULL; i++)
-		sp_wanted_done(&shares[i].wanted);
-	sp_answer_free(writer);
-	answer->n_damaged = g->n_damaged;
-	answer->slice_ns = g->slice_ns;
 	return r;
 }
 
 static int query_run(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
 		     struct sp_store_answer *answer)
 {
-	struct sp_gathered gathered = {0};
+	struct sp_answer_writer *writer = NULL;
+	struct sp_gathered g = {0};
 	struct sp_plan plan = {0};
 	int r = sp_plan_make(s, q, is_pid(q->process), &plan);
 
 	if (r == 0) {
 		tell_plan(&plan, answer);
-		r = sp_gather(s, q, &plan, &gathered);
+		sp_gather_begin(&g, q, &plan);
+		r = sp_answer_new(&g, q->source, into, &writer);
 	}
-	sp_plan_done(&plan);
 	if (r == 0)
-		r = answer_make(&gathered, q, into, answer);
-	sp_gathered_done(&gathered);
+		r = answer_make(s, q, &plan, &g, writer);
+	if (r == 0)
+		r = sp_answer_finish(writer, &answer->n_shortened);
+	answer->n_damaged = g.n_damaged;
+	answer->slice_ns = g.slice_ns;
+	sp_answer_free(writer);
+	sp_gathered_done(&g);
+	sp_plan_done(&plan);
 	return r;
 }
 
