@@ -39,7 +39,7 @@ int sp_chunk_add(struct sp_chunk *c, enum sp_thing thing, const void *item);
 int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len);
 int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t fresh_frame);
 
-/* All columns, into a record that was begun. without_keys: for files of roll-ups. */
+/* All columns, into a record that was begun. without_keys: for files of hours. */
 void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool without_keys);
 /* Behind what c has: its numbers must go on where c's end, unless c is empty. */
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u);

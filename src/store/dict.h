@@ -21,6 +21,7 @@ struct sp_dict_room {
 	struct sp_items items[SP_N_THINGS]; /* SP_STRINGS: where they begin; SP_NODES: parents */
 	struct sp_items bytes, frame_of;    /* frame_of: by node */
 	struct sp_items successors, successor_table;
+	uint64_t last_seq;  /* of the chunks that were read */
 	bool without_nodes; /* only names are wanted */
 };
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_room **ret_dict);

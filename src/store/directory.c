@@ -114,6 +114,7 @@ struct held {
 	struct held *next;
 	dev_t dev;
 	ino_t ino;
+	pid_t pid; /* a child that was forked holds nothing */
 	int fd;
 };
 static struct held *all_held;
@@ -125,9 +126,9 @@ static int hold(struct held *h, const struct sp_directory *d)
 	if (fstat(d->fd, &st) < 0)
 		return sp_fail(-errno, "stat %s", d->path);
 	for (const struct held *other = all_held; other != NULL; other = other->next)
-		if (other->dev == st.st_dev && other->ino == st.st_ino)
+		if (other->dev == st.st_dev && other->ino == st.st_ino && other->pid == getpid())
 			return sp_fail_said(-EBUSY, "%s is in use by process %d: this one", d->path, getpid());
-	h->dev = st.st_dev, h->ino = st.st_ino;
+	h->dev = st.st_dev, h->ino = st.st_ino, h->pid = getpid();
 	h->next = all_held;
 	all_held = h;
 	return 0;

@@ -322,3 +322,13 @@ int sp_file_finish(struct sp_day_file *f)
 		sp_error_clear();
 	return r == -EAGAIN ? 0 : r;
 }
+
+bool sp_file_is_sound(struct sp_day_file *f)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, "PRAGMA quick_check(1)", &s), code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);
+	const char *said = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+
+	/* a disk that cannot be read now is not a damaged file */
+	return said != NULL ? strcmp(said, "ok") == 0 : r == 0 && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
+}

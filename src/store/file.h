@@ -59,6 +59,8 @@ void sp_file_close(struct sp_day_file *f);
 /* Into the file itself, without a journal from now on. */
 int sp_file_finish(struct sp_day_file *f);
 int sp_file_checkpoint(struct sp_day_file *f);
+/* Is its structure as SQLite wants it? Reads all of it. */
+bool sp_file_is_sound(struct sp_day_file *f);
 int sp_file_exec(struct sp_day_file *f, const char *sql);
 int sp_file_prepare(struct sp_day_file *f, const char *sql, sqlite3_stmt **ret_statement);
 /* What SQLite said, as an error. */

@@ -60,6 +60,8 @@ struct sp_writer {
 	struct sp_window_rows rows;
 	struct sp_source sources[SP_MAX_SOURCES]; /* source n of the three files is sources[n - 1] */
 	size_t n_sources;
+	uint64_t minute_retained; /* when it was looked what is too much */
+	bool look_at_age;
 	char boot_id[64];
 };
 int sp_writer_open(struct sp_store *s);
@@ -81,6 +83,13 @@ static inline uint64_t sp_chunk_id(uint64_t generation, uint64_t seq)
 
 /* Runs a statement that gives no rows, and frees it. */
 int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s);
+
+/* Rolls up what the day has and closes its files; the next window opens them again. */
+void sp_writer_leave_day(struct sp_store *s);
+
+/* --- retain.c: what is older, or more, than is wanted ----------------------------------------------------------------
+ */
+int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age);
 
 /* --- roll.c ----------------------------------------------------------------------------------------------------------
  */

@@ -40,7 +40,7 @@ int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t gen
 	size_t len;
 
 	sp_packer_begin(w->packer);
-	sp_chunk_pack(c, w->packer, f->day.resolution != SP_RES_10S);
+	sp_chunk_pack(c, w->packer, f->day.resolution == SP_RES_1H); /* a minute's stands in for lost ones of 10s */
 	int r = sp_packer_end(w->packer, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, &record, &len);
 	r = r < 0 ? r : sp_file_prepare(f, "INSERT OR REPLACE INTO chunk VALUES(?1, ?2)", &s);
 	if (r < 0)
@@ -194,6 +194,12 @@ static void end_of_generation(struct sp_store *s)
 	end_generation(s->writer);
 }
 
+void sp_writer_leave_day(struct sp_store *s)
+{
+	end_of_generation(s);
+	close_files(s->writer);
+}
+
 /* A file that SQLite refuses is kept for people, and a new one begun. */
 static int open_file(struct sp_store *s, const struct sp_day *day)
 {
@@ -225,6 +231,24 @@ static int open_day(struct sp_store *s, uint64_t wall_ns)
 	return r;
 }
 
+/* After SQLite said that something is damaged: is it one of our files? They are set aside, and begun anew. */
+static bool set_damaged_aside(struct sp_store *s)
+{
+	struct sp_writer *w = s->writer;
+	bool any = false;
+
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++) {
+		if (w->files[i].db == NULL || sp_file_is_sound(&w->files[i]))
+			continue;
+		struct sp_day day = w->files[i].day;
+		sp_file_close(&w->files[i]);
+		any |= sp_directory_set_aside(&s->directory, day.name) == 0;
+		s->n_damaged_files++;
+	}
+	close_files(w);
+	return any;
+}
+
 int sp_writer_day(struct sp_store *s, uint64_t wall_ns)
 {
 	struct sp_writer *w = s->writer;
@@ -239,7 +263,14 @@ int sp_writer_day(struct sp_store *s, uint64_t wall_ns)
 		sp_error_clear();
 		close_files(w);
 	}
-	return open_day(s, wall_ns);
+	int r = open_day(s, wall_ns);
+	r = r < 0 ? r : sp_writer_catch_up(s);
+	if (r == -EBADMSG && set_damaged_aside(s))
+		r = open_day(s, wall_ns);
+	if (w->files[0].db == NULL)
+		return r;
+	sp_error_clear(); /* what could not be rolled up waits */
+	return 0;
 }
 
 static int64_t last_generation(struct sp_day_file *f)
@@ -318,19 +349,31 @@ static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h
 	return 0;
 }
 
-/* One thing at a time, so that no window waits long: a minute, and at its end an hour; then the day's totals. */
+/* One thing at a time, so that no window waits long: a minute, and at its end an hour; then the day's totals; then what
+ * is too old. By age only once an hour: a clock that jumps ahead and back must not empty the store. */
 static int roll_up(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
-	struct sp_source *of = &s->writer->sources[source - 1];
+	struct sp_writer *w = s->writer;
+	struct sp_source *of = &w->sources[source - 1];
+	uint64_t minute = t_ms / 60000;
+	int r;
 
 	if (of->hour_is_new) {
 		of->hour_is_new = false;
+		w->look_at_age = true;
 		return sp_writer_sum_day(s, source);
+	}
+	if (w->minute_retained != minute && t_ms % 60000 >= 30000) {
+		r = sp_writer_retain(s, t_ms * NS_PER_MS, w->look_at_age);
+		w->minute_retained = minute;
+		w->look_at_age = false;
+		return r;
 	}
 	return sp_writer_roll(s, source, t_ms);
 }
 
-int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, const struct sp_profile *p)
+static int add_window(struct sp_store *s, const struct sp_store_window *window, const struct sp_profile *p,
+		      uint64_t *ret_source)
 {
 	struct sp_writer *w = s->writer;
 	char types[SP_TYPES_MAX];
@@ -355,8 +398,26 @@ int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, cons
 	if (r < 0)
 		return r;
 	w->sources[source - 1].last_t_ms = t_ms;
+	*ret_source = source;
+	return 0;
+}
+
+int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, const struct sp_profile *p)
+{
+	uint64_t source;
+	int r = add_window(s, window, p, &source);
+
+	if (r == -EBADMSG && set_damaged_aside(s)) {
+		sp_error_clear();
+		r = add_window(s, window, p, &source);
+	}
+	if (r < 0)
+		return r;
 	/* the window is kept, whatever becomes of the rest: it is tried again with the next one */
-	if (roll_up(s, source, t_ms) < 0)
+	r = roll_up(s, source, window->wall_ns / NS_PER_MS);
+	if (r == -EBADMSG)
+		(void)set_damaged_aside(s);
+	if (r < 0)
 		sp_error_clear();
 	return 0;
 }
@@ -379,7 +440,6 @@ static int catch_up_days(struct sp_store *s)
 		if (!left || s->writer->day_s == days[i].day_s)
 			continue;
 		r = sp_writer_day(s, days[i].day_s * SP_NS_PER_S);
-		r = r < 0 ? r : sp_writer_catch_up(s);
 	}
 	if (r == 0 && s->writer->files[0].db != NULL && s->writer->day_s != today) {
 		for (int i = 0; i < SP_N_RESOLUTIONS; i++)
@@ -425,8 +485,7 @@ void sp_writer_close(struct sp_store *s)
 	if (w == NULL)
 		return;
 	if (w->files[0].db != NULL)
-		end_of_generation(s);
-	close_files(w);
+		sp_writer_leave_day(s);
 	sp_window_rows_done(&w->rows);
 	sp_packer_free(w->packer);
 	sp_directory_unlock(&w->lock);

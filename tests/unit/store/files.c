@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -169,11 +172,190 @@ static void totals_are_exact(void **state)
 	made_directory_gone(path);
 }
 
+/* --- who may write where ---------------------------------------------------------------------------------------------
+ */
+static int refused(const char *path)
+{
+	struct sp_store *s = NULL;
+	int r = sp_store_open(path, &(struct sp_store_options){0}, &s);
+
+	if (r == 0)
+		sp_store_close(s);
+	return r;
+}
+
+static void one_writer(void **state)
+{
+	(void)state;
+	char *path = made_directory(), pid[32];
+	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	int status, r = refused(path);
+
+	(void)snprintf(pid, sizeof(pid), "process %d", getpid());
+	assert_int_equal(r, -EBUSY);
+	assert_non_null(strstr(sp_error_text(r), pid));
+	pid_t child = fork();
+	if (child == 0) {
+		r = refused(path);
+		_exit(r == -EBUSY && strstr(sp_error_text(r), pid) != NULL ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	sp_store_close(store_at(path, &(struct sp_store_options){.read_only = true})); /* who only reads may */
+	sp_store_close(s);
+	assert_int_equal(refused(path), 0);
+	made_directory_gone(path);
+}
+
+/* A store with one window, closed. */
+static char *small_store(void)
+{
+	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 1};
+	struct sp_profile *p = new_profile();
+	char *path = made_directory();
+	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	uint64_t seed = 3;
+
+	made_things(p, &m, &seed);
+	made_rows(p, &m, &seed);
+	add(s, T0, p, "cpu");
+	sp_store_close(s);
+	sp_profile_free(p);
+	return path;
+}
+
+static char *in(const char *directory, const char *name)
+{
+	char *path = NULL;
+
+	assert_true(asprintf(&path, "%s/%s", directory, name) > 0);
+	return path;
+}
+
+static void a_newer_version_is_left_alone(void **state)
+{
+	(void)state;
+	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_1M).name), before[128], after[128];
+	int fd = open(name, O_RDWR);
+
+	assert_int_equal(pwrite(fd, "\0\0\0\2", 4, 60), 4); /* user_version, as SQLite's header has it */
+	assert_int_equal(pread(fd, before, sizeof(before), 0), sizeof(before));
+	int r = refused(path);
+	assert_int_equal(r, -EPROTONOSUPPORT);
+	assert_non_null(strstr(sp_error_text(r), "version 2"));
+	assert_int_equal(pread(fd, after, sizeof(after), 0), sizeof(after));
+	assert_memory_equal(before, after, sizeof(before));
+	close(fd);
+	free(name);
+	made_directory_gone(path);
+}
+
+static void planted_links_are_refused(void **state)
+{
+	(void)state;
+	char *path = made_directory(), *store = in(path, "store"), *elsewhere = made_directory();
+	struct sp_day day = sp_day_of(T0, SP_RES_10S);
+	struct sp_profile *p = new_profile();
+	struct sp_store_window w = {.wall_ns = T0, .duration_ns = SP_NS_PER_S, .source = "cpu"};
+
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	assert_int_equal(symlink(elsewhere, store), 0);
+	assert_true(refused(store) < 0);
+	assert_int_equal(unlink(store), 0);
+	free(store);
+	store = in(path, day.name);
+	char *target = in(elsewhere, "target");
+	assert_int_equal(symlink(target, store), 0);
+	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	assert_true(sp_store_add(s, &w, p) < 0);
+	assert_true(access(target, F_OK) < 0); /* nothing was made where it leads */
+	assert_int_equal(unlink(store), 0);
+	assert_int_equal(sp_store_add(s, &w, p), 0); /* and it goes on by itself */
+	sp_store_close(s);
+	free(store), free(target);
+	sp_profile_free(p);
+	made_directory_gone(elsewhere);
+	made_directory_gone(path);
+}
+
+/* --- what is kept
+ * ------------------------------------------------------------------------------------------------------- */
+static void old_days_go(void **state)
+{
+	(void)state;
+	struct made m = {.n_files = 5, .n_funcs = 50, .n_stacks = 50, .n_keys = 5, .n_rows = 50, .n_values = 1};
+	struct sp_store_options o = {.retain_s = {SP_DAY_S, 2 * SP_DAY_S, 3 * SP_DAY_S}};
+	struct sp_profile *p = new_profile();
+	char *path = made_directory();
+	struct sp_store *s = store_at(path, &o);
+	struct sums sums = sums_new(1);
+	uint64_t seed = 3;
+
+	made_things(p, &m, &seed);
+	for (uint64_t day = 0; day < 6; day++)
+		for (uint64_t i = 0; i < 6; i++) { /* an hour ends, its day is summed, then it is looked what is old */
+			sp_profile_clear_rows(p);
+			made_rows(p, &m, &seed);
+			add(s, T0 + (day * SP_DAY_S + i * 1830) * SP_NS_PER_S, p, "cpu");
+		}
+	assert_int_equal(sums_of_store(&sums, s, SP_RES_10S, true), 2 * 6);
+	size_t n = sums_of_store(&sums, s, SP_RES_1M, true);
+	assert_true((print_message("%zu minutes\n", n),
+		     n >= 3 * 6 - 3 && n <= 3 * 6)); /* the last minutes are not rolled up yet */
+	sp_store_close(s);
+	o = (struct sp_store_options){.max_disk_bytes = 1};
+	s = store_at(path, &o);
+	for (uint64_t i = 0; i < 4; i++)
+		add(s, T0 + (6 * SP_DAY_S + i * 30) * SP_NS_PER_S, p, "cpu");
+	assert_true(sums_of_store(&sums, s, SP_RES_1H, true) <= 2); /* of today */
+	assert_true(sums_of_store(&sums, s, SP_RES_10S, true) <= 2);
+	sp_store_close(s);
+	sums_done(&sums);
+	sp_profile_free(p);
+	made_directory_gone(path);
+}
+
+/* --- events
+ * --------------------------------------------------------------------------------------------------------------- */
+static int count_event(void *arg, const struct sp_store_event *e)
+{
+	int *n = arg;
+
+	assert_string_equal(e->kind, "gap");
+	assert_string_equal(e->data, "a=b");
+	return ++*n < 0;
+}
+
+static void events_are_kept_once(void **state)
+{
+	(void)state;
+	char *path = made_directory();
+	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	struct sp_store_event e = {T0, T0 + 5, "gap", "stopped", "the agent did not run", "a=b"};
+	int n = 0;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(sp_store_event_add(s, &e), 0);
+	e.from_ns += 1;
+	assert_int_equal(sp_store_event_add(s, &e), 0);
+	assert_int_equal(sp_store_events(s, T0 + 3, T0 + 9, count_event, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(sp_store_events(s, T0 + 6, T0 + 9, count_event, &n), 0);
+	assert_int_equal(n, 2);
+	sp_store_close(s);
+	made_directory_gone(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_goes_in_comes_out),
 	    cmocka_unit_test(totals_are_exact),
+	    cmocka_unit_test(one_writer),
+	    cmocka_unit_test(a_newer_version_is_left_alone),
+	    cmocka_unit_test(planted_links_are_refused),
+	    cmocka_unit_test(old_days_go),
+	    cmocka_unit_test(events_are_kept_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "store/priv.h"
+
+static int remove_day(struct sp_store *s, struct sp_day *day)
+{
+	int r = sp_directory_unlink(&s->directory, day->name);
+
+	if (r == 0)
+		day->bytes = 0;
+	return r;
+}
+
+/* What is older than is wanted. Days to come are left alone: the clock was wrong, then or now. */
+static int remove_old(struct sp_store *s, struct sp_day *days, size_t n, uint64_t now_s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		uint64_t end_s = days[i].day_s + SP_DAY_S;
+		if (days[i].day_s != s->writer->day_s && end_s < now_s &&
+		    now_s - end_s > s->options.retain_s[days[i].resolution])
+			r = remove_day(s, &days[i]);
+	}
+	return r;
+}
+
+static uint64_t bytes_of(const struct sp_day *days, size_t n)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += days[i].bytes;
+	return bytes;
+}
+
+/* The oldest of the finest resolution first; of today only what is finest, and that last. */
+static int remove_most(struct sp_store *s, struct sp_day *days, size_t n)
+{
+	int r = 0;
+
+	for (int resolution = 0; resolution < SP_N_RESOLUTIONS; resolution++)
+		for (size_t i = 0; i < n && r == 0 && bytes_of(days, n) > s->options.max_disk_bytes; i++)
+			if (days[i].resolution == resolution && days[i].day_s != s->writer->day_s)
+				r = remove_day(s, &days[i]);
+	for (size_t i = 0; i < n && r == 0 && bytes_of(days, n) > s->options.max_disk_bytes; i++)
+		if (days[i].resolution == SP_RES_10S && days[i].day_s == s->writer->day_s) {
+			sp_writer_leave_day(s);
+			r = remove_day(s, &days[i]);
+		}
+	return r;
+}
+
+int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age)
+{
+	SP_FREE struct sp_day *days = NULL;
+	uint64_t n_damaged;
+	size_t n = 0;
+	int r = sp_directory_list(&s->directory, &days, &n, &n_damaged);
+
+	if (r == 0 && by_age)
+		r = remove_old(s, days, n, now_ns / SP_NS_PER_S);
+	return r < 0 ? r : remove_most(s, days, n);
+}
