@@ -55,7 +55,7 @@ static int wanted_on(struct wanted *w, const struct sp_scan_window *window)
 
 	if (w->all)
 		return 0;
-	if (w->dict != window->dict || w->by_group != by_group)
+	if (w->seen != NULL && (w->dict != window->dict || w->by_group != by_group))
 		memset(w->seen, 0, w->capacity);
 	w->dict = window->dict;
 	w->by_group = by_group;

@@ -60,7 +60,7 @@ static struct sp_profile *new_profile(void)
 static void what_goes_in_comes_out(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed < 6; seed++) {
+	for (uint64_t seed = 1; seed < 2 + 4 / SP_FEWER; seed += 3) {
 		struct made m = {
 		    .n_files = 12, .n_funcs = 200, .n_stacks = 300, .n_keys = 30, .n_rows = 150, .n_values = 1 + seed};
 		struct sums in = sums_new(m.n_values), in_groups = sums_new(m.n_values);
