@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fuzz_store.c: any bytes as a record of a store's day file, or as the columns of one.
+ *
+ * The first byte says what it is taken for. A record's head and checksum are set right, since nothing else would come
+ * past them; as columns the bytes are packed first, so that what lies behind the compression is reached. Whatever comes
+ * out must name only what there is: the numbers of a dictionary, and parents below their children.
+ */
+#include "require.h"
+#include "store/dict.h"
+#include "store/sums.h"
+#include "store/window.h"
+#include <string.h>
+#include <zlib.h>
+
+enum { HEAD_BYTES = 8, COPY_MAX = 1 << 16 };
+
+static const uint64_t place[2] = {7, 9};
+
+static void check_dict(const struct sp_dict *d)
+{
+	for (uint32_t i = 1; i < d->n_nodes; i++)
+		require(d->parent[i] < i && d->frame[i] < d->n_frames);
+	for (uint32_t i = 0; i < d->n_frames; i++)
+		require(d->frames[i].func < d->n_funcs && d->frames[i].file < d->n_files);
+	for (uint32_t i = 0; i < d->n_funcs; i++)
+		require(strlen(sp_dict_string(d, d->funcs[i].name)) < COPY_MAX && d->funcs[i].file < d->n_files);
+	for (uint32_t i = 0; i < d->n_files; i++)
+		require(d->files[i].build_id_len <= SP_BUILD_ID_MAX && d->files[i].path < d->n_strings);
+	for (uint32_t i = 0; i < d->n_keys; i++)
+		require(d->keys[i].group < d->n_groups && d->keys[i].thread < d->n_strings);
+	for (uint32_t i = 0; i < d->n_groups; i++)
+		require(d->groups[i].exe < d->n_files && d->groups[i].comm < d->n_strings);
+}
+
+static void use_chunk(const void *record, size_t len)
+{
+	static const uint32_t first[SP_N_THINGS];
+	struct sp_dict_room *d;
+	struct sp_chunk c = {0};
+	struct sp_unpacker u;
+
+	if (sp_unpack_begin(&u, SP_RECORD_CHUNK, place, record, len) < 0)
+		return;
+	sp_chunk_clear(&c, first);
+	if (sp_chunk_unpack(&c, &u) == 0 && sp_dict_new(0, 1, &d) == 0) {
+		size_t most = 0; /* a hole before it is allowed, but takes memory */
+		for (int i = 0; i < SP_N_THINGS; i++)
+			most = most < c.first[i] ? c.first[i] : most;
+		if (most < COPY_MAX)
+			(void)sp_dict_apply(d, &c);
+		check_dict(&d->d);
+		sp_dict_free(d);
+	}
+	sp_chunk_done(&c);
+	sp_unpack_done(&u);
+}
+
+static void use_rows(const void *record, size_t len)
+{
+	struct sp_window_rows r = {0};
+
+	if (sp_window_rows_unpack(&r, (struct sp_window_id){place[0], place[1]}, record, len) == 0) {
+		require(r.n_values <= SP_MAX_VALUES && r.n <= r.capacity);
+		uint32_t n = r.n;
+		require(sp_window_rows_sort(&r) < 0 || r.n <= n);
+	}
+	sp_window_rows_done(&r);
+}
+
+static void use_sums(const void *record, size_t len)
+{
+	struct sp_sums s = {0};
+	struct sp_unpacker u;
+
+	if (sp_unpack_begin(&u, SP_RECORD_TOTALS, place, record, len) < 0)
+		return;
+	(void)sp_sums_unpack(&s, &u);
+	sp_sums_done(&s);
+	sp_unpack_done(&u);
+}
+
+/* The bytes as numbers: a byte for the length of a column, one for the width of its numbers, and those. */
+static void pack_columns(struct sp_packer *p, const uint8_t *data, size_t size)
+{
+	uint64_t column[256];
+	size_t at = 0;
+
+	sp_packer_begin(p);
+	while (at + 2 < size) {
+		size_t n = data[at], width = 1 + data[at + 1] % 8, i;
+		bool is_bytes = data[at + 1] >= 0x80;
+		at += 2;
+		n = is_bytes && n > size - at ? size - at : n;
+		if (is_bytes) {
+			sp_pack_bytes(p, data + at, n);
+			at += n;
+			continue;
+		}
+		for (i = 0; i < n && at + width <= size; i++, at += width) {
+			column[i] = 0;
+			memcpy(&column[i], data + at, width);
+		}
+		sp_pack_u64(p, column, i);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const enum sp_record_type types[] = {SP_RECORD_CHUNK, SP_RECORD_WINDOW, SP_RECORD_TOTALS};
+	static void (*const uses[])(const void *, size_t) = {use_chunk, use_rows, use_sums};
+	static uint8_t copy[COPY_MAX];
+	static struct sp_packer *p;
+
+	if (size < 1 + HEAD_BYTES || size > COPY_MAX || (p == NULL && sp_packer_new(&p) < 0))
+		return 0;
+	size_t what = data[0] % 3, len = size - 1;
+	const void *record = copy;
+	if (data[0] >= 0x80) {
+		pack_columns(p, data + 1, size - 1);
+		if (sp_packer_end(p, types[what], place, &record, &len) < 0)
+			return 0;
+	} else {
+		memcpy(copy, data + 1, len);
+		memcpy(copy, (uint8_t[]){'S', 'P', (uint8_t)types[what], 1}, 4);
+		uint32_t crc = (uint32_t)crc32_z(crc32_z(0, (const Bytef *)place, sizeof(place)), copy + HEAD_BYTES,
+						 len - HEAD_BYTES);
+		memcpy(copy + 4, &crc, sizeof(crc));
+	}
+	uses[what](record, len);
+	struct sp_head h;
+	(void)sp_head_unpack((struct sp_window_id){1, 2}, data, size, &h);
+	return 0;
+}
