@@ -322,6 +322,60 @@ static void test_store_is_full(void **state)
 	in_child(full);
 }
 
+/* A fresh profile with nearly every window: names and stacks are as whole as with one. */
+static int ask_ms(void *arg)
+{
+	const struct sp_agent *a = arg;
+
+	return a->samplers[0].wants_renewal ? -1 : 0;
+}
+
+static void ask(void *arg)
+{
+	struct sp_agent *a = arg;
+
+	a->samplers[0].wants_renewal = true;
+}
+
+static void renewals(void)
+{
+	struct sp_agent *a;
+	struct stop stop;
+	struct sp_agent_status status;
+	int64_t n_burn = 0, n_burner = 0;
+	size_t i;
+
+	if (!agent_begin(&a))
+		skip();
+	a->window_ns = SP_NS_PER_S / 2;
+	assert_int_equal(
+	    sp_agent_watch(a, &(struct sp_agent_watch){.fd = -1, .timeout_ms = ask_ms, .ready = ask, .arg = a}), 0);
+	run_for(a, &stop, 5000);
+	sp_agent_status(a, &status);
+	for (i = 0; i < noted.n; i++) {
+		const struct noted *n = &noted.windows[i];
+		uint64_t ends = n->window.boot_ns + n->window.duration_ns;
+
+		assert_int_equal(n->n_samples, n->n_named);
+		n_burn += n->n_burn;
+		n_burner += n->n_of_burner;
+		if (i + 1 < noted.n) /* what is between is the renewal's */
+			assert_in_range(noted.windows[i + 1].window.boot_ns - ends, 0, SP_NS_PER_S);
+	}
+	print_message("%zu windows, %lu renewals in %lu ms\n", noted.n, (unsigned long)status.sources[0].n_renewals,
+		      (unsigned long)(status.sources[0].paused_ns / 1000000));
+	assert_true(status.sources[0].n_renewals >= 2);
+	assert_true(n_burner >= 20 && n_burn >= n_burner * 9 / 10);
+	assert_int_equal(status.sources[0].n_dropped, 0);
+	sp_agent_free(a);
+}
+
+static void test_renewals(void **state)
+{
+	(void)state;
+	in_child(renewals);
+}
+
 /* SIGSTOP for a while: the kernel counts on, and the window says how long it is. */
 static void stopped(void)
 {
@@ -363,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_windows),
 	    cmocka_unit_test(test_store_is_full),
+	    cmocka_unit_test(test_renewals),
 	    cmocka_unit_test(test_stopped),
 	};
 
