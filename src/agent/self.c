@@ -25,7 +25,7 @@ static void usage_look(struct sp_agent *a)
 	if (sp_usage_get(0, &own) < 0)
 		sp_error_clear();
 	t->bpf_ns = 0;
-	t->memory_bytes = own.memory_bytes + workers.memory_bytes;
+	t->memory_bytes = own.memory_bytes + workers.own_bytes;
 	for (i = 0; i < a->n_samplers; i++) {
 		struct sp_capture_stats stats = sp_sampler_use(&a->samplers[i]);
 

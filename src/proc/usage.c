@@ -85,6 +85,7 @@ int sp_usage_get(uint32_t pid, struct sp_usage *ret_usage)
 		return r;
 	u.peak_bytes = line_bytes(status, "\nVmHWM:");
 	u.memory_bytes = line_bytes(status, "\nVmRSS:");
+	u.own_bytes = line_bytes(status, "\nRssAnon:") + line_bytes(status, "\nRssShmem:");
 	*ret_usage = u;
 	return 0;
 }

@@ -16,6 +16,7 @@ struct sp_usage {
 	uint64_t user_ns, system_ns; /* their sum is exact */
 	uint64_t peak_bytes;         /* the most memory that it ever had at once */
 	uint64_t memory_bytes;       /* now */
+	uint64_t own_bytes;          /* of it what is of no file, and so shared with nobody who runs the same program */
 };
 
 /* Of the process pid; 0 = of ourselves. */

@@ -433,7 +433,7 @@ static void add_usage(struct sp_workers_stats *s, int pid, uint64_t peak_bytes)
 	struct sp_usage u = sp_worker_usage(pid);
 	s->cpu_ns += u.user_ns + u.system_ns;
 	s->peak_bytes += SP_MAX(peak_bytes, u.peak_bytes);
-	s->memory_bytes += u.memory_bytes;
+	s->own_bytes += u.own_bytes;
 }
 
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats)
