@@ -28,10 +28,8 @@ struct sums {
 	const struct sp_store_query *q;
 	enum sp_total_by by;
 	struct sp_store_answer answer;
-	uint64_t last_ns; /* the window that was met last */
-	const uint8_t *last_id;
-	const char *last_file; /* and its file: they come one after the other */
-	uint32_t last_number;
+	uint64_t last_ns;        /* the window that was met last */
+	uint32_t last_file;      /* the file that was met last: its functions come one after the other */
 	struct sp_intern *files; /* build id, or name */
 	uint32_t *file_of;       /* by number in files */
 	size_t file_capacity;
@@ -60,14 +58,21 @@ static int64_t new_file(struct sums *s, const struct sp_store_total *t, uint32_t
 	return name < 0 ? name : sp_profile_add_file(s->p, &f);
 }
 
+static bool is_file(const struct sums *s, uint32_t number, const struct sp_store_total *t)
+{
+	const struct sp_file *f = sp_profile_file(s->p, number);
+
+	return number != 0 && f->build_id_len == t->build_id_len &&
+	       memcmp(f->build_id, t->build_id, f->build_id_len) == 0 &&
+	       strcmp(sp_profile_string(s->p, f->name), t->file) == 0;
+}
+
 static int64_t file_of(struct sums *s, const struct sp_store_total *t)
 {
 	size_t len = SP_MIN(t->build_id_len, (uint32_t)SP_BUILD_ID_MAX);
 
-	if (*t->file == '\0')
-		return 0;
-	if (t->file == s->last_file && t->build_id == s->last_id && t->wall_ns == s->last_ns)
-		return s->last_number;
+	if (*t->file == '\0' || is_file(s, s->last_file, t))
+		return *t->file == '\0' ? 0 : s->last_file;
 	int64_t n =
 	    len > 0 ? sp_intern_add(s->files, t->build_id, len) : sp_intern_add(s->files, t->file, strlen(t->file));
 	if (n < 0 || sp_grow(&s->file_of, &s->file_capacity, (size_t)n + 1, sizeof(*s->file_of)) < 0)
@@ -78,10 +83,7 @@ static int64_t file_of(struct sums *s, const struct sp_store_total *t)
 			return file;
 		s->file_of[n] = (uint32_t)file;
 	}
-	s->last_file = t->file;
-	s->last_id = t->build_id;
-	s->last_number = s->file_of[n];
-	return s->last_number;
+	return s->last_file = s->file_of[n];
 }
 
 static int new_row(struct sums *s, uint32_t row, uint32_t file, uint32_t name)
@@ -125,7 +127,6 @@ static void note_window(struct sums *s, const struct sp_store_total *t)
 	if (t->wall_ns == s->last_ns)
 		return;
 	s->last_ns = t->wall_ns;
-	s->last_file = NULL;
 	s->answer.n_windows++;
 	s->answer.covered_ns += t->duration_ns;
 	s->answer.from_ns = s->answer.from_ns == 0 ? t->wall_ns : SP_MIN(s->answer.from_ns, t->wall_ns);

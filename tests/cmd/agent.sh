@@ -51,6 +51,12 @@ log_says() {
 	fail "the log to say: $2"
 }
 mkdir "$dir/a"
+# it has been here before: an hour of yesterday
+then=$(date -ud 'yesterday 10:00' +%s)
+for ((t = then; t < then + 3610; t += 10)); do
+	echo "$t 100 git 1000 /user.slice main@git;inflate@libz.so.1 20"
+	echo "$t 200 nginx 33 /system.slice main@nginx;aes@libcrypto.so.3 30"
+done | "$SOPROF_BUILD/tests/cmd/fill" "$dir/a/store" || fail "a store to be filled"
 printf 'frequency: 49\ngroup: none\n' >"$dir/a/agent.yaml"
 begin "$dir/a"
 first=$job
@@ -109,6 +115,16 @@ folded() { # CONDITION: asks until it holds of the answer, some seconds
 folded "^$all;_start;.*;main;"
 folded "^$own;_start;.*;main;"
 has "$err" 'sampled \('
+# sums of a long range are the same through the socket and from the files; not for those who may not see all
+for way in --socket="$dir/a/agent.sock" --store="$dir/a/store"; do
+	TZ=UTC expect 0 query "$way" --from yesterday --to 'yesterday 18:00' --csv
+	has "$out" '^library,libz\.so\.1,.*,7220,40\.0+,7220,'
+	has "$out" '^library,libcrypto\.so\.3,.*,10830,60\.0+,10830,'
+	has "$err" '10:00 to 11:00:10: .*, in 2 windows of up to 1 h'
+	TZ=UTC expect 0 query "$way" --from "@$((then - 200000))" --to 'yesterday 23:59' --by function --value cpu --csv
+	has "$out" '^function,aes,libcrypto\.so\.3,.*,108300000000,60\.0+,'
+	has "$out" '^function,main,nginx,.*,0,0\.0+,108300000000,'
+done
 what='query (as nobody)'
 as_nobody "$dir/soprof" query --socket "$dir/a/agent.sock" --from -1m --format folded >"$out" 2>"$err"
 status=$?
