@@ -171,7 +171,13 @@ static void take_turns(struct sp_server *s)
 {
 	struct sp_client *c;
 
-	while ((c = next_client(s))) {
+	while (!s->is_renewing && (c = next_client(s))) {
+		if (c->wants_current && !sp_server_current_is_fresh(s, c)) {
+			char source[SP_SERVER_SOURCE];
+			memcpy(source, c->source, sizeof(source));
+			sp_server_current_renew(s, source); /* what comes meanwhile may have ended this very client */
+			continue;
+		}
 		int r = child_begin(s, c);
 		if (r < 0) {
 			sp_log(SP_LOG_WARNING, "a question cannot be answered: %s", sp_error_text(r));
@@ -196,6 +202,7 @@ static void take_request(struct sp_server *s, struct sp_client *c)
 		return client_refuse(s, c,
 				     sp_fail_said(-EACCES, "totals of the whole machine are for root and for "
 							   "members of the agent's group"));
+	sp_server_current_wanted(s, &q, c);
 	c->state = SP_CLIENT_WAITING;
 	c->turn = s->n_turns++;
 	c->deadline_ns = now() + s->query_timeout_ns;

@@ -43,34 +43,48 @@ static int current_write(struct sp_server *s, const char *source, const struct s
 	return fclose(out) ? -ENOMEM : r;
 }
 
-static void current_renew(struct sp_server *s, const char *source)
+bool sp_server_current_is_fresh(const struct sp_server *s, const struct sp_client *c)
+{
+	return s->current_ns && sp_time_ns(CLOCK_MONOTONIC) - s->current_ns < SP_NS_PER_S &&
+	       !strcmp(s->current_source, c->source);
+}
+
+static void current_drop(struct sp_server *s)
+{
+	free(sp_take_ptr(s->current));
+	s->current_bytes = 0;
+}
+
+void sp_server_current_renew(struct sp_server *s, const char *source)
 {
 	const struct sp_profile *p = NULL;
 	struct sp_store_window w = {0};
-	uint64_t t = sp_time_ns(CLOCK_MONOTONIC);
 	int r;
 
-	if (s->current_ns && t - s->current_ns < SP_NS_PER_S)
-		return;
-	free(sp_take_ptr(s->current));
-	s->current_bytes = 0;
-	s->current_ns = t;
-	r = s->owner.current(s->owner.arg, source, &p, &w);
+	current_drop(s);
+	snprintf(s->current_source, sizeof(s->current_source), "%s", source);
+	s->is_renewing = true;
+	r = s->owner.current(s->owner.arg, s->current_source, &p, &w);
+	s->is_renewing = false;
 	if (r >= 0)
-		r = current_write(s, source, p, &w);
-	if (r < 0 && r != -ENOENT)
+		r = current_write(s, s->current_source, p, &w);
+	s->current_ns = sp_time_ns(CLOCK_MONOTONIC);
+	if (r < 0)
+		current_drop(s);
+	/* EAGAIN: the owner is busy with the window before */
+	if (r < 0 && r != -ENOENT && r != -EAGAIN)
 		sp_log(SP_LOG_WARNING, "the window that is not stored yet cannot be shown: %s", sp_error_text(r));
 	sp_error_clear();
-	if (r < 0) {
-		free(sp_take_ptr(s->current));
-		s->current_bytes = 0;
-	}
 }
 
-static bool wants_current(const struct sp_server *s, const struct sp_request *q)
+void sp_server_current_wanted(const struct sp_server *s, const struct sp_request *q, struct sp_client *c)
 {
-	return s->owner.current && q->what == SP_ASK_QUERY && !q->query.n_slices &&
-	       q->query.to_ns + CURRENT_SPAN_S * SP_NS_PER_S >= sp_time_ns(CLOCK_REALTIME);
+	const char *source = q->query.source ? q->query.source : "cpu";
+
+	c->wants_current = s->owner.current && q->what == SP_ASK_QUERY && !q->query.n_slices &&
+			   strlen(source) < sizeof(c->source) &&
+			   q->query.to_ns + CURRENT_SPAN_S * SP_NS_PER_S >= sp_time_ns(CLOCK_REALTIME);
+	snprintf(c->source, sizeof(c->source), "%s", c->wants_current ? source : "");
 }
 
 /* --- what it is given --------------------------------------------------------------------------------------------- */
@@ -85,20 +99,6 @@ static int put_words(struct sp_server *s, const struct sp_client *c, FILE *out)
 	return ferror(out) ? -EIO : 0;
 }
 
-static int put_current(struct sp_server *s, const char *text, FILE *out)
-{
-	char *copy SP_FREE = strdup(text);
-	struct sp_request q;
-	int r = copy ? sp_request_parse(copy, &q) : -ENOMEM;
-
-	if (r < 0 || !wants_current(s, &q))
-		return r;
-	current_renew(s, q.query.source ? q.query.source : "cpu");
-	if (s->current)
-		fwrite(s->current, 1, s->current_bytes, out);
-	return ferror(out) ? -EIO : 0;
-}
-
 /* A memory file, to be read from its beginning. */
 static int make_input(struct sp_server *s, const struct sp_client *c, int *ret_fd)
 {
@@ -110,8 +110,10 @@ static int make_input(struct sp_server *s, const struct sp_client *c, int *ret_f
 	if (!out)
 		return sp_fail(-errno, "make a memory file");
 	r = put_words(s, c, out);
-	if (r == 0)
-		r = put_current(s, c->text, out);
+	if (c->wants_current && s->current && !strcmp(s->current_source, c->source))
+		fwrite(s->current, 1, s->current_bytes, out);
+	if (ferror(out))
+		r = -EIO;
 	if (fclose(out) && r == 0)
 		r = -errno;
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)

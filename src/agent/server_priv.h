@@ -13,7 +13,13 @@
 #include "agent/server.h"
 #include <sys/types.h>
 
-enum { SP_SERVER_SLOTS = 1024, SP_SERVER_READ_MS = 10000, SP_SERVER_WRITE_MS = 30000, SP_SERVER_UNREAPED = 256 };
+enum {
+	SP_SERVER_SLOTS = 1024,
+	SP_SERVER_READ_MS = 10000,
+	SP_SERVER_WRITE_MS = 30000,
+	SP_SERVER_UNREAPED = 256,
+	SP_SERVER_SOURCE = 32
+};
 
 enum sp_client_state { SP_CLIENT_FREE, SP_CLIENT_READING, SP_CLIENT_WAITING, SP_CLIENT_ANSWERED, SP_CLIENT_WRITING };
 
@@ -26,6 +32,8 @@ struct sp_client {
 	uint64_t turn;        /* WAITING: the lowest is next */
 	char *text;           /* READING: SP_LINE_MAX + 1 bytes; WAITING: the request; WRITING: the answer */
 	size_t n, at;
+	bool wants_current; /* WAITING: the window that is not stored yet, too, of this source */
+	char source[SP_SERVER_SOURCE];
 	pid_t pid; /* ANSWERED */
 	int pidfd;
 };
@@ -47,6 +55,9 @@ struct sp_server {
 	char *current;
 	size_t current_bytes;
 	uint64_t current_ns;
+	char current_source[SP_SERVER_SOURCE];
+	/* The owner makes it, and may come back to sp_server_dispatch() meanwhile: then nobody's turn comes. */
+	bool is_renewing;
 	struct sp_server_stats stats;
 	/* Processes that were killed and had not gone yet: nobody waits for them, they are looked after now and then.
 	 */
@@ -57,6 +68,11 @@ struct sp_server {
 /* Which descriptor an event is of. */
 enum sp_server_event { SP_SERVER_LISTEN, SP_SERVER_CLIENT, SP_SERVER_CHILD };
 int sp_server_watch(struct sp_server *s, int op, int fd, uint32_t events, enum sp_server_event kind, size_t client);
+
+/* What the client's request wants of the window that is not stored yet; and brings it up to date, if need be. */
+void sp_server_current_wanted(const struct sp_server *s, const struct sp_request *q, struct sp_client *c);
+bool sp_server_current_is_fresh(const struct sp_server *s, const struct sp_client *c);
+void sp_server_current_renew(struct sp_server *s, const char *source);
 
 /* Starts the process that answers the client's request (c->text), or a negative errno. */
 int sp_server_child_start(struct sp_server *s, struct sp_client *c);

@@ -232,8 +232,8 @@ static void show_source(const struct screen *s, size_t i, FILE *out)
 		samples, sp_percent((int64_t)number_of(s, i, "complete"), (int64_t)samples), number_of(s, i, "lost"));
 	fprintf(out, "windows   %" PRIu64 " stored", number_of(s, i, "windows"));
 	if (number_of(s, i, "waiting") || number_of(s, i, "dropped"))
-		fprintf(out, ", %" PRIu64 " waiting for the disk, %" PRIu64 " dropped", number_of(s, i, "waiting"),
-			number_of(s, i, "dropped"));
+		fprintf(out, ", %" PRIu64 " waiting for names or the disk, %" PRIu64 " dropped",
+			number_of(s, i, "waiting"), number_of(s, i, "dropped"));
 	fputc('\n', out);
 }
 

@@ -105,7 +105,7 @@ as_nobody "$dir/$own" 600 20 >/dev/null 2>&1 &
 other=$!
 folded() { # CONDITION: asks until it holds of the answer, some seconds
 	local i
-	for ((i = 0; i < 20 * slow; i++)); do
+	for ((i = 0; i < 60 * slow; i++)); do
 		run query --socket "$dir/a/agent.sock" --from -1m --format folded
 		[ "$status" = 0 ] && grep -qE "$1" "$out" && return
 		sleep 0.5

@@ -36,7 +36,10 @@ static void serve(const struct sp_agent_config *c, int ready)
 
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	if (sp_server_new(c, &owner, &s) < 0 || write(ready, "x", 1) != 1)
+	int r = sp_server_new(c, &owner, &s);
+
+	served = s;
+	if (r < 0 || write(ready, "x", 1) != 1)
 		_exit(9);
 	while (!ended) {
 		struct pollfd p = {.fd = sp_server_fd(s), .events = POLLIN};
@@ -122,6 +125,7 @@ void is_answered(const void *request, size_t n, const char *text)
 		fail_msg("'%s' in place of '%s'", got, text);
 }
 
+struct sp_server *served;
 char words[2048];
 int take_word(void *arg, const char *name, const char *value)
 {

@@ -39,6 +39,8 @@ int status(void *arg, FILE *out); /* the owner's */
 extern int (*owner_current)(void *arg, const char *source, const struct sp_profile **ret_profile,
 			    struct sp_store_window *ret_window);
 
+extern struct sp_server *served; /* in the server's process */
+
 struct sp_agent_config config(void); /* one to begin with */
 void begin(const struct sp_agent_config *c);
 void finish(void);
