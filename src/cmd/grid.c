@@ -4,10 +4,12 @@
 #include "base/mem.h"
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 enum { MAX_COLUMNS = 16, GAP = 2 };
 
@@ -65,30 +67,61 @@ void sp_grid_put(struct sp_grid *g, enum sp_grid_colour colour, const char *form
 	g->n_cells++;
 }
 
-/* --- widths, in characters -------------------------------------------------------------------------------------------
+/* --- widths, in columns of the terminal ------------------------------------------------------------------------------
  */
-static bool begins_character(char c)
+/* The length of the character, and how many columns it takes: one, where the locale does not know better. */
+static size_t character(const char *text, unsigned *ret_columns)
 {
-	return ((unsigned char)c & 0xc0) != 0x80;
+	static const uint8_t bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	unsigned char lead = (unsigned char)*text;
+	size_t n = lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+	wchar_t c = lead & bits[n];
+	int columns;
+
+	for (size_t i = 1; i < n && text[i]; i++)
+		c = c << 6 | ((unsigned char)text[i] & 0x3f);
+	columns = lead < 0x80 ? 1 : wcwidth(c);
+	*ret_columns = columns < 0 ? 1 : (unsigned)columns;
+	return n;
 }
 
 static unsigned width_of(const char *text)
 {
-	unsigned n = 0;
+	unsigned n = 0, columns;
 
-	for (; *text; text++)
-		n += begins_character(*text);
+	for (; *text; n += columns)
+		text += character(text, &columns);
 	return n;
 }
 
-/* Where the first n characters end. */
-static size_t bytes_of(const char *text, unsigned n)
+/* Where the first n columns end; *ret_columns: how many of them are used. */
+static size_t bytes_of(const char *text, unsigned n, unsigned *ret_columns)
 {
+	unsigned used = 0, columns;
 	size_t i = 0;
 
-	for (; text[i] && (n || !begins_character(text[i])); i++)
-		n -= begins_character(text[i]);
+	while (text[i]) {
+		size_t length = character(text + i, &columns);
+
+		if (used + columns > n)
+			break;
+		used += columns;
+		i += length;
+	}
+	*ret_columns = used;
 	return i;
+}
+
+char *sp_terminal_cut(const char *text, unsigned columns)
+{
+	unsigned used;
+	char *cut;
+	size_t n;
+
+	if (width_of(text) <= columns || !columns)
+		return strdup(columns ? text : "");
+	n = bytes_of(text, columns - 1, &used);
+	return asprintf(&cut, "%.*s…", (int)n, text) < 0 ? NULL : cut;
 }
 
 static void natural(const struct sp_grid *g, struct layout *l)
@@ -173,15 +206,15 @@ static void put_cell(const struct sp_grid *g, const struct layout *l, size_t c, 
 					    [SP_GRID_RED] = "\033[31m",
 					    [SP_GRID_YELLOW] = "\033[33m",
 					    [SP_GRID_DIM] = "\033[2m"};
-	unsigned width = width_of(cell->text), room = l->width[c];
+	unsigned width = width_of(cell->text), room = l->width[c], used;
 	bool coloured = colour && cell->colour != SP_GRID_PLAIN && *cell->text;
 
 	if (g->columns[c].right && width < room)
 		fprintf(out, "%*s", (int)(room - width), "");
 	fputs(coloured ? begin[cell->colour] : "", out);
 	if (width > room) {
-		fwrite(cell->text, 1, bytes_of(cell->text, room - 1), out);
-		fputs("…", out);
+		fwrite(cell->text, 1, bytes_of(cell->text, room - 1, &used), out);
+		fprintf(out, "…%*s", (int)(room - 1 - used), "");
 	} else {
 		fputs(cell->text, out);
 	}

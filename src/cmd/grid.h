@@ -37,4 +37,10 @@ int sp_grid_print(const struct sp_grid *g, unsigned width, bool colour, const ch
 /* The width of the terminal that out is; 0 = it is none. ret_lines: how high it is; may be NULL. */
 unsigned sp_terminal_width(FILE *out, unsigned *ret_lines);
 
+/*
+ * A line that is encoded for a terminal, cut to so many of its columns, with an ellipsis where something is missing.
+ * Wide characters take two, combining ones none, as far as the locale knows them. NULL: memory is short; free it.
+ */
+char *sp_terminal_cut(const char *text, unsigned columns);
+
 #endif
