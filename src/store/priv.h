@@ -93,6 +93,8 @@ int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age);
 
 /* --- roll.c ----------------------------------------------------------------------------------------------------------
  */
+/* The source's first window of the generation is of this time. */
+void sp_writer_begin_series(struct sp_source *source, uint64_t t_ms);
 /* The source's minutes and hours that are over at t_ms. */
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
 /* All that the open files have of generations that are over. */

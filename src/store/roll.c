@@ -346,6 +346,12 @@ static int roll_until(struct sp_store *s, struct roll *roll, uint64_t *from_ms, 
 	return r;
 }
 
+void sp_writer_begin_series(struct sp_source *source, uint64_t t_ms)
+{
+	for (int to = SP_RES_1M; to < SP_N_RESOLUTIONS; to++)
+		source->rolled_to_ms[to] = t_ms / period_ms[to] * period_ms[to];
+}
+
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
@@ -359,8 +365,6 @@ int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
 				    .source = source,
 				    .generation = w->generation,
 				    .meaning = &meaning};
-		if (of->rolled_to_ms[to] == 0)
-			of->rolled_to_ms[to] = of->last_t_ms / period_ms[to] * period_ms[to];
 		if (of->rolled_to_ms[to] > t_ms || t_ms - of->rolled_to_ms[to] < period_ms[to])
 			break;
 		r = roll_until(s, &roll, &of->rolled_to_ms[to],

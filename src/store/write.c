@@ -397,6 +397,8 @@ static int add_window(struct sp_store *s, const struct sp_store_window *window, 
 	r = commit_window(w, source, &h);
 	if (r < 0)
 		return r;
+	if (w->sources[source - 1].last_t_ms == 0)
+		sp_writer_begin_series(&w->sources[source - 1], t_ms);
 	w->sources[source - 1].last_t_ms = t_ms;
 	*ret_source = source;
 	return 0;
