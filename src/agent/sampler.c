@@ -309,6 +309,11 @@ static void window_count(struct sp_sampler *s, const struct sp_store_window *w, 
 	s->status.n_taken += (uint64_t)s->taken;
 	s->status.n_lost += w->n_lost;
 	s->lost_before = lost_of(stats);
+	if (stats->n_unsampled_cpus > s->unsampled_before) {
+		s->env->n_errors++;
+		sp_log(SP_LOG_WARNING, "%s: a CPU that came online could not be sampled", s->recipe->name);
+	}
+	s->unsampled_before = stats->n_unsampled_cpus;
 	memcpy(s->before, stats->counter, sizeof(s->before));
 	rows_count(s);
 }

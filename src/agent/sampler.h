@@ -61,7 +61,7 @@ struct sp_sampler {
 	struct sp_keep keep;
 	struct sp_clock began; /* of the window */
 	uint64_t paused_ns;    /* of its time not sampled: the last renewal's */
-	uint64_t before[SP_N_COUNTERS], lost_before;
+	uint64_t before[SP_N_COUNTERS], lost_before, unsampled_before;
 	uint64_t rate_mhz, wanted_mhz;
 	uint64_t labelled_ns;    /* when packages were looked for last */
 	bool wants_renewal;      /* somebody asks for memory */

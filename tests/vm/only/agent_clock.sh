@@ -51,6 +51,7 @@ fi
 wait_windows 1
 date -s '+1 hour' >/dev/null # where we began
 wait_windows 1
+has_not "$dir/log" 'could not be sampled'
 n=$(n_windows)
 kill -TERM "$agent"
 wait "$agent" || fail "exit code 0: $?"
