@@ -289,7 +289,7 @@ static int table_make(const struct sp_top_state *s, struct sp_top_page *page)
 
 /*
  * Nodes in the order in which they are shown. One with a single child that costs as much stands above it without going
- * deeper, as in the view `tree`.
+ * deeper, as in the view `tree`, but for the first ones, below which all is indented.
  */
 static int tree_rows(const struct sp_top_state *s, struct sp_top_page *page)
 {
@@ -301,9 +301,12 @@ static int tree_rows(const struct sp_top_state *s, struct sp_top_page *page)
 	while (r >= 0 && node) {
 		const struct sp_tree_node *n = &t->nodes[node];
 
-		r = row_add(page, s, &(struct sp_top_row){.node = node, .depth = depths[node]});
+		r = row_add(page, s,
+			    &(struct sp_top_row){.node = node,
+						 .depth = depths[node],
+						 .is_branch = n->parent && depths[node] > depths[n->parent]});
 		if (n->first) {
-			bool chain = !t->nodes[n->first].next && t->nodes[n->first].total == n->total;
+			bool chain = n->parent && !t->nodes[n->first].next && t->nodes[n->first].total == n->total;
 
 			for (uint32_t c = n->first; c; c = t->nodes[c].next)
 				depths[c] = depths[node] + !chain;

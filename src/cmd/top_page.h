@@ -17,6 +17,7 @@
 struct sp_top_row {
 	struct sp_total total; /* of a table */
 	uint32_t node, depth;  /* of a tree */
+	bool is_branch;        /* else it only goes on where the row above was */
 };
 
 struct sp_top_page {

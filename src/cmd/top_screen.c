@@ -242,7 +242,8 @@ static void foot_put(const struct sp_top_state *s)
 	if (s->is_editing)
 		snprintf(text, sizeof(text), "filter: %s_   Enter keeps it, Esc does not", filter ? filter : "");
 	else if (*s->filter)
-		snprintf(text, sizeof(text), "filtered by %s, %zu rows; Esc: all", filter ? filter : "", s->n_rows);
+		snprintf(text, sizeof(text), "filtered by %s, %zu row%s; Esc: all", filter ? filter : "", s->n_rows,
+			 s->n_rows == 1 ? "" : "s");
 	else if (s->levels[s->level].is_tree)
 		snprintf(text, sizeof(text), "Esc back  c callers/called  / filter  p pause  ? help  q quit");
 	else

@@ -238,6 +238,16 @@ static void node_put(struct sp_grid *g, const struct sp_top_seen *seen, uint32_t
 	sp_grid_put(g, SP_GRID_PLAIN, "%" PRId64, n->n_samples);
 }
 
+/* Where a way branches off; what has no mark only goes on. */
+static const char *mark(const struct sp_top_seen *seen, const struct sp_top_row *row)
+{
+	if (!row->depth)
+		return "";
+	if (!row->is_branch)
+		return "  ";
+	return seen->state->levels[seen->state->level].calls ? "> " : "< ";
+}
+
 static int row_put(struct sp_grid *g, const struct sp_top_seen *seen, size_t i)
 {
 	const struct sp_top_page *page = seen->page;
@@ -250,7 +260,7 @@ static int row_put(struct sp_grid *g, const struct sp_top_seen *seen, size_t i)
 		node_put(g, seen, row->node);
 	else
 		total_put(g, seen, &row->total);
-	sp_grid_put(g, SP_GRID_PLAIN, "%*s%s", (int)row->depth * INDENT, "", name);
+	sp_grid_put(g, SP_GRID_PLAIN, "%*s%s%s", (int)row->depth * INDENT, "", mark(seen, row), name);
 	return 0;
 }
 
