@@ -5,6 +5,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "profile/diff.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -14,6 +15,9 @@
 #include <string.h>
 
 enum { SLICES = 20, MAX_PROGRAMS = 4096, MAX_NAMED = 3, TEXT = 1024 };
+
+/* Windows end some milliseconds late: one that touches the upgrade's time from outside by less is not of that side. */
+#define MARGIN_NS SP_NS_PER_S
 
 /* Five looks at many programs: the interval of 95 % is taken so much wider; and so little is not worth telling. */
 static const double wider = 1.5, least = 0.005;
@@ -110,12 +114,34 @@ static void build_text(const struct sp_profile *p, uint32_t file, char *ret_text
 		snprintf(ret_text, size, "build id %s", id);
 }
 
+static bool is_same_build(const struct sp_file *a, const struct sp_file *b)
+{
+	return a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
+}
+
+/* A side may have several builds: the first that the other side does not have, if there is one. */
+static uint32_t own_build(const struct sp_profile *p, const uint32_t *files, uint32_t n, const struct sp_profile *other,
+			  const uint32_t *others, uint32_t n_others)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = 0;
+
+		while (k < n_others && !is_same_build(sp_profile_file(p, files[i]), sp_profile_file(other, others[k])))
+			k++;
+		if (k == n_others)
+			return files[i];
+	}
+	return files[0];
+}
+
 static void versions_text(const struct compare *c, const struct sp_upgrade *u, char *ret_text, size_t size)
 {
 	char old[96], new[96];
 
-	build_text(c->before, u->old_files[0], old, sizeof(old));
-	build_text(c->after, u->new_files[0], new, sizeof(new));
+	build_text(c->before, own_build(c->before, u->old_files, u->n_old, c->after, u->new_files, u->n_new), old,
+		   sizeof(old));
+	build_text(c->after, own_build(c->after, u->new_files, u->n_new, c->before, u->old_files, u->n_old), new,
+		   sizeof(new));
 	snprintf(ret_text, size, "%s -> %s", old, new);
 }
 
@@ -254,8 +280,9 @@ static int program_compare(struct compare *c, struct program *program)
  */
 static int side_read(struct sp_store *s, const struct sp_upgrade_question *q, bool is_after, struct sp_profile **ret)
 {
-	struct sp_store_query query = {.from_ns = is_after ? q->to_ns : q->from_ns - SP_MIN(q->from_ns, q->span_ns),
-				       .to_ns = is_after ? q->to_ns + q->span_ns : q->from_ns,
+	uint64_t from = q->from_ns - SP_MIN(q->from_ns, MARGIN_NS), to = q->to_ns + MARGIN_NS;
+	struct sp_store_query query = {.from_ns = is_after ? to : from - SP_MIN(from, q->span_ns),
+				       .to_ns = is_after ? to + q->span_ns : from,
 				       .source = q->source,
 				       .all_users = true,
 				       .resolution = -1,

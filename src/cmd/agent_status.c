@@ -145,6 +145,22 @@ static void greet_sources(const struct sp_agent_config *c, unsigned n_cpus)
 	}
 }
 
+/* As it can be typed: with the place where that is not the one that is asked anyway. */
+static void greet_ask(const struct sp_agent_config *c)
+{
+	const char *option = "", *place = "";
+
+	if (!*c->socket) {
+		option = strcmp(c->store, SP_AGENT_STORE) ? " --store " : "";
+		place = *option ? c->store : "";
+	} else if (strcmp(c->socket, SP_AGENT_SOCKET)) {
+		option = " --socket ";
+		place = c->socket;
+	}
+	sp_log(SP_LOG_INFO, "to ask: soprof query --from -15m -o last.svg%s%s%s", option, place,
+	       *place || !*c->socket ? "" : "; soprof top; soprof agent --status");
+}
+
 void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus)
 {
 	char disk[TEXT], memory[TEXT], keep[SP_N_RESOLUTIONS][TEXT];
@@ -165,7 +181,7 @@ void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus)
 		sp_log(SP_LOG_INFO, "answers nobody (socket: none)");
 	sp_log(SP_LOG_INFO, "uses at most %g %% of a CPU and %s of memory, or it samples less often",
 	       (double)c->max_cpu_ppm / 1e4, memory);
-	sp_log(SP_LOG_INFO, "to ask: soprof query --from -15m -o last.svg, soprof top, soprof agent --status");
+	greet_ask(c);
 }
 
 /* --- the other end ------------------------------------------------------------------------------------------------ */

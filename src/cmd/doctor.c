@@ -176,6 +176,8 @@ static void examine(struct sp_doctor *d)
 	sp_doctor_names(d);
 	d->group = "Probes";
 	sp_doctor_probes(d);
+	d->group = "Agent";
+	sp_doctor_agent(d);
 	verdict(d);
 	sp_error_clear();
 }

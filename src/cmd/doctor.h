@@ -6,8 +6,8 @@
  * a part says was tried or read, never inferred from the kernel's version. Nothing is left behind, and whatever is
  * asked may be refused: that is an answer, and no failure. doctor.c composes; doctor_sampling.c has what sampling
  * needs; doctor_trial.c runs a recipe on a child of our own; doctor_probes.c tries probes; doctor_names.c has what
- * names need; doctor_user.c the user and the namespaces; doctor_print.c prints. Texts are raw: who prints encodes.
- * Memory that is short shows in `failed`. One thread.
+ * names need; doctor_user.c the user and the namespaces; doctor_agent.c the agent; doctor_print.c prints.
+ * Texts are raw: who prints encodes. Memory that is short shows in `failed`. One thread.
  */
 #ifndef SP_CMD_DOCTOR_H
 #define SP_CMD_DOCTOR_H
@@ -65,6 +65,7 @@ void sp_doctor_recipes(struct sp_doctor *d);
 void sp_doctor_files(struct sp_doctor *d); /* those of other processes */
 void sp_doctor_names(struct sp_doctor *d);
 void sp_doctor_probes(struct sp_doctor *d);
+void sp_doctor_agent(struct sp_doctor *d); /* last: whether the agent could run is told by what was found */
 
 /* width 0: lines are as long as they are. */
 /* Words from this column on, where the cursor is, within the width (0 = none); a longer one is broken. Ends the line.

@@ -229,9 +229,15 @@ static void cache_look(struct sp_doctor_file *f)
 				   .uid = f->uid,
 				   .mode = f->mode};
 
-	f->cache = -ENOENT;
+	SP_FREE char *names = NULL;
+	SP_CLOSE int fd = -1;
+	uint64_t size;
+
+	f->cache = f->names_cache = -ENOENT;
 	if (sp_cache_default_dir(&f->cache_dir) >= 0)
 		f->cache = sp_cache_look(f->cache_dir, &key);
+	if (sp_entries_default_dir("names", &names) >= 0)
+		f->names_cache = sp_entries_look(names, &key, &fd, &size);
 	sp_error_clear();
 }
 

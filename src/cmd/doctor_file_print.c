@@ -156,8 +156,11 @@ static void table_lines(struct page *p, const struct sp_doctor_file *f)
 	line(p, "table", "%u rows, %u rules, %" PRIu64 " bytes%s", f->blob->n_rows, f->blob->n_rules, f->blob->bytes,
 	     f->blob->flags & SP_BLOB_PARTIAL ? "; partial: it is over a limit" : "");
 	bad_lines(p, f);
-	line(p, "cache", "%s%s%s%s", cache_words(f), f->cache_dir ? " (" : "", f->cache_dir ? f->cache_dir : "",
-	     f->cache_dir ? ")" : "");
+	line(p, "cache", "%s%s%s%s%s", cache_words(f), f->cache_dir ? " (" : "", f->cache_dir ? f->cache_dir : "",
+	     f->cache_dir ? ")" : "",
+	     f->cache == -EACCES   ? ""
+	     : f->names_cache == 0 ? "; its names are there"
+				   : "; its names are not");
 }
 
 static void debug_lines(struct page *p, const struct sp_doctor_file *f)
@@ -241,6 +244,7 @@ static void json_table(const struct sp_doctor_file *f, FILE *out)
 	put_number("table_bytes", f->blob->bytes, out);
 	fprintf(out, ",\n\"table_partial\":%s", f->blob->flags & SP_BLOB_PARTIAL ? "true" : "false");
 	put_text("cache", f->cache == 0 ? "yes" : f->cache == -EACCES ? "never" : "no", out);
+	put_text("names_cache", f->names_cache == 0 ? "yes" : f->names_cache == -EACCES ? "never" : "no", out);
 }
 
 static void json_bad(const struct sp_doctor_file *f, FILE *out)

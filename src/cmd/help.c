@@ -96,7 +96,7 @@ void sp_help_cmd(const struct sp_cmd *cmd, FILE *out)
 		option_line(o, out);
 	fputs("\nexamples:\n", out);
 	for (const struct sp_example *e = cmd->examples; e->line; e++)
-		fprintf(out, "  %-45s %s\n", e->line, e->what);
+		fprintf(out, "  %-45s%s%s\n", e->line, strlen(e->line) > 44 ? "  " : " ", e->what);
 }
 
 /* Text for scdoc, where _ * \ and some others mean something. */

@@ -100,7 +100,8 @@ static int says_nothing(struct sp_history *h, const struct sp_store_query *q)
 	if (r == 0 && stats.last_ns > 0)
 		there = sp_history_range_text(stats.first_ns, stats.last_ns);
 	sp_error_clear();
-	return sp_fail_said(-ENODATA, "nothing was kept from %s%s; %s has %s%s", asked == NULL ? "then" : asked,
+	return sp_fail_said(-ENODATA, "nothing was kept%s%s from %s%s; %s has %s%s", q->source == NULL ? "" : " of ",
+			    q->source == NULL ? "" : q->source, asked == NULL ? "then" : asked,
 			    q->from_ns > sp_time_ns(CLOCK_REALTIME) ? ", which is in the future" : "",
 			    h->store != NULL ? h->place : "the agent", there == NULL ? "no windows" : "windows from ",
 			    there == NULL ? "" : there);
@@ -209,9 +210,11 @@ static int put_event(void *arg, const struct sp_store_event *e)
 		i++;
 	if (i == SP_COUNT(told_kinds) || told->n[i]++ >= MAX_EVENTS)
 		return 0;
-	SP_FREE char *range = sp_history_range_text(e->from_ns, e->to_ns);
+	char from[SP_WHEN_TEXT], to[SP_WHEN_TEXT];
+	bool moment = strcmp(sp_when_text(e->from_ns, from), sp_when_text(e->to_ns, to)) == 0;
+	SP_FREE char *range = moment ? NULL : sp_history_range_text(e->from_ns, e->to_ns);
 	put_label(told->label);
-	fprintf(stderr, "%s from %s: ", e->kind, range == NULL ? "" : range);
+	fprintf(stderr, "%s %s %s: ", e->kind, moment ? "at" : "from", range == NULL ? from : range);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, *e->text != '\0' ? e->text : e->subject);
 	fputc('\n', stderr);
 	return 0;

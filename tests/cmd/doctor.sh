@@ -87,6 +87,13 @@ else
 	[ "$status" = 3 ] || fail "exit code 3 where profile does not work"
 	has "$out" '^  whole stacks of all +no '
 fi
+# The agent goes by BPF; nobody answers in a test's own place, and what the socket says is what --status says.
+expect_agent=no
+"$SOPROF" agent --status >/dev/null 2>&1 && expect_agent=yes
+run doctor --json
+is_state agent_running "$expect_agent"
+[ "$(state recipe_cpu)" = yes ] || is_state agent no
+[ -n "$(state agent_store)" ] || fail "where the history is"
 # nothing is left in the kernel (which frees a program some time after its last descriptor), and no process
 for _ in $(seq 50); do
 	/usr/sbin/bpftool prog 2>/dev/null | grep -q sp_doctor || break

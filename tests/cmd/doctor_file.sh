@@ -125,6 +125,7 @@ cp "$libc" "$dir/written"
 chmod 666 "$dir/written"
 expect 0 doctor --file "$dir/written" --json
 is "$(field cache)" never "the cache of a file that others may write to"
+is "$(field names_cache)" never "names of a file that others may write to"
 
 # What is no such file: one line, and exit code 1.
 bad() { # FILE PATTERN

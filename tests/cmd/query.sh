@@ -117,7 +117,7 @@ one_line 'nothing was kept from [0-9-]+ 05:00 to 06:00; .*store has windows from
 expect 1 query --store "$store" --from "@$((noon + 999999))" --to "@$((noon + 9999999))"
 one_line 'which is in the future'
 expect 1 query --store "$store" --from yesterday --source gpu
-one_line 'nothing was kept'
+one_line 'nothing was kept of gpu from'
 expect 2 diff --store "$store" yesterdy today
 one_line "'yesterdy' is no time"
 expect 1 diff --store "$store" missing.pb.gz today

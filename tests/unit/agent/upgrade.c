@@ -142,7 +142,7 @@ static void window_add(struct sp_store *s, int i)
 	struct sp_profile *p = profile();
 	struct sp_store_window w = {.wall_ns = UPGRADE + (uint64_t)(int64_t)i * 10 * S,
 				    .boot_ns = (uint64_t)(i + 1000) * 10 * S,
-				    .duration_ns = 10 * S,
+				    .duration_ns = 10 * S + S / 500, /* it ends when it is noticed */
 				    .rate_mhz = 19000,
 				    .n_cpus = 2,
 				    .source = "cpu"};
@@ -150,6 +150,8 @@ static void window_add(struct sp_store *s, int i)
 	int noise = (i & 7) % 3;
 
 	program_add(p, "/bin/slow", "", 11, after ? 2 : 1, 100 + noise, (after ? 60 : 40) + noise);
+	if (i < 9 && after) /* its process from before is still there */
+		program_add(p, "/bin/same", "", 12, 1, 100, 40);
 	program_add(p, "/bin/same", "", 12, after ? 2 : 1, 100 + noise, 40 + noise);
 	program_add(p, "/bin/other", "", 13, 1, 100 + noise, after ? 90 : 10); /* not upgraded */
 	assert_int_equal(sp_store_add(s, &w, p), 0);
