@@ -14,6 +14,7 @@
 #include "recipe/recipe.h"
 #include "view/units.h"
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,9 +175,11 @@ void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus)
 	sp_log(SP_LOG_INFO,
 	       "keeps history in %s: every 10 s for %s, every minute for %s, every hour for %s, at most %s", c->store,
 	       keep[SP_RES_10S], keep[SP_RES_1M], keep[SP_RES_1H], disk);
+	const char *group = *c->group && getgrnam(c->group) ? c->group : "";
+
 	if (*c->socket)
 		sp_log(SP_LOG_INFO, "answers at %s: for root%s%s about all processes, for others about their own",
-		       c->socket, *c->group ? " and group " : "", c->group);
+		       c->socket, *group ? " and group " : "", group);
 	else
 		sp_log(SP_LOG_INFO, "answers nobody (socket: none)");
 	sp_log(SP_LOG_INFO, "uses at most %g %% of a CPU and %s of memory, or it samples less often",

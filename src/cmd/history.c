@@ -100,6 +100,9 @@ static int says_nothing(struct sp_history *h, const struct sp_store_query *q)
 	if (r == 0 && stats.last_ns > 0)
 		there = sp_history_range_text(stats.first_ns, stats.last_ns);
 	sp_error_clear();
+	if (there == NULL && h->store != NULL)
+		return sp_fail_said(-ENODATA, "%s has no windows%s", h->place,
+				    stats.n_damaged_files > 0 ? ": it is damaged, or no store's" : "");
 	return sp_fail_said(-ENODATA, "nothing was kept%s%s from %s%s; %s has %s%s", q->source == NULL ? "" : " of ",
 			    q->source == NULL ? "" : q->source, asked == NULL ? "then" : asked,
 			    q->from_ns > sp_time_ns(CLOCK_REALTIME) ? ", which is in the future" : "",
