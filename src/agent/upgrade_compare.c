@@ -145,6 +145,19 @@ static void versions_text(const struct compare *c, const struct sp_upgrade *u, c
 	snprintf(ret_text, size, "%s -> %s", old, new);
 }
 
+/* Whether "a, b, c" has it. */
+static bool is_named(const char *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = names; at; at = strstr(at, ", ")) {
+		at += at != names ? 2 : 0;
+		if (!strncmp(at, name, len) && (!at[len] || at[len] == ','))
+			return *at;
+	}
+	return false;
+}
+
 static int upgrade_note(struct compare *c, const char *library, const char *versions, const struct program *program)
 {
 	struct upgraded *u = NULL;
@@ -166,6 +179,9 @@ static int upgrade_note(struct compare *c, const char *library, const char *vers
 		snprintf(u->versions, sizeof(u->versions), "%s", versions);
 	}
 	len = strlen(u->programs);
+	/* several of one name, at other places or in containers, are one to a reader */
+	if (is_named(u->programs, short_name(program->path)))
+		return 0;
 	if (u->n_programs++ < MAX_NAMED)
 		snprintf(u->programs + len, sizeof(u->programs) - len, "%s%s", len ? ", " : "",
 			 short_name(program->path));

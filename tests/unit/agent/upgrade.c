@@ -153,6 +153,7 @@ static void window_add(struct sp_store *s, int i)
 	if (i < 9 && after) /* its process from before is still there */
 		program_add(p, "/bin/same", "", 12, 1, 100, 40);
 	program_add(p, "/bin/same", "", 12, after ? 2 : 1, 100 + noise, 40 + noise);
+	program_add(p, "/opt/same", "", 14, after ? 2 : 1, 100, 40);           /* a namesake */
 	program_add(p, "/bin/other", "", 13, 1, 100 + noise, after ? 90 : 10); /* not upgraded */
 	assert_int_equal(sp_store_add(s, &w, p), 0);
 	sp_profile_free(p);
