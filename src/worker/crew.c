@@ -19,7 +19,11 @@ static const uint64_t slow_ns = 10000000;
 /* A killed process that is still there after this is stuck in the kernel: abandoned. */
 static const uint64_t stuck_ns = 200000000;
 /* A process that has needed so much is not kept for small work: what it has freed it still holds. */
+#if defined(__SANITIZE_ADDRESS__) /* whose shadow every process has */
+static const uint64_t large_bytes = UINT64_C(1) << 30;
+#else
 static const uint64_t large_bytes = 8 << 20;
+#endif
 /* How often a job is sent, when processes end in peace without an answer to it. */
 enum { MAX_TRIES = 3 };
 

@@ -61,7 +61,7 @@ static struct sp_store_window window_at(uint64_t i)
 static void fill_store(void)
 {
 	struct sp_store *s = NULL;
-	struct sp_profile *p = window(100, 7);
+	struct sp_profile *p;
 	struct sp_store_event gap = {
 	    .from_ns = begin_ns, .to_ns = begin_ns + 5, .kind = "gap", .subject = "x", .text = "asleep", .data = ""};
 	struct sp_store_event upgrade = {.from_ns = begin_ns,
@@ -73,6 +73,7 @@ static void fill_store(void)
 
 	if (*store_path)
 		return;
+	p = window(100, 7);
 	snprintf(store_path, sizeof(store_path), "%s/store", directory);
 	assert_int_equal(sp_store_open(store_path, &(struct sp_store_options){0}, &s), 0);
 	for (uint64_t i = 0; i < 3; i++) {
