@@ -43,7 +43,6 @@ void sp_gap(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *su
 	sp_event(a, from_ns, to_ns, "gap", subject, "", "%s for %.1f s", text, seconds(to_ns - from_ns));
 }
 
-/* Windows stand in the store by when they began; the last one was over a window's length later at most. */
 void sp_gap_since_last(struct sp_agent *a)
 {
 	struct sp_store_stats stats;
@@ -54,7 +53,7 @@ void sp_gap_since_last(struct sp_agent *a)
 		sp_error_clear();
 		return;
 	}
-	from = stats.last_ns + SP_AGENT_WINDOW_NS;
+	from = stats.last_end_ns;
 	a->env.latest_wall_ns = stats.n_windows ? from : 0;
 	a->env.n_set_back = (unsigned)(a->began.boot_ns >> 20); /* by chance: other than the last agent's */
 	sp_upgrades_begin(&a->env.upgrades, stats.n_windows ? from : 0, now);

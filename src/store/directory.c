@@ -152,6 +152,33 @@ static int lock_file(const struct sp_directory *d, int fd)
 	return 0;
 }
 
+static bool parse_name(const char *name, struct sp_day *ret_day);
+
+/* Day files are made here, and removed when they are old: not among anybody's own. */
+static int check_own(const struct sp_directory *d)
+{
+	int copy = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	bool is_store = false, has_other = false;
+	struct sp_day day;
+
+	if (dir == NULL) {
+		sp_cleanup_close(&copy);
+		return sp_fail(-errno, "read %s", d->path);
+	}
+	for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
+		is_store |= strcmp(e->d_name, "lock") == 0 || parse_name(e->d_name, &day);
+		has_other |=
+		    strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, "lost+found") != 0;
+	}
+	closedir(dir);
+	return has_other && !is_store ? sp_fail_said(-ENOTEMPTY,
+						     "%s holds other files, and is no store: a store wants a "
+						     "directory of its own",
+						     d->path)
+				      : 0;
+}
+
 /*
  * A lock of the process (fcntl) tells who holds it, and children that answer queries do not inherit it. It does not
  * keep the process itself out, and is gone when any descriptor of the file is closed: so that is looked at first.
@@ -159,7 +186,9 @@ static int lock_file(const struct sp_directory *d, int fd)
 int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock)
 {
 	struct held *h = calloc(1, sizeof(*h));
-	int r = h == NULL ? -ENOMEM : hold(h, d);
+	int r = h == NULL ? -ENOMEM : check_own(d);
+
+	r = r < 0 ? r : hold(h, d);
 
 	if (r < 0) {
 		free(h);

@@ -201,6 +201,24 @@ static int files_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 
 /* --- stats
  * -------------------------------------------------------------------------------------------------------------- */
+/* A damaged head is no window's: its beginning has to do. */
+static uint64_t end_of_last(struct sp_day_file *f, uint64_t last_ns)
+{
+	SP_STATEMENT *s = NULL;
+	struct sp_head head;
+	int r = sp_file_prepare(f, "SELECT t, generation, head FROM window ORDER BY t DESC LIMIT 1", &s);
+
+	if (r == 0 && sqlite3_step(s) == SQLITE_ROW) {
+		struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 1)};
+		const void *bytes = sqlite3_column_blob(s, 2);
+
+		if (sp_head_unpack(id, bytes, (size_t)sqlite3_column_bytes(s, 2), &head) == 0)
+			return last_ns + SP_MAX(head.length_ns, head.duration_ns);
+	}
+	sp_error_clear();
+	return last_ns;
+}
+
 static int count_windows(struct sp_day_file *f, struct sp_store_stats *stats)
 {
 	SP_STATEMENT *s = NULL;
@@ -215,7 +233,9 @@ static int count_windows(struct sp_day_file *f, struct sp_store_stats *stats)
 	if (n == 0)
 		return 0;
 	stats->first_ns = stats->n_windows == 0 ? first : SP_MIN(stats->first_ns, first);
-	stats->last_ns = SP_MAX(stats->last_ns, (uint64_t)sqlite3_column_int64(s, 2) * NS_PER_MS);
+	uint64_t last = (uint64_t)sqlite3_column_int64(s, 2) * NS_PER_MS;
+	stats->last_ns = SP_MAX(stats->last_ns, last);
+	stats->last_end_ns = SP_MAX(stats->last_end_ns, end_of_last(f, last));
 	stats->n_windows += n;
 	return 0;
 }

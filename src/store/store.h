@@ -96,7 +96,8 @@ int sp_store_totals(struct sp_store *s, const char *source, uint64_t from_ns, ui
 		    int (*each)(void *arg, const struct sp_store_total *t), void *arg);
 
 struct sp_store_stats {
-	uint64_t n_windows, first_ns, last_ns; /* of the finest resolution */
+	uint64_t n_windows, first_ns, last_ns; /* of the finest resolution: when the first and the last began */
+	uint64_t last_end_ns;                  /* and the last ended */
 	uint64_t bytes;                        /* on disk, journals included */
 	uint64_t n_files, n_damaged_files, n_damaged_windows;
 	uint64_t add_cpu_ns, add_worst_ns, n_added; /* since it was opened */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -279,6 +280,25 @@ static void planted_links_are_refused(void **state)
 	made_directory_gone(path);
 }
 
+static void others_directories_are_refused(void **state)
+{
+	(void)state;
+	char *path = made_directory(), *other = in(path, "passwd"), *found = in(path, "lost+found");
+	FILE *f = fopen(other, "w");
+
+	assert_non_null(f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(refused(path), -ENOTEMPTY);
+	char *lock = in(path, "lock");
+	assert_true(access(lock, F_OK) < 0);
+	assert_int_equal(unlink(other), 0);
+	assert_int_equal(mkdir(found, 0700), 0); /* a file system of its own */
+	sp_store_close(store_at(path, &(struct sp_store_options){0}));
+	assert_int_equal(rmdir(found), 0);
+	free(other), free(found), free(lock);
+	made_directory_gone(path);
+}
+
 /* --- what is kept
  * ------------------------------------------------------------------------------------------------------- */
 static void old_days_go(void **state)
@@ -355,6 +375,7 @@ int main(void)
 	    cmocka_unit_test(one_writer),
 	    cmocka_unit_test(a_newer_version_is_left_alone),
 	    cmocka_unit_test(planted_links_are_refused),
+	    cmocka_unit_test(others_directories_are_refused),
 	    cmocka_unit_test(old_days_go),
 	    cmocka_unit_test(events_are_kept_once),
 	};
