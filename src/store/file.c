@@ -210,6 +210,8 @@ static int identify(struct sp_day_file *f)
 		return -ENODATA; /* begun, and no more */
 	if (application != 0x53507374)
 		return sp_fail_said(-EBADMSG, "%s is not a file of a store", f->day.name);
+	if (version == 0 || version >= 1000) /* as sp_directory_check_version() has it */
+		return sp_fail_said(-EBADMSG, "%s is of no version of the store", f->day.name);
 	if (version > SP_STORE_VERSION)
 		return sp_fail_said(-EPROTONOSUPPORT, "%s is of version %lld of the store; this soprof knows %d",
 				    f->day.name, (long long)version, SP_STORE_VERSION);
@@ -219,6 +221,8 @@ static int identify(struct sp_day_file *f)
 		return (int)(resolution < 0 ? resolution : day_s);
 	if (resolution >= SP_N_RESOLUTIONS || (uint64_t)day_s > UINT64_MAX / SP_NS_PER_S)
 		return sp_fail_said(-EBADMSG, "%s does not say what it is", f->day.name);
+	if (f->day.resolution >= 0 && (resolution != f->day.resolution || (uint64_t)day_s != f->day.day_s))
+		return sp_fail_said(-EBADMSG, "%s holds something else than its name says", f->day.name);
 	if (f->day.resolution < 0)
 		f->day.resolution = (int)resolution;
 	f->day.day_s = (uint64_t)day_s;
@@ -291,6 +295,21 @@ int sp_file_open_bytes(void *bytes, size_t len, struct sp_day_file *ret_file)
 				   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
 	int r = code == SQLITE_OK ? configure(&f) : sp_file_error(&f, code, "open");
 	r = r < 0 ? r : identify(&f);
+	if (r < 0) {
+		sp_file_close(&f);
+		return r;
+	}
+	*ret_file = f;
+	return 0;
+}
+
+int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file)
+{
+	struct sp_day_file f = {.day = *day, .writable = true};
+	int code = sqlite3_open_v2(":memory:", &f.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int r = code == SQLITE_OK ? configure(&f) : -ENOMEM;
+
+	r = r < 0 ? r : create(&f);
 	if (r < 0) {
 		sp_file_close(&f);
 		return r;

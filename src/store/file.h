@@ -55,6 +55,8 @@ struct sp_day_file {
 int sp_file_open(const struct sp_directory *d, const struct sp_day *day, bool write, struct sp_day_file *ret_file);
 /* From a file's bytes, which the database takes (sqlite3_malloc) or frees. */
 int sp_file_open_bytes(void *bytes, size_t len, struct sp_day_file *ret_file);
+/* A new one, in memory. */
+int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file);
 void sp_file_close(struct sp_day_file *f);
 /* Into the file itself, without a journal from now on. */
 int sp_file_finish(struct sp_day_file *f);

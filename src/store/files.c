@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/priv.h"
+#include "store/salvage.h"
 
 enum { NS_PER_MS = 1000000 };
 
@@ -188,6 +189,8 @@ static int files_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 		bool may_have = days[i].resolution < 0 ||
 				(days[i].resolution == SP_RES_1H && days[i].day_s + SP_DAY_S > from_ns / SP_NS_PER_S);
 		r = may_have ? sp_file_open(&s->directory, &days[i], false, &f) : 0;
+		if (r == -EBADMSG)
+			r = sp_salvage_open(&s->directory, &days[i], &f);
 		if (r == 0 && may_have)
 			r = events_of_file(&f, from_ns, to_ns, each, arg);
 		sp_file_close(&f);

@@ -269,17 +269,24 @@ static int read_record(struct sp_unpacker *u, struct sp_cursor *c)
 	return read_frame(u, frame.data, frame.size);
 }
 
-int sp_unpack_begin(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2], const void *record,
-		    size_t len)
+bool sp_record_is_sound(enum sp_record_type type, const uint64_t bound_to[2], const void *record, size_t len)
 {
 	const uint8_t *b = record;
 	uint32_t crc;
 
-	*u = (struct sp_unpacker){0};
 	if (len < HEAD_BYTES || b[0] != 'S' || b[1] != 'P' || b[2] != type || b[3] != VERSION)
-		return -EBADMSG;
+		return false;
 	memcpy(&crc, b + 4, sizeof(crc));
-	if (crc != crc_of(bound_to, b + HEAD_BYTES, len - HEAD_BYTES))
+	return crc == crc_of(bound_to, b + HEAD_BYTES, len - HEAD_BYTES);
+}
+
+int sp_unpack_begin(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2], const void *record,
+		    size_t len)
+{
+	const uint8_t *b = record;
+
+	*u = (struct sp_unpacker){0};
+	if (!sp_record_is_sound(type, bound_to, record, len))
 		return -EBADMSG;
 	struct sp_cursor c = sp_cursor_on(b + HEAD_BYTES, len - HEAD_BYTES);
 	int r = read_record(u, &c);

@@ -42,6 +42,8 @@ struct sp_unpacker {
 	size_t *lengths, n_columns, column;
 	bool bad;
 };
+/* Is it one, of this type and place, as its CRC says? */
+bool sp_record_is_sound(enum sp_record_type type, const uint64_t bound_to[2], const void *record, size_t len);
 /* The bytes must stay until sp_unpack_done(). */
 int sp_unpack_begin(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2], const void *record,
 		    size_t len);

@@ -38,6 +38,8 @@ struct sp_store {
 	struct sp_day_file *memory; /* in place of a directory */
 	struct sp_writer *writer;   /* NULL: only read */
 	uint64_t n_damaged_windows, n_damaged_files;
+	uint64_t sound[64]; /* files that have gaps, but are as SQLite wants them: day_s + resolution */
+	size_t n_sound;
 	uint64_t add_cpu_ns, add_worst_ns, n_added;
 };
 

@@ -9,9 +9,10 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/priv.h"
+#include "store/salvage.h"
 #include "store/sums.h"
 
-enum { NS_PER_MS = 1000000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20 };
+enum { NS_PER_MS = 1000000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20, GAP_CHECK_BYTES = 32 << 20 };
 
 /* A dictionary that windows of the scan were read with. */
 struct loaded {
@@ -41,6 +42,9 @@ struct sp_scan {
 	struct scan_source *sources; /* of all files; those of the open one have ids, others -1 */
 	struct sp_window_rows rows;
 	uint64_t n_damaged;
+	uint64_t next_row;              /* of the file: those before were told, or could not be */
+	uint64_t next_ns;               /* when the file's next window is to be expected */
+	bool checked;                   /* its structure was looked at */
 	uint64_t only_source, after_ms; /* 0: all */
 	struct sp_window_id id;         /* of the window that was read last */
 	uint64_t last_chunk;
@@ -50,107 +54,6 @@ static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
 /* --- dictionaries ----------------------------------------------------------------------------------------------------
  */
-int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c)
-{
-	struct sp_unpacker u;
-	int r = sp_unpack_begin(&u, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, sqlite3_column_blob(s, column),
-				(size_t)sqlite3_column_bytes(s, column));
-
-	if (r < 0)
-		return r;
-	r = sp_chunk_unpack(c, &u);
-	sp_unpack_done(&u);
-	return r;
-}
-
-/* Chunks of a sister file from there on, until there is no hole before seq: it packs several into one. */
-static void load_from_sister(struct sp_day_file *sister, struct sp_dict_room *d, uint64_t from, uint64_t seq)
-{
-	static const uint32_t first[SP_N_THINGS];
-	struct sp_chunk c = {.without_nodes = d->without_nodes};
-	SP_STATEMENT *s = NULL;
-
-	if (sp_file_prepare(sister, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s) < 0)
-		return;
-	SP_BIND(s, sp_chunk_id(d->d.generation, from), sp_chunk_id(d->d.generation, UINT32_MAX));
-	while (d->last_seq < seq && sqlite3_step(s) == SQLITE_ROW) {
-		uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
-		sp_chunk_clear(&c, first);
-		if (sp_dict_read_chunk(id, s, 1, &c) < 0 || sp_dict_misses(d, &c) || sp_dict_apply(d, &c) < 0)
-			break;
-		d->last_seq = id & UINT32_MAX;
-	}
-	sp_chunk_done(&c);
-}
-
-/* What was lost of the file, up to seq, may be in another one of the same day. */
-static void replace_chunks(struct sp_store *store, const struct sp_day_file *f, struct sp_dict_room *d, uint64_t seq)
-{
-	uint64_t from = d->last_seq + 1;
-
-	for (int r = 0; r < SP_N_RESOLUTIONS && store->directory.path != NULL && d->last_seq < seq; r++) {
-		struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, r);
-		struct sp_day_file sister = {0};
-		if (store->directory.only != NULL || r == f->day.resolution)
-			continue;
-		if (sp_file_open(&store->directory, &day, false, &sister) == 0)
-			load_from_sister(&sister, d, from, seq);
-		sp_file_close(&sister);
-	}
-	sp_error_clear();
-	if (d->last_seq < seq) {
-		d->d.n_lost_chunks++;
-		d->last_seq = seq;
-	}
-}
-
-static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, struct sp_chunk *c,
-		      sqlite3_stmt *s)
-{
-	static const uint32_t first[SP_N_THINGS];
-	uint64_t id = (uint64_t)sqlite3_column_int64(s, 0), seq = id & UINT32_MAX;
-
-	if (seq <= d->last_seq) /* a sister's had it */
-		return 0;
-	sp_chunk_clear(c, first);
-	int r = sp_dict_read_chunk(id, s, 1, c);
-	if (r == 0 && sp_dict_misses(d, c))
-		replace_chunks(store, f, d, seq - 1);
-	r = r < 0 || seq <= d->last_seq ? r : sp_dict_apply(d, c);
-	if (r == -EBADMSG) {
-		replace_chunks(store, f, d, seq);
-		r = 0;
-	}
-	d->last_seq = SP_MAX(d->last_seq, seq);
-	return r;
-}
-
-int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk,
-		 uint64_t to)
-{
-	struct sp_chunk c = {.without_nodes = d->without_nodes};
-	SP_STATEMENT *s = NULL;
-	int r = *from_chunk > to
-		    ? 0
-		    : sp_file_prepare(f, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s);
-	int code = SQLITE_DONE;
-
-	if (r < 0 || s == NULL)
-		return r;
-	SP_BIND(s, sp_chunk_id(d->d.generation, *from_chunk), sp_chunk_id(d->d.generation, to));
-	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
-		r = step_chunk(store, f, d, &c, s);
-	sp_chunk_done(&c);
-	if (r < 0)
-		return r;
-	if (code != SQLITE_DONE && code != SQLITE_CORRUPT && code != SQLITE_NOTADB)
-		return sp_file_error(f, code, "read");
-	if (d->last_seq < to && to != UINT32_MAX) /* the last of them are not there */
-		replace_chunks(store, f, d, to);
-	*from_chunk = to + 1;
-	return 0;
-}
-
 static int dict_of(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
 {
 	struct loaded *l = NULL;
@@ -210,10 +113,27 @@ static int add_source(struct sp_scan *scan, sqlite3_stmt *s)
 	return 0;
 }
 
+/* They stand in the file twice, which is all that tells whether they are as they were. */
+static int check_sources(struct sp_day_file *f)
+{
+	static const char sql[] =
+	    "WITH a AS (SELECT id, name, types FROM source NOT INDEXED),"
+	    " b AS (SELECT id, name, types FROM source INDEXED BY sqlite_autoindex_source_1)"
+	    "SELECT EXISTS(SELECT * FROM a EXCEPT SELECT * FROM b) OR EXISTS(SELECT * FROM b EXCEPT SELECT * FROM a)";
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, sql, &s), code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);
+
+	if (r < 0 || code != SQLITE_ROW)
+		return r < 0 ? r : sp_file_error(f, code, "read");
+	return sqlite3_column_int(s, 0) != 0 ? -EBADMSG : 0;
+}
+
 static int read_sources(struct sp_scan *scan)
 {
 	SP_STATEMENT *s = NULL;
-	int r = sp_file_prepare(&scan->file, "SELECT id, name, types FROM source LIMIT ?1", &s), code = SQLITE_DONE;
+	int r = check_sources(&scan->file), code = SQLITE_DONE;
+
+	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, name, types FROM source NOT INDEXED LIMIT ?1", &s);
 
 	for (struct scan_source *old = scan->sources; old != NULL; old = old->next)
 		old->id = -1;
@@ -248,7 +168,7 @@ static void close_file(struct sp_scan *scan)
 static const char *begin_sql(const struct sp_scan *scan)
 {
 	if (scan->of_days)
-		return "SELECT 0, source, 0, head, record FROM day ORDER BY source";
+		return "SELECT 0, source, 0, head, record FROM day WHERE source BETWEEN ?1 AND ?2 ORDER BY source";
 	if (scan->totals)
 		return "SELECT t, source, generation, head, totals.record FROM window JOIN totals USING(t) "
 		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
@@ -262,30 +182,60 @@ static int begin_windows(struct sp_scan *scan)
 	int r = read_sources(scan);
 
 	r = r < 0 ? r : sp_file_prepare(&scan->file, begin_sql(scan), &scan->windows);
-	if (r == 0 && !scan->of_days)
-		SP_BIND(scan->windows, from, to);
+	if (r == 0)
+		SP_BIND(scan->windows, SP_MAX(scan->of_days ? 0 : from, scan->next_row),
+			scan->of_days ? INT64_MAX : to);
 	return r;
+}
+
+static int open_file(struct sp_scan *scan,
+		     int how(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *f))
+{
+	int r = 0;
+
+	close_file(scan);
+	if (scan->is_memory)
+		scan->file = *scan->store->memory;
+	else
+		r = how(&scan->store->directory, &scan->days[scan->at - 1], &scan->file);
+	if (r == 0 && scan->file.day.resolution != scan->o.resolution)
+		r = -ENODATA;
+	return r < 0 ? r : begin_windows(scan);
+}
+
+static int open_to_read(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *f)
+{
+	return sp_file_open(d, day, false, f);
+}
+
+/* In place of the open file, or of one that cannot be opened: what can be had of it. */
+static int salvage(struct sp_scan *scan)
+{
+	scan->n_damaged++;
+	scan->checked = true;
+	int r = scan->is_memory ? -EBADMSG : open_file(scan, sp_salvage_open);
+	if (r < 0)
+		close_file(scan);
+	sp_error_clear();
+	return r == -ENOMEM ? r : 0;
 }
 
 /* 1: a file with windows of the range is open. 0: there is none any more. */
 static int next_file(struct sp_scan *scan)
 {
 	while (scan->windows == NULL && scan->at < scan->n_days) {
-		const struct sp_day *day = &scan->days[scan->at++];
-		int r = 0;
-		if (scan->is_memory)
-			scan->file = *scan->store->memory;
-		else
-			r = sp_file_open(&scan->store->directory, day, false, &scan->file);
-		if (r == 0 && scan->file.day.resolution != scan->o.resolution)
-			r = -ENODATA;
-		r = r < 0 ? r : begin_windows(scan);
+		scan->at++;
+		scan->next_row = 0;
+		scan->checked = false;
+		scan->next_ns = SP_MAX(scan->o.from_ns, scan->days[scan->at - 1].day_s * SP_NS_PER_S);
+		int r = open_file(scan, open_to_read);
 		if (r == 0)
 			return 1;
-		close_file(scan);
 		if (r == -EBADMSG)
-			scan->n_damaged++;
-		else if (r != -ENOENT && r != -ENODATA) /* it was just removed, or begun */
+			r = salvage(scan);
+		else
+			close_file(scan);
+		if (r < 0 && r != -ENOENT && r != -ENODATA) /* it was just removed, or begun */
 			return r;
 		sp_error_clear();
 	}
@@ -428,6 +378,73 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	return r < 0 ? r : 1;
 }
 
+/* What is damaged: only a row, or is it where SQLite looks for rows? */
+static int look_at_damage(struct sp_scan *scan, bool structure)
+{
+	sp_error_clear();
+	if (!scan->checked && !scan->is_memory && (structure || !sp_file_is_sound(&scan->file)))
+		return salvage(scan);
+	scan->checked = true;
+	scan->n_damaged++;
+	if (structure)
+		close_file(scan);
+	return 0;
+}
+
+/* Windows are not there: nobody wrote them, or SQLite does not find them. 1: they can be had now. */
+static int look_at_gap(struct sp_scan *scan, uint64_t until_ns)
+{
+	struct sp_store *s = scan->store;
+	uint64_t length_ns = seconds_of[scan->o.resolution] * SP_NS_PER_S,
+		 key = scan->file.day.day_s + (uint64_t)scan->o.resolution;
+
+	if (scan->checked || scan->is_memory || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
+	    scan->days[scan->at - 1].bytes > GAP_CHECK_BYTES)
+		return 0;
+	scan->checked = true;
+	for (size_t i = 0; i < s->n_sound; i++)
+		if (s->sound[i] == key)
+			return 0;
+	if (!sp_file_is_sound(&scan->file)) {
+		int r = salvage(scan);
+		return r < 0 ? r : 1;
+	}
+	if (s->n_sound < SP_COUNT(s->sound))
+		s->sound[s->n_sound++] = key;
+	return 0;
+}
+
+/* No more rows in the file. */
+static int end_file(struct sp_scan *scan)
+{
+	uint64_t day_end_ns = (scan->file.day.day_s + SP_DAY_S) * SP_NS_PER_S;
+	int r = look_at_gap(scan, SP_MIN(SP_MIN(scan->o.to_ns, day_end_ns), sp_time_ns(CLOCK_REALTIME)));
+
+	if (r == 0)
+		close_file(scan);
+	return r;
+}
+
+/* A row, or an error in place of it. 1: a window that is wanted. */
+static int told_row(struct sp_scan *scan, int code, struct sp_scan_window *ret_window)
+{
+	uint64_t row = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(scan->windows, scan->of_days) : 0;
+	bool structure = code != SQLITE_ROW || row < scan->next_row;
+	int r = structure ? -EBADMSG : look_at_gap(scan, scan->of_days ? 0 : row * NS_PER_MS);
+
+	if (r != 0 && !structure)
+		return r < 0 ? r : 0; /* from the same place on */
+	if (code != SQLITE_ROW)
+		r = sp_file_error(&scan->file, code, "read");
+	else if (!structure)
+		r = read_window(scan, ret_window);
+	if (r == -EBADMSG)
+		return look_at_damage(scan, structure);
+	scan->next_row = row + 1;
+	scan->next_ns = row * NS_PER_MS + seconds_of[scan->o.resolution] * SP_NS_PER_S;
+	return r;
+}
+
 int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window)
 {
 	for (;;) {
@@ -435,22 +452,15 @@ int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window)
 		if (r <= 0)
 			return r;
 		int code = sqlite3_step(scan->windows);
-		if (code != SQLITE_ROW) {
-			r = code == SQLITE_DONE ? 0 : sp_file_error(&scan->file, code, "read");
-			close_file(scan);
-			scan->n_damaged += r == -EBADMSG;
-			if (r < 0 && r != -EBADMSG)
+		if (code == SQLITE_DONE) {
+			r = end_file(scan);
+			if (r < 0)
 				return r;
-			sp_error_clear();
 			continue;
 		}
-		r = read_window(scan, ret_window);
-		if (r == -EBADMSG) {
-			scan->n_damaged++;
-			sp_error_clear();
-		} else if (r != 0) {
+		r = told_row(scan, code, ret_window);
+		if (r != 0)
 			return r;
-		}
 	}
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "store/priv.h"
+#include "store/salvage.h"
 
 enum { NS_PER_MS = 1000000, BOOT_ID_MAX = 256 };
 
@@ -200,18 +202,26 @@ void sp_writer_leave_day(struct sp_store *s)
 	close_files(s->writer);
 }
 
-/* A file that SQLite refuses is kept for people, and a new one begun. */
-static int open_file(struct sp_store *s, const struct sp_day *day)
+/* A file that SQLite refuses is kept for people, and a new one begun with what can be had of it. */
+static int replace_file(struct sp_store *s, const struct sp_day *day)
 {
 	struct sp_day_file *f = &s->writer->files[day->resolution];
-	int r = sp_file_open(&s->directory, day, true, f);
+	SP_CLOSE int old = openat(s->directory.fd, day->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	if (r != -EBADMSG)
-		return r;
 	sp_error_clear();
-	r = sp_directory_set_aside(&s->directory, day->name);
+	int r = sp_directory_set_aside(&s->directory, day->name);
 	s->n_damaged_files++;
-	return r < 0 ? r : sp_file_open(&s->directory, day, true, f);
+	r = r < 0 ? r : sp_file_open(&s->directory, day, true, f);
+	if (r == 0 && old >= 0 && sp_salvage(&s->directory, old, f) < 0)
+		sp_error_clear(); /* then it begins empty */
+	return r;
+}
+
+static int open_file(struct sp_store *s, const struct sp_day *day)
+{
+	int r = sp_file_open(&s->directory, day, true, &s->writer->files[day->resolution]);
+
+	return r == -EBADMSG ? replace_file(s, day) : r;
 }
 
 static int open_day(struct sp_store *s, uint64_t wall_ns)
@@ -231,7 +241,7 @@ static int open_day(struct sp_store *s, uint64_t wall_ns)
 	return r;
 }
 
-/* After SQLite said that something is damaged: is it one of our files? They are set aside, and begun anew. */
+/* After SQLite said that something is damaged: is it one of our files? They are replaced. */
 static bool set_damaged_aside(struct sp_store *s)
 {
 	struct sp_writer *w = s->writer;
@@ -242,8 +252,7 @@ static bool set_damaged_aside(struct sp_store *s)
 			continue;
 		struct sp_day day = w->files[i].day;
 		sp_file_close(&w->files[i]);
-		any |= sp_directory_set_aside(&s->directory, day.name) == 0;
-		s->n_damaged_files++;
+		any |= replace_file(s, &day) == 0;
 	}
 	close_files(w);
 	return any;
