@@ -24,8 +24,9 @@ enum {
 	INDEX_LEAF = 10,
 	FILE_HEADER = 100,
 	NS_PER_MS = 1000000,
+	RECORD_MAX = 1 << 26,
 };
-#define FILE_MAX (UINT64_C(4) << 30)
+#define FILE_MAX (UINT64_C(1) << 30)
 
 /* A row, wherever it stood: of a table by its number, else of an index. */
 struct cell {
@@ -232,7 +233,7 @@ static bool read_cell(const struct salvage *s, const uint8_t *b, size_t n, bool 
 	uint64_t head, type, end;
 	size_t at = varint(b, n, &c->n_bytes), step;
 
-	if (at == 0 || c->n_bytes < 3 || c->n_bytes > s->size)
+	if (at == 0 || c->n_bytes < 3 || c->n_bytes > SP_MIN(s->size, (uint64_t)RECORD_MAX))
 		return false;
 	step = of_index ? 1 : varint(b + at, n - at, &c->row);
 	at += of_index ? 0 : step;

@@ -6,7 +6,7 @@
  * neither the header nor trees nor the heads of pages matter; first where pages say that there is one (what was deleted
  * may still stand elsewhere), then everywhere. Records, and the heads beside them, are taken if their CRC says so. What
  * has none (sources, generations, events) must look as we write it; sources are those of the day's other files first.
- * Only the file itself is read, not its journal. What it costs is bounded: a file of 4 GiB, each page followed a few
+ * Only the file itself is read, not its journal. What it costs is bounded: a file of 1 GiB, each page followed a few
  * times. 0 or a negative errno; -EBADMSG: there is nothing. No state.
  */
 #ifndef SP_STORE_SALVAGE_H

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fuzz_salvage.c: any bytes as a damaged day file.
+ *
+ * What is taken from them makes a file that SQLite finds sound, in which every record is what its CRC says.
+ */
+#include "base/error.h"
+#include "require.h"
+#include "store/priv.h"
+#include "store/salvage.h"
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void check_chunks(struct sp_day_file *f)
+{
+	SP_STATEMENT *s = NULL;
+
+	require(sp_file_prepare(f, "SELECT id, record FROM chunk", &s) == 0);
+	while (sqlite3_step(s) == SQLITE_ROW)
+		require(sp_record_is_sound(SP_RECORD_CHUNK, (uint64_t[]){(uint64_t)sqlite3_column_int64(s, 0), 0},
+					   sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sp_day day = sp_day_of(UINT64_C(1763722800000000000), size > 0 ? data[0] % SP_N_RESOLUTIONS : 0);
+	int fd = memfd_create("salvage", MFD_CLOEXEC);
+	struct sp_day_file f;
+
+	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	require(sp_file_open_memory(&day, &f) == 0);
+	(void)sp_salvage(NULL, fd, &f);
+	require(sp_file_is_sound(&f));
+	check_chunks(&f);
+	sp_file_close(&f);
+	sp_error_clear();
+	close(fd);
+	return 0;
+}
