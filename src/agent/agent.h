@@ -50,6 +50,21 @@ struct sp_agent_watch {
 };
 int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch);
 
+/*
+ * Who is told of each window and event, once, from sp_agent_start() on (events of its beginning included). A window:
+ * with names, when its turn for the store comes, whether the store takes it or not; the profile's rows are the window's
+ * and nothing else's, but what is interned in it is of all windows since it was made. Only read: nothing of the agent
+ * may be called from within, and it should take no more than some ms. Either function may be NULL. At most
+ * SP_AGENT_MAX_LISTENERS.
+ */
+enum { SP_AGENT_MAX_LISTENERS = 8 };
+struct sp_agent_listener {
+	void *arg;
+	void (*window)(void *arg, const struct sp_profile *p, const struct sp_store_window *w);
+	void (*event)(void *arg, const struct sp_store_event *e);
+};
+int sp_agent_listen(struct sp_agent *a, const struct sp_agent_listener *listener);
+
 struct sp_store *sp_agent_store(const struct sp_agent *a);
 /*
  * The window of this source that is not in the store yet, up to now, with names. -ENOENT: no such source. The profile

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/keep.h"
+#include "agent/listener.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
@@ -85,6 +86,31 @@ static int store(struct sp_keep *k, const struct sp_store_window *w, const struc
 	return 0;
 }
 
+static int bring_back(const struct sp_kept_window *w, struct sp_profile *p)
+{
+	sp_profile_clear_rows(p);
+	return sp_profile_put_rows(p, &w->rows);
+}
+
+/* The profile's rows are the window's. */
+static void tell(const struct sp_keep *k, struct sp_kept_window *w, const struct sp_profile *p)
+{
+	const struct sp_listeners *l = k->listeners;
+
+	for (size_t i = 0; l && !w->is_told && i < l->n; i++)
+		if (l->all[i].window)
+			l->all[i].window(l->all[i].arg, p, &w->window);
+	w->is_told = true;
+}
+
+/* Of those that have to wait. */
+static void tell_all(const struct sp_keep *k, struct sp_profile *p)
+{
+	for (size_t i = 0; i < k->n; i++)
+		if (!k->windows[i].is_told && bring_back(&k->windows[i], p) >= 0)
+			tell(k, &k->windows[i], p);
+}
+
 /* Leaves the profile without rows. */
 static int store_all(struct sp_keep *k, struct sp_profile *p)
 {
@@ -93,8 +119,9 @@ static int store_all(struct sp_keep *k, struct sp_profile *p)
 	while (k->n) {
 		struct sp_kept_window *first = &k->windows[0];
 
-		sp_profile_clear_rows(p);
-		r = sp_profile_put_rows(p, &first->rows);
+		r = bring_back(first, p);
+		if (r >= 0)
+			tell(k, first, p);
 		r = r < 0 ? r : store(k, &first->window, p);
 		if (r >= 0)
 			stored_first(k);
@@ -103,6 +130,7 @@ static int store_all(struct sp_keep *k, struct sp_profile *p)
 		else
 			break;
 	}
+	tell_all(k, p);
 	sp_profile_clear_rows(p);
 	return k->n ? r : 0;
 }
@@ -189,6 +217,11 @@ static bool event_copy(const struct sp_store_event *event, struct sp_kept_event 
 
 void sp_events_add(struct sp_events *e, const struct sp_store_event *event)
 {
+	const struct sp_listeners *l = e->listeners;
+
+	for (size_t i = 0; l && i < l->n; i++)
+		if (l->all[i].event)
+			l->all[i].event(l->all[i].arg, event);
 	if (e->n >= SP_KEEP_EVENTS) {
 		event_first_done(e);
 		e->n_dropped++;

@@ -6,7 +6,8 @@
  * a source; then the oldest is dropped. Of what was dropped one event "drop" is made when the store takes something
  * again. A window that the store refuses for another reason than want of room or a failing disk is tried
  * SP_KEEP_TRIES times, and then dropped. Events wait, too, at most SP_KEEP_EVENTS; the oldest is dropped and counted.
- * A failure is in `error` until the store takes something. The profile is the caller's, and stays until
+ * A failure is in `error` until the store takes something. Listeners are told of each window once, before the store has
+ * it or though it does not take it, and of each event as it is added. The profile is the caller's, and stays until
  * sp_keep_release(). One thread.
  */
 #ifndef SP_AGENT_KEEP_H
@@ -16,6 +17,8 @@
 #include "store/store.h"
 #include <stdbool.h>
 
+struct sp_listeners;
+
 enum { SP_KEEP_WINDOWS = 360, SP_KEEP_EVENTS = 256, SP_KEEP_TRIES = 3 };
 #define SP_KEEP_BYTES (4U << 20)
 
@@ -23,10 +26,12 @@ struct sp_kept_window {
 	struct sp_store_window window;
 	struct sp_profile_rows rows;
 	unsigned n_tries;
+	bool is_told;
 };
 /* Of one source. */
 struct sp_keep {
 	struct sp_store *store;
+	const struct sp_listeners *listeners; /* NULL: none */
 	struct sp_kept_window *windows;
 	size_t n, capacity, bytes;
 	uint64_t n_pushed, n_stored, n_dropped;
@@ -39,6 +44,7 @@ struct sp_kept_event {
 };
 struct sp_events {
 	struct sp_store *store;
+	const struct sp_listeners *listeners; /* NULL: none */
 	struct sp_kept_event *events;
 	size_t n, capacity;
 	uint64_t n_stored, n_dropped;

@@ -134,6 +134,7 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	a->epoll = a->window_timer = a->step_timer = -1;
 	a->config = *config;
 	a->env.config = &a->config;
+	a->env.events.listeners = &a->env.listeners;
 	a->window_ns = SP_AGENT_WINDOW_NS;
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
 	memory_tune();
@@ -300,6 +301,16 @@ int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch)
 		return sp_fail(-E2BIG, "watch a descriptor");
 	a->watches[a->n_watches++] = *watch;
 	return watch->fd >= 0 ? fd_add(a, watch->fd) : 0;
+}
+
+int sp_agent_listen(struct sp_agent *a, const struct sp_agent_listener *listener)
+{
+	struct sp_listeners *l = &a->env.listeners;
+
+	if (l->n >= SP_AGENT_MAX_LISTENERS)
+		return sp_fail(-E2BIG, "listen to windows");
+	l->all[l->n++] = *listener;
+	return 0;
 }
 
 static int watch_timeout_ms(const struct sp_agent_watch *w)

@@ -98,6 +98,7 @@ int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *sou
 		return -ENOMEM;
 	s->wanted_mhz = s->rate_mhz = 1000 * (source->frequency_hz ? source->frequency_hz : env->config->frequency_hz);
 	s->keep.store = env->store;
+	s->keep.listeners = &env->listeners;
 	r = options_make(s, &o);
 	if (r >= 0)
 		r = sp_profile_new(&s->profile);

@@ -17,6 +17,7 @@
 #include "agent/agent.h"
 #include "agent/clock.h"
 #include "agent/keep.h"
+#include "agent/listener.h"
 #include "agent/upgrade.h"
 #include "capture/capture.h"
 #include "naming/naming.h"
@@ -34,6 +35,7 @@ struct sp_sampler_env {
 	struct sp_workers *workers;
 	FILE *kallsyms; /* opened while addresses were shown; NULL: not */
 	struct sp_store *store;
+	struct sp_listeners listeners;
 	struct sp_events events;
 	struct sp_upgrades upgrades;
 	unsigned *cpus;

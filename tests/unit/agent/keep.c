@@ -2,6 +2,7 @@
 /* Windows and events on their way to a store that fails as it is told: none is lost but beyond the bounds, all in
  * order. */
 #include "agent/keep.h"
+#include "agent/listener.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
@@ -244,6 +245,54 @@ static void test_events_wait(void **state)
 	made_free(m);
 }
 
+/* --- listeners --------------------------------------------------------------------------------------------------- */
+static struct {
+	uint64_t at[MAX];
+	size_t n, n_events;
+} told;
+
+static void told_of_window(void *arg, const struct sp_profile *p, const struct sp_store_window *w)
+{
+	int64_t sum = 0;
+
+	assert_ptr_equal(arg, &told);
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
+		sum += sp_profile_row(p, i)->values[0];
+	assert_int_equal(sum, (int64_t)(w->wall_ns / S));
+	told.at[told.n++] = w->wall_ns / S;
+}
+
+static void told_of_event(void *arg, const struct sp_store_event *e)
+{
+	assert_ptr_equal(arg, &told);
+	assert_string_equal(e->kind, "drop");
+	told.n_events++;
+}
+
+/* Each window once and in time, whether the store takes it, takes it later, or never. */
+static void test_listeners(void **state)
+{
+	const struct sp_listeners l = {
+	    .all = {{&told, told_of_window, NULL}, {&told, NULL, told_of_event}, {NULL, NULL, NULL}}, .n = 3};
+	struct made *m = made_new();
+	size_t i;
+
+	(void)state;
+	m->k.listeners = m->e.listeners = &l;
+	store.refuses = 30 * S;
+	for (uint64_t t = 10; t <= 5000; t += 10) {
+		store.fails = t >= 200 && t < 4900 ? -ENOSPC : 0;
+		window(m, t, 3);
+		assert_int_equal(told.n, t / 10);
+	}
+	for (i = 0; i < told.n; i++)
+		assert_int_equal(told.at[i], 10 * (i + 1));
+	assert_true(m->k.n_dropped > 100);
+	assert_int_equal(told.n_events, 2); /* the refused one, and those beyond the bounds */
+	assert_int_equal(store.n_events, 2);
+	made_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +303,7 @@ int main(void)
 	    cmocka_unit_test(test_one_is_refused),
 	    cmocka_unit_test(test_next_rows_stay),
 	    cmocka_unit_test(test_events_wait),
+	    cmocka_unit_test(test_listeners),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
