@@ -2,6 +2,7 @@
 /* query.c: `soprof query`: what the agent has kept of a range of time, in any view. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -164,7 +165,8 @@ static int asked_make(struct query *q)
 					   .cgroup = a->cgroup,
 					   .all_users = true,
 					   .resolution = a->resolution,
-					   .exact = a->exact};
+					   .exact = a->exact,
+					   .rough = strcmp(q->view->name, "svg") == 0};
 	return r;
 }
 

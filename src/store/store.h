@@ -66,7 +66,10 @@ struct sp_store_query {
 	int resolution;    /* enum sp_resolution, or -1: the finest that answers a range of this length fast */
 	uint32_t n_slices; /* the keys tell so many slices of the time, 0 = none */
 	bool exact;        /* no stack is shortened, however many there are */
+	bool rough;        /* trees kept for long ranges will do: rare nodes are "[shortened]" in their parents */
 };
+/* Shorter ranges are never rough, nor what is narrowed to a library, process ... or has slices. */
+#define SP_STORE_ROUGH_NS (UINT64_C(6) * 3600 * 1000000000)
 struct sp_store_answer {
 	uint64_t from_ns, to_ns;       /* of the windows that were found; 0, 0: none */
 	uint64_t covered_ns;           /* of it sampled */
@@ -94,6 +97,26 @@ struct sp_store_total {
 /* step: SP_RES_1M (libraries only), SP_RES_1H, or SP_N_RESOLUTIONS for whole days. */
 int sp_store_totals(struct sp_store *s, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
 		    int (*each)(void *arg, const struct sp_store_total *t), void *arg);
+
+/* Sums by library of equally long slices of time, of one value: for a stacked chart. Whole machine only. */
+struct sp_store_chart_library {
+	const char *name;
+	const uint8_t *build_id;
+	uint32_t build_id_len;
+	int64_t self, total; /* of all slices */
+};
+struct sp_store_chart {
+	uint64_t from_ns, slice_ns; /* the first slice begins at or before the range, at a multiple of the length */
+	uint32_t n_slices, n_libraries;
+	uint64_t *covered_ns;                     /* by slice: sampled; 0: a gap */
+	struct sp_store_chart_library *libraries; /* by falling self */
+	int64_t *self, *total;                    /* [slice * n_libraries + library] */
+	char value[64], unit[64];                 /* "" = there is nothing */
+};
+/* value: its name, NULL = the first; slice_ns: a multiple of a minute. Free it: sp_store_chart_free(). */
+int sp_store_chart(struct sp_store *s, const char *source, const char *value, uint64_t from_ns, uint64_t to_ns,
+		   uint64_t slice_ns, struct sp_store_chart **ret_chart);
+void sp_store_chart_free(struct sp_store_chart *c);
 
 struct sp_store_stats {
 	uint64_t n_windows, first_ns, last_ns; /* of the finest resolution: when the first and the last began */
