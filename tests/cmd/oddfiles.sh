@@ -13,9 +13,11 @@ whole() {
 	share=$(tr -s ' \n' ' ' <"$err" | grep -oE 'complete [0-9]+ \([0-9]+' | grep -oE '[0-9]+$')
 	[ "${share:-0}" -ge 98 ] || fail "$1: 98 % of the stacks complete, not ${share:-none}"
 }
-# sectionless FROM TO: a copy whose header knows of no sections (e_shoff; e_shnum and e_shstrndx)
+# sectionless FROM TO: a copy whose header knows of no sections (e_shoff; e_shnum and e_shstrndx). It has a length of its
+# own, as a file that was stripped would: names that were kept of the whole file, of the same build id, are not the copy's.
 sectionless() {
-	cp "$1" "$2"
+	{ cat "$1"; echo; } >"$2"
+	chmod +x "$2"
 	head -c 8 /dev/zero | dd of="$2" bs=1 seek=40 conv=notrunc status=none
 	head -c 4 /dev/zero | dd of="$2" bs=1 seek=60 conv=notrunc status=none
 }

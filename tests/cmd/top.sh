@@ -169,7 +169,7 @@ shows '^soprof top: processes'
 # as narrow as terminals get, and back
 keys 2
 tmux resize-window -t top -x 40 -y 12
-shows 'plt_leaf'
+shows 'caller \[plt'
 shows '^Enter open.*…$'
 [ "$(screen | wc -L)" -le 40 ] || fail "lines of at most 40 columns"
 tmux resize-window -t top -x 3 -y 2
