@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "capture/perf_space.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "unwind/finish.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -91,17 +92,7 @@ int sp_space_clear(struct sp_space **s)
 /* The first mapping that ends behind addr. */
 static size_t first_behind(const struct sp_space *s, uint64_t addr)
 {
-	size_t low = 0, high = s->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->maps[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SP_N_UP_TO(s->maps, s->n, end, addr);
 }
 
 static int insert(struct sp_space *s, size_t at, struct sp_map map, uint32_t sight)

@@ -15,6 +15,7 @@
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
@@ -183,16 +184,7 @@ static int read_mappings(struct gperftools *g)
 
 static struct mapping mapping_at(const struct gperftools *g, uint64_t address)
 {
-	size_t low = 0, high = g->n_mappings;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (g->mappings[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = SP_N_UP_TO(g->mappings, g->n_mappings, start, address);
 	if (!low || address >= g->mappings[low - 1].limit)
 		return (struct mapping){0};
 	return g->mappings[low - 1];

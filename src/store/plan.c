@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "store/scan.h"
 
 /* A piece of the range that no window covers yet; and how far windows that fill it may reach. */
@@ -65,15 +66,7 @@ static bool fits(const struct hole *hole, const struct sp_scan_window *w)
 /* Holes lie in the order of time: the first that ends behind the window's beginning, or the next, is it. */
 static bool is_wanted(const struct holes *h, const struct sp_scan_window *w)
 {
-	size_t low = 0, high = h->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (h->holes[middle].to_ns <= w->w.wall_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = SP_N_UP_TO(h->holes, h->n, to_ns, w->w.wall_ns);
 	return (low < h->n && fits(&h->holes[low], w)) || (low + 1 < h->n && fits(&h->holes[low + 1], w));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* edges.c: places where an answer may change, collected, sorted and searched. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/priv.h"
 #include <stdlib.h>
 
@@ -32,13 +33,5 @@ void sp_edges_sort(struct sp_edges *e)
 
 size_t sp_edges_up_to(const struct sp_edges *e, uint64_t at)
 {
-	size_t low = 0, high = e->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (e->at[middle] <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sp_n_up_to(e->at, e->n, at);
 }

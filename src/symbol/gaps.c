@@ -6,20 +6,14 @@
  * sp_gaps_settle() hands it on to the addresses further away.
  */
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "symbol/priv.h"
 #include <elf.h>
 
 void sp_gaps_note(struct sp_gap *gaps, size_t n, uint64_t edge)
 {
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (gaps[middle].at < edge)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = SP_N_BELOW(gaps, n, at, edge);
 	if (low < n)
 		gaps[low].start = SP_MAX(gaps[low].start, edge);
 	if (low > 0)

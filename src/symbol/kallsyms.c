@@ -7,6 +7,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/priv.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -44,15 +45,7 @@ enum sp_bind sp_kallsyms_bind(char type)
 
 static size_t first_at(const struct sp_kernel_name *names, size_t n, uint64_t address)
 {
-	size_t low = 0, high = n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (names[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SP_N_BELOW(names, n, address, address);
 }
 
 static bool better(const struct sp_kernel_name *k, const struct sp_kernel_line *l)

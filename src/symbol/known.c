@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* known.c: spans that have their function already, by file and offset. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -38,15 +39,7 @@ void sp_known_free(struct sp_known *k)
 /* How many begin at or before the offset. */
 static size_t up_to(const struct known_file *f, uint64_t offset)
 {
-	size_t low = 0, high = f->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (f->spans[middle].from <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SP_N_UP_TO(f->spans, f->n, from, offset);
 }
 
 uint32_t sp_known_find(const struct sp_known *k, uint32_t file, uint64_t offset)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/name_table_priv.h"
 #include "symbol/span.h"
 #include <errno.h>
@@ -121,14 +122,7 @@ static void reading_done(struct reading *d)
 /* The last one that begins at or before the offset; n_blocks = none. */
 static size_t block_of(const struct reading *d, uint64_t offset)
 {
-	size_t low = 0, high = d->t->n_blocks;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (d->index[middle].first <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = SP_N_UP_TO(d->index, d->t->n_blocks, first, offset);
 	return low ? low - 1 : d->t->n_blocks;
 }
 

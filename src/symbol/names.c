@@ -10,6 +10,7 @@
 #include "symbol/names.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
@@ -281,14 +282,7 @@ static int note_range(void *arg, uint64_t start, uint64_t size)
 	const struct sp_elf_segment *home = sp_segment_of(g->search->elf, start);
 	if (home)
 		note_edges(g->search, home->vaddr + (start - home->offset), size);
-	size_t low = 0, high = g->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (g->offsets[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = sp_n_below(g->offsets, g->n, start);
 	for (size_t i = low; i < g->n && g->offsets[i] - start < size; i++) {
 		struct sp_name *m = &g->names[i];
 		if (m->name || (m->size && start < m->start))

@@ -2,6 +2,7 @@
 #include "symbol/perf_map.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "symbol/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -54,14 +55,7 @@ static size_t take_hex(const char *text, size_t len, uint64_t *ret_value)
 
 static void note_range(struct reader *r, const struct range *g)
 {
-	size_t low = 0, high = r->n_addresses;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (r->addresses[middle] < g->start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = sp_n_below(r->addresses, r->n_addresses, g->start);
 	for (; low < r->n_addresses && r->addresses[low] - g->start < g->size; low++)
 		r->ranges[low] = *g;
 }

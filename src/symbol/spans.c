@@ -8,6 +8,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
@@ -232,14 +233,7 @@ static int fill_ranges(struct spans *s, sp_range_walk *walk)
 /* The latest start of those that hold the offset; of equal starts, the one that was told last. */
 static const struct range *range_at(const struct spans *s, uint64_t offset)
 {
-	size_t low = 0, high = s->n_ranges;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (s->ranges[middle].start <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = SP_N_UP_TO(s->ranges, s->n_ranges, start, offset);
 	for (; low > 0 && s->ranges[low - 1].reach > offset; low--)
 		if (s->ranges[low - 1].end > offset)
 			return &s->ranges[low - 1];
@@ -251,15 +245,7 @@ static const struct range *range_at(const struct spans *s, uint64_t offset)
 /* The first symbol behind an address. */
 static size_t symbol_behind(const struct table *t, uint64_t vaddr)
 {
-	size_t low = 0, high = t->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (t->at[middle].vaddr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SP_N_UP_TO(t->at, t->n, vaddr, vaddr);
 }
 
 /* One of those that cover the address and start last; or t->n. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* derive_code.c: the executable bytes that no FDE covers. */
 #include "base/mem.h"
+#include "base/search.h"
 #include "elf/elf.h"
 #include "unwind/derive_priv.h"
 #include <elf.h>
@@ -91,14 +92,7 @@ static int add_island(struct sp_deriver *d, const struct sp_text *t, uint64_t st
 static int add_islands(struct sp_deriver *d, const struct sp_text *t, uint64_t start, uint64_t end,
 		       const struct sp_span *covered, size_t n)
 {
-	size_t low = 0, high = n;
-	while (low < high) { /* the first that ends behind the start */
-		size_t middle = low + (high - low) / 2;
-		if (covered[middle].end <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t low = SP_N_UP_TO(covered, n, end, start);
 	int r = 0;
 	for (; r == 0 && low < n && covered[low].start < end; low++) {
 		if (covered[low].start > start)

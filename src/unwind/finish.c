@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/finish.h"
+#include "base/search.h"
 #include "unwind/tables.h"
 #include <errno.h>
 #include <stddef.h>
@@ -45,18 +46,11 @@ static int sp_env_stack(struct sp_walk *w, sp_u64 addr, sp_u64 *ret)
 static const struct sp_map *map_find(struct sp_walk *w, sp_u64 addr)
 {
 	const struct sp_map *maps = w->memory->maps;
-	size_t low = 0, high = w->memory->n_maps;
+	size_t low;
 
 	if (w->met && addr >= w->met->start && addr < w->met->end)
 		return w->met;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps[middle].end <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = SP_N_UP_TO(maps, w->memory->n_maps, end, addr);
 	if (low == w->memory->n_maps || addr < maps[low].start)
 		return NULL;
 	w->met = &maps[low];
