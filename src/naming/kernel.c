@@ -11,22 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct making {
-	struct sp_name_table_head head;
-	int r;
-	bool done;
-};
-
-static void made(void *arg, int r, const struct sp_name_table_head *head)
-{
-	struct making *m = arg;
-
-	m->done = true;
-	m->r = r;
-	if (r >= 0)
-		m->head = *head;
-}
-
 void sp_naming_kernel_drop(struct sp_naming *n)
 {
 	if (n->kernel)
@@ -34,28 +18,24 @@ void sp_naming_kernel_drop(struct sp_naming *n)
 	free(sp_take_ptr(n->kernel));
 }
 
-static int ask(struct sp_naming *n, int table_fd, struct making *m)
+static int ask(struct sp_naming *n, int table_fd, struct sp_naming_making *m)
 {
-	int r = sp_workers_kernel(n->workers, fileno(n->kallsyms), table_fd, made, m);
-
-	r = r < 0 ? r : sp_naming_wait(n, &m->done);
-	return r < 0 ? r : m->r;
+	return sp_naming_making_wait(n, sp_workers_kernel(n->workers, fileno(n->kallsyms), table_fd, sp_naming_made, m),
+				     m);
 }
 
 static int table_make(struct sp_naming *n)
 {
 	SP_CLOSE int table_fd = memfd_create("soprof-kernel", MFD_CLOEXEC);
 	SP_FREE struct sp_name_table *t = calloc(1, sizeof(*t));
-	struct making m = {0};
+	struct sp_naming_making m = {0};
 	int r = table_fd < 0 ? -errno : t ? ask(n, table_fd, &m) : -ENOMEM;
 
 	n->kernel_ns = sp_time_ns(CLOCK_BOOTTIME);
 	n->stats.n_kernel++;
 	if (r < 0)
 		return r;
-	*t = (struct sp_name_table){
-	    .n_blocks = m.head.n_blocks, .index_at = m.head.index_at, .index_hash = m.head.index_hash};
-	t->fd = sp_take_fd(&table_fd);
+	*t = sp_naming_table(sp_take_fd(&table_fd), &m.head);
 	sp_naming_kernel_drop(n);
 	n->kernel = sp_take_ptr(t);
 	return 0;

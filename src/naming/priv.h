@@ -43,6 +43,19 @@ void sp_named_file_done(struct sp_named_file *f);
 int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
 		      struct sp_name *names);
 
+/*
+ * A table that a worker makes: sp_naming_made() is the callback, and sp_naming_making_wait() waits for it, where asking
+ * said `asked`. sp_naming_table() is the table in fd that it told of.
+ */
+struct sp_naming_making {
+	struct sp_name_table_head head;
+	int r;
+	bool done;
+};
+void sp_naming_made(void *making, int r, const struct sp_name_table_head *head);
+int sp_naming_making_wait(struct sp_naming *n, int asked, struct sp_naming_making *m);
+struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h);
+
 /* kernel.c */
 void sp_naming_kernel_drop(struct sp_naming *n);
 

@@ -25,15 +25,9 @@
 
 enum { LIKELY_BYTES = 256 << 10 }; /* of a table that is to be made; most are smaller */
 
-struct making {
-	struct sp_name_table_head head;
-	int r;
-	bool done;
-};
-
-static void made(void *arg, int r, const struct sp_name_table_head *head)
+void sp_naming_made(void *arg, int r, const struct sp_name_table_head *head)
 {
-	struct making *m = arg;
+	struct sp_naming_making *m = arg;
 
 	m->done = true;
 	m->r = r;
@@ -41,7 +35,14 @@ static void made(void *arg, int r, const struct sp_name_table_head *head)
 		m->head = *head;
 }
 
-static struct sp_name_table table_of(int fd, const struct sp_name_table_head *h)
+int sp_naming_making_wait(struct sp_naming *n, int asked, struct sp_naming_making *m)
+{
+	int r = asked < 0 ? asked : sp_naming_wait(n, &m->done);
+
+	return r < 0 ? r : m->r;
+}
+
+struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h)
 {
 	return (struct sp_name_table){
 	    .fd = fd, .n_blocks = h->n_blocks, .index_at = h->index_at, .index_hash = h->index_hash};
@@ -49,17 +50,15 @@ static struct sp_name_table table_of(int fd, const struct sp_name_table_head *h)
 
 /* --- making ---------------------------------------------------------------------------------------------------------
  */
-static int ask(struct sp_naming *n, int fd, int debug_fd, int table_fd, struct making *m)
+static int ask(struct sp_naming *n, int fd, int debug_fd, int table_fd, struct sp_naming_making *m)
 {
-	int r = sp_workers_spans(n->workers, fd, debug_fd, table_fd, &m->head, made, m);
-
-	r = r < 0 ? r : sp_naming_wait(n, &m->done);
-	return r < 0 ? r : m->r;
+	return sp_naming_making_wait(
+	    n, sp_workers_spans(n->workers, fd, debug_fd, table_fd, &m->head, sp_naming_made, m), m);
 }
 
 /* In table_fd, which is empty; again without the debug file, if it is that which cannot be read. */
 static int write_table(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, int table_fd,
-		       struct making *m)
+		       struct sp_naming_making *m)
 {
 	struct sp_name_table_head what = m->head;
 	int r;
@@ -70,7 +69,7 @@ static int write_table(struct sp_naming *n, uint32_t file, struct sp_named_file 
 		return r;
 	sp_naming_note(n, file, "debug file", r);
 	sp_debug_file_drop(f);
-	*m = (struct making){.head = what};
+	*m = (struct sp_naming_making){.head = what};
 	return ftruncate(table_fd, 0) < 0 ? -errno : ask(n, fd, -1, table_fd, m);
 }
 
@@ -85,7 +84,7 @@ static void describe(const struct sp_cache_key *key, struct sp_name_table_head *
 static int make_cached(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd,
 		       const struct sp_cache_key *key)
 {
-	struct making m = {0};
+	struct sp_naming_making m = {0};
 	char name[SP_ENTRY_NAME];
 	SP_CLOSE int table_fd = sp_entries_new(n->entries, LIKELY_BYTES, name);
 	int r;
@@ -111,7 +110,7 @@ static int make_cached(struct sp_naming *n, uint32_t file, struct sp_named_file 
 static int make_private(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd)
 {
 	SP_CLOSE int table_fd = memfd_create("soprof-names", MFD_CLOEXEC);
-	struct making m = {0};
+	struct sp_naming_making m = {0};
 	int r = table_fd < 0 ? -errno : write_table(n, file, f, fd, table_fd, &m);
 
 	if (r < 0)
@@ -119,7 +118,7 @@ static int make_private(struct sp_naming *n, uint32_t file, struct sp_named_file
 	n->stats.n_made++;
 	n->stats.n_private++;
 	n->stats.made_bytes += m.head.bytes;
-	f->table = table_of(sp_take_fd(&table_fd), &m.head);
+	f->table = sp_naming_table(sp_take_fd(&table_fd), &m.head);
 	f->state = SP_NAMED_PRIVATE;
 	if (*m.head.warning)
 		sp_naming_note_text(n, file, m.head.warning);
@@ -250,7 +249,7 @@ static int find_cached(struct sp_naming *n, const struct sp_cache_key *key, cons
 
 	if (table_fd < 0)
 		return -EBADMSG;
-	t = table_of(table_fd, &head);
+	t = sp_naming_table(table_fd, &head);
 	t.scratch = n->scratch;
 	r = sp_name_table_find(&t, offsets, n_offsets, names);
 	if (r == -EBADMSG)
