@@ -17,11 +17,11 @@
 #include "cmd/agent_options.h"
 #include "cmd/cmd.h"
 #include "cmd/profile_parts.h"
+#include "cmd/sampling.h"
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -190,31 +190,6 @@ static int current(void *arg, const char *source, const struct sp_profile **ret_
 }
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
-static int signals_take(struct run *r)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return sp_fail(-errno, "block signals");
-	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return r->signals < 0 ? sp_fail(-errno, "make a signal descriptor") : 0;
-}
-
-static void files_raise(void)
-{
-	struct rlimit l;
-
-	if (getrlimit(RLIMIT_NOFILE, &l))
-		return;
-	l.rlim_cur = l.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &l);
-}
-
 static int watch_all(struct run *r)
 {
 	struct sp_agent_watch signals = {.fd = r->signals, .ready = signals_ready, .arg = r};
@@ -240,7 +215,7 @@ static int open_all(struct run *r)
 	if (e >= 0)
 		e = sp_notify_open(&r->notify);
 	if (e >= 0)
-		e = signals_take(r);
+		e = sp_signals_take(0, NULL, &r->signals);
 	if (e >= 0)
 		e = sp_agent_new(c, &r->agent);
 	if (e >= 0 && *c->socket)
@@ -280,7 +255,6 @@ static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_
 	int e;
 
 	sp_log_open(args->config.log_level);
-	files_raise();
 	e = run_all(&r);
 	if (e < 0)
 		sp_cmd_error(cmd, e, 0);

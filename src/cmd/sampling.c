@@ -16,19 +16,25 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-static int signals_take(struct sp_sampling *s)
+int sp_signals_take(int more, sigset_t *ret_old, int *ret_fd)
 {
 	sigset_t set;
+	int fd;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	if (more)
+		sigaddset(&set, more);
 	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, &s->old_signals))
+	if (sigprocmask(SIG_BLOCK, &set, ret_old))
 		return sp_fail(-errno, "block signals");
-	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd < 0 ? sp_fail(-errno, "make a signal descriptor") : 0;
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return sp_fail(-errno, "make a signal descriptor");
+	*ret_fd = fd;
+	return 0;
 }
 
 /* Every file that was seen stays open: as many as the system lets us. A command gets back what it had. */
@@ -55,7 +61,7 @@ int sp_sampling_begin(struct sp_sampling *s)
 	w.broker = s->broker;
 	r = sp_workers_new(&w, &s->workers);
 	if (r >= 0)
-		r = signals_take(s);
+		r = sp_signals_take(0, &s->old_signals, &s->signal_fd);
 	return r < 0 ? r : sp_profile_new(&s->profile);
 }
 

@@ -37,6 +37,12 @@ struct sp_sampling {
 };
 #define SP_SAMPLING_NONE ((struct sp_sampling){.signal_fd = -1})
 
+/*
+ * SIGINT, SIGTERM and SIGHUP, and `more` (0 = none), come to a descriptor from now on: the caller's; SIGPIPE is
+ * ignored. ret_old: the mask as it was, or NULL.
+ */
+int sp_signals_take(int more, sigset_t *ret_old, int *ret_fd);
+
 int sp_sampling_begin(struct sp_sampling *s);
 /* After sp_capture_start(): what is still needed from here on, the broker does. */
 int sp_sampling_drop_privileges(struct sp_sampling *s);

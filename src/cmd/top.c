@@ -19,6 +19,7 @@
 #include "cmd/cmd.h"
 #include "cmd/grid.h"
 #include "cmd/profile_parts.h"
+#include "cmd/sampling.h"
 #include "cmd/top_screen.h"
 #include "cmd/top_source.h"
 #include "profile/filter.h"
@@ -332,22 +333,6 @@ static int loop(struct top *t)
 
 /* --- beginning -------------------------------------------------------------------------------------------------------
  */
-static int signals_take(struct top *t)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return sp_fail(-errno, "block signals");
-	t->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return t->signal_fd < 0 ? sp_fail(-errno, "make a signal descriptor") : 0;
-}
-
 static int agent_open(struct top *t, const struct sp_top_wants *wants)
 {
 	int r = sp_top_agent_open(wants, &t->source);
@@ -406,7 +391,7 @@ static void narrowed_tell(struct top *t)
 
 static int top_run(struct top *t)
 {
-	int r = signals_take(t);
+	int r = sp_signals_take(SIGQUIT, NULL, &t->signal_fd);
 
 	narrowed_tell(t);
 	t->state.levels[0].by = sp_top_view((size_t)t->args->by);
