@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * file.h: the user half of counting calls: files of calls (format.h) made, read at any time, and merged.
+ *
+ * sp_calls_prepare() makes or continues a file; programs that ld.so starts with sp_calls_environment() count into it
+ * for as long as it lasts. A program that cannot use the file (gone, somebody else's, other version) runs uncounted,
+ * silent. A snapshot is a copy in memory, owned by the caller; it may be taken while programs count: each number is
+ * then as of some moment during the reading. The file is not trusted: pread only, sizes by fstat, every number checked;
+ * a file that does not hold together is refused whole: -EBADMSG, -EPROTONOSUPPORT for another version. Errors are
+ * negative errno with words; -ENOSPC: no room. Not thread-safe.
+ */
+#ifndef SP_LINK_FILE_H
+#define SP_LINK_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "link/format.h"
+
+/*
+ * Where the calls of these libraries go: DIRECTORY/LIB[,LIB...].profile, a new string (free it). directory NULL:
+ * $XDG_STATE_HOME/soprof/calls, or ~/.local/state/soprof/calls, made 0700 and refused (-EPERM) if others own it or may
+ * write to it. One that the user names must be there. Where a file of another user has the name, ours is
+ * LIB.UID.profile: each user has his own, and readers merge. -EINVAL: no library, or a name with '/', ',' or controls.
+ */
+int sp_calls_path(const char *directory, const char *const *libraries, size_t n, char **ret_path);
+
+/*
+ * Makes the file (0600, no links followed), or looks whether it can be continued: owner, mode, version, size, number of
+ * CPUs, libraries; its depth becomes this. -EPERM: owner or mode; -EEXIST: it counts other libraries, or was made on a
+ * machine with fewer CPUs; -ENOSPC; -EBADMSG; -EPROTONOSUPPORT. Nothing is left behind where it fails.
+ */
+int sp_calls_prepare(const char *path, const char *const *libraries, size_t n, enum sp_calls_depth depth,
+		     bool *ret_made);
+
+/* The audit library: beside this program in a build tree, else where it is installed; -ENOENT. */
+int sp_calls_audit_library(char **ret_path);
+/* What a program's environment must have: "LD_AUDIT=...", "SOPROF_CALLS=..."; new strings. path absolute. An LD_AUDIT
+ * that is there already is kept, in front. -EINVAL: the library's path has a ':' in it. */
+int sp_calls_environment(const char *path, char **ret_audit, char **ret_calls);
+
+/* --- what a file says ------------------------------------------------------------------------------------------ */
+enum { SP_CALLS_NONE = UINT32_MAX };
+struct sp_calls_library {          /* a library or program, as a snapshot has it */
+	const char *path, *soname; /* "" if there is none */
+	uint8_t build_id[SP_CALLS_BUILD_ID];
+	uint32_t build_id_len;
+	bool is_target, is_program, path_cut;
+	uint64_t size_bytes, mtime_ns;           /* only without a build id */
+	uint32_t n_by_address, n_mixed, n_words; /* references left alone: see format.h */
+};
+struct sp_calls_callee {
+	uint32_t library; /* into libraries */
+	uint64_t offset;  /* in the file; of the code that runs, where it is an IFUNC */
+	const char *name; /* as the caller asked for it: mangled, without version */
+	bool address_taken, is_ifunc, name_cut;
+};
+struct sp_calls_arc {
+	uint32_t callee;       /* into callees */
+	uint32_t caller;       /* into libraries: whose reference was called; SP_CALLS_NONE: reached by its address */
+	uint32_t site_library; /* where it returns to; SP_CALLS_NONE: not known (by object), or no file (JIT) */
+	uint64_t site_offset;  /* in the file: return address; look up less 1. 0 with SP_CALLS_NONE */
+	uint64_t n_calls;      /* > 0 */
+};
+struct sp_calls_snapshot {
+	struct sp_calls_library *libraries;
+	struct sp_calls_callee *callees;
+	struct sp_calls_arc *arcs; /* no two alike in everything but n_calls */
+	size_t n_libraries, n_callees, n_arcs;
+	char *targets;       /* as in the header; of merged files that of the first */
+	uint64_t created_ns; /* of the oldest */
+	uint64_t counters[SP_CALLS_COUNTERS];
+	uint64_t n_torn; /* records taken and never finished: programs killed in between, or just at it */
+	enum sp_calls_depth depth;
+	void *strings; /* what the pointers lead to */
+};
+
+/* Do these first bytes (at least 8) look like a file of calls? */
+bool sp_calls_is(const void *bytes, size_t len);
+/* The file may be anybody's. */
+int sp_calls_read(const char *path, struct sp_calls_snapshot *ret_snapshot);
+/* From a descriptor of a regular file; name is for words. */
+int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_snapshot);
+/* Adds from to *into: libraries joined by build id, callees, arcs. On failure *into is as before, or still whole. */
+int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from);
+void sp_calls_done(struct sp_calls_snapshot *s);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * format.h: the file in which programs count their calls: shared by the audit library, which runs inside them without a
+ * libc, and the user half (file.h), which makes it and reads it. man/soprof-calls.5 describes it. Little-endian,
+ * x86-64.
+ *
+ * Header, directory of blocks, blocks. The file has its full size from the beginning and is sparse; the bytes of a
+ * block are allocated before its state says READY, so that a full disk can never become SIGBUS in a program. Records
+ * are written once: their state goes from 0 to READY last, and never back. Nothing is ever removed. Who writes takes a
+ * record by adding to a cursor and makes it known by a compare-and-swap in the index; a record that was taken by a
+ * process that was killed stays unused. Counters only grow. A reader believes nothing: he looks at the directory and
+ * the records that are READY, never at index and cursors, and checks every number. A record's id is (number of its
+ * block) * 512 + its place in it; 0 is nobody's, because block 0 is of the index.
+ */
+#ifndef SP_LINK_FORMAT_H
+#define SP_LINK_FORMAT_H
+
+#include <stdint.h>
+
+#define SP_CALLS_MAGIC "soprofC" /* with its NUL, 8 bytes */
+enum {
+	SP_CALLS_VERSION = 1,
+	SP_CALLS_PAGE = 4096,
+	SP_CALLS_MAX_BLOCKS = 4096,
+	SP_CALLS_PLACES = 512, /* ids in a block */
+	SP_CALLS_OBJECTS = 32, /* records in a block, of each kind */
+	SP_CALLS_FUNCTIONS = 512,
+	SP_CALLS_ROWS = 512,
+	SP_CALLS_BYTES = 65536, /* of a block of names and verdicts */
+	SP_CALLS_LEVELS = 10,   /* of the index: 4,096 words, and each twice as many as the one before */
+	SP_CALLS_LEVEL_0 = 4096,
+	SP_CALLS_WINDOW = 8, /* words of a level in which a key may stand */
+	SP_CALLS_MAX_SLOTS = 4097,
+	SP_CALLS_TARGETS = 2048, /* bytes of the list of libraries */
+	SP_CALLS_BUILD_ID = 32,
+};
+enum sp_calls_state { SP_CALLS_FREE, SP_CALLS_TAKEN, SP_CALLS_READY };
+enum sp_calls_depth { SP_CALLS_BY_OBJECT = 1, SP_CALLS_BY_SITE };
+enum sp_calls_kind {
+	SP_CALLS_INDEX = 1,
+	SP_CALLS_OBJECT,
+	SP_CALLS_FUNCTION,
+	SP_CALLS_ROW,
+	SP_CALLS_NAME,
+	SP_CALLS_KINDS
+};
+
+/* Numbers that programs add to. */
+enum sp_calls_counter {
+	SP_CALLS_N_PROCESSES,    /* programs that began to count */
+	SP_CALLS_N_FOLDED_SITES, /* call sites without a row of their own: counted in their function's row without
+				    caller */
+	SP_CALLS_N_NO_ROOM,      /* references left alone, not counted, because a table in the program was full */
+	SP_CALLS_N_NO_BLOCK,     /* blocks that could not be had: the disk or the file is full */
+	SP_CALLS_N_LOST_CALLS,   /* calls of functions that have no record, because the file is full */
+	SP_CALLS_COUNTERS = 16,
+};
+
+struct sp_calls_header {
+	char magic[8];
+	uint32_t version, header_bytes; /* sizeof(this) */
+	uint64_t size_bytes;            /* of the file */
+	uint64_t created_ns;            /* wall clock */
+	uint32_t n_slots;               /* counters of a row: [0] by locked instructions, [1 + CPU] by that CPU alone */
+	uint32_t depth;                 /* enum sp_calls_depth, of programs that start from now on */
+	uint64_t counters[SP_CALLS_COUNTERS];
+	/* For those who write. */
+	uint64_t used_bytes;
+	uint64_t n_blocks;
+	uint64_t cursors[8];            /* by kind: number of the block * 2^32 + what of it is taken */
+	uint64_t index[16];             /* offsets of its levels, 0: not there yet */
+	char targets[SP_CALLS_TARGETS]; /* sonames (or last parts of paths), one comma between, NUL behind */
+	uint8_t reserved[SP_CALLS_PAGE - 40 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS];
+};
+_Static_assert(sizeof(struct sp_calls_header) == SP_CALLS_PAGE, "one page");
+
+/* SP_CALLS_MAX_BLOCKS of these follow the header. Blocks begin at multiples of SP_CALLS_PAGE. */
+struct sp_calls_block {
+	uint8_t state, kind; /* enum sp_calls_state, sp_calls_kind */
+	uint8_t level;       /* of the index */
+	uint8_t reserved[5];
+	uint64_t offset;
+};
+
+/* A library or program. Distinct by build id; without one by path, size and mtime. */
+enum { SP_CALLS_OBJECT_TARGET = 1, SP_CALLS_OBJECT_PROGRAM = 2, SP_CALLS_OBJECT_PATH_CUT = 4 };
+struct sp_calls_object {
+	uint32_t state, flags;
+	uint32_t build_id_len;
+	uint32_t n_verdicts; /* GLOB_DAT relocations that were looked at in its code */
+	uint8_t build_id[SP_CALLS_BUILD_ID];
+	uint64_t size_bytes, mtime_ns; /* only without a build id */
+	uint64_t verdicts;             /* offset of a byte for each, 0: not known yet; for those who write */
+	uint32_t n_by_address;         /* references to counted functions left alone, as last seen: address taken, */
+	uint32_t n_mixed;              /* and taken and called, in the counted library itself */
+	uint32_t n_words;              /* words of data that hold a counted function's address */
+	uint32_t reserved;
+	char soname[64], path[360]; /* NUL behind; path as ld.so has it, cut from the left where it is longer */
+};
+_Static_assert(sizeof(struct sp_calls_object) == 512, "a power of two");
+
+/* A function of a counted library. Distinct by object, offset and name: memcpy and memmove may be one place. */
+enum { SP_CALLS_FUNCTION_ADDRESS_TAKEN = 1, SP_CALLS_FUNCTION_IFUNC = 2, SP_CALLS_FUNCTION_NAME_CUT = 4 };
+struct sp_calls_function {
+	uint32_t state, flags;
+	uint32_t object, name_len;
+	uint64_t offset; /* in the file: what was called, behind an IFUNC */
+	uint64_t name;   /* offset of its bytes in this file: the symbol's name, as it was asked for; no NUL */
+};
+
+/*
+ * Calls of a function by a caller. caller: object that holds the reference (0: reached by an address, or folded).
+ * site_object, site_offset: where the call returns to (object 0: no file there; both 0: by object, or folded). Where
+ * site_object is another than caller, or site_object's code before site_offset calls something else, it was a tail
+ * call.
+ */
+struct sp_calls_row {
+	uint32_t state, function;
+	uint32_t caller, site_object;
+	uint64_t site_offset;
+	uint64_t reserved;
+};
+/* A block of rows: SP_CALLS_ROWS of them, then n_slots pages of counters: counter of row r in slot s is word [s][r]. */
+
+static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint32_t n_slots)
+{
+	switch (kind) {
+	case SP_CALLS_INDEX:
+		return (uint64_t)SP_CALLS_LEVEL_0 * sizeof(uint64_t) << level;
+	case SP_CALLS_OBJECT:
+		return SP_CALLS_OBJECTS * sizeof(struct sp_calls_object);
+	case SP_CALLS_FUNCTION:
+		return SP_CALLS_FUNCTIONS * sizeof(struct sp_calls_function);
+	case SP_CALLS_ROW:
+		return SP_CALLS_ROWS * sizeof(struct sp_calls_row) + (uint64_t)n_slots * SP_CALLS_PAGE;
+	default:
+		return SP_CALLS_BYTES;
+	}
+}
+
+#endif
