@@ -6,31 +6,17 @@
  * line and a column. What the file may not have is refused, not passed over: unknown keys, keys given twice, mappings
  * in mappings, aliases, a second document.
  */
-#include "base/error.h"
+#include "cmd/agent_file.h"
 #include "base/mem.h"
-#include "cmd/agent_options.h"
 #include "cmd/suggest.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 enum { MAX_LIST_BYTES = 16384 };
 
-struct file {
-	const char *name;
-	yaml_parser_t yaml;
-	yaml_event_t event; /* the last that came */
-	bool has_event;
-	struct sp_agent_args *args;
-	uint64_t given; /* a bit for each option */
-};
+#define SAY SP_AGENT_FILE_SAY
 
-/* Where and what; then what is in the chain already. */
-#define SAY(f, mark, format, ...)                                                                                      \
-	sp_fail_said(-EINVAL, "%s:%zu:%zu: " format, (f)->name, (mark).line + 1, (mark).column + 1, ##__VA_ARGS__)
-
-static int next(struct file *f)
+int sp_agent_file_next(struct sp_agent_file *f)
 {
 	if (f->has_event)
 		yaml_event_delete(&f->event);
@@ -45,39 +31,122 @@ static int next(struct file *f)
 		   f->yaml.context ? f->yaml.context : "");
 }
 
-static const char *scalar(const struct file *f)
+const char *sp_agent_file_scalar(const struct sp_agent_file *f)
 {
 	return (const char *)f->event.data.scalar.value;
 }
 
-static int check_scalar(struct file *f, const char *wanted)
+int sp_agent_file_check_scalar(struct sp_agent_file *f, const char *wanted)
 {
 	if (f->event.type == YAML_ALIAS_EVENT || (f->event.type == YAML_SCALAR_EVENT && f->event.data.scalar.anchor))
 		return SAY(f, f->event.start_mark, "anchors and aliases are not for this file");
 	if (f->event.type != YAML_SCALAR_EVENT)
 		return SAY(f, f->event.start_mark, "expected %s", wanted);
-	if (strlen(scalar(f)) != f->event.data.scalar.length)
+	if (strlen(sp_agent_file_scalar(f)) != f->event.data.scalar.length)
 		return SAY(f, f->event.start_mark, "a NUL byte in a value");
 	return 0;
 }
 
-static int unknown(struct file *f)
+int sp_agent_file_keep(struct sp_agent_file *f, const char *wanted, size_t max, const char **ret_text)
 {
-	struct sp_suggest near = {.word = scalar(f)};
+	int r = sp_agent_file_check_scalar(f, wanted);
+	char *kept;
+
+	if (r < 0)
+		return r;
+	if (!f->event.data.scalar.length || f->event.data.scalar.length > max)
+		return SAY(f, f->event.start_mark, "expected %s, of 1 to %zu bytes", wanted, max);
+	kept = sp_agent_config_keep(&f->args->config, sp_agent_file_scalar(f));
+	if (!kept)
+		return sp_fail(-ENOMEM, "%s", f->name);
+	*ret_text = kept;
+	return 0;
+}
+
+/* --- values of more than a word ------------------------------------------------------------------------------------
+ */
+static int key_find(struct sp_agent_file *f, const char *wanted, const struct sp_agent_file_key *keys, uint64_t *given,
+		    const struct sp_agent_file_key **ret_key)
+{
+	struct sp_suggest near = {.word = sp_agent_file_scalar(f)};
+	size_t i;
+
+	for (i = 0; keys[i].name && strcmp(keys[i].name, near.word) != 0; i++)
+		sp_suggest_offer(&near, keys[i].name);
+	if (!keys[i].name && near.best)
+		return SAY(f, f->event.start_mark, "%s has no '%s'; did you mean %s?", wanted, near.word, near.best);
+	if (!keys[i].name)
+		return SAY(f, f->event.start_mark, "%s has no '%s'", wanted, near.word);
+	if (*given & 1ULL << i)
+		return SAY(f, f->event.start_mark, "%s is there twice", keys[i].name);
+	*given |= 1ULL << i;
+	*ret_key = &keys[i];
+	return 0;
+}
+
+int sp_agent_file_mapping(struct sp_agent_file *f, const char *wanted, const struct sp_agent_file_key *keys, void *arg)
+{
+	const struct sp_agent_file_key *key = NULL;
+	uint64_t given = 0;
+	int r;
+
+	if (f->event.type != YAML_MAPPING_START_EVENT || f->event.data.mapping_start.anchor)
+		return SAY(f, f->event.start_mark, "expected %s: lines of NAME: VALUE", wanted);
+	while ((r = sp_agent_file_next(f)) == 0 && f->event.type != YAML_MAPPING_END_EVENT) {
+		r = sp_agent_file_check_scalar(f, "a name");
+		if (r == 0)
+			r = key_find(f, wanted, keys, &given, &key);
+		if (r == 0)
+			r = sp_agent_file_next(f);
+		if (r == 0)
+			r = key->take(f, arg);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+int sp_agent_file_list(struct sp_agent_file *f, const char *wanted, size_t max,
+		       int (*take)(struct sp_agent_file *f, void *arg), void *arg)
+{
+	size_t n = 0;
+	int r;
+
+	if (f->event.type != YAML_SEQUENCE_START_EVENT || f->event.data.sequence_start.anchor)
+		return SAY(f, f->event.start_mark, "expected %s: a list", wanted);
+	while ((r = sp_agent_file_next(f)) == 0 && f->event.type != YAML_SEQUENCE_END_EVENT) {
+		if (n++ == max)
+			return SAY(f, f->event.start_mark, "%s: more than %zu", wanted, max);
+		r = take(f, arg);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/* --- options -------------------------------------------------------------------------------------------------------
+ */
+static int unknown(struct sp_agent_file *f)
+{
+	struct sp_suggest near = {.word = sp_agent_file_scalar(f)};
 
 	for (const struct sp_option *o = sp_agent_options; o->type != SP_OPT_END; o++)
 		if (!sp_agent_option_is_action(o))
 			sp_suggest_offer(&near, o->name);
+	for (const struct sp_agent_file_key *key = sp_agent_file_values; key->name; key++)
+		sp_suggest_offer(&near, key->name);
 	if (near.best)
-		return SAY(f, f->event.start_mark, "unknown option '%s'; did you mean %s?", scalar(f), near.best);
-	return SAY(f, f->event.start_mark, "unknown option '%s'; soprof agent --help lists them", scalar(f));
+		return SAY(f, f->event.start_mark, "unknown option '%s'; did you mean %s?", sp_agent_file_scalar(f),
+			   near.best);
+	return SAY(f, f->event.start_mark, "unknown option '%s'; soprof agent --help lists them",
+		   sp_agent_file_scalar(f));
 }
 
-static int find(struct file *f, const struct sp_option **ret_option)
+static int find(struct sp_agent_file *f, const struct sp_option **ret_option)
 {
 	for (size_t i = 0; sp_agent_options[i].type != SP_OPT_END; i++) {
 		const struct sp_option *o = &sp_agent_options[i];
-		if (sp_agent_option_is_action(o) || strcmp(o->name, scalar(f)) != 0)
+		if (sp_agent_option_is_action(o) || strcmp(o->name, sp_agent_file_scalar(f)) != 0)
 			continue;
 		if (f->given & 1ULL << i)
 			return SAY(f, f->event.start_mark, "%s is there twice", o->name);
@@ -88,20 +157,20 @@ static int find(struct file *f, const struct sp_option **ret_option)
 	return unknown(f);
 }
 
-static int store_flag(struct file *f, const struct sp_option *o)
+static int store_flag(struct sp_agent_file *f, const struct sp_option *o)
 {
 	static const char *const words[] = {"no", "yes", "false", "true", "off", "on"};
 
 	for (size_t i = 0; i < SP_COUNT(words); i++) {
-		if (strcasecmp(scalar(f), words[i]) != 0)
+		if (strcasecmp(sp_agent_file_scalar(f), words[i]) != 0)
 			continue;
 		*(bool *)((char *)f->args + o->offset) = i % 2;
 		return 0;
 	}
-	return SAY(f, f->event.start_mark, "%s: '%s' is neither yes nor no", o->name, scalar(f));
+	return SAY(f, f->event.start_mark, "%s: '%s' is neither yes nor no", o->name, sp_agent_file_scalar(f));
 }
 
-static int store(struct file *f, const struct sp_option *o, const char *value, yaml_mark_t mark)
+static int store(struct sp_agent_file *f, const struct sp_option *o, const char *value, yaml_mark_t mark)
 {
 	char *kept = sp_agent_config_keep(&f->args->config, value);
 	int r = kept ? sp_option_store(o, o->name, kept, f->args) : sp_fail(-ENOMEM, "%s", f->name);
@@ -110,7 +179,7 @@ static int store(struct file *f, const struct sp_option *o, const char *value, y
 }
 
 /* [a, b] is what a,b is on the command line. */
-static int store_list(struct file *f, const struct sp_option *o)
+static int store_list(struct sp_agent_file *f, const struct sp_option *o)
 {
 	char all[MAX_LIST_BYTES] = "";
 	yaml_mark_t mark = f->event.start_mark;
@@ -121,45 +190,69 @@ static int store_list(struct file *f, const struct sp_option *o)
 		return SAY(f, mark, "%s has one value, not a list", o->name);
 	if (f->event.data.sequence_start.anchor)
 		return SAY(f, mark, "anchors and aliases are not for this file");
-	while ((r = next(f)) == 0 && f->event.type != YAML_SEQUENCE_END_EVENT) {
-		r = check_scalar(f, "a value of the list");
+	while ((r = sp_agent_file_next(f)) == 0 && f->event.type != YAML_SEQUENCE_END_EVENT) {
+		r = sp_agent_file_check_scalar(f, "a value of the list");
 		if (r < 0)
 			return r;
-		if (strchr(scalar(f), o->separator))
-			return SAY(f, f->event.start_mark, "%s: '%s' has a '%c' in it", o->name, scalar(f),
-				   o->separator);
+		if (strchr(sp_agent_file_scalar(f), o->separator))
+			return SAY(f, f->event.start_mark, "%s: '%s' has a '%c' in it", o->name,
+				   sp_agent_file_scalar(f), o->separator);
 		if (f->event.data.scalar.length + 2 > sizeof(all) - n)
 			return SAY(f, f->event.start_mark, "%s: the list is too long", o->name);
-		n += (size_t)snprintf(all + n, sizeof(all) - n, "%.1s%s", n ? &o->separator : "", scalar(f));
+		n += (size_t)snprintf(all + n, sizeof(all) - n, "%.1s%s", n ? &o->separator : "",
+				      sp_agent_file_scalar(f));
 	}
 	return r < 0 ? r : store(f, o, all, mark);
 }
 
+static const struct sp_agent_file_key *find_value(const struct sp_agent_file *f)
+{
+	const struct sp_agent_file_key *key = sp_agent_file_values;
+
+	while (key->name && strcmp(key->name, sp_agent_file_scalar(f)) != 0)
+		key++;
+	return key->name ? key : NULL;
+}
+
+static int take_value(struct sp_agent_file *f, const struct sp_agent_file_key *key)
+{
+	uint64_t bit = 1ULL << (key - sp_agent_file_values);
+	int r;
+
+	if (f->given_values & bit)
+		return SAY(f, f->event.start_mark, "%s is there twice", key->name);
+	f->given_values |= bit;
+	r = sp_agent_file_next(f);
+	return r < 0 ? r : key->take(f, &f->args->config);
+}
+
 /* One key, which is the event at hand, and its value. */
-static int pair(struct file *f)
+static int pair(struct sp_agent_file *f)
 {
 	const struct sp_option *o = NULL;
-	int r = check_scalar(f, "the name of an option");
+	int r = sp_agent_file_check_scalar(f, "the name of an option");
 
+	if (r == 0 && find_value(f))
+		return take_value(f, find_value(f));
 	if (r == 0)
 		r = find(f, &o);
 	if (r == 0)
-		r = next(f);
+		r = sp_agent_file_next(f);
 	if (r < 0)
 		return r;
 	if (f->event.type == YAML_SEQUENCE_START_EVENT)
 		return store_list(f, o);
-	r = check_scalar(f, "a value, or a list of them");
+	r = sp_agent_file_check_scalar(f, "a value, or a list of them");
 	if (r < 0)
 		return r;
-	return o->type == SP_OPT_FLAG ? store_flag(f, o) : store(f, o, scalar(f), f->event.start_mark);
+	return o->type == SP_OPT_FLAG ? store_flag(f, o) : store(f, o, sp_agent_file_scalar(f), f->event.start_mark);
 }
 
-static int mapping(struct file *f)
+static int mapping(struct sp_agent_file *f)
 {
 	int r;
 
-	while ((r = next(f)) == 0 && f->event.type != YAML_MAPPING_END_EVENT) {
+	while ((r = sp_agent_file_next(f)) == 0 && f->event.type != YAML_MAPPING_END_EVENT) {
 		r = pair(f);
 		if (r < 0)
 			return r;
@@ -168,15 +261,15 @@ static int mapping(struct file *f)
 }
 
 /* Nothing but comments is a null scalar, if there is a document at all. */
-static bool is_nothing(const struct file *f)
+static bool is_nothing(const struct sp_agent_file *f)
 {
 	return f->event.type == YAML_SCALAR_EVENT && f->event.data.scalar.plain_implicit &&
 	       !f->event.data.scalar.length;
 }
 
-static int document(struct file *f)
+static int document(struct sp_agent_file *f)
 {
-	int r = next(f);
+	int r = sp_agent_file_next(f);
 
 	if (r < 0)
 		return r;
@@ -184,12 +277,12 @@ static int document(struct file *f)
 		r = mapping(f);
 	else if (!is_nothing(f))
 		return SAY(f, f->event.start_mark, "expected lines of OPTION: VALUE");
-	return r < 0 ? r : next(f); /* the document's end */
+	return r < 0 ? r : sp_agent_file_next(f); /* the document's end */
 }
 
-static int stream(struct file *f)
+static int stream(struct sp_agent_file *f)
 {
-	int r = next(f), n = 0;
+	int r = sp_agent_file_next(f), n = 0;
 
 	while (r == 0 && f->event.type != YAML_STREAM_END_EVENT) {
 		if (f->event.type == YAML_DOCUMENT_START_EVENT && n++)
@@ -197,14 +290,14 @@ static int stream(struct file *f)
 		if (f->event.type == YAML_DOCUMENT_START_EVENT)
 			r = document(f);
 		if (r == 0)
-			r = next(f);
+			r = sp_agent_file_next(f);
 	}
 	return r;
 }
 
 int sp_agent_file_parse(const char *name, const char *text, size_t len, struct sp_agent_args *args)
 {
-	struct file f = {.name = name, .args = args};
+	struct sp_agent_file f = {.name = name, .args = args};
 	int r;
 
 	if (!yaml_parser_initialize(&f.yaml))

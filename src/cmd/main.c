@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main.c: finds the command and runs it; the few options that belong to no command. */
 #include "agent/answer.h"
+#include "agent/post.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
@@ -109,6 +110,7 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv); /* a worker process does not come back from here */
 	sp_answer_main(argc, argv); /* nor one that answers a question for the agent */
+	sp_post_main(argc, argv);   /* nor one that posts something for it */
 	sp_owners_warn = owners_warn;
 	return flush_stdout(dispatch(argc, argv));
 }
