@@ -91,6 +91,26 @@ bool sp_insn_decode(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 	return true;
 }
 
+/* Operands are most of what decoding costs; a target, and the address in a `lea`, stand in the instruction itself. */
+bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret)
+{
+	ZydisDecodedInstruction z;
+	if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(d, NULL, bytes, size, &z)))
+		return false;
+	bool by_ip = z.mnemonic == ZYDIS_MNEMONIC_LEA && z.address_width == WORD_BITS && z.raw.modrm.mod == 0 &&
+		     z.raw.modrm.rm == 5;
+	enum sp_flow flow = flow_of(&z);
+	*ret = (struct sp_reference){.length = z.length, .is_call = flow == SP_FLOW_CALL};
+	if (flow != SP_FLOW_NEXT && z.raw.imm[0].is_relative)
+		ret->target = vaddr + z.length + (uint64_t)z.raw.imm[0].value.s;
+	else if (by_ip)
+		ret->target = vaddr + z.length + (uint64_t)z.raw.disp.value;
+	else
+		return true;
+	ret->any = true;
+	return true;
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------ */
 
 /* The address of a memory operand, where it is one of the stack's. */

@@ -48,6 +48,13 @@ struct sp_insn {
 void sp_insn_init(ZydisDecoder *decoder);
 /* False: no instruction. */
 bool sp_insn_decode(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_insn *ret);
+/* Only what code it leads to, or takes the address of: a part of the price. */
+struct sp_reference {
+	uint8_t length;
+	bool any, is_call;
+	uint64_t target; /* virtual address */
+};
+bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret);
 void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 
 /* --- code ------------------------------------------------------------------------------------------------------- */

@@ -152,6 +152,13 @@ static bool is_distant(const uint8_t *end, size_t n)
 	       (before == 0x8d && (last & 0xc7) == 0x05);
 }
 
+/* To a start that is not known yet: all else has been told by somebody before. */
+static bool leads_to_new(struct sp_deriver *d, uint64_t target, bool is_call)
+{
+	uint32_t pos = sp_code_pos(d, target);
+	return pos != SP_POS_NONE && !(d->flags[pos] & (is_call ? SP_POS_START : SP_POS_MAYBE));
+}
+
 static bool leads_out(struct sp_deriver *d, const uint8_t *bytes, size_t n, uint64_t vaddr, struct range r)
 {
 	for (size_t at = 1; at + 4 <= n; at++) {
@@ -160,28 +167,22 @@ static bool leads_out(struct sp_deriver *d, const uint8_t *bytes, size_t n, uint
 			continue;
 		memcpy(&distance, bytes + at, sizeof(distance));
 		uint64_t target = vaddr + at + 4 + (uint64_t)(int64_t)distance;
-		if (target - r.low < r.size && sp_code_pos(d, target) != SP_POS_NONE)
+		if (target - r.low < r.size && leads_to_new(d, target, bytes[at - 1] == 0xe8))
 			return true;
 	}
 	return false;
 }
 
-static int take_insn(struct sp_deriver *d, const struct sp_insn *i)
-{
-	if (i->has_target)
-		return sp_starts_add(d, i->flow == SP_FLOW_CALL ? &d->sure : &d->maybe, i->target);
-	return i->has_address ? sp_starts_add(d, &d->maybe, i->address) : 0;
-}
-
 static int take_function(struct sp_deriver *d, const uint8_t *bytes, size_t n, uint64_t vaddr)
 {
-	struct sp_insn i;
+	struct sp_reference i;
 	int r = 0;
 	for (size_t at = 0; at < n && r == 0 && d->n_steps < SP_DERIVE_MAX_STEPS; at += i.length) {
 		d->n_steps++;
-		if (!sp_insn_decode(&d->decoder, bytes + at, n - at, vaddr + at, &i))
+		if (!sp_insn_refers(&d->decoder, bytes + at, n - at, vaddr + at, &i))
 			break;
-		r = take_insn(d, &i);
+		if (i.any)
+			r = sp_starts_add(d, i.is_call ? &d->sure : &d->maybe, i.target);
 	}
 	return r;
 }

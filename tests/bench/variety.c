@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * variety.c: `variety DIRECTORY BINARIES STACKS MS [PROCESSES]`: work of many programs, by many paths, until killed.
+ * variety.c: `variety DIRECTORY BINARIES STACKS MS [PROCESSES [fresh]]`: work of many programs, by many paths, until
+ * killed.
  *
  * In DIRECTORY it makes so many copies of itself, each with a build id of its own, and runs one after the other, so
  * many at a time (as there are CPUs), each for MS milliseconds. A copy goes STACKS / BINARIES paths of its own: half of
- * the time one of a few, else any. A path is a chain of calls, 6 to 40 deep, through 64 functions.
+ * the time one of a few, else any. A path is a chain of calls, 6 to 40 deep, through 64 functions. `fresh`: a copy is
+ * made anew, with another build id, each time it is run, as the programs of a build are.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -120,21 +122,38 @@ static bool copy_make(const char *path, uint8_t *bytes, size_t n, uint8_t *id, s
 	return well;
 }
 
-static bool copies_make(const char *directory, unsigned n)
+static struct { /* what is copied: this program */
+	uint8_t bytes[MAX_BYTES], *id;
+	size_t n, id_len;
+} original;
+
+static bool original_read(void)
 {
-	static uint8_t bytes[MAX_BYTES];
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-	size_t id_len = 0;
-	uint8_t *id = size > 0 ? build_id_find(bytes, (size_t)size, &id_len) : NULL;
+	ssize_t size = fd < 0 ? -1 : read(fd, original.bytes, sizeof(original.bytes));
+
+	original.n = size > 0 ? (size_t)size : 0;
+	original.id = build_id_find(original.bytes, original.n, &original.id_len);
+	return original.id != NULL;
+}
+
+/* Of this number, in the place of this one of those that run. */
+static bool copy_put(const char *directory, unsigned place, uint64_t number)
+{
 	char path[4096];
 
-	for (unsigned i = 0; id && i < n; i++) {
-		snprintf(path, sizeof(path), "%s/program-%03u", directory, i);
-		if (!copy_make(path, bytes, (size_t)size, id, id_len, i))
-			return false;
-	}
-	return id != NULL;
+	snprintf(path, sizeof(path), "%s/program-%03u", directory, place);
+	unlink(path); /* the one that was there may run still */
+	return copy_make(path, original.bytes, original.n, original.id, original.id_len, number);
+}
+
+static bool copies_make(const char *directory, unsigned n)
+{
+	bool well = original_read();
+
+	for (unsigned i = 0; well && i < n; i++)
+		well = copy_put(directory, i, i);
+	return well;
 }
 
 static pid_t start(const char *directory, unsigned binary, const char *n_paths, const char *ms)
@@ -154,6 +173,8 @@ static pid_t start(const char *directory, unsigned binary, const char *n_paths, 
 int main(int argc, char **argv)
 {
 	unsigned n = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0, running = 0, most, next = 0;
+	bool fresh = argc > 6 && !strcmp(argv[6], "fresh");
+	uint64_t n_made = (uint64_t)getpid() << 32; /* no number twice in any run */
 	char paths[16];
 
 	if (argc == 5 && !strcmp(argv[1], "--work"))
@@ -164,6 +185,8 @@ int main(int argc, char **argv)
 	snprintf(paths, sizeof(paths), "%lu", strtoul(argv[3], NULL, 10) / n);
 	most = argc > 5 ? (unsigned)strtoul(argv[5], NULL, 10) : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	for (;; next = (next + 1) % n) {
+		if (fresh && !copy_put(argv[1], next, n_made++))
+			return 1;
 		if (start(argv[1], next, paths, argv[4]) < 0)
 			return 1;
 		if (++running >= most && wait(NULL) > 0)
