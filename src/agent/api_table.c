@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* api_table.c: sums by library, function, process ... and the caller matrix, as rows. */
+#include "agent/api_priv.h"
+#include "agent/api_shape.h"
+#include "base/mem.h"
+#include "profile/matrix.h"
+#include "profile/totals.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+
+/* What all rows are of. */
+static void put_whole(const struct sp_profile *p, uint32_t value, int64_t whole, int64_t n_samples, FILE *out)
+{
+	const struct sp_value_type *type = sp_profile_value_type(p, value);
+
+	fputs("\"value\":", out);
+	sp_api_put_string(out, sp_profile_string(p, type->name));
+	fputs(",\"unit\":", out);
+	sp_api_put_string(out, sp_profile_string(p, type->unit));
+	fprintf(out, ",\"whole\":%" PRId64 ",\"samples\":%" PRId64 ",\n", whole, n_samples);
+}
+
+static void put_member(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, ",\"%s\":", name);
+	sp_api_put_string(out, text);
+}
+
+static void put_library(const struct sp_profile *p, const struct sp_total *row, FILE *out)
+{
+	const struct sp_file *f = sp_profile_file(p, row->none ? 0 : row->id);
+
+	put_member(out, "path", sp_profile_string(p, f->path));
+	fputs(",\"build_id\":", out);
+	sp_api_put_build_id(out, f->build_id, f->build_id_len);
+	fprintf(out, ",\"functions\":%" PRIu32, row->n_functions);
+}
+
+static void put_process(const struct sp_profile *p, const struct sp_total *row, FILE *out)
+{
+	const struct sp_process *process = sp_profile_process(p, row->none ? 0 : row->id);
+
+	fprintf(out, ",\"pid\":%" PRIu32 ",\"uid\":%" PRIu32, process->pid, process->uid);
+	put_member(out, "cgroup", sp_profile_string(p, process->cgroup_path));
+}
+
+static void put_user(const struct sp_total *row, FILE *out)
+{
+	struct passwd entry, *found = NULL;
+	char room[4096];
+
+	fprintf(out, ",\"uid\":%" PRIu32, row->id);
+	if (getpwuid_r(row->id, &entry, room, sizeof(room), &found) == 0 && found)
+		put_member(out, "user", found->pw_name);
+}
+
+static void put_name(const struct sp_profile *p, int by, const struct sp_total *row, FILE *out)
+{
+	const char *name = sp_total_name(p, (enum sp_total_by)by, row);
+
+	if (by == SP_TOTAL_BY_LIBRARY)
+		name = sp_api_library_name(p, row->none ? 0 : row->id);
+	if (by == SP_TOTAL_BY_FUNCTION && (row->none || row->id == 0))
+		name = "[unknown]";
+	fputs("{\"name\":", out);
+	sp_api_put_string(out, name);
+	if (by == SP_TOTAL_BY_FUNCTION)
+		put_member(out, "library", sp_api_library_name(p, row->none ? 0 : row->of));
+	else if (by == SP_TOTAL_BY_LIBRARY)
+		put_library(p, row, out);
+	else if (by == SP_TOTAL_BY_PROCESS)
+		put_process(p, row, out);
+	else if (by == SP_TOTAL_BY_USER)
+		put_user(row, out);
+}
+
+static void put_rows(const struct sp_profile *p, int by, const struct sp_totals *t, uint32_t limit, FILE *out)
+{
+	fprintf(out, "\"n_rows\":%zu,\"rows\":[", t->n_rows);
+	for (size_t i = 0; i < t->n_rows && i < limit; i++) {
+		const struct sp_total *row = &t->rows[i];
+		fputs(i ? ",\n" : "", out);
+		put_name(p, by, row, out);
+		fprintf(out, ",\"self\":%" PRId64 ",\"total\":%" PRId64 ",\"samples\":%" PRId64 "}", row->self,
+			row->total, row->n_samples);
+	}
+	fputs("]\n", out);
+}
+
+int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
+{
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	struct sp_totals t = {0};
+	uint32_t value = 0;
+	int r = sp_api_profile(a, &ask->q, &p, &answer);
+
+	if (r == 0)
+		r = sp_api_value(p, ask->value, &value);
+	if (r == 0)
+		r = sp_totals_by(p, (enum sp_total_by)by, value, &t);
+	if (r == 0) {
+		sp_api_put_answer(ask, &answer, out);
+		put_whole(p, value, t.value, t.n_samples, out);
+		put_rows(p, by, &t, ask->limit, out);
+		sp_totals_done(&t);
+	}
+	sp_profile_free(p);
+	return r;
+}
+
+/* --- the caller matrix -------------------------------------------------------------------------------------------- */
+static bool is_library(const struct sp_profile *p, const char *wanted, uint32_t file)
+{
+	return !wanted || !strcmp(wanted, sp_api_library_name(p, file));
+}
+
+static void put_cell(const struct sp_profile *p, const struct sp_cell *c, bool entries, FILE *out)
+{
+	fputs("{\"library\":", out);
+	sp_api_put_string(out, sp_api_library_name(p, c->library));
+	put_member(out, "caller", c->caller ? sp_api_library_name(p, c->caller) : "[no other library]");
+	if (entries)
+		put_member(out, "entry",
+			   c->entry ? sp_profile_string(p, sp_profile_func(p, c->entry)->name) : "[unknown]");
+	fprintf(out, ",\"self\":%" PRId64 ",\"total\":%" PRId64 ",\"samples\":%" PRId64 "}", c->self, c->total,
+		c->n_samples);
+}
+
+/* With a library that is called, or a caller: the functions through which it is entered. */
+int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	struct sp_matrix m = {0};
+	bool entries = ask->called || ask->caller;
+	const char *caller = ask->caller && !strcmp(ask->caller, "[no other library]") ? "[no library]" : ask->caller;
+	uint32_t value = 0, n = 0;
+	int r = sp_api_profile(a, &ask->q, &p, &answer);
+
+	if (r == 0)
+		r = sp_api_value(p, ask->value, &value);
+	if (r == 0)
+		r = sp_matrix_new(p, value, entries, &m);
+	if (r == 0) {
+		sp_api_put_answer(ask, &answer, out);
+		put_whole(p, value, m.value, m.n_samples, out);
+		fputs("\"rows\":[", out);
+		for (size_t i = 0; i < m.n_cells && n < ask->limit; i++) {
+			if (!is_library(p, ask->called, m.cells[i].library) ||
+			    !is_library(p, caller, m.cells[i].caller))
+				continue;
+			fputs(n++ ? ",\n" : "", out);
+			put_cell(p, &m.cells[i], entries, out);
+		}
+		fprintf(out, "],\"n_cells\":%zu\n", m.n_cells);
+		sp_matrix_done(&m);
+	}
+	sp_profile_free(p);
+	return r;
+}
