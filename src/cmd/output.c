@@ -182,8 +182,16 @@ int sp_output_view(const char *path, const char *(*choice)(size_t), const struct
 	return sp_fail_said(-EINVAL, "-o %s: no view has this suffix; give --format, or one of%s", path, all);
 }
 
+const char *sp_sample_view_choice(size_t i)
+{
+	return sp_views[i] && !sp_views[i]->calls ? sp_views[i]->name : NULL;
+}
+
 int sp_output_fits(const struct sp_view *view, const char *path)
 {
+	if (view->write_beside && (!path || !is_plain(path)))
+		return sp_fail_said(-EINVAL, "the view %s is two files, FILE and FILE%s; give -o FILE", view->name,
+				    view->beside);
 	if (!view->binary || path || !isatty(STDOUT_FILENO))
 		return 0;
 	return sp_fail_said(-EINVAL, "the view %s is not for a terminal; give -o FILE%s", view->name, view->suffix);

@@ -67,7 +67,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
 	{SP_OPT_CHOICE, 'e', "event", "EVENT", "what is sampled", AT(event_number), .choice = event_choice},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
-	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_view_choice, .excludes = FORMAT},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
 	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and profile it and all that it starts", AT(command), .excludes = WHO},
@@ -134,7 +134,7 @@ static int set_view(struct sp_profile_args *a)
 	else if (a->view_number >= 0)
 		a->view = sp_views[a->view_number];
 	else if (a->output)
-		r = sp_output_view(a->output, sp_view_choice, &a->view);
+		r = sp_output_view(a->output, sp_sample_view_choice, &a->view);
 	else
 		a->view = sp_view_by_name(a->by >= 0 ? "table" : "text");
 	if (r < 0)

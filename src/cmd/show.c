@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/output.h"
@@ -112,6 +113,7 @@ static void options_fill(struct show *r)
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,
 	    .verbose = a->verbose,
+	    .external = a->external,
 	    .fold = a->fold < 0 ? SP_TREE_FRAMES : a->fold,
 	    .fold_recursion = a->fold_recursion,
 	    .icicle = a->icicle,
@@ -127,6 +129,32 @@ static int view_write(void *arg, FILE *out)
 	return r->view->write(r->profile, &r->options, out);
 }
 
+static int beside_write(void *arg, FILE *out)
+{
+	struct show *r = arg;
+
+	return r->view->write_beside(r->profile, &r->options, out);
+}
+
+/* And which command reads the two. */
+static int beside_show(struct show *s)
+{
+	SP_FREE char *path = NULL;
+	int r;
+
+	if (asprintf(&path, "%s%s", s->args->output, s->view->beside) < 0)
+		return -ENOMEM;
+	r = sp_output(path, beside_write, s);
+	if (r < 0)
+		return r;
+	fputs("read it with: gprof -b ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, path);
+	fputc(' ', stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, s->args->output);
+	fputc('\n', stderr);
+	return 0;
+}
+
 int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_profile *p,
 	    const struct sp_totals *totals, const char *title)
 {
@@ -140,5 +168,7 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 		r = focus_choose(&s);
 	if (r >= 0)
 		r = labels_fill(&s);
-	return r < 0 ? r : sp_output(a->output, view_write, &s);
+	if (r >= 0)
+		r = sp_output(a->output, view_write, &s);
+	return r >= 0 && view->write_beside ? beside_show(&s) : r;
 }

@@ -18,7 +18,7 @@ struct sp_totals;
 struct sp_show_args {
 	const char *output, *value;
 	const char *callers, *callees, *around; /* globs */
-	bool csv, json, tree, inverted, icicle, verbose, fold_recursion, user_only, kernel_only;
+	bool csv, json, tree, inverted, icicle, verbose, fold_recursion, user_only, kernel_only, external;
 	int by, sort, view, fold;
 	uint64_t limit, min_percent;
 };

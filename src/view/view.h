@@ -64,6 +64,7 @@ struct sp_view_options {
 	int fold;              /* tree, svg: enum sp_tree_fold */
 	bool fold_recursion;   /* tree, svg */
 	double min_share;      /* tree: nodes with less, 0 to 1, are added up */
+	bool external;         /* gprof, gmon, pairs: all callers outside of the libraries called are one */
 	bool colour;           /* escape sequences for a terminal */
 };
 
@@ -74,8 +75,12 @@ struct sp_view {
 	const char *summary; /* one line of help */
 	bool binary;         /* refuses a terminal */
 	bool grouped;        /* heeds `by` and `limit` */
+	bool calls;          /* needs counted calls: -ENODATA for other profiles */
 	bool packages;       /* shows the libraries' packages, whatever it groups by: the caller looks them up */
 	int (*write)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
+	/* A second file, without which the first is of no use: its name is the first one's with this behind it. */
+	const char *beside; /* NULL: there is none */
+	int (*write_beside)(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
 };
 
 extern const struct sp_view *const sp_views[];           /* NULL at the end; generated */

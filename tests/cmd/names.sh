@@ -48,7 +48,7 @@ cp "$victims/plain/callback" "$deleted"
 third=$!
 sleep "0.$((slow > 1 ? 9 : 3))"
 expect 0 profile -U -F 199 -p "$odd,$other,$third" -o "$dir/o.pb.gz" $seconds
-for view in text folded svg html table tree csv json speedscope perf; do
+for view in text folded svg html table tree csv json speedscope perf callgrind; do
 	expect 0 report --format $view "$dir/o.pb.gz"
 	[ -s "$out" ] || fail "something in the view $view"
 	no_raw "$out"
