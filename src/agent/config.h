@@ -27,6 +27,9 @@ struct sp_agent_source {
 	uint64_t frequency_hz; /* 0 = the agent's */
 };
 
+/* Whose time each series of a library is, beside the library's. */
+enum sp_metrics_by { SP_METRICS_BY_LIBRARY, SP_METRICS_BY_PROCESS, SP_METRICS_BY_CGROUP };
+
 struct sp_agent_config {
 	/* what is sampled */
 	uint64_t frequency_hz; /* 19 */
@@ -55,6 +58,12 @@ struct sp_agent_config {
 	const char *group;  /* whose members see all users' rows, as root does; "" = none */
 	uint64_t max_clients, max_queries;
 	uint64_t query_timeout_ns, query_memory_bytes;
+
+	/* what others count */
+	uint64_t metrics_series;       /* at most so many lines of libraries and functions; not less by reload */
+	enum sp_metrics_by metrics_by; /* not by reload */
+	const char *metrics_functions[SP_AGENT_MAX_GLOBS]; /* globs of functions that are counted, too */
+	size_t n_metrics_functions;
 
 	int log_level; /* enum sp_log_level (agent/log.h): what is less urgent is not said */
 

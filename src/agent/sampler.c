@@ -309,6 +309,8 @@ static void window_count(struct sp_sampler *s, const struct sp_store_window *w, 
 	s->status.n_expected += (uint64_t)s->expected;
 	s->status.n_taken += (uint64_t)s->taken;
 	s->status.n_lost += w->n_lost;
+	s->status.n_lost_full += stats->counter[SP_N_LOST_COUNTS] - s->before[SP_N_LOST_COUNTS];
+	s->status.n_lost_nested += stats->counter[SP_N_LOST_NESTED] - s->before[SP_N_LOST_NESTED];
 	s->lost_before = lost_of(stats);
 	if (stats->n_unsampled_cpus > s->unsampled_before) {
 		s->env->n_errors++;

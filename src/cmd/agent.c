@@ -9,6 +9,7 @@
 #include "cmd/agent.h"
 #include "agent/agent.h"
 #include "agent/log.h"
+#include "agent/metrics.h"
 #include "agent/notify.h"
 #include "agent/server.h"
 #include "base/error.h"
@@ -19,6 +20,7 @@
 #include "cmd/profile_parts.h"
 #include "cmd/sampling.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,8 @@ struct run {
 	char **argv;                /* as they were given: parsed anew at each reload */
 	struct sp_agent_args *args; /* ours; the agent reads its configuration in there */
 	struct sp_agent *agent;
+	struct sp_metrics *metrics;
+	struct sp_metrics_own own;
 	struct sp_server *server; /* NULL: socket: none */
 	struct sp_notify notify;
 	uint64_t told_ns; /* the service manager, how we are */
@@ -77,6 +81,17 @@ static int keep_sources(struct sp_agent_config *c, const struct sp_agent_config 
 	return 0;
 }
 
+/* A series stays what it is. */
+static void keep_metrics(struct sp_agent_config *c, const struct sp_agent_config *old)
+{
+	if (c->metrics_by != old->metrics_by)
+		sp_log(SP_LOG_WARNING, "metrics-by changes at the next start");
+	if (c->metrics_series < old->metrics_series)
+		sp_log(SP_LOG_WARNING, "metrics-series stays %" PRIu64 " until the next start", old->metrics_series);
+	c->metrics_by = old->metrics_by;
+	c->metrics_series = SP_MAX(c->metrics_series, old->metrics_series);
+}
+
 static int take_over(struct run *r, struct sp_agent_args *new)
 {
 	struct sp_agent_config *c = &new->config, *old = &r->args->config;
@@ -86,6 +101,8 @@ static int take_over(struct run *r, struct sp_agent_args *new)
 		e = keep_old(c, "socket", &c->socket, old->socket);
 	if (e == 0)
 		e = keep_sources(c, old);
+	if (e == 0)
+		keep_metrics(c, old);
 	if (e == 0)
 		e = sp_agent_reload(r->agent, c);
 	return e;
@@ -109,6 +126,8 @@ static void reload(struct run *r)
 	if (e >= 0) {
 		if (r->server)
 			sp_server_configure(r->server, &new->config);
+		sp_metrics_configure(r->metrics, &new->config);
+		r->own.config = &new->config;
 		sp_log_open(new->config.log_level);
 		sp_log(SP_LOG_NOTICE, "options read again%s%s", new->file ? ", with " : "", new->file ? new->file : "");
 		args_free(r->args);
@@ -206,6 +225,19 @@ static int watch_all(struct run *r)
 	return e;
 }
 
+static int metrics_open(struct run *r)
+{
+	struct sp_agent_listener listener;
+	int e = sp_metrics_new(&r->args->config, &r->metrics);
+
+	if (e < 0)
+		return e;
+	listener = sp_metrics_listener(r->metrics);
+	r->own = (struct sp_metrics_own){.agent = r->agent, .config = &r->args->config};
+	e = sp_agent_listen(r->agent, &listener);
+	return e < 0 ? e : sp_metrics_add(r->metrics, sp_metrics_own_write, &r->own);
+}
+
 static int open_all(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;
@@ -218,6 +250,8 @@ static int open_all(struct run *r)
 		e = sp_signals_take(0, NULL, &r->signals);
 	if (e >= 0)
 		e = sp_agent_new(c, &r->agent);
+	if (e >= 0)
+		e = metrics_open(r);
 	if (e >= 0 && *c->socket)
 		e = sp_server_new(c, &owner, &r->server);
 	return e < 0 ? e : watch_all(r);
@@ -243,6 +277,7 @@ static void close_all(struct run *r)
 {
 	sp_server_free(r->server);
 	sp_agent_free(r->agent);
+	sp_metrics_free(r->metrics);
 	sp_notify_close(&r->notify);
 	if (r->signals >= 0)
 		close(r->signals);

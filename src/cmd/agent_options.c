@@ -26,6 +26,15 @@ static const char *level_choice(size_t i)
 	return i < SP_COUNT(names) ? names[i] : NULL;
 }
 
+static const char *by_choice(size_t i)
+{
+	static const char *const names[] = {[SP_METRICS_BY_LIBRARY] = "library",
+					    [SP_METRICS_BY_PROCESS] = "process",
+					    [SP_METRICS_BY_CGROUP] = "cgroup"};
+
+	return i < SP_COUNT(names) ? names[i] : NULL;
+}
+
 static void *at(const struct sp_option *o, void *args)
 {
 	return (char *)args + o->offset;
@@ -133,24 +142,38 @@ static int parse_retain(const struct sp_option *o, const char *shown, const char
 	return r;
 }
 
-static int parse_excludes(const struct sp_option *o, const char *shown, const char *value, void *args)
+static int parse_globs(const struct sp_option *o, const char *shown, const char *value, struct sp_agent_config *c,
+		       const char **globs, size_t *ret_n)
 {
-	struct sp_agent_config *c = &((struct sp_agent_args *)args)->config;
 	char part[256];
 
-	c->n_exclude = 0;
+	*ret_n = 0;
 	while (next_part(&value, o->separator, part, sizeof(part))) {
 		char *kept;
 		if (!part[0] || strlen(part) + 1 == sizeof(part))
 			return sp_fail_said(-EINVAL, "%s: a name is %s", shown, part[0] ? "too long" : "empty");
-		if (c->n_exclude == SP_AGENT_MAX_GLOBS)
+		if (*ret_n == SP_AGENT_MAX_GLOBS)
 			return sp_fail_said(-EINVAL, "%s: more than %d names", shown, SP_AGENT_MAX_GLOBS);
 		kept = sp_agent_config_keep(c, part);
 		if (!kept)
 			return sp_fail(-ENOMEM, "%s", shown);
-		c->exclude[c->n_exclude++] = kept;
+		globs[(*ret_n)++] = kept;
 	}
 	return 0;
+}
+
+static int parse_excludes(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	struct sp_agent_config *c = &((struct sp_agent_args *)args)->config;
+
+	return parse_globs(o, shown, value, c, c->exclude, &c->n_exclude);
+}
+
+static int parse_functions(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	struct sp_agent_config *c = &((struct sp_agent_args *)args)->config;
+
+	return parse_globs(o, shown, value, c, c->metrics_functions, &c->n_metrics_functions);
 }
 
 /* One OPTION=VALUE of a source. */
@@ -233,6 +256,9 @@ const struct sp_option sp_agent_options[] = {
 	{SP_OPT_NUMBER, 0, "max-queries", "N", "answered at once (2)", AT(max_queries), .min = 1, .max = 64},
 	{SP_OPT_OTHER, 0, "query-timeout", "TIME", "for one answer (30s)", AT(query_timeout_ns), .min = SP_NS_PER_S / 10, .max = 600 * SP_NS_PER_S, OTHER(parse_duration)},
 	{SP_OPT_BYTES, 0, "query-memory", "SIZE", "for one answer (512M)", AT(query_memory_bytes), .min = 64 * MIB, .max = 64 * GIB},
+	{SP_OPT_NUMBER, 0, "metrics-series", "N", "at most so many of libraries and functions (2000)", AT(metrics_series), .min = 100, .max = 1000000},
+	{SP_OPT_CHOICE, 0, "metrics-by", "WHAT", "of libraries by process or cgroup, too (library)", AT(metrics_by), .choice = by_choice},
+	{SP_OPT_OTHER, 0, "metrics-functions", "GLOB[,GLOB]", "series of functions of such names", .offset = 0, .separator = ',', OTHER(parse_functions)},
 	{SP_OPT_CHOICE, 0, "log-level", "LEVEL", "how much is said (info)", AT(log_level), .choice = level_choice},
 	{0},
 };
@@ -275,6 +301,7 @@ static void defaults(struct sp_agent_args *a)
 					.max_queries = 2,
 					.query_timeout_ns = 30 * SP_NS_PER_S,
 					.query_memory_bytes = 512 * MIB,
+					.metrics_series = 2000,
 					.log_level = SP_LOG_INFO,
 				    }};
 }

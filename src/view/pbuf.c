@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2, MAX_VARINT = 10 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, MAX_VARINT = 10 };
 
 static uint8_t *room(struct sp_pbuf *b, size_t len)
 {
@@ -39,6 +39,20 @@ void sp_pbuf_number(struct sp_pbuf *b, uint32_t field, uint64_t value)
 		return;
 	sp_pbuf_varint(b, field << 3 | WIRE_VARINT);
 	sp_pbuf_varint(b, value);
+}
+
+void sp_pbuf_double(struct sp_pbuf *b, uint32_t field, double value)
+{
+	uint8_t *at;
+
+	if (value == 0)
+		return;
+	sp_pbuf_varint(b, field << 3 | WIRE_FIXED64);
+	at = room(b, sizeof(value));
+	if (!at)
+		return;
+	memcpy(at, &value, sizeof(value)); /* little-endian, as we are */
+	b->n += sizeof(value);
 }
 
 void sp_pbuf_bytes(struct sp_pbuf *b, uint32_t field, const void *bytes, size_t len)

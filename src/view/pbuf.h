@@ -5,7 +5,7 @@
  * A buffer grows as it is written and remembers in `failed` that memory was short, so that a whole message is built and
  * tested once. As in proto3, a number 0 outside a packed list is not written. The owner frees `data`.
  * A gzip stream writes to a stdio stream that it does not own; errors stick and come back from sp_gzip_done(), which
- * must be called once after a good sp_gzip_init(). Private to the views. Encoding: protobuf.dev, "Encoding".
+ * must be called once after a good sp_gzip_init(). Encoding: protobuf.dev, "Encoding".
  */
 #ifndef SP_VIEW_PBUF_H
 #define SP_VIEW_PBUF_H
@@ -24,6 +24,7 @@ struct sp_pbuf {
 
 void sp_pbuf_varint(struct sp_pbuf *b, uint64_t value); /* without a field number: an element of a packed list */
 void sp_pbuf_number(struct sp_pbuf *b, uint32_t field, uint64_t value);
+void sp_pbuf_double(struct sp_pbuf *b, uint32_t field, double value);
 void sp_pbuf_bytes(struct sp_pbuf *b, uint32_t field, const void *bytes, size_t len);
 /* Appends the whole of `from` as a field (a message, or a packed list) and empties it. */
 void sp_pbuf_message(struct sp_pbuf *b, uint32_t field, struct sp_pbuf *from);
