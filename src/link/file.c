@@ -1,9 +1,368 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "link/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "link/audit_path.h" /* made by the build: SP_CALLS_LIBRARY */
 
 bool sp_calls_is(const void *bytes, size_t len)
 {
 	return len >= sizeof(SP_CALLS_MAGIC) && memcmp(bytes, SP_CALLS_MAGIC, sizeof(SP_CALLS_MAGIC)) == 0;
+}
+
+/* --- where it is ------------------------------------------------------------------------------------------------ */
+static int check_name(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '/' || name[i] == ',')
+			len = 0;
+	if (len == 0 || len > NAME_MAX || name[0] == '.')
+		return sp_fail(-EINVAL, "\"%s\" is not the name of a library", name);
+	return 0;
+}
+
+/* The names with commas between. */
+static int join(const char *const *libraries, size_t n, char **ret_list)
+{
+	size_t len = 0;
+	int r = n > 0 ? 0 : sp_fail(-EINVAL, "no library");
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = check_name(libraries[i]);
+		len += strlen(libraries[i]) + 1;
+	}
+	if (r < 0)
+		return r;
+	if (len > SP_CALLS_TARGETS)
+		return sp_fail_said(-EINVAL, "too many libraries");
+	char *list = malloc(len), *at = list;
+	if (list == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		at = mempcpy(at, libraries[i], strlen(libraries[i]));
+		*at++ = i + 1 < n ? ',' : '\0';
+	}
+	*ret_list = list;
+	return 0;
+}
+
+static int make_directories(char *path)
+{
+	for (char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash != NULL)
+			*slash = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return sp_fail(-errno, "make %s", path);
+		if (slash == NULL)
+			return 0;
+		*slash = '/';
+	}
+}
+
+static int default_directory(char **ret_directory)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	SP_FREE char *path = NULL;
+	struct stat st;
+	int r;
+
+	if (state != NULL && state[0] == '/')
+		r = asprintf(&path, "%s/soprof/calls", state);
+	else if (home != NULL && home[0] == '/')
+		r = asprintf(&path, "%s/.local/state/soprof/calls", home);
+	else
+		return sp_fail_said(-ENOENT, "no directory to keep calls in: $HOME is not set");
+	if (r < 0)
+		return -ENOMEM;
+	r = make_directories(path);
+	if (r < 0)
+		return r;
+	if (lstat(path, &st) < 0)
+		return sp_fail(-errno, "look at %s", path);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) != 0)
+		return sp_fail(-EPERM, "%s is not a directory that only you can write to", path);
+	*ret_directory = sp_take_ptr(path);
+	return 0;
+}
+
+/* A long list is cut and ends in a hash of all of it. */
+static int file_name(const char *list, const char *user, char **ret_name)
+{
+	const int room = NAME_MAX - 60;
+	char hash[24] = "";
+
+	if (strlen(list) > (size_t)room) {
+		uint64_t h = 0xcbf29ce484222325ULL;
+		for (const char *c = list; *c != '\0'; c++)
+			h = (h ^ (unsigned char)*c) * 0x100000001b3ULL;
+		snprintf(hash, sizeof(hash), "-%016llx", (unsigned long long)h);
+	}
+	return asprintf(ret_name, "%.*s%s%s.profile", room, list, hash, user) < 0 ? -ENOMEM : 0;
+}
+
+int sp_calls_path(const char *directory, const char *const *libraries, size_t n, char **ret_path)
+{
+	SP_FREE char *list = NULL, *made = NULL, *whole = NULL, *name = NULL, *path = NULL;
+	char user[16] = "";
+	struct stat st;
+	int r = join(libraries, n, &list);
+
+	if (r == 0 && directory == NULL)
+		r = default_directory(&made);
+	if (r < 0)
+		return r;
+	whole = realpath(directory != NULL ? directory : made, NULL);
+	if (whole == NULL)
+		return sp_fail(-errno, "open %s", directory != NULL ? directory : made);
+	for (unsigned tries = 0; tries < 2; tries++) {
+		free(sp_take_ptr(name));
+		free(sp_take_ptr(path));
+		r = file_name(list, user, &name);
+		if (r < 0 || asprintf(&path, "%s/%s", whole, name) < 0)
+			return -ENOMEM;
+		if (lstat(path, &st) < 0 || st.st_uid == geteuid())
+			break;
+		snprintf(user, sizeof(user), ".%u", (unsigned)geteuid());
+	}
+	*ret_path = sp_take_ptr(path);
+	return 0;
+}
+
+/* --- a new file ------------------------------------------------------------------------------------------------- */
+/* Numbers of CPUs that may ever run here are below this. */
+static int n_possible_cpus(uint32_t *ret_n)
+{
+	SP_FREE char *text = NULL;
+	int r = sp_text_read("/sys/devices/system/cpu/possible", 4096, &text, NULL);
+
+	if (r < 0)
+		return r;
+	const char *last = text + strcspn(text, "\n");
+	while (last > text && last[-1] >= '0' && last[-1] <= '9')
+		last--;
+	unsigned long n = strtoul(last, NULL, 10);
+	if (n + 2 > SP_CALLS_MAX_SLOTS)
+		return sp_fail_said(-ERANGE, "more CPUs than a file of calls has room for");
+	*ret_n = (uint32_t)n + 1;
+	return 0;
+}
+
+struct layout {
+	struct sp_calls_header header;
+	struct sp_calls_block blocks[SP_CALLS_MAX_BLOCKS];
+};
+_Static_assert(sizeof(struct layout) == SP_CALLS_LEAST, "what a program looks for");
+
+static void add_blocks(struct layout *l, unsigned kind, unsigned n)
+{
+	uint64_t bytes = sp_calls_block_bytes(kind, 0, l->header.n_slots);
+
+	l->header.cursors[kind] = l->header.n_blocks << 32;
+	for (unsigned i = 0; i < n; i++) {
+		l->blocks[l->header.n_blocks++] = (struct sp_calls_block){
+		    .state = SP_CALLS_READY, .kind = (uint8_t)kind, .offset = l->header.used_bytes};
+		l->header.used_bytes += bytes;
+	}
+}
+
+static void lay_out(struct layout *l, const char *list, enum sp_calls_depth depth, uint32_t n_cpus)
+{
+	struct sp_calls_header *h = &l->header;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*h = (struct sp_calls_header){.version = SP_CALLS_VERSION,
+				      .header_bytes = sizeof(*h),
+				      .n_slots = n_cpus + 1,
+				      .depth = depth,
+				      .used_bytes = sizeof(*l),
+				      .created_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
+	memcpy(h->magic, SP_CALLS_MAGIC, sizeof(h->magic));
+	memcpy(h->targets, list, strlen(list));
+	uint64_t most = 256 * sp_calls_block_bytes(SP_CALLS_ROW, 0, h->n_slots);
+	h->size_bytes = SP_MAX(most, (uint64_t)32 << 20);
+	h->index[0] = h->used_bytes;
+	add_blocks(l, SP_CALLS_INDEX, 1);
+	add_blocks(l, SP_CALLS_OBJECT, 1);
+	add_blocks(l, SP_CALLS_FUNCTION, 2);
+	add_blocks(l, SP_CALLS_NAME, 1);
+	add_blocks(l, SP_CALLS_ROW, SP_CALLS_SPARE_ROWS);
+}
+
+/* On a file system that never overwrites in place, room that was taken would not be room for the next write. */
+static void write_in_place(int fd)
+{
+	int flags = 0;
+
+	if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_NOCOW_FL) == 0) {
+		flags |= FS_NOCOW_FL;
+		(void)ioctl(fd, FS_IOC_SETFLAGS, &flags); /* only such file systems know it */
+	}
+}
+
+static int fill(int fd, const struct layout *l)
+{
+	struct rlimit limit;
+	int r;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < l->header.size_bytes)
+		return sp_fail_said(-EFBIG, "the limit of file sizes (ulimit -f) is below its %llu bytes",
+				    (unsigned long long)l->header.size_bytes);
+	write_in_place(fd);
+	if (ftruncate(fd, (off_t)l->header.size_bytes) < 0)
+		return -errno;
+	r = -posix_fallocate(fd, 0, (off_t)l->header.used_bytes);
+	if (r < 0)
+		return r;
+	ssize_t n = pwrite(fd, l, sizeof(*l), 0);
+	return n == (ssize_t)sizeof(*l) ? 0 : n < 0 ? -errno : -ENOSPC;
+}
+
+static int make_file(const char *path, const struct layout *l)
+{
+	SP_FREE char *temporary = NULL;
+
+	if (asprintf(&temporary, "%s.new-%ld", path, (long)getpid()) < 0)
+		return -ENOMEM;
+	SP_CLOSE int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return sp_fail(-errno, "make %s", path);
+	int r = fchmod(fd, 0600) < 0 ? -errno : fill(fd, l);
+	if (r == 0 && link(temporary, path) < 0)
+		r = -errno;
+	unlink(temporary);
+	return r == 0 ? 0 : sp_fail(r, "make %s", path);
+}
+
+/* --- one that is there ------------------------------------------------------------------------------------------ */
+static int check_header(const struct sp_calls_header *h, const struct stat *st)
+{
+	if (!sp_calls_is(h->magic, sizeof(h->magic)))
+		return sp_fail_said(-EBADMSG, "not a file of calls");
+	if (h->version != SP_CALLS_VERSION)
+		return sp_fail_said(-EPROTONOSUPPORT, "version %u, and this soprof writes %u: move it away", h->version,
+				    (unsigned)SP_CALLS_VERSION);
+	if (h->header_bytes != sizeof(*h) || h->size_bytes != (uint64_t)st->st_size || h->n_slots < 2 ||
+	    h->n_slots > SP_CALLS_MAX_SLOTS || h->targets[SP_CALLS_TARGETS - 1] != '\0')
+		return sp_fail_said(-EBADMSG, "damaged: its header and its size do not agree");
+	return 0;
+}
+
+static int check_same(const struct sp_calls_header *h, const struct sp_calls_header *wanted)
+{
+	if (strcmp(h->targets, wanted->targets) != 0)
+		return sp_fail_said(-EEXIST, "it counts calls of %s", h->targets);
+	if (h->n_slots < wanted->n_slots)
+		return sp_fail_said(-EEXIST, "it was made on a machine with fewer CPUs: move it away");
+	return 0;
+}
+
+static int continue_file(int fd, const struct layout *l)
+{
+	struct sp_calls_header h;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 07777) != 0600)
+		return sp_fail_said(-EPERM, "it is not a file that only you can read and write");
+	ssize_t n = pread(fd, &h, sizeof(h), 0);
+	if (n < 0)
+		return -errno;
+	if (n < (ssize_t)sizeof(h))
+		return sp_fail_said(-EBADMSG, "not a file of calls");
+	int r = check_header(&h, &st);
+	if (r == 0)
+		r = check_same(&h, &l->header);
+	if (r == 0 && pwrite(fd, &l->header.depth, sizeof(h.depth), offsetof(struct sp_calls_header, depth)) !=
+			  (ssize_t)sizeof(h.depth))
+		r = errno != 0 ? -errno : -EIO;
+	return r;
+}
+
+int sp_calls_prepare(const char *path, const char *const *libraries, size_t n, enum sp_calls_depth depth,
+		     bool *ret_made)
+{
+	SP_FREE char *list = NULL;
+	SP_FREE struct layout *l = calloc(1, sizeof(*l));
+	uint32_t n_cpus = 0;
+	int r = l != NULL ? join(libraries, n, &list) : -ENOMEM;
+
+	if (r == 0)
+		r = n_possible_cpus(&n_cpus);
+	if (r < 0)
+		return r;
+	lay_out(l, list, depth, n_cpus);
+	for (unsigned tries = 0; tries < 10; tries++) {
+		SP_CLOSE int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (fd < 0 && errno != ENOENT)
+			return sp_fail(-errno, "open %s", path);
+		*ret_made = fd < 0;
+		r = fd < 0 ? make_file(path, l) : continue_file(fd, l);
+		if (fd >= 0 && r < 0)
+			return sp_fail(r, "%s", path);
+		if (r != -EEXIST) /* somebody else made it just now */
+			return r;
+		sp_error_clear();
+	}
+	return sp_fail(r, "make %s", path);
+}
+
+/* --- who counts ------------------------------------------------------------------------------------------------- */
+int sp_calls_audit_library(char **ret_path)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	SP_FREE char *path = NULL;
+
+	if (n < 0)
+		return sp_fail(-errno, "read /proc/self/exe");
+	self[n] = '\0';
+	*strrchr(self, '/') = '\0';
+	if (asprintf(&path, "%s/src/audit/calls.so", self) < 0)
+		return -ENOMEM;
+	if (access(path, R_OK) < 0) {
+		free(sp_take_ptr(path));
+		path = strdup(SP_CALLS_LIBRARY);
+		if (path == NULL)
+			return -ENOMEM;
+		if (access(path, R_OK) < 0)
+			return sp_fail(-errno, "open %s", path);
+	}
+	*ret_path = sp_take_ptr(path);
+	return 0;
+}
+
+int sp_calls_environment(const char *path, char **ret_audit, char **ret_calls)
+{
+	const char *others = getenv("LD_AUDIT");
+	SP_FREE char *library = NULL, *audit = NULL, *calls = NULL;
+	int r = sp_calls_audit_library(&library);
+
+	if (r < 0)
+		return r;
+	if (strchr(library, ':') != NULL)
+		return sp_fail_said(-EINVAL, "ld.so cannot load %s: it has a ':'", library);
+	bool has_others = others != NULL && others[0] != '\0' && strstr(others, library) == NULL;
+	if (asprintf(&audit, "LD_AUDIT=%s%s%s", has_others ? others : "", has_others ? ":" : "", library) < 0)
+		return -ENOMEM;
+	if (asprintf(&calls, "SOPROF_CALLS=%s", path) < 0)
+		return -ENOMEM;
+	*ret_audit = sp_take_ptr(audit);
+	*ret_calls = sp_take_ptr(calls);
+	return 0;
 }

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * audit.h: the audit library, which ld.so loads into programs (LD_AUDIT), and which counts their calls.
+ *
+ * References to functions of the counted libraries are led to trampolines (trampolines.S); each has a record here. What
+ * is in tables of this process: objects (libraries and programs), records, and call sites that were seen. What is
+ * counted is in the shared file (link/format.h). All memory is static. Nothing here may fail in a way that the program
+ * notices: where there is no room a reference is left as it is. Functions are called by ld.so under its lock, but
+ * sp_count() and la_symbind64() by any thread and in signal handlers: these take no lock, and what they write is
+ * claimed by compare-and-swap. The only code of the project that this may include is link/format.h.
+ */
+#ifndef SP_AUDIT_AUDIT_H
+#define SP_AUDIT_AUDIT_H
+
+#include <elf.h>
+#include <link.h>
+
+#include "audit/layout.h"
+#include "audit/sys.h"
+#include "link/format.h"
+
+#pragma GCC visibility push(hidden)
+
+/* --- objects -------------------------------------------------------------------------------------------------- */
+enum { SP_OBJECTS = 4096, SP_CODE_RANGES = 6 };
+struct sp_range {
+	uint64_t low, high;
+};
+struct sp_object {
+	struct sp_range whole; /* high is 0 while the place is free */
+	uint64_t bias;
+	const Elf64_Phdr *phdrs;
+	Elf64_Dyn *dynamic;
+	const char *path, *soname, *strings;
+	const Elf64_Sym *symbols;
+	const Elf64_Rela *relocations;
+	const uint8_t *build_id;
+	struct sp_range code[SP_CODE_RANGES], relro;
+	uint32_t n_phdrs, n_relocations, build_id_len, n_code;
+	uint32_t shared_id;                       /* 0: not in the file yet */
+	uint32_t init;                            /* its constructor stub + 1; 0: none */
+	uint8_t is_target, is_program, unpatched; /* unpatched: ld.so has not relocated it yet, as far as we know */
+	uint64_t init_function, init_array, n_init_array; /* as they were */
+};
+extern struct sp_object sp_objects[SP_OBJECTS];
+extern uint32_t sp_n_objects; /* places that were ever used */
+/* NULL: no room, or not an object that can be understood. */
+struct sp_object *sp_object_open(const struct link_map *map);
+void sp_object_close(struct sp_object *o);
+struct sp_object *sp_object_at(uint64_t address);
+/* Whose code this is, of the counted libraries; NULL. */
+struct sp_object *sp_target_at(uint64_t address);
+bool sp_object_has_code(const struct sp_object *o, uint64_t address);
+uint64_t sp_object_offset(const struct sp_object *o, uint64_t address); /* in its file */
+uint32_t sp_object_id(struct sp_object *o);                             /* in the shared file; 0: no room */
+
+/* --- records: one for each trampoline ------------------------------------------------------------------------- */
+struct sp_record {
+	uint64_t base;   /* counters of its row, by object; 0: not known yet */
+	uint64_t target; /* where it leads */
+	uint64_t tag;    /* its number << 48 */
+	const char *name;
+	struct sp_object *owner, *callee; /* owner NULL: the one of its function for all who take its address */
+	uint32_t function;                /* id in the shared file; 0: not known yet */
+	uint32_t state;
+	uint64_t unused;
+};
+_Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
+extern struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_site[SP_TRAMPOLINES_SITE];
+/* The address of a trampoline to target, or 0 if there is none left. */
+uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name);
+/* The one for all who take the address; made if need be. */
+uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name);
+/* What no longer can be called, because o goes away. */
+void sp_trampolines_close(const struct sp_object *o);
+
+/* --- call sites that were seen: read by trampolines.S --------------------------------------------------------- */
+struct sp_site {
+	uint64_t key, base; /* return address | tag; counters */
+};
+extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
+extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: there is none */
+extern uint32_t sp_n_cpus;
+/* Counts a call that the trampoline could not count alone. */
+void sp_count(struct sp_record *r, uint64_t return_address);
+
+/* --- the shared file ------------------------------------------------------------------------------------------ */
+struct sp_share {
+	uint8_t *base; /* NULL: this program is not counted */
+	struct sp_calls_header *header;
+	struct sp_calls_block *blocks;
+	uint64_t size_bytes;
+	uint32_t n_slots;
+	bool full;
+};
+extern struct sp_share sp_share;
+/* False: it cannot be used. */
+bool sp_share_open(const char *path, uint32_t user);
+/* Makes room for the rows that a program usually adds. */
+void sp_share_prepare(void);
+uint32_t sp_share_take(unsigned kind);             /* id of a new record, zeroed; 0: no room */
+uint32_t sp_share_new_level(unsigned level);       /* number of a block of the index, or 0 */
+void *sp_share_record(uint32_t id, unsigned kind); /* NULL: there is none */
+uint32_t sp_share_object(const struct sp_calls_object *wanted);
+uint32_t sp_share_function(uint32_t object, uint64_t offset, const char *name, uint32_t flags);
+uint32_t sp_share_row(const struct sp_calls_row *wanted);
+uint64_t sp_share_counters(uint32_t row); /* of slot 1; slot 0 is a page before. 0: no such row */
+uint64_t sp_share_bytes(uint64_t len);    /* offset of so many, zeroed; 0: no room */
+void sp_share_note(enum sp_calls_counter counter);
+
+/* --- references that no binding shows -------------------------------------------------------------------------- */
+/* After ld.so has relocated o: leads its GLOB_DAT words to trampolines, where that is safe. */
+void sp_patch(struct sp_object *o);
+/* How each word of [low, high) is used by o's code: SP_USED_* by (address - low) / 8. */
+enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2 };
+void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses);
+/* Has sp_patch called between relocation and the constructors of an object that is being opened. */
+void sp_init_hook(struct sp_object *o);
+void sp_init_unhook(struct sp_object *o);
+uint64_t sp_init(uint32_t number, uint64_t argc, uint64_t argv, uint64_t environment);
+
+#pragma GCC visibility pop
+
+#endif

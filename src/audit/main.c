@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What ld.so calls: rtld-audit(7). Nothing here reports a failure: a program that cannot be counted just runs. */
+#include "audit/audit.h"
+
+const Elf64_Phdr *sp_program_headers;
+uint64_t sp_n_program_headers;
+const char *sp_program_path;
+
+/* ld.so's: what the kernel put on the stack, and where each thread has its struct rseq. */
+extern uint64_t *__libc_stack_end;
+extern const int64_t __rseq_offset;
+extern const unsigned __rseq_size;
+
+static bool started; /* initial objects were relocated */
+
+#define EXPORT __attribute__((visibility("default")))
+EXPORT unsigned la_version(unsigned version);
+EXPORT unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie);
+EXPORT unsigned la_objclose(uintptr_t *cookie);
+EXPORT void la_activity(uintptr_t *cookie, unsigned flag);
+EXPORT void la_preinit(uintptr_t *cookie);
+EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from, uintptr_t *to, unsigned *flags,
+			      const char *name);
+
+static const char *variable(char *const *environment, const char *name, size_t len)
+{
+	for (; *environment != NULL; environment++)
+		if (sp_equal(*environment, name, len))
+			return *environment + len;
+	return NULL;
+}
+
+static void start(void)
+{
+	static const char name[] = "SOPROF_CALLS=";
+	uint64_t *stack = __libc_stack_end, secure = 1, user = UINT64_MAX;
+	char *const *environment = (char *const *)(stack + stack[0] + 2);
+	const char *path = variable(environment, name, sizeof(name) - 1);
+	char *const *end = environment;
+
+	while (*end != NULL)
+		end++;
+	for (const Elf64_auxv_t *a = (const Elf64_auxv_t *)(end + 1); a->a_type != AT_NULL; a++)
+		switch (a->a_type) {
+		case AT_SECURE:
+			secure = a->a_un.a_val;
+			break;
+		case AT_EUID:
+			user = a->a_un.a_val;
+			break;
+		case AT_PHDR:
+			sp_program_headers = (const Elf64_Phdr *)a->a_un.a_val;
+			break;
+		case AT_PHNUM:
+			sp_n_program_headers = a->a_un.a_val;
+			break;
+		case AT_EXECFN:
+			sp_program_path = (const char *)a->a_un.a_val;
+			break;
+		default:
+			break;
+		}
+	if (secure != 0 || path == NULL || path[0] != '/' || sp_program_path == NULL)
+		return;
+	if (sp_share_open(path, (uint32_t)user)) {
+		sp_share_note(SP_CALLS_N_PROCESSES);
+		sp_share_prepare();
+	}
+}
+
+unsigned la_version(unsigned version)
+{
+	start();
+	return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
+{
+	struct sp_object *o = sp_share.base != NULL ? sp_object_open(map) : NULL;
+
+	(void)lmid;
+	*cookie = (uintptr_t)o;
+	if (o == NULL)
+		return 0;
+	o->unpatched = 1;
+	if (started)
+		sp_init_hook(o);
+	/* One without a constructor is patched when somebody looks for its functions. */
+	return LA_FLG_BINDFROM | (o->is_target || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
+}
+
+unsigned la_objclose(uintptr_t *cookie)
+{
+	struct sp_object *o = (struct sp_object *)*cookie;
+
+	if (o == NULL || sp_share.base == NULL)
+		return 0;
+	sp_init_unhook(o);
+	sp_trampolines_close(o);
+	sp_object_close(o);
+	return 0;
+}
+
+static void patch_all(void)
+{
+	for (uint32_t i = 0; i < sp_n_objects; i++)
+		if (sp_objects[i].whole.high != 0 && sp_objects[i].unpatched)
+			sp_patch(&sp_objects[i]);
+}
+
+/* What was opened before more is added was relocated by now. */
+void la_activity(uintptr_t *cookie, unsigned flag)
+{
+	(void)cookie;
+	if (sp_share.base != NULL && started && flag == LA_ACT_ADD)
+		patch_all();
+}
+
+void la_preinit(uintptr_t *cookie)
+{
+	(void)cookie;
+	if (sp_share.base == NULL)
+		return;
+	if (__rseq_size != 0)
+		sp_rseq_offset = (uint64_t)__rseq_offset;
+	patch_all();
+	started = true;
+}
+
+uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from, uintptr_t *to, unsigned *flags,
+		       const char *name)
+{
+	struct sp_object *owner = (struct sp_object *)*from, *callee = (struct sp_object *)*to;
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	uint64_t trampoline = 0;
+
+	(void)number;
+	if (callee == NULL || owner == NULL)
+		return symbol->st_value;
+	if (callee->unpatched && started)
+		sp_patch(callee);
+	if (!callee->is_target || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+	    !sp_object_has_code(callee, symbol->st_value))
+		return symbol->st_value;
+	if ((*flags & LA_SYMB_DLSYM) == 0)
+		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name);
+	else if (!owner->is_target)
+		trampoline = sp_trampoline_common(callee, symbol->st_value, name);
+	return trampoline != 0 ? trampoline : symbol->st_value;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The shared file as programs use it. What it says may be damaged: every number is checked before it is followed. */
+#include "audit/audit.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+struct sp_share sp_share;
+
+static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
+{
+	return sp_equal(h->magic, SP_CALLS_MAGIC, sizeof(h->magic)) && h->version == SP_CALLS_VERSION &&
+	       h->header_bytes == sizeof(*h) && h->size_bytes == (uint64_t)st->st_size && h->n_slots > 1 &&
+	       h->n_slots <= SP_CALLS_MAX_SLOTS && h->targets[SP_CALLS_TARGETS - 1] == '\0' &&
+	       (h->depth == SP_CALLS_BY_OBJECT || h->depth == SP_CALLS_BY_SITE);
+}
+
+/* Ours alone, and nobody else may write to it: what is in it becomes addresses. */
+static bool file_fits(const struct stat *st, uint32_t user)
+{
+	return S_ISREG(st->st_mode) && (st->st_mode & 0777) == 0600 && st->st_uid == user &&
+	       st->st_size >= SP_CALLS_LEAST;
+}
+
+bool sp_share_open(const char *path, uint32_t user)
+{
+	struct stat st;
+	int64_t fd = sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t)path,
+			    O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
+
+	if (fd < 0)
+		return false;
+	int64_t at = -1;
+	if (sp_sys(SYS_fstat, (uint64_t)fd, (uint64_t)&st, 0, 0, 0, 0) == 0 && file_fits(&st, user))
+		at = sp_sys(SYS_mmap, 0, (uint64_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0);
+	sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	if (at < 0 && at > -4096)
+		return false;
+	struct sp_calls_header *h = (struct sp_calls_header *)at;
+	if (!header_fits(h, &st)) {
+		sp_sys(SYS_munmap, (uint64_t)at, (uint64_t)st.st_size, 0, 0, 0, 0);
+		return false;
+	}
+	sp_share = (struct sp_share){.base = (uint8_t *)at,
+				     .header = h,
+				     .size_bytes = (uint64_t)st.st_size,
+				     .n_slots = h->n_slots,
+				     .blocks = (struct sp_calls_block *)(h + 1)};
+	sp_n_cpus = h->n_slots - 1;
+	return true;
+}
+
+void sp_share_note(enum sp_calls_counter counter)
+{
+	sp_add(&sp_share.header->counters[counter], 1);
+}
+
+static const struct sp_calls_block *block_of(uint32_t number, unsigned kind)
+{
+	const struct sp_calls_block *b = &sp_share.blocks[number];
+
+	if (number >= SP_CALLS_MAX_BLOCKS || sp_load(&b->state) != SP_CALLS_READY || b->kind != kind ||
+	    b->level >= SP_CALLS_LEVELS || b->offset % SP_CALLS_PAGE != 0 || b->offset > sp_share.size_bytes ||
+	    sp_calls_block_bytes(kind, b->level, sp_share.n_slots) > sp_share.size_bytes - b->offset)
+		return NULL;
+	return b;
+}
+
+/* Takes pages from the disk by touching them; says so if there are none, where a write would be SIGBUS. */
+static bool populate(uint64_t offset, uint64_t bytes)
+{
+	return sp_sys(SYS_madvise, (uint64_t)sp_share.base + offset, bytes, MADV_POPULATE_WRITE, 0, 0, 0) == 0;
+}
+
+/* The number of a new block, or 0. Block 0 is of the index, from when the file was made. */
+static uint32_t new_block(unsigned kind, unsigned level)
+{
+	struct sp_calls_header *h = sp_share.header;
+	uint64_t bytes = sp_calls_block_bytes(kind, level, sp_share.n_slots);
+
+	bytes = (bytes + SP_CALLS_PAGE - 1) & ~(uint64_t)(SP_CALLS_PAGE - 1);
+	if (sp_share.full || sp_load(&h->n_blocks) >= SP_CALLS_MAX_BLOCKS || bytes > sp_share.size_bytes ||
+	    sp_load(&h->used_bytes) > sp_share.size_bytes - bytes) {
+		sp_share_note(SP_CALLS_N_NO_BLOCK);
+		return 0;
+	}
+	uint64_t number = sp_add(&h->n_blocks, 1), offset = sp_add(&h->used_bytes, bytes);
+	struct sp_calls_block *b = &sp_share.blocks[number];
+	if (number >= SP_CALLS_MAX_BLOCKS || offset > sp_share.size_bytes - bytes || !populate(offset, bytes)) {
+		sp_share.full = true;
+		sp_swap(&h->used_bytes, offset + bytes, offset); /* given back, if nobody took more meanwhile */
+		sp_swap(&h->n_blocks, number + 1, number);
+		sp_share_note(SP_CALLS_N_NO_BLOCK);
+		return 0;
+	}
+	b->kind = (uint8_t)kind;
+	b->level = (uint8_t)level;
+	b->offset = offset;
+	sp_store(&b->state, SP_CALLS_READY);
+	return (uint32_t)number;
+}
+
+/* The next block of the kind behind this one, made if there is none. */
+static uint32_t next_block(unsigned kind, uint32_t after)
+{
+	uint64_t n = sp_load(&sp_share.header->n_blocks);
+
+	for (uint32_t i = after + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
+		if (block_of(i, kind) != NULL)
+			return i;
+	return new_block(kind, 0);
+}
+
+/* Takes n of a kind's places: where they begin, and in which block; false: there is no room. */
+static bool take(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint32_t *ret_place)
+{
+	uint64_t *cursor = &sp_share.header->cursors[kind];
+
+	for (unsigned tries = 0; tries < 1000; tries++) {
+		uint64_t c = sp_load(cursor);
+		uint32_t block = (uint32_t)(c >> 32), place = (uint32_t)c;
+		if (place <= places && n <= places - place && block_of(block, kind) != NULL) {
+			if (!sp_swap(cursor, c, c + n))
+				continue;
+			*ret_block = block;
+			*ret_place = place;
+			return true;
+		}
+		uint32_t next = next_block(kind, block);
+		if (next == 0)
+			return false;
+		sp_swap(cursor, c, (uint64_t)next << 32);
+	}
+	return false;
+}
+
+uint32_t sp_share_take(unsigned kind)
+{
+	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_PLACES;
+
+	return take(kind, places, 1, &block, &place) ? block * SP_CALLS_PLACES + place : 0;
+}
+
+uint32_t sp_share_new_level(unsigned level)
+{
+	return new_block(SP_CALLS_INDEX, level);
+}
+
+uint64_t sp_share_bytes(uint64_t len)
+{
+	uint32_t block, place;
+	uint64_t rounded = (len + 7) & ~7ULL;
+
+	if (len == 0 || rounded > SP_CALLS_BYTES ||
+	    !take(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &place))
+		return 0;
+	return sp_share.blocks[block].offset + place;
+}
+
+void *sp_share_record(uint32_t id, unsigned kind)
+{
+	static const uint16_t bytes[SP_CALLS_KINDS] = {[SP_CALLS_OBJECT] = sizeof(struct sp_calls_object),
+						       [SP_CALLS_FUNCTION] = sizeof(struct sp_calls_function),
+						       [SP_CALLS_ROW] = sizeof(struct sp_calls_row)};
+	const struct sp_calls_block *b = block_of(id / SP_CALLS_PLACES, kind);
+	uint32_t place = id % SP_CALLS_PLACES;
+
+	if (b == NULL || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
+		return NULL;
+	return sp_share.base + b->offset + (uint64_t)place * bytes[kind];
+}
+
+uint64_t sp_share_counters(uint32_t row)
+{
+	const struct sp_calls_block *b = block_of(row / SP_CALLS_PLACES, SP_CALLS_ROW);
+
+	if (b == NULL)
+		return 0;
+	return (uint64_t)sp_share.base + b->offset + SP_CALLS_ROWS * sizeof(struct sp_calls_row) + SP_CALLS_PAGE +
+	       row % SP_CALLS_PLACES * sizeof(uint64_t);
+}
+
+void sp_share_prepare(void)
+{
+	const struct sp_calls_header *h = sp_share.header;
+	uint64_t n = sp_load(&h->n_blocks);
+	uint32_t spare = 0, current = (uint32_t)(sp_load(&h->cursors[SP_CALLS_ROW]) >> 32);
+
+	for (uint32_t i = current + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
+		spare += block_of(i, SP_CALLS_ROW) != NULL;
+	if (spare >= SP_CALLS_SPARE_ROWS / 2)
+		return;
+	while (spare++ < SP_CALLS_SPARE_ROWS && new_block(SP_CALLS_ROW, 0) != 0)
+		;
+}

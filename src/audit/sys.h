@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sys.h: what the audit library has instead of a libc: system calls, and a few functions over bytes.
+ *
+ * It runs inside every profiled program, in ld.so's namespace for auditors, before the program's own libc is set up: so
+ * it may not call one, and has no errno, no thread-local memory and no vector registers. Only system calls that ld.so
+ * itself makes are used (and madvise, as any malloc does), because a program may be in a sandbox already. Results are
+ * the kernel's: negative errno.
+ */
+#ifndef SP_AUDIT_SYS_H
+#define SP_AUDIT_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+static inline int64_t sp_sys(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+{
+	register uint64_t r10 __asm__("r10") = d;
+	register uint64_t r8 __asm__("r8") = e;
+	register uint64_t r9 __asm__("r9") = f;
+	int64_t result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline size_t sp_len(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n] != '\0')
+		n++;
+	return n;
+}
+
+static inline void sp_copy(void *to, const void *from, size_t n)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+}
+
+static inline bool sp_equal(const void *a, const void *b, size_t n)
+{
+	const uint8_t *x = a, *y = b;
+
+	while (n > 0 && *x == *y)
+		x++, y++, n--;
+	return n == 0;
+}
+
+static inline uint64_t sp_mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+static inline uint64_t sp_mix_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3ULL;
+	return sp_mix(hash, n);
+}
+
+#define sp_load(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define sp_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define sp_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
+#define sp_swap(p, old, new)                                                                                           \
+	__extension__({                                                                                                \
+		__typeof__(*(p)) sp_old = (old);                                                                       \
+		__atomic_compare_exchange_n((p), &sp_old, (new), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);           \
+	})
+
+#endif

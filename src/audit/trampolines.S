@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * trampolines.S: what a redirected call goes through: static code; no byte of it is made at run time.
+ *
+ * At a function's entry r10 and r11 are free, as are the flags and the 128 bytes below the stack pointer, which signal
+ * handlers leave alone. All else belongs to the callee: rax (the number of vector arguments) and rcx are kept there, and
+ * nothing here touches a vector register. The stack pointer does not move on the fast path, and the last instruction is
+ * a jump: exceptions, longjmp, varargs and backtraces see a plain call.
+ *
+ * A counter belongs to a CPU; the restartable sequence (rseq(2)) ends with the one instruction that adds to it: whoever is
+ * moved to another CPU, preempted or interrupted before it goes to the abort label instead, and counts in slot 0 by a
+ * locked instruction. So does who has no rseq, and a debugger that steps gets through, too. See rseq(2), and
+ * sysdeps/x86 of its users for the format of the descriptor.
+ */
+#include "audit/layout.h"
+
+	.section .note.GNU-stack, "", @progbits
+
+	/* The descriptor of a sequence: version, flags, start, length, where an abort goes. */
+	.macro DESCRIPTOR name
+	.pushsection .data.rel.ro, "aw", @progbits
+	.balign 32
+\name\()_cs:
+	.long 0, 0
+	.quad \name\()_start, \name\()_end - \name\()_start, \name\()_abort
+	.popsection
+	.endm
+
+	/* Adds one to the counters at r10, and goes where the record (r11) leads. rax and rcx are saved already. */
+	.macro COUNT name
+	DESCRIPTOR \name
+	mov sp_rseq_offset(%rip), %rax
+	lea \name\()_cs(%rip), %rcx
+	test %rax, %rax
+	jz \name\()_locked
+	mov %rcx, %fs:SP_RSEQ_CS(%rax)
+\name\()_start:
+	mov %fs:SP_RSEQ_CPU(%rax), %eax
+	cmp sp_n_cpus(%rip), %eax
+	jae \name\()_locked
+	shl $12, %rax
+	incq (%r10, %rax)
+\name\()_end:
+	mov -16(%rsp), %rax
+	mov -24(%rsp), %rcx
+	jmp *SP_RECORD_TARGET(%r11)
+	/* ud1 with the signature as its operand: what the kernel wants to see before an abort label. */
+	.byte 0x0f, 0xb9, 0x3d
+	.long SP_RSEQ_SIGNATURE
+\name\()_abort:
+\name\()_locked:
+	lock incq -4096(%r10)
+	mov -16(%rsp), %rax
+	mov -24(%rsp), %rcx
+	jmp *SP_RECORD_TARGET(%r11)
+	.endm
+
+	.text
+	.balign 64
+	.type count_object, @function
+count_object:
+	.cfi_startproc
+	mov SP_RECORD_BASE(%r11), %r10
+	test %r10, %r10
+	jz count_slowly
+	mov %rax, -16(%rsp)
+	mov %rcx, -24(%rsp)
+	COUNT object
+	.cfi_endproc
+	.size count_object, . - count_object
+
+	/* The place of a site: (page of code, mixed) * 4096 + place in the page, in 16 byte steps. */
+	.balign 64
+	.type count_site, @function
+count_site:
+	.cfi_startproc
+	mov %rax, -16(%rsp)
+	mov (%rsp), %rax
+	mov %rcx, -24(%rsp)
+	mov %rax, %r10
+	mov %eax, %ecx
+	shr $12, %r10
+	and $0xff0, %ecx
+	imul $(SP_SITE_MULTIPLIER - (1 << 32)), %r10d, %r10d
+	shr $(32 - SP_SITE_PAGE_BITS), %r10d
+	shl $12, %r10d
+	add %rcx, %r10
+	lea sp_sites(%rip), %rcx
+	or SP_RECORD_TAG(%r11), %rax
+	add %rcx, %r10
+	cmp (%r10), %rax
+	jne 2f
+1:	mov 8(%r10), %r10
+	test %r10, %r10
+	jz 4f
+	COUNT site
+2:	lea 16 * SP_SITE_PROBES(%r10), %rcx
+3:	add $16, %r10
+	cmp (%r10), %rax
+	je 1b
+	cmp %rcx, %r10
+	jb 3b
+4:	mov -16(%rsp), %rax
+	mov -24(%rsp), %rcx
+	jmp count_slowly
+	.cfi_endproc
+	.size count_site, . - count_site
+
+	/* By C, which touches general registers only. */
+	.balign 64
+	.type count_slowly, @function
+count_slowly:
+	.cfi_startproc
+	push %rax
+	push %rcx
+	push %rdx
+	push %rsi
+	push %rdi
+	push %r8
+	push %r9
+	push %r11
+	sub $8, %rsp
+	.cfi_adjust_cfa_offset 72
+	mov %r11, %rdi
+	mov 72(%rsp), %rsi
+	call sp_count
+	add $8, %rsp
+	pop %r11
+	pop %r9
+	pop %r8
+	pop %rdi
+	pop %rsi
+	pop %rdx
+	pop %rcx
+	pop %rax
+	.cfi_adjust_cfa_offset -72
+	jmp *SP_RECORD_TARGET(%r11)
+	.cfi_endproc
+	.size count_slowly, . - count_slowly
+
+	.macro TRAMPOLINES name, n
+	.balign 4096
+	.globl sp_trampolines_\name
+	.hidden sp_trampolines_\name
+	.type sp_trampolines_\name, @function
+sp_trampolines_\name:
+	.cfi_startproc
+	.set number, 0
+	.rept \n
+	.balign SP_TRAMPOLINE_BYTES
+	endbr64
+	lea sp_records_\name + number * SP_RECORD_BYTES(%rip), %r11
+	jmp count_\name
+	.set number, number + 1
+	.endr
+	.cfi_endproc
+	.size sp_trampolines_\name, . - sp_trampolines_\name
+	.endm
+	TRAMPOLINES object, SP_TRAMPOLINES_OBJECT
+	TRAMPOLINES site, SP_TRAMPOLINES_SITE
+
+	/* Constructor stubs: sp_init(number, argc, argv, environment), then on to what it returns, if anything. */
+	.balign 64
+	.type init_common, @function
+init_common:
+	.cfi_startproc
+	push %rdi
+	push %rsi
+	push %rdx
+	.cfi_adjust_cfa_offset 24
+	mov %rdx, %rcx
+	mov %rsi, %rdx
+	mov %rdi, %rsi
+	mov %eax, %edi
+	call sp_init
+	pop %rdx
+	pop %rsi
+	pop %rdi
+	.cfi_adjust_cfa_offset -24
+	test %rax, %rax
+	jz 1f
+	jmp *%rax
+1:	ret
+	.cfi_endproc
+	.size init_common, . - init_common
+
+	.balign 16
+	.globl sp_init_stubs
+	.hidden sp_init_stubs
+	.type sp_init_stubs, @function
+sp_init_stubs:
+	.cfi_startproc
+	.set number, 0
+	.rept SP_INITS
+	.balign 16
+	endbr64
+	mov $number, %eax
+	jmp init_common
+	.set number, number + 1
+	.endr
+	.cfi_endproc
+	.size sp_init_stubs, . - sp_init_stubs

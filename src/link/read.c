@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads a file of calls that programs may be writing to. What is named by something else is there before it, so rows
+ * are read first, then functions, then libraries, each by a directory that is read anew. Blocks must not lie over one
+ * another: so no more is read than the file has, and each counter belongs to one row.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "link/snapshot.h"
+
+enum { ID_FREE = 0 }; /* else number + 1 */
+
+struct record_row {
+	struct sp_calls_row row;
+	uint64_t n_calls;
+};
+struct reader {
+	int fd;
+	struct sp_calls_header header;
+	struct sp_calls_block blocks[SP_CALLS_MAX_BLOCKS];
+	uint16_t order[SP_CALLS_MAX_BLOCKS]; /* blocks that are READY, by offset */
+	size_t n_ready;
+	struct sp_calls_builder builder;
+	struct record_row *rows;
+	size_t n_rows, row_room;
+	struct sp_calls_function *functions;
+	uint32_t *function_ids;
+	size_t n_functions, function_room, function_id_room;
+	uint32_t *objects, *callees; /* ids to numbers + 1 in the builder */
+	char *names;                 /* one block of them */
+	uint64_t names_at;
+};
+
+static int damaged(const char *what)
+{
+	return sp_fail_said(-EBADMSG, "damaged: %s", what);
+}
+
+static int read_at(const struct reader *r, void *to, size_t len, uint64_t offset)
+{
+	while (len > 0) {
+		ssize_t n = pread(r->fd, to, len, (off_t)offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return damaged("it ends too early");
+		to = (char *)to + n;
+		len -= (size_t)n;
+		offset += (size_t)n;
+	}
+	return 0;
+}
+
+static int check_header(const struct sp_calls_header *h, uint64_t size)
+{
+	if (!sp_calls_is(h->magic, sizeof(h->magic)))
+		return sp_fail_said(-EBADMSG, "not a file of calls");
+	if (h->version != SP_CALLS_VERSION)
+		return sp_fail_said(-EPROTONOSUPPORT, "version %u, and this soprof reads %u", h->version,
+				    (unsigned)SP_CALLS_VERSION);
+	if (h->header_bytes != sizeof(*h) || h->size_bytes != size || size < SP_CALLS_LEAST || h->n_slots < 2 ||
+	    h->n_slots > SP_CALLS_MAX_SLOTS || (h->depth != SP_CALLS_BY_OBJECT && h->depth != SP_CALLS_BY_SITE))
+		return damaged("its header and its size do not agree");
+	if (memchr(h->targets, '\0', sizeof(h->targets)) == NULL || h->targets[0] == '\0')
+		return damaged("its list of libraries has no end");
+	return 0;
+}
+
+/* --- the directory ---------------------------------------------------------------------------------------------- */
+static uint64_t bytes_of(const struct reader *r, const struct sp_calls_block *b)
+{
+	return sp_calls_block_bytes(b->kind, b->level, r->header.n_slots);
+}
+
+static int by_offset(const void *a, const void *b, void *reader)
+{
+	const struct reader *r = reader;
+	uint64_t x = r->blocks[*(const uint16_t *)a].offset, y = r->blocks[*(const uint16_t *)b].offset;
+
+	return x < y ? -1 : x > y;
+}
+
+static int check_block(const struct reader *r, const struct sp_calls_block *b)
+{
+	if (b->kind == 0 || b->kind >= SP_CALLS_KINDS || b->level >= SP_CALLS_LEVELS ||
+	    (b->level > 0 && b->kind != SP_CALLS_INDEX) || b->offset % SP_CALLS_PAGE != 0 ||
+	    b->offset < SP_CALLS_LEAST || b->offset > r->header.size_bytes ||
+	    bytes_of(r, b) > r->header.size_bytes - b->offset)
+		return damaged("a block lies outside of it");
+	return 0;
+}
+
+static int read_directory(struct reader *r)
+{
+	int e = read_at(r, r->blocks, sizeof(r->blocks), sizeof(r->header));
+
+	r->n_ready = 0;
+	for (uint32_t i = 0; i < SP_CALLS_MAX_BLOCKS && e == 0; i++) {
+		const struct sp_calls_block *b = &r->blocks[i];
+		if (b->state > SP_CALLS_READY)
+			return damaged("a block is in no known state");
+		if (b->state != SP_CALLS_READY)
+			continue;
+		e = check_block(r, b);
+		r->order[r->n_ready++] = (uint16_t)i;
+	}
+	if (e < 0)
+		return e;
+	qsort_r(r->order, r->n_ready, sizeof(r->order[0]), by_offset, r);
+	for (size_t i = 1; i < r->n_ready; i++) {
+		const struct sp_calls_block *b = &r->blocks[r->order[i - 1]];
+		if (bytes_of(r, b) > r->blocks[r->order[i]].offset - b->offset)
+			return damaged("two blocks lie over one another");
+	}
+	return 0;
+}
+
+/* Calls read for each block of a kind. */
+static int each_block(struct reader *r, unsigned kind, int (*read)(struct reader *r, uint32_t number))
+{
+	int e = read_directory(r);
+
+	for (uint32_t i = 0; i < SP_CALLS_MAX_BLOCKS && e == 0; i++)
+		if (r->blocks[i].state == SP_CALLS_READY && r->blocks[i].kind == kind)
+			e = read(r, i);
+	return e;
+}
+
+/* A record that is not READY: untouched, or torn; else damaged. */
+static int look_at_state(struct reader *r, uint32_t state, bool is_empty)
+{
+	if (state != SP_CALLS_FREE && state != SP_CALLS_READY)
+		return damaged("a record is in no known state");
+	r->builder.made.n_torn += state == SP_CALLS_FREE && !is_empty;
+	return 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+static int add_counts(struct reader *r, uint64_t offset, uint64_t sums[SP_CALLS_ROWS])
+{
+	uint64_t page[SP_CALLS_ROWS];
+	int e = 0;
+
+	for (uint32_t slot = 0; slot < r->header.n_slots && e == 0; slot++) {
+		e = read_at(r, page, sizeof(page), offset + (uint64_t)slot * SP_CALLS_PAGE);
+		for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++)
+			sums[i] = page[i] > INT64_MAX - sums[i] ? INT64_MAX : sums[i] + page[i];
+	}
+	return e;
+}
+
+static int read_rows(struct reader *r, uint32_t number)
+{
+	struct sp_calls_row rows[SP_CALLS_ROWS];
+	uint64_t sums[SP_CALLS_ROWS] = {0}, offset = r->blocks[number].offset;
+	bool any = false;
+	int e = read_at(r, rows, sizeof(rows), offset);
+
+	for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++) {
+		e = look_at_state(r, rows[i].state, rows[i].function == 0);
+		any = any || rows[i].state == SP_CALLS_READY;
+	}
+	if (e == 0 && any)
+		e = add_counts(r, offset + sizeof(rows), sums);
+	if (e == 0)
+		e = sp_grow(&r->rows, &r->row_room, r->n_rows + SP_CALLS_ROWS, sizeof(*r->rows));
+	for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++)
+		if (rows[i].state == SP_CALLS_READY && sums[i] > 0)
+			r->rows[r->n_rows++] = (struct record_row){rows[i], sums[i]};
+	return e;
+}
+
+/* --- functions -------------------------------------------------------------------------------------------------- */
+static int read_functions(struct reader *r, uint32_t number)
+{
+	struct sp_calls_function functions[SP_CALLS_FUNCTIONS];
+	int e = read_at(r, functions, sizeof(functions), r->blocks[number].offset);
+
+	if (e == 0)
+		e = sp_grow(&r->functions, &r->function_room, r->n_functions + SP_CALLS_FUNCTIONS,
+			    sizeof(*r->functions));
+	if (e == 0)
+		e = sp_grow(&r->function_ids, &r->function_id_room, r->n_functions + SP_CALLS_FUNCTIONS,
+			    sizeof(*r->function_ids));
+	for (uint32_t i = 0; i < SP_CALLS_FUNCTIONS && e == 0; i++) {
+		e = look_at_state(r, functions[i].state, functions[i].object == 0);
+		if (functions[i].state != SP_CALLS_READY || e < 0)
+			continue;
+		r->function_ids[r->n_functions] = number * SP_CALLS_PLACES + i;
+		r->functions[r->n_functions++] = functions[i];
+	}
+	return e;
+}
+
+/* --- libraries -------------------------------------------------------------------------------------------------- */
+static int check_object(const struct sp_calls_object *o)
+{
+	if (o->build_id_len > sizeof(o->build_id) || memchr(o->soname, '\0', sizeof(o->soname)) == NULL ||
+	    memchr(o->path, '\0', sizeof(o->path)) == NULL)
+		return damaged("a library's record");
+	return 0;
+}
+
+static int64_t add_object(struct reader *r, const struct sp_calls_object *o)
+{
+	struct sp_calls_library library = {
+	    .path = o->path,
+	    .soname = o->soname,
+	    .build_id_len = o->build_id_len,
+	    .is_target = (o->flags & SP_CALLS_OBJECT_TARGET) != 0,
+	    .is_program = (o->flags & SP_CALLS_OBJECT_PROGRAM) != 0,
+	    .path_cut = (o->flags & SP_CALLS_OBJECT_PATH_CUT) != 0,
+	    .size_bytes = o->size_bytes,
+	    .mtime_ns = o->mtime_ns,
+	    .n_by_address = o->n_by_address,
+	    .n_mixed = o->n_mixed,
+	    .n_words = o->n_words,
+	};
+
+	memcpy(library.build_id, o->build_id, o->build_id_len);
+	return sp_calls_add_library(&r->builder, &library);
+}
+
+static int read_objects(struct reader *r, uint32_t number)
+{
+	struct sp_calls_object objects[SP_CALLS_OBJECTS];
+	int e = read_at(r, objects, sizeof(objects), r->blocks[number].offset);
+
+	for (uint32_t i = 0; i < SP_CALLS_OBJECTS && e == 0; i++) {
+		const struct sp_calls_object *o = &objects[i];
+		e = look_at_state(r, o->state, o->build_id_len == 0 && o->path[0] == '\0');
+		if (e == 0 && o->state == SP_CALLS_READY)
+			e = check_object(o);
+		if (e < 0 || o->state != SP_CALLS_READY)
+			continue;
+		int64_t at = add_object(r, o);
+		if (at < 0)
+			return (int)at;
+		r->objects[number * SP_CALLS_PLACES + i] = (uint32_t)at + 1;
+	}
+	return e;
+}
+
+/* --- all together ----------------------------------------------------------------------------------------------- */
+/* The block of names that has this offset. */
+static const struct sp_calls_block *names_block(const struct reader *r, uint64_t offset)
+{
+	size_t low = 0, high = r->n_ready;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (r->blocks[r->order[middle]].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	const struct sp_calls_block *b = &r->blocks[r->order[low - 1]];
+	return b->kind == SP_CALLS_NAME && offset - b->offset < SP_CALLS_BYTES ? b : NULL;
+}
+
+static int read_name(struct reader *r, const struct sp_calls_function *f, const char **ret_name)
+{
+	const struct sp_calls_block *b = names_block(r, f->name);
+
+	if (b == NULL || f->name_len > SP_CALLS_MAX_NAME || f->name_len > b->offset + SP_CALLS_BYTES - f->name)
+		return damaged("a name lies outside of the names");
+	if (r->names_at != b->offset) {
+		int e = read_at(r, r->names, SP_CALLS_BYTES, b->offset);
+		r->names_at = e == 0 ? b->offset : 0;
+		if (e < 0)
+			return e;
+	}
+	const char *name = r->names + (f->name - b->offset);
+	if (f->name_len == 0 || memchr(name, '\0', f->name_len) != NULL)
+		return damaged("a name has no end");
+	return sp_calls_add_string(&r->builder, name, f->name_len, ret_name);
+}
+
+static int find(const uint32_t *numbers, uint32_t id, uint32_t *ret_number)
+{
+	if (id >= SP_CALLS_MAX_BLOCKS * SP_CALLS_PLACES || numbers[id] == ID_FREE)
+		return damaged("a record names one that is not there");
+	*ret_number = numbers[id] - 1;
+	return 0;
+}
+
+/* 0: nobody. */
+static int find_caller(const struct reader *r, uint32_t id, uint32_t *ret_number)
+{
+	*ret_number = SP_CALLS_NONE;
+	return id == 0 ? 0 : find(r->objects, id, ret_number);
+}
+
+static int add_functions(struct reader *r)
+{
+	for (size_t i = 0; i < r->n_functions; i++) {
+		const struct sp_calls_function *f = &r->functions[i];
+		struct sp_calls_callee callee = {.offset = f->offset,
+						 .address_taken = (f->flags & SP_CALLS_FUNCTION_ADDRESS_TAKEN) != 0,
+						 .is_ifunc = (f->flags & SP_CALLS_FUNCTION_IFUNC) != 0,
+						 .name_cut = (f->flags & SP_CALLS_FUNCTION_NAME_CUT) != 0};
+		int e = find(r->objects, f->object, &callee.library);
+		if (e == 0)
+			e = read_name(r, f, &callee.name);
+		int64_t at = e < 0 ? e : sp_calls_add_callee(&r->builder, &callee);
+		if (at < 0)
+			return (int)at;
+		r->callees[r->function_ids[i]] = (uint32_t)at + 1;
+	}
+	return 0;
+}
+
+static int add_rows(struct reader *r)
+{
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const struct sp_calls_row *row = &r->rows[i].row;
+		struct sp_calls_arc arc = {.site_offset = row->site_offset, .n_calls = r->rows[i].n_calls};
+		int e = find(r->callees, row->function, &arc.callee);
+		if (e == 0)
+			e = find_caller(r, row->caller, &arc.caller);
+		if (e == 0)
+			e = find_caller(r, row->site_object, &arc.site_library);
+		if (e == 0 && row->site_object == 0 && row->site_offset != 0)
+			e = damaged("a call site lies in no library");
+		int64_t at = e < 0 ? e : sp_calls_add_arc(&r->builder, &arc);
+		if (at < 0)
+			return (int)at;
+	}
+	return 0;
+}
+
+static int read_all(struct reader *r)
+{
+	int e = each_block(r, SP_CALLS_ROW, read_rows);
+
+	if (e == 0)
+		e = each_block(r, SP_CALLS_FUNCTION, read_functions);
+	if (e == 0)
+		e = each_block(r, SP_CALLS_OBJECT, read_objects);
+	if (e == 0)
+		e = add_functions(r);
+	if (e == 0)
+		e = add_rows(r);
+	if (e < 0)
+		return e;
+	struct sp_calls_snapshot *s = &r->builder.made;
+	s->targets = strdup(r->header.targets);
+	s->created_ns = r->header.created_ns;
+	s->depth = r->header.depth;
+	memcpy(s->counters, r->header.counters, sizeof(s->counters));
+	return s->targets != NULL ? 0 : -ENOMEM;
+}
+
+static int read_with(struct reader *r, struct sp_calls_snapshot *ret_snapshot)
+{
+	struct stat st;
+	int e = sp_calls_begin(&r->builder);
+
+	if (e < 0)
+		return e;
+	if (fstat(r->fd, &st) < 0)
+		e = -errno;
+	else if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(r->header))
+		e = sp_fail_said(-EBADMSG, "not a file of calls");
+	if (e == 0)
+		e = read_at(r, &r->header, sizeof(r->header), 0);
+	if (e == 0)
+		e = check_header(&r->header, (uint64_t)st.st_size);
+	if (e == 0)
+		e = read_all(r);
+	sp_calls_end(&r->builder, e == 0 ? ret_snapshot : NULL);
+	return e;
+}
+
+int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_snapshot)
+{
+	const size_t n_ids = (size_t)SP_CALLS_MAX_BLOCKS * SP_CALLS_PLACES;
+	SP_FREE struct reader *r = calloc(1, sizeof(*r));
+	SP_FREE uint32_t *objects = calloc(n_ids, sizeof(*objects)), *callees = calloc(n_ids, sizeof(*callees));
+	SP_FREE char *names = malloc(SP_CALLS_BYTES);
+
+	if (r == NULL || objects == NULL || callees == NULL || names == NULL)
+		return -ENOMEM;
+	r->fd = fd;
+	r->objects = objects;
+	r->callees = callees;
+	r->names = names;
+	int e = read_with(r, ret_snapshot);
+	free(r->rows);
+	free(r->functions);
+	free(r->function_ids);
+	return e < 0 ? sp_fail(e, "%s", name) : 0;
+}
+
+int sp_calls_read(const char *path, struct sp_calls_snapshot *ret_snapshot)
+{
+	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0)
+		return sp_fail(-errno, "open %s", path);
+	return sp_calls_read_fd(fd, path, ret_snapshot);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "link/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int sp_calls_begin(struct sp_calls_builder *b)
+{
+	*b = (struct sp_calls_builder){0};
+	int r = sp_intern_new(&b->strings);
+
+	if (r == 0)
+		r = sp_intern_new(&b->libraries);
+	if (r == 0)
+		r = sp_intern_new(&b->callees);
+	if (r == 0)
+		r = sp_intern_new(&b->arcs);
+	if (r < 0)
+		sp_calls_end(b, NULL);
+	return r;
+}
+
+void sp_calls_end(struct sp_calls_builder *b, struct sp_calls_snapshot *ret_snapshot)
+{
+	b->made.strings = b->strings;
+	if (ret_snapshot != NULL)
+		*ret_snapshot = b->made;
+	else
+		sp_calls_done(&b->made);
+	sp_intern_free(b->libraries);
+	sp_intern_free(b->callees);
+	sp_intern_free(b->arcs);
+	*b = (struct sp_calls_builder){0};
+}
+
+void sp_calls_done(struct sp_calls_snapshot *s)
+{
+	free(s->libraries);
+	free(s->callees);
+	free(s->arcs);
+	free(s->targets);
+	sp_intern_free(s->strings);
+	*s = (struct sp_calls_snapshot){0};
+}
+
+int sp_calls_add_string(struct sp_calls_builder *b, const char *bytes, size_t len, const char **ret_string)
+{
+	int64_t n = sp_intern_add(b->strings, bytes, len);
+
+	if (n < 0)
+		return (int)n;
+	*ret_string = sp_intern_get(b->strings, (uint32_t)n, NULL);
+	return 0;
+}
+
+/* The number of the words; *array has room for it, and is_new tells whether it must be filled. */
+static int64_t number_of(struct sp_intern *t, const void *words, size_t len, void *array, size_t *room, size_t size,
+			 bool *ret_is_new)
+{
+	uint32_t n = sp_intern_count(t);
+
+	if (n >= SP_CALLS_NONE)
+		return -E2BIG;
+	int r = sp_grow(array, room, (size_t)n + 1, size);
+	if (r < 0)
+		return r;
+	int64_t at = sp_intern_add(t, words, len);
+	*ret_is_new = at == n;
+	return at;
+}
+
+int64_t sp_calls_add_library(struct sp_calls_builder *b, const struct sp_calls_library *library)
+{
+	struct {
+		uint64_t size_bytes, mtime_ns;
+		uint32_t path, build_id_len;
+		uint8_t build_id[SP_CALLS_BUILD_ID];
+	} words = {.build_id_len = library->build_id_len};
+	struct sp_calls_library copy = *library;
+	bool is_new;
+	int r = sp_calls_add_string(b, library->path, strlen(library->path), &copy.path);
+
+	if (r == 0)
+		r = sp_calls_add_string(b, library->soname, strlen(library->soname), &copy.soname);
+	if (r < 0)
+		return r;
+	memcpy(words.build_id, library->build_id, library->build_id_len);
+	if (library->build_id_len == 0) {
+		words.path = (uint32_t)sp_intern_find(b->strings, copy.path, strlen(copy.path)) + 1;
+		words.size_bytes = library->size_bytes;
+		words.mtime_ns = library->mtime_ns;
+	}
+	int64_t at =
+	    number_of(b->libraries, &words, sizeof(words), &b->made.libraries, &b->library_room, sizeof(copy), &is_new);
+	if (at < 0)
+		return at;
+	struct sp_calls_library *to = &b->made.libraries[at];
+	if (is_new) {
+		*to = copy;
+		b->made.n_libraries++;
+		return at;
+	}
+	to->is_target = to->is_target || copy.is_target;
+	to->is_program = to->is_program || copy.is_program;
+	to->n_by_address = SP_MAX(to->n_by_address, copy.n_by_address);
+	to->n_mixed = SP_MAX(to->n_mixed, copy.n_mixed);
+	to->n_words = SP_MAX(to->n_words, copy.n_words);
+	return at;
+}
+
+int64_t sp_calls_add_callee(struct sp_calls_builder *b, const struct sp_calls_callee *callee)
+{
+	struct {
+		uint64_t offset;
+		uint32_t library, name;
+	} words = {.offset = callee->offset, .library = callee->library};
+	struct sp_calls_callee copy = *callee;
+	bool is_new;
+	int r = sp_calls_add_string(b, callee->name, strlen(callee->name), &copy.name);
+
+	if (r < 0)
+		return r;
+	words.name = (uint32_t)sp_intern_find(b->strings, copy.name, strlen(copy.name));
+	int64_t at =
+	    number_of(b->callees, &words, sizeof(words), &b->made.callees, &b->callee_room, sizeof(copy), &is_new);
+	if (at < 0)
+		return at;
+	struct sp_calls_callee *to = &b->made.callees[at];
+	if (is_new) {
+		*to = copy;
+		b->made.n_callees++;
+	}
+	to->address_taken = to->address_taken || copy.address_taken;
+	to->is_ifunc = to->is_ifunc || copy.is_ifunc;
+	return at;
+}
+
+int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *arc)
+{
+	struct {
+		uint64_t site_offset;
+		uint32_t callee, caller, site_library, nothing;
+	} words = {arc->site_offset, arc->callee, arc->caller, arc->site_library, 0};
+	bool is_new;
+	int64_t at = number_of(b->arcs, &words, sizeof(words), &b->made.arcs, &b->arc_room, sizeof(*arc), &is_new);
+
+	if (at < 0)
+		return at;
+	struct sp_calls_arc *to = &b->made.arcs[at];
+	if (is_new) {
+		*to = *arc;
+		to->n_calls = 0;
+		b->made.n_arcs++;
+	}
+	uint64_t n = SP_MIN(arc->n_calls, (uint64_t)INT64_MAX);
+	to->n_calls = n > INT64_MAX - to->n_calls ? INT64_MAX : to->n_calls + n;
+	return at;
+}
+
+/* --- several files ---------------------------------------------------------------------------------------------- */
+struct numbers { /* of what a snapshot has, in the builder */
+	uint32_t *libraries, *callees;
+};
+
+static uint32_t translated(const uint32_t *numbers, uint32_t library)
+{
+	return library == SP_CALLS_NONE ? SP_CALLS_NONE : numbers[library];
+}
+
+static int add_all(struct sp_calls_builder *b, const struct sp_calls_snapshot *s, const struct numbers *to)
+{
+	int64_t at = 0;
+
+	for (size_t i = 0; i < s->n_libraries && at >= 0; i++) {
+		at = sp_calls_add_library(b, &s->libraries[i]);
+		to->libraries[i] = (uint32_t)at;
+	}
+	for (size_t i = 0; i < s->n_callees && at >= 0; i++) {
+		struct sp_calls_callee callee = s->callees[i];
+		callee.library = to->libraries[callee.library];
+		at = sp_calls_add_callee(b, &callee);
+		to->callees[i] = (uint32_t)at;
+	}
+	for (size_t i = 0; i < s->n_arcs && at >= 0; i++) {
+		struct sp_calls_arc arc = s->arcs[i];
+		arc.callee = to->callees[arc.callee];
+		arc.caller = translated(to->libraries, arc.caller);
+		arc.site_library = translated(to->libraries, arc.site_library);
+		at = sp_calls_add_arc(b, &arc);
+	}
+	return at < 0 ? (int)at : 0;
+}
+
+static int add_snapshot(struct sp_calls_builder *b, const struct sp_calls_snapshot *s)
+{
+	SP_FREE uint32_t *libraries = calloc(s->n_libraries + 1, sizeof(*libraries));
+	SP_FREE uint32_t *callees = calloc(s->n_callees + 1, sizeof(*callees));
+
+	if (libraries == NULL || callees == NULL)
+		return -ENOMEM;
+	return add_all(b, s, &(struct numbers){libraries, callees});
+}
+
+int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from)
+{
+	struct sp_calls_builder b;
+	int r = sp_calls_begin(&b);
+
+	if (r < 0)
+		return r;
+	r = add_snapshot(&b, into);
+	if (r == 0)
+		r = add_snapshot(&b, from);
+	if (r < 0) {
+		sp_calls_end(&b, NULL);
+		return r;
+	}
+	b.made.targets = sp_take_ptr(into->targets);
+	b.made.created_ns = SP_MIN(into->created_ns, from->created_ns);
+	b.made.depth = SP_MAX(into->depth, from->depth);
+	b.made.n_torn = into->n_torn + from->n_torn;
+	for (size_t i = 0; i < SP_CALLS_COUNTERS; i++)
+		b.made.counters[i] = into->counters[i] + from->counters[i];
+	sp_calls_done(into);
+	sp_calls_end(&b, into);
+	return 0;
+}

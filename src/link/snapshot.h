@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * snapshot.h: a snapshot being put together, of one file or of several.
+ *
+ * Things that are alike get one number, in the order in which they were added first; strings are copied. Calls of arcs
+ * that are alike are added, and stay at INT64_MAX where they would be more. Who begins one ends it, with or without
+ * taking the snapshot. Errors: -ENOMEM, -E2BIG (more than 2^32 - 2 of a kind). Not thread-safe.
+ */
+#ifndef SP_LINK_SNAPSHOT_H
+#define SP_LINK_SNAPSHOT_H
+
+#include "base/intern.h"
+#include "link/file.h"
+
+struct sp_calls_builder {
+	struct sp_calls_snapshot made;
+	struct sp_intern *strings, *libraries, *callees, *arcs;
+	size_t library_room, callee_room, arc_room;
+};
+int sp_calls_begin(struct sp_calls_builder *b);
+/* Numbers, or negative errno. */
+int64_t sp_calls_add_library(struct sp_calls_builder *b, const struct sp_calls_library *library);
+int64_t sp_calls_add_callee(struct sp_calls_builder *b, const struct sp_calls_callee *callee);
+int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *arc);
+/* The whole string in the builder, from bytes without a NUL in them. */
+int sp_calls_add_string(struct sp_calls_builder *b, const char *bytes, size_t len, const char **ret_string);
+void sp_calls_end(struct sp_calls_builder *b, struct sp_calls_snapshot *ret_snapshot); /* NULL: thrown away */
+
+#endif
