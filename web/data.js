@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// data.js: the data block (src/view/html_data.h says what stands in it) becomes libraries, entities and one prefix tree
-// in typed arrays. All names are made visible here, once, and are only ever written as text.
+// data.js: the data block (src/view/html_data.h says what stands in it), or what an agent answers (format 2), becomes
+// libraries, entities and one prefix tree in typed arrays. All names are made visible here, once, and are only ever written as text.
 
-const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, FILE_KERNEL = 2;
+const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, NARROW = 6, FILE_KERNEL = 2;
 
 // What would be invisible, or would turn the writing around, is shown by its bytes, as the terminal views do.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
@@ -79,6 +79,24 @@ function readPaths(raw, root) {
 	return {tree: finish(t), nNegative};
 }
 
+// Columns in preorder, as the agent tells them (man soprof-api).
+function readColumns(raw, root) {
+	const {n, depth} = raw, t = {n, parent: new Int32Array(n), entity: Int32Array.from(raw.entity), id: raw.id,
+		self: raw.self.map((column) => Float64Array.from(column))}, above = [];
+	t.entity[0] = root;
+	for (let i = 0; i < n; i++) {
+		t.parent[i] = depth[i] ? above[depth[i] - 1] : 0;
+		above[depth[i]] = i;
+	}
+	return finish(t);
+}
+
+// By library, exact whatever the tree leaves out: {self: {number: value}, total: ...} of each value.
+const readSums = (sums, n) => sums.map((s) => {
+	const array = (of) => Float64Array.from({length: n}, (_, i) => of[i] || 0);
+	return {self: array(s.self), total: array(s.total)};
+});
+
 // What can be chosen as the value shown: a value that is the old one of another is shown with that one, as a difference.
 function readChoices(values, samples) {
 	const olds = new Set(values.map((v) => v[2])), choices = [];
@@ -90,15 +108,19 @@ function readChoices(values, samples) {
 	return choices;
 }
 
-function readData(text) {
-	const raw = JSON.parse(text);
-	if (raw.format !== 1) throw new Error("the data are of a format that this page does not know");
+function readData(raw) {
+	if (raw.format !== 1 && raw.format !== 2) throw new Error("the data are of a format that this page does not know");
 	const none = ["[no library]", "", "", "", 0, "", 0, 0xd9d5c9, 0x96928a];
 	const libraries = raw.libraries.map((l, i) => readLibrary(l || none, i));
 	nameLibraries(libraries);
-	const entities = readEntities(raw, libraries), {tree, nNegative} = readPaths(raw, entities.root);
+	const entities = readEntities(raw, libraries), more = raw.trees ? raw.trees.map((t) => readColumns(t, entities.root)) : [];
+	const {tree, nNegative} = raw.trees ? {tree: more[0], nNegative: []} : readPaths(raw, entities.root);
 	const choices = readChoices(raw.values, raw.samples);
-	return {title: visible(raw.title) || "Profile", subtitle: raw.subtitle.trim().split("\n").map(visible).join(" "),
+	const d = {title: visible(raw.title || "") || "Profile", subtitle: (raw.subtitle || "").trim().split("\n").map(visible).join(" "),
 		noise: raw.noise || {value: -1, from: "counts", dispersion: 1, spread: 0, libraries: [], entities: []},
-		libraries, entities, tree, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value))};
+		libraries, entities, tree, more, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value)),
+		sums: raw.sums && readSums(raw.sums, libraries.length)};
+	for (const t of [tree, ...more]) t.data = d;
+	if (d.noise.of_library) d.noise.libraries = libraries.flatMap((l) => d.noise.of_library[l.i] || [-1, -1]);
+	return d;
 }

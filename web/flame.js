@@ -106,13 +106,15 @@ class Flame {
 		const plain = this.style.length / 3;
 		add(l.plain);
 		add(l.note);
+		add(l.narrow);
 		this.changes = this.style.length / 3;
 		for (let i = -STEPS; i <= STEPS; i++) add(changeColour(i / STEPS));
-		if (this.entityColour && this.entityColour.length === entities.n) return;
+		if (this.coloured === entities) return;
+		this.coloured = entities;
 		this.entityColour = new Int32Array(entities.n);
 		for (let e = 0; e < entities.n; e++) {
-			const isPlain = entities.kind[e] === THREAD || entities.kind[e] === NOTE;
-			this.entityColour[e] = isPlain ? plain + (entities.kind[e] === NOTE ? 1 : 0) :
+			const kind = entities.kind[e], isPlain = kind === THREAD || kind === NOTE || kind === NARROW;
+			this.entityColour[e] = isPlain ? plain + (kind === NOTE ? 1 : kind === NARROW ? 2 : 0) :
 				3 * entities.library[e] + (entities.kind[e] === FOLDED ? 0 : toneOf(entities.name[e]));
 		}
 	}
@@ -169,7 +171,8 @@ class Flame {
 			if (d >= lowest && d <= highest) {
 				const past = start[i] < x0 - 1e-9 * this.whole || start[i] + total[i] > x1 + 1e-9 * this.whole;
 				const variant = this.options.variant ? this.options.variant[entity[i]] : 0;
-				const colour = change ? this.changes + STEPS + change(i) : this.entityColour[entity[i]];
+				const isNarrow = this.entities.kind[entity[i]] === NARROW;
+				const colour = change && !isNarrow ? this.changes + STEPS + change(i) : this.entityColour[entity[i]];
 				const style = 3 * colour + (variant || (past ? 1 : 0));
 				next.push(heads[style]);
 				heads[style] = nodes.length;
@@ -239,8 +242,9 @@ class Flame {
 		for (const dimmed of [false, true]) {
 			c.fillStyle = dimmed ? l.dimText : l.text;
 			for (const i of this.nodes) {
-				if (total[i] * this.scale < 3 * this.cell + 6) continue;
-				const b = this.boxOf(i), e = tree.entity[i], variant = options.variant ? options.variant[e] : 0;
+				const e = tree.entity[i];
+				if (total[i] * this.scale < 3 * this.cell + 6 || entities.kind[e] === NARROW) continue;
+				const b = this.boxOf(i), variant = options.variant ? options.variant[e] : 0;
 				const past = start[i] < this.range[0] - 1e-9 * this.whole || b.right - b.left < total[i] * this.scale - 1;
 				if ((variant === 1 || (!variant && past)) !== dimmed) continue;
 				const text = this.fitted(entities.name[e], Math.floor((b.right - b.left - 7) / this.cell));

@@ -9,23 +9,25 @@ const START = {view: "flame", value: -1, zoom: "", search: "", exact: false, lib
 const SHORT = {view: "v", value: "u", zoom: "z", search: "s", exact: "c", library: "l", only: "o", fold: "f", except: "x",
 	recursion: "r", icicle: "d", inverted: "i", focus: "p", cell: "m", totals: "t", old: "w", theme: "h", sort: "k", alone: "a"};
 
+// What follows a change of the state; an agent's page asks for what it lacks first (page.js).
+let update = () => render();
 let data, state = {...START}, trees = {}, flame, callersFlame, calleesFlame, libraryTable, functionTable, callTree;
 
 // --- the address ---
 function readState() {
-	const q = new URLSearchParams(location.hash.slice(1)), s = {...START, value: data.choice};
+	const q = new URLSearchParams(location.hash.slice(1)), s = {...START, value: data ? data.choice : 0};
 	for (const [name, short] of Object.entries(SHORT)) {
 		const text = q.get(short);
 		if (text === null) continue;
 		s[name] = typeof START[name] === "boolean" ? text === "1" : typeof START[name] === "number" ? Number(text) : text;
 	}
 	if (!VIEWS.includes(s.view)) s.view = START.view;
-	if (!data.choices[s.value]) s.value = data.choice;
+	if (data && !data.choices[s.value]) s.value = data.choice;
 	return s;
 }
 
 function fragment() {
-	const q = new URLSearchParams(), start = {...START, value: data.choice};
+	const q = new URLSearchParams(), start = {...START, value: data ? data.choice : 0};
 	for (const [name, short] of Object.entries(SHORT))
 		if (state[name] !== start[name]) q.set(short, state[name] === true ? "1" : String(state[name]));
 	return "#" + q;
@@ -40,7 +42,7 @@ function go(changes, replace) {
 	} catch (e) {
 		console.warn("the address cannot follow: " + e.message);
 	}
-	render();
+	update();
 }
 
 // --- from the state to trees, each kept until what it is made of changes ---
@@ -57,7 +59,7 @@ const width = () => isDiff() && state.old ? choice().old : choice().v;
 const selected = () => state.library ? data.libraries.find((l) => l.i && l.key === state.library) : undefined;
 
 function filteredTree() {
-	const l = selected(), only = state.only && l ? l.i : 0;
+	const l = selected(), only = state.only && l && !data.sums ? l.i : 0;
 	return kept("filtered", [only], () => only ? onlyLibrary(data.tree, data.entities, only) : data.tree);
 }
 
@@ -65,7 +67,7 @@ const exceptions = () => new Set(state.except ? state.except.split("\n") : []);
 
 function foldedTree() {
 	const t = filteredTree(), {fold: all, except, recursion} = state;
-	if (!all && !except && !recursion) return t;
+	if (!all && !except && !recursion || data.shaped) return t;
 	return kept("folded", [t, all, except, recursion], () => {
 		const others = exceptions();
 		return fold(t, data.entities, (l) => all !== others.has(data.libraries[l].key), recursion);
@@ -74,24 +76,28 @@ function foldedTree() {
 
 function shownTree() {
 	const t = foldedTree();
-	return state.inverted ? kept("inverted", [t], () => Object.assign(invert(t, data.entities), {isUp: true})) : t;
+	return state.inverted && !data.shaped ? kept("inverted", [t], () => Object.assign(invert(t, data.entities), {isUp: true})) : t;
 }
 
 const nameFor = (n, c) => c.name === "value" ? "" : n === 1 && c.unit === "count" ? c.name.replace(/s$/, "") : c.name;
 const worth = (n, c) => (amount(n, c.unit) + " " + nameFor(n, c)).trim();
 const whole = (t, v) => layout(t, v).total[0];
 
+function searched() {
+	const inLibraries = state.search.startsWith("lib:");
+	try {
+		return {inLibraries, expression: new RegExp(inLibraries ? state.search.slice(4) : state.search, state.exact ? "u" : "ui")};
+	} catch {
+		return {inLibraries, expression: null};
+	}
+}
+
 // Which entities the search finds; null without one.
-function matches() {
-	return kept("matches", [state.search, state.exact], () => {
+function matches(d = data) {
+	return kept("matches", [d, state.search, state.exact], () => {
 		if (!state.search) return {found: null};
-		const inLibraries = state.search.startsWith("lib:"), {entities, libraries} = data;
-		let expression;
-		try {
-			expression = new RegExp(inLibraries ? state.search.slice(4) : state.search, state.exact ? "u" : "ui");
-		} catch {
-			return {found: null, bad: true};
-		}
+		const {inLibraries, expression} = searched(), {entities, libraries} = d;
+		if (!expression) return {found: null, bad: true};
 		const found = new Uint8Array(entities.n), byLibrary = libraries.map((l) => l.i && expression.test(l.name));
 		for (let e = 0; e < entities.n - 1; e++)
 			found[e] = (inLibraries ? byLibrary[entities.library[e]] : expression.test(entities.name[e])) ? 1 : 0;
@@ -100,19 +106,20 @@ function matches() {
 }
 
 // For each entity: found, or of another library than the selected one.
-function variants() {
-	const {found} = matches(), l = selected();
+function variants(d = data) {
+	const {found} = matches(d), l = d.libraries.find((x) => x.i && x.key === state.library);
 	if (!found && !l) return null;
-	return kept("variants", [found, l], () => data.entities.library.map((library, e) =>
+	return kept("variants", [d, found, l], () => d.entities.library.map((library, e) =>
 		found && found[e] ? 2 : l && library !== l.i ? 1 : 0));
 }
 
 // --- words for a node ---
-const ofKind = (e) => ({[GUESSED]: "guessed frame", [KERNEL]: "kernel", [NOTE]: "the stack is not whole",
-	[THREAD]: e === data.entities.root ? "" : "thread", [FOLDED]: "all frames of this library"})[data.entities.kind[e]] || "";
+const ofKind = (e, d = data) => ({[GUESSED]: "guessed frame", [KERNEL]: "kernel", [NOTE]: "the stack is not whole",
+	[THREAD]: e === d.entities.root ? "" : "thread", [FOLDED]: "all frames of this library",
+	[NARROW]: "frames too narrow to be sent: a zoom to the frame below brings them"})[d.entities.kind[e]] || "";
 
-function libraryWords(e) {
-	const l = data.libraries[data.entities.library[e]], module = data.entities.module[e];
+function libraryWords(e, d = data) {
+	const l = d.libraries[d.entities.library[e]], module = d.entities.module[e];
 	if (!l.i) return "";
 	return (module ? `${l.name} ${module}` : l.name) + (l.id ? ` (build id ${l.id.slice(0, 12)})` : "") +
 		(l.pkg ? ", " + l.pkg : "");
@@ -123,7 +130,7 @@ function shareIn(t, v, i) {
 }
 
 function nodeWords(t, i) {
-	const c = choice(), v = width(), e = t.entity[i], {total} = layout(t, v), own = t.self[v][i];
+	const c = choice(), v = width(), e = t.entity[i], {total} = layout(t, v), own = t.self[v][i], d = t.data || data;
 	const words = [`${worth(total[i], c)}, ${t.of ? percent(total[i], total[0]) + " of this, " : ""}` +
 		`${percent(total[i], whole(t.of || t, v))} of all`];
 	if (isDiff()) {
@@ -133,8 +140,8 @@ function nodeWords(t, i) {
 	}
 	if (i) words.push(percent(total[i], total[t.parent[i]]) + (t.isUp ? " of its callee" : " of its caller"));
 	if (own && own < total[i]) words.push("self " + percent(own, total[0]));
-	return {name: data.entities.name[e], facts: words.join(" · "),
-		where: [libraryWords(e), ofKind(e)].filter(Boolean).join(" · ")};
+	return {name: d.entities.name[e], facts: words.join(" · "),
+		where: [libraryWords(e, d), ofKind(e, d)].filter(Boolean).join(" · ")};
 }
 
 // Of the frame under the pointer, else where the arrow keys stand, else what is zoomed to.
@@ -158,16 +165,18 @@ function showTip(w, e) {
 	tip.style.top = Math.max(top, 4) + "px";
 }
 
-// --- zoom: the node's number in the tree that is shown, with its entity, in case it is another tree's ---
-const zoomKey = (t, i) => i ? i.toString(36) + "." + t.entity[i].toString(36) : "";
+// --- zoom: the node's number in the tree that is shown, with its entity, in case it is another tree's;
+// or what the agent calls the path to it.
+const zoomKey = (t, i) => !i ? "" : t.id && t.id[i] ? "id" + t.id[i] : i.toString(36) + "." + t.entity[i].toString(36);
 function zoomedNode(t) {
+	if (state.zoom.startsWith("id")) return t.id ? Math.max(t.id.indexOf(Number(state.zoom.slice(2))), 0) : 0;
 	const [i, e] = state.zoom.split(".").map((x) => parseInt(x, 36));
 	return i > 0 && i < t.n && t.entity[i] === e ? i : 0;
 }
 
-const focusKey = (focus) => focus.library ? "lib:" + data.libraries[focus.library].key :
-	"fn:" + data.entities.name[focus.entity] + "`" + data.libraries[data.entities.library[focus.entity]].key +
-		(data.entities.kind[focus.entity] === GUESSED ? "`guessed" : "");
+const focusKey = (focus, d = data) => focus.library ? "lib:" + d.libraries[focus.library].key :
+	"fn:" + d.entities.name[focus.entity] + "`" + d.libraries[d.entities.library[focus.entity]].key +
+		(d.entities.kind[focus.entity] === GUESSED ? "`guessed" : "");
 function readFocus() {
 	return kept("focus", [state.focus], () => {
 		if (state.focus.startsWith("lib:")) {
@@ -183,10 +192,10 @@ function readFocus() {
 }
 
 // What stands for a node in the sandwich: its function, or the library that it is folded into.
-function focusOn(e) {
-	const {kind, library, root} = data.entities;
-	if (e === root || kind[e] === NOTE) return;
-	go({view: "sandwich", focus: focusKey(kind[e] === FOLDED ? {library: library[e]} : {entity: e}), zoom: ""});
+function focusOn(e, d = data) {
+	const {kind, library, root} = d.entities;
+	if (e === root || !isFrame(d.entities, e) && kind[e] !== THREAD) return;
+	go({view: "sandwich", focus: focusKey(kind[e] === FOLDED ? {library: library[e]} : {entity: e}, d), zoom: ""});
 }
 
 function select(key) {
@@ -205,11 +214,11 @@ function diffOf(t) {
 }
 
 function showFlame() {
-	const t = shownTree(), v = width();
+	const t = shownTree(), v = width(), isNew = t !== flame.tree;
 	flame.show(t, v, data.entities, data.libraries,
 		{rootAtTop: state.icicle, variant: variants(), change: diffOf(t)});
 	const node = zoomedNode(t);
-	if (node !== flame.zoomed) flame.zoom(node, true);
+	if (node !== flame.zoomed) flame.zoom(node, !isNew || !data.sums);
 	describe(flame, -1);
 	byId("reset").disabled = flame.isWhole() && !node;
 }
@@ -217,7 +226,7 @@ function showFlame() {
 function emptySandwich() {
 	const t = filteredTree(), {entities, libraries} = data, v = width();
 	const functions = sums(t, v, Int32Array.from({length: entities.n}, (_, e) => e), entities.n).self;
-	const ofLibraries = librarySums(t, v, entities, libraries.length).self;
+	const ofLibraries = sumsOf(t, v).self;
 	const best = (self, n) => [...self.keys()].filter((i) => self[i] > 0 && i < n).sort((a, b) => self[b] - self[a]).slice(0, 8);
 	const list = (items) => make("ul", {}, ...items.map(([name, focus]) => make("li", {},
 		make("button", {type: "button", title: name, click: () => go({focus: focusKey(focus)})}, named(name)))));
@@ -240,21 +249,29 @@ function showSandwich() {
 		s.callers.of = s.callees.of = t;
 		return s;
 	}), v = width();
-	const e = focus.library ? data.entities.firstFold + focus.library : focus.entity, c = choice();
-	const value = whole(callees, v);
-	head.replaceChildren(named(data.entities.name[e]), make("p", {}, `${libraryWords(e)} · ${worth(value, c)}, ` +
-		`${percent(value, whole(t, v))} of all · callers above, callees below`),
+	const e = focus.library ? data.entities.firstFold + focus.library : focus.entity;
+	drawSandwich(data.entities.name[e], libraryWords(e), callers, callees, whole(t, v), data);
+}
+
+function drawSandwich(name, where, callers, callees, all, d) {
+	const v = width(), value = whole(callees, v);
+	byId("sandwich-head").replaceChildren(named(name), make("p", {}, [where, `${worth(value, choice())}, ` +
+		`${percent(value, all)} of all`, "callers above, callees below"].filter(Boolean).join(" · ")),
 	make("button", {type: "button", click: () => go({focus: ""})}, "Another"));
 	for (const [f, tree, rootAtTop] of [[callersFlame, callers, false], [calleesFlame, callees, true]])
-		f.show(tree, v, data.entities, data.libraries, {rootAtTop, variant: variants(), change: diffOf(tree)});
+		f.show(tree, v, d.entities, d.libraries, {rootAtTop, variant: variants(d), change: diffOf(tree)});
 	describe(calleesFlame, -1);
 }
 
 function showMatrix() {
-	const t = filteredTree(), v = width(), n = data.libraries.length, c = choice(), what = state.totals ? "total" : "self";
-	const cells = kept("matrix", [t, v], () => matrix(t, v, data.entities, n));
-	const all = whole(t, v), panel = byId("panel-matrix");
+	const t = filteredTree(), v = width(), cells = kept("matrix", [t, v], () => matrix(t, v, data.entities, data.libraries.length));
+	const all = whole(t, v);
 	const name = (l, isCaller) => l ? data.libraries[l].name : isCaller ? "[no other library]" : "[no library]";
+	drawMatrix(cells, all, name, (chosen) => entryTable(t, v, chosen, all, name));
+}
+
+function drawMatrix(cells, all, name, entriesOf) {
+	const c = choice(), what = state.totals ? "total" : "self", panel = byId("panel-matrix");
 	const chosen = cells.find((x) => state.cell === x.library + "." + x.caller);
 	const {table, more} = heatTable(cells, what, all, name, chosen, (x) => {
 		const key = x.library + "." + x.caller;
@@ -264,7 +281,7 @@ function showMatrix() {
 		plural(more[1], "more caller")].filter(Boolean).join(" and ");
 	const pressed = (on, text, totals) => make("button", {type: "button", "aria-pressed": String(on),
 		click: () => go({totals}, true)}, text);
-	const list = make("div"), detail = chosen ? entryTable(t, v, chosen, all, name) : [];
+	const list = make("div"), detail = chosen ? entriesOf(chosen) : [];
 	replace(panel, make("div", {class: "panel-head"}, pressed(!state.totals, "Self", false),
 		pressed(state.totals, "Total", true), make("p", {}, "What each library (row) costs under the nearest other library " +
 			"below it on the stack (column), in % of all. A cell tells the functions through which it was entered.")),
@@ -356,9 +373,12 @@ function showTree() {
 }
 
 // --- the libraries beside all views ---
+// What an agent summed up knows of the stacks that are too narrow for the tree.
+const sumsOf = (t, v) => data.sums ? data.sums[v] : librarySums(t, v, data.entities, data.libraries.length);
+
 function libraryRows(t, v) {
 	const {entities, libraries} = data, n = libraries.length;
-	const rows = sumRows(t, v, n, (value) => librarySums(t, value, entities, n));
+	const rows = sumRows(t, v, n, (value) => sumsOf(t, value));
 	for (const r of rows) r.l = libraries[r.i];
 	return rows;
 }
@@ -386,7 +406,7 @@ function showSelection() {
 	const l = selected(), place = byId("selection");
 	place.hidden = !l;
 	if (!l) return;
-	const t = data.tree, v = width(), s = kept("all libraries", [v], () => librarySums(t, v, data.entities, data.libraries.length));
+	const t = data.tree, v = width(), s = kept("all libraries", [v], () => sumsOf(t, v));
 	const all = whole(t, v), folded = state.fold !== exceptions().has(l.key);
 	const toggle = (text, on, changes, title) => make("button", {type: "button", title, "aria-pressed": String(on),
 		click: () => go({...changes, zoom: ""})}, text);
@@ -492,9 +512,9 @@ function escape() {
 function pointed() {
 	for (const f of state.view === "flame" ? [flame] : [callersFlame, calleesFlame]) {
 		const i = f.tree && (f.hovered >= 0 ? f.hovered : f.cursor);
-		if (f.tree && i >= 0) return f.tree.entity[i];
+		if (f.tree && i >= 0) return {e: f.tree.entity[i], d: f.tree.data || data};
 	}
-	return -1;
+	return null;
 }
 
 const THEMES = ["", "dark", "light"];
@@ -505,10 +525,10 @@ const KEYS = {
 	o: () => state.view === "flame" && toggle("icicle"), i: () => toggle("inverted"), f: () => toggle("fold"), r: () => toggle("recursion"),
 	d: () => go({theme: THEMES[(THEMES.indexOf(state.theme) + 1) % THEMES.length]}, true),
 	t: () => go({alone: !state.alone}, true),
-	s: () => pointed() >= 0 && focusOn(pointed()),
+	s: () => pointed() && focusOn(pointed().e, pointed().d),
 	l: () => {
-		const l = pointed() >= 0 && data.entities.library[pointed()];
-		if (l) select(data.libraries[l].key);
+		const {e, d} = pointed() || {}, l = d && d.entities.library[e];
+		if (l) select(d.libraries[l].key);
 	},
 };
 VIEWS.forEach((view, i) => (KEYS[i + 1] = () => go({view})));
@@ -542,7 +562,7 @@ function listen() {
 	document.addEventListener("keydown", onKey);
 	addEventListener("popstate", () => {
 		state = readState();
-		render();
+		update();
 	});
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 }
@@ -552,7 +572,7 @@ function makeViews() {
 		const w = describe(f, i);
 		byId("live").textContent = w ? [w.name, w.facts, w.where].join(". ") : "";
 	};
-	const on = (f, zoom) => ({zoom: (i) => zoom(f(), i), select: (i) => focusOn(f().tree.entity[i]), walk: (i) => tell(f(), i),
+	const on = (f, zoom) => ({zoom: (i) => zoom(f(), i), select: (i) => focusOn(f().tree.entity[i], f().tree.data), walk: (i) => tell(f(), i),
 		point: (i, e) => showTip(describe(f(), i), i >= 0 ? e : null)});
 	flame = new Flame(byId("flame"), "Flame graph", on(() => flame, (f, i) => {
 		f.zoomed = -1;
@@ -565,25 +585,3 @@ function makeViews() {
 	functionTable = new Table(byId("panel-functions"), "Functions", "-self");
 	callTree = new CallTree(byId("panel-tree"));
 }
-
-function begin() {
-	try {
-		data = readData(byId("data").textContent);
-	} catch (e) {
-		byId("broken").textContent = "This report cannot be shown: " + e.message + ".";
-		byId("broken").hidden = false;
-		return;
-	}
-	if (data.choices[data.choice].old >= 0) START.sort = "-change";
-	state = readState();
-	byId("app").hidden = false;
-	byId("title").textContent = data.title;
-	byId("subtitle").textContent = byId("subtitle").title = data.subtitle;
-	byId("value").append(...data.choices.map((c, i) => make("option", {value: i}, c.name + (c.old >= 0 ? ", old and new" : ""))));
-	byId("value-label").hidden = data.choices.length < 2;
-	makeViews();
-	listen();
-	render();
-	performance.mark("ready");
-}
-begin();

@@ -328,7 +328,7 @@ function runsBelow(t, b, entities, n) {
 	return below;
 }
 
-const isFrame = (entities, e) => entities.kind[e] !== THREAD && entities.kind[e] !== NOTE;
+const isFrame = (entities, e) => entities.kind[e] !== THREAD && entities.kind[e] !== NOTE && entities.kind[e] !== NARROW;
 
 // Samples with frames of no known library are charged for the one nearest to the leaf; those without any frame, too.
 function addUnknown(t, v, entities, b, cell) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * api.c: what is answered under /api/v1, from a store whose rows are known. `agent-api STORE PATH QUERY [NOW]` writes
- * one answer, for the tests of the page: the status, an empty line, the body. NOW: in seconds since 1970.
+ * one answer, for the tests of the page: the status, an empty line, the body. NOW: in seconds since 1970. `agent-api
+ * page` writes the page.
  */
 #include "agent/api.h"
+#include "agent/web.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -101,5 +103,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused)};
 
+	if (argc == 2) /* the page, its policy before it */
+		return printf("%s\n\n%s", sp_web_page.policy, sp_web_page.html) < 0;
 	return argc > 3 ? answer_one(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
 }
