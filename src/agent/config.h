@@ -19,7 +19,7 @@
 
 struct sp_recipe;
 
-enum { SP_AGENT_MAX_SOURCES = 8, SP_AGENT_MAX_GLOBS = 64 };
+enum { SP_AGENT_MAX_SOURCES = 8, SP_AGENT_MAX_GLOBS = 64, SP_AGENT_MAX_REMOTES = 4 };
 
 struct sp_agent_source {
 	const struct sp_recipe *recipe;
@@ -29,6 +29,13 @@ struct sp_agent_source {
 
 /* Whose time each series of a library is, beside the library's. */
 enum sp_metrics_by { SP_METRICS_BY_LIBRARY, SP_METRICS_BY_PROCESS, SP_METRICS_BY_CGROUP };
+
+struct sp_agent_remote { /* a target of remote write */
+	const char *url;
+	uint64_t interval_ns;
+	const char *authorization_file, *ca_file; /* as post.h has them; NULL = none */
+	const char *labels;                       /* of all series, as exposition.h has them */
+};
 
 struct sp_agent_config {
 	/* what is sampled */
@@ -64,6 +71,9 @@ struct sp_agent_config {
 	enum sp_metrics_by metrics_by; /* not by reload */
 	const char *metrics_functions[SP_AGENT_MAX_GLOBS]; /* globs of functions that are counted, too */
 	size_t n_metrics_functions;
+
+	struct sp_agent_remote remotes[SP_AGENT_MAX_REMOTES];
+	size_t n_remotes;
 
 	int log_level; /* enum sp_log_level (agent/log.h): what is less urgent is not said */
 

@@ -11,6 +11,7 @@
 #include "agent/log.h"
 #include "agent/metrics.h"
 #include "agent/notify.h"
+#include "agent/remote_write.h"
 #include "agent/server.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -36,6 +37,7 @@ struct run {
 	struct sp_agent *agent;
 	struct sp_metrics *metrics;
 	struct sp_metrics_own own;
+	struct sp_remotes *remotes;
 	struct sp_server *server; /* NULL: socket: none */
 	struct sp_notify notify;
 	uint64_t told_ns; /* the service manager, how we are */
@@ -128,6 +130,7 @@ static void reload(struct run *r)
 			sp_server_configure(r->server, &new->config);
 		sp_metrics_configure(r->metrics, &new->config);
 		r->own.config = &new->config;
+		sp_remotes_configure(r->remotes, &new->config);
 		sp_log_open(new->config.log_level);
 		sp_log(SP_LOG_NOTICE, "options read again%s%s", new->file ? ", with " : "", new->file ? new->file : "");
 		args_free(r->args);
@@ -217,6 +220,13 @@ static int watch_all(struct run *r)
 
 	if (e >= 0)
 		e = sp_agent_watch(r->agent, &life);
+	if (e >= 0) {
+		struct sp_agent_watch remotes = {.fd = sp_remotes_fd(r->remotes),
+						 .timeout_ms = sp_remotes_timeout_ms,
+						 .ready = sp_remotes_dispatch,
+						 .arg = r->remotes};
+		e = sp_agent_watch(r->agent, &remotes);
+	}
 	if (e >= 0 && r->server) {
 		struct sp_agent_watch server = {
 		    .fd = sp_server_fd(r->server), .timeout_ms = server_timeout, .ready = server_ready, .arg = r};
@@ -235,7 +245,11 @@ static int metrics_open(struct run *r)
 	listener = sp_metrics_listener(r->metrics);
 	r->own = (struct sp_metrics_own){.agent = r->agent, .config = &r->args->config};
 	e = sp_agent_listen(r->agent, &listener);
-	return e < 0 ? e : sp_metrics_add(r->metrics, sp_metrics_own_write, &r->own);
+	if (e >= 0)
+		e = sp_metrics_add(r->metrics, sp_metrics_own_write, &r->own);
+	if (e >= 0)
+		e = sp_remotes_new(&r->args->config, r->metrics, &r->remotes);
+	return e < 0 ? e : sp_metrics_add(r->metrics, sp_remotes_write, r->remotes);
 }
 
 static int open_all(struct run *r)
@@ -277,6 +291,7 @@ static void close_all(struct run *r)
 {
 	sp_server_free(r->server);
 	sp_agent_free(r->agent);
+	sp_remotes_free(r->remotes);
 	sp_metrics_free(r->metrics);
 	sp_notify_close(&r->notify);
 	if (r->signals >= 0)

@@ -49,5 +49,6 @@ int sp_agent_file_list(struct sp_agent_file *f, const char *wanted, size_t max,
 
 /* Keys of the file that are no options of the command line. arg is the struct sp_agent_config. */
 extern const struct sp_agent_file_key sp_agent_file_values[];
+int sp_agent_file_remotes(struct sp_agent_file *f, void *config);
 
 #endif

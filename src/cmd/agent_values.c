@@ -3,5 +3,6 @@
 #include "cmd/agent_file.h"
 
 const struct sp_agent_file_key sp_agent_file_values[] = {
+    {"remote-write", sp_agent_file_remotes},
     {0},
 };
