@@ -9,8 +9,6 @@
 #include "base/intern.h"
 #include "base/mem.h"
 
-#define SHORTENED "[shortened]"
-
 struct stacks { /* numbers in the profile */
 	uint32_t user, kernel;
 };
@@ -129,7 +127,7 @@ static struct sp_stack head_of(const struct sp_dict_frame *mark)
 static int64_t add_gap(struct sp_answer_writer *a, uint32_t node)
 {
 	const struct sp_dict_frame *before = &a->d->frames[a->d->frame[node]];
-	int64_t name = sp_profile_add_string(a->p, SHORTENED), file = add_file(a, before->file);
+	int64_t name = sp_profile_add_string(a->p, SP_SHORTENED), file = add_file(a, before->file);
 
 	if (before->mark != SP_MARK_NONE || a->d->frame[node] == 0)
 		return 0;

@@ -359,3 +359,8 @@ int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 	r = r < 0 || c->without_nodes ? r : unpack_nodes(c, u);
 	return r == 0 && u->bad ? -EBADMSG : r;
 }
+
+size_t sp_chunk_columns(const struct sp_chunk *c)
+{
+	return 4 + SP_COUNT(fields) + (c->without_nodes ? 0 : 3);
+}

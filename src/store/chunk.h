@@ -43,6 +43,8 @@ int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint
 void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool without_keys);
 /* Behind what c has: its numbers must go on where c's end, unless c is empty. */
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u);
+/* Of how many columns a record of a chunk begins, those of the nodes left out if c is without. */
+size_t sp_chunk_columns(const struct sp_chunk *c);
 
 size_t sp_thing_bytes(enum sp_thing thing);
 

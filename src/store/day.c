@@ -131,6 +131,8 @@ int sp_writer_sum_day(struct sp_store *s, uint64_t source)
 	sum.head.last_chunk = last_ms;
 	if (r == 0 && sum.n_new > 0)
 		r = put_day(s->writer, f, &sum);
+	if (r == 0 && sum.n_new > 0)
+		r = sp_writer_grow_day(s, f, source, last_ms);
 	if (sum.begun)
 		sp_digest_done(&sum.digest);
 	return r;

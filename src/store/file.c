@@ -28,6 +28,12 @@ static const char schema[] =
     "CREATE TABLE event(from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,"
     " text TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY(from_ns, kind, subject)) WITHOUT ROWID;";
 
+/* Since version 1 was first written; readers do without. */
+static const char later_tables[] =
+    "CREATE TABLE IF NOT EXISTS tree(t INTEGER PRIMARY KEY, record BLOB NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS day_tree(source INTEGER PRIMARY KEY, record BLOB NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS chart(t INTEGER PRIMARY KEY, record BLOB NOT NULL);";
+
 /* --- errors and statements -------------------------------------------------------------------------------------------
  */
 static int as_errno(const struct sp_day_file *f, int code)
@@ -192,6 +198,7 @@ static int create(struct sp_day_file *f)
 		       page_bytes[f->day.resolution]);
 	int r = sp_file_exec(f, sql);
 	r = r < 0 ? r : sp_file_exec(f, schema);
+	r = r < 0 ? r : sp_file_exec(f, later_tables);
 	(void)snprintf(
 	    sql, sizeof(sql),
 	    "INSERT INTO about VALUES(%d, %llu); PRAGMA application_id = 0x53507374; PRAGMA user_version = %d; COMMIT",
@@ -261,6 +268,7 @@ static int open_for_writing(const struct sp_directory *d, struct sp_day_file *f)
 		r = create(f);
 		r = r < 0 ? r : identify(f);
 	}
+	r = r < 0 || f->day.resolution != SP_RES_1H ? r : sp_file_exec(f, later_tables);
 	return r < 0 ? r
 		     : sp_file_exec(
 			   f, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0;"

@@ -400,7 +400,8 @@ static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 /* Each node that has rows is a slot. */
 static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, struct sp_slots *s)
 {
-	uint32_t n_nodes = g->dicts[dict]->n_nodes, n = 0;
+	const struct sp_dict *d = g->dicts[dict];
+	uint32_t n_nodes = d->n_nodes, n = 0;
 
 	sum_rows(g, dict, wanted, NULL, s->of_node);
 	for (uint32_t i = 0; i < n_nodes; i++)
@@ -411,7 +412,8 @@ static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct s
 	for (uint32_t i = 0; i < n_nodes; i++) {
 		if (s->of_node[i] == SP_SLOT_NONE)
 			continue;
-		s->of_node[i] = s->n_slots;
+		bool shortened = d->is_tree && (d->frames[d->frame[i]].flags & SP_DICT_SHORTENED) != 0;
+		s->of_node[i] = s->n_slots | (shortened ? SP_SLOT_SHORTENED : 0);
 		s->slots[s->n_slots++].node = i;
 	}
 	return 0;
@@ -430,7 +432,8 @@ int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wa
 		s->of_node[i] = SP_SLOT_NONE;
 	if (r < 0)
 		return r;
-	return least > 0 ? shorten(g, dict, wanted, least, s) : keep_whole(g, dict, wanted, s);
+	return least > 0 && !g->dicts[dict]->is_tree ? shorten(g, dict, wanted, least, s)
+						     : keep_whole(g, dict, wanted, s);
 }
 
 void sp_slots_done(struct sp_slots *s)

@@ -282,7 +282,8 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 	struct sp_scan_options o = {.from_ns = windows[0].from_ns,
 				    .to_ns = windows[n - 1].to_ns,
 				    .source = q->source,
-				    .resolution = windows[0].resolution};
+				    .resolution = windows[0].resolution,
+				    .trees = q->rough && windows[0].resolution >= SP_RES_1H};
 	struct sp_scan_window w;
 	int r = sp_grow(&g->scans, &g->scan_capacity, g->n_scans + 1, sizeof(struct sp_scan *));
 
@@ -310,7 +311,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 /* Slices are whole numbers of windows long, of the coarsest that are there, and begin with the first of these. */
 static void lay_out_slices(struct sp_gathered *g, const struct sp_store_query *q, const struct sp_plan *plan)
 {
-	static const uint64_t lengths_s[] = {10, 60, 3600};
+	static const uint64_t lengths_s[] = {10, 60, 3600, 86400};
 	uint64_t length = lengths_s[plan->coarsest] * UINT64_C(1000000000);
 	uint64_t from = plan->windows[0].from_ns, to = plan->windows[plan->n_windows - 1].to_ns;
 

@@ -11,8 +11,8 @@
 int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c)
 {
 	struct sp_unpacker u;
-	int r = sp_unpack_begin(&u, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, sqlite3_column_blob(s, column),
-				(size_t)sqlite3_column_bytes(s, column));
+	int r = sp_unpack_begin_columns(&u, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, sqlite3_column_blob(s, column),
+					(size_t)sqlite3_column_bytes(s, column), sp_chunk_columns(c));
 
 	if (r < 0)
 		return r;

@@ -241,8 +241,28 @@ static int read_frame(struct sp_unpacker *u, const uint8_t *frame, size_t n_fram
 	return ZSTD_isError(n) || n != u->n_symbols ? -EBADMSG : 0;
 }
 
-static int read_record(struct sp_unpacker *u, struct sp_cursor *c)
+/* The frame's beginning, n symbols of it; the other columns are as if they were not there. */
+static int read_beginning(struct sp_unpacker *u, const uint8_t *frame, size_t n_frame, size_t n)
 {
+	ZSTD_DStream *zstd = ZSTD_createDStream();
+	ZSTD_inBuffer in = {.src = frame, .size = n_frame};
+	ZSTD_outBuffer out = {.dst = malloc(n + 1), .size = n};
+
+	u->symbols = out.dst;
+	u->n_symbols = n;
+	int r = zstd == NULL || u->symbols == NULL ? -ENOMEM : 0;
+	while (r == 0 && out.pos < n) {
+		size_t before = out.pos + in.pos, left = ZSTD_decompressStream(zstd, &out, &in);
+		if (ZSTD_isError(left) || out.pos + in.pos == before)
+			r = -EBADMSG;
+	}
+	ZSTD_freeDStream(zstd);
+	return r;
+}
+
+static int read_record(struct sp_unpacker *u, struct sp_cursor *c, size_t wanted)
+{
+	size_t n_wanted = 0;
 	uint64_t n_columns = sp_cursor_uleb(c);
 
 	if (c->bad || n_columns > MAX_COLUMNS)
@@ -257,6 +277,7 @@ static int read_record(struct sp_unpacker *u, struct sp_cursor *c)
 			return -EBADMSG;
 		u->lengths[i] = n;
 		u->n_symbols += n;
+		n_wanted += i < wanted ? n : 0;
 	}
 	struct sp_cursor frame = sp_cursor_sub(c, sp_cursor_uleb(c));
 	if (c->bad || sp_cursor_left(c) < PAD_BYTES)
@@ -266,7 +287,10 @@ static int read_record(struct sp_unpacker *u, struct sp_cursor *c)
 		return -EBADMSG;
 	u->bits = c->data + c->at;
 	u->n_bits = (uint64_t)(sp_cursor_left(c) - PAD_BYTES) * 8;
-	return read_frame(u, frame.data, frame.size);
+	if (wanted >= n_columns)
+		return read_frame(u, frame.data, frame.size);
+	u->n_columns = wanted;
+	return read_beginning(u, frame.data, frame.size, n_wanted);
 }
 
 bool sp_record_is_sound(enum sp_record_type type, const uint64_t bound_to[2], const void *record, size_t len)
@@ -280,8 +304,8 @@ bool sp_record_is_sound(enum sp_record_type type, const uint64_t bound_to[2], co
 	return crc == crc_of(bound_to, b + HEAD_BYTES, len - HEAD_BYTES);
 }
 
-int sp_unpack_begin(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2], const void *record,
-		    size_t len)
+int sp_unpack_begin_columns(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2],
+			    const void *record, size_t len, size_t n_columns)
 {
 	const uint8_t *b = record;
 
@@ -289,10 +313,16 @@ int sp_unpack_begin(struct sp_unpacker *u, enum sp_record_type type, const uint6
 	if (!sp_record_is_sound(type, bound_to, record, len))
 		return -EBADMSG;
 	struct sp_cursor c = sp_cursor_on(b + HEAD_BYTES, len - HEAD_BYTES);
-	int r = read_record(u, &c);
+	int r = read_record(u, &c, n_columns);
 	if (r < 0)
 		sp_unpack_done(u);
 	return r;
+}
+
+int sp_unpack_begin(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2], const void *record,
+		    size_t len)
+{
+	return sp_unpack_begin_columns(u, type, bound_to, record, len, MAX_COLUMNS);
 }
 
 void sp_unpack_done(struct sp_unpacker *u)

@@ -18,7 +18,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum sp_record_type { SP_RECORD_CHUNK = 1, SP_RECORD_WINDOW, SP_RECORD_HEAD, SP_RECORD_TOTALS, SP_RECORD_DAY };
+enum sp_record_type {
+	SP_RECORD_CHUNK = 1,
+	SP_RECORD_WINDOW,
+	SP_RECORD_HEAD,
+	SP_RECORD_TOTALS,
+	SP_RECORD_DAY,
+	SP_RECORD_TREE,
+	SP_RECORD_CHART
+};
 
 struct sp_packer;
 int sp_packer_new(struct sp_packer **ret_packer);
@@ -47,6 +55,9 @@ bool sp_record_is_sound(enum sp_record_type type, const uint64_t bound_to[2], co
 /* The bytes must stay until sp_unpack_done(). */
 int sp_unpack_begin(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2], const void *record,
 		    size_t len);
+/* Only the first columns: the rest is not even decompressed. */
+int sp_unpack_begin_columns(struct sp_unpacker *u, enum sp_record_type type, const uint64_t bound_to[2],
+			    const void *record, size_t len, size_t n_columns);
 void sp_unpack_done(struct sp_unpacker *u);
 /* The length of the next column; 0 if there is none. */
 size_t sp_unpack_length(const struct sp_unpacker *u);

@@ -19,6 +19,7 @@ struct holes {
 };
 
 enum { MANY_HOLES = 8 }; /* one look at all of the range is cheaper then */
+#define ROUGH_EDGE_NS (UINT64_C(7200) * 1000000000)
 
 static int by_time(const void *a, const void *b)
 {
@@ -96,7 +97,8 @@ static int take_windows(struct sp_plan *p, struct sp_store *s, const struct sp_s
 static int fill(struct sp_plan *p, struct sp_store *s, const struct sp_store_query *q, int resolution, bool inside,
 		uint64_t least_ns)
 {
-	struct sp_scan_options o = {.source = q->source, .resolution = resolution, .no_rows = true};
+	struct sp_scan_options o = {
+	    .source = q->source, .resolution = resolution, .no_rows = true, .trees = resolution == SP_N_RESOLUTIONS};
 	struct holes h = {0};
 	int r = find_holes(p, q, SP_MAX(least_ns, SP_PLAN_SLACK_NS), &h);
 
@@ -118,12 +120,13 @@ static int fill(struct sp_plan *p, struct sp_store *s, const struct sp_store_que
 int sp_plan_make(struct sp_store *s, const struct sp_store_query *q, bool fine, struct sp_plan *ret_plan)
 {
 	struct sp_plan p = {.coarsest = SP_RES_10S};
-	uint64_t length = q->to_ns - q->from_ns, least = length / 1000;
+	uint64_t length = q->to_ns - q->from_ns;
+	uint64_t least = q->rough ? SP_MIN(length / 100, ROUGH_EDGE_NS) : length / 1000;
 	bool is_long = q->resolution < 0 && !fine && length > SP_PLAN_SHORT_NS;
 	int r = 0;
 
-	for (int i = SP_RES_1H; i >= SP_RES_10S && is_long && r == 0; i--)
-		r = fill(&p, s, q, i, true, i == SP_RES_1H ? 0 : least);
+	for (int i = q->rough ? SP_N_RESOLUTIONS : SP_RES_1H; i >= SP_RES_10S && is_long && r == 0; i--)
+		r = fill(&p, s, q, i, true, i >= SP_RES_1H ? 0 : least);
 	for (int i = SP_RES_10S; i <= SP_RES_1H && r == 0; i++)
 		if (q->resolution < 0 || q->resolution == i)
 			r = fill(&p, s, q, i, false, is_long ? least : 0);

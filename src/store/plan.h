@@ -7,6 +7,7 @@
  * and, where it pays, by windows of 10 s; whatever exists then fills what is left. A part is a run of windows of one
  * resolution, which one scan reads. Windows that stick out of the range are taken whole. Only what stands beside the
  * rows is read. Clocks are set a little all the time: an overlap of up to SP_PLAN_SLACK_NS is none.
+ * Where a tree will do (q->rough), days stand before hours, and edges below a hundredth of the range are left out.
  * 0 or a negative errno. The plan belongs to the caller: sp_plan_done(). One thread.
  */
 #ifndef SP_STORE_PLAN_H

@@ -105,6 +105,18 @@ int sp_writer_catch_up(struct sp_store *s);
 /* --- day.c: the totals of the day's hours, in one row ------------------------------------------------------------- */
 int sp_writer_sum_day(struct sp_store *s, uint64_t source);
 
+/* --- overview.c: beside an hour's window, and beside a day ----------------------------------------------------------
+ */
+struct sp_overview {                   /* of an hour */
+	struct sp_day_file *from, *to; /* that of its minutes, and its own, which has its chunks by now */
+	uint64_t source, generation, begin_ms, end_ms, t_ms, last_chunk;
+	const struct sp_window_rows *rows;
+	const struct sp_shape *shape;
+};
+int sp_writer_put_overview(struct sp_store *s, const struct sp_overview *o);
+/* The day's tree, up to that hour. */
+int sp_writer_grow_day(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t up_to_ms);
+
 /* --- scan.c ----------------------------------------------------------------------------------------------------------
  */
 /* The dictionary of a generation as the file has it, up to a chunk; what is damaged comes from the day's other files.
@@ -112,6 +124,10 @@ int sp_writer_sum_day(struct sp_store *s, uint64_t source);
 /* As sp_scan_totals(), of one source of an open file: those of windows after a time, or the day's. */
 int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
 			int (*each)(void *arg, const struct sp_scan_totals *t), void *arg);
+/* The pruned trees of an open file, of one source: of the day (and up to when it is), or of hours after a time.
+ * -ENODATA: one of these has none. */
+int sp_scan_file_trees(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
+		       int (*each)(void *arg, const struct sp_scan_window *w, uint64_t up_to_ms), void *arg);
 int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c);
 int sp_dict_load(struct sp_store *s, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk, uint64_t to);
 

@@ -45,6 +45,8 @@ static int measure(const struct sp_gathered *g, const struct sp_store_query *q, 
 	int r = 0;
 
 	for (size_t i = 0; i < g->n_dicts && r == 0; i++) {
+		if (g->dicts[i]->is_tree)
+			continue;
 		r = sp_nodes_wanted(g->dicts[i], q, &shares[i].wanted);
 		if (r == 0)
 			r = sp_nodes_count(g, (uint32_t)i, &shares[i].wanted, MANY_STACKS + 1, &shares[i].sum,
@@ -116,6 +118,15 @@ static int answer_make(struct sp_store *s, const struct sp_store_query *q, const
 	return r;
 }
 
+/* Trees are of everything, whoever it is of, and of all of an hour or day. */
+static bool may_be_rough(const struct sp_store_query *q)
+{
+	bool all = q->library == NULL && q->function == NULL && q->process == NULL && q->cgroup == NULL && q->all_users;
+
+	return q->rough && !q->exact && all && q->resolution < 0 && q->n_slices == 0 &&
+	       q->to_ns - q->from_ns >= SP_STORE_ROUGH_NS;
+}
+
 static int query_run(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
 		     struct sp_store_answer *answer)
 {
@@ -153,6 +164,7 @@ int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp
 		return sp_fail_said(-EINVAL, "there is no resolution %d", q->resolution);
 	if (asked.source == NULL)
 		asked.source = "cpu";
+	asked.rough = may_be_rough(q);
 	int r = query_run(s, &asked, into, &answer);
 	if (r < 0)
 		return r;

@@ -274,6 +274,22 @@ static int put_totals(struct sp_store *store, struct roll *roll, uint64_t t_ms, 
 	return sp_writer_run(roll->to, s);
 }
 
+static int put_overview(struct sp_store *s, const struct roll *roll, uint64_t t_ms)
+{
+	struct sp_overview o = {.from = roll->from,
+				.to = roll->to,
+				.source = roll->source,
+				.generation = roll->generation,
+				.begin_ms = roll->begin_ms,
+				.end_ms = roll->end_ms,
+				.t_ms = t_ms,
+				.last_chunk = roll->head.last_chunk,
+				.rows = &roll->rows,
+				.shape = &roll->meaning->shape};
+
+	return sp_writer_put_overview(s, &o);
+}
+
 static int put_period(struct sp_store *s, struct roll *roll, const struct sp_sums *sums)
 {
 	uint64_t t_ms;
@@ -286,6 +302,8 @@ static int put_period(struct sp_store *s, struct roll *roll, const struct sp_sum
 		  : sp_writer_put_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows,
 					 &t_ms);
 	r = r < 0 ? r : put_totals(s, roll, t_ms, sums);
+	if (r == 0 && roll->to->day.resolution == SP_RES_1H)
+		r = put_overview(s, roll, t_ms);
 	return sp_writer_end(roll->to, r);
 }
 

@@ -99,15 +99,37 @@ static bool check_window(struct salvage *s, const struct cell *c)
 }
 
 /* They do not say of which generation they are: their window does. */
-static bool check_totals(struct salvage *s, const struct cell *c)
+static bool is_beside(struct salvage *s, const struct cell *c, enum sp_record_type type)
 {
 	SP_STATEMENT *q = NULL;
 
-	if (!s->totals || sp_file_prepare(s->f, "SELECT generation FROM window WHERE t = ?1", &q) < 0)
+	if (!s->totals || c->len[1] < 4 || c->bytes[c->at[1] + 2] != type ||
+	    sp_file_prepare(s->f, "SELECT generation FROM window WHERE t = ?1", &q) < 0)
 		return false;
 	SP_BIND(q, c->row);
-	return sqlite3_step(q) == SQLITE_ROW &&
-	       is_record(c, 1, SP_RECORD_TOTALS, c->row, (uint64_t)sqlite3_column_int64(q, 0));
+	return sqlite3_step(q) == SQLITE_ROW && is_record(c, 1, type, c->row, (uint64_t)sqlite3_column_int64(q, 0));
+}
+
+static bool check_totals(struct salvage *s, const struct cell *c)
+{
+	return is_beside(s, c, SP_RECORD_TOTALS);
+}
+
+static bool check_tree(struct salvage *s, const struct cell *c)
+{
+	return is_beside(s, c, SP_RECORD_TREE);
+}
+
+static bool check_chart(struct salvage *s, const struct cell *c)
+{
+	return is_beside(s, c, SP_RECORD_CHART);
+}
+
+static bool check_day_tree(struct salvage *s, const struct cell *c)
+{
+	struct sp_window_id id = sp_day_id(s->f->day.day_s, c->row);
+
+	return s->knows_day && c->row - 1 < SP_MAX_SOURCES && is_record(c, 1, SP_RECORD_TREE, id.t_ms, id.generation);
 }
 
 static bool check_day(struct salvage *s, const struct cell *c)
@@ -173,6 +195,9 @@ static const struct kind kinds[] = {
     {"0b", "INSERT OR IGNORE INTO chunk VALUES(?1, ?3)", 1, false, check_chunk},
     {"0iibb", "INSERT OR IGNORE INTO window VALUES(?1, ?3, ?4, ?5, ?6)", 4, false, check_window},
     {"0b", "INSERT OR IGNORE INTO totals VALUES(?1, ?3)", 1, false, check_totals},
+    {"0b", "INSERT OR IGNORE INTO tree VALUES(?1, ?3)", 1, false, check_tree},
+    {"0b", "INSERT OR IGNORE INTO chart VALUES(?1, ?3)", 1, false, check_chart},
+    {"0b", "INSERT OR IGNORE INTO day_tree VALUES(?1, ?3)", 1, false, check_day_tree},
     {"0bb", "INSERT OR IGNORE INTO day VALUES(?1, ?3, ?4)", 2, false, check_day},
     {"0tt", "INSERT OR IGNORE INTO source VALUES(?1, ?3, ?4)", 0, false, check_source},
     {"tti", "INSERT OR IGNORE INTO source VALUES(?4, ?2, ?3)", 0, true, check_source_index},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "store/scan.h"
+#include "store/scan_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,53 +8,16 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "store/priv.h"
 #include "store/salvage.h"
-#include "store/sums.h"
+#include "store/tree.h"
 
 enum { NS_PER_MS = 1000000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20, GAP_CHECK_BYTES = 32 << 20 };
-
-/* A dictionary that windows of the scan were read with. */
-struct loaded {
-	struct sp_dict_room *dict;
-	uint64_t next; /* the chunk that it does not have yet */
-};
-struct scan_source {
-	char *name, *types; /* with a NUL behind each word */
-	int64_t id;
-	uint32_t n_values;
-	struct sp_scan_value values[SP_MAX_VALUES];
-	struct scan_source *next;
-};
-
-struct sp_scan {
-	struct sp_store *store;
-	struct sp_scan_options o;
-	char *source;
-	struct sp_day *days;
-	size_t n_days, at; /* at: the one to be opened next */
-	struct sp_day_file file;
-	bool is_memory;       /* file is the store's */
-	bool totals, of_days; /* what is asked for: totals instead of rows; those of days */
-	sqlite3_stmt *windows;
-	struct loaded *loaded;
-	size_t n_loaded, loaded_capacity;
-	struct scan_source *sources; /* of all files; those of the open one have ids, others -1 */
-	struct sp_window_rows rows;
-	uint64_t n_damaged;
-	uint64_t next_row;              /* of the file: those before were told, or could not be */
-	uint64_t next_ns;               /* when the file's next window is to be expected */
-	bool checked;                   /* its structure was looked at */
-	uint64_t only_source, after_ms; /* 0: all */
-	struct sp_window_id id;         /* of the window that was read last */
-	uint64_t last_chunk;
-};
 
 static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
 /* --- dictionaries ----------------------------------------------------------------------------------------------------
  */
-static int dict_of(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
+int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
 {
 	struct loaded *l = NULL;
 
@@ -167,20 +130,48 @@ static void close_file(struct sp_scan *scan)
 
 static const char *begin_sql(const struct sp_scan *scan)
 {
+	if (scan->of_days && scan->o.trees)
+		return "SELECT 0, source, 0, head, NULL, day_tree.record FROM day JOIN day_tree USING(source) "
+		       "WHERE source BETWEEN ?1 AND ?2 ORDER BY source";
+	if (scan->charts)
+		return "SELECT t, source, generation, head, chart.record FROM window JOIN chart USING(t) "
+		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+	if (scan->trees) /* a large record is not read for nothing */
+		return "SELECT t, source, generation, head, CASE WHEN tree.t IS NULL THEN window.record END, "
+		       "tree.record FROM window LEFT JOIN tree USING(t) WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
 	if (scan->of_days)
 		return "SELECT 0, source, 0, head, record FROM day WHERE source BETWEEN ?1 AND ?2 ORDER BY source";
 	if (scan->totals)
 		return "SELECT t, source, generation, head, totals.record FROM window JOIN totals USING(t) "
 		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+	if (scan->o.no_rows)
+		return "SELECT t, source, generation, head FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
 	return "SELECT t, source, generation, head, record FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
 }
 
-static int begin_windows(struct sp_scan *scan)
+/* Files of a version that had none have no table of them, either. 1: there is one. */
+static int has_trees(struct sp_day_file *f)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, "SELECT count(*) FROM sqlite_schema WHERE name IN ('tree', 'day_tree', 'chart')",
+				&s),
+	    code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);
+
+	if (r < 0 || code != SQLITE_ROW)
+		return r < 0 ? r : sp_file_error(f, code, "read");
+	return sqlite3_column_int(s, 0) == 3;
+}
+
+int sp_scan_begin(struct sp_scan *scan)
 {
 	uint64_t slack = 2 * seconds_of[scan->o.resolution] * SP_NS_PER_S;
 	uint64_t from = (scan->o.from_ns - SP_MIN(scan->o.from_ns, slack)) / NS_PER_MS, to = scan->o.to_ns / NS_PER_MS;
-	int r = read_sources(scan);
+	int r = read_sources(scan), trees = r == 0 && (scan->o.trees || scan->charts) ? has_trees(&scan->file) : 0;
 
+	r = trees < 0 ? trees : r;
+	scan->trees = trees > 0;
+	if (r == 0 && ((scan->o.trees && scan->of_days) || scan->charts) && !scan->trees)
+		return -ENODATA;
 	r = r < 0 ? r : sp_file_prepare(&scan->file, begin_sql(scan), &scan->windows);
 	if (r == 0)
 		SP_BIND(scan->windows, SP_MAX(scan->of_days ? 0 : from, scan->next_row),
@@ -200,7 +191,7 @@ static int open_file(struct sp_scan *scan,
 		r = how(&scan->store->directory, &scan->days[scan->at - 1], &scan->file);
 	if (r == 0 && scan->file.day.resolution != scan->o.resolution)
 		r = -ENODATA;
-	return r < 0 ? r : begin_windows(scan);
+	return r < 0 ? r : sp_scan_begin(scan);
 }
 
 static int open_to_read(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *f)
@@ -259,6 +250,8 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 		return r;
 	scan->store = s;
 	scan->o = *o;
+	scan->of_days = o->resolution == SP_N_RESOLUTIONS;
+	scan->o.resolution = SP_MIN(o->resolution, SP_RES_1H);
 	scan->is_memory = s->memory != NULL;
 	if (scan->is_memory) {
 		scan->days = calloc(1, sizeof(*scan->days));
@@ -271,7 +264,7 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 		r = -ENOMEM;
 	size_t n = 0;
 	for (size_t i = 0; i < scan->n_days; i++)
-		if (scan->is_memory || wanted_day(o, &scan->days[i]))
+		if (scan->is_memory || wanted_day(&scan->o, &scan->days[i]))
 			scan->days[n++] = scan->days[i];
 	scan->n_days = n;
 	if (r < 0) {
@@ -318,24 +311,103 @@ static void check_rows(struct sp_window_rows *rows, uint32_t n_who, uint32_t n_n
 	}
 }
 
-static int read_rows(struct sp_scan *scan, struct sp_window_id id, uint64_t last_chunk, struct sp_scan_window *w)
+static void show_rows(const struct sp_scan *scan, struct sp_scan_window *w)
 {
-	int r = dict_of(scan, id.generation, last_chunk, &w->dict);
-
-	if (r < 0)
-		return r;
-	scan->rows.n = 0;
-	r = sp_window_rows_unpack(&scan->rows, id, sqlite3_column_blob(scan->windows, 4),
-				  (size_t)sqlite3_column_bytes(scan->windows, 4));
-	if (r < 0 || scan->rows.n_values != w->n_values)
-		return r < 0 ? r : -EBADMSG;
-	check_rows(&scan->rows, w->resolution == SP_RES_10S ? w->dict->n_keys : w->dict->n_groups, w->dict->n_nodes);
 	w->n_rows = scan->rows.n;
 	w->who = scan->rows.who;
 	w->node = scan->rows.node;
 	for (uint32_t v = 0; v < w->n_values; v++)
 		w->values[v] = scan->rows.values[v];
+}
+
+/* The pruned tree: its dictionary is kept with the others, under a number that no generation has. */
+static int read_tree(struct sp_scan *scan, struct sp_window_id id, struct sp_scan_window *w)
+{
+	uint64_t number = UINT64_C(1) << (scan->of_days ? 62 : 63) | (scan->of_days ? id.generation : id.t_ms);
+	struct sp_dict_room *d = NULL;
+	struct sp_unpacker u;
+	int r = sp_grow(&scan->loaded, &scan->loaded_capacity, scan->n_loaded + 1, sizeof(*scan->loaded));
+
+	r = r < 0 ? r
+		  : sp_unpack_begin(&u, SP_RECORD_TREE, (uint64_t[]){id.t_ms, id.generation},
+				    sqlite3_column_blob(scan->windows, 5),
+				    (size_t)sqlite3_column_bytes(scan->windows, 5));
+	if (r < 0)
+		return r;
+	r = sp_tree_unpack(&u, scan->file.day.day_s, number, &d, &scan->rows, &scan->up_to_ms);
+	sp_unpack_done(&u);
+	if (r == 0 && scan->rows.n_values != w->n_values) {
+		sp_dict_free(d);
+		r = -EBADMSG;
+	}
+	if (r < 0)
+		return r;
+	scan->loaded[scan->n_loaded++].dict = d;
+	w->dict = &d->d;
+	check_rows(&scan->rows, d->d.n_groups, d->d.n_nodes);
+	show_rows(scan, w);
 	return 0;
+}
+
+/* The rows of a window whose tree is damaged. */
+static int read_rows_apart(struct sp_scan *scan, struct sp_window_id id)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(&scan->file, "SELECT record FROM window WHERE t = ?1", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, id.t_ms);
+	int code = sqlite3_step(s);
+	if (code != SQLITE_ROW)
+		return sp_file_error(&scan->file, code, "read");
+	return sp_window_rows_unpack(&scan->rows, id, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+}
+
+static int read_rows(struct sp_scan *scan, struct sp_window_id id, uint64_t last_chunk, struct sp_scan_window *w)
+{
+	bool has_tree = scan->trees && sqlite3_column_type(scan->windows, 5) != SQLITE_NULL;
+	int r = has_tree ? read_tree(scan, id, w) : -EBADMSG;
+
+	if (r != -EBADMSG || scan->only_trees)
+		return r == -EBADMSG ? -ENODATA : r;
+	r = sp_scan_dict(scan, id.generation, last_chunk, &w->dict);
+	if (r < 0)
+		return r;
+	scan->rows.n = 0;
+	if (has_tree)
+		r = read_rows_apart(scan, id);
+	else
+		r = sp_window_rows_unpack(&scan->rows, id, sqlite3_column_blob(scan->windows, 4),
+					  (size_t)sqlite3_column_bytes(scan->windows, 4));
+	if (r < 0 || scan->rows.n_values != w->n_values)
+		return r < 0 ? r : -EBADMSG;
+	check_rows(&scan->rows, w->resolution == SP_RES_10S ? w->dict->n_keys : w->dict->n_groups, w->dict->n_nodes);
+	show_rows(scan, w);
+	return 0;
+}
+
+/* A day's tree: 0 if it does not have all that the day's hours do. */
+static int read_day_tree(struct sp_scan *scan, struct sp_window_id id, uint64_t up_to_ms, struct sp_scan_window *w)
+{
+	struct sp_scan_window read = *w;
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(&scan->file, "SELECT max(t) FROM window WHERE source = ?1", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, id.generation);
+	int code = sqlite3_step(s);
+	if (code != SQLITE_ROW)
+		return sp_file_error(&scan->file, code, "read");
+	if ((uint64_t)sqlite3_column_int64(s, 0) != up_to_ms && !scan->only_trees)
+		return 0;
+	r = read_tree(scan, id, &read);
+	if (r < 0 || (scan->up_to_ms != up_to_ms && !scan->only_trees))
+		return r == -EBADMSG ? 0 : r;
+	if (!scan->o.no_rows)
+		*w = read;
+	return 1;
 }
 
 /* 1: it is wanted. 0: it is not. */
@@ -368,12 +440,14 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 					   .n_lost = h.n_lost,
 					   .source = source->name},
 				     .end_ns = end,
-				     .resolution = scan->o.resolution,
+				     .resolution = scan->of_days ? SP_N_RESOLUTIONS : scan->o.resolution,
 				     .n_values = source->n_values};
 	memcpy(w->types, source->values, sizeof(w->types));
 	w->n_rows = (uint32_t)SP_MIN(h.n_rows, UINT32_MAX);
 	scan->id = id;
 	scan->last_chunk = h.last_chunk;
+	if (scan->of_days && scan->o.trees)
+		return read_day_tree(scan, id, h.last_chunk, w);
 	r = scan->o.no_rows ? 0 : read_rows(scan, id, h.last_chunk, w);
 	return r < 0 ? r : 1;
 }
@@ -462,124 +536,4 @@ int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window)
 		if (r != 0)
 			return r;
 	}
-}
-
-/* --- totals
- * ------------------------------------------------------------------------------------------------------------ */
-static int read_day(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_room **ret_dict)
-{
-	static const uint32_t first[SP_N_THINGS];
-	struct sp_chunk c = {0};
-	struct sp_dict_room *d = NULL;
-	int r = sp_dict_new(scan->file.day.day_s, 0, &d);
-
-	sp_chunk_clear(&c, first);
-	r = r < 0 ? r : sp_chunk_unpack(&c, u);
-	r = r < 0 ? r : sp_dict_apply(d, &c);
-	sp_chunk_done(&c);
-	if (r < 0)
-		sp_dict_free(d);
-	else
-		*ret_dict = d;
-	return r;
-}
-
-/* Files and functions of the dictionary only. */
-static void check_sums(struct sp_sums *s, const struct sp_dict *d)
-{
-	for (size_t i = 0; i < s->n; i++) {
-		s->totals[i].file = s->totals[i].file < d->n_files ? s->totals[i].file : 0;
-		s->totals[i].func = s->totals[i].func < d->n_funcs ? s->totals[i].func : 0;
-	}
-}
-
-static int read_sums(struct sp_scan *scan, struct sp_unpacker *u, struct sp_scan_totals *t, struct sp_sums *sums,
-		     struct sp_dict_room **own)
-{
-	struct sp_dict *d = NULL;
-	int r = scan->of_days ? read_day(scan, u, own) : dict_of(scan, scan->id.generation, scan->last_chunk, &d);
-
-	r = r < 0 ? r : sp_sums_unpack(sums, u);
-	if (r < 0 || sums->n_values != t->window.n_values)
-		return r < 0 ? r : -EBADMSG;
-	t->dict = scan->of_days ? &(*own)->d : d;
-	check_sums(sums, t->dict);
-	t->totals = sums->totals;
-	t->n_totals = (uint32_t)sums->n;
-	return 0;
-}
-
-static int tell_totals(struct sp_scan *scan, struct sp_scan_totals *t,
-		       int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
-{
-	struct sp_unpacker u;
-	struct sp_sums sums = {0};
-	struct sp_dict_room *own = NULL;
-	int r = sp_unpack_begin(&u, scan->of_days ? SP_RECORD_DAY : SP_RECORD_TOTALS,
-				(uint64_t[]){scan->id.t_ms, scan->id.generation}, sqlite3_column_blob(scan->windows, 4),
-				(size_t)sqlite3_column_bytes(scan->windows, 4));
-
-	if (r == 0) {
-		r = read_sums(scan, &u, t, &sums, &own);
-		sp_unpack_done(&u);
-	}
-	if (r == -EBADMSG) {
-		scan->n_damaged++;
-		r = 0;
-	} else if (r == 0) {
-		r = each(arg, t);
-	}
-	sp_sums_done(&sums);
-	sp_dict_free(own);
-	return r;
-}
-
-static int tell_all(struct sp_scan *scan, int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
-{
-	struct sp_scan_totals t = {0};
-	int r;
-
-	while ((r = sp_scan_next(scan, &t.window)) == 1 && (r = tell_totals(scan, &t, each, arg)) == 0)
-		t = (struct sp_scan_totals){0};
-	sp_scan_close(scan);
-	return r;
-}
-
-int sp_scan_totals(struct sp_store *s, const struct sp_scan_options *o,
-		   int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
-{
-	struct sp_scan_options windows = *o;
-	struct sp_scan *scan;
-
-	windows.no_rows = true;
-	windows.resolution = SP_MIN(o->resolution, SP_RES_1H);
-	int r = o->resolution < SP_RES_1M ? -EINVAL : sp_scan_open(s, &windows, &scan);
-	if (r < 0)
-		return r;
-	scan->totals = true;
-	scan->of_days = o->resolution > SP_RES_1H;
-	return tell_all(scan, each, arg);
-}
-
-int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
-			int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
-{
-	struct sp_scan *scan = calloc(1, sizeof(*scan));
-
-	if (scan == NULL)
-		return -ENOMEM;
-	*scan = (struct sp_scan){.store = s,
-				 .o = {.to_ns = UINT64_MAX, .resolution = SP_RES_1H, .no_rows = true},
-				 .file = *f,
-				 .is_memory = true, /* it is not the scan's to close */
-				 .totals = true,
-				 .of_days = days,
-				 .only_source = source,
-				 .after_ms = after_ms};
-	int r = begin_windows(scan);
-	if (r < 0) {
-		sp_scan_close(scan);
-		return r;
-	}
-	return tell_all(scan, each, arg);
 }

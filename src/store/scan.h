@@ -56,7 +56,11 @@ struct sp_dict {
 	const struct sp_dict_group *groups;
 	const struct sp_dict_key *keys;
 	uint64_t n_lost_chunks;
+	bool is_tree; /* a pruned tree's own */
 };
+/* Of a frame's flags, in pruned trees: it stands for all that was cut behind the one before it. */
+#define SP_DICT_SHORTENED 0x8000
+#define SP_SHORTENED "[shortened]"
 static inline const char *sp_dict_string(const struct sp_dict *d, uint32_t string)
 {
 	return string < d->n_strings ? d->bytes + d->string_at[string] : "";
@@ -83,6 +87,9 @@ struct sp_scan_options {
 	const char *source;      /* NULL = all */
 	int resolution;
 	bool no_rows; /* nor dictionary: only what is in sp_scan_window beside them */
+	/* Of hours, rows of their pruned trees where they have some, each with a dictionary of its own (is_tree); of
+	 * SP_N_RESOLUTIONS, those of days, as far as they have all that their hours do. */
+	bool trees;
 };
 struct sp_scan;
 int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan);

@@ -136,15 +136,15 @@ static void pack_places(const struct sp_window_rows *r, uint32_t *who, uint32_t 
 	sp_pack_u32(p, nodes, r->n);
 }
 
-int sp_window_rows_pack(const struct sp_window_rows *r, struct sp_window_id id, struct sp_packer *p,
-			const void **ret_record, size_t *ret_len)
+void sp_window_rows_put(const struct sp_window_rows *r, struct sp_packer *p)
 {
 	uint64_t forms[SP_MAX_VALUES], factors[SP_MAX_VALUES];
 	SP_FREE uint64_t *scratch = malloc(((size_t)r->n + 1) * 2 * sizeof(*scratch));
 
-	if (scratch == NULL)
-		return -ENOMEM;
-	sp_packer_begin(p);
+	if (scratch == NULL) {
+		sp_packer_fail(p, -ENOMEM);
+		return;
+	}
 	uint32_t *who = (uint32_t *)(void *)scratch, *n_each = who + r->n, *nodes = n_each + r->n;
 	pack_places(r, who, n_each, nodes, p);
 	for (uint32_t v = 0; v < r->n_values; v++) {
@@ -156,6 +156,13 @@ int sp_window_rows_pack(const struct sp_window_rows *r, struct sp_window_id id, 
 	sp_pack_u64(p, factors, r->n_values);
 	for (uint32_t v = 0; v < r->n_values; v++)
 		pack_values(r, v, (enum form)forms[v], scratch, p);
+}
+
+int sp_window_rows_pack(const struct sp_window_rows *r, struct sp_window_id id, struct sp_packer *p,
+			const void **ret_record, size_t *ret_len)
+{
+	sp_packer_begin(p);
+	sp_window_rows_put(r, p);
 	return sp_packer_end(p, SP_RECORD_WINDOW, (uint64_t[]){id.t_ms, id.generation}, ret_record, ret_len);
 }
 
@@ -220,23 +227,30 @@ static int unpack_places(struct sp_window_rows *r, size_t at, struct sp_unpacker
 	return u->bad ? -EBADMSG : sum_places(r, at, who, who + n_who, n_who);
 }
 
+int sp_window_rows_take(struct sp_window_rows *r, struct sp_unpacker *u)
+{
+	uint32_t at = r->n;
+	size_t n_values = u->n_columns - u->column > 3 ? u->lengths[u->column + 3] : SP_MAX_VALUES + 1;
+	int e = 0;
+
+	if (n_values > SP_MAX_VALUES || (at > 0 && n_values != r->n_values))
+		return -EBADMSG;
+	r->n_values = (uint32_t)n_values;
+	e = unpack_places(r, at, u);
+	e = e < 0 ? e : unpack_values(r, at, u);
+	if (e < 0)
+		r->n = at;
+	return e;
+}
+
 int sp_window_rows_unpack(struct sp_window_rows *r, struct sp_window_id id, const void *record, size_t len)
 {
 	struct sp_unpacker u;
-	uint32_t at = r->n;
 	int e = sp_unpack_begin(&u, SP_RECORD_WINDOW, (uint64_t[]){id.t_ms, id.generation}, record, len);
 
 	if (e < 0)
 		return e;
-	size_t n_values = u.n_columns > 3 ? u.lengths[3] : SP_MAX_VALUES + 1;
-	if (n_values > SP_MAX_VALUES || (at > 0 && n_values != r->n_values))
-		e = -EBADMSG;
-	else
-		r->n_values = (uint32_t)n_values;
-	e = e < 0 ? e : unpack_places(r, at, &u);
-	e = e < 0 ? e : unpack_values(r, at, &u);
+	e = sp_window_rows_take(r, &u);
 	sp_unpack_done(&u);
-	if (e < 0)
-		r->n = at;
 	return e;
 }

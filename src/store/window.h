@@ -36,5 +36,8 @@ int sp_window_rows_pack(const struct sp_window_rows *r, struct sp_window_id id, 
 			const void **ret_record, size_t *ret_len);
 /* Behind those that are there; they must have the same number of values, unless there are none. */
 int sp_window_rows_unpack(struct sp_window_rows *r, struct sp_window_id id, const void *record, size_t len);
+/* The same as columns of a record that has others before them. */
+void sp_window_rows_put(const struct sp_window_rows *r, struct sp_packer *p);
+int sp_window_rows_take(struct sp_window_rows *r, struct sp_unpacker *u);
 
 #endif
