@@ -82,6 +82,9 @@ struct sp_agent_source_status {
 	uint64_t n_expected, n_taken;          /* ticks of all CPUs by the clock; those that came, idle ones included */
 	uint64_t n_windows, n_waiting, n_dropped; /* stored; not yet; never */
 	uint64_t n_renewals, n_files, n_forgotten;
+	/* To keep within the limit of CPU: without names now, samples stored so; without unwind tables now, and ever.
+	 */
+	uint64_t n_unnamed_files, n_unnamed_frames, n_unnamed_samples, n_tables_later, n_tables_put_off;
 	uint64_t paused_ns;     /* for renewals */
 	uint64_t profile_bytes; /* of what is interned, and of the numbers of it */
 };
@@ -91,6 +94,8 @@ struct sp_agent_status {
 	unsigned halvings;                           /* of the rate */
 	const char *why_halved;                      /* "" = not: "cpu", "memory" */
 	uint64_t cpu_ns, own_ns, workers_ns, bpf_ns; /* of CPU time since the start: their sum, and whose */
+	uint64_t parsers_ns;                         /* of the workers' */
+	int64_t parse_left_ns;                       /* of CPU time that parsing may take now (purse.h); < 0: debt */
 	uint64_t cpu_ppm;                            /* over the last minutes; 0 = not known yet */
 	uint64_t memory_bytes, peak_bytes;           /* now and most, as seen each minute: all processes, and BPF */
 	uint64_t n_gaps, gap_ns, n_late;             /* gaps and their time, late windows */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/limits.h"
+#include "base/mem.h"
 #include <string.h>
 
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes)
@@ -7,23 +8,25 @@ void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memo
 	*l = (struct sp_limits){.max_cpu_ppm = max_cpu_ppm, .max_memory_bytes = max_memory_bytes, .why = ""};
 }
 
-static void look_add(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns)
+static void look_add(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t rest_ns)
 {
 	if (l->n_looks > SP_LIMITS_MINUTES) {
 		memmove(l->looks, l->looks + 1, SP_LIMITS_MINUTES * sizeof(l->looks[0]));
 		l->n_looks--;
 	}
 	l->looks[l->n_looks].at_ns = now_ns;
+	l->looks[l->n_looks].rest_ns = rest_ns;
 	l->looks[l->n_looks++].cpu_ns = cpu_ns;
 }
 
 /* Over all the looks there are. 0: not known. */
-static uint64_t cpu_now(const struct sp_limits *l)
+static void cpu_judge(struct sp_limits *l)
 {
-	uint64_t time = l->n_looks ? l->looks[l->n_looks - 1].at_ns - l->looks[0].at_ns : 0;
+	uint64_t time = l->looks[l->n_looks - 1].at_ns - l->looks[0].at_ns;
+	double ppm = time ? 1e6 / (double)time : 0;
 
-	return time ? (uint64_t)((double)(l->looks[l->n_looks - 1].cpu_ns - l->looks[0].cpu_ns) * 1e6 / (double)time)
-		    : 0;
+	l->cpu_ppm = (uint64_t)((double)(l->looks[l->n_looks - 1].cpu_ns - l->looks[0].cpu_ns) * ppm);
+	l->rest_ppm = (uint64_t)((double)(l->looks[l->n_looks - 1].rest_ns - l->looks[0].rest_ns) * ppm);
 }
 
 /* The next judgement is about the new rate alone. */
@@ -58,20 +61,27 @@ static enum sp_limits_advice memory_look(struct sp_limits *l, uint64_t bytes)
 
 static bool may_double(const struct sp_limits *l, uint64_t memory_bytes)
 {
-	return l->halvings && l->n_looks > SP_LIMITS_MINUTES && (!l->max_cpu_ppm || l->cpu_ppm < l->max_cpu_ppm / 3) &&
+	return l->halvings && l->n_looks > SP_LIMITS_MINUTES && (!l->max_cpu_ppm || l->rest_ppm < l->max_cpu_ppm / 3) &&
 	       (!l->max_memory_bytes || memory_bytes < l->max_memory_bytes / 8 * 7);
 }
 
-enum sp_limits_advice sp_limits_look(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t memory_bytes)
+static bool is_over(const struct sp_limits *l)
+{
+	return l->max_cpu_ppm && l->n_looks > SP_LIMITS_MINUTES && l->cpu_ppm > l->max_cpu_ppm &&
+	       l->rest_ppm > l->max_cpu_ppm / 4 * 3;
+}
+
+enum sp_limits_advice sp_limits_look(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t parsers_ns,
+				     uint64_t memory_bytes)
 {
 	enum sp_limits_advice advice;
 
-	look_add(l, now_ns, cpu_ns);
-	l->cpu_ppm = cpu_now(l);
+	look_add(l, now_ns, cpu_ns, cpu_ns - SP_MIN(parsers_ns, cpu_ns));
+	cpu_judge(l);
 	advice = memory_look(l, memory_bytes);
 	if (advice != SP_LIMITS_GO_ON)
 		return advice;
-	if (l->max_cpu_ppm && l->n_looks > SP_LIMITS_MINUTES && l->cpu_ppm > l->max_cpu_ppm)
+	if (is_over(l))
 		return halve(l, "cpu");
 	if (!may_double(l, memory_bytes))
 		return SP_LIMITS_GO_ON;

@@ -103,6 +103,7 @@ static int samplers_new(struct sp_agent *a, const struct sp_agent_config *c)
 	a->env.n_online = (unsigned)a->env.n_cpus;
 	a->env.cpu_changed = sp_gap_cpu;
 	a->env.meanwhile = meanwhile;
+	a->env.may_parse = sp_self_may_parse;
 	a->env.arg = a;
 	for (; r >= 0 && a->n_samplers < c->n_sources; a->n_samplers++) {
 		r = sp_sampler_new(&a->env, &c->sources[a->n_samplers], &a->samplers[a->n_samplers]);
@@ -418,7 +419,7 @@ int sp_agent_start(struct sp_agent *a)
 	a->looked = now;
 	a->status.started_wall_ns = now.wall_ns;
 	a->status.started_boot_ns = now.boot_ns;
-	a->self_looked_ns = now.mono_ns;
+	sp_self_begin(a, &now);
 	a->limits.why = a->status.why_halved = "";
 	window_begin(a, &now);
 	sp_gap_since_last(a);
@@ -478,7 +479,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 	int r = 0, failure;
 
 	a->config = *config;
-	a->limits.max_cpu_ppm = config->max_cpu_ppm;
+	a->limits.max_cpu_ppm = a->purse.max_cpu_ppm = config->max_cpu_ppm;
 	a->limits.max_memory_bytes = config->max_memory_bytes;
 	for (i = 0; i < n; i++) {
 		const struct sp_agent_source *s = &config->sources[i];

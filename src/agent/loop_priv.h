@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/clock.h"
 #include "agent/limits.h"
+#include "agent/purse.h"
 #include "agent/sampler.h"
 
 enum { SP_MAX_CPUS = 4096 };
@@ -35,6 +36,8 @@ struct sp_agent {
 	uint64_t window_ns, ends_boot_ns; /* how long it is to be, and when it is to end */
 	unsigned n_failed, n_odd;         /* windows in a row that could not be ended; steps that failed in this one */
 	struct sp_limits limits;
+	struct sp_purse purse;
+	bool is_short;           /* parsing is put off, which was told */
 	uint64_t self_looked_ns; /* CLOCK_MONOTONIC */
 	struct sp_span cpu_away[SP_MAX_CPUS];
 	struct sp_span starved; /* samples stay away */
@@ -54,5 +57,9 @@ void sp_event(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *
 
 /* self.c: once a minute. */
 void sp_self_look(struct sp_agent *a, const struct sp_clock *now);
+/* From here on the CPU's limit is for what is used. */
+void sp_self_begin(struct sp_agent *a, const struct sp_clock *now);
+/* Whether a file with so many samples may be parsed now. */
+bool sp_self_may_parse(void *agent, uint64_t n_samples);
 
 #endif

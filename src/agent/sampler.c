@@ -46,6 +46,14 @@ static uint32_t ring_bytes(size_t n_cpus)
 	return bytes;
 }
 
+/* A stack that was cut stays so, names may come later: a table is worth more. */
+static bool may_build(void *arg, unsigned n_windows)
+{
+	const struct sp_sampler_env *env = arg;
+
+	return env->may_parse(env->arg, n_windows > 2 ? 64 : 4U << (2 * (n_windows - 1)));
+}
+
 static int options_make(const struct sp_sampler *s, struct sp_capture_options *o)
 {
 	const struct sp_sampler_env *env = s->env;
@@ -68,6 +76,8 @@ static int options_make(const struct sp_sampler *s, struct sp_capture_options *o
 	    .no_seek = true,
 	    .time_own = true,
 	    .window_ns = SP_AGENT_WINDOW_NS,
+	    .may_build = may_build,
+	    .may_build_arg = s->env,
 	    .cpu_changed = env->cpu_changed,
 	    .cpu_changed_arg = env->arg,
 	    .broker = env->broker,
@@ -83,6 +93,8 @@ static void naming_begin(struct sp_sampler *s)
 				       .kallsyms = s->env->kallsyms,
 				       .debug_dirs = s->env->config->debug_dirs,
 				       .no_fetch = !s->env->config->debuginfod,
+				       .may_parse = s->env->may_parse,
+				       .may_parse_arg = s->env->arg,
 				       .meanwhile = s->env->meanwhile,
 				       .meanwhile_arg = s->env->arg};
 }
@@ -139,6 +151,7 @@ void sp_sampler_done(struct sp_sampler *s)
 		sp_capture_let_go(s->capture);
 	sp_capture_free(sp_take_ptr(s->capture));
 	sp_profile_free(sp_take_ptr(s->profile));
+	sp_unnamed_done(&s->unnamed);
 	free(sp_take_ptr(s->event));
 }
 
@@ -245,6 +258,7 @@ static void name(struct sp_sampler *s)
 	int r;
 
 	identify(s);
+	sp_unnamed_tell(&s->unnamed, &s->naming);
 	r = sp_namer_apply(&s->namer, s->profile, &resolver);
 	if (r < 0)
 		complain(s, "names", r);
@@ -319,6 +333,7 @@ static void window_count(struct sp_sampler *s, const struct sp_store_window *w, 
 	s->unsampled_before = stats->n_unsampled_cpus;
 	memcpy(s->before, stats->counter, sizeof(s->before));
 	rows_count(s);
+	sp_unnamed_count(&s->unnamed, s->profile);
 }
 
 /* --- a profile's end
@@ -415,6 +430,16 @@ int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t
 	return 0;
 }
 
+/* Of windows that are about to be stored; those that were tried before are told already. */
+static void unnamed_look(struct sp_sampler *s)
+{
+	size_t n = SP_MIN(s->keep.n_pushed - s->n_looked, s->keep.n);
+
+	s->n_looked = s->keep.n_pushed;
+	for (size_t i = s->keep.n - n; s->namer.n_later && i < s->keep.n; i++)
+		s->status.n_unnamed_samples += sp_unnamed_samples(s->profile, &s->keep.windows[i].rows);
+}
+
 static void store(struct sp_sampler *s)
 {
 	char before[sizeof(s->keep.error)];
@@ -440,6 +465,7 @@ int sp_sampler_settle(struct sp_sampler *s)
 		name(s);
 	}
 	s->env->is_settling = false;
+	unnamed_look(s);
 	store(s);
 	return s->is_closed && !s->is_last ? renew(s) : 0;
 }
@@ -489,8 +515,10 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 {
 	struct sp_agent_source_status *t = &s->status;
 	struct sp_capture_size size;
+	struct sp_capture_stats stats;
 
 	sp_capture_size(s->capture, &size);
+	sp_capture_stats(s->capture, &stats);
 	t->name = s->recipe->name;
 	t->rate_mhz = s->rate_mhz;
 	t->wanted_mhz = s->wanted_mhz;
@@ -501,6 +529,10 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->n_files = size.n_files;
 	t->n_forgotten = size.n_forgotten;
 	t->paused_ns = size.paused_ns;
+	t->n_unnamed_files = s->namer.n_later_files;
+	t->n_unnamed_frames = s->namer.n_later;
+	t->n_tables_later = stats.n_later;
+	t->n_tables_put_off = stats.n_put_off;
 	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
 	return t;
 }

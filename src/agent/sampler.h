@@ -18,6 +18,7 @@
 #include "agent/clock.h"
 #include "agent/keep.h"
 #include "agent/listener.h"
+#include "agent/unnamed.h"
 #include "agent/upgrade.h"
 #include "capture/capture.h"
 #include "naming/naming.h"
@@ -44,7 +45,8 @@ struct sp_sampler_env {
 	size_t max_files;  /* that may be kept open */
 	uint64_t n_errors;
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
-	void (*meanwhile)(void *arg); /* a turn of the loop, while names are waited for */
+	void (*meanwhile)(void *arg);                     /* a turn of the loop, while names are waited for */
+	bool (*may_parse)(void *arg, uint64_t n_samples); /* a file with so many of them; or it waits */
 	void *arg;
 	bool is_settling;
 	uint64_t give_up_ns;     /* CLOCK_MONOTONIC: no names are asked for from then on; 0 = never */
@@ -65,7 +67,9 @@ struct sp_sampler {
 	uint64_t paused_ns;    /* of its time not sampled: the last renewal's */
 	uint64_t before[SP_N_COUNTERS], lost_before, unsampled_before;
 	uint64_t rate_mhz, wanted_mhz;
-	uint64_t labelled_ns;    /* when packages were looked for last */
+	uint64_t labelled_ns; /* when packages were looked for last */
+	struct sp_unnamed unnamed;
+	uint64_t n_looked;       /* of the windows in keep, for samples without names */
 	bool wants_renewal;      /* somebody asks for memory */
 	bool is_closed, is_last; /* the profile takes nothing more; and no other comes behind it */
 	double expected, taken;  /* of the window that ended last: ticks */

@@ -36,8 +36,51 @@ static void usage_look(struct sp_agent *a)
 	t->memory_bytes -= SP_MIN(mapped, t->memory_bytes);
 	t->own_ns = own.user_ns + own.system_ns;
 	t->workers_ns = workers.cpu_ns;
+	t->parsers_ns = workers.parsers_ns;
 	t->cpu_ns = t->own_ns + t->workers_ns + t->bpf_ns;
 	t->peak_bytes = SP_MAX(t->peak_bytes, t->memory_bytes);
+}
+
+/* The BPF programs' part as it was told last: it is small, and asking for it is not. */
+static uint64_t cpu_now(const struct sp_agent *a)
+{
+	return sp_usage_cpu_ns(0) + sp_workers_cpu_ns(a->env.workers) + a->status.bpf_ns;
+}
+
+void sp_self_begin(struct sp_agent *a, const struct sp_clock *now)
+{
+	a->self_looked_ns = now->mono_ns;
+	sp_purse_init(&a->purse, a->config.max_cpu_ppm, now->mono_ns, cpu_now(a));
+}
+
+bool sp_self_may_parse(void *agent, uint64_t n_samples)
+{
+	struct sp_agent *a = agent;
+
+	sp_purse_look(&a->purse, sp_time_ns(CLOCK_MONOTONIC), cpu_now(a));
+	return sp_purse_may(&a->purse, n_samples);
+}
+
+/* Told when it begins, and when nothing waits any more. */
+static void shortage_look(struct sp_agent *a)
+{
+	uint64_t n_names = 0, n_tables = 0;
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++) {
+		const struct sp_agent_source_status *t = sp_sampler_status(&a->samplers[i]);
+
+		n_names += t->n_unnamed_files;
+		n_tables += t->n_tables_later;
+	}
+	if (!a->is_short && n_names + n_tables)
+		sp_log(SP_LOG_NOTICE,
+		       "parsing is put off to keep within --max-cpu: %" PRIu64 " files have no names yet, %" PRIu64
+		       " no unwind tables",
+		       n_names, n_tables);
+	else if (a->is_short && !(n_names + n_tables))
+		sp_log(SP_LOG_NOTICE, "nothing waits to be parsed any more");
+	a->is_short = n_names + n_tables;
 }
 
 static void rate_set(struct sp_agent *a, const struct sp_clock *now, const char *what)
@@ -76,7 +119,9 @@ void sp_self_look(struct sp_agent *a, const struct sp_clock *now)
 		return;
 	a->self_looked_ns = now->mono_ns;
 	usage_look(a);
-	switch (sp_limits_look(&a->limits, now->mono_ns, a->status.cpu_ns, a->status.memory_bytes)) {
+	shortage_look(a);
+	switch (
+	    sp_limits_look(&a->limits, now->mono_ns, a->status.cpu_ns, a->status.parsers_ns, a->status.memory_bytes)) {
 	case SP_LIMITS_RENEW:
 		renewal_ask(a);
 		break;
@@ -102,6 +147,7 @@ void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
 	usage_look(a);
 	t->n_cpus = a->env.n_online;
 	t->n_errors = a->env.n_errors;
+	t->parse_left_ns = a->purse.left_ns;
 	t->n_sources = a->n_samplers;
 	t->store_error = "";
 	for (i = 0; i < a->n_samplers; i++) {

@@ -61,6 +61,12 @@ struct sp_capture_options {
 	/* NULL, or told when a CPU that is wanted comes or goes. */
 	void (*cpu_changed)(void *arg, unsigned cpu, bool is_online);
 	void *cpu_changed_arg;
+	/*
+	 * NULL, or asked before a table is built of a file that was met in so many windows: false: not now, it is
+	 * guessed by frame pointers meanwhile. Only sessions that last.
+	 */
+	bool (*may_build)(void *arg, unsigned n_windows);
+	void *may_build_arg;
 	/* Makes what this process may not, once it has dropped its privileges; NULL: itself. */
 	struct sp_broker *broker;
 	const char *cache; /* directory of built tables; NULL = the default one, "" = none */
@@ -79,6 +85,7 @@ struct sp_capture_stats {
 	uint64_t n_files, n_tables, n_built, n_from_cache;
 	uint64_t n_no_open, n_no_table; /* files that could not be opened, parsed */
 	uint64_t n_no_unwind;           /* files without .eh_frame */
+	uint64_t n_put_off, n_later;    /* tables that may_build refused at first; of which are not there yet */
 	uint64_t n_evicted;
 	uint64_t table_bytes;
 	uint64_t mapped_bytes;       /* of BPF maps that are in our own memory too (in VmRSS and in bpf_bytes) */

@@ -113,8 +113,6 @@ static struct sp_cache_key cache_key(const struct sp_known_file *k)
 				     .mode = k->mode};
 }
 
-static void table_want(struct sp_capture *c, uint32_t id);
-
 static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *blob)
 {
 	struct sp_cache_key key = cache_key(known_of(c, id));
@@ -166,7 +164,7 @@ static void built(void *arg, int r, struct sp_blob *blob)
 		struct file_job *next = copy->next;
 
 		if (!is_late(copy))
-			table_want(copy->c, copy->id);
+			sp_files_table(copy->c, copy->id);
 		free(copy);
 		copy = next;
 	}
@@ -222,10 +220,18 @@ static int build_want(struct sp_capture *c, uint32_t id)
 	return 0;
 }
 
-static void table_want(struct sp_capture *c, uint32_t id)
+void sp_files_table(struct sp_capture *c, uint32_t id)
 {
-	int r = cache_load(c, id) ? 0 : build_want(c, id);
+	bool is_cached = cache_load(c, id);
+	int r = 0;
 
+	if (!is_cached && !building_of(c, id) && !sp_files_may_build(c, id)) {
+		table_refuse(c, id);
+		sp_files_put_off(c, id);
+		return;
+	}
+	if (!is_cached)
+		r = build_want(c, id);
 	if (r < 0) {
 		fail_once(c, r, "ask for an unwind table");
 		table_refuse(c, id);
@@ -281,7 +287,7 @@ static void identified(void *arg, struct sp_identify_result *identity)
 		table_refuse(c, id);
 	} else {
 		identity_keep(c, id, identity);
-		table_want(c, id);
+		sp_files_table(c, id);
 	}
 	free(identity->soname);
 }
@@ -545,7 +551,7 @@ void sp_files_want(struct sp_capture *c, uint32_t id)
 	if (c->seen[id].key.dev == SP_DEV_VDSO)
 		vdso_load(c, id);
 	else
-		table_want(c, id);
+		sp_files_table(c, id);
 }
 
 int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file)

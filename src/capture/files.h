@@ -19,13 +19,17 @@ struct sp_capture;
 struct sp_capture_keep;
 struct sp_profile;
 
-/* FREE: the number can be given to another file; GIVEN: the kernel half has it to give. */
-enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE, SP_SEEN_FREE, SP_SEEN_GIVEN };
+/*
+ * LATER: its table may not be built now, and it goes without; FREE: the number can be given to another file; GIVEN: the
+ * kernel half has it to give.
+ */
+enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE, SP_SEEN_LATER, SP_SEEN_FREE, SP_SEEN_GIVEN };
 
 struct sp_seen_file { /* by file id */
 	struct sp_file_key key;
 	uint32_t number; /* in the profile */
 	uint8_t state;   /* enum sp_seen_state */
+	uint8_t n_met;   /* LATER: windows in which it was in use */
 	uint32_t loaded; /* window of its last load */
 	uint64_t birth;  /* which of the announcements it was: a number may stand for another file later */
 };
@@ -46,6 +50,11 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
 void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again), and soon */
 void sp_files_done(struct sp_capture *c);
+void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
+/* later.c: tables that are not to be built now; and, when a window is over, those of files that were met again. */
+bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
+void sp_files_put_off(struct sp_capture *c, uint32_t id);
+void sp_files_turn(struct sp_capture *c, uint32_t window);
 /* forget.c: while nothing is sampled; and the files that are left, with what was known by their old numbers. */
 int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep);
 int sp_files_move(struct sp_capture *c, const struct sp_profile *from, struct sp_known_file *known, size_t n_known);

@@ -52,6 +52,7 @@ static void forget(struct sp_capture *c, uint32_t id)
 	if (!is_replaced(c, id))
 		bpf_map_delete_elem(c->files_fd, &c->seen[id].key);
 	sp_tables_forget(c->tables, id);
+	c->stats.n_later -= c->seen[id].state == SP_SEEN_LATER;
 	c->seen[id].state = SP_SEEN_FREE;
 	c->seen[id].birth = 0;
 	c->n_forgotten++;
@@ -64,7 +65,7 @@ static size_t choose(const struct sp_capture *c, struct aged *all)
 	uint32_t id;
 
 	for (id = 1; id < c->n_seen; id++)
-		if (c->seen[id].number && c->seen[id].state == SP_SEEN_DONE)
+		if (c->seen[id].number && (c->seen[id].state == SP_SEEN_DONE || c->seen[id].state == SP_SEEN_LATER))
 			all[n++] = (struct aged){.id = id, .used = use_of(c, id)};
 	qsort(all, n, sizeof(*all), by_use);
 	return n;

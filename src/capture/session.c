@@ -206,6 +206,8 @@ int sp_capture_turn(struct sp_capture *c)
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
 		r = sp_capture_take_in(c); /* the frames of what was counted, first */
+	if (r >= 0 && c->stats.n_later)
+		sp_files_turn(c, old);
 	c->turn_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->turn_ns;
 	return r < 0 ? r : c->source->turn(c, old & 1);
 }

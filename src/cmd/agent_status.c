@@ -53,6 +53,11 @@ static void put_source(FILE *out, const struct sp_agent_source_status *s)
 	number(out, "files", s->n_files);
 	number(out, "forgotten", s->n_forgotten);
 	number(out, "profile_bytes", s->profile_bytes);
+	number(out, "unnamed_files", s->n_unnamed_files);
+	number(out, "unnamed_frames", s->n_unnamed_frames);
+	number(out, "unnamed_samples", s->n_unnamed_samples);
+	number(out, "tables_later", s->n_tables_later);
+	number(out, "tables_put_off", s->n_tables_put_off);
 }
 
 static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_config *c)
@@ -89,6 +94,8 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "cpu_ns", s.cpu_ns);
 	number(out, "own_ns", s.own_ns);
 	number(out, "workers_ns", s.workers_ns);
+	number(out, "parsers_ns", s.parsers_ns);
+	number(out, "parse_left_ns", (uint64_t)SP_MAX(s.parse_left_ns, 0));
 	number(out, "bpf_ns", s.bpf_ns);
 	number(out, "memory", s.memory_bytes);
 	number(out, "peak", s.peak_bytes);
@@ -237,6 +244,20 @@ static void moment(uint64_t wall_ns, char *ret_text)
 		snprintf(ret_text, TEXT, "-");
 }
 
+/* What parsing was put off for, to keep within the limit of CPU. */
+static void show_put_off(const struct screen *s, size_t i, FILE *out)
+{
+	uint64_t files = number_of(s, i, "unnamed_files"), tables = number_of(s, i, "tables_later");
+	uint64_t samples = number_of(s, i, "unnamed_samples");
+
+	if (files || tables)
+		fprintf(out,
+			"          %" PRIu64 " files wait for names, %" PRIu64 " for unwind tables, to spare the CPU\n",
+			files, tables);
+	if (samples)
+		fprintf(out, "          %" PRIu64 " samples were stored with frames that have no names yet\n", samples);
+}
+
 static void show_source(const struct screen *s, size_t i, FILE *out)
 {
 	uint64_t samples = number_of(s, i, "samples"), rate = number_of(s, i, "rate_mhz");
@@ -249,6 +270,7 @@ static void show_source(const struct screen *s, size_t i, FILE *out)
 			*text_of(s, 0, "why_halved") ? text_of(s, 0, "why_halved") : "the machine");
 	fprintf(out, "\n          %" PRIu64 " samples, %.1f %% of the user stacks complete, %" PRIu64 " lost\n",
 		samples, sp_percent((int64_t)number_of(s, i, "complete"), (int64_t)samples), number_of(s, i, "lost"));
+	show_put_off(s, i, out);
 	fprintf(out, "windows   %" PRIu64 " stored", number_of(s, i, "windows"));
 	if (number_of(s, i, "waiting") || number_of(s, i, "dropped"))
 		fprintf(out, ", %" PRIu64 " waiting for names or the disk, %" PRIu64 " dropped",

@@ -53,6 +53,12 @@ struct sp_naming {
 	struct sp_name_table *kernel; /* made when first asked for */
 	uint64_t kernel_ns;           /* when */
 	struct sp_naming_stats stats;
+	/*
+	 * NULL, or asked before a file is parsed for its names, with the samples that were told of it: false: not now,
+	 * and sp_naming_resolve() says -EAGAIN. The kernel's are not asked for.
+	 */
+	bool (*may_parse)(void *arg, uint64_t n_samples);
+	void *may_parse_arg;
 	bool with_lines;   /* DWARF is wanted, too */
 	bool no_fetch;     /* debuginfod is not asked, or not any more */
 	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */
@@ -67,6 +73,8 @@ struct sp_naming {
 	void (*fetching)(const char *library);
 };
 
+/* So many samples had frames without names in this file. */
+void sp_naming_met(struct sp_naming *n, uint32_t file, uint64_t n_samples);
 int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
 /*
  * The resolver's for the kernel: by a table of the symbols in kallsyms, which a worker makes once, and again, at most

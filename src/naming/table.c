@@ -218,13 +218,17 @@ static int choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, i
 	struct sp_name_table_head head;
 	SP_CLOSE int table_fd = open_cached(n, key, &head);
 
-	if (table_fd >= 0 && !debug_came(n, file, f, &head)) {
+	bool may = sp_naming_may_parse(n, f);
+
+	if (table_fd >= 0 && (!may || !debug_came(n, file, f, &head))) {
 		f->state = SP_NAMED_CACHED;
 		n->stats.n_found++;
 		if (*head.warning)
 			sp_naming_note_text(n, file, head.warning);
 		return 0;
 	}
+	if (!may)
+		return -EAGAIN;
 	if (table_fd < 0)
 		sp_debug_file_choose(n, file, f, fd);
 	return make(n, file, f, fd, key);

@@ -53,6 +53,13 @@ static int read_ticks(uint32_t pid, uint64_t ticks[2])
 	return 0;
 }
 
+uint64_t sp_usage_cpu_ns(uint32_t pid)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid((pid_t)pid, &clock) == 0 ? sp_time_ns(clock) : 0;
+}
+
 static int read_times(uint32_t pid, struct sp_usage *u)
 {
 	uint64_t ticks[2] = {0};

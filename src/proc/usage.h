@@ -19,6 +19,8 @@ struct sp_usage {
 	uint64_t own_bytes;          /* of it what is of no file, and so shared with nobody who runs the same program */
 };
 
+/* Its CPU time alone, for one system call: 0 when it has gone. pid 0 = of ourselves. */
+uint64_t sp_usage_cpu_ns(uint32_t pid);
 /* Of the process pid; 0 = of ourselves. */
 int sp_usage_get(uint32_t pid, struct sp_usage *ret_usage);
 

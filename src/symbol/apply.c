@@ -190,12 +190,20 @@ static int name_made_up(const struct job *j, const struct sp_resolver *resolver,
 	return 0;
 }
 
+/* Of a namer's: it will ask again. */
+static bool is_put_off(const struct job *j, int r)
+{
+	return r == -EAGAIN && j->known;
+}
+
 static int apply_elf(const struct job *j, const struct sp_resolver *resolver)
 {
 	struct sp_name *names SP_FREE = calloc(j->n_offsets, sizeof(*names));
 	if (!names)
 		return -ENOMEM;
 	int r = resolver->resolve(resolver->arg, j->file, j->offsets, j->n_offsets, names);
+	if (is_put_off(j, r))
+		return r;
 	int noted = r ? note_failure(j, r) : name_made_up(j, resolver, names);
 	int applied = apply_names(j, r ? NULL : names);
 	sp_names_done(names, j->n_offsets);
@@ -209,6 +217,8 @@ static int apply_made(const struct job *j, const struct sp_resolver *resolver)
 	if (!names)
 		return -ENOMEM;
 	int r = resolver->resolve(resolver->arg, j->file, j->offsets, j->n_offsets, names), noted = 0;
+	if (is_put_off(j, r))
+		return r;
 	if (r == -ENOENT)
 		sp_error_clear();
 	else if (r)
@@ -357,23 +367,30 @@ static uint64_t offset_of(const struct sp_profile *p, const struct sp_frame *f)
 	return kernel ? whole_address(f->offset) : f->offset;
 }
 
-/* Of the frames from `first` on, those that have no function yet, and do not lie in one that is known. */
-static int collect(const struct sp_profile *p, const struct sp_known *known, uint32_t first,
-		   struct open_frame **ret_frames, size_t *ret_n)
+static void collect_one(const struct sp_profile *p, const struct sp_known *known, uint32_t frame,
+			struct open_frame *frames, size_t *n)
 {
-	uint32_t n_frames = sp_profile_n_frames(p);
-	struct open_frame *frames = calloc(n_frames - first + 1, sizeof(*frames));
+	struct sp_frame *f = sp_profile_frame(p, frame);
+	uint64_t offset = offset_of(p, f);
+	if (!f->func && known)
+		f->func = sp_known_find(known, f->file, offset);
+	if (!f->func)
+		frames[(*n)++] = (struct open_frame){f->file, frame, offset};
+}
+
+/* Of the new frames, and those that wait, those that have no function yet, and do not lie in one that is known. */
+static int collect(const struct sp_profile *p, const struct sp_namer *namer, struct open_frame **ret_frames,
+		   size_t *ret_n)
+{
+	uint32_t n_frames = sp_profile_n_frames(p), first = SP_MAX(namer->n_frames, 1);
+	struct open_frame *frames = calloc(n_frames - first + namer->n_later + 1, sizeof(*frames));
 	size_t n = 0;
 	if (!frames)
 		return -ENOMEM;
-	for (uint32_t i = first; i < n_frames; i++) {
-		struct sp_frame *f = sp_profile_frame(p, i);
-		uint64_t offset = offset_of(p, f);
-		if (!f->func && known)
-			f->func = sp_known_find(known, f->file, offset);
-		if (!f->func)
-			frames[n++] = (struct open_frame){f->file, i, offset};
-	}
+	for (size_t i = 0; i < namer->n_later; i++)
+		collect_one(p, namer->known, namer->later[i], frames, &n);
+	for (uint32_t i = first; i < n_frames; i++)
+		collect_one(p, namer->known, i, frames, &n);
 	if (n)
 		qsort(frames, n, sizeof(*frames), by_file);
 	*ret_frames = frames;
@@ -400,25 +417,45 @@ static int apply_job(struct job *j, const struct sp_resolver *resolver, FILE *ka
 	return apply_names(j, NULL);
 }
 
-static int apply_from(struct sp_profile *p, struct sp_known *known, uint32_t first, const struct sp_resolver *resolver,
-		      FILE *kallsyms)
+/* There is room for them: never more than were collected. */
+static void put_off(struct sp_namer *namer, const struct job *j)
+{
+	sp_error_clear();
+	for (size_t i = 0; i < j->n_frames; i++)
+		namer->later[namer->n_later++] = j->frames[i].frame;
+	namer->n_later_files++;
+}
+
+static int apply_from(struct sp_profile *p, struct sp_namer *namer, const struct sp_resolver *resolver, FILE *kallsyms)
 {
 	struct open_frame *frames SP_FREE = NULL;
 	size_t n = 0;
-	int r = collect(p, known, first, &frames, &n);
+	int r = collect(p, namer, &frames, &n);
+	if (r == 0)
+		r = sp_grow(&namer->later, &namer->later_capacity, namer->known ? n : 0, sizeof(*namer->later));
+	if (r == 0)
+		namer->n_later = namer->n_later_files = 0;
 	for (size_t i = 0, end; !r && i < n; i = end) {
 		for (end = i + 1; end < n && frames[end].file == frames[i].file;)
 			end++;
-		struct job j = {
-		    .profile = p, .known = known, .file = frames[i].file, .frames = frames + i, .n_frames = end - i};
+		struct job j = {.profile = p,
+				.known = namer->known,
+				.file = frames[i].file,
+				.frames = frames + i,
+				.n_frames = end - i};
 		r = apply_job(&j, resolver, kallsyms);
+		if (is_put_off(&j, r)) {
+			put_off(namer, &j);
+			r = 0;
+		}
 	}
 	return r ? sp_fail(r, "name the frames") : 0;
 }
 
 int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms)
 {
-	return apply_from(p, NULL, 1, resolver, kallsyms);
+	struct sp_namer all = {0};
+	return apply_from(p, &all, resolver, kallsyms);
 }
 
 /* --- again and again -------------------------------------------------------------------------------------------- */
@@ -426,9 +463,9 @@ int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FI
 int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_resolver *resolver)
 {
 	int r = n->known ? 0 : sp_known_new(&n->known);
-	uint32_t first = SP_MAX(n->n_frames, 1), n_frames = sp_profile_n_frames(p); /* it may grow meanwhile */
+	uint32_t n_frames = sp_profile_n_frames(p); /* it may grow meanwhile */
 	if (r == 0)
-		r = apply_from(p, n->known, first, resolver, NULL);
+		r = apply_from(p, n, resolver, NULL);
 	if (r == 0)
 		n->n_frames = n_frames;
 	return r;
@@ -437,5 +474,6 @@ int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_res
 void sp_namer_done(struct sp_namer *n)
 {
 	sp_known_free(n->known);
+	free(n->later);
 	*n = (struct sp_namer){0};
 }

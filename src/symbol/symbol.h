@@ -24,7 +24,8 @@ struct sp_resolver {
 	void *arg;
 	/*
 	 * Names for the sorted offsets of file number `file`; names[] is zeroed and n long. 0 or negative errno with
-	 * sp_error_text(). Called from sp_symbol_apply() only, which frees the names.
+	 * sp_error_text(). Called from sp_symbol_apply() only, which frees the names. -EAGAIN, from a namer's resolver:
+	 * not now; the frames stay without a function, and are asked for again the next time.
 	 */
 	int (*resolve)(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names);
 	/*
@@ -44,12 +45,15 @@ int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FI
  * The same for a profile that grows and is named again and again: looks at the frames that came since the last time,
  * and asks only for those that lie in no function that is known already, where the resolver has told how far its
  * answers hold (struct sp_name's from, to). What it costs follows the number of new frames. Zeroed at first; with
- * another profile, done and begun anew. Memory: 24 bytes for each function that was met.
+ * another profile, done and begun anew. Memory: 24 bytes for each function that was met, 4 for each frame that waits.
  */
 struct sp_known;
 struct sp_namer {
 	struct sp_known *known;
 	uint32_t n_frames; /* that were looked at */
+	uint32_t *later;   /* of them those that have no function yet, by file */
+	size_t n_later, later_capacity;
+	uint32_t n_later_files;
 };
 int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_resolver *resolver);
 void sp_namer_done(struct sp_namer *n);

@@ -282,6 +282,7 @@ void sp_crew_serve(struct sp_workers *w, struct sp_worker *p)
 		return;
 	sp_worker_end(p);
 	w->ended.cpu_ns += cpu_ns;
+	w->ended.parsers_ns += p->role == SP_ROLE_PARSER ? cpu_ns : 0;
 	w->ended.peak_bytes += p->peak_bytes;
 	lost(w, p, status);
 }

@@ -68,7 +68,7 @@ void sp_job_bring_forward(struct sp_job_list *list, const void *arg)
 static bool has_memfd(const struct sp_job *j)
 {
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
-	       j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS;
+	       j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS || j->kind == SP_JOB_KERNEL;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)

@@ -428,10 +428,11 @@ int sp_workers_wait(struct sp_workers *w, int timeout_ms)
 	}
 }
 
-static void add_usage(struct sp_workers_stats *s, int pid, uint64_t peak_bytes)
+static void add_usage(struct sp_workers_stats *s, int pid, bool is_parser, uint64_t peak_bytes)
 {
 	struct sp_usage u = sp_worker_usage(pid);
 	s->cpu_ns += u.user_ns + u.system_ns;
+	s->parsers_ns += is_parser ? u.user_ns + u.system_ns : 0;
 	s->peak_bytes += SP_MAX(peak_bytes, u.peak_bytes);
 	s->own_bytes += u.own_bytes;
 }
@@ -440,9 +441,18 @@ void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_s
 {
 	*ret_stats = w->ended;
 	if (w->broker)
-		add_usage(ret_stats, sp_broker_pid(w->broker), 0);
+		add_usage(ret_stats, sp_broker_pid(w->broker), false, 0);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
 		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next)
 			if (!p->reaped)
-				add_usage(ret_stats, p->pid, p->peak_bytes);
+				add_usage(ret_stats, p->pid, role == SP_ROLE_PARSER, p->peak_bytes);
+}
+
+uint64_t sp_workers_cpu_ns(const struct sp_workers *w)
+{
+	uint64_t ns = w->ended.cpu_ns + (w->broker ? sp_usage_cpu_ns((uint32_t)sp_broker_pid(w->broker)) : 0);
+	for (unsigned role = 0; role < SP_N_ROLES; role++)
+		for (const struct sp_worker *p = w->crews[role].processes; p; p = p->next)
+			ns += p->reaped ? 0 : sp_usage_cpu_ns((uint32_t)p->pid);
+	return ns;
 }

@@ -128,9 +128,12 @@ unsigned sp_workers_outstanding(const struct sp_workers *w);
 struct sp_workers_stats {
 	uint64_t n_crashed, n_late, n_abandoned;
 	uint64_t cpu_ns;     /* of all worker processes, those that ended included, and of the broker */
+	uint64_t parsers_ns; /* of it the parsers' */
 	uint64_t peak_bytes; /* sum of the processes' VmHWM, those that ended included */
 	uint64_t own_bytes;  /* of those that are there, what they do not share with this process */
 };
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats);
+/* cpu_ns alone, which costs little. */
+uint64_t sp_workers_cpu_ns(const struct sp_workers *w);
 
 #endif

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_DEPTH = 40, MIN_DEPTH = 6, N_FUNCTIONS = 64, N_HOT = 5, MAX_BYTES = 1 << 20 };
+enum { MAX_DEPTH = 40, MIN_DEPTH = 6, N_FUNCTIONS = 64, N_HOT = 5, MAX_BYTES = 8 << 20 };
 
 static uint64_t random_state;
 

@@ -14,7 +14,7 @@
 
 struct machine {
 	struct sp_limits l;
-	uint64_t now_ns, cpu_ns;
+	uint64_t now_ns, cpu_ns, parsers_ns;
 };
 
 static struct machine machine_new(void)
@@ -30,7 +30,7 @@ static enum sp_limits_advice minute(struct machine *m, uint64_t ppm, uint64_t me
 {
 	m->now_ns += MINUTE;
 	m->cpu_ns += MINUTE / 1000000 * (ppm >> m->l.halvings);
-	return sp_limits_look(&m->l, m->now_ns, m->cpu_ns, memory);
+	return sp_limits_look(&m->l, m->now_ns, m->cpu_ns, m->parsers_ns, memory);
 }
 
 static void test_quiet(void **state)
@@ -53,6 +53,25 @@ static void test_busy_beginning(void **state)
 	assert_int_equal(minute(&m, 900000, 40 * MIB), SP_LIMITS_GO_ON);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(minute(&m, 5000, 40 * MIB), SP_LIMITS_GO_ON);
+}
+
+/* What parsers use does not follow the rate: half of it would help nobody. */
+static void test_parsers(void **state)
+{
+	struct machine m = machine_new();
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		m.parsers_ns += MINUTE / 100;
+		assert_int_equal(minute(&m, 17000, 40 * MIB), SP_LIMITS_GO_ON);
+	}
+	assert_in_range(m.l.cpu_ppm, 16990, 17010);
+	assert_in_range(m.l.rest_ppm, 6990, 7010);
+	for (int i = 0; !m.l.halvings; i++) { /* the rest alone is over it */
+		assert_true(i <= SP_LIMITS_MINUTES);
+		m.parsers_ns += MINUTE / 100;
+		minute(&m, 22000, 40 * MIB);
+	}
 }
 
 static void test_over_and_back(void **state)
@@ -135,10 +154,9 @@ static void test_no_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_quiet),         cmocka_unit_test(test_busy_beginning),
-	    cmocka_unit_test(test_over_and_back), cmocka_unit_test(test_no_swing),
-	    cmocka_unit_test(test_bounds),        cmocka_unit_test(test_memory),
-	    cmocka_unit_test(test_no_limits),
+	    cmocka_unit_test(test_quiet),         cmocka_unit_test(test_busy_beginning), cmocka_unit_test(test_parsers),
+	    cmocka_unit_test(test_over_and_back), cmocka_unit_test(test_no_swing),       cmocka_unit_test(test_bounds),
+	    cmocka_unit_test(test_memory),        cmocka_unit_test(test_no_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -272,6 +272,35 @@ static void test_namer(void **state)
 	sp_namer_done(&namer);
 }
 
+static int not_now(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	struct fixture *x = arg;
+	return file == x->files[LIB] ? -EAGAIN : resolve_with_spans(arg, file, offsets, n, names);
+}
+
+/* What is put off stays without a function, and is asked for again with what is new. */
+static void test_namer_later(void **state)
+{
+	struct fixture *x = *state;
+	struct sp_namer namer = {0};
+	const struct sp_resolver later = {.arg = x, .resolve = not_now, .kernel = kernel};
+	uint32_t a = add_frame(x, x->files[LIB], 0x41, 0), other = add_frame(x, x->files[VDSO], 0x41, 0);
+	assert_int_equal(sp_namer_apply(&namer, x->profile, &later), 0);
+	uint32_t b = add_frame(x, x->files[LIB], 0x140, 0);
+	assert_int_equal(sp_namer_apply(&namer, x->profile, &later), 0);
+	assert_int_equal(namer.n_later, 2);
+	assert_int_equal(namer.n_later_files, 1);
+	assert_int_equal(sp_profile_frame(x->profile, a)->func, 0);
+	assert_int_equal(sp_profile_frame(x->profile, b)->func, 0);
+	assert_true(sp_profile_frame(x->profile, other)->func);
+	assert_int_equal(sp_profile_file(x->profile, x->files[LIB])->note, 0);
+	again(x, &namer, 2);
+	expect(x, a, "name()", false);
+	assert_int_equal(namer.n_later, 0);
+	again(x, &namer, 0);
+	sp_namer_done(&namer);
+}
+
 /* A gap whose last byte is the caller of the function behind: the rest of the gap says nothing about that byte. */
 static void test_namer_made_up(void **state)
 {
@@ -383,17 +412,12 @@ static void test_no_resolver(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_elf),
-	    TEST(test_failure_costs_one_file),
-	    TEST(test_kernel),
-	    TEST(test_hidden_kernel),
-	    TEST(test_namer),
-	    TEST(test_namer_made_up),
-	    TEST(test_namer_kernel),
-	    TEST(test_other_frames),
-	    TEST(test_late_and_again),
-	    TEST(test_no_resolver),
-	    TEST(test_made),
+	    TEST(test_elf),           TEST(test_failure_costs_one_file),
+	    TEST(test_kernel),        TEST(test_hidden_kernel),
+	    TEST(test_namer),         TEST(test_namer_later),
+	    TEST(test_namer_made_up), TEST(test_namer_kernel),
+	    TEST(test_other_frames),  TEST(test_late_and_again),
+	    TEST(test_no_resolver),   TEST(test_made),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

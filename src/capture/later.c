@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * later.c: unwind tables that are put off, since who samples may not spend more on parsing now.
+ *
+ * Such a file goes without, as one that has no unwind information: a stack to be finished later, for each of its
+ * samples, would cost more than the table. Most files that are met in one window are never met again; one that is asks
+ * anew.
+ */
+#include "base/mem.h"
+#include "capture/priv.h"
+
+bool sp_files_may_build(const struct sp_capture *c, uint32_t id)
+{
+	return !c->o.may_build || c->o.may_build(c->o.may_build_arg, SP_MAX(c->seen[id].n_met, 1));
+}
+
+void sp_files_put_off(struct sp_capture *c, uint32_t id)
+{
+	c->seen[id].state = SP_SEEN_LATER;
+	c->stats.n_put_off += !c->seen[id].n_met;
+	c->stats.n_later++;
+}
+
+static void again(struct sp_capture *c, uint32_t id, uint32_t window)
+{
+	struct sp_seen_file *s = &c->seen[id];
+
+	if (sp_tables_get(c->tables, id)->used == window && s->n_met < UINT8_MAX)
+		s->n_met++;
+	if (s->n_met < 2 || !sp_files_may_build(c, id))
+		return;
+	c->stats.n_later--;
+	s->state = SP_SEEN_LOADING;
+	sp_files_table(c, id);
+}
+
+void sp_files_turn(struct sp_capture *c, uint32_t window)
+{
+	size_t n = c->stats.n_later;
+	uint32_t id;
+
+	for (id = 1; n && id < c->n_seen; id++) {
+		if (c->seen[id].state != SP_SEEN_LATER)
+			continue;
+		n--;
+		again(c, id, window);
+	}
+}
