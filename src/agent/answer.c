@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/answer.h"
+#include "agent/answer_web.h"
 #include "agent/server_priv.h"
 #include "agent/upgrade.h"
 #include "base/encode.h"
@@ -28,6 +29,10 @@ struct answer {
 	bool own_only;
 	uint32_t uid;
 	uint64_t timeout_ns, memory_bytes;
+	/* The window that was not stored when we were started; NULL: there is none, or it was not read yet. */
+	struct sp_profile *window;
+	bool has_looked;
+	uint64_t wall_ns, duration_ns, n_lost;
 };
 
 /* --- limits ------------------------------------------------------------------------------------------------------- */
@@ -202,49 +207,55 @@ static int narrow(const struct sp_store_query *q, struct sp_profile **p)
 	return r;
 }
 
-static int read_current(struct sp_profile **ret_profile)
+static int read_current(struct answer *a)
 {
 	struct sp_read_options o = {.format = "pprof"};
 	struct sp_read_result result = {0};
-
-	return sp_read_fd(STDIN_FILENO, "the window that is not stored yet", &o, ret_profile, &result);
-}
-
-/*
- * The window that was not stored when we were started. It may have been since: then the store's answer reaches behind
- * its beginning, and it is in there.
- */
-static int add_current(struct answer *a, struct sp_profile *into, struct sp_store_answer *answer)
-{
-	uint64_t wall = 0, duration = 0, lost = 0;
-	struct sp_profile *p = NULL;
 	struct sp_line words;
-	int r = read_line(a, a->current, sizeof(a->current));
+	int r = a->has_looked ? -ENODATA : read_line(a, a->current, sizeof(a->current));
 
+	a->has_looked = true;
 	if (r == -ENODATA)
 		return 0;
 	if (r == 0)
 		r = sp_line_parse(a->current, false, &words);
 	if (r < 0)
 		return r;
-	sp_line_number(&words, "wall", &wall);
-	sp_line_number(&words, "duration", &duration);
-	sp_line_number(&words, "lost", &lost);
-	if (answer->to_ns > wall || wall >= a->q.query.to_ns || wall + duration <= a->q.query.from_ns)
-		return 0;
-	r = read_current(&p);
+	sp_line_number(&words, "wall", &a->wall_ns);
+	sp_line_number(&words, "duration", &a->duration_ns);
+	sp_line_number(&words, "lost", &a->n_lost);
+	return sp_read_fd(STDIN_FILENO, "the window that is not stored yet", &o, &a->window, &result);
+}
+
+/*
+ * It may have been stored since: then the store's answer reaches behind its beginning, and it is in there. It may be
+ * asked for more than once, so that a copy is what is narrowed.
+ */
+static int add_current(void *arg, const struct sp_store_query *q, struct sp_profile *into,
+		       struct sp_store_answer *answer)
+{
+	struct answer *a = arg;
+	struct sp_profile *p = NULL;
+	int r = read_current(a);
+
+	if (r < 0 || !a->window || answer->to_ns > a->wall_ns || a->wall_ns >= q->to_ns ||
+	    a->wall_ns + a->duration_ns <= q->from_ns)
+		return r;
+	r = sp_profile_new(&p);
 	if (r >= 0)
-		r = narrow(&a->q.query, &p);
+		r = sp_profile_merge(p, a->window);
+	if (r >= 0)
+		r = narrow(q, &p);
 	if (r >= 0)
 		r = sp_profile_merge(into, p);
 	sp_profile_free(p);
 	if (r < 0)
 		return r;
-	answer->from_ns = answer->from_ns ? answer->from_ns : wall;
-	answer->to_ns = wall + duration;
-	answer->covered_ns += duration;
+	answer->from_ns = answer->from_ns ? answer->from_ns : a->wall_ns;
+	answer->to_ns = a->wall_ns + a->duration_ns;
+	answer->covered_ns += a->duration_ns;
 	answer->n_windows++;
-	answer->n_lost += lost;
+	answer->n_lost += a->n_lost;
 	return 0;
 }
 
@@ -284,7 +295,7 @@ static int query(struct answer *a, struct sp_store *store)
 	if (r >= 0)
 		r = sp_store_query(store, &a->q.query, p, &answer);
 	if (r >= 0)
-		r = add_current(a, p, &answer);
+		r = add_current(a, &a->q.query, p, &answer);
 	if (r >= 0)
 		r = write_profile(a, p, &answer);
 	sp_profile_free(p);
@@ -398,6 +409,34 @@ static int put_lines(struct answer *a, struct sp_store *store)
 	return r >= 0 ? send_all(text, n) : r;
 }
 
+/* --- over HTTP ---------------------------------------------------------------------------------------------------- */
+static int web(struct answer *a, struct sp_store *store)
+{
+	struct sp_web_question q = {
+	    .api = {.store = store,
+		    .now_ns = sp_time_ns(CLOCK_REALTIME),
+		    .own_only = a->own_only,
+		    .uid = a->uid,
+		    .current = add_current,
+		    .arg = a},
+	    .path = a->q.path,
+	    .params = a->q.params,
+	    .coding = a->q.coding,
+	};
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	int r;
+
+	if (!out)
+		return -ENOMEM;
+	put_head(a, out);
+	r = sp_web_answer(&q, out);
+	if (fclose(out) && r == 0)
+		r = -ENOMEM;
+	return r == 0 ? send_all(text, n) : r;
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 static int answer_it(struct answer *a)
 {
@@ -410,7 +449,9 @@ static int answer_it(struct answer *a)
 	if (r == 0)
 		r = sp_store_open(a->store, &o, &store);
 	if (r == 0)
-		r = a->q.what == SP_ASK_QUERY ? query(a, store) : put_lines(a, store);
+		r = a->q.what == SP_ASK_QUERY ? query(a, store)
+		    : a->q.what == SP_ASK_API ? web(a, store)
+					      : put_lines(a, store);
 	sp_store_close(store);
 	return r;
 }

@@ -20,6 +20,7 @@
 struct sp_recipe;
 
 enum { SP_AGENT_MAX_SOURCES = 8, SP_AGENT_MAX_GLOBS = 64, SP_AGENT_MAX_REMOTES = 4 };
+enum { SP_AGENT_MAX_LISTEN = 16, SP_AGENT_MAX_HOSTS = 64 };
 
 struct sp_agent_source {
 	const struct sp_recipe *recipe;
@@ -64,6 +65,12 @@ struct sp_agent_config {
 	const char *socket; /* path; "" = none; not by reload */
 	const char *group;  /* whose members see all users' rows, as root does; "" = none */
 	uint64_t max_clients, max_queries;
+	/* HTTP: addresses (http/http.h); not by reload. If nobody said where, a place that is taken is no failure. */
+	const char *listen[SP_AGENT_MAX_LISTEN];
+	size_t n_listen;
+	bool listen_is_default;
+	const char *hosts[SP_AGENT_MAX_HOSTS]; /* further names of this machine, as clients may say them */
+	size_t n_hosts;
 	uint64_t query_timeout_ns, query_memory_bytes;
 
 	/* what others count */

@@ -150,6 +150,7 @@ static const struct {
     [SP_ASK_EVENTS] = {"events", {"from", "to", NULL}},
     [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "step", NULL}},
     [SP_ASK_UPGRADES] = {"upgrades", {"from", "to", "source", "span", NULL}},
+    [SP_ASK_API] = {"api", {"path", "params", "coding", "current", NULL}},
 };
 
 static int parse_query(const struct sp_line *l, struct sp_store_query *q)
@@ -200,7 +201,21 @@ static int parse_what(const char *word, struct sp_request *q)
 		if (!strcmp(asks[i].name, word))
 			return 0;
 	}
-	return sp_fail_said(-EBADMSG, "unknown request; there are status, query, events, totals, upgrades");
+	return sp_fail_said(-EBADMSG, "unknown request; there are status, query, events, totals, upgrades, api");
+}
+
+static int parse_api(const struct sp_line *l, struct sp_request *q)
+{
+	uint64_t current = 0;
+	int r = number(l, "current", 1, &current);
+
+	q->path = sp_line_word(l, "path");
+	q->params = sp_line_word(l, "params");
+	q->coding = sp_line_word(l, "coding");
+	q->wants_current = current;
+	if (r == 0 && q->what == SP_ASK_API && (!q->path || !q->params))
+		return sp_fail_said(-EBADMSG, "a request without path or params");
+	return r;
 }
 
 int sp_request_parse(char *text, struct sp_request *ret_request)
@@ -230,6 +245,8 @@ int sp_request_parse(char *text, struct sp_request *ret_request)
 	if (r == 0)
 		r = number(&l, "span", INT64_MAX, &q.span_ns);
 	if (r == 0)
+		r = parse_api(&l, &q);
+	if (r == 0)
 		*ret_request = q;
 	return r;
 }
@@ -255,7 +272,13 @@ static void write_query(const struct sp_store_query *q, FILE *out)
 void sp_request_write(const struct sp_request *q, FILE *out)
 {
 	fprintf(out, PROTOCOL " %s", asks[q->what].name);
-	if (q->what != SP_ASK_STATUS) {
+	if (q->what == SP_ASK_API) {
+		sp_line_put(out, "path", q->path);
+		sp_line_put(out, "params", q->params);
+		sp_line_put(out, "coding", q->coding);
+		if (q->wants_current)
+			sp_line_put_number(out, "current", 1);
+	} else if (q->what != SP_ASK_STATUS) {
 		sp_line_put_number(out, "from", q->query.from_ns);
 		sp_line_put_number(out, "to", q->query.to_ns);
 	}

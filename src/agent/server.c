@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, ACCEPTS = 64, EVENTS = 64, FOR_ROOT = 4, KIND_BITS = 2 };
+enum { BACKLOG = 128, ACCEPTS = 64, EVENTS = 64, FOR_ROOT = 4, KIND_BITS = 2, OWN_A_QUERY = 8 };
 
 static uint64_t now(void)
 {
@@ -37,15 +37,37 @@ static size_t number_of(const struct sp_server *s, const struct sp_client *c)
 	return (size_t)(c - s->clients);
 }
 
+static bool child_ended(struct sp_server *s, struct sp_client *c)
+{
+	bool has_answered = sp_server_child_end(s, c);
+
+	s->stats.n_queries--;
+	s->stats.n_answered += has_answered;
+	s->stats.n_failed += !has_answered;
+	return has_answered;
+}
+
+/* Of the agent itself: r is for who did not get an answer. */
+static void own_end(struct sp_server *s, struct sp_client *c, int r)
+{
+	struct sp_client was = *c;
+
+	if (c->state == SP_CLIENT_ANSWERED && child_ended(s, c)) {
+		r = 0;
+		sp_error_clear();
+	}
+	free(c->text);
+	*c = (struct sp_client){0};
+	s->n_own--;
+	was.done(was.arg, r);
+}
+
 static void client_end(struct sp_server *s, struct sp_client *c)
 {
-	if (c->state == SP_CLIENT_ANSWERED) {
-		s->stats.n_queries--;
-		if (sp_server_child_end(s, c))
-			s->stats.n_answered++;
-		else
-			s->stats.n_failed++;
-	}
+	if (c->done)
+		return own_end(s, c, sp_fail_said(-EIO, "the process that was to answer has failed"));
+	if (c->state == SP_CLIENT_ANSWERED)
+		child_ended(s, c);
 	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL); /* a process that is still there may hold it, too */
 	close(c->fd);
 	free(c->text);
@@ -88,8 +110,10 @@ static void client_refuse(struct sp_server *s, struct sp_client *c, int r)
 {
 	char *text = NULL;
 	size_t n = 0;
-	FILE *out = open_memstream(&text, &n);
+	FILE *out = c->done ? NULL : open_memstream(&text, &n);
 
+	if (c->done)
+		return own_end(s, c, r);
 	if (out) {
 		fputs("error", out);
 		sp_line_put_number(out, "errno", (uint64_t)-r);
@@ -160,7 +184,7 @@ static int child_begin(struct sp_server *s, struct sp_client *c)
 	/* It has its own deadline, and says so to the client; this is for one that hangs. */
 	c->deadline_ns = now() + s->query_timeout_ns + SP_NS_PER_S;
 	r = sp_server_watch(s, EPOLL_CTL_ADD, c->pidfd, EPOLLIN, SP_SERVER_CHILD, number_of(s, c));
-	if (r >= 0) /* until it has gone we only want to know when the client does */
+	if (r >= 0 && !c->done) /* until it has gone we only want to know when the client does */
 		r = sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, number_of(s, c));
 	if (r < 0)
 		client_end(s, c);
@@ -198,7 +222,7 @@ static void take_request(struct sp_server *s, struct sp_client *c)
 		return client_refuse(s, c, r);
 	if (q.what == SP_ASK_STATUS)
 		return answer_status(s, c);
-	if ((q.what == SP_ASK_TOTALS || q.what == SP_ASK_UPGRADES) && !c->sees_all)
+	if ((q.what == SP_ASK_TOTALS || q.what == SP_ASK_UPGRADES || q.what == SP_ASK_API) && !c->sees_all)
 		return client_refuse(s, c,
 				     sp_fail_said(-EACCES, "totals of the whole machine are for root and for "
 							   "members of the agent's group"));
@@ -208,6 +232,48 @@ static void take_request(struct sp_server *s, struct sp_client *c)
 	c->deadline_ns = now() + s->query_timeout_ns;
 	if (sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, number_of(s, c)) < 0)
 		client_end(s, c);
+}
+
+int sp_server_ask(struct sp_server *s, const struct sp_server_question *q, struct sp_client **ret_client)
+{
+	struct sp_client c = {.state = SP_CLIENT_WAITING, .fd = q->output, .pidfd = -1, .sees_all = true};
+	char *copy SP_FREE = strdup(q->line);
+	struct sp_request request;
+	size_t i = 0;
+	int r = copy ? sp_request_parse(copy, &request) : -ENOMEM;
+
+	while (i < s->n_slots && s->clients[i].state != SP_CLIENT_FREE)
+		i++;
+	if (r == 0 && (i == SP_SERVER_SLOTS || s->n_own >= s->max_queries * OWN_A_QUERY))
+		r = sp_fail_said(-EBUSY, "the agent has too many questions to answer");
+	if (r < 0)
+		return r;
+	c.text = strdup(q->line);
+	if (!c.text)
+		return -ENOMEM;
+	c.done = q->done;
+	c.arg = q->arg;
+	c.turn = s->n_turns++;
+	c.deadline_ns = now() + s->query_timeout_ns;
+	sp_server_current_wanted(s, &request, &c);
+	s->clients[i] = c;
+	s->n_slots = SP_MAX(SP_MAX(s->n_slots, i + 1), 1);
+	s->n_own++;
+	s->has_new = true;
+	*ret_client = &s->clients[i];
+	return 0;
+}
+
+static void nobody_asks(void *arg, int r)
+{
+	(void)arg, (void)r;
+	sp_error_clear();
+}
+
+void sp_server_forget(struct sp_server *s, struct sp_client *c)
+{
+	c->done = nobody_asks;
+	client_end(s, c);
 }
 
 static void client_read(struct sp_server *s, struct sp_client *c)
@@ -380,6 +446,7 @@ void sp_server_dispatch(struct sp_server *s)
 	}
 	enforce_deadlines(s);
 	sp_server_reap(s);
+	s->has_new = false;
 	take_turns(s);
 }
 
@@ -390,6 +457,8 @@ int sp_server_timeout_ms(const struct sp_server *s)
 	for (size_t i = 0; i < s->n_slots; i++)
 		if (s->clients[i].state != SP_CLIENT_FREE)
 			nearest = SP_MIN(nearest, s->clients[i].deadline_ns);
+	if (s->has_new)
+		return 0;
 	if (nearest == UINT64_MAX)
 		return -1;
 	return nearest <= t ? 0 : (int)((nearest - t) / 1000000 + 1);
@@ -488,7 +557,7 @@ int sp_server_new(const struct sp_agent_config *c, const struct sp_server_owner 
 		r = -ENOMEM;
 	else if (s->epoll < 0 || s->self < 0)
 		r = sp_fail(-errno, "prepare the agent's socket");
-	if (r >= 0)
+	if (r >= 0 && *s->path)
 		r = server_listen(s);
 	if (r < 0) {
 		sp_server_free(s);

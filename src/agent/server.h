@@ -33,9 +33,28 @@ struct sp_server_owner {
 		       struct sp_store_window *ret_window);
 };
 
-/* Makes the socket, mode 0666, with its directory if need be. A socket that nobody listens on any more is replaced. */
+/*
+ * Makes the socket, mode 0666, with its directory if need be; none if its path is "". A socket that nobody listens on
+ * any more is replaced.
+ */
 int sp_server_new(const struct sp_agent_config *c, const struct sp_server_owner *owner, struct sp_server **ret_server);
 void sp_server_free(struct sp_server *s); /* ends what is being answered, and removes the socket */
+/*
+ * A question of the agent itself, for somebody who may see all: the request's line (request.h, without a newline) is
+ * answered in its turn, by a process, into `output`, which stays the caller's and is a file. done() is called once,
+ * from sp_server_dispatch(): with 0, and the answer is in the file; or with a negative errno and sp_error_text(). Until
+ * then sp_server_forget() ends it without a word. -EBUSY: too many are waiting.
+ */
+struct sp_server_question {
+	const char *line;
+	int output;
+	void (*done)(void *arg, int r);
+	void *arg;
+};
+struct sp_client;
+int sp_server_ask(struct sp_server *s, const struct sp_server_question *q, struct sp_client **ret_client);
+void sp_server_forget(struct sp_server *s, struct sp_client *c);
+
 /* After a reload; the socket's place stays. */
 void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c);
 

@@ -36,6 +36,9 @@ struct sp_client {
 	char source[SP_SERVER_SOURCE];
 	pid_t pid; /* ANSWERED */
 	int pidfd;
+	/* The agent's own question (sp_server_ask): fd is a file, and not ours. */
+	void (*done)(void *arg, int r);
+	void *arg;
 };
 
 struct sp_server {
@@ -58,6 +61,8 @@ struct sp_server {
 	char current_source[SP_SERVER_SOURCE];
 	/* The owner makes it, and may come back to sp_server_dispatch() meanwhile: then nobody's turn comes. */
 	bool is_renewing;
+	uint64_t n_own; /* questions of the agent itself */
+	bool has_new;   /* one of them came: whose turn is it? */
 	struct sp_server_stats stats;
 	/* Processes that were killed and had not gone yet: nobody waits for them, they are looked after now and then.
 	 */

@@ -11,7 +11,9 @@
 #include "agent/log.h"
 #include "agent/metrics.h"
 #include "agent/notify.h"
+#include "agent/page.h"
 #include "agent/remote_write.h"
+#include "agent/request.h"
 #include "agent/server.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -38,7 +40,8 @@ struct run {
 	struct sp_metrics *metrics;
 	struct sp_metrics_own own;
 	struct sp_remotes *remotes;
-	struct sp_server *server; /* NULL: socket: none */
+	struct sp_server *server; /* NULL: socket: none, listen: none */
+	struct sp_page *page;     /* NULL: listen: none */
 	struct sp_notify notify;
 	uint64_t told_ns; /* the service manager, how we are */
 	int signals;
@@ -169,6 +172,16 @@ static int server_timeout(void *arg)
 	return sp_server_timeout_ms(((struct run *)arg)->server);
 }
 
+static void page_ready(void *arg)
+{
+	sp_page_dispatch(((struct run *)arg)->page);
+}
+
+static int page_timeout(void *arg)
+{
+	return sp_page_timeout_ms(((struct run *)arg)->page);
+}
+
 static void tell_status(struct run *r)
 {
 	r->told_ns = sp_time_ns(CLOCK_MONOTONIC);
@@ -202,7 +215,35 @@ static int status(void *arg, FILE *out)
 {
 	struct run *r = arg;
 
-	return sp_agent_status_put(r->agent, &r->args->config, out);
+	int e = sp_agent_status_put(r->agent, &r->args->config, out);
+
+	if (r->page)
+		sp_agent_page_status(r->page, out);
+	return e;
+}
+
+static int metrics(void *arg, const char *accept, char **ret_text, size_t *ret_n, const char **ret_type)
+{
+	struct run *r = arg;
+	char url[128];
+	struct sp_expo x = {.form = sp_expo_accepted(accept), .page = sp_agent_page_url(r->page, url, sizeof(url))};
+	int e = sp_metrics_write(r->metrics, &x);
+
+	if (e >= 0) {
+		*ret_type = sp_expo_mime(x.form);
+		*ret_n = x.n;
+		*ret_text = sp_take_ptr(x.text);
+	}
+	sp_expo_done(&x);
+	return e;
+}
+
+static bool samples_and_stores(void *arg)
+{
+	struct sp_agent_status s;
+
+	sp_agent_status(((struct run *)arg)->agent, &s);
+	return s.started_wall_ns && !*s.store_error;
 }
 
 static int current(void *arg, const char *source, const struct sp_profile **ret_profile,
@@ -232,6 +273,11 @@ static int watch_all(struct run *r)
 		    .fd = sp_server_fd(r->server), .timeout_ms = server_timeout, .ready = server_ready, .arg = r};
 		e = sp_agent_watch(r->agent, &server);
 	}
+	if (e >= 0 && r->page) {
+		struct sp_agent_watch page = {
+		    .fd = sp_page_fd(r->page), .timeout_ms = page_timeout, .ready = page_ready, .arg = r};
+		e = sp_agent_watch(r->agent, &page);
+	}
 	return e;
 }
 
@@ -252,6 +298,21 @@ static int metrics_open(struct run *r)
 	return e < 0 ? e : sp_metrics_add(r->metrics, sp_remotes_write, r->remotes);
 }
 
+/* The usual place may be taken by another agent, or by something else: then it is told, and samples all the same. */
+static int page_open(struct run *r)
+{
+	const struct sp_agent_config *c = &r->args->config;
+	struct sp_page_owner owner = {
+	    .arg = r, .server = r->server, .is_ready = samples_and_stores, .metrics = metrics};
+	int e = c->n_listen ? sp_page_new(c, &owner, &r->page) : 0;
+
+	if (e >= 0 || !c->listen_is_default)
+		return e;
+	sp_log(SP_LOG_WARNING, "no page is served: %s", sp_error_text(e));
+	sp_error_clear();
+	return 0;
+}
+
 static int open_all(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;
@@ -266,8 +327,10 @@ static int open_all(struct run *r)
 		e = sp_agent_new(c, &r->agent);
 	if (e >= 0)
 		e = metrics_open(r);
-	if (e >= 0 && *c->socket)
+	if (e >= 0 && (*c->socket || c->n_listen))
 		e = sp_server_new(c, &owner, &r->server);
+	if (e >= 0)
+		e = page_open(r);
 	return e < 0 ? e : watch_all(r);
 }
 
@@ -282,6 +345,7 @@ static int run_all(struct run *r)
 		return e;
 	sp_agent_status(r->agent, &s);
 	sp_agent_greet(&r->args->config, s.n_cpus);
+	sp_agent_page_greet(r->page, &r->args->config);
 	sp_notify_ready(&r->notify);
 	tell_status(r);
 	return sp_agent_run(r->agent);
@@ -289,6 +353,7 @@ static int run_all(struct run *r)
 
 static void close_all(struct run *r)
 {
+	sp_page_free(r->page);
 	sp_server_free(r->server);
 	sp_agent_free(r->agent);
 	sp_remotes_free(r->remotes);

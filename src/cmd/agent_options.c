@@ -7,11 +7,14 @@
 #include "base/parse.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "http/gate.h"
+#include "http/http.h"
 #include "recipe/events.h"
 #include "recipe/recipe.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { MAX_HZ = 10000, MAX_PPM = 1000000, PPM_A_PERCENT = 10000, MAX_ARGS = 1024, DAY_S = 86400 };
@@ -176,6 +179,60 @@ static int parse_functions(const struct sp_option *o, const char *shown, const c
 	return parse_globs(o, shown, value, c, c->metrics_functions, &c->n_metrics_functions);
 }
 
+/* Each part of a list is kept, and looked at by `check`. */
+struct kept_list {
+	const char **parts;
+	size_t *n, max;
+	int (*check)(const char *part);
+};
+
+static int keep_parts(const struct sp_option *o, const char *shown, const char *value, struct sp_agent_config *c,
+		      const struct kept_list *l)
+{
+	char part[256];
+
+	*l->n = 0;
+	while (next_part(&value, o->separator, part, sizeof(part))) {
+		if (*l->n == l->max)
+			return sp_fail_said(-EINVAL, "%s: more than %zu", shown, l->max);
+		if (strlen(part) + 1 == sizeof(part))
+			return sp_fail_said(-EINVAL, "%s: a part of %zu bytes or more", shown, strlen(part));
+		if (l->check(part) < 0)
+			return sp_fail(-EINVAL, "%s", shown);
+		l->parts[*l->n] = sp_agent_config_keep(c, part);
+		if (!l->parts[(*l->n)++])
+			return sp_fail(-ENOMEM, "%s", shown);
+	}
+	return 0;
+}
+
+static int parse_listen(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	struct sp_agent_config *c = &((struct sp_agent_args *)args)->config;
+	struct kept_list l = {c->listen, &c->n_listen, SP_AGENT_MAX_LISTEN, sp_http_address_check};
+
+	c->listen_is_default = false;
+	c->n_listen = 0;
+	return strcmp(value, "none") ? keep_parts(o, shown, value, c, &l) : 0;
+}
+
+static int host_check(const char *part)
+{
+	char name[SP_HTTP_NAME_MAX];
+
+	if (sp_http_host_name(part, name) && !strcasecmp(part, name))
+		return 0;
+	return sp_fail_said(-EINVAL, "'%s' is not a host's name; it has no port", part);
+}
+
+static int parse_hosts(const struct sp_option *o, const char *shown, const char *value, void *args)
+{
+	struct sp_agent_config *c = &((struct sp_agent_args *)args)->config;
+	struct kept_list l = {c->hosts, &c->n_hosts, SP_AGENT_MAX_HOSTS, host_check};
+
+	return keep_parts(o, shown, value, c, &l);
+}
+
 /* One OPTION=VALUE of a source. */
 static int source_option(const char *shown, const char *word, struct sp_agent_config *c, struct sp_agent_source *s)
 {
@@ -252,6 +309,8 @@ const struct sp_option sp_agent_options[] = {
 	{SP_OPT_FLAG, 0, "debuginfod", NULL, "ask debuginfod's servers for debug files", AT(debuginfod)},
 	{SP_OPT_OTHER, 0, "socket", "PATH", "answer there (/run/soprof/agent.sock); none: nowhere", AT(socket), .max = 107, OTHER(parse_path)},
 	{SP_OPT_OTHER, 0, "group", "NAME", "its members may see all users' processes (soprof), or none", AT(group), OTHER(parse_group)},
+	{SP_OPT_OTHER, 0, "listen", "ADDRESS[,ADDRESS]", "serve HTTP there (127.0.0.1:9877), or none", .offset = 0, .separator = ',', OTHER(parse_listen)},
+	{SP_OPT_OTHER, 0, "hosts", "NAME[,NAME]", "further names by which clients may call this machine", .offset = 0, .separator = ',', OTHER(parse_hosts)},
 	{SP_OPT_NUMBER, 0, "max-clients", "N", "connected at once (64)", AT(max_clients), .min = 4, .max = 1024},
 	{SP_OPT_NUMBER, 0, "max-queries", "N", "answered at once (2)", AT(max_queries), .min = 1, .max = 64},
 	{SP_OPT_OTHER, 0, "query-timeout", "TIME", "for one answer (30s)", AT(query_timeout_ns), .min = SP_NS_PER_S / 10, .max = 600 * SP_NS_PER_S, OTHER(parse_duration)},
@@ -297,6 +356,9 @@ static void defaults(struct sp_agent_args *a)
 					.max_memory_bytes = 60 * MIB,
 					.socket = SP_AGENT_SOCKET,
 					.group = "soprof",
+					.listen = {"127.0.0.1:9877"},
+					.n_listen = 1,
+					.listen_is_default = true,
 					.max_clients = 64,
 					.max_queries = 2,
 					.query_timeout_ns = 30 * SP_NS_PER_S,

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "http/gate.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_port(const char *text)
+{
+	size_t n = strspn(text, "0123456789");
+
+	return n > 0 && n <= 5 && !text[n] && strtoul(text, NULL, 10) <= 65535;
+}
+
+/* A dot at its end makes a name absolute, and no other. */
+static bool take_name(const char *from, size_t n, const char *allowed, char ret_name[SP_HTTP_NAME_MAX])
+{
+	if (n > 1 && from[n - 1] == '.')
+		n--;
+	if (!n || n >= SP_HTTP_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)from[i]) && !strchr(allowed, from[i]))
+			return false;
+		ret_name[i] = (char)tolower((unsigned char)from[i]);
+	}
+	ret_name[n] = '\0';
+	return true;
+}
+
+bool sp_http_host_name(const char *host, char ret_name[SP_HTTP_NAME_MAX])
+{
+	const char *end, *begin = host;
+	bool is_ip6 = *host == '[';
+
+	if (is_ip6)
+		begin++;
+	end = is_ip6 ? strchr(begin, ']') : strchrnul(begin, ':');
+	if (!end || !take_name(begin, (size_t)(end - begin), is_ip6 ? ":." : "-._", ret_name))
+		return false;
+	end += is_ip6;
+	return !*end || (*end == ':' && is_port(end + 1));
+}
+
+bool sp_http_origin_allowed(const struct sp_http_origin *o, bool is_page)
+{
+	const char *at = o->origin;
+
+	if (at) {
+		if (!strncmp(at, "http://", 7) || !strncmp(at, "https://", 8))
+			at = strstr(at, "://") + 3;
+		if (at == o->origin || !o->host || strcasecmp(at, o->host) != 0)
+			return false;
+	}
+	if (!o->site || !strcmp(o->site, "same-origin") || !strcmp(o->site, "none"))
+		return true;
+	return is_page && o->mode && !strcmp(o->mode, "navigate");
+}
+
+bool sp_http_is_token(const char *authorization, const char *token)
+{
+	size_t n = strlen(token), given;
+	unsigned char differs = 0;
+
+	if (strncasecmp(authorization, "Bearer ", 7) != 0)
+		return false;
+	authorization += 7;
+	given = strlen(authorization);
+	for (size_t i = 0; i < n; i++)
+		differs |= (unsigned char)(token[i] ^ authorization[i < given ? i : given]);
+	return !differs && given == n && n > 0;
+}
+
+/* "q=0", "q=0.000": not this one. */
+static bool is_refused(const char *parameters, size_t n)
+{
+	const char *q = memmem(parameters, n, "q=", 2);
+	size_t left = q ? n - (size_t)(q + 2 - parameters) : 0;
+
+	for (size_t i = 0; i < left; i++)
+		if (!strchr("0. \t", q[2 + i]))
+			return false;
+	return q && left > 0;
+}
+
+bool sp_http_coding_accepted(const char *accept_encoding, const char *coding)
+{
+	size_t len = strlen(coding);
+
+	while (*accept_encoding) {
+		const char *word = accept_encoding + strspn(accept_encoding, " \t,");
+		size_t n = strcspn(word, ","), name = strcspn(word, ",; \t");
+		if (name == len && !strncasecmp(word, coding, len))
+			return !is_refused(word + name, n - name);
+		accept_encoding = word + n;
+	}
+	return false;
+}
