@@ -98,8 +98,12 @@ static void body_send(struct waiting *w, const struct sp_line *head, size_t head
 {
 	struct sp_http_answer a = {.status = 200, .has_fd = true, .offset = head_bytes};
 	uint64_t status = 200;
+	uint64_t n_windows = 0;
 	struct stat st;
 
+	sp_line_number(head, "windows", &n_windows);
+	if (w->is_profile && !n_windows)
+		return sp_http_say(w->request, 404, "Of these seconds nothing is stored: no window ended in them.\n");
 	if (fstat(w->output, &st) < 0 || st.st_size > MAX_BODY || (uint64_t)st.st_size < head_bytes)
 		return sp_http_say(w->request, 500, "The answer has more than %d MiB.\n", MAX_BODY >> 20);
 	sp_line_number(head, "status", &status);
