@@ -64,6 +64,8 @@ struct sp_agent_listener {
 	void (*event)(void *arg, const struct sp_store_event *e);
 };
 int sp_agent_listen(struct sp_agent *a, const struct sp_agent_listener *listener);
+/* An event for the store, and for all who listen. The one function that may be called from within a listener. */
+void sp_agent_event(struct sp_agent *a, const struct sp_store_event *e);
 
 struct sp_store *sp_agent_store(const struct sp_agent *a);
 /*

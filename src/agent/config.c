@@ -7,5 +7,6 @@ void sp_agent_config_done(struct sp_agent_config *c)
 	for (size_t i = 0; i < c->n_strings; i++)
 		free(c->strings[i]);
 	free(c->strings);
+	free(c->alerts);
 	*c = (struct sp_agent_config){0};
 }

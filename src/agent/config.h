@@ -12,6 +12,7 @@
 #ifndef SP_AGENT_CONFIG_H
 #define SP_AGENT_CONFIG_H
 
+#include "agent/rules.h"
 #include "store/store.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,26 @@ struct sp_agent_remote { /* a target of remote write */
 	uint64_t interval_ns;
 	const char *authorization_file, *ca_file; /* as post.h has them; NULL = none */
 	const char *labels;                       /* of all series, as exposition.h has them */
+};
+
+/* Where alerts go, beside the log. */
+enum { SP_ALERT_ARGS = 16, SP_ALERT_MANAGERS = 4, SP_ALERT_LABELS = 16, SP_AGENT_MAX_ALERTS = 64 };
+struct sp_alert_to {
+	const char *command[SP_ALERT_ARGS + 1];  /* executed as it stands; [0] NULL = none */
+	const char *webhook;                     /* NULL = none */
+	const char *managers[SP_ALERT_MANAGERS]; /* Alertmanagers' addresses, without /api/v2/alerts */
+	size_t n_managers;
+	const char *authorization_file, *ca_file; /* for both (post.h) */
+};
+struct sp_alert_config {
+	const char *name, *text; /* the rule's */
+	struct sp_alert_rule rule;
+	struct {
+		const char *name, *value;
+	} labels[SP_ALERT_LABELS]; /* added to the alert's own */
+	size_t n_labels;
+	struct sp_alert_to to;
+	bool has_to[3]; /* command, webhook, managers: said by the alert itself */
 };
 
 struct sp_agent_config {
@@ -81,6 +102,11 @@ struct sp_agent_config {
 
 	struct sp_agent_remote remotes[SP_AGENT_MAX_REMOTES];
 	size_t n_remotes;
+
+	/* what it tells by itself */
+	struct sp_alert_config *alerts; /* SP_AGENT_MAX_ALERTS, of n_alerts */
+	size_t n_alerts;
+	struct sp_alert_to alert_to; /* where an alert does not say */
 
 	int log_level; /* enum sp_log_level (agent/log.h): what is less urgent is not said */
 

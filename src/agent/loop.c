@@ -314,6 +314,11 @@ int sp_agent_listen(struct sp_agent *a, const struct sp_agent_listener *listener
 	return 0;
 }
 
+void sp_agent_event(struct sp_agent *a, const struct sp_store_event *e)
+{
+	sp_events_add(&a->env.events, e);
+}
+
 static int watch_timeout_ms(const struct sp_agent_watch *w)
 {
 	return w->timeout_ms ? w->timeout_ms(w->arg) : -1;

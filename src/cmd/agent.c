@@ -8,6 +8,7 @@
  */
 #include "cmd/agent.h"
 #include "agent/agent.h"
+#include "agent/alerting.h"
 #include "agent/log.h"
 #include "agent/metrics.h"
 #include "agent/notify.h"
@@ -42,6 +43,7 @@ struct run {
 	struct sp_remotes *remotes;
 	struct sp_server *server; /* NULL: socket: none, listen: none */
 	struct sp_page *page;     /* NULL: listen: none */
+	struct sp_alerting *alerting;
 	struct sp_notify notify;
 	uint64_t told_ns; /* the service manager, how we are */
 	int signals;
@@ -109,7 +111,12 @@ static int take_over(struct run *r, struct sp_agent_args *new)
 	if (e == 0)
 		keep_metrics(c, old);
 	if (e == 0)
-		e = sp_agent_reload(r->agent, c);
+		e = sp_alerting_configure(r->alerting, c);
+	/* from here on the new ones are in use */
+	if (e == 0 && sp_agent_reload(r->agent, c) < 0) {
+		sp_log(SP_LOG_WARNING, "%s", sp_error_text(-EIO));
+		sp_error_clear();
+	}
 	return e;
 }
 
@@ -257,7 +264,11 @@ static int watch_all(struct run *r)
 {
 	struct sp_agent_watch signals = {.fd = r->signals, .ready = signals_ready, .arg = r};
 	struct sp_agent_watch life = {.fd = -1, .timeout_ms = alive_timeout, .ready = alive, .arg = r};
+	struct sp_agent_watch alerting = sp_alerting_watch(r->alerting);
 	int e = sp_agent_watch(r->agent, &signals);
+
+	if (e >= 0)
+		e = sp_agent_watch(r->agent, &alerting);
 
 	if (e >= 0)
 		e = sp_agent_watch(r->agent, &life);
@@ -313,6 +324,17 @@ static int page_open(struct run *r)
 	return 0;
 }
 
+static int alerting_open(struct run *r)
+{
+	int e = sp_alerting_new(&r->args->config, r->agent, &r->alerting);
+	struct sp_agent_listener listener;
+
+	if (e < 0)
+		return e;
+	listener = sp_alerting_listener(r->alerting);
+	return sp_agent_listen(r->agent, &listener);
+}
+
 static int open_all(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;
@@ -331,6 +353,8 @@ static int open_all(struct run *r)
 		e = sp_server_new(c, &owner, &r->server);
 	if (e >= 0)
 		e = page_open(r);
+	if (e >= 0)
+		e = alerting_open(r);
 	return e < 0 ? e : watch_all(r);
 }
 
@@ -355,6 +379,7 @@ static void close_all(struct run *r)
 {
 	sp_page_free(r->page);
 	sp_server_free(r->server);
+	sp_alerting_free(r->alerting);
 	sp_agent_free(r->agent);
 	sp_remotes_free(r->remotes);
 	sp_metrics_free(r->metrics);

@@ -8,6 +8,7 @@
  */
 #include "cmd/agent_file.h"
 #include "base/mem.h"
+#include "cmd/agent_alerts.h"
 #include "cmd/suggest.h"
 #include <stdlib.h>
 #include <string.h>
@@ -307,5 +308,7 @@ int sp_agent_file_parse(const char *name, const char *text, size_t len, struct s
 	if (f.has_event)
 		yaml_event_delete(&f.event);
 	yaml_parser_delete(&f.yaml);
+	if (r == 0)
+		sp_agent_alerts_end(&args->config);
 	return r;
 }

@@ -100,6 +100,11 @@ static void test_every_option(void **state)
 				   "max-queries: 3\n"
 				   "query-timeout: 1500ms\n"
 				   "query-memory: 1G\n"
+				   "listen: [127.0.0.1:1234, '[::1]:1234']\n"
+				   "hosts: [a.example, b.example]\n"
+				   "metrics-series: 500\n"
+				   "metrics-by: cgroup\n"
+				   "metrics-functions: ['SHA256*', inflate]\n"
 				   "log-level: debug\n";
 	struct sp_agent_args a = good(file, "--frequency=49 --exclude x,y,z --store=/elsewhere");
 	const struct sp_agent_config *c = &a.config;
@@ -127,12 +132,70 @@ static void test_every_option(void **state)
 	assert_int_equal(c->max_queries, 3);
 	assert_int_equal(c->query_timeout_ns, 1500000000);
 	assert_int_equal(c->query_memory_bytes, 1 << 30);
+	assert_int_equal(c->n_listen, 2);
+	assert_int_equal(c->n_hosts, 2);
+	assert_string_equal(c->hosts[1], "b.example");
+	assert_int_equal(c->metrics_series, 500);
+	assert_int_equal(c->metrics_by, SP_METRICS_BY_CGROUP);
+	assert_int_equal(c->n_metrics_functions, 2);
 	assert_int_equal(c->log_level, SP_LOG_DEBUG);
 	sp_agent_args_done(&a);
 	a = good(file, "");
 	assert_int_equal(a.config.n_exclude, 2);
 	assert_string_equal(a.config.exclude[1], "gpg agent");
 	sp_agent_args_done(&a);
+}
+
+/* Keys whose values are more than a word, and what is wrong with them, to the column. */
+static void test_alerts(void **state)
+{
+	static const char file[] = "alerts:\n"
+				   "  - lost > 1%\n"
+				   "  - rule: 'library \"a b\" share > 30% for 5m'\n"
+				   "    name: crypto\n"
+				   "    labels: {severity: page, team: \"x y\"}\n"
+				   "    command: [/bin/echo, a b]\n"
+				   "    alertmanager: []\n"
+				   "alert-to:\n"
+				   "  webhook: http://127.0.0.1:1/x\n"
+				   "  command: /bin/true\n"
+				   "  alertmanager: ['http://a', 'https://b/']\n"
+				   "  ca-file: /ca\n";
+	struct sp_agent_args a = good(file, "");
+	const struct sp_alert_config *alerts = a.config.alerts;
+
+	(void)state;
+	assert_int_equal(a.config.n_alerts, 2);
+	assert_string_equal(alerts[0].name, "lost > 1%");
+	assert_string_equal(alerts[0].to.command[0], "/bin/true");
+	assert_null(alerts[0].to.command[1]);
+	assert_int_equal(alerts[0].to.n_managers, 2);
+	assert_string_equal(alerts[0].to.managers[1], "https://b/");
+	assert_string_equal(alerts[1].name, "crypto");
+	assert_string_equal(alerts[1].rule.glob, "a b");
+	assert_int_equal(alerts[1].n_labels, 2);
+	assert_string_equal(alerts[1].labels[1].name, "team");
+	assert_string_equal(alerts[1].labels[1].value, "x y");
+	assert_string_equal(alerts[1].to.command[1], "a b");
+	assert_string_equal(alerts[1].to.webhook, "http://127.0.0.1:1/x");
+	assert_string_equal(alerts[1].to.ca_file, "/ca");
+	assert_int_equal(alerts[1].to.n_managers, 0);
+	sp_agent_args_done(&a);
+	bad("alerts:\n  - library lib* shre > 3%\n", "", ":2:18: expected share, total or cpu, not 'shre'");
+	bad("alerts:\n  - rule: \"library lib* shre > 3%\"\n", "", ":2:25: expected share, total or cpu, not 'shre'");
+	bad("alerts:\n  - rule: \"library lib* \\x73hre > 3%\"\n", "",
+	    ":2:11: expected share, total or cpu, not 'shre'");
+	bad("alerts: lost > 1%\n", "", ":1:9: expected alerts: a list");
+	bad("alerts:\n  - lost > 1%\n  - lost > 1%\n", "", ":3:5: two alerts are called 'lost > 1%'");
+	bad("alerts:\n  - {name: x}\n", "", ":2:5: an alert without a rule");
+	bad("alerts:\n  - {rul: x}\n", "", ":2:6: an alert has no 'rul'; did you mean rule?");
+	bad("alert-to: {command: date}\n", "", ":1:21: command: 'date' does not begin with a /; no shell is used");
+	bad("alert-to: {command: []}\n", "", ":1:21: command: the list is empty");
+	bad("alert-to: {webhook: 'ftp://x'}\n", "",
+	    ":1:21: webhook: 'ftp://x' does not begin with http://HOST or https://HOST");
+	bad("alerts:\n  - {rule: lost > 1%, labels: {library: x}}\n", "",
+	    ":2:32: labels: 'library' cannot be a label's name here");
+	bad("alerts: []\nalerts: []\n", "", ":2:1: alerts is there twice");
 }
 
 /* Every named option that the file may have was in the test above: a new one has to be put there. */
@@ -143,7 +206,7 @@ static void test_table(void **state)
 	(void)state;
 	for (const struct sp_option *o = sp_agent_options; o->type != SP_OPT_END; o++)
 		n += !sp_agent_option_is_action(o);
-	assert_int_equal(n, 18);
+	assert_int_equal(n, 23);
 }
 
 static void test_refused(void **state)
@@ -214,8 +277,9 @@ static void test_no_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_defaults), cmocka_unit_test(test_every_option), cmocka_unit_test(test_table),
-	    cmocka_unit_test(test_refused),  cmocka_unit_test(test_broken_yaml),  cmocka_unit_test(test_no_file),
+	    cmocka_unit_test(test_defaults), cmocka_unit_test(test_every_option), cmocka_unit_test(test_alerts),
+	    cmocka_unit_test(test_table),    cmocka_unit_test(test_refused),      cmocka_unit_test(test_broken_yaml),
+	    cmocka_unit_test(test_no_file),
 	};
 	int fd = mkstemp(path), r;
 
