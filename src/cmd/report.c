@@ -21,8 +21,9 @@ static const struct sp_option options[] = {
 	SP_SHOW_HOW(struct report_args, show),
 	{SP_OPT_FLAG, 0, "external", NULL, "gprof, gmon, pairs: outside callers are one", AT(show.external)},
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what FILE is", AT(input.format), .choice = sp_input_format_choice},
+	{SP_OPT_STRING, 0, "object", "ELF", "what a profile without names is of", AT(input.object)},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
-	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded or perf script; - is standard input", AT(files)},
+	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded, perf script, LD_PROFILE's; - is stdin", AT(files)},
 	{0},
 };
 /* clang-format on */

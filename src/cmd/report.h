@@ -18,6 +18,7 @@ enum { SP_REPORT_FILTERS = 7 };
 
 struct sp_input_args { /* as options */
 	bool keep_going;
+	const char *object;                                                         /* path; NULL: is looked for */
 	int format;                                                                 /* number of the reader, or -1 */
 	uint32_t n_slices;                                                          /* wanted of what a store kept */
 	const char *library, *function, *process, *comm, *cgroup, *label, *exclude; /* globs; NULL = all */
@@ -26,6 +27,7 @@ struct sp_input_args { /* as options */
 struct sp_input_told {
 	uint64_t n_samples, n_lost, n_labels_dropped; /* of all inputs */
 	char first_loss[256];
+	char nameless[256]; /* the first input whose object was not found; "" = none */
 	struct {
 		const char *option; /* "--comm" */
 		const char *glob;

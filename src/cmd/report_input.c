@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/history.h"
+#include "cmd/object.h"
 #include "cmd/report.h"
 #include "profile/filter.h"
 #include "profile/merge.h"
@@ -87,12 +88,31 @@ static int store_read(const char *name, const struct sp_input_args *a, struct sp
 	return r;
 }
 
+/* On an error the profile is gone. */
+static int names_find(struct sp_profile **p, const char *name, const struct sp_object *object,
+		      struct sp_input_told *told)
+{
+	int r = sp_object_names(*p);
+
+	if (r < 0) {
+		sp_profile_free(*p);
+		*p = NULL;
+		return sp_fail(r, "names for %s", name);
+	}
+	if (!object->found && !*told->nameless)
+		snprintf(told->nameless, sizeof(told->nameless), "%s", name);
+	return 0;
+}
+
 static int input_read(const char *name, const struct sp_input_args *a, struct sp_profile **ret_profile,
 		      struct sp_input_told *told)
 {
 	bool shown = isatty(STDERR_FILENO);
 	struct progress progress = {.name = name, .next_ns = sp_time_ns(CLOCK_MONOTONIC) + 300000000ULL};
+	struct sp_object object = {.given = a->object};
 	struct sp_read_options o = {.keep_going = a->keep_going,
+				    .object = sp_object_find,
+				    .object_arg = &object,
 				    .format = a->format < 0 ? NULL : sp_readers[a->format]->name,
 				    .progress = shown ? progress_draw : NULL,
 				    .arg = &progress};
@@ -106,6 +126,8 @@ static int input_read(const char *name, const struct sp_input_args *a, struct sp
 		r = sp_read_fd(fd, name, &o, ret_profile, &result);
 	if (progress.drawn)
 		fputs("\r\033[K", stderr);
+	if (r >= 0 && result.wants_names)
+		r = names_find(ret_profile, name, &object, told);
 	if (r < 0)
 		return r;
 	told->n_samples += result.n_samples;
@@ -230,6 +252,11 @@ void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told
 		fputs(": ", stderr);
 		put_share(told->filters[i].left_out, all);
 		fprintf(stderr, " of %s\n", sp_profile_string(p, sp_profile_value_type(p, 0)->name));
+	}
+	if (*told->nameless) {
+		fputs("no names for ", stderr);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, told->nameless);
+		fputs(": give the library or program that it is of by --object ELF\n", stderr);
 	}
 	if (told->n_labels_dropped)
 		fprintf(stderr, "dropped %" PRIu64 " label%s of samples that have too many or too long ones\n",

@@ -33,8 +33,12 @@ int sp_naming_wait(struct sp_naming *n, const bool *done)
 
 void sp_naming_opened(void *open, struct sp_open_result *result)
 {
-	*(struct sp_naming_open *)open = (struct sp_naming_open){
-	    .r = result->r, .fd = result->fd, .uid = result->uid, .mode = result->mode, .done = true};
+	*(struct sp_naming_open *)open = (struct sp_naming_open){.r = result->r,
+								 .fd = result->fd,
+								 .uid = result->uid,
+								 .mode = result->mode,
+								 .size = result->size,
+								 .done = true};
 	free(result->path);
 }
 
@@ -231,7 +235,7 @@ int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 		return vdso_names(offsets, n, names);
 	if (kind == SP_FILE_ANON)
 		return ask_map(naming, file, offsets, n, names);
-	fd = sp_capture_file_fd(naming->capture, file);
+	fd = sp_naming_file_fd(naming, file);
 	if (fd < 0)
 		return sp_fail_said(-ENOENT, "the file could not be opened");
 	r = sp_naming_look_up(naming, file, fd, offsets, n, names);
@@ -261,7 +265,7 @@ int sp_naming_sources(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 {
 	struct sp_naming *naming = arg;
 	struct sources_wait w = {.sources = sources, .n = n};
-	int fd = sp_capture_file_fd(naming->capture, file), r;
+	int fd = sp_naming_file_fd(naming, file), r;
 	struct sp_named_file *f = sp_named_file(naming, file);
 
 	if (fd < 0)
@@ -324,6 +328,7 @@ void sp_naming_done(struct sp_naming *n)
 	for (i = 0; i < n->n_files; i++)
 		sp_named_file_done(&n->files[i]);
 	sp_naming_kernel_drop(n);
+	sp_naming_paths_done(n);
 	sp_name_scratch_free(n->scratch);
 	free(n->files);
 	free(n->pids);

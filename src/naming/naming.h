@@ -26,6 +26,7 @@ struct sp_entries;
 struct sp_name_scratch;
 struct sp_name_table;
 struct sp_named_file;
+struct sp_named_path;
 struct sp_profile;
 struct sp_workers;
 
@@ -39,7 +40,8 @@ struct sp_naming_stats {
 
 struct sp_naming {
 	struct sp_workers *workers;
-	struct sp_capture *capture; /* whose files they are; NULL: only debug files are looked for */
+	struct sp_capture *capture; /* whose files they are; NULL: only debug files are looked for, or see by_path */
+	bool by_path; /* without a capture: the files are those at their paths, where the build id is the same */
 	struct sp_profile *profile;
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
@@ -47,6 +49,8 @@ struct sp_naming {
 	FILE *kallsyms;    /* for sp_naming_kernel(); opened by who may see addresses; the caller's */
 	const char *cache; /* directory of tables; NULL = the default one, "" = none */
 	struct sp_entries *entries;
+	struct sp_named_path *paths; /* by number in the profile: the files themselves, with by_path */
+	size_t n_paths;
 	struct sp_named_file *files; /* by number in the profile */
 	size_t n_files;
 	struct sp_name_scratch *scratch;

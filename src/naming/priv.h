@@ -14,6 +14,7 @@
 #include "symbol/name_table.h"
 #include <stdbool.h>
 
+struct sp_cache_key;
 struct sp_open_result;
 
 enum sp_named_state {
@@ -60,6 +61,19 @@ void sp_naming_made(void *making, int r, const struct sp_name_table_head *head);
 int sp_naming_making_wait(struct sp_naming *n, int asked, struct sp_naming_making *m);
 struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h);
 
+/* A file that was looked for at its path. */
+struct sp_named_path {
+	bool looked;
+	int fd; /* or why there is none */
+	uint32_t uid, mode;
+	uint64_t size;
+};
+/* by_path.c: the session's, or those at the files' paths; the descriptor stays theirs. A negative errno: there is none.
+ */
+int sp_naming_file_fd(struct sp_naming *n, uint32_t file);
+bool sp_naming_file_key(struct sp_naming *n, uint32_t file, struct sp_cache_key *ret_key);
+void sp_naming_paths_done(struct sp_naming *n);
+
 /* kernel.c */
 void sp_naming_kernel_drop(struct sp_naming *n);
 
@@ -96,6 +110,7 @@ int sp_naming_wait(struct sp_naming *n, const bool *done);
 struct sp_naming_open {
 	int r, fd;
 	uint32_t uid, mode; /* whose it is */
+	uint64_t size;
 	bool done;
 };
 void sp_naming_opened(void *open, struct sp_open_result *result);

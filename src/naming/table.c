@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/capture.h"
 #include "naming/priv.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
@@ -290,7 +289,7 @@ int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 
 	if (!f)
 		return -ENOMEM;
-	if (!sp_capture_file_key(n->capture, file, &key))
+	if (!sp_naming_file_key(n, file, &key))
 		return -ENOENT;
 	key.build_id_len = SP_MIN(key.build_id_len, sizeof(build_id));
 	memcpy(build_id, key.build_id, key.build_id_len);

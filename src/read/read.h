@@ -19,6 +19,18 @@
 
 struct sp_profile;
 
+/* The ELF file that a profile of bare addresses is of: where it is, and which of its bytes lie where. */
+enum { SP_READ_MAX_SEGMENTS = 16, SP_READ_MAX_PATH = 4096 };
+struct sp_read_segment {
+	uint64_t vaddr, offset, size;
+};
+struct sp_read_object {
+	char name[256], path[SP_READ_MAX_PATH]; /* "" = not known */
+	uint8_t build_id[32];
+	size_t build_id_len, n_segments;
+	struct sp_read_segment segments[SP_READ_MAX_SEGMENTS];
+};
+
 struct sp_read_options {
 	bool keep_going;    /* malformed pieces are counted and passed over */
 	const char *format; /* a reader's name; NULL: told from the content */
@@ -26,6 +38,13 @@ struct sp_read_options {
 	 * reading with -EINTR. */
 	int (*progress)(void *arg, uint64_t bytes, uint64_t size);
 	void *arg;
+	/*
+	 * Asked by readers of formats that have addresses and no files: of a library, its name and the page-aligned
+	 * range of its code; of a program, NULL. 1: *ret_object is filled in (it is zeroed); 0: nobody knows. May be
+	 * NULL.
+	 */
+	int (*object)(void *arg, const char *library, uint64_t low, uint64_t high, struct sp_read_object *ret_object);
+	void *object_arg;
 };
 
 struct sp_read_result {
@@ -33,6 +52,7 @@ struct sp_read_result {
 	uint64_t n_samples;        /* read: stacks in the input, before equal ones were merged */
 	uint64_t n_lost;           /* lines, samples or messages that were passed over */
 	uint64_t n_labels_dropped; /* of samples that have too many of them, or too long ones */
+	bool wants_names;          /* the format has none; who has the object can name the frames without a function */
 	uint64_t bytes;            /* of the input, as it lies on disk */
 	/* The value that the input wants shown first: pprof's default_sample_type, without one its last; else 0. */
 	uint32_t default_value;

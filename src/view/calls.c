@@ -90,11 +90,24 @@ static const struct sp_frame *frame_from(const struct sp_profile *p, const struc
 	return NULL;
 }
 
+/* Of a library as a whole: a frame at its beginning, or one that is called "[LIBRARY]". */
+static bool is_whole(const struct builder *b, const struct sp_frame *f)
+{
+	const struct sp_func *func = sp_profile_func(b->p, f->func);
+	const char *name = sp_profile_string(b->p, func->name);
+	const char *library = sp_profile_string(b->p, sp_profile_file(b->p, f->file)->name);
+	size_t n = strlen(library);
+
+	if (*name == '[')
+		return n && !strncmp(name + 1, library, n) && !strcmp(name + 1 + n, "]");
+	return !f->offset && func->is_range;
+}
+
 static struct ends ends_of(const struct builder *b, uint32_t number, const struct sp_frame *f)
 {
 	struct ends e = {b->same.library_of[number], b->same.function_of[number]};
 
-	if (!f->offset && e.func && sp_profile_func(b->p, f->func)->is_range)
+	if (is_whole(b, f))
 		e.func = 0;
 	if (b->external && !b->called[e.library])
 		e = (struct ends){0};

@@ -3,11 +3,11 @@
  * calls.h: the call graph that a profile of counted calls holds: who called whom, how often, and where time went.
  *
  * Such a profile has a value "calls": of each row with calls the leaf was called, and the frame below it is who called
- * (a frame at offset 0 without a function is the whole library; without a frame, nobody knows who). What is inlined
- * belongs to the function that it is inlined into. The libraries that were called are the targets; a caller in any
- * other library is outside. Time is that of a value in seconds or parts of them, if there is one: of leaves in
- * targets, with what they spent in the kernel; it is kept in ticks of 1/rate_hz seconds, as gprof has it.
- * Names are those of functions; outside LIBRARY:FUNCTION, <LIBRARY> for a whole one, and <external> for who is not
+ * (a frame at offset 0 without a function, or called "[LIBRARY]", is the whole library; without a frame, nobody knows
+ * who). What is inlined belongs to the function that it is inlined into. The libraries that were called are the
+ * targets; a caller in any other library is outside. Time is that of a value in seconds or parts of them, if there is
+ * one: of leaves in targets, with what they spent in the kernel; it is kept in ticks of 1/rate_hz seconds, as gprof has
+ * it. Names are those of functions; outside LIBRARY:FUNCTION, <LIBRARY> for a whole one, and <external> for who is not
  * known or, with o->external, for all outside. They are safe for a terminal. Private to the views; the graph owns all
  * of it. -ENODATA, with words, for a profile without calls; -ENOMEM. Sums saturate. Reentrant.
  */

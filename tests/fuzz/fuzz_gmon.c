@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fuzz_gmon.c: any bytes as gmon.out or as LD_PROFILE's file.
+ *
+ * What is read without an error is read the same with keep_going, without a loss; no value is negative, and a row has a
+ * leaf and at most one caller. Every view of counted calls shows what was read.
+ */
+#include "profile/profile.h"
+#include "read.h"
+#include "view/view.h"
+
+#include <stdio.h>
+
+static void show(const struct sp_profile *p, FILE *null)
+{
+	const struct sp_view_options o = {0};
+
+	for (size_t i = 0; sp_views[i]; i++)
+		if (sp_views[i]->calls || sp_views[i] == sp_view_by_name("callgrind"))
+			require(sp_views[i]->write(p, &o, null) == 0 &&
+				(!sp_views[i]->beside || sp_views[i]->write_beside(p, &o, null) == 0));
+}
+
+static void check_rows(const struct sp_profile *p)
+{
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		uint32_t n = sp_profile_stack(p, row->user).n_frames;
+
+		require(row->values[0] >= 0 && row->values[1] >= 0 && (n == 1 || n == 2) && !row->kernel);
+	}
+}
+
+static int read_and_check(const uint8_t *data, size_t size, bool keep_going, struct sp_read_result *ret_result)
+{
+	struct sp_profile *p = NULL;
+	int r = read_as("gmon", "gmon: ", data, size, keep_going, &p, ret_result);
+
+	if (r == 0) {
+		FILE *null = fopen("/dev/null", "we");
+
+		require(null != NULL);
+		check_rows(p);
+		show(p, null);
+		fclose(null);
+		sp_profile_free(p);
+	}
+	return r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sp_read_result strict, lenient;
+	bool good = read_and_check(data, size, false, &strict) == 0;
+
+	if (read_and_check(data, size, true, &lenient) == 0)
+		require(!good == !!lenient.n_lost && (!good || strict.n_samples == lenient.n_samples));
+	else
+		require(!good);
+	return 0;
+}
