@@ -4,7 +4,8 @@
  * profile, the call graph, and the index of functions.
  *
  * The layout is that of gprof 2.40, column by column. Callers outside of the libraries that were counted have entries
- * of their own in the graph and in the index, as gprof -z gives them: who called whom is what the graph is for.
+ * of their own in the graph and in the index, as gprof -z gives them: who called whom is what the graph is for. So has
+ * a cycle that nobody calls, which gprof forgets.
  */
 #include "view/gprof.h"
 

@@ -86,6 +86,67 @@ static void gnu_gprof_prints_the_same(void **state)
 		}
 }
 
+/*
+ * Graphs with cycles in cycles, of a few libraries, some callers outside. Every function is called from there: GNU
+ * gprof leaves out the entry of a cycle that nobody calls, where we have one.
+ */
+static struct sp_profile *random_graph(unsigned int seed)
+{
+	enum { FUNCTIONS = 40, LIBRARIES = 3, OUTSIDE = 6 };
+	struct counted c = counted_new(seed % 3 != 0);
+	uint32_t frames[FUNCTIONS + OUTSIDE], files[LIBRARIES + 1];
+	char name[32];
+
+	srandom(seed);
+	for (int i = 0; i <= LIBRARIES; i++) {
+		snprintf(name, sizeof(name), "lib%d.so", i);
+		files[i] = counted_file(&c, name);
+	}
+	for (int i = 0; i < FUNCTIONS + OUTSIDE; i++) {
+		snprintf(name, sizeof(name), "%sf%d", random() % 8 ? "" : "_", i);
+		frames[i] = counted_frame(&c, files[i < FUNCTIONS ? random() % LIBRARIES : LIBRARIES], name,
+					  0x2000 + 32 * (uint64_t)i + (uint64_t)(random() % 30));
+	}
+	for (int i = 0; i < FUNCTIONS; i++)
+		counted_calls(&c, frames[FUNCTIONS + random() % OUTSIDE], frames[i], 1 + random() % 5000);
+	for (int i = 0; i < FUNCTIONS * (1 + (int)seed % 3); i++) {
+		int64_t calls = 1 + random() % 1000000007 * (i % 5 ? 1 : 1000);
+
+		counted_calls(&c, frames[random() % (FUNCTIONS + OUTSIDE)], frames[random() % FUNCTIONS], calls);
+		counted_time(&c, frames[random() % FUNCTIONS], 0, random() % 100000);
+	}
+	return c.p;
+}
+
+static void random_graphs_too(void **state)
+{
+	(void)state;
+	for (unsigned int seed = 1; seed <= 24; seed++) {
+		struct sp_profile *p = random_graph(seed);
+
+		same_as_gnu(p, &(struct sp_view_options){.external = seed % 4 == 0});
+		sp_profile_free(p);
+	}
+}
+
+static void a_whole_library_by_its_name(void **state)
+{
+	struct counted c = counted_new(false);
+	uint32_t git = counted_file(&c, "git"), libz = counted_file(&c, "libz.so.1");
+	uint32_t inflate = counted_frame(&c, libz, "inflate", 0x2000);
+	SP_FREE char *text = NULL;
+
+	(void)state;
+	counted_calls(&c, counted_frame(&c, git, "[git]", 0x9000), inflate, 7);
+	counted_calls(&c, counted_frame(&c, libz, "[libz.so.1]", 0x9000), inflate, 2);
+	counted_calls(&c, counted_frame(&c, git, "[gitk]", 0x9100), inflate, 1);
+	text = fixture_render(&sp_view_pairs, c.p, &(struct sp_view_options){0}, NULL);
+	assert_string_equal(text, "<git>                              inflate                                    7\n"
+				  "<libz.so.1>                        inflate                                    2\n"
+				  "git:[gitk]                         inflate                                    1\n");
+	sp_profile_free(c.p);
+}
+
 static void golden(const char *name, const struct sp_view *view, bool external)
 {
 	struct sp_profile *p = counted_profile(true);
@@ -166,7 +227,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(gnu_gprof_prints_the_same),   cmocka_unit_test(the_layouts),
 	    cmocka_unit_test(billions_are_exact),          cmocka_unit_test(a_profile_without_calls_is_refused),
-	    cmocka_unit_test(long_chains_and_long_cycles),
+	    cmocka_unit_test(long_chains_and_long_cycles), cmocka_unit_test(random_graphs_too),
+	    cmocka_unit_test(a_whole_library_by_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
