@@ -139,6 +139,8 @@ static int add_path(struct callgrind *c, size_t n, const struct sp_row *row, uin
 		int64_t caller = function_of(c, c->path[i]);
 		struct place call = {(uint32_t)caller, sp_profile_frame(c->p, c->path[i])->line, (uint32_t)callee};
 
+		if (caller == callee && !c->same.function_of[c->path[i]] && !has_calls(c, row))
+			continue; /* two that have no name are not the same one */
 		r = caller < 0 ? -ENOMEM : add_cost(c, call, row, number);
 		if (r >= 0 && i == 1)
 			r = count_calls(c, call, row);
