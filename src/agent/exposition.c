@@ -298,6 +298,7 @@ void sp_expo_number(struct sp_expo *x, const char *labels, uint64_t value)
 /* The range as the page takes it. */
 static void link_make(struct sp_expo *x, const struct sp_exemplar *e)
 {
+	uint64_t from = e->from_ns / NS_A_SECOND, to = (e->to_ns + NS_A_SECOND - 1) / NS_A_SECOND;
 	size_t page = x->page ? strlen(x->page) : 0;
 	int n;
 
@@ -305,9 +306,8 @@ static void link_make(struct sp_expo *x, const struct sp_exemplar *e)
 		return;
 	x->link_from_ns = e->from_ns;
 	x->link_to_ns = e->to_ns;
-	n = snprintf(x->link, sizeof(x->link), " # {page=\"%s#from=%" PRIu64 "&to=%" PRIu64 "\"} ",
-		     page < EXEMPLAR_MAX / 2 && page ? x->page : "/", e->from_ns / NS_A_SECOND,
-		     (e->to_ns + NS_A_SECOND - 1) / NS_A_SECOND);
+	n = snprintf(x->link, sizeof(x->link), " # {page=\"%s#to=%" PRIu64 "&at=%" PRIu64 "-%" PRIu64 "\"} ",
+		     page < EXEMPLAR_MAX / 2 && page ? x->page : "/", to, from, to);
 	x->link_n = SP_MIN((size_t)n, sizeof(x->link) - 1);
 }
 

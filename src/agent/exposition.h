@@ -40,7 +40,7 @@ struct sp_expo {
 	size_t n_samples;
 	char name[SP_METRIC_NAME_MAX]; /* of the family's samples */
 	size_t name_n;
-	/* OPENMETRICS: what exemplars point to, before `from=...`; "" = only the range. */
+	/* OPENMETRICS: what exemplars point to, before `#to=...`; NULL = its path only. */
 	const char *page;
 	uint64_t link_from_ns, link_to_ns; /* of `link`, which most have in common */
 	char link[160];

@@ -224,7 +224,7 @@ static void put_times(const struct sp_metrics *m, struct sp_expo *x)
 	for (size_t i = 0; i < m->n_sources; i++)
 		sp_expo_seconds(x, sp_labels_of(x, &l, "source", m->sources[i].name, NULL, NULL),
 				m->sources[i].last_end_ns);
-	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_events", NULL, "What happened, as soprof query --events tells it.");
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_events", NULL, "What happened: gaps, upgrades and so on.");
 	for (size_t i = 0; i < SP_COUNT(kinds); i++)
 		sp_expo_number(x, sp_labels_of(x, &l, "kind", kinds[i], NULL, NULL), m->n_events[i]);
 }

@@ -33,9 +33,15 @@ int sp_metrics_add(struct sp_metrics *m, void (*write)(void *arg, struct sp_expo
 /* All of it: form, page, at_ms and external are set by the caller, who calls sp_expo_done() in any case. */
 int sp_metrics_write(struct sp_metrics *m, struct sp_expo *x);
 
-/* metrics_own.c: the agent's own use, its samples, windows and store; to be added with the agent as arg. */
+/* metrics_answer.c: answers a request for them. format=text or format=openmetrics in its query, or what it accepts. */
+struct sp_http_request;
+void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q);
+
+/* metrics_own.c: the agent's own use, its samples, windows and store; to be added with this as arg. */
 struct sp_metrics_own {
 	struct sp_agent *agent;
+	const struct sp_server *server; /* NULL: none */
+	const struct sp_page *page;     /* NULL: none */
 	const struct sp_agent_config *config;
 	struct sp_store_stats store; /* as they were at looked_ns: each look opens all files */
 	uint64_t looked_ns;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics_own.c: what the agent tells of itself: its samples, windows, use, store and limits. */
 #include "agent/metrics.h"
+#include "agent/page.h"
+#include "agent/server.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -125,6 +127,32 @@ static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struc
 	gauge(x, "soprof_store_failing", NULL, "1: the store takes nothing now.", *s->store_error != 0);
 }
 
+static void put_questions(struct sp_expo *x, const struct sp_server *server)
+{
+	struct sp_server_stats s;
+
+	sp_server_stats(server, &s);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_questions", NULL,
+		       "Requests over the socket, and those of the page.");
+	sp_expo_number(x, "result=\"answered\"", s.n_answered);
+	sp_expo_number(x, "result=\"failed\"", s.n_failed);
+	sp_expo_number(x, "result=\"refused\"", s.n_refused);
+}
+
+static void put_http(struct sp_expo *x, const struct sp_page *page)
+{
+	struct sp_http_stats s;
+
+	sp_page_stats(page, &s);
+	gauge(x, "soprof_http_connections", NULL, "Connections now.", s.n_connections);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_http_requests", NULL, "Requests that were let in.");
+	sp_expo_number(x, "", s.n_requests);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_http_turned_away", NULL, "Requests and connections that were not.");
+	sp_expo_number(x, "reason=\"evicted\"", s.n_evicted);
+	sp_expo_number(x, "reason=\"refused\"", s.n_refused);
+	sp_expo_number(x, "reason=\"timeout\"", s.n_timed_out);
+}
+
 void sp_metrics_own_write(void *arg, struct sp_expo *x)
 {
 	struct sp_metrics_own *own = arg;
@@ -136,6 +164,10 @@ void sp_metrics_own_write(void *arg, struct sp_expo *x)
 	put_lost(x, &s);
 	put_agent(x, &s, own->config);
 	put_store(x, own, &s);
+	if (own->server)
+		put_questions(x, own->server);
+	if (own->page)
+		put_http(x, own->page);
 	sp_expo_family(x, SP_EXPO_INFO, "soprof_build", NULL, "The agent's version.");
 	sp_expo_number(x, sp_labels_of(x, &l, "version", SP_VERSION, NULL, NULL), 1);
 }

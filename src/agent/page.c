@@ -305,18 +305,11 @@ static void ready(void *arg, struct sp_http_request *q)
 static void metrics(void *arg, struct sp_http_request *q)
 {
 	const struct sp_page *p = arg;
-	struct sp_http_answer a = {.status = 200};
-	size_t n = 0;
-	int r;
 
-	if (!p->owner.metrics)
-		return sp_http_say(q, 404, "There are no metrics.\n");
-	r = p->owner.metrics(p->owner.arg, sp_http_header(q, "Accept"), &a.text, &n, &a.type);
-	a.n = n;
-	if (r == 0)
-		return sp_http_answer(q, &a);
-	sp_http_say(q, 500, "%s\n", sp_error_text(r));
-	sp_error_clear();
+	if (p->owner.metrics)
+		p->owner.metrics(p->owner.arg, q);
+	else
+		sp_http_say(q, 404, "There are no metrics.\n");
 }
 
 static const struct sp_http_route routes[] = {

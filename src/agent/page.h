@@ -24,11 +24,7 @@ struct sp_page_owner {
 	struct sp_server *server;
 	/* Everything runs: sampling has begun, and the store takes windows. NULL: always. */
 	bool (*is_ready)(void *arg);
-	/*
-	 * The metrics, rendered at once into new memory. accept: the client's header, NULL = none; ret_type: a
-	 * Content-Type that stays. NULL: there are none (404).
-	 */
-	int (*metrics)(void *arg, const char *accept, char **ret_text, size_t *ret_n, const char **ret_type);
+	void (*metrics)(void *arg, struct sp_http_request *q); /* answers at once. NULL: there are none (404) */
 };
 
 int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *owner, struct sp_page **ret_page);

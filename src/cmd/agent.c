@@ -229,20 +229,9 @@ static int status(void *arg, FILE *out)
 	return e;
 }
 
-static int metrics(void *arg, const char *accept, char **ret_text, size_t *ret_n, const char **ret_type)
+static void metrics(void *arg, struct sp_http_request *q)
 {
-	struct run *r = arg;
-	char url[128];
-	struct sp_expo x = {.form = sp_expo_accepted(accept), .page = sp_agent_page_url(r->page, url, sizeof(url))};
-	int e = sp_metrics_write(r->metrics, &x);
-
-	if (e >= 0) {
-		*ret_type = sp_expo_mime(x.form);
-		*ret_n = x.n;
-		*ret_text = sp_take_ptr(x.text);
-	}
-	sp_expo_done(&x);
-	return e;
+	sp_metrics_answer(((struct run *)arg)->metrics, q);
 }
 
 static bool samples_and_stores(void *arg)
@@ -353,6 +342,8 @@ static int open_all(struct run *r)
 		e = sp_server_new(c, &owner, &r->server);
 	if (e >= 0)
 		e = page_open(r);
+	r->own.server = r->server;
+	r->own.page = r->page;
 	if (e >= 0)
 		e = alerting_open(r);
 	return e < 0 ? e : watch_all(r);

@@ -49,12 +49,13 @@ static void test_openmetrics(void **state)
 
 	(void)state;
 	write_some(&x);
-	assert_string_equal(x.text, "# HELP a_seconds Time.\n# TYPE a_seconds counter\n# UNIT a_seconds seconds\n"
-				    "a_seconds_total{l=\"x\"} 12.34"
-				    " # {page=\"http://h:9877/#from=1700000000&to=1700000010\"} 1.5 1700000010\n"
-				    "a_seconds_total{l=\"y\"} 0.000000001\na_seconds_total 0\n"
-				    "# HELP b What.\n# TYPE b info\nb_info{v=\"1\"} 1\n"
-				    "# HELP c Now.\n# TYPE c gauge\nc 18446744073709551615\n# EOF\n");
+	assert_string_equal(x.text,
+			    "# HELP a_seconds Time.\n# TYPE a_seconds counter\n# UNIT a_seconds seconds\n"
+			    "a_seconds_total{l=\"x\"} 12.34"
+			    " # {page=\"http://h:9877/#to=1700000010&at=1700000000-1700000010\"} 1.5 1700000010\n"
+			    "a_seconds_total{l=\"y\"} 0.000000001\na_seconds_total 0\n"
+			    "# HELP b What.\n# TYPE b info\nb_info{v=\"1\"} 1\n"
+			    "# HELP c Now.\n# TYPE c gauge\nc 18446744073709551615\n# EOF\n");
 	sp_expo_done(&x);
 }
 

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# unpack.bash: sourced by tests that run servers of Debian packages, which must not be installed: that would start them.
+#   unpack PACKAGE    its files are in $unpacked/PACKAGE: fetched once, kept in the build directory; false if that fails
+unpacked=${SOPROF_BUILD:?}/unpacked
+unpack() {
+	local package=$1 work
+	[ -d "$unpacked/$package" ] && return
+	mkdir -p "$unpacked"
+	work=$(mktemp -d "$unpacked/.work.XXXXXX") || return
+	# _apt, who fetches, may not write here: apt does without him, and says so
+	if (cd "$work" && { apt-get download -q "$package" || { apt-get update -q && apt-get download -q "$package"; }; }) \
+		>"$work/log" 2>&1 && dpkg-deb -x "$work/$package"_*.deb "$work/files" && chmod 755 "$work/files"; then
+		mv -T "$work/files" "$unpacked/$package" 2>/dev/null
+	else
+		tail -n 3 "$work/log" >&2
+	fi
+	rm -rf "$work"
+	[ -d "$unpacked/$package" ]
+}
