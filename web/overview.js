@@ -55,11 +55,11 @@ class Overview {
 		return Math.min(Math.max(Math.floor((t - start) / step), 0), n - 1);
 	}
 
-	// Whole slices, within the picture.
+	// Whole slices, within the picture; nobody hits the border of one to the pixel.
 	rangeOf(a, b) {
-		const {start, step} = this.chart, [from, to] = this.view;
-		const snap = (t, round) => start + round((t - start) / step) * step;
-		return [Math.max(snap(Math.min(a, b), Math.floor), Math.floor(from)), Math.min(snap(Math.max(a, b), Math.ceil), Math.ceil(to))];
+		const {start, step} = this.chart, [from, to] = this.view, slack = Math.abs(a - b) > step / 2 ? 0.2 : 0;
+		const first = Math.floor((Math.min(a, b) - start) / step + slack), end = Math.ceil((Math.max(a, b) - start) / step - slack);
+		return [Math.max(start + first * step, Math.floor(from)), Math.min(start + end * step, Math.ceil(to))];
 	}
 
 	// CPUs that were busy with a series in a slice: what was sampled counts, not what was to be.
@@ -74,7 +74,7 @@ class Overview {
 
 	// --- drawing ---
 	draw() {
-		const {place, canvas, chart} = this, ratio = devicePixelRatio || 1, width = place.clientWidth, height = place.clientHeight;
+		const {canvas, chart} = this, ratio = devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
 		if (!chart || !width) return;
 		Object.assign(this, {width, height, bottom: height - BOTTOM});
 		canvas.width = Math.round(width * ratio);
@@ -84,7 +84,7 @@ class Overview {
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
 		c.fillStyle = page;
 		c.fillRect(0, 0, width, height);
-		this.most = this.nice(Array.from({length: chart.n}, (_, i) => this.sum(i)).reduce((a, b) => Math.max(a, b), 1e-9));
+		this.most = this.nice(Array.from({length: chart.n}, (_, i) => this.sum(i)).reduce((a, b) => Math.max(a, b), 0) || 1);
 		this.gaps();
 		this.stacks();
 		this.axes();

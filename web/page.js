@@ -99,7 +99,7 @@ function takeTree(raw, parameters) {
 		byId("value").replaceChildren(...d.choices.map((c, i) => make("option", {value: i}, c.name)));
 		state.value = Math.min(state.value, d.choices.length - 1);
 		const isNew = d.choices[0].old >= 0;
-		if (isNew !== (state.sort === "-change")) state.sort = isNew ? "-change" : START.sort;
+		if (isNew !== (state.sort === "-change")) functionTable.sort = state.sort = isNew ? "-change" : START.sort;
 	}
 	byId("value-label").hidden = d.choices.length < 2;
 	performance.mark("tree");

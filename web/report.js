@@ -484,8 +484,10 @@ function render() {
 	showSelection();
 	showSearch();
 	showLegend();
-	if (data.tree.n > 1 || whole(data.tree, width())) SHOW[state.view]();
-	else byId("panel-" + state.view).replaceChildren(make("p", {class: "empty"}, "There were no samples."));
+	const isEmpty = data.tree.n < 2 && !whole(data.tree, width()) && state.view !== "events";
+	byId("empty").hidden = !isEmpty;
+	if (isEmpty) byId("panel-" + state.view).hidden = true;
+	else SHOW[state.view]();
 	showLibraries();
 }
 

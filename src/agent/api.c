@@ -232,11 +232,12 @@ static int decode(char *text)
 	char *to = text;
 
 	for (const char *from = text; *from; from++) {
-		int high = *from == '%' ? digit(from[1]) : 0, low = *from == '%' && high >= 0 ? digit(from[2]) : 0;
-		if (high < 0 || low < 0 || (*from == '%' && high == 0 && low == 0))
+		bool is_byte = *from == '%';
+		int high = is_byte ? digit(from[1]) : 0, low = is_byte && high >= 0 ? digit(from[2]) : 0;
+		if (high < 0 || low < 0 || (is_byte && high == 0 && low == 0))
 			return sp_fail_said(-EINVAL, "a %% without the two digits of a byte");
-		*to++ = *from == '%' ? (char)(high << 4 | low) : *from == '+' ? ' ' : *from;
-		from += *from == '%' ? 2 : 0;
+		*to++ = is_byte ? (char)(high << 4 | low) : *from == '+' ? ' ' : *from;
+		from += is_byte ? 2 : 0;
 	}
 	*to = '\0';
 	return 0;

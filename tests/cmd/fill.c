@@ -4,7 +4,7 @@
  *
  * A line is `TIME PID COMM UID CGROUP STACK N`, with spaces between: seconds since 1970; frames from the root to the
  * leaf as NAME@LIBRARY with semicolons between, those of [kernel] last; so many samples of 10 ms. Lines of one time are
- * one window of 10 s; times rise. A line `gap FROM TO REASON` is an event.
+ * one window of 10 s; times rise. A line `gap FROM TO REASON` is an event, and so is `event TIME KIND SUBJECT TEXT`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -89,6 +89,18 @@ static void add_window(uint64_t time_s)
 	sp_profile_clear_rows(profile);
 }
 
+static void add_event(uint64_t from_s, uint64_t to_s, const char *kind, const char *subject, const char *text)
+{
+	struct sp_store_event e = {.from_ns = from_s * SP_NS_PER_S,
+				   .to_ns = to_s * SP_NS_PER_S,
+				   .kind = kind,
+				   .subject = subject,
+				   .text = text,
+				   .data = ""};
+
+	must(sp_store_event_add(store, &e));
+}
+
 static void add_line(uint64_t *time_s, const char *line)
 {
 	char comm[MAX_WORD], cgroup[MAX_WORD], stack[4096];
@@ -97,11 +109,11 @@ static void add_line(uint64_t *time_s, const char *line)
 	int64_t n;
 
 	if (sscanf(line, "gap %" SCNu64 " %" SCNu64 " %255s", &at, &to, comm) == 3) {
-		struct sp_store_event e = {
-		    .from_ns = at * SP_NS_PER_S, .to_ns = to * SP_NS_PER_S, .kind = "gap", .subject = comm};
-		e.text = comm;
-		e.data = "";
-		must(sp_store_event_add(store, &e));
+		add_event(at, to, "gap", comm, comm);
+		return;
+	}
+	if (sscanf(line, "event %" SCNu64 " %255s %255s %4095[^\n]", &at, comm, cgroup, stack) == 4) {
+		add_event(at, at, comm, cgroup, stack);
 		return;
 	}
 	if (sscanf(line, "%" SCNu64 " %" SCNu32 " %255s %" SCNu32 " %255s %4095s %" SCNd64, &at, &pid, comm, &uid,
