@@ -25,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void session_done(struct sp_profile_session *s)
+void sp_profile_session_done(struct sp_profile_session *s)
 {
 	sp_child_done(&s->child);
 	sp_sampling_done(&s->sampling);
@@ -131,10 +131,12 @@ static bool is_refusal(int r)
 }
 
 /* Where the kernel refuses BPF programs (lockdown, no type information), perf_event_open serves. */
-static int session_begin(struct sp_profile_session *s)
+int sp_profile_session_begin(struct sp_profile_session *s)
 {
-	int r = sp_sampling_begin(&s->sampling);
+	int r = sp_privileges_way(has_targets(s->args), &s->way);
 
+	if (r >= 0)
+		r = sp_sampling_begin(&s->sampling);
 	if (r >= 0)
 		r = way_check(s);
 	if (r >= 0)
@@ -173,7 +175,7 @@ static int privileges_drop(struct sp_profile_session *s)
 	return r < 0 ? r : sp_sampling_drop_privileges(&s->sampling);
 }
 
-static int session_sample(struct sp_profile_session *s)
+int sp_profile_session_sample(struct sp_profile_session *s)
 {
 	int r = child_begin(s);
 
@@ -185,8 +187,10 @@ static int session_sample(struct sp_profile_session *s)
 		r = sp_child_release(&s->child);
 	if (r < 0)
 		return r;
-	way_tell(s);
-	sp_header_print(s);
+	if (!s->quiet) {
+		way_tell(s);
+		sp_header_print(s);
+	}
 	r = sp_sampling_run(&s->sampling, s->args->duration_s, s->child.pid_fd);
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
 }
@@ -224,7 +228,7 @@ static void fetching_tell(const char *library)
 }
 
 /* All that asks the session about files, whose numbers are theirs in it. */
-static int session_name(struct sp_profile_session *s)
+static int files_name(struct sp_profile_session *s)
 {
 	struct sp_naming naming = {.workers = s->sampling.workers,
 				   .capture = s->sampling.capture,
@@ -246,12 +250,17 @@ static int session_name(struct sp_profile_session *s)
 	return r;
 }
 
+int sp_profile_session_name(struct sp_profile_session *s)
+{
+	int r = files_name(s);
+
+	return r < 0 ? r : sp_sampling_unite(&s->sampling);
+}
+
 static int session_show(struct sp_profile_session *s)
 {
-	int r = session_name(s);
+	int r = sp_profile_session_name(s);
 
-	if (r >= 0)
-		r = sp_sampling_unite(&s->sampling);
 	if (r >= 0)
 		r = sp_profile_narrow(s);
 	if (r >= 0)
@@ -261,20 +270,17 @@ static int session_show(struct sp_profile_session *s)
 
 int sp_cmd_profile_run(const struct sp_profile_args *a)
 {
-	struct sp_profile_session s = {
-	    .args = a, .sampling = SP_SAMPLING_NONE, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}};
-	int code = 0, r = sp_privileges_way(has_targets(a), &s.way);
+	struct sp_profile_session s = SP_PROFILE_SESSION(a);
+	int code = 0, r = sp_profile_session_begin(&s);
 
 	if (r >= 0)
-		r = session_begin(&s);
-	if (r >= 0)
-		r = session_sample(&s);
+		r = sp_profile_session_sample(&s);
 	if (r >= 0)
 		r = session_show(&s);
 	if (r < 0)
 		code = sp_cmd_error(&sp_cmd_profile, r, sp_sampling_exit_code(r));
 	else if (a->command)
 		code = sp_child_code(&s.child);
-	session_done(&s);
+	sp_profile_session_done(&s);
 	return code;
 }

@@ -19,6 +19,8 @@ static void child_run(int gate, int told, const struct sp_profile_session *s)
 	sigprocmask(SIG_SETMASK, &s->sampling.old_signals, NULL);
 	setrlimit(RLIMIT_NOFILE, &s->sampling.old_files);
 	signal(SIGPIPE, SIG_DFL);
+	for (size_t i = 0; s->child.environment && s->child.environment[i]; i++)
+		putenv(s->child.environment[i]);
 	while (read(gate, &byte, 1) < 0 && errno == EINTR)
 		;
 	execvp(command[0], command);
@@ -68,6 +70,7 @@ int sp_child_release(struct sp_child *child)
 		n = read(child->told, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
 	/* Not its errno: a command that may not be run is no refusal to sample. */
+	child->is_released = n != (ssize_t)sizeof(error);
 	return n == (ssize_t)sizeof(error) ? sp_fail_said(-ECHILD, "cannot run %s: %s", child->command, strerror(error))
 					   : 0;
 }

@@ -24,7 +24,8 @@ struct sp_child { /* -1 where there is none */
 	int told;   /* the errno of a failed exec comes here */
 	int status; /* as of waitpid(), once it was waited for */
 	const char *command;
-	bool is_over;
+	char *const *environment; /* more of it: "NAME=VALUE", NULL at its end; NULL: none */
+	bool is_over, is_released;
 };
 
 /* privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may sample everybody. */
@@ -51,7 +52,17 @@ struct sp_profile_session {
 	struct sp_way way;
 	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
 	uint64_t n_left_out; /* samples outside --library and --comm */
+	bool quiet;          /* nothing is printed but what is wrong */
 };
+#define SP_PROFILE_SESSION(a)                                                                                          \
+	((struct sp_profile_session){                                                                                  \
+	    .args = (a), .sampling = SP_SAMPLING_NONE, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}})
+
+/* The run in its parts; after _name() s->sampling.profile is whole. After any failure, too: _done(). */
+int sp_profile_session_begin(struct sp_profile_session *s);
+int sp_profile_session_sample(struct sp_profile_session *s);
+int sp_profile_session_name(struct sp_profile_session *s);
+void sp_profile_session_done(struct sp_profile_session *s);
 
 extern const struct sp_cmd sp_cmd_profile;
 

@@ -23,7 +23,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what FILE is", AT(input.format), .choice = sp_input_format_choice},
 	{SP_OPT_STRING, 0, "object", "ELF", "what a profile without names is of", AT(input.object)},
 	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
-	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded, perf script, LD_PROFILE's; - is stdin", AT(files)},
+	{SP_OPT_OPERANDS, 0, NULL, "FILE...", "pprof, folded, perf script, counted calls; - is stdin", AT(files)},
 	{0},
 };
 /* clang-format on */
@@ -81,7 +81,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 extern const struct sp_cmd sp_cmd_report;
 const struct sp_cmd sp_cmd_report = {
     .name = "report",
-    .summary = "read profiles (pprof, folded, perf script) and show them in any view",
+    .summary = "read profiles (pprof, folded, perf script, counted calls), show them in any view",
     .group = SP_CMD_READ,
     .synopsis = "[OPTIONS] FILE...",
     .options = options,

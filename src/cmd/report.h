@@ -9,6 +9,7 @@
 #ifndef SP_CMD_REPORT_H
 #define SP_CMD_REPORT_H
 
+#include "cmd/calls.h"
 #include "cmd/options.h"
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ struct sp_input_told {
 	} filters[SP_REPORT_FILTERS];
 	size_t n_filters;
 	int64_t kept; /* of value 0 */
+	struct sp_calls_told calls;
+	bool has_calls; /* of files of counted calls */
 };
 
 /* Names of the readers, for SP_OPT_CHOICE. */

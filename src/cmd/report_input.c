@@ -122,6 +122,10 @@ static int input_read(const char *name, const struct sp_input_args *a, struct sp
 
 	if (r >= 0 && a->format < 0 && sp_history_is_file(fd))
 		return store_read(name, a, ret_profile, told);
+	if (r >= 0 && a->format < 0 && sp_calls_is_file(fd)) {
+		told->has_calls = true;
+		return sp_calls_read_named(fd, name, ret_profile, &told->calls);
+	}
 	if (r >= 0)
 		r = sp_read_fd(fd, name, &o, ret_profile, &result);
 	if (progress.drawn)
@@ -244,6 +248,8 @@ void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told
 {
 	int64_t all = told->kept;
 
+	if (told->has_calls)
+		sp_calls_tell(&told->calls);
 	for (size_t i = 0; i < told->n_filters; i++)
 		all += told->filters[i].left_out;
 	for (size_t i = 0; i < told->n_filters; i++) {

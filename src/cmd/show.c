@@ -12,6 +12,7 @@
 #include "cmd/profile_parts.h"
 #include "cmd/report.h"
 #include "naming/labels.h"
+#include "profile/calls.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
@@ -155,12 +156,21 @@ static int beside_show(struct show *s)
 	return 0;
 }
 
+/* A profile of calls has a table of its own. */
+static bool wants_nothing_special(const struct sp_show_args *a)
+{
+	return !a->csv && !a->json && !a->output && a->view < 0 && a->by < 0 && a->sort < 0 && !a->value && !a->tree &&
+	       !a->inverted && !a->callers && !a->callees && !a->around;
+}
+
 int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_profile *p,
 	    const struct sp_totals *totals, const char *title)
 {
 	struct show s = {.args = a, .view = view, .profile = p, .title = title};
 	int r;
 
+	if (wants_nothing_special(a) && !sp_calls_table_value(p))
+		s.view = sp_view_by_name("counts");
 	options_fill(&s);
 	s.options.totals = totals;
 	r = sp_inputs_value(p, a->value, &s.options.value);
@@ -169,6 +179,7 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	if (r >= 0)
 		r = labels_fill(&s);
 	if (r >= 0)
-		r = sp_output(a->output, view_write, &s);
-	return r >= 0 && view->write_beside ? beside_show(&s) : r;
+		r = a->prepared ? sp_output_prepared(a->output, a->broker, a->prepared, view_write, &s)
+				: sp_output(a->output, view_write, &s);
+	return r >= 0 && s.view->write_beside ? beside_show(&s) : r;
 }

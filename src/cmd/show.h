@@ -12,6 +12,7 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 
+struct sp_broker;
 struct sp_profile;
 struct sp_totals;
 
@@ -21,6 +22,9 @@ struct sp_show_args {
 	bool csv, json, tree, inverted, icicle, verbose, fold_recursion, user_only, kernel_only, external;
 	int by, sort, view, fold;
 	uint64_t limit, min_percent;
+	/* The output, where it was made before the privileges were dropped (sp_output_prepare); NULL: not yet. */
+	FILE *prepared;
+	struct sp_broker *broker;
 };
 #define SP_SHOW_DEFAULTS                                                                                               \
 	{                                                                                                              \

@@ -84,6 +84,9 @@ int sp_calls_read(const char *path, struct sp_calls_snapshot *ret_snapshot);
 int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_snapshot);
 /* Adds from to *into: libraries joined by build id, callees, arcs. On failure *into is as before, or still whole. */
 int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from);
+/* Leaves in *into what of its calls, and of its counters, was not in an older snapshot of the same file. As for merge.
+ */
+int sp_calls_since(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older);
 void sp_calls_done(struct sp_calls_snapshot *s);
 
 #endif

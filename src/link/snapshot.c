@@ -156,7 +156,10 @@ int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *
 		b->made.n_arcs++;
 	}
 	uint64_t n = SP_MIN(arc->n_calls, (uint64_t)INT64_MAX);
-	to->n_calls = n > INT64_MAX - to->n_calls ? INT64_MAX : to->n_calls + n;
+	if (b->takes_away)
+		to->n_calls -= SP_MIN(n, to->n_calls);
+	else
+		to->n_calls = n > INT64_MAX - to->n_calls ? INT64_MAX : to->n_calls + n;
 	return at;
 }
 
@@ -204,7 +207,7 @@ static int add_snapshot(struct sp_calls_builder *b, const struct sp_calls_snapsh
 	return add_all(b, s, &(struct numbers){libraries, callees});
 }
 
-int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from)
+static int join(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from, bool takes_away)
 {
 	struct sp_calls_builder b;
 	int r = sp_calls_begin(&b);
@@ -212,6 +215,7 @@ int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapsho
 	if (r < 0)
 		return r;
 	r = add_snapshot(&b, into);
+	b.takes_away = takes_away;
 	if (r == 0)
 		r = add_snapshot(&b, from);
 	if (r < 0) {
@@ -223,8 +227,27 @@ int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapsho
 	b.made.depth = SP_MAX(into->depth, from->depth);
 	b.made.n_torn = into->n_torn + from->n_torn;
 	for (size_t i = 0; i < SP_CALLS_COUNTERS; i++)
-		b.made.counters[i] = into->counters[i] + from->counters[i];
+		b.made.counters[i] = takes_away ? into->counters[i] - SP_MIN(into->counters[i], from->counters[i])
+						: into->counters[i] + from->counters[i];
 	sp_calls_done(into);
 	sp_calls_end(&b, into);
 	return 0;
+}
+
+int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from)
+{
+	return join(into, from, false);
+}
+
+int sp_calls_since(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
+{
+	int r = join(into, older, true);
+	size_t n = 0;
+
+	for (size_t i = 0; i < into->n_arcs && r == 0; i++)
+		if (into->arcs[i].n_calls)
+			into->arcs[n++] = into->arcs[i];
+	if (r == 0)
+		into->n_arcs = n;
+	return r;
 }

@@ -16,6 +16,7 @@ struct sp_calls_builder {
 	struct sp_calls_snapshot made;
 	struct sp_intern *strings, *libraries, *callees, *arcs;
 	size_t library_room, callee_room, arc_room;
+	bool takes_away; /* calls of arcs that are added are taken away, as far as there are so many */
 };
 int sp_calls_begin(struct sp_calls_builder *b);
 /* Numbers, or negative errno. */

@@ -22,7 +22,6 @@
 enum { SP_MAX_VALUES = 8, SP_BUILD_ID_MAX = 32 };
 
 struct sp_profile;
-
 /* --- what a row's values are ---------------------------------------------------------------------------------- */
 struct sp_value_type {
 	uint32_t name; /* string: "samples", "cpu" ... */
@@ -76,6 +75,7 @@ enum {
 	SP_FRAMEF_DERIVED = 2,
 	SP_FRAMEF_KERNEL = 4,
 	SP_FRAMEF_INLINED = 8, /* into the next frame of the stack, its caller: at the same offset of the same file */
+	SP_FRAMEF_ADDRESS_TAKEN = 16, /* counted calls: those by the function's address are not among them */
 };
 struct sp_frame {
 	uint64_t offset; /* FILE: byte offset in the file; KERNEL: address; ANON: relative to the file's bias */

@@ -7,6 +7,7 @@
  * "rest" instead of the grouping, so that the column `self` still adds up.
  */
 #include "base/encode.h"
+#include "view/counts.h"
 #include "view/groups.h"
 #include "view/matrix.h"
 #include "view/units.h"
@@ -102,6 +103,8 @@ static int groups_write(const struct sp_profile *p, const struct sp_view_options
 
 static int csv_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
+	if (sp_counts_wanted(p, o))
+		return sp_counts_put_csv(p, o, out);
 	return o->by == SP_BY_MATRIX ? sp_matrix_put_csv(p, o, out) : groups_write(p, o, out);
 }
 

@@ -6,6 +6,7 @@
  * changed: soprof(1) says what each of them is. One group a line, so that the text can be compared.
  */
 #include "base/encode.h"
+#include "view/counts.h"
 #include "view/groups.h"
 #include "view/matrix.h"
 #include "view/units.h"
@@ -110,6 +111,8 @@ static int groups_write(const struct sp_profile *p, const struct sp_view_options
 
 static int json_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
+	if (sp_counts_wanted(p, o))
+		return sp_counts_put_json(p, o, out);
 	return o->by == SP_BY_MATRIX ? sp_matrix_put_json(p, o, out) : groups_write(p, o, out);
 }
 

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * calls.c: `soprof calls`: counts the calls of libraries' functions inside a command and all that it starts.
+ *
+ * The command runs whatever happens to the counting, and its exit code is ours. What is shown are the calls of this
+ * run; the file goes on from run to run. Where the kernel lets us sample the command, the same table has times.
+ */
+#include "cmd/calls.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cmd/cmd.h"
+#include "cmd/profile_parts.h"
+#include "cmd/show.h"
+#include "profile/merge.h"
+#include "profile/profile.h"
+#include "view/view.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct calls_args {
+	struct sp_words operands; /* lists of libraries */
+	struct sp_words libraries;
+	const char *directory;
+	bool environment, no_times;
+	int depth;
+	uint64_t frequency_hz;
+	char **command;
+	struct sp_show_args show;
+};
+
+static const char *depth_choice(size_t i)
+{
+	static const char *const names[] = {"site", "object"};
+
+	return i < SP_COUNT(names) ? names[i] : NULL;
+}
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct calls_args, member)
+static const struct sp_option options[] = {
+	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by place of the call, or by library", AT(depth), .choice = depth_choice},
+	{SP_OPT_STRING, 0, "output", "DIR", "keep the counts in DIR", AT(directory)},
+	{SP_OPT_FLAG, 0, "env", NULL, "print the environment that counts, for a shell's eval", AT(environment)},
+	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
+	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(show.by), .choice = sp_grouping_choice},
+	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
+	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
+	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},
+	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(show.json), .excludes = SP_SHOW_FORMAT},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(show.view), .choice = sp_view_choice, .excludes = SP_SHOW_FORMAT},
+	{SP_OPT_STRING, 'o', "file", "FILE", "write to FILE, in the view of its suffix", AT(show.output)},
+	{SP_OPT_OPERANDS, 0, NULL, "LIB[,LIB...]", "sonames of the libraries to count", AT(operands)},
+	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, counts in it and all that it starts", AT(command)},
+	{0},
+};
+/* clang-format on */
+
+static const struct sp_example examples[] = {
+    {"soprof calls libz.so.1 -- git fsck", "which functions, how often, called by whom"},
+    {"soprof calls libcrypto.so.3,libc.so.6 -- make -j2", "two libraries, over a whole build"},
+    {"eval \"$(soprof calls --env libc.so.6)\"", "all that this shell starts from now on"},
+    {0},
+};
+
+/* --- the arguments --------------------------------------------------------------------------------------------------
+ */
+static int library_add(struct calls_args *a, const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	size_t capacity = a->libraries.n;
+	int r;
+
+	name = slash ? slash + 1 : name;
+	if (!*name)
+		return sp_fail_said(-EINVAL, "the name of a library is empty");
+	if (a->libraries.n == SP_LIST_MAX)
+		return sp_fail_said(-EINVAL, "more than %d libraries", SP_LIST_MAX);
+	r = sp_grow(&a->libraries.words, &capacity, a->libraries.n + 1, sizeof(*a->libraries.words));
+	if (r >= 0)
+		a->libraries.words[a->libraries.n++] = name;
+	return r;
+}
+
+/* "libz.so.1,libc.so.6": the words point into argv, whose commas become their ends. */
+static int libraries_take(struct calls_args *a)
+{
+	int r =
+	    a->operands.n ? 0 : sp_fail_said(-EINVAL, "which library? For example: soprof calls libz.so.1 -- COMMAND");
+
+	for (size_t i = 0; i < a->operands.n && r >= 0; i++) {
+		char *rest = (char *)a->operands.words[i], *name;
+
+		while (r >= 0 && (name = strsep(&rest, ",")))
+			r = library_add(a, name);
+	}
+	return r;
+}
+
+static int args_check(struct calls_args *a, const struct sp_view **ret_view)
+{
+	int r = libraries_take(a);
+
+	if (r >= 0 && a->environment && a->command)
+		r = sp_fail_said(-EINVAL, "--env is for what the shell starts: no COMMAND beside it");
+	if (r >= 0 && !a->environment && !a->command)
+		r = sp_fail_said(-EINVAL, "no COMMAND to count in: put it behind --");
+	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
+		a->show.by = SP_BY_FUNCTION;
+	return r < 0 ? r : sp_show_view(&a->show, ret_view);
+}
+
+/* --- the file and the environment -----------------------------------------------------------------------------------
+ */
+struct run {
+	const struct sp_cmd *cmd;
+	const struct calls_args *args;
+	const struct sp_view *view;
+	char *path, *environment[3];
+	struct sp_calls_snapshot before, now;
+	bool has_before, has_now;
+};
+
+static int file_prepare(struct run *r)
+{
+	const struct calls_args *a = r->args;
+	enum sp_calls_depth depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE;
+	bool made;
+	int e = sp_calls_path(a->directory, a->libraries.words, a->libraries.n, &r->path);
+
+	if (e >= 0)
+		e = sp_calls_prepare(r->path, a->libraries.words, a->libraries.n, depth, &made);
+	if (e >= 0)
+		e = sp_calls_environment(r->path, &r->environment[0], &r->environment[1]);
+	if (e < 0 || made)
+		return e;
+	e = sp_calls_read(r->path, &r->before);
+	r->has_before = e >= 0;
+	return e;
+}
+
+/* 'it'\''s', so that a shell takes the value as it is. */
+static void put_quoted(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++)
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*text);
+	putchar('\'');
+}
+
+static int environment_print(struct run *r)
+{
+	int e = file_prepare(r);
+
+	if (e < 0)
+		return sp_cmd_error(r->cmd, e, e == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
+	for (size_t i = 0; r->environment[i]; i++) {
+		char *value = strchr(r->environment[i], '=') + 1;
+
+		printf("export %.*s", (int)(value - r->environment[i]), r->environment[i]);
+		put_quoted(value);
+		putchar('\n');
+	}
+	fputs("soprof: when the commands have run: soprof report ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, r->path);
+	fputc('\n', stderr);
+	return SP_EXIT_OK;
+}
+
+/* --- the command ----------------------------------------------------------------------------------------------------
+ */
+/* As `soprof profile -F HZ -o FILE -- COMMAND` would have it. */
+static int profile_args_make(const struct calls_args *a, struct sp_profile_args *ret_args)
+{
+	char hz[24];
+	char *words[] = {(char *)"-F", hz};
+	int r;
+
+	snprintf(hz, sizeof(hz), "%llu", (unsigned long long)a->frequency_hz);
+	r = sp_profile_args_parse(SP_COUNT(words), words, ret_args);
+	ret_args->command = a->command;
+	ret_args->output = a->show.output;
+	return r;
+}
+
+/* The command, counted but not sampled; signals that end us are its, too. */
+static int run_unsampled(struct sp_profile_session *s)
+{
+	int r = s->sampling.signal_fd >= 0 ? 0 : sp_sampling_begin(&s->sampling);
+
+	if (r >= 0)
+		r = sp_child_start(&s->child, s);
+	return r < 0 ? r : sp_child_release(&s->child);
+}
+
+static void tell_no_times(int r)
+{
+	fputs("soprof: no times: ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, sp_error_text(r));
+	fputc('\n', stderr);
+	sp_error_clear();
+}
+
+static void session_reset(struct sp_profile_session *s, const struct sp_profile_args *p)
+{
+	char *const *environment = s->child.environment;
+
+	sp_sampling_signals_back(&s->sampling);
+	sp_profile_session_done(s);
+	*s = SP_PROFILE_SESSION(p);
+	s->quiet = true;
+	s->child.environment = environment;
+}
+
+/* Sampled if that can be had. What cannot be run at all is told by the second try. */
+static int command_run(const struct calls_args *a, const struct sp_profile_args *p, struct sp_profile_session *s,
+		       bool *ret_sampled)
+{
+	int r = a->no_times ? -ECANCELED : sp_profile_session_begin(s);
+
+	if (r >= 0)
+		r = sp_profile_session_sample(s);
+	*ret_sampled = r >= 0;
+	if (r >= 0 || s->child.is_released)
+		return r;
+	if (r == -ECHILD)
+		return r;
+	if (!a->no_times)
+		tell_no_times(r);
+	session_reset(s, p);
+	return run_unsampled(s);
+}
+
+/* --- what came of it ------------------------------------------------------------------------------------------------
+ */
+static int counts_read(struct run *r)
+{
+	int e = sp_calls_read(r->path, &r->now);
+
+	r->has_now = e >= 0;
+	if (e >= 0 && r->has_before)
+		e = sp_calls_since(&r->now, &r->before);
+	return e;
+}
+
+/* Calls first: of a profile with several values the first is what views show. */
+static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_profile *calls)
+{
+	struct sp_profile *all = NULL;
+	int r = sp_profile_new(&all);
+
+	if (r >= 0)
+		r = sp_profile_add_value_type(all, "calls", "count");
+	for (uint32_t i = 0; sampled && r >= 0 && i < sp_profile_n_value_types(s->sampling.profile); i++) {
+		const struct sp_value_type *t = sp_profile_value_type(s->sampling.profile, i);
+
+		r = sp_profile_add_value_type(all, sp_profile_string(s->sampling.profile, t->name),
+					      sp_profile_string(s->sampling.profile, t->unit));
+	}
+	if (r >= 0)
+		r = sp_profile_merge(all, calls);
+	if (r >= 0 && sampled)
+		r = sp_profile_merge(all, s->sampling.profile);
+	if (r < 0) {
+		sp_profile_free(all);
+		return r;
+	}
+	sp_profile_free(s->sampling.profile);
+	s->sampling.profile = all;
+	return 0;
+}
+
+static int nothing_tell(struct run *r)
+{
+	SP_FREE char *why = sp_calls_why(r->args->command, &r->args->libraries, &r->now);
+
+	if (!why)
+		return -ENOMEM;
+	fputs("soprof: calls: ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, why);
+	fputc('\n', stderr);
+	return 0;
+}
+
+static void file_tell(const struct run *r)
+{
+	fputs(r->has_before ? "soprof: with those of earlier runs: soprof report " : "soprof: again: soprof report ",
+	      stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, r->path);
+	fputc('\n', stderr);
+}
+
+static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled)
+{
+	struct sp_profile *calls = NULL;
+	struct sp_show_args show = r->args->show;
+	struct sp_calls_told told = {0};
+	int e = counts_read(r);
+
+	if (e < 0 || !r->now.n_arcs)
+		return e < 0 ? e : nothing_tell(r);
+	if (sampled)
+		e = sp_profile_session_name(s);
+	if (e >= 0)
+		e = sp_calls_make(&r->now, s->sampling.workers, &calls);
+	if (e >= 0)
+		e = profile_join(s, sampled, calls);
+	sp_profile_free(calls);
+	show.prepared = sp_take_ptr(s->output);
+	show.broker = s->sampling.broker;
+	if (e >= 0)
+		e = sp_show(&show, r->view, s->sampling.profile, NULL, r->args->command[0]);
+	if (e < 0)
+		return e;
+	sp_calls_told_add(&told, &r->now);
+	sp_calls_tell(&told);
+	file_tell(r);
+	return 0;
+}
+
+/* Whatever went wrong with the counting: the command runs. */
+static int run_plain(struct run *r, int e)
+{
+	sp_cmd_error(r->cmd, e, 0);
+	sp_error_clear();
+	fputs("soprof: the command runs uncounted\n", stderr);
+	execvp(r->args->command[0], r->args->command);
+	e = sp_fail_said(-errno, "cannot run %s: %s", r->args->command[0], strerror(errno));
+	return sp_cmd_error(r->cmd, e, SP_EXIT_FAILED);
+}
+
+static int run_counted(struct run *r)
+{
+	struct sp_profile_args p;
+	struct sp_profile_session s = SP_PROFILE_SESSION(&p);
+	bool sampled = false;
+	int code = SP_EXIT_FAILED, e = profile_args_make(r->args, &p);
+
+	s.quiet = true;
+	s.child.environment = r->environment;
+	if (e >= 0)
+		e = command_run(r->args, &p, &s, &sampled);
+	if (s.child.is_released)
+		code = sp_child_code(&s.child);
+	if (e >= 0)
+		e = counts_show(r, &s, sampled);
+	if (e < 0)
+		sp_cmd_error(r->cmd, e, 0);
+	sp_profile_session_done(&s);
+	sp_profile_args_done(&p);
+	return code;
+}
+
+static void run_done(struct run *r)
+{
+	free(r->path);
+	free(r->environment[0]);
+	free(r->environment[1]);
+	if (r->has_before)
+		sp_calls_done(&r->before);
+	if (r->has_now)
+		sp_calls_done(&r->now);
+}
+
+static int run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	struct calls_args a = {.show = SP_SHOW_DEFAULTS, .frequency_hz = 199};
+	struct run r = {.cmd = cmd, .args = &a};
+	int code, e = sp_options_parse(options, argc, argv, &a);
+
+	if (e == SP_PARSED)
+		e = args_check(&a, &r.view);
+	if (sp_cmd_parsed(cmd, e, &code)) {
+		if (a.environment) {
+			code = environment_print(&r);
+		} else {
+			e = file_prepare(&r);
+			code = e < 0 ? run_plain(&r, e) : run_counted(&r);
+		}
+	}
+	run_done(&r);
+	sp_words_done(&a.operands);
+	sp_words_done(&a.libraries);
+	return code;
+}
+
+extern const struct sp_cmd sp_cmd_calls;
+const struct sp_cmd sp_cmd_calls = {
+    .name = "calls",
+    .summary = "exact counts of calls of libraries' functions, and who calls them",
+    .group = SP_CMD_COUNT,
+    .needs = "x86-64 and glibc; times as for profile",
+    .synopsis = "[OPTIONS] LIB[,LIB...] -- COMMAND...",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * calls.h: the parts of `soprof calls`: files of counted calls as profiles with names, and why nothing was counted.
+ *
+ * calls.c runs the command; calls_read.c reads, names, and tells what a file says beside its calls;
+ * calls_why.c looks at a command that counted nothing. Names come from the files at the libraries' paths, where those
+ * are the same builds still; what a file has none for stays LIBRARY+0xOFFSET, and its note says why. 0 or a negative
+ * errno with words. One thread.
+ */
+#ifndef SP_CMD_CALLS_H
+#define SP_CMD_CALLS_H
+
+#include "cmd/options.h"
+#include "link/file.h"
+
+struct sp_calls_told;
+struct sp_profile;
+struct sp_workers;
+
+/* --- calls_read.c --- */
+bool sp_calls_is_file(int fd);
+/* What is read from fd (name is for words), with names. */
+int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profile, struct sp_calls_told *told);
+int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers, struct sp_profile **ret_profile);
+/* What files say beside who called what. */
+struct sp_calls_told {
+	uint64_t n_calls, n_references, counters[SP_CALLS_COUNTERS];
+};
+void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *s);
+/* On stderr: calls, programs, and what was not counted, with why; nothing that is not so. */
+void sp_calls_tell(const struct sp_calls_told *t);
+
+/* --- calls_why.c --- */
+/* One line: why `command` has counted nothing in these libraries. A new string, or NULL: memory is short. */
+char *sp_calls_why(char *const *command, const struct sp_words *libraries, const struct sp_calls_snapshot *s);
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Counted calls by function: callers, and times of samples that are found by the function's place. */
+#include "profile/calls.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct sp_profile *p;
+static uint32_t lib, program;
+
+static uint32_t ok(int64_t number)
+{
+	assert_true(number >= 0);
+	return (uint32_t)number;
+}
+
+static uint32_t file(const char *name, uint8_t id)
+{
+	struct sp_file f = {.kind = SP_FILE_ELF, .tag = id, .build_id_len = 1, .build_id = {id}};
+
+	f.name = ok(sp_profile_add_string(p, name));
+	return ok(sp_profile_add_file(p, &f));
+}
+
+static uint32_t frame(uint32_t in, const char *name, uint64_t start, uint64_t at, uint32_t flags)
+{
+	struct sp_func func = {.file = in, .start = start, .size = 0x100};
+	struct sp_frame f = {.file = in, .offset = at, .flags = flags};
+
+	func.name = ok(sp_profile_add_string(p, name));
+	f.func = ok(sp_profile_add_func(p, &func));
+	return ok(sp_profile_add_frame_apart(p, &f, true));
+}
+
+static void add(int64_t calls, int64_t samples, int64_t ns, uint32_t kernel, uint32_t n, const uint32_t *frames)
+{
+	struct sp_stack s = {.n_frames = n, .frames = frames};
+	int64_t values[] = {calls, samples, ns};
+
+	assert_int_equal(sp_profile_add(p, 0, ok(sp_profile_add_stack(p, &s)), kernel, values), 0);
+}
+#define ADD(calls, samples, ns, ...)                                                                                   \
+	add(calls, samples, ns, 0, sizeof((uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), (uint32_t[]){__VA_ARGS__})
+
+static int begin(void **state)
+{
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	ok(sp_profile_add_value_type(p, "calls", "count"));
+	ok(sp_profile_add_value_type(p, "samples", "count"));
+	ok(sp_profile_add_value_type(p, "cpu", "nanoseconds"));
+	lib = file("libx.so.1", 1);
+	program = file("prog", 2);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	sp_profile_free(p);
+	return 0;
+}
+
+static const struct sp_called *find(const struct sp_calls_table *t, const char *name)
+{
+	for (size_t i = 0; i < t->n_rows; i++)
+		if (!strcmp(sp_profile_string(p, sp_profile_func(p, t->rows[i].func)->name), name))
+			return &t->rows[i];
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+static void callers_are_summed_and_sorted(void **state)
+{
+	uint32_t work = frame(lib, "work", 0x1000, 0x1000, SP_FRAMEF_ADDRESS_TAKEN);
+	uint32_t main_a = frame(program, "main", 0x500, 0x510, 0), main_b = frame(program, "main", 0x500, 0x520, 0);
+	uint32_t helper = frame(lib, "helper", 0x2000, 0x2010, 0);
+	struct sp_calls_table t;
+	const struct sp_called *c;
+
+	(void)state;
+	ADD(20000000000, 0, 0, work, main_a);
+	ADD(5, 0, 0, work, main_b);
+	ADD(7, 0, 0, work, helper);
+	ADD(1, 0, 0, work);
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_int_equal(t.n_rows, 1);
+	c = find(&t, "work");
+	assert_int_equal(c->n_calls, 20000000013);
+	assert_int_equal(c->n_outside, 20000000005);
+	assert_true(c->address_taken);
+	assert_int_equal(c->n_callers, 3);
+	assert_int_equal(c->callers[0].n_calls, 20000000005);
+	assert_int_equal(c->callers[0].file, program);
+	assert_true(c->callers[0].is_outside);
+	assert_int_equal(c->callers[1].n_calls, 7);
+	assert_false(c->callers[1].is_outside);
+	assert_int_equal(c->callers[2].func, 0);
+	assert_int_equal(t.n_calls, 20000000013);
+	sp_calls_table_done(&t);
+}
+
+static void times_are_found_by_place(void **state)
+{
+	uint32_t copy = frame(lib, "memcpy", 0x1000, 0x1000, 0), move = frame(lib, "memmove", 0x1000, 0x1000, 0);
+	uint32_t code = frame(lib, "libx.so.1+0x1000", 0x1000, 0x1040, 0);
+	uint32_t outer = frame(lib, "outer", 0x3000, 0x3040, 0), main_a = frame(program, "main", 0x500, 0x510, 0);
+	struct sp_calls_table t;
+	const struct sp_called *c;
+	double ns, low, high;
+
+	(void)state;
+	ADD(100, 0, 0, copy, main_a);
+	ADD(10, 0, 0, move, outer);
+	ADD(0, 4, 4000, code, main_a);        /* from outside, leaf */
+	ADD(0, 2, 2000, code, outer, main_a); /* from inside: neither function of the place was entered from outside */
+	ADD(0, 1, 1000, code, code, main_a);  /* it calls itself: once */
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_true(t.has_times);
+	assert_int_equal(t.time_ns, 7000);
+	assert_int_equal(t.n_samples, 7);
+	c = find(&t, "memcpy");
+	assert_int_equal(c->self_ns, 7000);
+	assert_int_equal(c->total_ns, 7000);
+	assert_int_equal(c->outside_ns, 5000);
+	assert_int_equal(c->n_outside_samples, 5);
+	assert_true(sp_called_time(c, &ns, &low, &high));
+	assert_true(ns == 50);
+	/* of 5 samples: 1.62 to 11.67 (exact: by the chi-squared distribution) */
+	assert_true(low > 16.0 && low < 16.5 && high > 116 && high < 117.5);
+	c = find(&t, "memmove");
+	assert_int_equal(c->total_ns, 7000);
+	assert_int_equal(c->n_outside, 0);
+	assert_false(sp_called_time(c, &ns, &low, &high));
+	sp_calls_table_done(&t);
+}
+
+static void time_in_the_kernel_is_not_self(void **state)
+{
+	uint32_t work = frame(lib, "read", 0x1000, 0x1000, 0), code = frame(lib, "read", 0x1000, 0x1020, 0);
+	uint32_t main_a = frame(program, "main", 0x500, 0x510, 0), in_kernel = frame(0, "vfs_read", 0, 9, 0);
+	struct sp_stack k = {.n_frames = 1, .frames = &in_kernel};
+	struct sp_calls_table t;
+
+	(void)state;
+	ADD(3, 0, 0, work, main_a);
+	add(0, 1, 50, ok(sp_profile_add_stack(p, &k)), 2, (uint32_t[]){code, main_a});
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_int_equal(find(&t, "read")->self_ns, 0);
+	assert_int_equal(find(&t, "read")->total_ns, 50);
+	sp_calls_table_done(&t);
+}
+
+static void without_calls_there_is_no_table(void **state)
+{
+	struct sp_profile *other;
+	struct sp_calls_table t;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&other), 0);
+	ok(sp_profile_add_value_type(other, "samples", "count"));
+	assert_int_equal(sp_calls_table_new(other, &t), -ENODATA);
+	sp_profile_free(other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(callers_are_summed_and_sorted, begin, end),
+	    cmocka_unit_test_setup_teardown(times_are_found_by_place, begin, end),
+	    cmocka_unit_test_setup_teardown(time_in_the_kernel_is_not_self, begin, end),
+	    cmocka_unit_test_setup_teardown(without_calls_there_is_no_table, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
