@@ -37,9 +37,10 @@ struct sp_object {
 	const uint8_t *build_id;
 	struct sp_range code[SP_CODE_RANGES], relro;
 	uint32_t n_phdrs, n_relocations, build_id_len, n_code;
-	uint32_t shared_id;                       /* 0: not in the file yet */
-	uint32_t init;                            /* its constructor stub + 1; 0: none */
-	uint8_t is_target, is_program, unpatched; /* unpatched: ld.so has not relocated it yet, as far as we know */
+	uint32_t shared_id; /* 0: not in the file yet */
+	uint32_t init;      /* its constructor stub + 1; 0: none */
+	uint8_t is_target, is_program, has_dladdr,
+	    unpatched; /* unpatched: ld.so has not relocated it yet, as far as we know */
 	uint64_t init_function, init_array, n_init_array; /* as they were */
 };
 extern struct sp_object sp_objects[SP_OBJECTS];
@@ -71,6 +72,9 @@ extern struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_sit
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name);
 /* The one for all who take the address; made if need be. */
 uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name);
+/* The address of a way to dladdr (next) that looks up the function behind a trampoline. */
+uint64_t sp_lookup_new(uint64_t next);
+bool sp_is_dladdr(const char *name);
 /* What no longer can be called, because o goes away. */
 void sp_trampolines_close(const struct sp_object *o);
 
@@ -79,8 +83,7 @@ struct sp_site {
 	uint64_t key, base; /* return address | tag; counters */
 };
 extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
-extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: there is none */
-extern uint32_t sp_n_cpus;
+extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: not to be used */
 /* Counts a call that the trampoline could not count alone. */
 void sp_count(struct sp_record *r, uint64_t return_address);
 

@@ -5,7 +5,6 @@
 struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_site[SP_TRAMPOLINES_SITE];
 struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 uint64_t sp_rseq_offset;
-uint32_t sp_n_cpus;
 
 extern const uint8_t sp_trampolines_object[], sp_trampolines_site[];
 
@@ -235,4 +234,36 @@ void sp_count(struct sp_record *r, uint64_t return_address)
 		sp_add((uint64_t *)(base - SP_CALLS_PAGE), 1);
 	else
 		sp_share_note(SP_CALLS_N_LOST_CALLS);
+}
+
+/* --- dladdr ----------------------------------------------------------------------------------------------------- */
+struct found {
+	uint64_t address, next;
+};
+struct found sp_lookup(uint64_t address, uint32_t number);
+extern const uint8_t sp_lookup_stubs[];
+static uint64_t lookups[SP_LOOKUPS]; /* where each of them goes on */
+
+static uint64_t behind(const struct set *set, uint64_t address)
+{
+	uint64_t at = address - (uint64_t)set->code;
+
+	return at < (uint64_t)set->n * SP_TRAMPOLINE_BYTES ? set->records[at / SP_TRAMPOLINE_BYTES].target : 0;
+}
+
+struct found sp_lookup(uint64_t address, uint32_t number)
+{
+	uint64_t target = behind(&by_site, address);
+
+	if (target == 0)
+		target = behind(&by_object, address);
+	return (struct found){target != 0 ? target : address, lookups[number]};
+}
+
+uint64_t sp_lookup_new(uint64_t next)
+{
+	for (uint32_t i = 0; i < SP_LOOKUPS; i++)
+		if (lookups[i] == next || sp_swap(&lookups[i], 0, next))
+			return (uint64_t)sp_lookup_stubs + (uint64_t)i * SP_TRAMPOLINE_BYTES;
+	return next;
 }

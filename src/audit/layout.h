@@ -28,7 +28,8 @@
 
 #define SP_COMMON 8192 /* places of trampolines for all who take an address */
 #define SP_INITS 1024
-#define SP_RSEQ_CPU 4
+#define SP_LOOKUPS 256
+#define SP_RSEQ_CPU 0
 #define SP_RSEQ_CS 8
 #define SP_RSEQ_SIGNATURE 0x53053053
 

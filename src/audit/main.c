@@ -2,6 +2,8 @@
 /* What ld.so calls: rtld-audit(7). Nothing here reports a failure: a program that cannot be counted just runs. */
 #include "audit/audit.h"
 
+#include <fcntl.h>
+
 const Elf64_Phdr *sp_program_headers;
 uint64_t sp_n_program_headers;
 const char *sp_program_path;
@@ -68,6 +70,22 @@ static void start(void)
 	}
 }
 
+/* Has the file a slot for every CPU that may ever be here? It may come from another machine. */
+static bool has_all_slots(void)
+{
+	char text[256];
+	int64_t fd = sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t) "/sys/devices/system/cpu/possible",
+			    O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	int64_t n = fd < 0 ? 0 : sp_sys(SYS_read, (uint64_t)fd, (uint64_t)text, sizeof(text), 0, 0, 0);
+	uint32_t last = 0;
+
+	if (fd >= 0)
+		sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	for (int64_t i = 0; i < n && text[i] != '\n'; i++)
+		last = text[i] >= '0' && text[i] <= '9' ? last * 10 + (uint32_t)(text[i] - '0') : 0;
+	return n > 0 && n < (int64_t)sizeof(text) && last + 1 < sp_share.n_slots;
+}
+
 unsigned la_version(unsigned version)
 {
 	start();
@@ -86,7 +104,7 @@ unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 	if (started)
 		sp_init_hook(o);
 	/* One without a constructor is patched when somebody looks for its functions. */
-	return LA_FLG_BINDFROM | (o->is_target || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
+	return LA_FLG_BINDFROM | (o->is_target || o->has_dladdr || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
 }
 
 unsigned la_objclose(uintptr_t *cookie)
@@ -121,30 +139,44 @@ void la_preinit(uintptr_t *cookie)
 	(void)cookie;
 	if (sp_share.base == NULL)
 		return;
-	if (__rseq_size != 0)
+	if (__rseq_size != 0 && has_all_slots())
 		sp_rseq_offset = (uint64_t)__rseq_offset;
 	patch_all();
 	started = true;
+}
+
+/* Where the reference shall lead. */
+static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, const Elf64_Sym *symbol, unsigned flags,
+			 const char *name)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	uint64_t trampoline = 0;
+
+	if (!callee->is_target || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+	    !sp_object_has_code(callee, symbol->st_value))
+		return symbol->st_value;
+	if ((flags & LA_SYMB_DLSYM) == 0)
+		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name);
+	else if (!owner->is_target)
+		trampoline = sp_trampoline_common(callee, symbol->st_value, name);
+	return trampoline != 0 ? trampoline : symbol->st_value;
+}
+
+bool sp_is_dladdr(const char *name)
+{
+	return sp_equal(name, "dladdr", 6) && (name[6] == '\0' || (name[6] == '1' && name[7] == '\0'));
 }
 
 uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from, uintptr_t *to, unsigned *flags,
 		       const char *name)
 {
 	struct sp_object *owner = (struct sp_object *)*from, *callee = (struct sp_object *)*to;
-	unsigned type = ELF64_ST_TYPE(symbol->st_info);
-	uint64_t trampoline = 0;
 
 	(void)number;
 	if (callee == NULL || owner == NULL)
 		return symbol->st_value;
 	if (callee->unpatched && started)
 		sp_patch(callee);
-	if (!callee->is_target || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
-	    !sp_object_has_code(callee, symbol->st_value))
-		return symbol->st_value;
-	if ((*flags & LA_SYMB_DLSYM) == 0)
-		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name);
-	else if (!owner->is_target)
-		trampoline = sp_trampoline_common(callee, symbol->st_value, name);
-	return trampoline != 0 ? trampoline : symbol->st_value;
+	uint64_t address = redirect(owner, callee, symbol, *flags, name);
+	return callee->has_dladdr && sp_is_dladdr(name) ? sp_lookup_new(address) : address;
 }

@@ -165,6 +165,8 @@ struct sp_object *sp_object_open(const struct link_map *map)
 	read_headers(&made);
 	read_dynamic(&made);
 	made.is_target = (made.soname != NULL && is_in_list(made.soname)) || is_in_list(last_part(made.path));
+	made.has_dladdr =
+	    made.soname != NULL && (sp_equal(made.soname, "libc.so.6", 10) || sp_equal(made.soname, "libdl.so.2", 11));
 	uint64_t high = made.whole.high;
 	made.whole.high = 0; /* other threads look through the table: the end comes last */
 	sp_copy(o, &made, sizeof(made));

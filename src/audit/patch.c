@@ -27,6 +27,22 @@ static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r
 	return sp_target_at(value);
 }
 
+static const char *name_of(const struct sp_object *o, const Elf64_Rela *r)
+{
+	return o->strings + o->symbols[ELF64_R_SYM(r->r_info)].st_name;
+}
+
+static bool is_lookup(const struct sp_object *o, const Elf64_Rela *r)
+{
+	const struct sp_object *callee;
+	uint64_t value = *(const uint64_t *)(o->bias + r->r_offset);
+
+	if (!sp_is_dladdr(name_of(o, r)) || value == 0)
+		return false;
+	callee = sp_object_at(value);
+	return callee != NULL && callee->has_dladdr;
+}
+
 static bool find_words(struct walk *w)
 {
 	bool leads = false;
@@ -44,7 +60,7 @@ static bool find_words(struct walk *w)
 			w->words.low = at;
 		if (at >= w->words.high)
 			w->words.high = at + sizeof(uint64_t);
-		leads = leads || leads_to(w->o, r) != NULL;
+		leads = leads || leads_to(w->o, r) != NULL || is_lookup(w->o, r);
 	}
 	return leads;
 }
@@ -90,7 +106,7 @@ static void note_taken(struct sp_object *callee, uint64_t value, const char *nam
 static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *callee)
 {
 	uint64_t at = w->o->bias + r->r_offset, *word = (uint64_t *)at, trampoline;
-	const char *name = w->o->strings + w->o->symbols[ELF64_R_SYM(r->r_info)].st_name;
+	const char *name = name_of(w->o, r);
 	uint8_t use = w->uses != NULL ? w->uses[(at - w->words.low) / sizeof(uint64_t)] : SP_USED_ADDRESS;
 
 	if (use == SP_USED_CALL)
@@ -108,6 +124,25 @@ static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *ca
 		sp_store(word, trampoline);
 }
 
+static void look_at(struct walk *w, const Elf64_Rela *r)
+{
+	unsigned type = ELF64_R_TYPE(r->r_info);
+	struct sp_object *callee;
+
+	if (type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
+		return;
+	uint64_t at = w->o->bias + r->r_offset, *word = (uint64_t *)at;
+	bool lookup = type == R_X86_64_GLOB_DAT && is_lookup(w->o, r);
+	callee = leads_to(w->o, r);
+	if (callee != NULL && type == R_X86_64_64) {
+		w->n_words++;
+		note_taken(callee, *word, name_of(w->o, r));
+	} else if (callee != NULL)
+		patch_word(w, r, callee);
+	if (lookup && make_writable(w, at))
+		sp_store(word, sp_lookup_new(*word));
+}
+
 void sp_patch(struct sp_object *o)
 {
 	struct walk w = {.o = o};
@@ -116,20 +151,8 @@ void sp_patch(struct sp_object *o)
 	if (!find_words(&w))
 		return;
 	find_uses(&w);
-	for (uint32_t i = 0; i < o->n_relocations; i++) {
-		const Elf64_Rela *r = &o->relocations[i];
-		unsigned type = ELF64_R_TYPE(r->r_info);
-		struct sp_object *callee = type == R_X86_64_GLOB_DAT || type == R_X86_64_64 ? leads_to(o, r) : NULL;
-		if (callee == NULL)
-			continue;
-		if (type == R_X86_64_GLOB_DAT) {
-			patch_word(&w, r, callee);
-			continue;
-		}
-		w.n_words++;
-		note_taken(callee, *(const uint64_t *)(o->bias + r->r_offset),
-			   o->strings + o->symbols[ELF64_R_SYM(r->r_info)].st_name);
-	}
+	for (uint32_t i = 0; i < o->n_relocations; i++)
+		look_at(&w, &o->relocations[i]);
 	if (w.writable)
 		sp_sys(SYS_mprotect, o->relro.low, o->relro.high - o->relro.low, PROT_READ, 0, 0, 0);
 	struct sp_calls_object *shared = sp_share_record(sp_object_id(o), SP_CALLS_OBJECT);

@@ -47,7 +47,6 @@ bool sp_share_open(const char *path, uint32_t user)
 				     .size_bytes = (uint64_t)st.st_size,
 				     .n_slots = h->n_slots,
 				     .blocks = (struct sp_calls_block *)(h + 1)};
-	sp_n_cpus = h->n_slots - 1;
 	return true;
 }
 

@@ -9,8 +9,10 @@
  *
  * A counter belongs to a CPU; the restartable sequence (rseq(2)) ends with the one instruction that adds to it: whoever is
  * moved to another CPU, preempted or interrupted before it goes to the abort label instead, and counts in slot 0 by a
- * locked instruction. So does who has no rseq, and a debugger that steps gets through, too. See rseq(2), and
- * sysdeps/x86 of its users for the format of the descriptor.
+ * locked instruction. So does who has no rseq, and a debugger that steps gets through, too. The number of the CPU is
+ * cpu_id_start, which is one of the possible CPUs at all times; that the file has slots for all of them was looked at
+ * when the program started. A child of vfork has its parent's struct rseq, and counts for the CPU on which the parent was
+ * until it is another program: the one place where two additions could meet in theory.
  */
 #include "audit/layout.h"
 
@@ -26,33 +28,11 @@
 	.popsection
 	.endm
 
-	/* Adds one to the counters at r10, and goes where the record (r11) leads. rax and rcx are saved already. */
-	.macro COUNT name
-	DESCRIPTOR \name
-	mov sp_rseq_offset(%rip), %rax
-	lea \name\()_cs(%rip), %rcx
-	test %rax, %rax
-	jz \name\()_locked
-	mov %rcx, %fs:SP_RSEQ_CS(%rax)
-\name\()_start:
-	mov %fs:SP_RSEQ_CPU(%rax), %eax
-	cmp sp_n_cpus(%rip), %eax
-	jae \name\()_locked
-	shl $12, %rax
-	incq (%r10, %rax)
-\name\()_end:
-	mov -16(%rsp), %rax
-	mov -24(%rsp), %rcx
-	jmp *SP_RECORD_TARGET(%r11)
+	.macro ABORT name
 	/* ud1 with the signature as its operand: what the kernel wants to see before an abort label. */
 	.byte 0x0f, 0xb9, 0x3d
 	.long SP_RSEQ_SIGNATURE
 \name\()_abort:
-\name\()_locked:
-	lock incq -4096(%r10)
-	mov -16(%rsp), %rax
-	mov -24(%rsp), %rcx
-	jmp *SP_RECORD_TARGET(%r11)
 	.endm
 
 	.text
@@ -60,12 +40,29 @@
 	.type count_object, @function
 count_object:
 	.cfi_startproc
-	mov SP_RECORD_BASE(%r11), %r10
-	test %r10, %r10
-	jz count_slowly
+	DESCRIPTOR object
+	cmpq $0, SP_RECORD_BASE(%r11)
+	je count_slowly
 	mov %rax, -16(%rsp)
-	mov %rcx, -24(%rsp)
-	COUNT object
+	mov sp_rseq_offset(%rip), %rax
+	lea object_cs(%rip), %r10
+	test %rax, %rax
+	jz object_locked
+	mov %r10, %fs:SP_RSEQ_CS(%rax)
+object_start:
+	mov %fs:SP_RSEQ_CPU(%rax), %eax
+	shl $12, %rax
+	add SP_RECORD_BASE(%r11), %rax
+	incq (%rax)
+object_end:
+	mov -16(%rsp), %rax
+	jmp *SP_RECORD_TARGET(%r11)
+	ABORT object
+object_locked:
+	mov SP_RECORD_BASE(%r11), %r10
+	lock incq -4096(%r10)
+	mov -16(%rsp), %rax
+	jmp *SP_RECORD_TARGET(%r11)
 	.cfi_endproc
 	.size count_object, . - count_object
 
@@ -93,7 +90,26 @@ count_site:
 1:	mov 8(%r10), %r10
 	test %r10, %r10
 	jz 4f
-	COUNT site
+	DESCRIPTOR site
+	mov sp_rseq_offset(%rip), %rax
+	lea site_cs(%rip), %rcx
+	test %rax, %rax
+	jz site_locked
+	mov %rcx, %fs:SP_RSEQ_CS(%rax)
+site_start:
+	mov %fs:SP_RSEQ_CPU(%rax), %eax
+	shl $12, %rax
+	incq (%r10, %rax)
+site_end:
+	mov -16(%rsp), %rax
+	mov -24(%rsp), %rcx
+	jmp *SP_RECORD_TARGET(%r11)
+	ABORT site
+site_locked:
+	lock incq -4096(%r10)
+	mov -16(%rsp), %rax
+	mov -24(%rsp), %rcx
+	jmp *SP_RECORD_TARGET(%r11)
 2:	lea 16 * SP_SITE_PROBES(%r10), %rcx
 3:	add $16, %r10
 	cmp (%r10), %rax
@@ -200,3 +216,41 @@ sp_init_stubs:
 	.endr
 	.cfi_endproc
 	.size sp_init_stubs, . - sp_init_stubs
+
+	/* Ways to dladdr(3), which is to see the function and not its trampoline. */
+	.balign 64
+	.type lookup_common, @function
+lookup_common:
+	.cfi_startproc
+	push %rsi
+	push %rdx
+	push %rcx
+	.cfi_adjust_cfa_offset 24
+	mov %eax, %esi
+	call sp_lookup /* struct of two: where the address really leads; where to go on */
+	mov %rdx, %r11
+	pop %rcx
+	pop %rdx
+	pop %rsi
+	.cfi_adjust_cfa_offset -24
+	mov %rax, %rdi
+	jmp *%r11
+	.cfi_endproc
+	.size lookup_common, . - lookup_common
+
+	.balign 16
+	.globl sp_lookup_stubs
+	.hidden sp_lookup_stubs
+	.type sp_lookup_stubs, @function
+sp_lookup_stubs:
+	.cfi_startproc
+	.set number, 0
+	.rept SP_LOOKUPS
+	.balign 16
+	endbr64
+	mov $number, %eax
+	jmp lookup_common
+	.set number, number + 1
+	.endr
+	.cfi_endproc
+	.size sp_lookup_stubs, . - sp_lookup_stubs

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * calls-file: files of calls for the scripts here, without the command line of soprof.
+ *   calls-file prepare FILE site|object LIBRARY...   makes or continues it
+ *   calls-file rows FILE...                          their rows, merged: library function calls caller site offset
+ *   calls-file sums FILE...                          calls of each function: function calls
+ *   calls-file marks FILE...                         functions whose address was seen to be taken
+ *   calls-file counters FILE                         name value
+ */
+#include "base/error.h"
+#include "link/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(int r)
+{
+	fprintf(stderr, "calls-file: %s\n", sp_error_text(r));
+	return 1;
+}
+
+static const char *path_of(const struct sp_calls_snapshot *s, uint32_t library)
+{
+	return library == SP_CALLS_NONE ? "-" : s->libraries[library].path;
+}
+
+static void print_rows(const struct sp_calls_snapshot *s)
+{
+	for (size_t i = 0; i < s->n_arcs; i++) {
+		const struct sp_calls_arc *a = &s->arcs[i];
+		const struct sp_calls_callee *f = &s->callees[a->callee];
+		printf("%s\t%s\t%" PRIu64 "\t%s\t%s\t0x%" PRIx64 "\t0x%" PRIx64 "\n", path_of(s, f->library), f->name,
+		       a->n_calls, path_of(s, a->caller), path_of(s, a->site_library), a->site_offset, f->offset);
+	}
+}
+
+static int print_sums(const struct sp_calls_snapshot *s)
+{
+	uint64_t *sums = calloc(s->n_callees + 1, sizeof(*sums));
+
+	if (sums == NULL)
+		return 1;
+	for (size_t i = 0; i < s->n_arcs; i++)
+		sums[s->arcs[i].callee] += s->arcs[i].n_calls;
+	for (size_t i = 0; i < s->n_callees; i++)
+		if (sums[i] > 0)
+			printf("%s %" PRIu64 "\n", s->callees[i].name, sums[i]);
+	free(sums);
+	return 0;
+}
+
+static void print_marks(const struct sp_calls_snapshot *s)
+{
+	for (size_t i = 0; i < s->n_callees; i++)
+		if (s->callees[i].address_taken)
+			printf("%s\n", s->callees[i].name);
+}
+
+static void print_counters(const struct sp_calls_snapshot *s)
+{
+	static const char *const names[] = {"processes", "folded", "no_room", "no_block", "lost"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		printf("%s %" PRIu64 "\n", names[i], s->counters[i]);
+	printf("torn %" PRIu64 "\nlibraries %zu\narcs %zu\n", s->n_torn, s->n_libraries, s->n_arcs);
+}
+
+static int read_all(char *const *paths, struct sp_calls_snapshot *s)
+{
+	int r = sp_calls_read(paths[0], s);
+
+	for (paths++; r == 0 && *paths != NULL; paths++) {
+		struct sp_calls_snapshot more;
+		r = sp_calls_read(*paths, &more);
+		if (r < 0)
+			break;
+		r = sp_calls_merge(s, &more);
+		sp_calls_done(&more);
+	}
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct sp_calls_snapshot s = {0};
+	bool made;
+	int r;
+
+	if (argc < 3)
+		return 2;
+	if (strcmp(argv[1], "prepare") == 0 && argc > 4) {
+		r = sp_calls_prepare(argv[2], (const char *const *)argv + 4, (size_t)argc - 4,
+				     strcmp(argv[3], "site") == 0 ? SP_CALLS_BY_SITE : SP_CALLS_BY_OBJECT, &made);
+		return r < 0 ? fail(r) : 0;
+	}
+	r = read_all(argv + 2, &s);
+	if (r < 0)
+		return fail(r);
+	if (strcmp(argv[1], "rows") == 0)
+		print_rows(&s);
+	else if (strcmp(argv[1], "sums") == 0)
+		r = print_sums(&s);
+	else if (strcmp(argv[1], "marks") == 0)
+		print_marks(&s);
+	else
+		print_counters(&s);
+	sp_calls_done(&s);
+	return r;
+}
