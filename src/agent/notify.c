@@ -5,8 +5,10 @@
 #include "base/parse.h"
 #include "base/time.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { STATUS_BYTES = 512 };
+enum { STATUS_BYTES = 512, FIRST_SOCKET = 3, MAX_SOCKETS = 64 };
 
 /* The time, unless it is meant for another process. */
 static uint64_t watchdog(void)
@@ -73,6 +75,29 @@ int sp_notify_open(struct sp_notify *n)
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
 	return r;
+}
+
+size_t sp_notify_sockets(int *ret_fds, size_t max)
+{
+	const char *pid = getenv("LISTEN_PID"), *n_text = getenv("LISTEN_FDS");
+	uint64_t for_pid = 0, n = 0;
+	size_t n_taken = 0;
+
+	if (pid && n_text && sp_parse_number(pid, 1, INT32_MAX, &for_pid) == 0 && for_pid == (uint64_t)getpid())
+		sp_parse_number(n_text, 0, MAX_SOCKETS, &n);
+	for (int fd = FIRST_SOCKET; fd < FIRST_SOCKET + (int)n; fd++) {
+		int listens = 0;
+		socklen_t len = sizeof(listens);
+		bool is_good = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
+		if (!is_good || n_taken == max)
+			close(fd);
+		else if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
+			ret_fds[n_taken++] = fd;
+	}
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
+	unsetenv("LISTEN_FDNAMES");
+	return n_taken;
 }
 
 void sp_notify_close(struct sp_notify *n)

@@ -10,6 +10,7 @@
 #ifndef SP_AGENT_NOTIFY_H
 #define SP_AGENT_NOTIFY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct sp_notify {
@@ -17,6 +18,12 @@ struct sp_notify {
 	uint64_t watchdog_ns; /* 0 = no watchdog */
 	uint64_t fed_ns;      /* when it was fed last, CLOCK_MONOTONIC */
 };
+
+/*
+ * Listening sockets that the manager made for us (sd_listen_fds(3)); at most max, the others are closed. Called once,
+ * at the beginning: descriptors are taken as they were inherited.
+ */
+size_t sp_notify_sockets(int *ret_fds, size_t max);
 
 /* Not connected is no error; 0 or a negative errno for an address that makes no sense. */
 int sp_notify_open(struct sp_notify *n);

@@ -352,9 +352,20 @@ void sp_page_dispatch(struct sp_page *p)
 	sp_http_dispatch(p->http);
 }
 
-bool sp_page_address(const struct sp_page *p, size_t i, char *ret_text, size_t size)
+/* What listens at every address is at this machine's own, too. */
+bool sp_page_url(const struct sp_page *p, size_t i, char *ret_url, size_t size)
 {
-	return sp_http_address(p->http, i, ret_text, size);
+	char address[80];
+	const char *port;
+
+	if (!sp_http_address(p->http, i, address, sizeof(address)))
+		return false;
+	port = strrchr(address, ':');
+	if (!strncmp(address, "0.0.0.0:", 8) || !strncmp(address, "[::]:", 5))
+		snprintf(ret_url, size, "%s://localhost%s/", sp_http_scheme(p->http), port);
+	else
+		snprintf(ret_url, size, "%s://%s/", sp_http_scheme(p->http), address);
+	return true;
 }
 
 void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats)
@@ -365,8 +376,12 @@ void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats)
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
 int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *owner, struct sp_page **ret_page)
 {
-	struct sp_http_config config = {
-	    .n_listen = c->n_listen, .n_hosts = c->n_hosts, .max_connections = c->max_clients, .routes = routes};
+	struct sp_http_config config = {.n_listen = owner->n_sockets ? 0 : c->n_listen,
+					.sockets = owner->sockets,
+					.n_sockets = owner->n_sockets,
+					.n_hosts = c->n_hosts,
+					.max_connections = c->max_clients,
+					.routes = routes};
 	struct sp_page *p = calloc(1, sizeof(*p));
 	char path[256];
 	int r;

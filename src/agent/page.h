@@ -22,6 +22,8 @@ struct sp_server;
 struct sp_page_owner {
 	void *arg;
 	struct sp_server *server;
+	const int *sockets; /* that the service manager made: in place of the addresses that are configured */
+	size_t n_sockets;
 	/* Everything runs: sampling has begun, and the store takes windows. NULL: always. */
 	bool (*is_ready)(void *arg);
 	void (*metrics)(void *arg, struct sp_http_request *q); /* answers at once. NULL: there are none (404) */
@@ -32,7 +34,8 @@ void sp_page_free(struct sp_page *p); /* before the server */
 int sp_page_fd(const struct sp_page *p);
 int sp_page_timeout_ms(const struct sp_page *p);
 void sp_page_dispatch(struct sp_page *p);
-bool sp_page_address(const struct sp_page *p, size_t i, char *ret_text, size_t size); /* as sp_http_address() */
+/* "http://127.0.0.1:9877/": of the i-th place; false behind the last. */
+bool sp_page_url(const struct sp_page *p, size_t i, char *ret_url, size_t size);
 void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats);
 
 /* token.c: where the token of the agent at this socket is. The socket's own name, with .token for .sock at its end. */

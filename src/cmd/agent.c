@@ -41,8 +41,10 @@ struct run {
 	struct sp_metrics *metrics;
 	struct sp_metrics_own own;
 	struct sp_remotes *remotes;
-	struct sp_server *server; /* NULL: socket: none, listen: none */
-	struct sp_page *page;     /* NULL: listen: none */
+	struct sp_server *server;         /* NULL: socket: none, listen: none */
+	struct sp_page *page;             /* NULL: listen: none */
+	int sockets[SP_AGENT_MAX_LISTEN]; /* that the service manager made for it */
+	size_t n_sockets;
 	struct sp_alerting *alerting;
 	struct sp_notify notify;
 	uint64_t told_ns; /* the service manager, how we are */
@@ -302,9 +304,19 @@ static int metrics_open(struct run *r)
 static int page_open(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;
-	struct sp_page_owner owner = {
-	    .arg = r, .server = r->server, .is_ready = samples_and_stores, .metrics = metrics};
-	int e = c->n_listen ? sp_page_new(c, &owner, &r->page) : 0;
+	struct sp_page_owner owner = {.arg = r,
+				      .server = r->server,
+				      .sockets = r->sockets,
+				      .n_sockets = r->n_sockets,
+				      .is_ready = samples_and_stores,
+				      .metrics = metrics};
+	int e = 0;
+
+	if (c->n_listen)
+		e = sp_page_new(c, &owner, &r->page);
+	else
+		for (size_t i = 0; i < r->n_sockets; i++)
+			close(r->sockets[i]);
 
 	if (e >= 0 || !c->listen_is_default)
 		return e;
@@ -360,7 +372,7 @@ static int run_all(struct run *r)
 		return e;
 	sp_agent_status(r->agent, &s);
 	sp_agent_greet(&r->args->config, s.n_cpus);
-	sp_agent_page_greet(r->page, &r->args->config);
+	sp_agent_page_greet(r->page);
 	sp_notify_ready(&r->notify);
 	tell_status(r);
 	return sp_agent_run(r->agent);
@@ -386,6 +398,7 @@ static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_
 	int e;
 
 	sp_log_open(args->config.log_level);
+	r.n_sockets = sp_notify_sockets(r.sockets, SP_AGENT_MAX_LISTEN);
 	e = run_all(&r);
 	if (e < 0)
 		sp_cmd_error(cmd, e, 0);

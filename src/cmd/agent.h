@@ -21,8 +21,7 @@ int sp_agent_status_show(const char *socket, FILE *out);
 /* What is sampled, kept and answered, and what may be used: a line each, to the log. */
 void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus);
 /* agent_page.c: where it is served, to the log and as words of the status. */
-void sp_agent_page_greet(const struct sp_page *p, const struct sp_agent_config *c);
-const char *sp_agent_page_url(const struct sp_page *p, char *ret_url, size_t size);
+void sp_agent_page_greet(const struct sp_page *p);
 void sp_agent_page_status(const struct sp_page *p, FILE *out);
 /* One line of it, for the service manager. */
 void sp_agent_status_notify(struct sp_agent *a, struct sp_notify *n);

@@ -6,32 +6,23 @@
 #include "cmd/agent.h"
 #include <inttypes.h>
 
-enum { TEXT = 80 };
+enum { TEXT = 128 };
 
-const char *sp_agent_page_url(const struct sp_page *p, char *ret_url, size_t size)
+void sp_agent_page_greet(const struct sp_page *p)
 {
-	char address[TEXT];
+	char url[TEXT];
 
-	snprintf(ret_url, size, "http://%s/", sp_page_address(p, 0, address, sizeof(address)) ? address : "localhost");
-	return ret_url;
-}
-
-void sp_agent_page_greet(const struct sp_page *p, const struct sp_agent_config *c)
-{
-	char address[TEXT];
-
-	for (size_t i = 0; p && sp_page_address(p, i, address, sizeof(address)); i++)
-		sp_log(SP_LOG_INFO, "serves its page at %s://%s/; soprof open tells who may see it", "http", address);
-	(void)c;
+	for (size_t i = 0; p && sp_page_url(p, i, url, sizeof(url)); i++)
+		sp_log(SP_LOG_INFO, "serves its page at %s, for those to whom `soprof open` tells the token", url);
 }
 
 void sp_agent_page_status(const struct sp_page *p, FILE *out)
 {
 	struct sp_http_stats s;
-	char address[TEXT];
+	char url[TEXT];
 
-	for (size_t i = 0; sp_page_address(p, i, address, sizeof(address)); i++) {
-		sp_line_put(out, "listen", address);
+	for (size_t i = 0; sp_page_url(p, i, url, sizeof(url)); i++) {
+		sp_line_put(out, "url", url);
 		fputc('\n', out);
 	}
 	sp_page_stats(p, &s);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "http/gate.h"
 #include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -57,18 +59,66 @@ bool sp_http_origin_allowed(const struct sp_http_origin *o, bool is_page)
 	return is_page && o->mode && !strcmp(o->mode, "navigate");
 }
 
-bool sp_http_is_token(const char *authorization, const char *token)
+bool sp_http_is_secret(const char *given, const char *secret)
 {
-	size_t n = strlen(token), given;
+	size_t n = strlen(secret), n_given = strlen(given);
 	unsigned char differs = 0;
 
-	if (strncasecmp(authorization, "Bearer ", 7) != 0)
-		return false;
-	authorization += 7;
-	given = strlen(authorization);
 	for (size_t i = 0; i < n; i++)
-		differs |= (unsigned char)(token[i] ^ authorization[i < given ? i : given]);
-	return !differs && given == n && n > 0;
+		differs |= (unsigned char)(secret[i] ^ given[i < n_given ? i : n_given]);
+	return !differs && n_given == n && n > 0;
+}
+
+static int base64_value(char c)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* The text, which must be one: without NUL. */
+static bool base64(const char *from, char *to, size_t size)
+{
+	uint32_t bits = 0;
+	size_t n = 0, n_bits = 0;
+
+	for (; *from && *from != '='; from++) {
+		int value = base64_value(*from);
+		if (value < 0)
+			return false;
+		bits = bits << 6 | (uint32_t)value;
+		n_bits += 6;
+		if (n_bits < 8)
+			continue;
+		n_bits -= 8;
+		to[n] = (char)(bits >> n_bits & 0xff);
+		if (!to[n++] || n == size)
+			return false;
+	}
+	to[n] = '\0';
+	return !from[strspn(from, "=")];
+}
+
+bool sp_http_credentials(const char *authorization, struct sp_http_credentials *ret_credentials)
+{
+	struct sp_http_credentials *c = ret_credentials;
+	char *colon;
+
+	*c = (struct sp_http_credentials){0};
+	if (!strncasecmp(authorization, "Bearer ", 7)) {
+		c->token = c->text;
+		return (size_t)snprintf(c->text, sizeof(c->text), "%s", authorization + 7) < sizeof(c->text);
+	}
+	if (strncasecmp(authorization, "Basic ", 6) != 0 || !base64(authorization + 6, c->text, sizeof(c->text)))
+		return false;
+	colon = strchr(c->text, ':');
+	if (!colon)
+		return false;
+	*colon = '\0';
+	c->user = c->text;
+	c->password = colon + 1;
+	return true;
 }
 
 /* "q=0", "q=0.000": not this one. */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SP_HTTP_NAME_MAX = 256 };
+enum { SP_HTTP_NAME_MAX = 256, SP_HTTP_CREDENTIALS_MAX = 512 };
 
 /* "name:port", "[::1]:port", either without a port → the name in lower case, without brackets; false: it is neither. */
 bool sp_http_host_name(const char *host, char ret_name[SP_HTTP_NAME_MAX]);
@@ -25,8 +25,16 @@ struct sp_http_origin {
 /* is_page: see http.h. */
 bool sp_http_origin_allowed(const struct sp_http_origin *o, bool is_page);
 
-/* Whether the value of Authorization is `Bearer TOKEN`: in a time that does not depend on where they differ. */
-bool sp_http_is_token(const char *authorization, const char *token);
+/* Equal, in a time that does not depend on where they differ. */
+bool sp_http_is_secret(const char *given, const char *secret);
+
+/* The value of Authorization: `Bearer TOKEN`, or `Basic`, USER:PASSWORD in base 64. */
+struct sp_http_credentials {
+	char text[SP_HTTP_CREDENTIALS_MAX];  /* what follows points into it */
+	const char *token, *user, *password; /* NULL = not given */
+};
+/* False: it is neither, or too long. */
+bool sp_http_credentials(const char *authorization, struct sp_http_credentials *ret_credentials);
 
 /* Whether the value of Accept-Encoding takes the coding: named, and not with q=0. */
 bool sp_http_coding_accepted(const char *accept_encoding, const char *coding);

@@ -249,6 +249,12 @@ bool sp_http_address(const struct sp_http *h, size_t i, char *ret_text, size_t s
 	return true;
 }
 
+const char *sp_http_scheme(const struct sp_http *h)
+{
+	(void)h;
+	return "http";
+}
+
 void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats)
 {
 	*ret_stats = h->stats;
@@ -276,16 +282,19 @@ static int daemon_start(struct sp_http *h)
 
 static int listeners_open(struct sp_http *h)
 {
+	const struct sp_http_config *c = &h->config;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < h->config.n_listen; i++) {
+	for (size_t i = 0; i < c->n_sockets && i < SP_HTTP_MAX_LISTEN; i++)
+		h->listeners[h->n_listeners++] = c->sockets[i];
+	for (size_t i = 0; r == 0 && i < c->n_listen && h->n_listeners < SP_HTTP_MAX_LISTEN; i++) {
 		int fd;
-		r = sp_listen(h->config.listen[i], &fd);
-		if (r < 0)
-			break;
-		h->listeners[h->n_listeners++] = fd;
-		r = watch(h, EPOLL_CTL_ADD, fd, EPOLLIN, (uint64_t)fd << 2 | KIND_LISTEN);
+		r = sp_listen(c->listen[i], &fd);
+		if (r == 0)
+			h->listeners[h->n_listeners++] = fd;
 	}
+	for (size_t i = 0; r == 0 && i < h->n_listeners; i++)
+		r = watch(h, EPOLL_CTL_ADD, h->listeners[i], EPOLLIN, (uint64_t)h->listeners[i] << 2 | KIND_LISTEN);
 	return r;
 }
 

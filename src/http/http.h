@@ -35,6 +35,8 @@ enum { SP_HTTP_MAX_LISTEN = 16, SP_HTTP_MAX_HOSTS = 64, SP_HTTP_HEADER_MAX = 819
 struct sp_http_config {
 	const char *listen[SP_HTTP_MAX_LISTEN]; /* "127.0.0.1:9877", "[::1]:9877", ":9877" (all addresses) */
 	size_t n_listen;
+	const int *sockets; /* listening ones that others made; ours from here on, also on failure */
+	size_t n_sockets;
 	const char *hosts[SP_HTTP_MAX_HOSTS]; /* names beside localhost and the addresses that are listened on */
 	size_t n_hosts;
 	uint64_t max_connections;
@@ -50,6 +52,7 @@ int sp_http_timeout_ms(const struct sp_http *h); /* -1 = nothing waits */
 void sp_http_dispatch(struct sp_http *h);
 /* "127.0.0.1:9877": of the i-th listener, with the port that it got; false behind the last. */
 bool sp_http_address(const struct sp_http *h, size_t i, char *ret_text, size_t size);
+const char *sp_http_scheme(const struct sp_http *h); /* "http", "https" */
 /* Whether the text is an address to listen on: -EINVAL with what is wrong. */
 int sp_http_address_check(const char *text);
 

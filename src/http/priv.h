@@ -29,7 +29,7 @@ struct sp_http_request {
 	struct sp_http *http;
 	struct sp_connection *connection;
 	char *path, *query; /* one allocation */
-	bool is_seen, is_deferred, is_suspended;
+	bool is_seen, is_served, is_deferred, is_suspended;
 	struct MHD_Response *response;
 	unsigned status;
 	void (*gone)(void *arg);

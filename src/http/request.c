@@ -235,8 +235,13 @@ static bool origin_allowed(struct sp_http_request *q, const char *host, const st
 static bool token_given(struct sp_http_request *q, const struct sp_http_route *route)
 {
 	const char *given = sp_http_header(q, "Authorization"), *token = q->http->config.token;
+	struct sp_http_credentials c;
 
-	if (route->access == SP_HTTP_OPEN || (given && token && sp_http_is_token(given, token)))
+	if (route->access == SP_HTTP_OPEN)
+		return true;
+	/* The password, too: there are clients that know nothing but basic authentication. */
+	if (given && token && sp_http_credentials(given, &c) &&
+	    sp_http_is_secret(c.token ? c.token : c.password, token))
 		return true;
 	sp_http_say(q, 401,
 		    "This needs the agent's token, as `Authorization: Bearer TOKEN`; `soprof open` tells it.\n");
@@ -253,19 +258,18 @@ static const struct sp_http_route *route_of(const struct sp_http *h, const char 
 	return NULL;
 }
 
-static bool is_let_in(struct sp_http_request *q, const char *method, const struct sp_http_route *route)
+static bool is_let_in(struct sp_http_request *q, const struct sp_http_route *route)
 {
 	const char *host = sp_http_header(q, "Host");
 
-	return form_allowed(q, method) && host_allowed(q, host) && origin_allowed(q, host, route) &&
-	       (!route || token_given(q, route));
+	return host_allowed(q, host) && origin_allowed(q, host, route) && (!route || token_given(q, route));
 }
 
-static void serve(struct sp_http_request *q, const char *method)
+static void serve(struct sp_http_request *q)
 {
 	const struct sp_http_route *route = route_of(q->http, q->path);
 
-	if (!is_let_in(q, method, route)) {
+	if (!is_let_in(q, route)) {
 		q->http->stats.n_refused++;
 		return;
 	}
@@ -307,10 +311,15 @@ enum MHD_Result sp_request_access(void *http, struct MHD_Connection *mhd, const 
 	(void)url, (void)version, (void)data, (void)data_size;
 	if (!q)
 		return MHD_NO;
-	if (!q->is_seen) {
-		q->is_seen = q->connection->is_busy = true;
+	if (!q->is_seen) { /* the header is there; who is answered now is not to send more, and is not heard again */
+		q->is_seen = true;
+		if (form_allowed(q, method))
+			return MHD_YES;
+		q->http->stats.n_refused++;
+	} else if (!q->is_served) {
+		q->is_served = q->connection->is_busy = true;
 		sp_connection_touch(http, q->connection, 0);
-		serve(q, method);
+		serve(q);
 		if (q->is_deferred) {
 			q->is_suspended = true;
 			sp_connection_attend(http, q->connection, q);

@@ -13,6 +13,7 @@ say "exposure level: $level"
 need_profile
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf_event_paranoid is over 2: the package lowers it"
 command -v strace >/dev/null || skip "strace is not installed"
+command -v curl >/dev/null || skip "curl is not installed"
 
 # --- what the unit says
 setting() { sed -n "s/^$1=//p" "$unit"; }
@@ -56,22 +57,35 @@ mkdir -p "$dir/keep"
 mount --bind "$dir" "$dir"
 for place in / /sys; do mount -o remount,ro,bind "$place" 2>/dev/null || :; done
 for place in /home /root; do mount -t tmpfs -o mode=000,ro tmpfs "$place"; done
+[ -z "${LISTEN_FDS:-}" ] || export LISTEN_PID=$$
 exec setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs --bounding-set "$bounding" --inh-caps "-all,$capabilities" \
 	--ambient-caps "-all,$capabilities" "$dir/soprof" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/run/agent.sock"
 END
 : >"$dir/agent.yaml"
 pid_of() { pgrep -P "$1" | while read -r p; do [ "$(cat "/proc/$p/comm" 2>/dev/null)" = soprof ] && echo "$p"; pid_of "$p"; done; }
-# serve COMMAND...: starts it, under COMMAND; $agent
+# serve COMMAND...: starts it, under COMMAND, with the socket of its page from a service manager; $agent, $port
 serve() {
 	: >"$err"
-	unshare --mount --net --ipc "$@" bash "$dir/inside" "$dir" "$bounding" "$capabilities" >"$out" 2>>"$err" </dev/null &
+	port=$((20000 + RANDOM % 12000))
+	systemd-socket-activate -l "127.0.0.1:$port" unshare --mount --net --ipc "$@" bash "$dir/inside" "$dir" "$bounding" "$capabilities" \
+		>"$out" 2>>"$err" </dev/null &
 	job=$!
+	until (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do # which starts it
+		kill -0 "$job" 2>/dev/null || { cat "$err"; fail "the page's socket"; finish; }
+		sleep 0.1
+	done
 	until grep -qs 'to ask: ' "$err"; do
 		kill -0 "$job" 2>/dev/null || { cat "$err"; fail "the agent to start"; finish; }
 		sleep 0.1
 	done
 	agent=$(pid_of "$job" | head -n 1)
 	[ -n "$agent" ] || agent=$job # unshare and bash have become it
+}
+# over HTTP: PATH CODE
+get() {
+	local code
+	code=$(curl -s -m 30 -o "$dir/got" -w '%{http_code}' -H "Authorization: Bearer $(cat "$dir/run/agent.token")" "http://127.0.0.1:$port$1")
+	[ "$code" = "$2" ] || { cat "$dir/got"; fail "$1 to be answered by $2, not $code"; }
 }
 served() {
 	kill -TERM "$agent"
@@ -91,12 +105,20 @@ done
 has "$dir/status" 'windows   [1-9]'
 complete=$(sed -n 's/.*samples, \([0-9.]*\) % of the user stacks complete.*/\1/p' "$dir/status")
 [ "$(awk -v c="$complete" 'BEGIN { print (c > 50) }')" = 1 ] || { cat "$dir/status"; fail "most stacks to be complete"; }
+get /-/ready 200
+get /api/v1/libraries 200
+[ "$(stat -c '%a %u' "$dir/run/agent.token")" = '600 65534' ] || fail "a token of the service's own"
+token=$(cat "$dir/run/agent.token")
 served
+[ "$(cat "$dir/run/agent.token")" = "$token" ] || fail "the token to stay"
 
 # the same, a question and a reload, with every call written down
 serve strace -f -qq -e signal=none --seccomp-bpf -o "$dir/trace"
 sleep 5
 "$SOPROF" query --socket "$dir/run/agent.sock" --from -1m --format folded >"$dir/answer" 2>"$dir/status" || { cat "$dir/status"; fail "an answer"; }
+get / 200
+get /api/v1/libraries 200
+get /metrics 200
 kill -HUP "$agent"
 for ((i = 0; i < 300 * slow; i++)); do
 	grep -q 'options read again' "$err" && break

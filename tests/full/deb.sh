@@ -25,6 +25,7 @@ echo "--- build"
 deb=${SOPROF_DEB:-$("$source/tools/make-deb" "$work-build")}
 dpkg-deb --field "$deb" Depends | grep -q 'libbpf1' || fail "libraries in Depends"
 dpkg-deb --contents "$deb" | grep './usr/lib/systemd/system/soprof.service$' >/dev/null || fail "the unit"
+dpkg-deb --contents "$deb" | grep './usr/lib/systemd/system/soprof.socket$' >/dev/null || fail "the page's socket"
 
 echo "--- install"
 debootstrap --variant=minbase bookworm "$work" "$mirror" >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
