@@ -14,7 +14,7 @@
 #include "profile/totals.h"
 
 /* Of ranges shorter than this the windows themselves are asked. */
-#define SP_QUERY_TOTALS_NS(by) (((by) == SP_TOTAL_BY_LIBRARY ? UINT64_C(6) : UINT64_C(36)) * 3600 * 1000000000)
+#define SP_QUERY_TOTALS_NS(by) (((by) == SP_TOTAL_BY_LIBRARY ? UINT64_C(6) : UINT64_C(20)) * 3600 * 1000000000)
 
 /* by: SP_TOTAL_BY_LIBRARY or SP_TOTAL_BY_FUNCTION; value: the name of the one wanted, NULL = the first. */
 int sp_query_totals(struct sp_history *h, const struct sp_store_query *q, enum sp_total_by by, const char *value,

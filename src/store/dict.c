@@ -7,21 +7,29 @@
 
 #include "base/mem.h"
 
-enum { HOLE_MAX = 1 << 22, BYTES_MAX = 1 << 30 };
+enum { HOLE_MAX = 1 << 22, BYTES_MAX = 1 << 30, AHEAD = 24 };
 
 static size_t bytes_each(enum sp_thing thing)
 {
 	return thing == SP_STRINGS ? sizeof(uint32_t) : sp_thing_bytes(thing);
 }
 
-/* At least n items, the new ones zeros. */
+/* At least n items, the new ones zeros; the room behind them is not touched, which would cost memory. */
 static int reach(struct sp_items *items, size_t n, size_t each)
 {
-	int r = n <= items->n ? 0 : sp_grow(&items->data, &items->capacity, n, each);
-
-	if (r == 0)
-		items->n = SP_MAX(items->n, n);
-	return r;
+	if (n <= items->n)
+		return 0;
+	if (n > items->capacity) {
+		size_t capacity = SP_MAX(n, items->capacity + items->capacity / 2);
+		void *data = reallocarray(items->data, capacity, each);
+		if (data == NULL)
+			return -ENOMEM;
+		items->data = data;
+		items->capacity = capacity;
+	}
+	memset((char *)items->data + items->n * each, 0, (n - items->n) * each);
+	items->n = n;
+	return 0;
 }
 
 static void hand_out(struct sp_dict_room *d)
@@ -220,6 +228,41 @@ static uint32_t successor(const struct sp_dict_room *d, uint32_t of, uint32_t ra
 	return rank < s->n ? ((const uint32_t *)d->successor_table.data)[s->at + rank] : 0;
 }
 
+/* What follows an unknown frame teaches nothing, and is not known; what follows the root's 0 is. */
+static bool knows_successors(uint32_t parent, uint32_t of)
+{
+	return of != 0 || parent == 0;
+}
+
+uint32_t sp_dict_frame_of(struct sp_dict_room *d, uint32_t node)
+{
+	const uint32_t *parents = d->items[SP_NODES].data;
+	uint32_t *frames = d->frame_of.data, path[64];
+	size_t n = 0;
+
+	for (uint32_t at = node; (frames[at] & SP_FRAME_LAZY) != 0; at = parents[at]) {
+		path[n++] = at;
+		if (n == SP_COUNT(path)) {
+			(void)sp_dict_frame_of(d, parents[at]); /* deep: in parts */
+			break;
+		}
+	}
+	while (n-- > 0) {
+		uint32_t parent = parents[path[n]], of = frames[parent], rank = frames[path[n]] & ~SP_FRAME_LAZY;
+		frames[path[n]] = knows_successors(parent, of) ? successor(d, of, rank) : 0;
+	}
+	return frames[node];
+}
+
+uint32_t sp_dict_frame_after(const struct sp_dict_room *d, uint32_t node, uint32_t of)
+{
+	const uint32_t *frames = d->frame_of.data, *parents = d->items[SP_NODES].data;
+
+	if ((frames[node] & SP_FRAME_LAZY) == 0)
+		return frames[node];
+	return knows_successors(parents[node], of) ? successor(d, of, frames[node] & ~SP_FRAME_LAZY) : 0;
+}
+
 static int apply_nodes(struct sp_dict_room *d, const struct sp_chunk *c)
 {
 	const uint32_t *distances = c->items[SP_NODES].data, *ranks = c->ranks.data, *fresh = c->fresh.data;
@@ -229,16 +272,20 @@ static int apply_nodes(struct sp_dict_room *d, const struct sp_chunk *c)
 	for (size_t i = 0; i < c->items[SP_NODES].n; i++, node++) {
 		if (distances[i] == 0 || distances[i] > node)
 			return -EBADMSG;
-		uint32_t parent = node - distances[i], of = frames[parent], frame;
+		uint32_t parent = node - distances[i], rank = ranks[i] >> 1, frame;
+		if (i + AHEAD < c->items[SP_NODES].n) /* a branch's beginning may be anywhere */
+			__builtin_prefetch(&frames[node + AHEAD - distances[i + AHEAD]]);
 		if ((ranks[i] & 1) != 0) {
+			uint32_t of = sp_dict_frame_of(d, parent);
 			frame = *fresh < n_frames ? *fresh : 0;
 			fresh++;
-			/* what follows an unknown frame teaches nothing; what follows the root's 0 does */
-			int r = of == 0 && parent != 0 ? 0 : set_successor(d, of, ranks[i] >> 1, frame);
+			int r = knows_successors(parent, of) ? set_successor(d, of, rank, frame) : 0;
 			if (r < 0)
 				return r;
+		} else if (d->lazy) {
+			frame = rank | SP_FRAME_LAZY;
 		} else {
-			frame = of == 0 && parent != 0 ? 0 : successor(d, of, ranks[i] >> 1);
+			frame = knows_successors(parent, frames[parent]) ? successor(d, frames[parent], rank) : 0;
 		}
 		parents[node] = parent;
 		frames[node] = frame;
@@ -275,6 +322,21 @@ int sp_dict_apply(struct sp_dict_room *d, const struct sp_chunk *c)
 		apply_structs(d, c, SP_KEYS);
 		r = apply_nodes(d, c);
 	}
+	hand_out(d);
+	return r;
+}
+
+int sp_dict_apply_keys(struct sp_dict_room *d, const struct sp_chunk *c)
+{
+	size_t n = c->items[SP_KEYS].n, first = c->first[SP_KEYS];
+
+	if (n == 0)
+		return 0;
+	if (first == 0 || first > d->items[SP_KEYS].n || first + n > UINT32_MAX)
+		return -EBADMSG;
+	int r = reach(&d->items[SP_KEYS], first + n, bytes_each(SP_KEYS));
+	if (r == 0)
+		apply_structs(d, c, SP_KEYS);
 	hand_out(d);
 	return r;
 }

@@ -23,12 +23,21 @@ struct sp_dict_room {
 	struct sp_items successors, successor_table;
 	uint64_t last_seq;  /* of the chunks that were read */
 	bool without_nodes; /* only names are wanted */
+	bool lazy;          /* frames of nodes are found when sp_dict_frame_of() asks for them */
 };
+/* A node's frame that was not found yet: its rank among those that come after the parent's. */
+#define SP_FRAME_LAZY UINT32_C(0x80000000)
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_room **ret_dict);
 void sp_dict_free(struct sp_dict_room *d);
 int sp_dict_apply(struct sp_dict_room *d, const struct sp_chunk *c);
+/* Only the keys that it has. */
+int sp_dict_apply_keys(struct sp_dict_room *d, const struct sp_chunk *c);
 /* Would there be a hole before this chunk's items? */
 bool sp_dict_misses(const struct sp_dict_room *d, const struct sp_chunk *c);
+/* The frame of a node of a lazy dictionary; the parent's first, if it was not asked for before. */
+uint32_t sp_dict_frame_of(struct sp_dict_room *d, uint32_t node);
+/* The same for one whose parent's is known. */
+uint32_t sp_dict_frame_after(const struct sp_dict_room *d, uint32_t node, uint32_t of);
 size_t sp_dict_memory(const struct sp_dict_room *d);
 
 #endif

@@ -283,7 +283,8 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 				    .to_ns = windows[n - 1].to_ns,
 				    .source = q->source,
 				    .resolution = windows[0].resolution,
-				    .trees = q->rough && windows[0].resolution >= SP_RES_1H};
+				    .trees = q->rough && windows[0].resolution >= SP_RES_1H,
+				    .lazy = true};
 	struct sp_scan_window w;
 	int r = sp_grow(&g->scans, &g->scan_capacity, g->n_scans + 1, sizeof(struct sp_scan *));
 
@@ -348,6 +349,8 @@ int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_q
 
 void sp_gathered_forget(struct sp_gathered *g)
 {
+	sp_narrowed_free(g->narrowed, g->n_dicts);
+	g->narrowed = NULL;
 	for (size_t i = 0; i < g->n_scans; i++)
 		sp_scan_close(g->scans[i]);
 	g->n_scans = g->n_dicts = 0;

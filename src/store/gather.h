@@ -28,12 +28,17 @@ struct sp_kept_window {
 	int64_t *columns[SP_MAX_VALUES];
 	uint32_t type[SP_MAX_VALUES]; /* which of the gathered types each value is */
 };
+struct sp_narrowed {
+	struct sp_dict d;
+	uint32_t *parent, *frame;
+};
 struct sp_gathered_type {
 	char *name, *unit;
 };
 struct sp_gathered {
 	const struct sp_dict **dicts;
 	size_t n_dicts, dict_capacity;
+	struct sp_narrowed *narrowed; /* by dictionary, while they are narrowed */
 	struct sp_scan **scans;
 	size_t n_scans, scan_capacity;
 	struct sp_kept_window *windows;
@@ -53,8 +58,12 @@ void sp_gather_begin(struct sp_gathered *g, const struct sp_store_query *q, cons
  */
 int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
 	      size_t *at);
+/* Makes the dictionaries small: of their nodes only those stay that the rows gathered last have in their paths. */
+int sp_gathered_narrow(struct sp_gathered *g);
 void sp_gathered_forget(struct sp_gathered *g);
 void sp_gathered_done(struct sp_gathered *g);
+
+void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts);
 
 static inline int64_t sp_kept_first(const struct sp_kept_window *w, uint32_t row)
 {

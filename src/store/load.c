@@ -98,11 +98,72 @@ static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_d
 	return r;
 }
 
+/* --- the coarser files' chunks, which are fewer and the same --------------------------------------------------------
+ */
+static int open_sister(struct sp_store *store, const struct sp_day_file *f, int resolution, struct sp_day_file *sister)
+{
+	struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, resolution);
+
+	return sp_file_open(&store->directory, &day, false, sister);
+}
+
+/* Each chunk up to `to`, until one is not as it should be; returns the last one's number. */
+static uint64_t load_each(struct sp_day_file *f, struct sp_dict_room *d, struct sp_chunk *c, uint64_t to,
+			  int (*apply)(struct sp_dict_room *d, const struct sp_chunk *c))
+{
+	static const uint32_t first[SP_N_THINGS];
+	SP_STATEMENT *s = NULL;
+	uint64_t last = 0;
+
+	if (sp_file_prepare(f, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s) < 0)
+		return 0;
+	SP_BIND(s, sp_chunk_id(d->d.generation, 0), sp_chunk_id(d->d.generation, to));
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
+		sp_chunk_clear(c, first);
+		if (sp_dict_read_chunk(id, s, 1, c) < 0 || apply(d, c) < 0)
+			break;
+		last = id & UINT32_MAX;
+	}
+	return last;
+}
+
+static int apply_next(struct sp_dict_room *d, const struct sp_chunk *c)
+{
+	return sp_dict_misses(d, c) ? -EBADMSG : sp_dict_apply(d, c);
+}
+
+/* Hours' chunks have no keys; of minutes', only these are read. What is not there is read from the file itself. */
+static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, uint64_t to)
+{
+	struct sp_day_file minutes = {0}, hours = {0};
+	struct sp_chunk keys = {.without_nodes = true}, c = {.without_nodes = d->without_nodes};
+
+	if (store->writer != NULL || store->memory != NULL || store->directory.path == NULL ||
+	    store->directory.only != NULL || f->day.resolution == SP_RES_1H)
+		return;
+	if (f->day.resolution == SP_RES_10S)
+		to = open_sister(store, f, SP_RES_1M, &minutes) < 0
+			 ? 0
+			 : load_each(&minutes, d, &keys, to, sp_dict_apply_keys);
+	if (to > 0 && open_sister(store, f, SP_RES_1H, &hours) == 0)
+		d->last_seq = load_each(&hours, d, &c, to, apply_next);
+	sp_file_close(&minutes);
+	sp_file_close(&hours);
+	sp_chunk_done(&keys);
+	sp_chunk_done(&c);
+	sp_error_clear();
+}
+
 int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk,
 		 uint64_t to)
 {
 	struct sp_chunk c = {.without_nodes = d->without_nodes};
 	SP_STATEMENT *s = NULL;
+	if (*from_chunk == 0 && d->last_seq == 0) {
+		load_from_coarser(store, f, d, to);
+		*from_chunk = d->last_seq > 0 ? d->last_seq + 1 : 0;
+	}
 	int r = *from_chunk > to
 		    ? 0
 		    : sp_file_prepare(f, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s);

@@ -111,6 +111,8 @@ static int answer_make(struct sp_store *s, const struct sp_store_query *q, const
 		first = at;
 		r = sp_gather(g, s, q, plan, &at);
 		if (r == 0)
+			r = sp_gathered_narrow(g);
+		if (r == 0)
 			r = answer_add(g, q, share_of(plan, first, at), &slots, writer);
 		sp_gathered_forget(g);
 	}

@@ -34,6 +34,7 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 			return r;
 		l = &scan->loaded[scan->n_loaded++];
 		l->dict->without_nodes = scan->totals;
+		l->dict->lazy = scan->o.lazy;
 		l->next = 0;
 	}
 	int r = sp_dict_load(scan->store, &scan->file, l->dict, &l->next, last_chunk);

@@ -90,6 +90,7 @@ struct sp_scan_options {
 	/* Of hours, rows of their pruned trees where they have some, each with a dictionary of its own (is_tree); of
 	 * SP_N_RESOLUTIONS, those of days, as far as they have all that their hours do. */
 	bool trees;
+	bool lazy; /* a dictionary's frames by node are no such, but sp_dict_frame_of()'s (dict.h) */
 };
 struct sp_scan;
 int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan);
