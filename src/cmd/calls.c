@@ -265,10 +265,10 @@ static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_pr
 		r = sp_profile_add_value_type(all, sp_profile_string(s->sampling.profile, t->name),
 					      sp_profile_string(s->sampling.profile, t->unit));
 	}
+	if (r >= 0 && sampled) /* first: what it is told beside its rows is the whole's */
+		r = sp_profile_merge(all, s->sampling.profile);
 	if (r >= 0)
 		r = sp_profile_merge(all, calls);
-	if (r >= 0 && sampled)
-		r = sp_profile_merge(all, s->sampling.profile);
 	if (r < 0) {
 		sp_profile_free(all);
 		return r;

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a counted function begins: what its samples are found by. */
+/* Where a counted function begins: what its samples are found by. Where that is not known (pprof), the function. */
 struct place {
-	uint32_t library;
+	uint32_t library, func;
 	uint64_t start;
 	int64_t self_ns, total_ns, outside_ns, n_outside;
 	uint32_t seen, seen_outside; /* the last row, +1, that was added to total and outside */
@@ -30,7 +30,7 @@ struct job {
 	size_t n_pairs, pairs_capacity;
 	struct place *places;
 	size_t n_places, places_capacity;
-	uint32_t *place_of; /* by function: index + 1 */
+	uint32_t *placed; /* by function: index + 1 */
 };
 
 static int value_of(const struct sp_profile *p, const char *name, const char *unit)
@@ -117,7 +117,16 @@ static int by_place(const void *a, const void *b)
 
 	if (x->library != y->library)
 		return x->library < y->library ? -1 : 1;
-	return (x->start > y->start) - (x->start < y->start);
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->func > y->func) - (x->func < y->func);
+}
+
+static struct place place_of(const struct job *j, uint32_t library, uint32_t func)
+{
+	uint64_t start = sp_profile_func(j->p, func)->start;
+
+	return (struct place){.library = library, .start = start, .func = start ? 0 : j->same.funcs[func]};
 }
 
 static int places_make(struct job *j)
@@ -128,9 +137,7 @@ static int places_make(struct job *j)
 	for (size_t i = 0; i < j->n_pairs && r >= 0; i++) {
 		r = sp_grow(&j->places, &j->places_capacity, j->n_places + 1, sizeof(*j->places));
 		if (r >= 0)
-			j->places[j->n_places++] =
-			    (struct place){.library = j->pairs[i].callee_file,
-					   .start = sp_profile_func(j->p, j->pairs[i].callee)->start};
+			j->places[j->n_places++] = place_of(j, j->pairs[i].callee_file, j->pairs[i].callee);
 	}
 	if (r < 0 || !j->n_places)
 		return r;
@@ -144,7 +151,7 @@ static int places_make(struct job *j)
 
 static struct place *place_find(const struct job *j, uint32_t library, uint32_t func)
 {
-	struct place key = {.library = library, .start = sp_profile_func(j->p, func)->start};
+	struct place key = place_of(j, library, func);
 
 	return j->n_places ? bsearch(&key, j->places, j->n_places, sizeof(key), by_place) : NULL;
 }
@@ -152,15 +159,15 @@ static struct place *place_find(const struct job *j, uint32_t library, uint32_t 
 /* The functions that lie where a counted one does. */
 static int functions_place(struct job *j)
 {
-	j->place_of = calloc(sp_profile_n_funcs(j->p), sizeof(*j->place_of));
-	if (!j->place_of)
+	j->placed = calloc(sp_profile_n_funcs(j->p), sizeof(*j->placed));
+	if (!j->placed)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sp_profile_n_funcs(j->p); i++) {
 		uint32_t file = sp_profile_func(j->p, i)->file;
 		struct place *p = place_find(j, sp_identity_library(j->p, &j->same, file), i);
 
 		if (p)
-			j->place_of[i] = (uint32_t)(p - j->places) + 1;
+			j->placed[i] = (uint32_t)(p - j->places) + 1;
 	}
 	return 0;
 }
@@ -168,7 +175,7 @@ static int functions_place(struct job *j)
 static void frame_add(struct job *j, const struct sp_stack *stack, uint32_t i, uint32_t row, const int64_t *values)
 {
 	const struct sp_frame *f = sp_profile_frame(j->p, stack->frames[i]);
-	struct place *p = j->place_of[f->func] ? &j->places[j->place_of[f->func] - 1] : NULL;
+	struct place *p = j->placed[f->func] ? &j->places[j->placed[f->func] - 1] : NULL;
 	int64_t ns = values[j->time];
 
 	if (!p)
@@ -190,8 +197,8 @@ static void sample_add(struct job *j, uint32_t number)
 	struct sp_stack stack = sp_profile_stack(j->p, row->user);
 	uint32_t leaf = stack.n_frames && !row->kernel ? sp_profile_frame(j->p, stack.frames[0])->func : 0;
 
-	if (j->place_of[leaf])
-		sp_saturating_add(&j->places[j->place_of[leaf] - 1].self_ns, row->values[j->time]);
+	if (j->placed[leaf])
+		sp_saturating_add(&j->places[j->placed[leaf] - 1].self_ns, row->values[j->time]);
 	for (uint32_t i = 0; i < stack.n_frames; i++)
 		frame_add(j, &stack, i, number, row->values);
 }
@@ -307,7 +314,7 @@ int sp_calls_table_new(const struct sp_profile *p, struct sp_calls_table *ret_ta
 	sp_identity_done(&j.same);
 	free(j.pairs);
 	free(j.places);
-	free(j.place_of);
+	free(j.placed);
 	return r;
 }
 

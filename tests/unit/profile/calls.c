@@ -140,6 +140,23 @@ static void times_are_found_by_place(void **state)
 	sp_calls_table_done(&t);
 }
 
+/* As pprof has it: no function has a place. */
+static void without_places_functions_are_found_by_name(void **state)
+{
+	uint32_t a = frame(lib, "a", 0, 1, 0), b = frame(lib, "b", 0, 2, 0), a_code = frame(lib, "a", 0, 3, 0);
+	uint32_t main_a = frame(program, "main", 0, 4, 0);
+	struct sp_calls_table t;
+
+	(void)state;
+	ADD(3, 0, 0, a, main_a);
+	ADD(4, 0, 0, b, main_a);
+	ADD(0, 1, 50, a_code, main_a);
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_int_equal(find(&t, "a")->total_ns, 50);
+	assert_int_equal(find(&t, "b")->total_ns, 0);
+	sp_calls_table_done(&t);
+}
+
 static void time_in_the_kernel_is_not_self(void **state)
 {
 	uint32_t work = frame(lib, "read", 0x1000, 0x1000, 0), code = frame(lib, "read", 0x1000, 0x1020, 0);
@@ -173,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(callers_are_summed_and_sorted, begin, end),
 	    cmocka_unit_test_setup_teardown(times_are_found_by_place, begin, end),
+	    cmocka_unit_test_setup_teardown(without_places_functions_are_found_by_name, begin, end),
 	    cmocka_unit_test_setup_teardown(time_in_the_kernel_is_not_self, begin, end),
 	    cmocka_unit_test_setup_teardown(without_calls_there_is_no_table, begin, end),
 	};
