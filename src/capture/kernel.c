@@ -69,12 +69,13 @@ static void config_write(struct sp_capture *c)
 }
 
 /* Samples that wait for a table are large, and come from all CPUs. Rings are powers of two. */
-static int pending_size_write(struct bpf_object *object)
+static int pending_size_write(struct bpf_object *object, uint32_t ring_bytes)
 {
 	uint32_t bytes = SP_RING_BYTES, n_cpus = (uint32_t)SP_MAX(libbpf_num_possible_cpus(), 1);
 
 	while (bytes < SP_MAX_RING_BYTES && bytes < (uint64_t)n_cpus * SP_RING_BYTES)
 		bytes *= 2;
+	bytes = ring_bytes ? ring_bytes : bytes;
 	if (bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "samples"), bytes) ||
 	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "pending"), n_cpus))
 		return sp_fail(-EINVAL, "make room for samples that wait, of %u CPUs", n_cpus);
@@ -90,13 +91,13 @@ static int sizes_write(struct sp_capture *c)
 	for (i = 0; i < SP_COUNT(counts) && c->o.hash_entries; i++)
 		if (bpf_map__set_max_entries(bpf_object__find_map_by_name(object, counts[i]), c->o.hash_entries))
 			return sp_fail(-EINVAL, "set the number of counts to %u", c->o.hash_entries);
-	if (c->o.ring_bytes &&
-	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "samples"), c->o.ring_bytes))
-		return sp_fail(-EINVAL, "set the size of the ring to %u", c->o.ring_bytes);
 	if (c->o.stack_entries &&
 	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "stacks"), c->o.stack_entries))
 		return sp_fail(-EINVAL, "set the number of stacks to %u", c->o.stack_entries);
-	return pending_size_write(object);
+	if (c->o.filter == SP_FILTER_NONE &&
+	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "targets"), 1))
+		return sp_fail(-EINVAL, "do without a table of targets");
+	return pending_size_write(object, c->o.ring_bytes);
 }
 
 static void follow_choose(struct sp_capture *c)

@@ -473,13 +473,14 @@ static int fill(struct spans *s, sp_range_walk *walk)
 {
 	s->name = malloc(SP_LINKAGE_MAX + 1);
 	s->best = malloc(SP_LINKAGE_MAX + 1);
-	int r = s->name && s->best ? table_fill(s, OWN, s->elf) : -ENOMEM;
+	/* First what takes most memory while it is found. */
+	int r = s->name && s->best ? fill_ranges(s, walk) : -ENOMEM;
+	r = r ? r : table_fill(s, OWN, s->elf);
 	if (!r && s->more->debug)
 		r = table_fill(s, DEBUG, s->more->debug);
 	r = r ? r : fill_packed(s);
 	r = r ? r : fill_go(s);
 	r = r ? r : table_fill(s, EXPORTED, s->elf);
-	r = r ? r : fill_ranges(s, walk);
 	r = r ? r : section_edges(s);
 	sp_edges_sort(&s->gaps);
 	sp_edges_sort(&s->others);

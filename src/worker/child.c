@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "worker/priv.h"
 #include <errno.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +11,7 @@
 #include <unistd.h>
 
 /* A process without work ends: a parser soon, an opener later, since new files come one by one. */
-enum { PARSER_IDLE_S = 2, OPENER_IDLE_S = 10 };
+enum { PARSER_IDLE_S = 2, OPENER_IDLE_S = 10, LARGE_BYTES = 256 << 10 };
 
 static bool main_has_called;
 
@@ -105,10 +106,18 @@ static int enter(enum sp_role role)
 	return role == SP_ROLE_OPENER ? sp_sandbox_opener() : sp_sandbox_enter();
 }
 
+/* What is large grows in place, and goes back at once: else sorting and growing would leave twice its size behind. */
+static void memory_tune(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
+}
+
 void sp_worker_run(enum sp_role role)
 {
 	struct timeval idle = {.tv_sec = role == SP_ROLE_OPENER ? OPENER_IDLE_S : PARSER_IDLE_S};
 	setsockopt(SP_JOB_SOCKET, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
+	memory_tune();
 	if (enter(role) < 0)
 		_exit(3);
 	for (;;) {

@@ -24,6 +24,8 @@ static const uint64_t large_bytes = UINT64_C(1) << 30;
 #else
 static const uint64_t large_bytes = 8 << 20;
 #endif
+/* When both have had nothing to do for so long, one of them goes. */
+static const uint64_t helper_ns = 1000000000;
 /* How often a job is sent, when processes end in peace without an answer to it. */
 enum { MAX_TRIES = 3 };
 
@@ -287,11 +289,24 @@ void sp_crew_serve(struct sp_workers *w, struct sp_worker *p)
 	lost(w, p, status);
 }
 
+/* When an opener is to end that has come to help another, which may be this one: one will do. ~0 = not. */
+static uint64_t retires_ns(const struct sp_crew *c, const struct sp_worker *p)
+{
+	unsigned n = 0;
+	if (p->role != SP_ROLE_OPENER || p->jobs.n || ended(p))
+		return ~0ULL;
+	for (const struct sp_worker *other = c->processes; other; other = other->next)
+		n += !ended(other) && !other->jobs.n;
+	return n > 1 ? p->since_ns + helper_ns : ~0ULL;
+}
+
 static void watch(struct sp_workers *w, struct sp_worker *p, uint64_t now_ns)
 {
+	if (retires_ns(&w->crews[p->role], p) <= now_ns)
+		sp_worker_end(p);
 	if (p->jobs.n && now_ns - p->since_ns >= w->crews[p->role].deadline_ns)
 		late(w, p);
-	if (ended(p) && !p->reaped && !p->abandoned && now_ns - p->ended_ns >= stuck_ns) {
+	if (ended(p) && !p->reaped && !p->abandoned && now_ns >= p->ended_ns + stuck_ns) {
 		p->abandoned = true;
 		w->ended.n_abandoned++;
 	}
@@ -315,6 +330,7 @@ uint64_t sp_crew_next_ns(const struct sp_crew *c, uint64_t now_ns)
 {
 	uint64_t next = ~0ULL;
 	for (const struct sp_worker *p = c->processes; p; p = p->next) {
+		next = SP_MIN(next, retires_ns(c, p));
 		if (p->jobs.n)
 			next = SP_MIN(next, p->since_ns + c->deadline_ns);
 		if (p->jobs.n && p->role == SP_ROLE_OPENER && c->queue.n && !slow(p, now_ns))

@@ -63,7 +63,7 @@ struct sp_worker {
 	int pid, pidfd, socket;  /* socket -1: no more is expected of it, and it has been killed */
 	struct sp_job_list jobs; /* sent, unanswered; the first is in work */
 	unsigned load;
-	uint64_t since_ns, ended_ns; /* when the first job became the first; when the process was killed */
+	uint64_t since_ns, ended_ns; /* when the first job became the first, or the last was done; when it was killed */
 	uint64_t n_answers, peak_bytes;
 	int epoll;                /* the caller's, which watches socket and pidfd */
 	struct sp_broker *broker; /* NULL: it was forked */
@@ -74,7 +74,7 @@ struct sp_worker {
 struct sp_crew { /* the processes of one role and what waits for them */
 	unsigned max_processes, capacity, n_good_devs;
 	uint32_t good_devs[SP_CREW_GOOD_DEVS]; /* devices that have answered */
-	uint64_t deadline_ns;
+	uint64_t deadline_ns, idle_ns;         /* idle_ns 0: a process stays */
 	struct sp_job_list queue;
 	struct sp_worker *processes;
 };

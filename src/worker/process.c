@@ -157,6 +157,7 @@ int sp_worker_new(enum sp_role role, int epoll, struct sp_broker *broker, struct
 	p->epoll = epoll;
 	p->broker = broker;
 	p->socket = p->pidfd = -1;
+	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
 	int r = start(role, p);
 	if (r < 0)
 		return r;
