@@ -15,7 +15,7 @@
 #include "profile/identity.h"
 #include "profile/profile.h"
 
-enum { DEFAULT_RATE_HZ = 1000000, MAX_TICKS = 50000000 };
+enum { DEFAULT_RATE_HZ = 1000000, USUAL_RATE_HZ = 100, MAX_TICKS = 50000000 };
 
 struct ends {
 	uint32_t library, func;
@@ -336,16 +336,34 @@ static int fill_arcs(const struct builder *b, const uint32_t *new_of, struct sp_
 }
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
-static uint32_t rate_of(const struct builder *b, double all_s)
+/* The time of one sample: as the profile says, or as its samples and their times tell; 0 = not known. */
+static double period_of(const struct builder *b)
 {
 	const struct sp_profile_info *info = sp_profile_info(b->p);
 	int64_t unit_ns = nanoseconds_in(sp_profile_string(b->p, info->period_type.unit));
-	double period_ns = (double)info->period * (double)unit_ns;
+	double period_ns = (double)info->period * (double)unit_ns, time = 0, samples = 0;
+
+	if (period_ns > 0 || b->same.samples == UINT32_MAX)
+		return period_ns;
+	for (uint32_t i = 0; i < sp_profile_n_rows(b->p); i++) {
+		const struct sp_row *row = sp_profile_row(b->p, i);
+
+		time += (double)row->values[b->time_value] * (double)b->unit_ns;
+		samples += (double)row->values[b->same.samples];
+	}
+	return samples > 0 ? time / samples : 0;
+}
+
+static uint32_t rate_of(const struct builder *b, double all_s)
+{
+	double period_ns = all_s > 0 ? period_of(b) : 0;
 	uint32_t rate = DEFAULT_RATE_HZ;
 
+	if (all_s <= 0) /* as if there had been profil(2) */
+		return USUAL_RATE_HZ;
 	if (period_ns >= 1e3 && period_ns <= 1e9)
-		return (uint32_t)lround(1e9 / period_ns);
-	while (rate > 1 && all_s * rate > MAX_TICKS)
+		rate = (uint32_t)lround(1e9 / period_ns);
+	while (rate > 9 && all_s * rate > MAX_TICKS)
 		rate /= 10;
 	return rate;
 }

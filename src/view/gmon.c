@@ -16,12 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 
 enum { TAG_HISTOGRAM, TAG_ARC, GMON_VERSION = 1 };
 #define MAX_SPAN (1ULL << 32) /* of one library; what is farther from its beginning is put with those outside */
 #define MAX_REAL (1ULL << 46) /* the library called most is where it is, if that is below */
-#define OUTSIDE_BYTES 16      /* for each of those */
+enum { MAX_RECORDS = 1 << 24 };
+#define OUTSIDE_BYTES 16 /* for each of those */
 #define LIBRARY_ALIGN (1ULL << 16)
 
 /* --- where the stub has everything -------------------------------------------------------------------------------- */
@@ -101,6 +103,18 @@ static void put_arc(FILE *out, uint64_t from, uint64_t to, uint32_t calls)
 	put_le(out, from, 8);
 	put_le(out, to, 8);
 	put_le(out, calls, 4);
+}
+
+/* Calls and ticks that no machine has counted would be a file that no disk holds. */
+static int check_size(const struct sp_call_graph *g)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < g->n_nodes; i++)
+		n += (uint64_t)g->nodes[i].ticks / UINT16_MAX;
+	for (size_t i = 0; i < g->n_arcs; i++)
+		n += (uint64_t)g->arcs[i].calls / UINT32_MAX;
+	return n < MAX_RECORDS ? 0 : sp_fail_said(-EFBIG, "too many calls for a gmon.out");
 }
 
 static void put_records(const struct sp_call_graph *g, const struct places *where, FILE *out)
@@ -229,6 +243,8 @@ static int write_one(const struct sp_profile *p, const struct sp_view_options *o
 
 	if (r >= 0)
 		r = places_new(&g, &where);
+	if (r >= 0 && !stub)
+		r = check_size(&g);
 	if (r >= 0 && stub)
 		r = put_stub(&g, &where, out);
 	else if (r >= 0)

@@ -64,6 +64,20 @@ cmp -s <(awk '/\f/ { on = 1 } on' ours) gnu || fail "gprof's graph as ours"
 readelf -hS gmon.out.stub 2>&1 | grep -qE 'Warning|Error' && fail "a stub that readelf likes"
 readelf -hS gmon.out.stub | grep -q '\.text *NOBITS' || fail "a stub without code"
 
+# --- soprof's own count of the same: equal, and who called from outside has a name
+mkdir state
+expect 0 calls --no-times --output "$dir/state" libpair.so.2 -- "$dir/run"
+expect 0 report --format pairs state/libpair.so.2.profile
+has "$out" '^run:main +pair_leaf +3000$'
+has "$out" '^run:main +pair_walk +3000$'
+has "$out" '^pair_walk +pair_leaf +15000$'
+[ "$(wc -l <"$out")" = 3 ] || fail "three pairs"
+expect 0 report --external --format pairs state/libpair.so.2.profile
+cmp -s <(sort "$out") <(sort found) || fail "with --external what LD_PROFILE has counted"
+expect 0 report --format gmon -o own.out state/libpair.so.2.profile
+gprof -b own.out.stub own.out >gnu 2>&1 || fail "gprof to read own.out"
+grep -qE ' 3000/18000 +run:main \[' gnu || fail "gprof to tell of run:main"
+
 # --- a program that gcc counted: what gprof makes of its gmon.out, we do
 mkdir pg && cd pg || exit 1
 gcc "${options[@]}" -pg -o both ../run.c ../libpair.c && ./both || exit 1
@@ -83,7 +97,7 @@ if command -v callgrind_annotate >/dev/null; then
 	grep -qE '15,000 .*< .*pair_walk \(15,000x\)' annotated || fail "callgrind_annotate to tell who called pair_leaf"
 fi
 expect 0 report --by function --csv "${own[@]}"
-has "$out" '^function,pair_leaf,libpair\.so\.2,.*,18000,'
+has "$out" '^pair_leaf,libpair\.so\.2,[0-9a-f]+,pair_walk,libpair\.so\.2,[0-9a-f]+,15000,'
 for view in gprof pairs; do
 	expect 0 report --external --format $view pg/gmon.out
 done

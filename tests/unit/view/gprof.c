@@ -147,6 +147,54 @@ static void a_whole_library_by_its_name(void **state)
 	sp_profile_free(c.p);
 }
 
+/* 7 samples of 5,025,126 ns: gprof's tick is one of them, though the profile does not say how long they are. */
+static void ticks_are_samples(void **state)
+{
+	struct sp_profile *p;
+	struct counted c = {0};
+	int64_t values[] = {3, 7, 7 * 5025126LL};
+	SP_FREE char *text = NULL;
+	uint32_t frame;
+	int64_t stack;
+
+	(void)state;
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_true(sp_profile_add_value_type(p, "calls", "count") >= 0);
+	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
+	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
+	c.p = p;
+	frame = counted_frame(&c, counted_file(&c, "libz.so.1"), "inflate", 0x2000);
+	stack = sp_profile_add_stack(p, &(struct sp_stack){SP_STACK_COMPLETE, 0, 1, &frame});
+	assert_int_equal(sp_profile_add(p, 0, (uint32_t)stack, 0, values), 0);
+	text = fixture_render(&sp_view_gprof, p, &(struct sp_view_options){0}, NULL);
+	assert_non_null(strstr(text, "Each sample counts as 0.00502513 seconds.\n"));
+	same_as_gnu(p, &(struct sp_view_options){0});
+	sp_profile_free(p);
+}
+
+/* Numbers that only a damaged or hostile profile holds. */
+static void absurd_numbers(void **state)
+{
+	struct counted c = counted_new(true);
+	uint32_t file = counted_file(&c, "libz.so.1"), a, b;
+	SP_FREE char *text = NULL;
+	FILE *out = fopen("/dev/null", "we");
+
+	(void)state;
+	a = counted_frame(&c, file, "a", UINT64_MAX);
+	b = counted_frame(&c, file, "b", UINT64_MAX - 1);
+	counted_calls(&c, a, b, INT64_MAX);
+	counted_calls(&c, b, b, INT64_MAX);
+	counted_calls(&c, 0, a, INT64_MIN);
+	counted_time(&c, b, a, INT64_MAX / 10000000);
+	text = fixture_render(&sp_view_gprof, c.p, &(struct sp_view_options){0}, NULL);
+	assert_non_null(strstr(text, "9223372036854775807/9223372036854775807"));
+	assert_int_equal(sp_view_gmon.write(c.p, &(struct sp_view_options){0}, out), -EFBIG);
+	assert_int_equal(sp_view_gmon.write_beside(c.p, &(struct sp_view_options){0}, out), 0);
+	fclose(out);
+	sp_profile_free(c.p);
+}
+
 static void golden(const char *name, const struct sp_view *view, bool external)
 {
 	struct sp_profile *p = counted_profile(true);
@@ -225,10 +273,15 @@ static void long_chains_and_long_cycles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(gnu_gprof_prints_the_same),   cmocka_unit_test(the_layouts),
-	    cmocka_unit_test(billions_are_exact),          cmocka_unit_test(a_profile_without_calls_is_refused),
-	    cmocka_unit_test(long_chains_and_long_cycles), cmocka_unit_test(random_graphs_too),
+	    cmocka_unit_test(gnu_gprof_prints_the_same),
+	    cmocka_unit_test(the_layouts),
+	    cmocka_unit_test(billions_are_exact),
+	    cmocka_unit_test(a_profile_without_calls_is_refused),
+	    cmocka_unit_test(long_chains_and_long_cycles),
+	    cmocka_unit_test(random_graphs_too),
 	    cmocka_unit_test(a_whole_library_by_its_name),
+	    cmocka_unit_test(ticks_are_samples),
+	    cmocka_unit_test(absurd_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
