@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/alerting.h"
+#include "agent/exposition.h"
 #include "agent/log.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -31,13 +32,15 @@ struct sp_alerting {
 static void event_make(struct sp_alerting *a, const struct sp_note *n)
 {
 	uint64_t at = n->is_over ? n->ends_ns : n->starts_ns;
+	char text[SP_NOTE_SUMMARY + 16];
 	struct sp_store_event e = {.from_ns = at,
 				   .to_ns = at,
 				   .kind = "alert",
 				   .subject = n->name,
-				   .text = n->summary,
+				   .text = text,
 				   .data = n->is_over ? "status=resolved" : "status=firing"};
 
+	snprintf(text, sizeof(text), "%s: %s", n->is_over ? "resolved" : "firing", n->summary);
 	if (a->agent)
 		sp_agent_event(a->agent, &e);
 }
@@ -267,4 +270,38 @@ void sp_alerting_stats(const struct sp_alerting *a, struct sp_alerting_stats *re
 {
 	sp_alerts_stats(a->alerts, &ret_stats->alerts);
 	sp_deliver_stats(a->deliver, &ret_stats->deliver);
+}
+
+/* --- metrics -------------------------------------------------------------------------------------------------------
+ */
+static void put(struct sp_expo *x, enum sp_expo_type type, const char *name, const char *help, uint64_t value)
+{
+	sp_expo_family(x, type, name, NULL, help);
+	sp_expo_number(x, "", value);
+}
+
+void sp_alerting_write(void *alerting, struct sp_expo *x)
+{
+	const struct sp_alerting *a = alerting;
+	struct sp_alerting_stats s;
+	struct sp_labels l;
+
+	sp_alerting_stats(a, &s);
+	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_alerts_firing", NULL,
+		       "Alerts of the agent's own rules that fire now, by the rule's name.");
+	for (size_t i = 0; i < a->config->n_alerts; i++)
+		sp_expo_number(x, sp_labels_of(x, &l, "alert", a->config->alerts[i].name, NULL, NULL),
+			       sp_alerts_firing(a->alerts, i));
+	put(x, SP_EXPO_COUNTER, "soprof_alerts_fired", "Alerts that began to fire.", s.alerts.n_fired);
+	put(x, SP_EXPO_COUNTER, "soprof_alerts_resolved", "Alerts that are over.", s.alerts.n_resolved);
+	put(x, SP_EXPO_COUNTER, "soprof_alerts_unwatched_windows",
+	    "Windows in which not all that the rules mean could be watched.", s.alerts.n_unwatched);
+	put(x, SP_EXPO_COUNTER, "soprof_alert_notifications",
+	    "Notes of alerts that a command, webhook or Alertmanager took.", s.deliver.n_delivered);
+	put(x, SP_EXPO_COUNTER, "soprof_alert_notification_failures", "Attempts to tell of an alert that failed.",
+	    s.deliver.n_failed);
+	put(x, SP_EXPO_COUNTER, "soprof_alert_notifications_dropped", "Notes of alerts that were given up.",
+	    s.deliver.n_dropped);
+	put(x, SP_EXPO_GAUGE, "soprof_alert_notifications_waiting", "Notes of alerts that wait to be taken.",
+	    s.deliver.n_waiting);
 }

@@ -33,4 +33,8 @@ struct sp_alerting_stats {
 };
 void sp_alerting_stats(const struct sp_alerting *a, struct sp_alerting_stats *ret_stats);
 
+/* For sp_metrics_add(): the families soprof_alert*. */
+struct sp_expo;
+void sp_alerting_write(void *alerting, struct sp_expo *x);
+
 #endif

@@ -15,7 +15,7 @@ struct fold {
 	uint8_t *wanted;    /* by key: 0 = not known yet, 1 = no, 2 = yes; NULL = all are */
 	double *amounts;    /* by item: file, function, process */
 	uint32_t *seen_in;  /* by item: row + 1 that was counted last */
-	bool *is_meant;     /* by file: its name alone, for the kernel's modules */
+	uint32_t *meant;    /* by library: the first of its copies that is meant, which names it; 0 = none is */
 	struct sp_tally *t;
 };
 
@@ -89,10 +89,10 @@ static uint32_t item_of(const struct fold *f, uint32_t frame)
 
 	if (f->rule->of == SP_ALERT_RULE_FUNCTION)
 		return f->id->function_of[frame];
-	if (!library || library != f->id->kernel || f->is_meant[library])
+	if (!library || library != f->id->kernel || f->meant[library])
 		return library;
 	home = sp_identity_home(f->p, f->id, frame);
-	return home && f->is_meant[home] ? home : library;
+	return home && f->meant[home] ? home : library;
 }
 
 static void count(struct fold *f, uint32_t item, double amount, uint32_t stamp)
@@ -145,8 +145,8 @@ static bool hit_make(const struct fold *f, uint32_t item, struct sp_tally_hit *h
 
 	switch (f->rule->of) {
 	case SP_ALERT_RULE_LIBRARY:
-		hit->name = sp_profile_string(p, sp_profile_file(p, item)->name);
-		meant = f->is_meant[item];
+		hit->name = sp_profile_string(p, sp_profile_file(p, f->meant[item])->name);
+		meant = f->meant[item] != 0;
 		break;
 	case SP_ALERT_RULE_FUNCTION:
 		func = sp_profile_func(p, item);
@@ -226,19 +226,19 @@ static int use_tally(struct fold *f)
 	uint32_t n = n_items_of(f), n_files = sp_profile_n_files(f->p);
 	SP_FREE double *amounts = calloc(n, sizeof(*amounts));
 	SP_FREE uint32_t *seen_in = calloc(n, sizeof(*seen_in));
-	SP_FREE bool *is_meant = calloc(n_files, sizeof(*is_meant));
+	SP_FREE uint32_t *meant = calloc(n_files, sizeof(*meant));
 	SP_FREE uint8_t *wanted = f->rule->in < SP_N_ALERT_RULES ? calloc(sp_profile_n_keys(f->p), 1) : NULL;
 
-	if (!amounts || !seen_in || !is_meant || (f->rule->in < SP_N_ALERT_RULES && !wanted))
+	if (!amounts || !seen_in || !meant || (f->rule->in < SP_N_ALERT_RULES && !wanted))
 		return -ENOMEM;
 	f->amounts = amounts;
 	f->seen_in = seen_in;
-	f->is_meant = is_meant;
+	f->meant = meant;
 	f->wanted = wanted;
-	for (uint32_t i = 1; f->rule->of == SP_ALERT_RULE_LIBRARY && i < n_files; i++)
-		is_meant[i] |= file_is_meant(f, i);
-	for (uint32_t i = 1; f->rule->of == SP_ALERT_RULE_LIBRARY && i < n_files; i++)
-		is_meant[f->id->files[i]] |= is_meant[i]; /* copies have other paths */
+	/* copies of a file have other paths, and may have other names */
+	for (uint32_t i = n_files; f->rule->of == SP_ALERT_RULE_LIBRARY && i > 1; i--)
+		if (file_is_meant(f, i - 1))
+			meant[f->id->files[i - 1]] = i - 1;
 	rows_fold(f);
 	return hits_find(f, n);
 }

@@ -333,7 +333,8 @@ static int alerting_open(struct run *r)
 	if (e < 0)
 		return e;
 	listener = sp_alerting_listener(r->alerting);
-	return sp_agent_listen(r->agent, &listener);
+	e = sp_agent_listen(r->agent, &listener);
+	return e < 0 ? e : sp_metrics_add(r->metrics, sp_alerting_write, r->alerting);
 }
 
 static int open_all(struct run *r)

@@ -189,7 +189,8 @@ static const struct {
 		  {"change", "changes of cost"},
 		  {"rate", "changes of the rate"},
 		  {"clock", "changes of the clock"},
-		  {"drop", "dropped windows"}};
+		  {"drop", "dropped windows"},
+		  {"alert", "alerts"}};
 
 struct told {
 	const char *label;

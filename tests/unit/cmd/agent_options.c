@@ -80,10 +80,7 @@ static void test_defaults(void **state)
 	}
 }
 
-/* Every option, in the file and on the command line, and the latter has the last word. */
-static void test_every_option(void **state)
-{
-	static const char file[] = "frequency: 99\n"
+static const char every_option[] = "frequency: 99\n"
 				   "source: [ 'cpu:event=task-clock:frequency=7' ]\n"
 				   "cgroup: /system.slice\n"
 				   "exclude:\n  - 'ssh*'\n  - \"gpg agent\"\n"
@@ -106,7 +103,11 @@ static void test_every_option(void **state)
 				   "metrics-by: cgroup\n"
 				   "metrics-functions: ['SHA256*', inflate]\n"
 				   "log-level: debug\n";
-	struct sp_agent_args a = good(file, "--frequency=49 --exclude x,y,z --store=/elsewhere");
+
+/* Every option, in the file and on the command line, and the latter has the last word. */
+static void test_every_option(void **state)
+{
+	struct sp_agent_args a = good(every_option, "--frequency=49 --exclude x,y,z --store=/elsewhere");
 	const struct sp_agent_config *c = &a.config;
 
 	(void)state;
@@ -140,7 +141,7 @@ static void test_every_option(void **state)
 	assert_int_equal(c->n_metrics_functions, 2);
 	assert_int_equal(c->log_level, SP_LOG_DEBUG);
 	sp_agent_args_done(&a);
-	a = good(file, "");
+	a = good(every_option, "");
 	assert_int_equal(a.config.n_exclude, 2);
 	assert_string_equal(a.config.exclude[1], "gpg agent");
 	sp_agent_args_done(&a);
