@@ -42,7 +42,8 @@ class Overview {
 
 	// --- places ---
 	x(t) {
-		return LEFT + (t - this.view[0]) / (this.view[1] - this.view[0]) * (this.width - LEFT - 2);
+		const k = devicePixelRatio || 1; // whole pixels, so that no seam is between two slices
+		return Math.round((LEFT + (t - this.view[0]) / (this.view[1] - this.view[0]) * (this.width - LEFT - 2)) * k) / k;
 	}
 
 	time(x) {
@@ -132,7 +133,7 @@ class Overview {
 				if (!rate) continue;
 				const left = Math.max(this.x(chart.start + i * chart.step), LEFT), y = bottom - (base[i] + rate) * k;
 				const right = Math.min(this.x(chart.start + (i + 1) * chart.step), width - 2);
-				if (right > left) c.fillRect(left, y, right - left + 0.35, rate * k + 0.3);
+				if (right > left) c.fillRect(left, y, right - left, rate * k + 0.3);
 				base[i] += rate;
 			}
 		}

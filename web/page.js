@@ -302,13 +302,25 @@ function focusQuestion() {
 	return at > 0 ? {focus: name, focus_library: library.replace(/@[0-9a-f]+$/, "")} : null;
 }
 
+// The function is the trees' root, not the only one above it.
+function readSandwich(raw) {
+	for (const t of focusQuestion().focus ? raw.trees : []) {
+		if (t.depth.filter((d) => d === 1).length !== 1) continue;
+		t.self.forEach((column) => column.splice(0, 2, column[0] + column[1]));
+		for (const column of [t.entity, t.id, t.depth]) column.splice(1, 1);
+		t.depth = t.depth.map((d) => Math.max(d - 1, 0));
+		t.n--;
+	}
+	return readData(raw);
+}
+
 SHOW.sandwich = () => {
 	const focus = focusQuestion(), head = byId("sandwich-head"), [route, parameters] = treeQuestion();
 	byId("callers").hidden = byId("callees").hidden = !focus;
 	head.className = focus ? "panel-head" : "empty";
 	if (!focus) return void head.replaceChildren(...emptySandwich());
 	const {root, fold, direction, ...rest} = parameters;
-	whenAsked("sandwich", route, {...rest, ...focus, direction: "both"}, head, readData, (d) => {
+	whenAsked("sandwich", route, {...rest, ...focus, direction: "both"}, head, readSandwich, (d) => {
 		const [callers, callees] = d.more;
 		callers.isUp = true;
 		callers.of = callees.of = data.tree;
@@ -322,7 +334,7 @@ SHOW.sandwich = () => {
 };
 
 SHOW.events = () => {
-	const place = byId("panel-events"), rows = (chart ? chart.events : []).map((e, i) => ({...e, i}));
+	const rows = (chart ? chart.events : []).map((e, i) => ({...e, i}));
 	const around = (e) => {
 		const length = Math.max(600, Math.min(3600, state.span / 12));
 		go({before: writeRange([e.from - length, e.from]), range: writeRange([e.to, Math.min(e.to + length, now)]), view: "flame", zoom: ""});
@@ -334,7 +346,7 @@ SHOW.events = () => {
 		{key: "around", title: "", of: () => 0, cell: (r) => r.kind === "gap" ? "" : make("button", {type: "button",
 			"aria-label": "Compare before and after: " + visible(r.text), click: () => around(r)}, "Before and after")}], rows,
 	{empty: "Nothing happened in the time of the chart: no upgrade, no gap."});
-	place.classList.add("wide");
+	byId("side").hidden = true;
 };
 let eventTable;
 
@@ -444,6 +456,7 @@ function listenHere() {
 
 function begin() {
 	takeToken();
+	START.icicle = matchMedia("(max-width: 600px)").matches; // where the root is in sight at once
 	byId("span").append(...spanOptions());
 	byId("follow").append(...LIVES.map(([value, text]) => make("option", {value}, text)));
 	byId("tabs").append(make("button", {role: "tab", type: "button", id: "tab-events", "aria-controls": "panel-events"}, "Events"));

@@ -260,16 +260,23 @@ static void put_chart(const struct chart *g, FILE *out)
 	put_libraries(g, out);
 }
 
-/* A slice without rows is one in which nothing ran, if it was sampled. */
-static void cover_idle(struct sp_store_chart *c, const struct sp_store_answer *answer, const struct events *l)
+static uint64_t overlap_ns(uint64_t from_ns, uint64_t to_ns, const struct gap *gap)
+{
+	uint64_t from = SP_MAX(from_ns, gap->from_ns), to = SP_MIN(to_ns, gap->to_ns);
+
+	return to > from ? to - from : 0;
+}
+
+/* Rows do not tell when nothing ran: what is within the answer, and in no gap, was sampled. */
+static void cover(struct sp_store_chart *c, const struct sp_store_answer *answer, const struct events *l)
 {
 	for (uint32_t i = 0; i < c->n_slices; i++) {
-		uint64_t middle = c->from_ns + i * c->slice_ns + c->slice_ns / 2;
-		bool is_in = middle >= answer->from_ns && middle < answer->to_ns;
-		for (size_t k = 0; k < l->n_gaps && is_in; k++)
-			is_in = middle < l->gaps[k].from_ns || middle >= l->gaps[k].to_ns;
-		if (is_in && c->covered_ns[i] == 0)
-			c->covered_ns[i] = c->slice_ns;
+		uint64_t from = c->from_ns + i * c->slice_ns, to = from + c->slice_ns;
+		struct gap found = {answer->from_ns, answer->to_ns};
+		uint64_t ns = overlap_ns(from, to, &found);
+		for (size_t k = 0; k < l->n_gaps; k++)
+			ns -= SP_MIN(ns, overlap_ns(from, to, &l->gaps[k]));
+		c->covered_ns[i] = ns > 0 || !c->covered_ns[i] ? ns : c->slice_ns;
 	}
 }
 
@@ -295,6 +302,15 @@ static uint64_t step_of(const struct sp_api_ask *ask)
 	return step;
 }
 
+/* A profile of some hours is made of hours, which is too coarse for a chart. A process id is known to 10 s only. */
+static bool is_for_minutes(const struct sp_store_query *q)
+{
+	uint64_t range = q->to_ns - q->from_ns;
+	bool is_pid = q->process && strspn(q->process, "0123456789") == strlen(q->process);
+
+	return range > 2 * HOUR_NS && range <= 8 * HOUR_NS && !is_pid;
+}
+
 /* Slices begin where the answer's first window lies, on the clock's full ten seconds, minutes or hours. */
 static int chart_from_rows(const struct sp_api *a, const struct sp_api_ask *ask, struct chart *g,
 			   struct sp_store_answer *ret_answer)
@@ -305,6 +321,8 @@ static int chart_from_rows(const struct sp_api *a, const struct sp_api_ask *ask,
 	uint32_t value = 0;
 
 	q.n_slices = SP_MIN(ask->width, 1000);
+	if (is_for_minutes(&q))
+		q.resolution = SP_RES_1M;
 	int r = sp_api_profile(a, &q, &p, ret_answer);
 	if (r == 0)
 		r = sp_api_value(p, ask->value, &value);
@@ -369,7 +387,7 @@ int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, FILE *
 	}
 	if (r == 0) {
 		if (!by_sums)
-			cover_idle(g.c, &answer, &l);
+			cover(g.c, &answer, &l);
 		fputs(",\n", out);
 		put_chart(&g, out);
 		fputs("\"format\":1\n", out);

@@ -203,6 +203,14 @@ await picture("matrix");
 await click(`button("aes", id("panel-matrix"))`);
 await eventually("a function's callers and callees", `text("sandwich-head")`, /^aes.*libcrypto\.so\.3.*callers above/);
 await picture("sandwich");
+check("with the function itself once", await run(`(() => { const b = box(id("callers").querySelector("canvas")); return [b.x + 200, b.bottom - 9]; })()`).then(async ([x, y]) => {
+	const names = [];
+	for (let i = 0; i < 3; i++) {
+		await page.hover(x, y - 18 * i);
+		names.push(await run(`text("details-name")`));
+	}
+	return names;
+}), ["aes", "write", "main"]);
 await open("span=10800&v=sandwich&p=" + encodeURIComponent("fn:memcpy`libc.so.6"));
 await eventually("an address of them", `text("sandwich-head")`, new RegExp("^memcpy.*" + percent(sum(byProcess("python3")), sum(all)).replace(".", "\\.")));
 await page.key("6");
