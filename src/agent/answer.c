@@ -7,11 +7,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "http/gate.h"
 #include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "read/read.h"
 #include "view/view.h"
+#include <crypt.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -437,6 +440,24 @@ static int web(struct answer *a, struct sp_store *store)
 	return r == 0 ? send_all(text, n) : r;
 }
 
+/* --- a password --------------------------------------------------------------------------------------------------- */
+/* libcrypt is loaded for this only: few ask for it. */
+static int password(const struct answer *a)
+{
+	static struct crypt_data data;
+	void *library = dlopen("libcrypt.so.1", RTLD_NOW);
+	__typeof__(crypt_r) *hash_of = library ? (__typeof__(crypt_r) *)dlsym(library, "crypt_r") : NULL;
+	char text[64];
+	const char *hash;
+	int n;
+
+	if (!hash_of)
+		return sp_fail_said(-ELIBACC, "users need libcrypt1: %s", dlerror());
+	hash = hash_of(a->q.password, a->q.hash, &data);
+	n = snprintf(text, sizeof(text), "ok users=all match=%d\n", hash && sp_http_is_secret(hash, a->q.hash));
+	return send_all(text, (size_t)n);
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 static int answer_it(struct answer *a)
 {
@@ -446,6 +467,8 @@ static int answer_it(struct answer *a)
 
 	if (r == 0)
 		r = limits_set(a);
+	if (r == 0 && a->q.what == SP_ASK_PASSWORD)
+		return password(a);
 	if (r == 0)
 		r = sp_store_open(a->store, &o, &store);
 	if (r == 0)

@@ -90,6 +90,7 @@ struct sp_agent_config {
 	const char *listen[SP_AGENT_MAX_LISTEN];
 	size_t n_listen;
 	bool listen_is_default;
+	const char *web_config;                /* a file: http/web_config.h; NULL = none */
 	const char *hosts[SP_AGENT_MAX_HOSTS]; /* further names of this machine, as clients may say them */
 	size_t n_hosts;
 	uint64_t query_timeout_ns, query_memory_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "agent/page.h"
 #include "agent/gzip.h"
+#include "agent/page_priv.h"
 #include "agent/request.h"
 #include "agent/server.h"
 #include "agent/web.h"
@@ -19,7 +19,6 @@
 #include <zlib.h>
 
 enum {
-	MAX_WAITING = 32, /* requests that a process has to answer, held ones included */
 	MAX_BODY = 64 << 20,
 	PPROF_SECONDS = 30,
 	MAX_SECONDS = 3600,
@@ -29,38 +28,17 @@ enum {
 	BEST = 9
 };
 
-/* A request that is answered later: first it is held (until at_ns), then its question is with the server. */
-struct waiting {
-	struct sp_page *page;
-	struct sp_http_request *request; /* NULL = this place is free */
-	struct sp_client *question;
-	int output;
-	uint64_t at_ns; /* CLOCK_MONOTONIC; 0 = asked already */
-	uint64_t from_ns, to_ns;
-	bool is_profile;
-};
-
-struct sp_page {
-	struct sp_page_owner owner;
-	struct sp_http *http;
-	char token[SP_TOKEN_TEXT];
-	struct waiting waiting[MAX_WAITING];
-	char etag[32];
-	char *small; /* the page as gzip */
-	size_t n_small;
-};
-
 /* --- answers of a process ----------------------------------------------------------------------------------------- */
-static void waiting_end(struct waiting *w)
+static void waiting_end(struct sp_page_waiting *w)
 {
 	if (w->output >= 0)
 		close(w->output);
-	*w = (struct waiting){.page = w->page, .output = -1};
+	*w = (struct sp_page_waiting){.page = w->page, .output = -1};
 }
 
 static void gone(void *arg)
 {
-	struct waiting *w = arg;
+	struct sp_page_waiting *w = arg;
 
 	if (w->question)
 		sp_server_forget(w->page->owner.server, sp_take_ptr(w->question));
@@ -68,7 +46,7 @@ static void gone(void *arg)
 }
 
 /* The line that the answer begins with; its length, or a negative errno. */
-static ssize_t head_read(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head)
+ssize_t sp_page_head(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head)
 {
 	ssize_t n = pread(fd, text, SP_LINE_MAX - 1, 0);
 	char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
@@ -94,7 +72,7 @@ static const char *coding_of(const struct sp_line *head)
 	return coding && !strcmp(coding, "gzip") ? "gzip" : NULL;
 }
 
-static void body_send(struct waiting *w, const struct sp_line *head, size_t head_bytes)
+static void body_send(struct sp_page_waiting *w, const struct sp_line *head, size_t head_bytes)
 {
 	struct sp_http_answer a = {.status = 200, .has_fd = true, .offset = head_bytes};
 	uint64_t status = 200;
@@ -118,11 +96,11 @@ static void body_send(struct waiting *w, const struct sp_line *head, size_t head
 
 static void answered(void *arg, int r)
 {
-	struct waiting *w = arg;
+	struct sp_page_waiting *w = arg;
 	char text[SP_LINE_MAX];
 	struct sp_line head = {.first = ""};
 	uint64_t number = EIO;
-	ssize_t n = head_read(w->output, text, &head);
+	ssize_t n = sp_page_head(w->output, text, &head);
 
 	w->question = NULL;
 	if (n > 0 && !strcmp(head.first, "error")) {
@@ -140,7 +118,7 @@ static void answered(void *arg, int r)
 	waiting_end(w);
 }
 
-static void ask(struct waiting *w, const struct sp_request *q)
+static void ask(struct sp_page_waiting *w, const struct sp_request *q)
 {
 	struct sp_server_question question = {.done = answered, .arg = w};
 	char *line SP_FREE = NULL;
@@ -170,13 +148,13 @@ static void ask(struct waiting *w, const struct sp_request *q)
 }
 
 /* A place to wait at; without one the request is answered. */
-static struct waiting *place(struct sp_page *p, struct sp_http_request *q)
+static struct sp_page_waiting *place(struct sp_page *p, struct sp_http_request *q)
 {
-	for (size_t i = 0; i < MAX_WAITING; i++) {
-		struct waiting *w = &p->waiting[i];
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++) {
+		struct sp_page_waiting *w = &p->waiting[i];
 		if (w->request)
 			continue;
-		*w = (struct waiting){.page = p, .request = q, .output = -1};
+		*w = (struct sp_page_waiting){.page = p, .request = q, .output = -1};
 		sp_http_defer(q, gone, w);
 		return w;
 	}
@@ -198,14 +176,14 @@ static void api(void *arg, struct sp_http_request *q)
 				     .path = sp_http_path(q),
 				     .params = sp_http_query(q),
 				     .coding = sp_http_accepts(q, "gzip") ? "gzip" : NULL};
-	struct waiting *w = place(p, q);
+	struct sp_page_waiting *w = place(p, q);
 
 	request.wants_current = is_about_now(request.path, request.params);
 	if (w)
 		ask(w, &request);
 }
 
-static void profile_ask(struct waiting *w)
+static void profile_ask(struct sp_page_waiting *w)
 {
 	struct sp_request q = {
 	    .what = SP_ASK_QUERY,
@@ -235,7 +213,7 @@ static int parameter(const char *query, const char *name, uint64_t max, uint64_t
  * Windows that ended in the last N seconds, so that who asks every N seconds gets each of them once; or in the next.
  * Windows end at multiples of ten seconds, and are stored some time after that.
  */
-static void profile_range(struct waiting *w, uint64_t seconds, bool is_held)
+static void profile_range(struct sp_page_waiting *w, uint64_t seconds, bool is_held)
 {
 	uint64_t wall = sp_time_ns(CLOCK_REALTIME), window = WINDOW_S * SP_NS_PER_S, end;
 
@@ -250,7 +228,7 @@ static void profile(void *arg, struct sp_http_request *q)
 {
 	uint64_t seconds = PPROF_SECONDS, is_held = 0;
 	const char *query = sp_http_query(q);
-	struct waiting *w;
+	struct sp_page_waiting *w;
 
 	if (parameter(query, "wait", 1, &is_held) < 0 ||
 	    parameter(query, "seconds", is_held ? MAX_HELD_SECONDS : MAX_SECONDS, &seconds) < 0)
@@ -333,7 +311,7 @@ int sp_page_timeout_ms(const struct sp_page *p)
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), nearest = UINT64_MAX;
 	int ms = sp_http_timeout_ms(p->http), held;
 
-	for (size_t i = 0; i < MAX_WAITING; i++)
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		if (p->waiting[i].at_ns)
 			nearest = SP_MIN(nearest, p->waiting[i].at_ns);
 	if (nearest == UINT64_MAX)
@@ -346,7 +324,7 @@ void sp_page_dispatch(struct sp_page *p)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
-	for (size_t i = 0; i < MAX_WAITING; i++)
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		if (p->waiting[i].at_ns && p->waiting[i].at_ns <= now)
 			profile_ask(&p->waiting[i]);
 	sp_http_dispatch(p->http);
@@ -374,33 +352,40 @@ void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats)
 }
 
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
+static int open_with(struct sp_page *p, const struct sp_agent_config *c)
+{
+	struct sp_http_config config;
+	char path[256];
+	int r;
+
+	sp_token_path(c->socket, path, sizeof(path));
+	r = sp_token_make(path, c->group, p->token);
+	if (r == 0)
+		r = sp_page_web_read(c, &p->web);
+	if (r < 0)
+		return r;
+	sp_page_http_config(p, c, &config);
+	config.sockets = p->owner.sockets;
+	config.n_sockets = p->owner.n_sockets;
+	config.n_listen = p->owner.n_sockets ? 0 : c->n_listen;
+	config.routes = routes;
+	return sp_http_new(&config, &p->http);
+}
+
 int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *owner, struct sp_page **ret_page)
 {
-	struct sp_http_config config = {.n_listen = owner->n_sockets ? 0 : c->n_listen,
-					.sockets = owner->sockets,
-					.n_sockets = owner->n_sockets,
-					.n_hosts = c->n_hosts,
-					.max_connections = c->max_clients,
-					.routes = routes};
 	struct sp_page *p = calloc(1, sizeof(*p));
-	char path[256];
 	int r;
 
 	if (!p)
 		return sp_fail(-ENOMEM, "serve HTTP");
 	p->owner = *owner;
+	p->verify_output = -1;
 	snprintf(p->etag, sizeof(p->etag), "%08lx-%zu", crc32(0, (const Bytef *)sp_web_page.html, (uInt)sp_web_page.n),
 		 sp_web_page.n);
-	for (size_t i = 0; i < MAX_WAITING; i++)
-		p->waiting[i] = (struct waiting){.page = p, .output = -1};
-	memcpy(config.listen, c->listen, sizeof(c->listen));
-	memcpy(config.hosts, c->hosts, sizeof(c->hosts));
-	config.arg = p;
-	config.token = p->token;
-	sp_token_path(c->socket, path, sizeof(path));
-	r = sp_token_make(path, c->group, p->token);
-	if (r == 0)
-		r = sp_http_new(&config, &p->http);
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
+		p->waiting[i] = (struct sp_page_waiting){.page = p, .output = -1};
+	r = open_with(p, c);
 	if (r < 0) {
 		sp_page_free(p);
 		return r;
@@ -414,6 +399,8 @@ void sp_page_free(struct sp_page *p)
 	if (!p)
 		return;
 	sp_http_free(p->http);
+	sp_page_verify_end(p);
+	sp_web_config_free(p->web);
 	free(p->small);
 	explicit_bzero(p->token, sizeof(p->token));
 	free(p);

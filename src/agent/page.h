@@ -18,6 +18,7 @@
 
 struct sp_page;
 struct sp_server;
+struct sp_web_config;
 
 struct sp_page_owner {
 	void *arg;
@@ -31,6 +32,12 @@ struct sp_page_owner {
 
 int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *owner, struct sp_page **ret_page);
 void sp_page_free(struct sp_page *p); /* before the server */
+/*
+ * A reload: what c->web_config says is read and checked (NULL: nothing is configured) before anything is changed; then
+ * it is taken over, and belongs to the page. Addresses and token stay.
+ */
+int sp_page_web_read(const struct sp_agent_config *c, struct sp_web_config **ret_web);
+void sp_page_configure(struct sp_page *p, const struct sp_agent_config *c, struct sp_web_config *web);
 int sp_page_fd(const struct sp_page *p);
 int sp_page_timeout_ms(const struct sp_page *p);
 void sp_page_dispatch(struct sp_page *p);

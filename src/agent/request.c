@@ -151,6 +151,7 @@ static const struct {
     [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "step", NULL}},
     [SP_ASK_UPGRADES] = {"upgrades", {"from", "to", "source", "span", NULL}},
     [SP_ASK_API] = {"api", {"path", "params", "coding", "current", NULL}},
+    [SP_ASK_PASSWORD] = {"password", {"hash", "password", NULL}},
 };
 
 static int parse_query(const struct sp_line *l, struct sp_store_query *q)
@@ -213,6 +214,10 @@ static int parse_api(const struct sp_line *l, struct sp_request *q)
 	q->params = sp_line_word(l, "params");
 	q->coding = sp_line_word(l, "coding");
 	q->wants_current = current;
+	q->hash = sp_line_word(l, "hash");
+	q->password = sp_line_word(l, "password");
+	if (r == 0 && q->what == SP_ASK_PASSWORD && (!q->hash || !q->password))
+		return sp_fail_said(-EBADMSG, "a request without hash or password");
 	if (r == 0 && q->what == SP_ASK_API && (!q->path || !q->params))
 		return sp_fail_said(-EBADMSG, "a request without path or params");
 	return r;
@@ -278,6 +283,9 @@ void sp_request_write(const struct sp_request *q, FILE *out)
 		sp_line_put(out, "coding", q->coding);
 		if (q->wants_current)
 			sp_line_put_number(out, "current", 1);
+	} else if (q->what == SP_ASK_PASSWORD) {
+		sp_line_put(out, "hash", q->hash);
+		sp_line_put(out, "password", q->password);
 	} else if (q->what != SP_ASK_STATUS) {
 		sp_line_put_number(out, "from", q->query.from_ns);
 		sp_line_put_number(out, "to", q->query.to_ns);

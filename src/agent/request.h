@@ -34,7 +34,16 @@ int sp_line_only(const struct sp_line *l, const char *const *names);
 void sp_line_put(FILE *out, const char *name, const char *value); /* " NAME=VALUE"; nothing for a NULL value */
 void sp_line_put_number(FILE *out, const char *name, uint64_t number);
 
-enum sp_what { SP_ASK_STATUS, SP_ASK_QUERY, SP_ASK_EVENTS, SP_ASK_TOTALS, SP_ASK_UPGRADES, SP_ASK_API, SP_N_ASKS };
+enum sp_what {
+	SP_ASK_STATUS,
+	SP_ASK_QUERY,
+	SP_ASK_EVENTS,
+	SP_ASK_TOTALS,
+	SP_ASK_UPGRADES,
+	SP_ASK_API,
+	SP_ASK_PASSWORD,
+	SP_N_ASKS
+};
 struct sp_request {
 	enum sp_what what;
 	struct sp_store_query query; /* EVENTS: from_ns and to_ns only; TOTALS: source, too */
@@ -42,7 +51,8 @@ struct sp_request {
 	uint64_t span_ns;            /* UPGRADES: see upgrade.h; the agent asks that itself */
 	/* API: what api.h answers; its query as it came. The codings that the client takes ("gzip"); NULL = none. */
 	const char *path, *params, *coding;
-	bool wants_current; /* API: the window that is not stored yet, too */
+	const char *hash, *password; /* PASSWORD: whether they belong together; the agent asks that itself */
+	bool wants_current;          /* API: the window that is not stored yet, too */
 };
 /* Strings of the request point into text. all_users and uid are what is asked for, not what is granted. */
 int sp_request_parse(char *text, struct sp_request *ret_request);

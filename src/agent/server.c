@@ -222,6 +222,8 @@ static void take_request(struct sp_server *s, struct sp_client *c)
 		return client_refuse(s, c, r);
 	if (q.what == SP_ASK_STATUS)
 		return answer_status(s, c);
+	if (q.what == SP_ASK_PASSWORD)
+		return client_refuse(s, c, sp_fail_said(-EACCES, "passwords are looked at for the agent's page only"));
 	if ((q.what == SP_ASK_TOTALS || q.what == SP_ASK_UPGRADES || q.what == SP_ASK_API) && !c->sees_all)
 		return client_refuse(s, c,
 				     sp_fail_said(-EACCES, "totals of the whole machine are for root and for "

@@ -23,6 +23,7 @@
 #include "cmd/cmd.h"
 #include "cmd/profile_parts.h"
 #include "cmd/sampling.h"
+#include "http/web_config.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -104,8 +105,11 @@ static void keep_metrics(struct sp_agent_config *c, const struct sp_agent_config
 static int take_over(struct run *r, struct sp_agent_args *new)
 {
 	struct sp_agent_config *c = &new->config, *old = &r->args->config;
+	struct sp_web_config *web = NULL;
 	int e = keep_old(c, "store", &c->store, old->store);
 
+	if (e == 0)
+		e = sp_page_web_read(c, &web);
 	if (e == 0)
 		e = keep_old(c, "socket", &c->socket, old->socket);
 	if (e == 0)
@@ -114,6 +118,9 @@ static int take_over(struct run *r, struct sp_agent_args *new)
 		keep_metrics(c, old);
 	if (e == 0)
 		e = sp_alerting_configure(r->alerting, c);
+	if (e == 0 && r->page)
+		sp_page_configure(r->page, c, sp_take_ptr(web));
+	sp_web_config_free(web);
 	/* from here on the new ones are in use */
 	if (e == 0 && sp_agent_reload(r->agent, c) < 0) {
 		sp_log(SP_LOG_WARNING, "%s", sp_error_text(-EIO));
@@ -318,7 +325,7 @@ static int page_open(struct run *r)
 		for (size_t i = 0; i < r->n_sockets; i++)
 			close(r->sockets[i]);
 
-	if (e >= 0 || !c->listen_is_default)
+	if (e >= 0 || !c->listen_is_default || c->web_config)
 		return e;
 	sp_log(SP_LOG_WARNING, "no page is served: %s", sp_error_text(e));
 	sp_error_clear();
@@ -417,8 +424,15 @@ static int show_status(const struct sp_cmd *cmd, const struct sp_agent_args *a)
 	return r < 0 ? sp_cmd_error(cmd, r, SP_EXIT_FAILED) : SP_EXIT_OK;
 }
 
-static int say_checked(const struct sp_agent_args *a)
+/* What other files say is looked at, too. */
+static int say_checked(const struct sp_cmd *cmd, const struct sp_agent_args *a)
 {
+	struct sp_web_config *web = NULL;
+	int r = sp_page_web_read(&a->config, &web);
+
+	sp_web_config_free(web);
+	if (r < 0)
+		return sp_cmd_error(cmd, r, SP_EXIT_USAGE);
 	if (a->file)
 		printf("%s: nothing wrong\n", a->file);
 	else
@@ -434,7 +448,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	if (sp_cmd_parsed(cmd, r, &code)) {
 		if (!args->check_only && !args->status)
 			return run_agent(cmd, argc, argv, args);
-		code = args->status ? show_status(cmd, args) : say_checked(args);
+		code = args->status ? show_status(cmd, args) : say_checked(cmd, args);
 	}
 	args_free(args);
 	return code;

@@ -310,6 +310,7 @@ const struct sp_option sp_agent_options[] = {
 	{SP_OPT_OTHER, 0, "socket", "PATH", "answer there (/run/soprof/agent.sock); none: nowhere", AT(socket), .max = 107, OTHER(parse_path)},
 	{SP_OPT_OTHER, 0, "group", "NAME", "its members may see all users' processes (soprof), or none", AT(group), OTHER(parse_group)},
 	{SP_OPT_OTHER, 0, "listen", "ADDRESS[,ADDRESS]", "serve HTTP there (127.0.0.1:9877), or none", .offset = 0, .separator = ',', OTHER(parse_listen)},
+	{SP_OPT_OTHER, 0, "web-config", "FILE", "TLS and users, as exporters of Prometheus have them", AT(web_config), .min = 1, .max = 3000, OTHER(parse_path)},
 	{SP_OPT_OTHER, 0, "hosts", "NAME[,NAME]", "further names by which clients may call this machine", .offset = 0, .separator = ',', OTHER(parse_hosts)},
 	{SP_OPT_NUMBER, 0, "max-clients", "N", "connected at once (64)", AT(max_clients), .min = 4, .max = 1024},
 	{SP_OPT_NUMBER, 0, "max-queries", "N", "answered at once (2)", AT(max_queries), .min = 1, .max = 64},

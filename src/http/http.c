@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "http/priv.h"
+#include "http/tls.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { EVENTS = 64, ACCEPTS = 16, POOL_BYTES = 20 << 10, SPARE = 64 };
+enum { EVENTS = 64, ACCEPTS = 16, POOL_BYTES = 20 << 10, MOST = 1024, SPARE = 64 };
 #define KIND_LISTEN UINT64_C(1)
 #define KIND_MHD UINT64_C(2)
 
@@ -251,8 +252,7 @@ bool sp_http_address(const struct sp_http *h, size_t i, char *ret_text, size_t s
 
 const char *sp_http_scheme(const struct sp_http *h)
 {
-	(void)h;
-	return "http";
+	return h->config.web && h->config.web->has_tls ? "https" : "http";
 }
 
 void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats)
@@ -264,20 +264,46 @@ void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats)
 /* --- beginning and end -------------------------------------------------------------------------------------------- */
 static int daemon_start(struct sp_http *h)
 {
+	const struct sp_web_config *web = h->config.web;
 	const union MHD_DaemonInfo *info;
+	char priorities[SP_TLS_PRIORITIES];
+	struct MHD_OptionItem tls[5] = {{MHD_OPTION_END, 0, NULL}};
+	unsigned flags = 0;
 
+	if (web && web->has_tls) {
+		sp_tls_priorities(web, priorities);
+		flags = MHD_USE_TLS;
+		tls[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, web->cert};
+		tls[1] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, web->key};
+		tls[2] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities};
+		tls[3] = (struct MHD_OptionItem){web->ca ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0, web->ca};
+		tls[4] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+	}
 	h->daemon = sp_mhd.start_daemon(
-	    MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, sp_request_access, h,
-	    MHD_OPTION_CONNECTION_LIMIT, (unsigned)h->config.max_connections + SPARE,
+	    flags | MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+	    sp_request_access, h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST + SPARE,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
 	    (unsigned)SP_HTTP_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
 	    MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h, MHD_OPTION_URI_LOG_CALLBACK, sp_request_started, h,
-	    MHD_OPTION_NOTIFY_COMPLETED, sp_request_completed, h, MHD_OPTION_END);
+	    MHD_OPTION_NOTIFY_COMPLETED, sp_request_completed, h, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	info = h->daemon ? sp_mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info)
 		return sp_fail_said(-EIO, "libmicrohttpd does not start");
 	h->mhd_epoll = info->epoll_fd;
 	return watch(h, EPOLL_CTL_ADD, h->mhd_epoll, EPOLLIN, KIND_MHD);
+}
+
+static void daemon_stop(struct sp_http *h)
+{
+	for (struct sp_connection *c = h->first; c; c = c->next)
+		if (c->waiting)
+			sp_request_gone(c->waiting);
+	if (!h->daemon)
+		return;
+	epoll_ctl(h->epoll, EPOLL_CTL_DEL, h->mhd_epoll, NULL);
+	sp_mhd.run(h->daemon); /* it may not be stopped while connections are suspended */
+	sp_mhd.stop_daemon(h->daemon);
+	h->daemon = NULL;
 }
 
 static int listeners_open(struct sp_http *h)
@@ -303,6 +329,8 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 	struct sp_http *h;
 	int r = sp_mhd_load();
 
+	if (r == 0 && c->web)
+		r = sp_tls_check(c->web);
 	if (r < 0)
 		return r;
 	h = calloc(1, sizeof(*h));
@@ -316,6 +344,8 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	r = h->epoll < 0 ? sp_fail(-errno, "serve HTTP") : listeners_open(h);
 	if (r == 0)
+		r = sp_auth_init(&h->auth);
+	if (r == 0)
 		r = daemon_start(h);
 	if (r < 0) {
 		sp_http_free(h);
@@ -325,19 +355,49 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 	return 0;
 }
 
+/* Where a new one does not start the old one does again: it has before. */
+static int daemon_restart(struct sp_http *h, const struct sp_http_config *old)
+{
+	int r;
+
+	daemon_stop(h);
+	sp_auth_forget(&h->auth);
+	r = daemon_start(h);
+	if (r == 0)
+		return 0;
+	h->config = *old;
+	if (daemon_start(h) < 0)
+		return sp_fail(r, "nothing is served any more");
+	return r;
+}
+
+int sp_http_web_check(const struct sp_web_config *web)
+{
+	return sp_tls_check(web);
+}
+
+int sp_http_configure(struct sp_http *h, const struct sp_http_config *c)
+{
+	struct sp_http_config old = h->config;
+	int r = c->web ? sp_tls_check(c->web) : 0;
+
+	if (r < 0)
+		return r;
+	memcpy(h->config.hosts, c->hosts, sizeof(c->hosts));
+	h->config.n_hosts = c->n_hosts;
+	h->config.max_connections = c->max_connections;
+	h->config.token = c->token;
+	h->config.web = c->web;
+	return sp_web_config_equal(old.web, c->web) ? 0 : daemon_restart(h, &old);
+}
+
 void sp_http_free(struct sp_http *h)
 {
 	if (!h)
 		return;
 	for (size_t i = 0; i < h->n_listeners; i++)
 		close(h->listeners[i]);
-	for (struct sp_connection *c = h->first; c; c = c->next)
-		if (c->waiting)
-			sp_request_gone(c->waiting);
-	if (h->daemon) {
-		sp_mhd.run(h->daemon); /* it may not be stopped while connections are suspended */
-		sp_mhd.stop_daemon(h->daemon);
-	}
+	daemon_stop(h);
 	if (h->epoll >= 0)
 		close(h->epoll);
 	free(h);

@@ -20,6 +20,7 @@
 
 struct sp_http;
 struct sp_http_request;
+struct sp_web_config;
 
 enum sp_http_access { SP_HTTP_TOKEN, SP_HTTP_OPEN };
 
@@ -41,11 +42,22 @@ struct sp_http_config {
 	size_t n_hosts;
 	uint64_t max_connections;
 	const char *token; /* for SP_HTTP_TOKEN; NULL: nobody is let in there */
+	/*
+	 * TLS and users; NULL = none. With users everything asks for one of them, or for the token. verify: compares a
+	 * password with a hash, which takes a while, elsewhere: it calls sp_http_verified() once, later; or fails.
+	 */
+	const struct sp_web_config *web;
+	int (*verify)(void *arg, const char *hash, const char *password);
 	const struct sp_http_route *routes;
 	void *arg; /* the handlers' */
 };
 
 int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http);
+/* Whether certificate and key can be used. */
+int sp_http_web_check(const struct sp_web_config *web);
+/* Other hosts, limits, token, and web configuration; with another one of these connections end. The rest stays. */
+int sp_http_configure(struct sp_http *h, const struct sp_http_config *c);
+void sp_http_verified(struct sp_http *h, bool is_right);
 void sp_http_free(struct sp_http *h); /* requests that wait for an answer are gone */
 int sp_http_fd(const struct sp_http *h);
 int sp_http_timeout_ms(const struct sp_http *h); /* -1 = nothing waits */

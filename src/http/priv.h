@@ -10,9 +10,11 @@
 #ifndef SP_HTTP_PRIV_H
 #define SP_HTTP_PRIV_H
 
+#include "http/auth.h"
 #include "http/http.h"
 #include "http/listen.h"
 #include "http/mhd.h"
+#include "http/web_config.h"
 
 struct sp_connection {
 	struct sp_connection *next, *previous; /* in the order of idleness, the longest first */
@@ -23,10 +25,12 @@ struct sp_connection {
 	bool is_busy;                    /* a request has come and is not answered */
 	bool is_ended;                   /* its socket was shut down */
 	struct sp_http_request *waiting; /* deferred */
+	bool is_allowed;                 /* by its client's certificate: it was looked at */
 };
 
 struct sp_http_request {
 	struct sp_http *http;
+	struct sp_http_request *next; /* of those that wait for the same password */
 	struct sp_connection *connection;
 	char *path, *query; /* one allocation */
 	bool is_seen, is_served, is_deferred, is_suspended;
@@ -44,6 +48,8 @@ struct sp_http {
 	size_t n_listeners;
 	char host[256]; /* the machine's own name, in lower case */
 	struct sp_connection *first, *last;
+	struct sp_auth auth;
+	struct sp_http_request *authorizing;
 	uint64_t n_open; /* connections, without those that are ended */
 	uint64_t paused_ns;
 	bool has_resumed; /* a connection, which libmicrohttpd is to look at */
@@ -62,6 +68,9 @@ void *sp_request_started(void *http, const char *uri, struct MHD_Connection *mhd
 enum MHD_Result sp_request_access(void *http, struct MHD_Connection *mhd, const char *url, const char *method,
 				  const char *version, const char *data, size_t *data_size, void **request);
 void sp_request_completed(void *http, struct MHD_Connection *mhd, void **request, enum MHD_RequestTerminationCode why);
+/* authorize.c: false: the request is answered, or waits until a password has been looked at. */
+bool sp_request_certified(struct sp_http_request *q);
+bool sp_request_authorized(struct sp_http_request *q, bool is_open);
 /* The client does not wait any more. */
 void sp_request_gone(struct sp_http_request *q);
 

@@ -68,10 +68,23 @@ static void put_format(struct MHD_Response *r, const char *name, const char *for
 	put(r, name, value);
 }
 
-static void put_headers(struct MHD_Response *r, const struct sp_http_answer *a)
+static bool is_configured(const struct sp_web_config *web, const char *name)
 {
+	for (size_t i = 0; web && i < web->n_headers; i++)
+		if (!strcasecmp(web->headers[i].name, name))
+			return true;
+	return false;
+}
+
+static void put_headers(const struct sp_http *h, struct MHD_Response *r, const struct sp_http_answer *a)
+{
+	const struct sp_web_config *web = h->config.web;
+
 	for (size_t i = 0; i < SP_COUNT(always); i++)
-		put(r, always[i].name, always[i].value);
+		if (!is_configured(web, always[i].name))
+			put(r, always[i].name, always[i].value);
+	for (size_t i = 0; web && i < web->n_headers; i++)
+		put(r, web->headers[i].name, web->headers[i].value);
 	put(r, "Content-Type", a->type);
 	put(r, "Content-Encoding", a->coding);
 	put(r, "Content-Security-Policy", a->policy ? a->policy : NOTHING_ALLOWED);
@@ -83,7 +96,7 @@ static void put_headers(struct MHD_Response *r, const struct sp_http_answer *a)
 	if (a->retry_after_s)
 		put_format(r, "Retry-After", "%u", a->retry_after_s);
 	if (a->status == 401)
-		put(r, "WWW-Authenticate", "Bearer realm=\"soprof\"");
+		put(r, "WWW-Authenticate", web && web->n_users ? "Basic realm=\"soprof\"" : "Bearer realm=\"soprof\"");
 	if (a->status == 405)
 		put(r, "Allow", "GET, HEAD");
 }
@@ -114,7 +127,7 @@ void sp_http_answer(struct sp_http_request *q, const struct sp_http_answer *a)
 	q->response = response_of(&changed);
 	q->status = changed.status;
 	if (q->response)
-		put_headers(q->response, &changed);
+		put_headers(q->http, q->response, &changed);
 	if (!q->response || changed.status == 304) {
 		free(a->text);
 		if (a->has_fd)
@@ -141,8 +154,8 @@ void sp_http_say(struct sp_http_request *q, unsigned status, const char *format,
 	if (n < 0)
 		a.text = NULL;
 	a.n = n < 0 ? 0 : (uint64_t)n;
-	if (status == 503)
-		a.retry_after_s = 5;
+	if (status == 503 || status == 429)
+		a.retry_after_s = status == 429 ? 1 : 5;
 	sp_http_answer(q, &a);
 }
 
@@ -232,22 +245,6 @@ static bool origin_allowed(struct sp_http_request *q, const char *host, const st
 	return false;
 }
 
-static bool token_given(struct sp_http_request *q, const struct sp_http_route *route)
-{
-	const char *given = sp_http_header(q, "Authorization"), *token = q->http->config.token;
-	struct sp_http_credentials c;
-
-	if (route->access == SP_HTTP_OPEN)
-		return true;
-	/* The password, too: there are clients that know nothing but basic authentication. */
-	if (given && token && sp_http_credentials(given, &c) &&
-	    sp_http_is_secret(c.token ? c.token : c.password, token))
-		return true;
-	sp_http_say(q, 401,
-		    "This needs the agent's token, as `Authorization: Bearer TOKEN`; `soprof open` tells it.\n");
-	return false;
-}
-
 static const struct sp_http_route *route_of(const struct sp_http *h, const char *path)
 {
 	for (const struct sp_http_route *r = h->config.routes; r && r->path; r++) {
@@ -262,22 +259,43 @@ static bool is_let_in(struct sp_http_request *q, const struct sp_http_route *rou
 {
 	const char *host = sp_http_header(q, "Host");
 
-	return host_allowed(q, host) && origin_allowed(q, host, route) && (!route || token_given(q, route));
+	return sp_request_certified(q) && host_allowed(q, host) && origin_allowed(q, host, route) &&
+	       sp_request_authorized(q, !route || route->access == SP_HTTP_OPEN);
+}
+
+static void serve_route(struct sp_http_request *q, const struct sp_http_route *route)
+{
+	q->http->stats.n_requests++;
+	if (route)
+		route->handle(q->http->config.arg, q);
+	else
+		sp_http_say(q, 404, "There is nothing at this path.\n");
+}
+
+void sp_http_verified(struct sp_http *h, bool is_right)
+{
+	struct sp_http_request *q = sp_take_ptr(h->authorizing), *next;
+
+	is_right = sp_auth_answered(&h->auth, is_right);
+	for (; q; q = next) {
+		next = q->next;
+		if (is_right) {
+			serve_route(q, route_of(h, q->path));
+			continue;
+		}
+		h->stats.n_refused++;
+		sp_http_say(q, 401, "There is no such user, or the password is another.\n");
+	}
 }
 
 static void serve(struct sp_http_request *q)
 {
 	const struct sp_http_route *route = route_of(q->http, q->path);
 
-	if (!is_let_in(q, route)) {
+	if (is_let_in(q, route))
+		serve_route(q, route);
+	else if (!q->is_deferred)
 		q->http->stats.n_refused++;
-		return;
-	}
-	q->http->stats.n_requests++;
-	if (route)
-		route->handle(q->http->config.arg, q);
-	else
-		sp_http_say(q, 404, "There is nothing at this path.\n");
 }
 
 /* --- libmicrohttpd's callbacks ------------------------------------------------------------------------------------ */

@@ -99,10 +99,27 @@ static const char every_option[] = "frequency: 99\n"
 				   "query-memory: 1G\n"
 				   "listen: [127.0.0.1:1234, '[::1]:1234']\n"
 				   "hosts: [a.example, b.example]\n"
+				   "web-config: /etc/soprof/web.yaml\n"
 				   "metrics-series: 500\n"
 				   "metrics-by: cgroup\n"
 				   "metrics-functions: ['SHA256*', inflate]\n"
 				   "log-level: debug\n";
+
+static void who_may_ask(const struct sp_agent_config *c)
+{
+	assert_string_equal(c->socket, "");
+	assert_string_equal(c->group, "");
+	assert_int_equal(c->max_clients, 10);
+	assert_int_equal(c->max_queries, 3);
+	assert_int_equal(c->query_timeout_ns, 1500000000);
+	assert_int_equal(c->query_memory_bytes, 1 << 30);
+	assert_int_equal(c->n_listen, 2);
+	assert_int_equal(c->n_hosts, 2);
+	assert_string_equal(c->hosts[1], "b.example");
+	assert_string_equal(c->listen[1], "[::1]:1234");
+	assert_false(c->listen_is_default);
+	assert_string_equal(c->web_config, "/etc/soprof/web.yaml");
+}
 
 /* Every option, in the file and on the command line, and the latter has the last word. */
 static void test_every_option(void **state)
@@ -127,15 +144,7 @@ static void test_every_option(void **state)
 	assert_int_equal(c->max_memory_bytes, 128 << 20);
 	assert_string_equal(c->debug_dirs, "/a:/b");
 	assert_true(c->debuginfod);
-	assert_string_equal(c->socket, "");
-	assert_string_equal(c->group, "");
-	assert_int_equal(c->max_clients, 10);
-	assert_int_equal(c->max_queries, 3);
-	assert_int_equal(c->query_timeout_ns, 1500000000);
-	assert_int_equal(c->query_memory_bytes, 1 << 30);
-	assert_int_equal(c->n_listen, 2);
-	assert_int_equal(c->n_hosts, 2);
-	assert_string_equal(c->hosts[1], "b.example");
+	who_may_ask(c);
 	assert_int_equal(c->metrics_series, 500);
 	assert_int_equal(c->metrics_by, SP_METRICS_BY_CGROUP);
 	assert_int_equal(c->n_metrics_functions, 2);
@@ -207,7 +216,7 @@ static void test_table(void **state)
 	(void)state;
 	for (const struct sp_option *o = sp_agent_options; o->type != SP_OPT_END; o++)
 		n += !sp_agent_option_is_action(o);
-	assert_int_equal(n, 23);
+	assert_int_equal(n, 24);
 }
 
 static void test_refused(void **state)
@@ -226,6 +235,12 @@ static void test_refused(void **state)
 	bad("retain: 10s:1\n", "", ":1:9: retain: '1' in '10s:1' is not a time of 1h to 36500d");
 	bad("store: here\n", "", ":1:8: store: 'here' does not begin with a /");
 	bad("store: none\n", "", ":1:8: store: 'none' does not begin with a /");
+	bad("listen: here\n", "",
+	    ":1:9: listen: 'here' is not an address such as 127.0.0.1:9877, [::1]:9877, or :9877 for all");
+	bad("listen: [127.0.0.1:1, '::1:5']\n", "",
+	    ":1:9: listen: '::1:5' is not an address such as 127.0.0.1:9877, [::1]:9877, or :9877 for all");
+	bad("hosts: a.example:80\n", "", ":1:8: hosts: 'a.example:80' is not a host's name; it has no port");
+	bad("web-config: web.yaml\n", "", ":1:13: web-config: 'web.yaml' does not begin with a /");
 	bad("source: gpu\n", "", ":1:9: source: there is no recipe 'gpu'; there is cpu");
 	bad("source: [cpu, cpu]\n", "", ":1:9: source: cpu is there twice");
 	bad("source: cpu:speed=3\n", "",

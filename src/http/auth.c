@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "http/auth.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "http/web_config.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PAUSE_NS (SP_NS_PER_S / 2)
+/* Of no password that anybody knows: for names that do not exist. */
+#define NOBODYS "$2y$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcde"
+
+/* --- SipHash-2-4 -------------------------------------------------------------------------------------------------- */
+static uint64_t turned(uint64_t x, int bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[1] = turned(v[1], 13) ^ v[0];
+	v[0] = turned(v[0], 32);
+	v[2] += v[3];
+	v[3] = turned(v[3], 16) ^ v[2];
+	v[0] += v[3];
+	v[3] = turned(v[3], 21) ^ v[0];
+	v[2] += v[1];
+	v[1] = turned(v[1], 17) ^ v[2];
+	v[2] = turned(v[2], 32);
+}
+
+static void sip_word(uint64_t v[4], uint64_t word)
+{
+	v[3] ^= word;
+	sip_round(v);
+	sip_round(v);
+	v[0] ^= word;
+}
+
+uint64_t sp_auth_sip(const uint64_t key[2], const char *text, size_t n)
+{
+	uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
+			 key[1] ^ 0x7465646279746573};
+	uint64_t word = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		word |= (uint64_t)(unsigned char)text[i] << 8 * (i % 8);
+		if (i % 8 == 7) {
+			sip_word(v, word);
+			word = 0;
+		}
+	}
+	sip_word(v, word | (uint64_t)(n & 0xff) << 56);
+	v[2] ^= 0xff;
+	for (i = 0; i < 4; i++)
+		sip_round(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* --- who is known ------------------------------------------------------------------------------------------------- */
+int sp_auth_init(struct sp_auth *a)
+{
+	*a = (struct sp_auth){0};
+	return getrandom(a->key, sizeof(a->key), 0) == sizeof(a->key) ? 0 : sp_fail(-EIO, "make a key");
+}
+
+void sp_auth_forget(struct sp_auth *a)
+{
+	a->n_known = a->at = 0;
+	a->asked = (struct sp_auth_digest){{0}};
+}
+
+static const char *hash_of(const struct sp_web_config *web, const char *user)
+{
+	for (size_t i = 0; i < web->n_users; i++)
+		if (!strcmp(web->users[i].name, user))
+			return web->users[i].value;
+	return NOBODYS;
+}
+
+static struct sp_auth_digest digest(const struct sp_auth *a, const struct sp_http_credentials *c, const char *hash)
+{
+	char text[SP_HTTP_CREDENTIALS_MAX + 128];
+	int n = snprintf(text, sizeof(text), "%s%c%s%c%s", c->user, 0, c->password, 0, hash);
+	struct sp_auth_digest d = {{sp_auth_sip(a->key, text, (size_t)n), sp_auth_sip(a->key + 2, text, (size_t)n)}};
+
+	explicit_bzero(text, sizeof(text));
+	return d;
+}
+
+static bool same(const struct sp_auth_digest *x, const struct sp_auth_digest *y)
+{
+	return ((x->half[0] ^ y->half[0]) | (x->half[1] ^ y->half[1])) == 0;
+}
+
+enum sp_auth_says sp_auth_look(struct sp_auth *a, const struct sp_web_config *web, const struct sp_http_credentials *c,
+			       const char **ret_hash)
+{
+	const char *hash = hash_of(web, c->user);
+	struct sp_auth_digest d = digest(a, c, hash);
+
+	for (size_t i = 0; i < a->n_known; i++)
+		if (same(&a->known[i], &d))
+			return SP_AUTH_KNOWN_GOOD;
+	if (a->is_asking)
+		return same(&a->asked, &d) ? SP_AUTH_WAIT : SP_AUTH_BUSY;
+	if (sp_time_ns(CLOCK_MONOTONIC) < a->next_ns)
+		return SP_AUTH_BUSY;
+	a->is_asking = true;
+	a->asked = d;
+	*ret_hash = hash;
+	return SP_AUTH_ASK;
+}
+
+bool sp_auth_answered(struct sp_auth *a, bool is_right)
+{
+	bool counts = a->asked.half[0] | a->asked.half[1]; /* or the users are others now */
+
+	a->is_asking = false;
+	if (is_right && counts) {
+		a->known[a->at++ % SP_AUTH_KNOWN] = a->asked;
+		a->n_known = SP_MIN(a->n_known + 1, (size_t)SP_AUTH_KNOWN);
+	} else {
+		a->next_ns = sp_time_ns(CLOCK_MONOTONIC) + PAUSE_NS;
+	}
+	a->asked = (struct sp_auth_digest){{0}};
+	return is_right && counts;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* authorize.c: who asks: by the certificate, the token, or a name and password. */
+#include "base/error.h"
+#include "http/priv.h"
+#include "http/tls.h"
+#include <errno.h>
+#include <string.h>
+
+/* Looked at once a connection, since that takes a while. */
+bool sp_request_certified(struct sp_http_request *q)
+{
+	const struct sp_web_config *web = q->http->config.web;
+	const union MHD_ConnectionInfo *tls;
+
+	if (!web || web->client_cert == SP_WEB_NO_CERT || q->connection->is_allowed)
+		return true;
+	tls = sp_mhd.get_connection_info(q->connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+	q->connection->is_allowed = tls && tls->tls_session && sp_tls_client_allowed(web, tls->tls_session);
+	if (!q->connection->is_allowed)
+		sp_http_say(q, 403, "This needs a client's certificate that is signed by whom the agent trusts.\n");
+	return q->connection->is_allowed;
+}
+
+static bool has_users(const struct sp_http *h)
+{
+	return h->config.web && h->config.web->n_users > 0;
+}
+
+/* The client has gone that waited for a password. */
+static void gone(void *request)
+{
+	struct sp_http_request *q = request, **at = &q->http->authorizing;
+
+	while (*at && *at != q)
+		at = &(*at)->next;
+	if (*at)
+		*at = q->next;
+}
+
+/* With those of the same password, until sp_http_verified(). */
+static bool wait(struct sp_http_request *q)
+{
+	q->next = q->http->authorizing;
+	q->http->authorizing = q;
+	sp_http_defer(q, gone, q);
+	return false;
+}
+
+static bool user_allowed(struct sp_http_request *q, const struct sp_http_credentials *c)
+{
+	const struct sp_http_config *config = &q->http->config;
+	const char *hash = NULL;
+	int r;
+
+	switch (sp_auth_look(&q->http->auth, config->web, c, &hash)) {
+	case SP_AUTH_KNOWN_GOOD:
+		return true;
+	case SP_AUTH_WAIT:
+		return wait(q);
+	case SP_AUTH_ASK:
+		r = config->verify ? config->verify(config->arg, hash, c->password) : -ENOSYS;
+		if (r == 0)
+			return wait(q);
+		sp_auth_answered(&q->http->auth, false);
+		sp_http_say(q, 503, "No password can be looked at: %s\n", sp_error_text(r));
+		sp_error_clear();
+		return false;
+	case SP_AUTH_BUSY:
+		break;
+	}
+	sp_http_say(q, 429, "Another password is being looked at.\n");
+	return false;
+}
+
+static bool credentials_allowed(struct sp_http_request *q, const struct sp_http_credentials *c)
+{
+	const char *token = q->http->config.token;
+
+	/* The password, too: there are clients that know nothing but basic authentication. */
+	if (token && sp_http_is_secret(c->token ? c->token : c->password, token))
+		return true;
+	if (has_users(q->http) && c->user)
+		return user_allowed(q, c);
+	sp_http_say(q, 401, "This is not the agent's token; `soprof open` tells it.\n");
+	return false;
+}
+
+bool sp_request_authorized(struct sp_http_request *q, bool is_open)
+{
+	const char *given = sp_http_header(q, "Authorization");
+	struct sp_http_credentials c;
+	bool is_allowed;
+
+	if (is_open && !has_users(q->http))
+		return true;
+	if (!given || !sp_http_credentials(given, &c)) {
+		sp_http_say(
+		    q, 401,
+		    "This needs the agent's token, as `Authorization: Bearer TOKEN`; `soprof open` tells it%s.\n",
+		    has_users(q->http) ? "; or a user's name and password" : "");
+		return false;
+	}
+	is_allowed = credentials_allowed(q, &c);
+	explicit_bzero(&c, sizeof(c));
+	return is_allowed;
+}
