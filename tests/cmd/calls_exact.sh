@@ -51,7 +51,8 @@ case $at in *call*counted_vector*) ;; *) fail "a call before $site, not: $at" ;;
 what="calls, killed"
 count_into "$dir/killed.profile" site libcounted.so
 for round in 1 2 3; do
-	counted "$victims/calls/now/calls" "$victims/calls/now" endless >"$out" 2>"$err" &
+	# not by the function, whose shell would be killed in the program's place
+	LD_AUDIT=$audit SOPROF_CALLS=$file "$victims/calls/now/calls" "$victims/calls/now" endless >"$out" 2>"$err" &
 	pid=$!
 	for try in $(seq 100); do grep -q on "$out" && break; sleep 0.05; done
 	before=$(sums | sed -n 's/^counted_one //p')
