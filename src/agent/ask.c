@@ -3,10 +3,13 @@
 #include "agent/request.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "profile/profile.h"
 #include "read/read.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,18 +17,28 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { DEFAULT_TIMEOUT_MS = 60000, MAX_LINES = 10000000, MAX_ERRNO = 4095 };
+enum { DEFAULT_TIMEOUT_MS = 60000, LOOK_MS = 1000, MAX_LINES = 10000000, MAX_ERRNO = 4095, STAT_BYTES = 4096 };
 
 static const char *socket_of(const struct sp_ask *a)
 {
 	return a->socket ? a->socket : SP_AGENT_SOCKET;
 }
 
+static int timeout_of(const struct sp_ask *a)
+{
+	return a->timeout_ms ? a->timeout_ms : DEFAULT_TIMEOUT_MS;
+}
+
+static int timeout_set(int fd, int option, int ms)
+{
+	struct timeval timeout = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+
+	return setsockopt(fd, SOL_SOCKET, option, &timeout, sizeof(timeout)) < 0 ? -errno : 0;
+}
+
 /* --- connection --------------------------------------------------------------------------------------------------- */
 static int connect_to(const struct sp_ask *a, int *ret_fd)
 {
-	int ms = a->timeout_ms ? a->timeout_ms : DEFAULT_TIMEOUT_MS;
-	struct timeval timeout = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const char *path = socket_of(a);
 
@@ -33,8 +46,7 @@ static int connect_to(const struct sp_ask *a, int *ret_fd)
 		return sp_fail_said(-EINVAL, "%s: longer than the name of a socket may be", path);
 	memcpy(address.sun_path, path, strlen(path));
 	SP_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0)
+	if (fd < 0 || timeout_set(fd, SO_SNDTIMEO, timeout_of(a)) < 0)
 		return sp_fail(-errno, "make a socket");
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return sp_fail(-errno, "ask the agent at %s", path);
@@ -64,6 +76,43 @@ static int send_request(int fd, const struct sp_request *q)
 	return 0;
 }
 
+/* The process at the other end, if it is stopped: a signal, or a debugger, and no answer is to be had. Else 0. */
+static int stopped(int fd)
+{
+	struct ucred peer = {0};
+	socklen_t size = sizeof(peer);
+	SP_FREE char *stat = NULL;
+	char path[32];
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)peer.pid);
+	if (sp_text_read(path, STAT_BYTES, &stat, NULL) < 0) {
+		sp_error_clear();
+		return 0;
+	}
+	const char *name_end = strrchr(stat, ')');
+	return name_end && (!strncmp(name_end, ") T", 3) || !strncmp(name_end, ") t", 3)) ? (int)peer.pid : 0;
+}
+
+/* Until something is there to be read, is over, or can be known not to come. */
+static int wait_for(const struct sp_ask *a, int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int left_ms = timeout_of(a), pid, r = 0;
+
+	for (; left_ms > 0 && r == 0; left_ms -= LOOK_MS) {
+		r = poll(&p, 1, SP_MIN(left_ms, LOOK_MS));
+		r = r < 0 && errno == EINTR ? 0 : r;
+		pid = r == 0 ? stopped(fd) : 0;
+		if (pid)
+			return sp_fail_said(-ETIMEDOUT, "the agent at %s (process %d) is stopped", socket_of(a), pid);
+	}
+	if (r < 0)
+		return sp_fail(-errno, "hear from the agent at %s", socket_of(a));
+	return r ? 0 : sp_fail_said(-ETIMEDOUT, "the agent at %s does not answer", socket_of(a));
+}
+
 /* A silent agent is told from one that has gone. */
 static int receive_failed(const struct sp_ask *a, ssize_t n)
 {
@@ -78,8 +127,12 @@ static int receive_failed(const struct sp_ask *a, ssize_t n)
 static int receive_line(const struct sp_ask *a, int fd, char *ret_line)
 {
 	size_t n = 0;
+	int r;
 
 	while (n < SP_LINE_MAX) {
+		r = wait_for(a, fd);
+		if (r < 0)
+			return r;
 		ssize_t got = recv(fd, ret_line + n, SP_LINE_MAX - n, MSG_PEEK);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -122,6 +175,8 @@ static int ask(struct sp_ask *a, const struct sp_request *q, char *line, struct 
 		r = send_request(fd, q);
 	if (r == 0 || r == -EPIPE || r == -ECONNRESET) /* it may have said why before it closed */
 		r = receive_line(a, fd, line);
+	if (r == 0) /* for what follows */
+		r = timeout_set(fd, SO_RCVTIMEO, timeout_of(a));
 	if (r == 0)
 		r = sp_line_parse(line, true, ret_line);
 	if (r < 0)

@@ -9,6 +9,7 @@
 #include "cmd/agent.h"
 #include "agent/agent.h"
 #include "agent/alerting.h"
+#include "agent/ask.h"
 #include "agent/log.h"
 #include "agent/metrics.h"
 #include "agent/notify.h"
@@ -419,8 +420,14 @@ static int run_agent(const struct sp_cmd *cmd, int argc, char **argv, struct sp_
 
 static int show_status(const struct sp_cmd *cmd, const struct sp_agent_args *a)
 {
-	int r = sp_agent_status_show(a->config.socket, stdout);
+	const char *socket = a->config.socket;
+	int r = a->json ? sp_agent_status_json(socket, stdout) : sp_agent_status_show(socket, stdout);
 
+	if (r == -ENOENT || r == -ECONNREFUSED) {
+		sp_error_clear();
+		sp_fail_said(r, "no agent answers at %s; sudo soprof agent starts one",
+			     *socket ? socket : SP_AGENT_SOCKET);
+	}
 	return r < 0 ? sp_cmd_error(cmd, r, SP_EXIT_FAILED) : SP_EXIT_OK;
 }
 

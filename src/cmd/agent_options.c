@@ -93,6 +93,21 @@ static int parse_duration(const struct sp_option *o, const char *shown, const ch
 	return 0;
 }
 
+/* On the command line a path may begin where we are; a file is read from everywhere. */
+static int from_here(const char *shown, const char *value, struct sp_agent_config *c, const char **ret_path)
+{
+	char *here SP_FREE = getcwd(NULL, 0), *path SP_FREE = NULL;
+
+	if (strncmp(shown, "--", 2) != 0)
+		return sp_fail_said(-EINVAL, "%s: '%s' does not begin with a /", shown, value);
+	if (!*value)
+		return sp_fail_said(-EINVAL, "%s: the value is empty", shown);
+	if (!here || asprintf(&path, "%s/%s", here, value) < 0)
+		return sp_fail(-errno, "%s: find where we are", shown);
+	*ret_path = sp_agent_config_keep(c, path);
+	return *ret_path ? 0 : -ENOMEM;
+}
+
 /* A path, or none. */
 static int parse_path(const struct sp_option *o, const char *shown, const char *value, void *args)
 {
@@ -100,8 +115,10 @@ static int parse_path(const struct sp_option *o, const char *shown, const char *
 		*(const char **)at(o, args) = "";
 		return 0;
 	}
-	if (value[0] != '/')
-		return sp_fail_said(-EINVAL, "%s: '%s' does not begin with a /", shown, value);
+	int r = value[0] == '/' ? 0 : from_here(shown, value, &((struct sp_agent_args *)args)->config, &value);
+
+	if (r < 0)
+		return r;
 	if (strlen(value) > o->max)
 		return sp_fail_said(-EINVAL, "%s: a path of more than %llu bytes", shown, (unsigned long long)o->max);
 	*(const char **)at(o, args) = value;
@@ -296,6 +313,7 @@ const struct sp_option sp_agent_options[] = {
 	{SP_OPT_STRING, 'c', "config", "FILE", "read options from FILE (/etc/soprof/agent.yaml, if it is there)", .offset = offsetof(struct sp_agent_args, file)},
 	{SP_OPT_FLAG, 0, "check-config", NULL, "check the options and the file, start nothing", .offset = offsetof(struct sp_agent_args, check_only), .excludes = ACTION},
 	{SP_OPT_FLAG, 0, "status", NULL, "ask the running agent how it is, start nothing", .offset = offsetof(struct sp_agent_args, status), .excludes = ACTION},
+	{SP_OPT_FLAG, 0, "json", NULL, "with --status: as JSON", .offset = offsetof(struct sp_agent_args, json)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (19)", AT(frequency_hz), .min = 1, .max = MAX_HZ},
 	{SP_OPT_OTHER, 0, "source", "RECIPE[,RECIPE]", "what is sampled (cpu); with options: cpu:event=cycles", .offset = 0, .separator = ',', OTHER(parse_sources)},
 	{SP_OPT_STRING, 0, "cgroup", "PATH", "this cgroup only, and those in it", AT(cgroup)},
@@ -328,7 +346,7 @@ bool sp_agent_option_is_action(const struct sp_option *o)
 {
 	return o->offset == offsetof(struct sp_agent_args, file) ||
 	       o->offset == offsetof(struct sp_agent_args, check_only) ||
-	       o->offset == offsetof(struct sp_agent_args, status);
+	       o->offset == offsetof(struct sp_agent_args, status) || o->offset == offsetof(struct sp_agent_args, json);
 }
 
 /* --- the whole -----------------------------------------------------------------------------------------------------
@@ -412,6 +430,8 @@ int sp_agent_args_parse(int argc, char *const *argv, struct sp_agent_args *ret_a
 		if (r >= 0)
 			r = parse_words(argc, argv, a); /* where a file is named, it is named again: by our own copy */
 	}
+	if (r == SP_PARSED && a->json && !a->status)
+		r = sp_fail_said(-EINVAL, "--json goes with --status only");
 	sp_agent_config_done(&first.config);
 	if (r != SP_PARSED)
 		sp_agent_args_done(a);

@@ -16,7 +16,7 @@
 struct sp_agent_args {
 	struct sp_agent_config config;
 	const char *file; /* NULL: none was named, and the usual one is not there */
-	bool check_only, status;
+	bool check_only, status, json;
 };
 
 extern const struct sp_option sp_agent_options[];

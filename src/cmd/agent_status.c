@@ -35,6 +35,15 @@ static void number(FILE *out, const char *name, uint64_t value)
 	fputc('\n', out);
 }
 
+const char *const sp_agent_status_source_words[] = {"rate_mhz",      "wanted_mhz",     "samples",
+						    "complete",      "lost",           "windows",
+						    "waiting",       "dropped",        "expected",
+						    "taken",         "renewals",       "paused_ns",
+						    "files",         "forgotten",      "profile_bytes",
+						    "unnamed_files", "unnamed_frames", "unnamed_samples",
+						    "tables_later",  "tables_put_off", NULL};
+
+/* The words above. */
 static void put_source(FILE *out, const struct sp_agent_source_status *s)
 {
 	word(out, "source", s->name);
@@ -337,11 +346,6 @@ int sp_agent_status_show(const char *socket, FILE *out)
 	struct screen s = {0};
 	int r = sp_ask_status(&a, take, &s);
 
-	if (r == -ENOENT || r == -ECONNREFUSED) {
-		sp_error_clear();
-		sp_fail_said(r, "no agent answers at %s; sudo soprof agent starts one",
-			     a.socket ? a.socket : SP_AGENT_SOCKET);
-	}
 	if (r == 0)
 		show(&s, out);
 	for (size_t i = 0; i < s.n; i++) {

@@ -88,18 +88,36 @@ static unsigned shift_of(char suffix)
 	}
 }
 
+/* As it could be typed. */
+static void write_bytes(uint64_t bytes, char *ret_text, size_t size)
+{
+	static const char suffixes[] = {'G', 'M', 'K'};
+
+	for (unsigned i = 0; i < sizeof(suffixes); i++) {
+		unsigned shift = shift_of(suffixes[i]);
+		if (bytes >> shift && !(bytes & ((UINT64_C(1) << shift) - 1))) {
+			snprintf(ret_text, size, "%" PRIu64 "%c", bytes >> shift, suffixes[i]);
+			return;
+		}
+	}
+	snprintf(ret_text, size, "%" PRIu64, bytes);
+}
+
 static int store_bytes(const struct sp_option *o, const char *shown, const char *text, uint64_t *ret_bytes)
 {
 	size_t len = strlen(text);
 	unsigned shift = len ? shift_of(text[len - 1]) : 0;
 	uint64_t n = 0;
+	char least[24], most[24];
 	int r = number(text, shift ? len - 1 : len, &n);
 
 	if (r == -EINVAL)
 		return sp_fail_said(r, "%s: '%s' is not a size such as 512K, 24M or 1G", shown, text);
-	if (r < 0 || n > UINT64_MAX >> shift || n << shift < o->min || n << shift > o->max)
-		return sp_fail_said(-EINVAL, "%s must be %" PRIu64 " to %" PRIu64 " bytes, not %s", shown, o->min,
-				    o->max, text);
+	if (r < 0 || n > UINT64_MAX >> shift || n << shift < o->min || n << shift > o->max) {
+		write_bytes(o->min, least, sizeof(least));
+		write_bytes(o->max, most, sizeof(most));
+		return sp_fail_said(-EINVAL, "%s must be %s to %s, not %s", shown, least, most, text);
+	}
 	*ret_bytes = n << shift;
 	return 0;
 }

@@ -12,13 +12,15 @@ one_line "^soprof: agent: $dir/bad.yaml:3:1: unknown option 'frequncy'; did you 
 expect 2 agent --config "$dir/bad.yaml"
 [ ! -s "$out" ] || fail "nothing on stdout, nothing started"
 expect 2 agent --check-config --status
+expect 2 agent --json
+one_line '.--json goes with --status only$'
 expect 0 agent --check-config --config "${SOPROF_SOURCE:-$(dirname "$0")/../..}/share/agent.yaml"
 one_line_out=$(cat "$out")
 [[ $one_line_out == *'agent.yaml: nothing wrong' ]] || fail "to say so"
 expect 1 agent --status --socket "$dir/none.sock"
 one_line 'no agent answers at .*none.sock; sudo soprof agent starts one$'
 # every option that the file may have stands in the example
-for key in $("$SOPROF" --dump-options agent | sed -n 's/^\(\*-.\*, \)\?\*--\([a-z-]*\)\*.*/\2/p' | grep -vxE 'config|check-config|status'); do
+for key in $("$SOPROF" --dump-options agent | sed -n 's/^\(\*-.\*, \)\?\*--\([a-z-]*\)\*.*/\2/p' | grep -vxE 'config|check-config|status|json'); do
 	grep -q "^#$key: " "${SOPROF_SOURCE:-$(dirname "$0")/../..}/share/agent.yaml" || fail "share/agent.yaml to have $key"
 done
 need_profile
@@ -67,11 +69,26 @@ has "$dir/a/log" "answers at $dir/a/agent.sock: for root about all processes, fo
 expect 0 agent --status --socket "$dir/a/agent.sock"
 has "$out" "process $job, running for"
 has "$out" 'samples   cpu, 49 times a second'
+(cd "$dir/a" && exec "$SOPROF" agent --status --json --socket agent.sock) >"$dir/json" || fail "the status as JSON, by a path from here"
+python3 - "$dir/json" "$job" <<'END' || fail "one object: $(cat "$dir/json")"
+import json, sys
+s = json.load(open(sys.argv[1]))
+source, = s["sources"]
+assert s["pid"] == int(sys.argv[2]) and s["store_error"] == "" and s["max_cpu_ppm"] == 10000, s
+assert source["source"] == "cpu" and source["rate_mhz"] == 49000 and source["dropped"] == 0, source
+assert "samples" in source and "samples" not in s and "clients" in s, s
+END
 has "$out" "store     $dir/a/store: "
 
 # the main process has no capabilities any more, nor can it get any
 grep -E '^(Cap(Prm|Eff|Amb)|NoNewPrivs)' "/proc/$job/status" | tr -d '\t\n' >"$dir/privileges"
 has "$dir/privileges" '^CapPrm:0{16}CapEff:0{16}CapAmb:0{16}NoNewPrivs:1$'
+
+# a stopped agent is told at once
+kill -STOP "$job"
+expect 1 query --socket "$dir/a/agent.sock"
+one_line "the agent at $dir/a/agent.sock \\(process $job\\) is stopped"
+kill -CONT "$job"
 
 # a second agent on the same store, on the same socket: refused, and the first is named
 mkdir "$dir/b"

@@ -174,10 +174,10 @@ static void test_numbers(void **state)
 	refused("-F 0x10", "-F: '0x10' is not a whole number");
 	refused("-F 9.5", "-F: '9.5' is not a whole number");
 	refused("-c 4", "-c must be at least 5, not 4");
-	refused("--memory 1023", "--memory must be 1024 to 1099511627776 bytes, not 1023");
+	refused("--memory 1023", "--memory must be 1K to 1024G, not 1023");
 	refused("--memory M", "--memory: 'M' is not a size such as 512K, 24M or 1G");
 	refused("--memory 1T", "--memory: '1T' is not a size such as 512K, 24M or 1G");
-	refused("--memory 99999999999G", "--memory must be 1024 to 1099511627776 bytes, not 99999999999G");
+	refused("--memory 99999999999G", "--memory must be 1K to 1024G, not 99999999999G");
 	refused("ten", "SECONDS: 'ten' is not a whole number");
 	refused("61", "SECONDS must be 1 to 60, not 61");
 }
