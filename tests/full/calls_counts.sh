@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# deadline: 1800
+# Calls into zlib, lzma, sqlite3 and crypto from outside, as counted, and as valgrind's callgrind and uprobes count them.
+. "$(dirname "$0")/../cmd/lib.bash"
+. "$(dirname "$0")/../cmd/calls.bash"
+command -v valgrind >/dev/null || skip "valgrind is not installed"
+export LC_ALL=C PYTHONHASHSEED=0
+seq 20000 >"$dir/data"
+
+# What other files call in the file NAME: function calls. callgrind compresses names: (id) name at first, (id) after.
+from_outside() { # NAME
+	awk -v wanted="$1" '
+		function name(s, seen,   id) {
+			id = s; sub(/\).*/, ")", id)
+			if (s ~ /\) /) { sub(/^[^)]*\) /, "", s); seen[id] = s }
+			return seen[id]
+		}
+		/^ob=/ { ob = name(substr($0, 4), objects) }
+		/^fn=/ { fn = name(substr($0, 4), functions); cob = ob }
+		/^cob=/ { cob = name(substr($0, 5), objects); next }
+		/^cfn=/ { cfn = name(substr($0, 5), functions) }
+		/^calls=/ {
+			split(substr($0, 7), n, " ")
+			if (cob != ob && cob ~ wanted) { f = cfn; sub(/\x27.*/, "", f); sum[f] += n[1] }
+			cob = ob
+		}
+		END { for (f in sum) print f, sum[f] }' "$2" | sort
+}
+
+equal() { # LIBRARY COMMAND...: all functions that both name must agree, but for those that are called by address, too
+	local library=$1 n
+	shift
+	what="$library: $*"
+	rm -f "$dir/now.profile"
+	count_into "$dir/now.profile" object "$library"
+	counted "$@" >"$dir/counted.out" 2>"$err" </dev/null
+	valgrind --tool=callgrind --callgrind-out-file="$dir/callgrind" "$@" >"$dir/valgrind.out" 2>"$err" </dev/null ||
+		fail "a run under valgrind"
+	cmp "$dir/counted.out" "$dir/valgrind.out" || fail "the same output"
+	"$calls_file" rows "$file" | awk -F '\t' -v me="/$library\$" '$4 !~ me { n[$2] += $3 } END { for (f in n) print f, n[f] }' |
+		sort >"$dir/ours"
+	"$calls_file" marks "$file" | sort >"$dir/marks"
+	from_outside "/${library%%.so*}[.-]" "$dir/callgrind" >"$dir/theirs"
+	join "$dir/ours" "$dir/theirs" >"$dir/both"
+	join -v 1 <(awk '$2 != $3 { print $1 }' "$dir/both") "$dir/marks" >"$dir/unequal"
+	[ ! -s "$dir/unequal" ] || { join "$dir/unequal" "$dir/both"; fail "the same counts"; }
+	join -v 2 "$dir/ours" "$dir/theirs" | join -v 1 - "$dir/marks" | grep -v -e '^0x' -e '^_init' -e '^_fini' -e '^(below' \
+		-e '^frame_dummy' -e '^__do_global' >"$dir/missing"
+	n=$(wc -l <"$dir/both")
+	say "$library: $n functions, $(awk '{ n += $2 } END { print n }' "$dir/both") calls equal; not in ours: $(paste -sd ' ' <"$dir/missing")"
+	[ "$n" -ge 3 ] || fail "3 functions at least"
+}
+equal libz.so.1 python3 -S -c 'import zlib; d = open("'"$dir/data"'", "rb").read(); c = zlib.compressobj(6); x = b"".join(c.compress(d[i:i+100]) for i in range(0, len(d), 100)) + c.flush(); print(len(x), zlib.crc32(d), zlib.adler32(d), zlib.decompress(x) == d)'
+equal liblzma.so.5 xz -T1 -1 -c "$dir/data"
+equal libsqlite3.so.0 python3 -S -c 'import sqlite3; c = sqlite3.connect(":memory:"); c.execute("create table t(a, b)"); c.executemany("insert into t values(?, ?)", ((i, str(i * i)) for i in range(2000))); print(c.execute("select count(*), sum(a), max(b) from t where a % 7 = 1").fetchall())'
+equal libcrypto.so.3 python3 -S -c 'import _hashlib; print([_hashlib.new(n, b"x" * k).hexdigest()[:8] for n in ("sha256", "sha1", "md5") for k in range(200)])'
+
+# Uprobes, at the functions of a copy of libz that only this program loads: all entries.
+if [ "$(id -u)" = 0 ] && command -v perf >/dev/null; then
+	what="uprobes"
+	mkdir "$dir/lib"
+	cp -L "$(ldconfig -p | awk '$1 == "libz.so.1" && /x86-64/ { print $NF; exit }')" "$dir/lib/libz.so.1"
+	export LD_LIBRARY_PATH=$dir/lib
+	command=(python3 -S -c 'import zlib; d = bytes(range(256)) * 500; c = zlib.compressobj(); x = b"".join(c.compress(d[i:i+64]) for i in range(0, len(d), 64)) + c.flush(); print(zlib.decompress(x) == d, zlib.crc32(d))')
+	rm -f "$dir/now.profile"
+	count_into "$dir/now.profile" site libz.so.1
+	counted "${command[@]}" >"$out" 2>"$err"
+	probes=() group=soprof_calls_$$
+	for f in deflate inflate deflateInit2_ inflateInit2_ deflateEnd inflateEnd crc32; do
+		perf probe -q -x "$dir/lib/libz.so.1" --add "$group:$f=$f" >>"$err" 2>&1 && probes+=(-e "$group:$f")
+	done
+	perf stat -x, "${probes[@]}" -o "$dir/stat" "${command[@]}" >"$dir/perf.out" 2>>"$err"
+	perf probe -q --del "$group:*" >>"$err" 2>&1
+	sed -n "s/^\([0-9]*\),,$group:\([^,]*\),.*/\2 \1/p" "$dir/stat" | sort >"$dir/theirs"
+	sums | join - "$dir/theirs" >"$dir/both"
+	say "uprobes: $(paste -sd ' ' <"$dir/both")"
+	[ "$(wc -l <"$dir/both")" -ge 4 ] || fail "4 functions at least"
+	awk '$2 != $3 { exit 1 }' "$dir/both" || fail "the same counts"
+fi
+finish
