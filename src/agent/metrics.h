@@ -35,7 +35,7 @@ int sp_metrics_write(struct sp_metrics *m, struct sp_expo *x);
 
 /* metrics_answer.c: answers a request for them. format=text or format=openmetrics in its query, or what it accepts. */
 struct sp_http_request;
-void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q);
+void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q, const char *scheme); /* "http", "https" */
 
 /* metrics_own.c: the agent's own use, its samples, windows and store; to be added with this as arg. */
 struct sp_metrics_own {

@@ -45,7 +45,7 @@ static bool pack(struct sp_expo *x)
 	return true;
 }
 
-void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q)
+void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q, const char *scheme)
 {
 	const char *host = sp_http_header(q, "Host");
 	struct sp_http_answer a = {.status = 200};
@@ -56,7 +56,7 @@ void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q)
 		sp_http_say(q, 400, "/metrics takes nothing but format=text or format=openmetrics\n");
 		return;
 	}
-	snprintf(page, sizeof(page), "http://%s/", host ? host : "localhost");
+	snprintf(page, sizeof(page), "%s://%s/", scheme, host ? host : "localhost");
 	x.page = page;
 	if (sp_metrics_write(m, &x) < 0) {
 		sp_http_say(q, 503, "There is no memory for the metrics.\n");

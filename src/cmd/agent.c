@@ -241,7 +241,11 @@ static int status(void *arg, FILE *out)
 
 static void metrics(void *arg, struct sp_http_request *q)
 {
-	sp_metrics_answer(((struct run *)arg)->metrics, q);
+	const struct run *r = arg;
+	char url[128];
+	bool is_tls = sp_page_url(r->page, 0, url, sizeof(url)) && !strncmp(url, "https:", 6);
+
+	sp_metrics_answer(r->metrics, q, is_tls ? "https" : "http");
 }
 
 static bool samples_and_stores(void *arg)
