@@ -63,8 +63,11 @@ static uint64_t address_space(void)
 
 static int limit(int resource, uint64_t most)
 {
-	struct rlimit l = {.rlim_cur = most, .rlim_max = most + 1};
+	struct rlimit l = {.rlim_max = RLIM_INFINITY};
 
+	getrlimit(resource, &l); /* the service has limits that nobody may raise */
+	l.rlim_max = SP_MIN(l.rlim_max, most + 1);
+	l.rlim_cur = SP_MIN(l.rlim_max, most);
 	return setrlimit(resource, &l) < 0 ? sp_fail(-errno, "limit this process") : 0;
 }
 
