@@ -34,7 +34,8 @@ struct reader {
 	uint32_t *function_ids;
 	size_t n_functions, function_room, function_id_room;
 	uint32_t *objects, *callees; /* ids to numbers + 1 in the builder */
-	char *names;                 /* one block of them */
+	size_t object_room, callee_room;
+	char *names; /* one block of them */
 	uint64_t names_at;
 };
 
@@ -210,6 +211,16 @@ static int check_object(const struct sp_calls_object *o)
 	return 0;
 }
 
+/* id stands for this number from now on. */
+static int set_number(uint32_t **numbers, size_t *room, uint32_t id, uint32_t number)
+{
+	int e = sp_grow(numbers, room, (size_t)id + 1, sizeof(**numbers));
+
+	if (e == 0)
+		(*numbers)[id] = number + 1;
+	return e;
+}
+
 static int64_t add_object(struct reader *r, const struct sp_calls_object *o)
 {
 	struct sp_calls_library library = {
@@ -245,7 +256,7 @@ static int read_objects(struct reader *r, uint32_t number)
 		int64_t at = add_object(r, o);
 		if (at < 0)
 			return (int)at;
-		r->objects[number * SP_CALLS_PLACES + i] = (uint32_t)at + 1;
+		e = set_number(&r->objects, &r->object_room, number * SP_CALLS_PLACES + i, (uint32_t)at);
 	}
 	return e;
 }
@@ -287,9 +298,9 @@ static int read_name(struct reader *r, const struct sp_calls_function *f, const 
 	return sp_calls_add_string(&r->builder, name, f->name_len, ret_name);
 }
 
-static int find(const uint32_t *numbers, uint32_t id, uint32_t *ret_number)
+static int find(const uint32_t *numbers, size_t room, uint32_t id, uint32_t *ret_number)
 {
-	if (id >= SP_CALLS_MAX_BLOCKS * SP_CALLS_PLACES || numbers[id] == ID_FREE)
+	if (id >= room || numbers[id] == ID_FREE)
 		return damaged("a record names one that is not there");
 	*ret_number = numbers[id] - 1;
 	return 0;
@@ -299,7 +310,7 @@ static int find(const uint32_t *numbers, uint32_t id, uint32_t *ret_number)
 static int find_caller(const struct reader *r, uint32_t id, uint32_t *ret_number)
 {
 	*ret_number = SP_CALLS_NONE;
-	return id == 0 ? 0 : find(r->objects, id, ret_number);
+	return id == 0 ? 0 : find(r->objects, r->object_room, id, ret_number);
 }
 
 static int add_functions(struct reader *r)
@@ -310,13 +321,13 @@ static int add_functions(struct reader *r)
 						 .address_taken = (f->flags & SP_CALLS_FUNCTION_ADDRESS_TAKEN) != 0,
 						 .is_ifunc = (f->flags & SP_CALLS_FUNCTION_IFUNC) != 0,
 						 .name_cut = (f->flags & SP_CALLS_FUNCTION_NAME_CUT) != 0};
-		int e = find(r->objects, f->object, &callee.library);
+		int e = find(r->objects, r->object_room, f->object, &callee.library);
 		if (e == 0)
 			e = read_name(r, f, &callee.name);
 		int64_t at = e < 0 ? e : sp_calls_add_callee(&r->builder, &callee);
-		if (at < 0)
-			return (int)at;
-		r->callees[r->function_ids[i]] = (uint32_t)at + 1;
+		e = at < 0 ? (int)at : set_number(&r->callees, &r->callee_room, r->function_ids[i], (uint32_t)at);
+		if (e < 0)
+			return e;
 	}
 	return 0;
 }
@@ -326,7 +337,7 @@ static int add_rows(struct reader *r)
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct sp_calls_row *row = &r->rows[i].row;
 		struct sp_calls_arc arc = {.site_offset = row->site_offset, .n_calls = r->rows[i].n_calls};
-		int e = find(r->callees, row->function, &arc.callee);
+		int e = find(r->callees, r->callee_room, row->function, &arc.callee);
 		if (e == 0)
 			e = find_caller(r, row->caller, &arc.caller);
 		if (e == 0)
@@ -385,19 +396,17 @@ static int read_with(struct reader *r, struct sp_calls_snapshot *ret_snapshot)
 
 int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_snapshot)
 {
-	const size_t n_ids = (size_t)SP_CALLS_MAX_BLOCKS * SP_CALLS_PLACES;
 	SP_FREE struct reader *r = calloc(1, sizeof(*r));
-	SP_FREE uint32_t *objects = calloc(n_ids, sizeof(*objects)), *callees = calloc(n_ids, sizeof(*callees));
 	SP_FREE char *names = malloc(SP_CALLS_BYTES);
 
-	if (r == NULL || objects == NULL || callees == NULL || names == NULL)
+	if (r == NULL || names == NULL)
 		return -ENOMEM;
 	r->fd = fd;
-	r->objects = objects;
-	r->callees = callees;
 	r->names = names;
 	int e = read_with(r, ret_snapshot);
 	free(r->rows);
+	free(r->objects);
+	free(r->callees);
 	free(r->functions);
 	free(r->function_ids);
 	return e < 0 ? sp_fail(e, "%s", name) : 0;

@@ -35,7 +35,7 @@ zstd|zstd|seq 300000 | zstd -T2 -q | zstd -dcq | md5sum; echo x | zstd -dcq
 text|sed|seq 20000 | awk '{ s += $1 * $1; n[$1 % 7]++ } END { printf "%.0f %d\n", s, n[3] }'; seq 3000 | sed -n 's/7\(.\)/<\1>/gp' | sort -r | uniq -c | tail -n 3; seq 50 | paste -sd, | fold -w 30 | nl | rev | tac | cut -c 2-9 | comm -12 - /dev/null; printf 'b\na\n' | sort -c
 sort-random|sort|seq 5000 | sort -R --random-source=/etc/services | md5sum; seq 60000 | LC_ALL=C sort -S 1M --parallel=2 -k 1.2 | md5sum
 xargs|xargs|seq 20 >f; cp f g; find . -type f -print0 | sort -z | xargs -0 -P 2 -n 1 md5sum | sort; find nowhere
-curl|curl|echo hello >f; curl -s file://$PWD/f; curl -sS http://127.0.0.1:1/; curl --version | head -n 1; wget --version | head -n 1
+curl|curl|echo hello >f; curl -s file://$PWD/f; curl -sS http://127.0.0.1:1/ 2>&1 | sed 's/after [0-9]* ms//'; curl --version | head -n 1; wget --version | head -n 1
 gdb|gdb|gdb -nx -q -batch -iex 'set debuginfod enabled off' -ex 'print 6 * 7' -ex 'info line main' /bin/true
 gdb-run|gdb|gdb -nx -q -batch -iex 'set debuginfod enabled off' -ex 'set startup-with-shell off' -ex 'break exit' -ex run -ex 'bt 1' -ex 'stepi 40' -ex continue /bin/true | sed 's/0x[0-9a-f]*//g' | grep -v -e 'Breakpoint 1' -e '^#' -e 'Inferior'
 strace|strace|strace -f -o /dev/null -e trace=write sh -c 'echo traced; exit 5'
