@@ -196,7 +196,8 @@ function showSeries() {
 
 function showControls() {
 	const {before} = picked(), span = byId("span");
-	byId("title").textContent = "soprof " + location.hostname;
+	document.title = byId("title").textContent = "soprof " + (chart ? visible(chart.host) : "");
+	byId("app").classList.toggle("live", Boolean(state.live));
 	if (![...span.options].some((o) => Number(o.value) === state.span))
 		span.replaceChildren(...spanOptions(), make("option", {value: state.span}, lengthText(state.span)));
 	span.value = String(state.span);

@@ -522,7 +522,10 @@ function pointed() {
 const THEMES = ["", "dark", "light"];
 const KEYS = {
 	"/": () => byId("search").focus(),
-	"?": () => byId("help-box").showModal(),
+	"?": () => {
+		byId("help-box").showModal();
+		byId("help-title").focus(); // not the button at the end, to which it would scroll
+	},
 	"0": resetZoom,
 	o: () => state.view === "flame" && toggle("icicle"), i: () => toggle("inverted"), f: () => toggle("fold"), r: () => toggle("recursion"),
 	d: () => go({theme: THEMES[(THEMES.indexOf(state.theme) + 1) % THEMES.length]}, true),
