@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The broker's two sides. One SOCK_SEQPACKET message a request, with a descriptor where one is given, and one a reply.
- * A worker is made by clone3(CLONE_PARENT): the broker's parent waits for it as for any child of its own. Only the
+ * A worker is made by clone(CLONE_PARENT): the broker's parent waits for it as for any child of its own (not by clone3:
+ * systemd's RestrictNamespaces= takes that away, as its flags stand where no filter can see them). Only the
  * broker may end a parser, which is another user by then; it does so by the pidfd that it kept, never by a number that
  * may be somebody else's.
  */
@@ -96,10 +97,9 @@ static int note_started(struct started *list, int pid)
 
 static int start_one(struct started *list, uint32_t role, int socket)
 {
-	struct clone_args args = {.flags = CLONE_PARENT};
 	if (role >= SP_N_ROLES || socket < 0)
 		return -EINVAL;
-	int pid = (int)syscall(SYS_clone3, &args, sizeof(args));
+	int pid = (int)syscall(SYS_clone, CLONE_PARENT, NULL, NULL, NULL, 0UL);
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
