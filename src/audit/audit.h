@@ -63,15 +63,16 @@ struct sp_record {
 	const char *name;
 	struct sp_object *owner, *callee; /* owner NULL: the one of its function for all who take its address */
 	uint32_t function;                /* id in the shared file; 0: not known yet */
-	uint32_t state;
-	uint64_t unused;
+	uint32_t state, flags;            /* flags: SP_CALLS_FUNCTION_* */
+	uint32_t unused;
 };
 _Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
 extern struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_site[SP_TRAMPOLINES_SITE];
 /* The address of a trampoline to target, or 0 if there is none left. */
-uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name);
+uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
+			   uint32_t flags);
 /* The one for all who take the address; made if need be. */
-uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name);
+uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name, uint32_t flags);
 /* The address of a way to dladdr (next) that looks up the function behind a trampoline. */
 uint64_t sp_lookup_new(uint64_t next);
 bool sp_is_dladdr(const char *name);

@@ -48,7 +48,8 @@ static uint64_t code_of(const struct set *set, const struct sp_record *r)
 	return (uint64_t)set->code + (uint64_t)(r - set->records) * SP_TRAMPOLINE_BYTES;
 }
 
-uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name)
+uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
+			   uint32_t flags)
 {
 	bool with_sites = owner == NULL || sp_share.header->depth == SP_CALLS_BY_SITE;
 	const struct set *set = with_sites ? &by_site : &by_object;
@@ -60,6 +61,7 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	}
 	r->base = 0;
 	r->function = 0;
+	r->flags = flags;
 	r->target = target;
 	r->tag = (uint64_t)(r - set->records) << 48;
 	r->name = name;
@@ -96,7 +98,7 @@ static uint32_t *common_place(const struct sp_object *callee, uint64_t target, c
 	return gone;
 }
 
-uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name)
+uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name, uint32_t flags)
 {
 	for (unsigned tries = 0; tries < 100; tries++) {
 		uint64_t code, made;
@@ -106,7 +108,7 @@ uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const c
 			return code;
 		if (place == NULL || (number != 0 && is_common(&sp_records_site[number - 1])))
 			continue;
-		made = sp_trampoline_new(NULL, callee, target, name);
+		made = sp_trampoline_new(NULL, callee, target, name, flags);
 		if (made == 0)
 			return 0;
 		uint32_t made_number = (uint32_t)((made - (uint64_t)by_site.code) / SP_TRAMPOLINE_BYTES);
@@ -164,7 +166,7 @@ static uint32_t function_of(struct sp_record *r)
 	object = sp_object_id(r->callee);
 	if (object == 0)
 		return 0;
-	function = sp_share_function(object, sp_object_offset(r->callee, r->target), r->name, 0);
+	function = sp_share_function(object, sp_object_offset(r->callee, r->target), r->name, r->flags);
 	sp_store(&r->function, function);
 	return function;
 }

@@ -151,14 +151,15 @@ static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, cons
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
 	uint64_t trampoline = 0;
+	uint32_t kind = type == STT_GNU_IFUNC ? SP_CALLS_FUNCTION_IFUNC : 0;
 
 	if (!callee->is_target || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
 	    !sp_object_has_code(callee, symbol->st_value))
 		return symbol->st_value;
 	if ((flags & LA_SYMB_DLSYM) == 0)
-		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name);
+		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name, kind);
 	else if (!owner->is_target)
-		trampoline = sp_trampoline_common(callee, symbol->st_value, name);
+		trampoline = sp_trampoline_common(callee, symbol->st_value, name, kind);
 	return trampoline != 0 ? trampoline : symbol->st_value;
 }
 

@@ -110,9 +110,9 @@ static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *ca
 	uint8_t use = w->uses != NULL ? w->uses[(at - w->words.low) / sizeof(uint64_t)] : SP_USED_ADDRESS;
 
 	if (use == SP_USED_CALL)
-		trampoline = sp_trampoline_new(w->o, callee, *word, name);
+		trampoline = sp_trampoline_new(w->o, callee, *word, name, 0);
 	else if ((use & SP_USED_CALL) != 0 && !w->o->is_target)
-		trampoline = sp_trampoline_common(callee, *word, name);
+		trampoline = sp_trampoline_common(callee, *word, name, 0);
 	else {
 		w->n_by_address += use == SP_USED_ADDRESS;
 		w->n_mixed += (use & SP_USED_CALL) != 0;

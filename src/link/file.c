@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "link/audit_path.h" /* made by the build: SP_CALLS_LIBRARY */
+#include "link/audit_path.h" /* made by the build: SP_AUDIT_* */
 
 bool sp_calls_is(const void *bytes, size_t len)
 {
@@ -337,11 +337,11 @@ int sp_calls_audit_library(char **ret_path)
 		return -ENOMEM;
 	if (access(path, R_OK) < 0) {
 		free(sp_take_ptr(path));
-		path = strdup(SP_CALLS_LIBRARY);
+		if (access(SP_AUDIT_FILE, R_OK) < 0)
+			return sp_fail(-errno, "open %s", SP_AUDIT_FILE);
+		path = strdup(SP_AUDIT_LIBRARY);
 		if (path == NULL)
 			return -ENOMEM;
-		if (access(path, R_OK) < 0)
-			return sp_fail(-errno, "open %s", path);
 	}
 	*ret_path = sp_take_ptr(path);
 	return 0;

@@ -34,7 +34,7 @@ int sp_calls_path(const char *directory, const char *const *libraries, size_t n,
 int sp_calls_prepare(const char *path, const char *const *libraries, size_t n, enum sp_calls_depth depth,
 		     bool *ret_made);
 
-/* The audit library: beside this program in a build tree, else where it is installed; -ENOENT. */
+/* The audit library, as LD_AUDIT names it: beside this program in a build tree, else where it is installed; -ENOENT. */
 int sp_calls_audit_library(char **ret_path);
 /* What a program's environment must have: "LD_AUDIT=...", "SOPROF_CALLS=..."; new strings. path absolute. An LD_AUDIT
  * that is there already is kept, in front. -EINVAL: the library's path has a ':' in it. */
