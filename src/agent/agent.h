@@ -107,5 +107,7 @@ struct sp_agent_status {
 	struct sp_agent_source_status sources[SP_AGENT_MAX_SOURCES];
 };
 void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status);
+/* The same, with CPU time and memory as they were seen last, each minute: to look takes ms. */
+void sp_agent_status_seen(struct sp_agent *a, struct sp_agent_status *ret_status);
 
 #endif

@@ -139,12 +139,11 @@ void sp_self_look(struct sp_agent *a, const struct sp_clock *now)
 	a->status.cpu_ppm = a->limits.cpu_ppm;
 }
 
-void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
+void sp_agent_status_seen(struct sp_agent *a, struct sp_agent_status *ret_status)
 {
 	struct sp_agent_status *t = &a->status;
 	size_t i;
 
-	usage_look(a);
 	t->n_cpus = a->env.n_online;
 	t->n_errors = a->env.n_errors;
 	t->parse_left_ns = a->purse.left_ns;
@@ -156,4 +155,10 @@ void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
 			t->store_error = a->samplers[i].keep.error;
 	}
 	*ret_status = *t;
+}
+
+void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
+{
+	usage_look(a);
+	sp_agent_status_seen(a, ret_status);
 }
