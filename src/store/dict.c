@@ -336,7 +336,14 @@ int sp_dict_apply_keys(struct sp_dict_room *d, const struct sp_chunk *c)
 		return -EBADMSG;
 	int r = reach(&d->items[SP_KEYS], first + n, bytes_each(SP_KEYS));
 	if (r == 0)
-		apply_structs(d, c, SP_KEYS);
+		memcpy((struct sp_dict_key *)d->items[SP_KEYS].data + first, c->items[SP_KEYS].data,
+		       n * bytes_each(SP_KEYS));
 	hand_out(d);
 	return r;
+}
+
+void sp_dict_check_keys(struct sp_dict_room *d)
+{
+	for (size_t i = 0; i < d->items[SP_KEYS].n; i++)
+		check_key(d, (struct sp_dict_key *)d->items[SP_KEYS].data + i);
 }

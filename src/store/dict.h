@@ -30,8 +30,9 @@ struct sp_dict_room {
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_room **ret_dict);
 void sp_dict_free(struct sp_dict_room *d);
 int sp_dict_apply(struct sp_dict_room *d, const struct sp_chunk *c);
-/* Only the keys that it has. */
+/* Only the keys that it has; what they refer to may come later, and is checked then. */
 int sp_dict_apply_keys(struct sp_dict_room *d, const struct sp_chunk *c);
+void sp_dict_check_keys(struct sp_dict_room *d);
 /* Would there be a hole before this chunk's items? */
 bool sp_dict_misses(const struct sp_dict_room *d, const struct sp_chunk *c);
 /* The frame of a node of a lazy dictionary; the parent's first, if it was not asked for before. */

@@ -148,6 +148,7 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 			 : load_each(&minutes, d, &keys, to, sp_dict_apply_keys);
 	if (to > 0 && open_sister(store, f, SP_RES_1H, &hours) == 0)
 		d->last_seq = load_each(&hours, d, &c, to, apply_next);
+	sp_dict_check_keys(d); /* those that come later are read again */
 	sp_file_close(&minutes);
 	sp_file_close(&hours);
 	sp_chunk_done(&keys);

@@ -408,6 +408,23 @@ static int number_row(struct sp_numbering *n, const struct sp_profile *p, const 
 	return 0;
 }
 
+/* The next rows' user stacks that were not met yet are made ready together; returns up to which row. */
+static uint32_t make_ready(struct sp_numbering *n, const struct sp_profile *p, uint32_t row, uint32_t n_rows)
+{
+	uint32_t stacks[SP_WALKERS];
+	size_t n_stacks = 0;
+
+	for (; row < n_rows && n_stacks < SP_WALKERS; row++) {
+		uint32_t stack = sp_profile_row(p, row)->user;
+		bool met = stack < n->memo.stacks.n && sp_words(&n->memo.stacks)[stack] != 0;
+		if (!met && (n_stacks == 0 || stacks[n_stacks - 1] != stack))
+			stacks[n_stacks++] = stack;
+	}
+	if (n_stacks > 1)
+		sp_numbering_make_ready(n, p, stacks, n_stacks);
+	return row;
+}
+
 int sp_numbering_rows(struct sp_numbering *n, const struct sp_profile *p, struct sp_window_rows *ret_rows)
 {
 	uint32_t n_rows = sp_profile_n_rows(p);
@@ -420,8 +437,11 @@ int sp_numbering_rows(struct sp_numbering *n, const struct sp_profile *p, struct
 	ret_rows->n = 0;
 	ret_rows->n_values = sp_profile_n_value_types(p);
 	int r = sp_window_rows_room(ret_rows, n_rows);
-	for (uint32_t i = 0; i < n_rows && r == 0; i++)
+	for (uint32_t i = 0, ready = 0; i < n_rows && r == 0; i++) {
+		if (i == ready)
+			ready = make_ready(n, p, i, n_rows);
 		r = number_row(n, p, sp_profile_row(p, i), ret_rows);
+	}
 	r = r < 0 ? r : sp_window_rows_sort(ret_rows);
 	return r < 0 ? sp_fail(r, "number the window's rows") : 0;
 }

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "store/number.h"
 
-enum { SP_KERNEL_CACHE = 16384, SP_PATH_MAX = 128 };
+enum { SP_KERNEL_CACHE = 16384, SP_PATH_MAX = 128, SP_WALKERS = 16 };
 
 /* Which frame came after which, and as which: 1 + its rank; 0 = free. */
 struct sp_frame_pair {
@@ -83,6 +83,9 @@ int64_t sp_numbering_frame(struct sp_numbering *n, const struct sp_profile *p, u
 int64_t sp_numbering_add_frame(struct sp_numbering *n, const struct sp_dict_frame *f);
 /* number_tree.c: the node of a row. */
 int64_t sp_numbering_node(struct sp_numbering *n, const struct sp_profile *p, uint32_t user, uint32_t kernel);
+/* Before so many new user stacks are numbered: reads what that will need. */
+void sp_numbering_make_ready(struct sp_numbering *n, const struct sp_profile *p, const uint32_t *stacks,
+			     size_t n_stacks);
 int sp_numbering_make_tree(struct sp_numbering *n);
 
 #endif

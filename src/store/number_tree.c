@@ -157,6 +157,101 @@ static int64_t child(struct sp_numbering *n, int64_t parent, int64_t frame)
 	return node;
 }
 
+/* --- look-ups made ready --------------------------------------------------------------------------------------------
+ * A renewed profile's stacks are walked anew, and each step waits for memory twice: the slot, then the node. Several
+ * stacks are walked at a time here, which is no more than reading, so that what the real walk needs is there already.
+ */
+struct walker {
+	const uint32_t *frames; /* the next one last */
+	uint32_t n_frames, node, frame;
+	size_t slot;
+	uint64_t hash;
+	bool at_slot;
+};
+
+/* Asks for the slot of the next frame that is not found beside its parent; false: the walk ends. */
+static bool walker_ask(const struct sp_numbering *n, struct walker *w)
+{
+	const struct sp_memo_frame *frames = n->memo.frames.data;
+
+	while (w->n_frames > 0) {
+		uint32_t frame = w->frames[--w->n_frames];
+		w->frame = frame < n->memo.frames.n ? frames[frame].frame : 0;
+		if (w->frame == 0)
+			return false;
+		const struct sp_node *next = &n->nodes[w->node + 1];
+		if (w->node + 1 < n->n[SP_NODES] && next->parent == w->node && next->frame == w->frame) {
+			w->node++;
+			continue;
+		}
+		w->hash = hash_of(w->node, w->frame);
+		w->slot = slot_of(w->hash, n->n_slots);
+		__builtin_prefetch(&n->slots[w->slot]);
+		w->at_slot = true;
+		return true;
+	}
+	return false;
+}
+
+/* The slot has come, or the node. */
+static bool walker_step(const struct sp_numbering *n, struct walker *w)
+{
+	uint32_t slot = n->slots[w->slot], node = slot & NODE_MASK;
+
+	if (slot == 0)
+		return false;
+	if (slot != slot_word(w->hash, node)) {
+		w->slot = w->slot + 1 == n->n_slots ? 0 : w->slot + 1;
+		return true;
+	}
+	if (w->at_slot) {
+		__builtin_prefetch(&n->nodes[node]);
+		w->at_slot = false;
+		return true;
+	}
+	if (n->nodes[node].parent == w->node && n->nodes[node].frame == w->frame) {
+		w->node = node;
+		return walker_ask(n, w);
+	}
+	w->slot = w->slot + 1 == n->n_slots ? 0 : w->slot + 1;
+	w->at_slot = true;
+	return true;
+}
+
+static bool walker_begin(const struct sp_numbering *n, const struct sp_profile *p, uint32_t number, struct walker *w)
+{
+	struct sp_stack s = sp_profile_stack(p, number);
+
+	*w = (struct walker){.frames = s.frames, .n_frames = s.n_frames};
+	struct sp_dict_frame mark = {.mark = SP_MARK_USER, .stack_class = s.stack_class, .reason = s.reason};
+	uint32_t *known = NULL;
+	struct sp_seen *seen = (struct sp_seen *)&n->seen[SP_FRAMES];
+	if (sp_seen_find(seen, &mark, sizeof(mark), &known) < 0 || *known == 0)
+		return false;
+	w->frame = *known;
+	w->hash = hash_of(0, w->frame);
+	w->slot = slot_of(w->hash, n->n_slots);
+	w->at_slot = true;
+	return true;
+}
+
+void sp_numbering_make_ready(struct sp_numbering *n, const struct sp_profile *p, const uint32_t *stacks,
+			     size_t n_stacks)
+{
+	struct walker walkers[SP_WALKERS];
+	size_t left = 0;
+
+	for (size_t i = 0; i < n_stacks && i < SP_WALKERS; i++)
+		left += walker_begin(n, p, stacks[i], &walkers[left]);
+	while (left > 0)
+		for (size_t i = 0; i < left;) {
+			if (walker_step(n, &walkers[i]))
+				i++;
+			else
+				walkers[i] = walkers[--left];
+		}
+}
+
 static bool is_kernels(const struct sp_numbering *n, int64_t frame)
 {
 	return frame > 0 && ((const uint8_t *)n->flags.data)[frame] != 0;

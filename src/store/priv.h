@@ -62,7 +62,8 @@ struct sp_writer {
 	struct sp_window_rows rows;
 	struct sp_source sources[SP_MAX_SOURCES]; /* source n of the three files is sources[n - 1] */
 	size_t n_sources;
-	uint64_t minute_retained; /* when it was looked what is too much */
+	struct sp_rolling *rolling; /* an hour, under way; NULL = none */
+	uint64_t minute_retained;   /* when it was looked what is too much */
 	bool look_at_age;
 	char boot_id[64];
 };
@@ -77,6 +78,9 @@ int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t gen
 			const struct sp_chunk *c);
 int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
 			 const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms);
+/* Where it would stand. */
+int sp_writer_find_place(struct sp_day_file *f, uint64_t source, uint64_t generation, const struct sp_head *h,
+			 uint64_t *ret_t_ms);
 /* Chunks stand in their table by generation, then by number. */
 static inline uint64_t sp_chunk_id(uint64_t generation, uint64_t seq)
 {
@@ -97,7 +101,8 @@ int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age);
  */
 /* The source's first window of the generation is of this time. */
 void sp_writer_begin_series(struct sp_source *source, uint64_t t_ms);
-/* The source's minutes and hours that are over at t_ms. */
+void sp_writer_forget_rolling(struct sp_writer *w);
+/* What is over at t_ms: minutes, else a part of an hour; UINT64_MAX: all that the source has. */
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
 /* All that the open files have of generations that are over. */
 int sp_writer_catch_up(struct sp_store *s);

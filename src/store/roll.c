@@ -6,106 +6,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "store/meaning.h"
 #include "store/priv.h"
 #include "store/sums.h"
 
 enum { ROWS_MIN = 1 << 17, MAX_SERIES = 4096 };
 
 static const uint64_t period_ms[SP_N_RESOLUTIONS] = {10000, 60000, 3600000};
-
-/* What the rows of a generation mean: of the one being written from its numbering, of others from the files. */
-struct meaning {
-	uint64_t generation;
-	struct sp_shape shape;
-	struct sp_dict_room *dict;
-	struct sp_place *places;
-	uint32_t *group_of, *file_of;
-	struct sp_node *nodes;
-};
-
-static void meaning_done(struct meaning *m)
-{
-	sp_dict_free(m->dict);
-	free(m->places);
-	free(m->group_of);
-	free(m->file_of);
-	free(m->nodes);
-	*m = (struct meaning){0};
-}
-
-static uint32_t library_in(const struct sp_dict *d, const struct sp_dict_frame *f, uint32_t kernel)
-{
-	if (f->mark != SP_MARK_NONE)
-		return SP_NO_LIBRARY;
-	uint32_t file = f->file != 0 || f->func == 0 ? f->file : d->funcs[f->func].file;
-
-	return d->files[file].kind == SP_FILE_KERNEL ? kernel : file;
-}
-
-static uint32_t kernel_in(const struct sp_dict *d)
-{
-	uint32_t kernel = 0;
-
-	for (uint32_t i = 1; i < d->n_files; i++)
-		if (d->files[i].kind == SP_FILE_KERNEL &&
-		    (kernel == 0 || strcmp(sp_dict_string(d, d->files[i].name), "[kernel]") == 0))
-			kernel = i;
-	return kernel;
-}
-
-static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct meaning *m)
-{
-	uint64_t from = 0;
-	int r = sp_dict_new(f->day.day_s, generation, &m->dict);
-
-	r = r < 0 ? r : sp_dict_load(s, f, m->dict, &from, UINT32_MAX);
-	if (r < 0)
-		return r;
-	const struct sp_dict *d = &m->dict->d;
-	m->places = calloc(d->n_frames, sizeof(*m->places));
-	m->group_of = calloc(d->n_keys, sizeof(*m->group_of));
-	m->nodes = calloc(d->n_nodes, sizeof(*m->nodes));
-	m->file_of = calloc(d->n_funcs, sizeof(*m->file_of));
-	if (m->places == NULL || m->group_of == NULL || m->nodes == NULL || m->file_of == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 1; i < d->n_funcs; i++)
-		m->file_of[i] = d->funcs[i].file;
-	for (uint32_t i = 1; i < d->n_nodes; i++)
-		m->nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};
-	uint32_t kernel = kernel_in(d);
-	for (uint32_t i = 1; i < d->n_frames; i++)
-		m->places[i] = (struct sp_place){d->frames[i].func, library_in(d, &d->frames[i], kernel)};
-	for (uint32_t i = 1; i < d->n_keys; i++)
-		m->group_of[i] = d->keys[i].group;
-	m->generation = generation;
-	m->shape = (struct sp_shape){.nodes = m->nodes,
-				     .places = m->places,
-				     .group_of = m->group_of,
-				     .file_of = m->file_of,
-				     .n_nodes = d->n_nodes,
-				     .n_frames = d->n_frames,
-				     .n_keys = d->n_keys,
-				     .n_groups = d->n_groups,
-				     .n_files = d->n_files,
-				     .n_funcs = d->n_funcs};
-	return 0;
-}
-
-static int meaning_of(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct meaning *m)
-{
-	if (s->writer->numbering != NULL && s->writer->generation == generation) {
-		meaning_done(m);
-		m->shape = sp_numbering_shape(s->writer->numbering);
-		return 0;
-	}
-	if (m->dict != NULL && m->generation == generation)
-		return 0;
-	meaning_done(m);
-	int r = read_meaning(s, f, generation, m);
-	if (r < 0)
-		meaning_done(m);
-	return r;
-}
 
 /* --- one period
  * -------------------------------------------------------------------------------------------------------- */
@@ -115,7 +22,8 @@ struct roll {
 	uint64_t source, generation, begin_ms, end_ms;
 	struct sp_head head;
 	struct sp_window_rows rows;
-	struct meaning *meaning;
+	size_t n_windows; /* that were read */
+	struct sp_meaning *meaning;
 };
 
 /* From `at` on: keys become groups; numbers that are none become 0. */
@@ -163,10 +71,11 @@ static int add_window(struct roll *roll, sqlite3_stmt *s, bool first)
 	return 0;
 }
 
-static int read_windows(struct sp_store *store, struct roll *roll, size_t *ret_n)
+/* Those from from_ms up to to_ms, behind what there is. */
+static int read_windows(struct sp_store *store, struct roll *roll, uint64_t from_ms, uint64_t to_ms)
 {
 	SP_STATEMENT *s = NULL;
-	size_t n = 0, sort_at = ROWS_MIN;
+	size_t sort_at = SP_MAX((size_t)ROWS_MIN, (size_t)roll->rows.n * 2);
 	int code = SQLITE_DONE;
 	int r = sp_file_prepare(
 	    roll->from,
@@ -176,11 +85,11 @@ static int read_windows(struct sp_store *store, struct roll *roll, size_t *ret_n
 
 	if (r < 0)
 		return r;
-	SP_BIND(s, roll->begin_ms, roll->end_ms, roll->source, roll->generation);
+	SP_BIND(s, from_ms, to_ms, roll->source, roll->generation);
 	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
-		r = add_window(roll, s, n == 0);
+		r = add_window(roll, s, roll->n_windows == 0);
 		store->n_damaged_windows += r == -EBADMSG;
-		n += r == 0;
+		roll->n_windows += r == 0;
 		r = r == -EBADMSG ? 0 : r;
 		if (r == 0 && roll->rows.n > sort_at) { /* so that an hour's rows need not all be there at once */
 			r = sp_window_rows_sort(&roll->rows);
@@ -189,7 +98,6 @@ static int read_windows(struct sp_store *store, struct roll *roll, size_t *ret_n
 	}
 	if (r == 0 && code != SQLITE_DONE)
 		r = sp_file_error(roll->from, code, "read");
-	*ret_n = n;
 	return r < 0 ? r : sp_window_rows_sort(&roll->rows);
 }
 
@@ -274,8 +182,13 @@ static int put_totals(struct sp_store *store, struct roll *roll, uint64_t t_ms, 
 	return sp_writer_run(roll->to, s);
 }
 
-static int put_overview(struct sp_store *s, const struct roll *roll, uint64_t t_ms)
+static int put_overview(struct sp_store *s, const struct roll *roll)
 {
+	uint64_t t_ms;
+	int r = sp_writer_find_place(roll->to, roll->source, roll->generation, &roll->head, &t_ms);
+
+	if (r < 0)
+		return r;
 	struct sp_overview o = {.from = roll->from,
 				.to = roll->to,
 				.source = roll->source,
@@ -290,39 +203,48 @@ static int put_overview(struct sp_store *s, const struct roll *roll, uint64_t t_
 	return sp_writer_put_overview(s, &o);
 }
 
-static int put_period(struct sp_store *s, struct roll *roll, const struct sp_sums *sums)
+/* The coarser window; what stands beside it in a table that it is found by comes first. */
+static int put_window(struct sp_store *s, struct roll *roll, const struct sp_sums *sums)
 {
 	uint64_t t_ms;
+
+	roll->head.n_rows = roll->rows.n;
+	int r =
+	    sp_writer_put_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows, &t_ms);
+	r = r < 0 ? r : put_totals(s, roll, t_ms, sums);
+	if (r == 0 && roll->to->day.resolution == SP_RES_1H && roll->source <= s->writer->n_sources)
+		s->writer->sources[roll->source - 1].hour_is_new = true;
+	return r;
+}
+
+static int put_period(struct sp_store *s, struct roll *roll, const struct sp_sums *sums)
+{
 	int r = sp_file_exec(roll->to, "BEGIN IMMEDIATE");
 
 	if (r < 0)
 		return r;
 	r = copy_chunks(s, roll);
-	r = r < 0 ? r
-		  : sp_writer_put_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows,
-					 &t_ms);
-	r = r < 0 ? r : put_totals(s, roll, t_ms, sums);
 	if (r == 0 && roll->to->day.resolution == SP_RES_1H)
-		r = put_overview(s, roll, t_ms);
+		r = put_overview(s, roll);
+	r = r < 0 ? r : put_window(s, roll, sums);
 	return sp_writer_end(roll->to, r);
 }
 
 static int roll_period(struct sp_store *s, struct roll *roll)
 {
 	struct sp_sums sums = {0};
-	size_t n = 0;
-	int r = meaning_of(s, roll->from, roll->generation, roll->meaning);
+	int r = sp_meaning_of(s, roll->from, roll->generation, roll->meaning);
 
 	roll->rows.n = 0;
-	r = r < 0 ? r : read_windows(s, roll, &n);
-	if (r < 0 || n == 0)
+	roll->n_windows = 0;
+	r = r < 0 ? r : read_windows(s, roll, roll->begin_ms, roll->end_ms);
+	if (r < 0 || roll->n_windows == 0)
 		return r;
-	roll->head.n_rows = roll->rows.n;
-	r = sp_sums_make(&roll->rows, &roll->meaning->shape, roll->to->day.resolution == SP_RES_1H, &sums);
+	r = sp_sums_make(
+	    &roll->rows, &roll->meaning->shape,
+	    roll->to->day.resolution == SP_RES_1H ? SP_SUMS_LIBRARIES | SP_SUMS_FUNCTIONS : SP_SUMS_LIBRARIES, &sums);
 	r = r < 0 ? r : put_period(s, roll, &sums);
 	sp_sums_done(&sums);
-	if (r == 0 && roll->to->day.resolution == SP_RES_1H && roll->source <= s->writer->n_sources)
-		s->writer->sources[roll->source - 1].hour_is_new = true;
 	return r;
 }
 
@@ -370,28 +292,142 @@ void sp_writer_begin_series(struct sp_source *source, uint64_t t_ms)
 		source->rolled_to_ms[to] = t_ms / period_ms[to] * period_ms[to];
 }
 
-int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
+/* --- an hour of the generation that is written, a part with each window ----------------------------------------------
+ * Nothing of it counts until its window is there, which is the last part: a crash, or whatever else ends the
+ * generation, only means that it is begun again. The parts before may be in the file: they are replaced. */
+enum part { PART_READ, PART_LIBRARIES, PART_FUNCTIONS, PART_CHUNKS, PART_OVERVIEW, PART_WINDOW };
+struct sp_rolling {
+	struct roll roll;
+	struct sp_meaning meaning;
+	struct sp_sums sums;
+	enum part part;
+	uint64_t read_ms; /* up to there */
+};
+enum { READ_MS = 10 * 60000, LATE_MS = 5 * 60000 };
+
+void sp_writer_forget_rolling(struct sp_writer *w)
+{
+	if (w->rolling == NULL)
+		return;
+	sp_window_rows_done(&w->rolling->roll.rows);
+	sp_sums_done(&w->rolling->sums);
+	free(w->rolling);
+	w->rolling = NULL;
+}
+
+static int begin_hour(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
-	struct sp_source *of = &w->sources[source - 1];
-	struct meaning meaning = {0};
-	int r = 0;
+	struct sp_rolling *h = calloc(1, sizeof(*h));
+	uint64_t *rolled_to = &w->sources[source - 1].rolled_to_ms[SP_RES_1H], first;
 
-	for (int to = SP_RES_1M; to < SP_N_RESOLUTIONS && r == 0; to++) {
-		struct roll roll = {.from = &w->files[to - 1],
-				    .to = &w->files[to],
-				    .source = source,
-				    .generation = w->generation,
-				    .meaning = &meaning};
-		if (of->rolled_to_ms[to] > t_ms || t_ms - of->rolled_to_ms[to] < period_ms[to])
-			break;
-		r = roll_until(s, &roll, &of->rolled_to_ms[to],
-			       t_ms == UINT64_MAX ? t_ms : t_ms / period_ms[to] * period_ms[to]);
-		sp_window_rows_done(&roll.rows);
-		r = r < 0 ? r : sp_file_checkpoint(&w->files[to]);
-		r = r < 0 ? r : sp_file_checkpoint(&w->files[to - 1]);
-	}
+	if (h == NULL)
+		return -ENOMEM;
+	w->rolling = h;
+	h->roll = (struct roll){.from = &w->files[SP_RES_1M],
+				.to = &w->files[SP_RES_1H],
+				.source = source,
+				.generation = w->generation,
+				.meaning = &h->meaning};
+	int r = first_from(&h->roll, *rolled_to, &first);
+	uint64_t end = r < 0 || first == UINT64_MAX ? 0 : first / period_ms[SP_RES_1H] * period_ms[SP_RES_1H];
+	h->roll.begin_ms = h->read_ms = SP_MAX(end, *rolled_to);
+	h->roll.end_ms = end + period_ms[SP_RES_1H];
+	if (r < 0 || first == UINT64_MAX || h->roll.end_ms > t_ms) /* there is none that is over */
+		sp_writer_forget_rolling(w);
 	return r;
+}
+
+/* A part that writes. */
+static int put_part(struct sp_store *s, struct sp_rolling *h)
+{
+	int r = sp_file_exec(h->roll.to, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return r;
+	if (h->part == PART_CHUNKS)
+		r = copy_chunks(s, &h->roll);
+	else
+		r = h->part == PART_OVERVIEW ? put_overview(s, &h->roll) : put_window(s, &h->roll, &h->sums);
+	r = sp_writer_end(h->roll.to, r);
+	return r < 0 ? r : sp_file_checkpoint(h->roll.to);
+}
+
+static int do_part(struct sp_store *s, struct sp_rolling *h)
+{
+	uint64_t to_ms = SP_MIN(h->read_ms + READ_MS, h->roll.end_ms);
+	int r = sp_meaning_of(s, h->roll.from, h->roll.generation, &h->meaning); /* it may have grown */
+
+	if (r < 0)
+		return r;
+	if (h->part == PART_READ) {
+		r = read_windows(s, &h->roll, h->read_ms, to_ms);
+		h->read_ms = to_ms;
+		h->part += r == 0 && to_ms == h->roll.end_ms;
+		return r;
+	}
+	if (h->part <= PART_FUNCTIONS)
+		r = sp_sums_make(&h->roll.rows, &h->meaning.shape,
+				 h->part == PART_LIBRARIES ? SP_SUMS_LIBRARIES : SP_SUMS_FUNCTIONS, &h->sums);
+	else
+		r = put_part(s, h);
+	h->part += r == 0;
+	return r;
+}
+
+static int roll_hour(struct sp_store *s, uint64_t source, uint64_t t_ms)
+{
+	struct sp_writer *w = s->writer;
+	int r = w->rolling == NULL ? begin_hour(s, source, t_ms) : 0;
+
+	if (r < 0 || w->rolling == NULL || w->rolling->roll.source != source)
+		return r;
+	struct sp_rolling *h = w->rolling;
+	r = do_part(s, h);
+	bool is_over = h->part > PART_WINDOW || (h->part > PART_READ && h->roll.n_windows == 0);
+	if (r == 0 && is_over)
+		w->sources[source - 1].rolled_to_ms[SP_RES_1H] = h->roll.end_ms;
+	if (r < 0 || is_over)
+		sp_writer_forget_rolling(w);
+	return r;
+}
+
+static bool is_due(const struct sp_source *of, int to, uint64_t t_ms)
+{
+	return of->rolled_to_ms[to] <= t_ms && t_ms - of->rolled_to_ms[to] >= period_ms[to];
+}
+
+/* All that is over at t_ms (UINT64_MAX: all that there is), at once. */
+static int roll_level(struct sp_store *s, uint64_t source, int to, uint64_t t_ms)
+{
+	struct sp_writer *w = s->writer;
+	struct sp_meaning meaning = {0};
+	struct roll roll = {.from = &w->files[to - 1],
+			    .to = &w->files[to],
+			    .source = source,
+			    .generation = w->generation,
+			    .meaning = &meaning};
+	int r = roll_until(s, &roll, &w->sources[source - 1].rolled_to_ms[to],
+			   t_ms == UINT64_MAX ? t_ms : t_ms / period_ms[to] * period_ms[to]);
+
+	sp_window_rows_done(&roll.rows);
+	r = r < 0 ? r : sp_file_checkpoint(&w->files[to]);
+	return r < 0 ? r : sp_file_checkpoint(&w->files[to - 1]);
+}
+
+int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
+{
+	const struct sp_source *of = &s->writer->sources[source - 1];
+	bool all = t_ms == UINT64_MAX, minute = is_due(of, SP_RES_1M, t_ms), hour = is_due(of, SP_RES_1H, t_ms);
+	/* where windows come too seldom, or an hour is long over, it is done in one go */
+	bool late = hour && (all || t_ms - of->rolled_to_ms[SP_RES_1H] >= period_ms[SP_RES_1H] + LATE_MS);
+	int r = minute ? roll_level(s, source, SP_RES_1M, t_ms) : 0;
+
+	if (r == 0 && (late || all))
+		sp_writer_forget_rolling(s->writer);
+	if (r == 0 && late)
+		return roll_level(s, source, SP_RES_1H, t_ms);
+	return r < 0 || minute || !hour ? r : roll_hour(s, source, t_ms);
 }
 
 struct series {
@@ -437,7 +473,7 @@ static int rolled_to(const struct roll *roll, uint64_t *ret_ms)
 	return 0;
 }
 
-static int catch_up_level(struct sp_store *s, int to, struct meaning *meaning)
+static int catch_up_level(struct sp_store *s, int to, struct sp_meaning *meaning)
 {
 	struct sp_writer *w = s->writer;
 	SP_FREE struct series *series = NULL;
@@ -470,7 +506,7 @@ static int sum_days(struct sp_store *s)
 int sp_writer_catch_up(struct sp_store *s)
 {
 	struct sp_writer *w = s->writer;
-	struct meaning meaning = {0};
+	struct sp_meaning meaning = {0};
 	int r = 0;
 
 	/* of the generation that ends now, as long as its tree is in memory */
@@ -481,6 +517,6 @@ int sp_writer_catch_up(struct sp_store *s)
 		return r < 0 ? r : sum_days(s);
 	for (int to = SP_RES_1M; to < SP_N_RESOLUTIONS && r == 0; to++)
 		r = catch_up_level(s, to, &meaning);
-	meaning_done(&meaning);
+	sp_meaning_done(&meaning);
 	return r < 0 ? r : sum_days(s);
 }

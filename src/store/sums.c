@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/part.h"
 
 /* The nodes that rows end at and those above them, in the order of their numbers: slot 0 is the root. */
 struct part {
 	const struct sp_shape *shape;
-	uint64_t *touched; /* a bit for each node */
-	uint32_t *before;  /* slots of the words before */
+	struct sp_part nodes;
 	uint32_t n;
 	uint32_t *parent, *run; /* by slot; run: where the neighbours of its library begin */
 	struct sp_place *place;
@@ -40,50 +40,35 @@ static void add(int64_t *sum, int64_t value)
 
 static uint32_t slot_of(const struct part *p, uint32_t node)
 {
-	uint64_t below = p->touched[node / 64] & ((UINT64_C(1) << node % 64) - 1);
-
-	return p->before[node / 64] + (uint32_t)__builtin_popcountll(below);
-}
-
-static void touch(struct part *p, uint32_t node)
-{
-	while ((p->touched[node / 64] >> node % 64 & 1) == 0) {
-		p->touched[node / 64] |= UINT64_C(1) << node % 64;
-		node = p->shape->nodes[node].parent;
-	}
+	return sp_part_of(&p->nodes, node);
 }
 
 static int number_slots(struct part *p, const struct sp_window_rows *rows)
 {
-	size_t n_words = p->shape->n_nodes / 64 + 1;
+	int r = sp_part_begin(&p->nodes, p->shape->n_nodes);
 
-	p->touched = calloc(n_words, sizeof(*p->touched));
-	p->before = calloc(n_words, sizeof(*p->before));
-	if (p->touched == NULL || p->before == NULL)
-		return -ENOMEM;
-	p->touched[0] = 1;
-	for (uint32_t i = 0; i < rows->n; i++)
-		touch(p, rows->node[i]);
-	for (size_t w = 0; w < n_words; w++) {
-		p->before[w] = p->n;
-		p->n += (uint32_t)__builtin_popcountll(p->touched[w]);
-	}
-	return 0;
+	for (uint32_t i = 0; i < rows->n && r == 0; i++)
+		sp_part_touch(&p->nodes, rows->node[i]);
+	if (r == 0)
+		sp_part_number(&p->nodes, &p->shape->nodes->parent, sizeof(*p->shape->nodes) / sizeof(uint32_t));
+	p->n = p->nodes.n;
+	return r;
 }
 
-static int fill_slots(struct part *p, bool by_function)
+static int fill_slots(struct part *p, int what)
 {
 	p->parent = calloc(p->n, sizeof(*p->parent));
 	p->run = calloc(p->n, sizeof(*p->run));
 	p->place = calloc(p->n, sizeof(*p->place));
+	bool by_function = (what & SP_SUMS_FUNCTIONS) != 0;
 	p->functions = by_function ? calloc(p->n, sizeof(*p->functions)) : NULL;
 	if (p->parent == NULL || p->run == NULL || p->place == NULL || (by_function && p->functions == NULL))
 		return -ENOMEM;
 	p->place[0].library = SP_NO_LIBRARY;
 	uint32_t slot = 0;
-	for (size_t w = 0; w < p->shape->n_nodes / 64 + 1; w++)
-		for (uint64_t bits = p->touched[w]; bits != 0; bits &= bits - 1, slot++) {
-			uint32_t node = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(bits);
+	for (uint32_t w = 0; w < p->nodes.n_words; w++)
+		for (uint64_t bits = p->nodes.touched[w]; bits != 0; bits &= bits - 1, slot++) {
+			uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(bits);
 			if (node == 0)
 				continue;
 			p->parent[slot] = slot_of(p, p->shape->nodes[node].parent);
@@ -94,8 +79,7 @@ static int fill_slots(struct part *p, bool by_function)
 
 static void part_done(struct part *p)
 {
-	free(p->touched);
-	free(p->before);
+	sp_part_done(&p->nodes);
 	free(p->parent);
 	free(p->run);
 	free(p->place);
@@ -152,7 +136,7 @@ static void count_self(const struct part *p, const struct sp_window_rows *rows, 
 	}
 }
 
-static void count_total(struct part *p, struct accounts *a)
+static void count_total(struct part *p, struct accounts *a, int what)
 {
 	for (uint32_t slot = p->n - 1; slot > 0; slot--)
 		for (uint32_t v = 0; v < a->n_values; v++)
@@ -161,7 +145,8 @@ static void count_total(struct part *p, struct accounts *a)
 	for (uint32_t slot = 1; slot < p->n; slot++) {
 		struct sp_place at = p->place[slot];
 		const int64_t *sums = &p->sums[(size_t)slot * a->n_values];
-		bool first = is_first_of_library(p, slot) && at.library != SP_NO_LIBRARY;
+		bool first =
+		    (what & SP_SUMS_LIBRARIES) != 0 && is_first_of_library(p, slot) && at.library != SP_NO_LIBRARY;
 		for (uint32_t v = 0; v < a->n_values && first; v++)
 			add(&a->files[2 * ((size_t)at.library * a->n_values + v) + 1], sums[v]);
 		if (a->funcs == NULL || !is_first_of_function(p, slot))
@@ -189,11 +174,11 @@ static int take(struct sp_sums *s, uint32_t file, uint32_t func, const int64_t *
 	return r;
 }
 
-static int take_all(const struct accounts *a, const struct sp_shape *shape, struct sp_sums *s)
+static int take_all(const struct accounts *a, const struct sp_shape *shape, int what, struct sp_sums *s)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; i < shape->n_files && r == 0; i++)
+	for (uint32_t i = 0; i < shape->n_files && r == 0 && (what & SP_SUMS_LIBRARIES) != 0; i++)
 		r = take(s, i, 0, &a->files[2 * (size_t)i * a->n_values]);
 	for (uint32_t i = 1; i < shape->n_funcs && r == 0 && a->funcs != NULL; i++)
 		r = take(s, shape->file_of[i] != 0 ? shape->file_of[i] : a->library_of[i], i,
@@ -201,12 +186,12 @@ static int take_all(const struct accounts *a, const struct sp_shape *shape, stru
 	return r;
 }
 
-static int make(const struct sp_window_rows *rows, struct part *p, struct accounts *a, bool by_function,
-		struct sp_sums *s)
+static int make(const struct sp_window_rows *rows, struct part *p, struct accounts *a, int what, struct sp_sums *s)
 {
 	int r = number_slots(p, rows);
 
-	r = r < 0 ? r : fill_slots(p, by_function);
+	bool by_function = (what & SP_SUMS_FUNCTIONS) != 0;
+	r = r < 0 ? r : fill_slots(p, what);
 	if (r < 0)
 		return r;
 	p->sums = calloc((size_t)p->n * rows->n_values, sizeof(*p->sums));
@@ -218,28 +203,22 @@ static int make(const struct sp_window_rows *rows, struct part *p, struct accoun
 	if (p->sums == NULL || a->files == NULL || (by_function && (a->funcs == NULL || a->library_of == NULL)))
 		return -ENOMEM;
 	count_self(p, rows, a);
-	count_total(p, a);
-	return take_all(a, p->shape, s);
+	count_total(p, a, what);
+	return take_all(a, p->shape, what, s);
 }
 
-int sp_sums_make(const struct sp_window_rows *rows, const struct sp_shape *shape, bool by_function,
-		 struct sp_sums *ret_sums)
+int sp_sums_make(const struct sp_window_rows *rows, const struct sp_shape *shape, int what, struct sp_sums *s)
 {
 	struct part p = {.shape = shape};
 	struct accounts a = {.n_values = rows->n_values};
-	struct sp_sums s = {.n_values = rows->n_values};
-	int r = make(rows, &p, &a, by_function, &s);
 
+	s->n_values = rows->n_values;
+	int r = make(rows, &p, &a, what, s);
 	part_done(&p);
 	free(a.files);
 	free(a.funcs);
 	free(a.library_of);
-	if (r < 0) {
-		sp_sums_done(&s);
-		return r;
-	}
-	*ret_sums = s;
-	return 0;
+	return r;
 }
 
 /* --- records -------------------------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ struct sp_sums {
 	uint32_t n_values;
 };
 void sp_sums_done(struct sp_sums *s);
-/* Of rows, sorted or not; by_function: functions, too. */
-int sp_sums_make(const struct sp_window_rows *rows, const struct sp_shape *shape, bool by_function,
-		 struct sp_sums *ret_sums);
+enum { SP_SUMS_LIBRARIES = 1, SP_SUMS_FUNCTIONS = 2 };
+/* Of rows, sorted or not, behind what s has (also when it fails): s belongs to the caller. */
+int sp_sums_make(const struct sp_window_rows *rows, const struct sp_shape *shape, int what, struct sp_sums *s);
 void sp_sums_pack(const struct sp_sums *s, struct sp_packer *p);
 int sp_sums_unpack(struct sp_sums *s, struct sp_unpacker *u);
 

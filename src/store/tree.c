@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/part.h"
 
 enum { MAX_KEPT = 1 << 15 };
 
@@ -18,9 +19,8 @@ static void add(int64_t *sum, int64_t value)
 /* The nodes that rows end at, and those above them, in the order of their numbers: slot 0 is the root. */
 struct slots {
 	const struct sp_node *nodes;
-	uint64_t *touched; /* a bit for each node */
-	uint32_t *before;  /* slots of the words before */
-	uint32_t n, n_words;
+	struct sp_part part;
+	uint32_t n;
 	uint32_t *parent;
 	double *under; /* of the first value */
 	uint32_t *at;  /* the kept node that the slot became, or went into */
@@ -45,27 +45,19 @@ void sp_bush_done(struct sp_bush *b)
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 static uint32_t slot_of(const struct slots *s, uint32_t node)
 {
-	uint64_t below = s->touched[node / 64] & ((UINT64_C(1) << node % 64) - 1);
-
-	return s->before[node / 64] + (uint32_t)__builtin_popcountll(below);
+	return sp_part_of(&s->part, node);
 }
 
 static int number_slots(struct slots *s, uint32_t n_nodes, const struct sp_window_rows *rows)
 {
-	s->n_words = n_nodes / 64 + 1;
-	s->touched = calloc(s->n_words, sizeof(*s->touched));
-	s->before = calloc(s->n_words, sizeof(*s->before));
-	if (s->touched == NULL || s->before == NULL)
-		return -ENOMEM;
-	s->touched[0] = 1;
+	int r = sp_part_begin(&s->part, n_nodes);
+
+	if (r < 0)
+		return r;
 	for (uint32_t i = 0; i < rows->n; i++)
-		for (uint32_t node = rows->node[i]; (s->touched[node / 64] >> node % 64 & 1) == 0;
-		     node = s->nodes[node].parent)
-			s->touched[node / 64] |= UINT64_C(1) << node % 64;
-	for (uint32_t w = 0; w < s->n_words; w++) {
-		s->before[w] = s->n;
-		s->n += (uint32_t)__builtin_popcountll(s->touched[w]);
-	}
+		sp_part_touch(&s->part, rows->node[i]);
+	sp_part_number(&s->part, &s->nodes->parent, sizeof(*s->nodes) / sizeof(uint32_t));
+	s->n = s->part.n;
 	s->parent = calloc(s->n, sizeof(*s->parent));
 	s->under = calloc(s->n, sizeof(*s->under));
 	s->at = calloc(s->n, sizeof(*s->at));
@@ -74,8 +66,7 @@ static int number_slots(struct slots *s, uint32_t n_nodes, const struct sp_windo
 
 static void slots_done(struct slots *s)
 {
-	free(s->touched);
-	free(s->before);
+	sp_part_done(&s->part);
 	free(s->parent);
 	free(s->under);
 	free(s->at);
@@ -87,8 +78,8 @@ static int for_slots(struct slots *s, int (*each)(struct slots *s, uint32_t slot
 	uint32_t slot = 0;
 	int r = 0;
 
-	for (uint32_t w = 0; w < s->n_words; w++)
-		for (uint64_t bits = s->touched[w]; bits != 0 && r == 0; bits &= bits - 1, slot++)
+	for (uint32_t w = 0; w < s->part.n_words; w++)
+		for (uint64_t bits = s->part.touched[w]; bits != 0 && r == 0; bits &= bits - 1, slot++)
 			if (slot > 0)
 				r = each(s, slot, w * 64 + (uint32_t)__builtin_ctzll(bits), arg);
 	return r;

@@ -69,6 +69,17 @@ static int find_place(struct sp_day_file *f, uint64_t source, struct sp_window_i
 	}
 }
 
+int sp_writer_find_place(struct sp_day_file *f, uint64_t source, uint64_t generation, const struct sp_head *h,
+			 uint64_t *ret_t_ms)
+{
+	struct sp_window_id id = {h->wall_ns / NS_PER_MS, generation};
+	int r = find_place(f, source, &id);
+
+	if (r == 0)
+		*ret_t_ms = id.t_ms;
+	return r;
+}
+
 int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
 			 const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms)
 {
@@ -172,6 +183,7 @@ static int read_sources(struct sp_writer *w, struct sp_day_file *f)
  * -------------------------------------------------------------------------------------------------------------- */
 static void end_generation(struct sp_writer *w)
 {
+	sp_writer_forget_rolling(w);
 	sp_numbering_free(w->numbering);
 	w->numbering = NULL;
 	w->generation = w->last_chunk = 0;

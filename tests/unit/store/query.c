@@ -74,7 +74,15 @@ static void compare(struct fixture *f, const struct sp_store_query *q, uint64_t 
 		    struct sp_store_answer *ret_answer)
 {
 	struct sp_profile *got, *wanted = merged(f, q, length_ns);
+	static const struct sp_store_options only_read = {.read_only = true};
+	struct sp_store *reader;
 
+	ok(sp_store_open(f->place, &only_read, &reader)); /* which takes dictionaries from coarser files */
+	ok(sp_profile_new(&got));
+	ok(sp_store_query(reader, q, got, ret_answer));
+	assert_same(got, wanted, ret_answer->resolution != SP_RES_10S);
+	sp_profile_free(got);
+	sp_store_close(reader);
 	ok(sp_profile_new(&got));
 	ok(sp_store_query(f->store, q, got, ret_answer));
 	assert_same(got, wanted, ret_answer->resolution != SP_RES_10S);
@@ -156,6 +164,9 @@ static void roll_up(uint64_t max_memory_bytes)
 		q.to_ns = q.from_ns + 900 * S;
 		compare(&f, &q, 60 * S, &a);
 		assert_int_equal(a.resolution, SP_RES_1M);
+		q.resolution = SP_RES_10S; /* whose names are in the hours' file by now */
+		compare(&f, &q, 10 * S, &a);
+		assert_int_equal(a.resolution, SP_RES_10S);
 		q.resolution = SP_RES_1H;
 		q.from_ns = whole ? from : q.from_ns;
 		q.to_ns = from + 10800 * S - (whole ? 0 : below(3000) * S);
@@ -358,7 +369,7 @@ static void totals(void **state)
 	(void)state;
 	seed = 31;
 	fixture_open(&f, 0);
-	fill(&f, q.from_ns, 365, 20);
+	fill(&f, q.from_ns, 390, 20); /* an hour is rolled up in the minutes after it */
 	c.wanted = merged(&f, &q, 10 * S);
 	ok(sp_totals_by(c.wanted, SP_TOTAL_BY_LIBRARY, 0, &c.libraries));
 	ok(sp_totals_by(c.wanted, SP_TOTAL_BY_FUNCTION, 0, &c.functions));
