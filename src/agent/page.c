@@ -249,7 +249,7 @@ static void page(void *arg, struct sp_http_request *q)
 	struct sp_page *p = arg;
 	struct sp_http_answer a = {.status = 200,
 				   .type = "text/html; charset=utf-8",
-				   .policy = sp_web_page.policy,
+				   .policy = p->policy,
 				   .etag = p->etag,
 				   .bytes = sp_web_page.html,
 				   .n = sp_web_page.n};
@@ -358,10 +358,7 @@ static int open_with(struct sp_page *p, const struct sp_agent_config *c)
 	char path[256];
 	int r;
 
-	sp_token_path(c->socket, path, sizeof(path));
-	r = sp_token_make(path, c->group, p->token);
-	if (r == 0)
-		r = sp_page_web_read(c, &p->web);
+	r = sp_page_web_read(c, &p->web);
 	if (r < 0)
 		return r;
 	sp_page_http_config(p, c, &config);
@@ -369,7 +366,11 @@ static int open_with(struct sp_page *p, const struct sp_agent_config *c)
 	config.n_sockets = p->owner.n_sockets;
 	config.n_listen = p->owner.n_sockets ? 0 : c->n_listen;
 	config.routes = routes;
-	return sp_http_new(&config, &p->http);
+	r = sp_http_new(&config, &p->http);
+	if (r < 0)
+		return r;
+	sp_token_path(c->socket, path, sizeof(path));
+	return sp_token_make(path, c->group, p->token);
 }
 
 int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *owner, struct sp_page **ret_page)
@@ -381,6 +382,7 @@ int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *own
 		return sp_fail(-ENOMEM, "serve HTTP");
 	p->owner = *owner;
 	p->verify_output = -1;
+	snprintf(p->policy, sizeof(p->policy), "%s; frame-ancestors 'none'", sp_web_page.policy);
 	snprintf(p->etag, sizeof(p->etag), "%08lx-%zu", crc32(0, (const Bytef *)sp_web_page.html, (uInt)sp_web_page.n),
 		 sp_web_page.n);
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++)

@@ -35,7 +35,7 @@ struct sp_page {
 	int verify_output;
 	char token[SP_TOKEN_TEXT];
 	struct sp_page_waiting waiting[SP_PAGE_WAITING];
-	char etag[32];
+	char etag[32], policy[1024];
 	char *small; /* the page as gzip */
 	size_t n_small;
 };

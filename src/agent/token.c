@@ -80,11 +80,24 @@ static int give(int fd, const char *group)
 	return fchmod(fd, is_given ? 0640 : 0600) < 0 ? -errno : 0;
 }
 
+static int make_directory(const char *path)
+{
+	char *directory SP_FREE = strdup(path);
+	char *slash = directory ? strrchr(directory, '/') : NULL;
+
+	if (!slash || slash == directory)
+		return slash ? 0 : -ENOMEM;
+	*slash = '\0';
+	return mkdir(directory, 0755) && errno != EEXIST ? sp_fail(-errno, "make %s", directory) : 0;
+}
+
 static int write_new(const char *path, const char *group, const char *token)
 {
 	SP_CLOSE int fd = -1;
-	int r;
+	int r = make_directory(path);
 
+	if (r < 0)
+		return r;
 	if (unlink(path) && errno != ENOENT)
 		return sp_fail(-errno, "remove %s", path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -40,6 +40,8 @@ bool sp_http_host_name(const char *host, char ret_name[SP_HTTP_NAME_MAX])
 	end = is_ip6 ? strchr(begin, ']') : strchrnul(begin, ':');
 	if (!end || !take_name(begin, (size_t)(end - begin), is_ip6 ? ":." : "-._", ret_name))
 		return false;
+	if (is_ip6 && !strchr(ret_name, ':'))
+		return false;
 	end += is_ip6;
 	return !*end || (*end == ':' && is_port(end + 1));
 }

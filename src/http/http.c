@@ -207,11 +207,12 @@ void sp_http_dispatch(struct sp_http *h)
 
 	for (int i = 0; i < n; i++) {
 		uint64_t what = events[i].data.u64;
-		if ((what & 3) == KIND_LISTEN)
-			accept_some(h, (int)(what >> 2));
-		else if (what != KIND_MHD && is_connection(h, what)) /* one may have ended another's */
+		if (!(what & 3) && is_connection(h, what)) /* one may have ended another's */
 			sp_request_gone(((struct sp_connection *)(uintptr_t)what)->waiting);
 	}
+	for (int i = 0; i < n; i++) /* now that there is room */
+		if ((events[i].data.u64 & 3) == KIND_LISTEN)
+			accept_some(h, (int)(events[i].data.u64 >> 2));
 	enforce_deadlines(h);
 	h->has_resumed = false;
 	sp_mhd.run(h->daemon);

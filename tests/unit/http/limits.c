@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* limits.c: how many, how large, how slow. */
+#include "base/error.h"
+#include "client.h"
+#include "http/listen.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { CROWD = 1000, MOST = 16 };
+
+static void say(void *arg, struct sp_http_request *q)
+{
+	(void)arg;
+	sp_http_say(q, 200, "here");
+}
+
+static void gone(void *arg)
+{
+	(void)arg;
+}
+
+static void wait(void *arg, struct sp_http_request *q)
+{
+	(void)arg;
+	sp_http_defer(q, gone, NULL);
+}
+
+static const struct sp_http_route routes[] = {
+    {"/", SP_HTTP_OPEN, true, say}, {"/wait", SP_HTTP_OPEN, false, wait}, {0}};
+
+static struct sp_http_stats stats(void)
+{
+	struct sp_http_stats s;
+
+	sp_http_stats(http, &s);
+	return s;
+}
+
+/* A thousand that say nothing: as many stay as may, and who asks is answered all the same. */
+static void test_idle(void **state)
+{
+	struct sp_http_config c = {.routes = routes, .max_connections = MOST};
+	int idle[CROWD];
+
+	(void)state;
+	server_begin(&c);
+	for (int i = 0; i < CROWD; i++) {
+		idle[i] = client_new();
+		if (i % 10 == 0)
+			server_turn(0);
+		if (i % 100 == 99)
+			assert_int_equal(status_of(get("/", "")), 200);
+		assert_true(stats().n_connections <= MOST * 3 / 4);
+	}
+	for (int i = 0; i < 10; i++)
+		server_turn(1);
+	assert_int_equal(stats().n_refused, 0);
+	assert_true(stats().n_evicted >= CROWD - MOST);
+	assert_true(stats().n_connections >= MOST * 3 / 4 - 1); /* one made room for who was answered last */
+	assert_true(client_is_closed(idle[0]));
+	assert_false(client_is_closed(idle[CROWD - 1]));
+	for (int i = 0; i < CROWD; i++)
+		close(idle[i]);
+	for (int i = 0; stats().n_connections && i < 100; i++)
+		server_turn(5);
+	assert_int_equal(stats().n_connections, 0);
+	assert_int_equal(sp_http_timeout_ms(http), -1); /* and then there is nothing to do */
+	server_end();
+}
+
+/* Those who wait for an answer are not sent away for others; then there is no room. */
+static void test_busy(void **state)
+{
+	struct sp_http_config c = {.routes = routes, .max_connections = 8};
+	int busy[6], one_more;
+
+	(void)state;
+	server_begin(&c);
+	for (int i = 0; i < 6; i++) {
+		busy[i] = client_new();
+		client_send(busy[i], "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		for (int k = 0; k < 5; k++)
+			server_turn(5);
+	}
+	one_more = client_new();
+	client_send(one_more, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+	assert_string_equal(client_read(one_more, NULL), "");
+	assert_int_equal(stats().n_refused, 1);
+	assert_int_equal(stats().n_connections, 6);
+	close(busy[0]);
+	assert_int_equal(status_of(get("/", "")), 200);
+	for (int i = 1; i < 6; i++) {
+		assert_false(client_is_closed(busy[i]));
+		close(busy[i]);
+	}
+	close(one_more);
+	server_end();
+}
+
+static void test_large(void **state)
+{
+	struct sp_http_config c = {.routes = routes};
+	static char text[200000];
+	char header[9000];
+	int fd, status;
+
+	(void)state;
+	server_begin(&c);
+	memset(text, 'a', sizeof(text) - 1);
+	snprintf(header, sizeof(header), "X: %.*s\r\n", 7900, text);
+	assert_int_equal(status_of(get("/", header)), 200);
+	snprintf(header, sizeof(header), "X: %.*s\r\n", 8300, text);
+	assert_int_equal(status_of(get("/", header)), 431);
+	/* more than is ever kept, in one header, in the address, and in many headers */
+	fd = client_new();
+	client_send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\nX: %s", text);
+	status = status_of(client_read(fd, NULL));
+	assert_true(status == 431 || status == -1);
+	close(fd);
+	fd = client_new();
+	client_send(fd, "GET /%s", text);
+	status = status_of(client_read(fd, NULL));
+	assert_true(status == 414 || status == -1);
+	close(fd);
+	fd = client_new();
+	client_send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n");
+	for (int i = 0; i < 5000; i++)
+		client_send(fd, "A: b\r\n");
+	client_send(fd, "\r\n");
+	status = status_of(client_read(fd, NULL));
+	assert_true(status == 431 || status == -1);
+	close(fd);
+	assert_int_equal(status_of(get("/", "")), 200);
+	server_end();
+}
+
+/* A byte now and then keeps no connection: the header has ten seconds. */
+static void test_slow(void **state)
+{
+	static const char request[] =
+	    "GET / HTTP/1.1\r\nHost: localhost\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	struct sp_http_config c = {.routes = routes};
+	int fd, i;
+
+	(void)state;
+	server_begin(&c);
+	fd = client_new();
+	for (i = 0; i < 40 && !client_is_closed(fd); i++) {
+		client_send(fd, "%c", request[i]);
+		for (int k = 0; k < 4; k++)
+			server_turn(100);
+	}
+	assert_true(client_is_closed(fd));
+	assert_true(i >= 20);
+	assert_int_equal(stats().n_timed_out, 1);
+	close(fd);
+	server_end();
+}
+
+/* What no browser sends. */
+static void test_nonsense(void **state)
+{
+	static const char *const texts[] = {
+	    "\r\n\r\n\r\n\r\n",
+	    "GET\r\n\r\n",
+	    "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+	    "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+	    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+	    "GET / HTTP/1.1\r\nHost: localhost\r\n : x\r\n\r\n",
+	    "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+	    "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+	};
+
+	struct sp_http_config c = {.routes = routes};
+
+	(void)state;
+	server_begin(&c);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		int fd = client_new();
+		client_send(fd, "%s", texts[i]);
+		for (int k = 0; k < 10; k++)
+			server_turn(10);
+		char answer[64] = ""; /* or none: it may still become a request, for ten seconds */
+		if (recv(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0)
+			assert_int_not_equal(status_of(answer), 200);
+		close(fd);
+		assert_int_equal(status_of(get("/", "")), 200);
+	}
+	server_end();
+}
+
+/* --- where -------------------------------------------------------------------------------------------------------- */
+static void test_places(void **state)
+{
+	static const char *const good[] = {"127.0.0.1:0", "localhost:1", ":9877", "[::1]:65535", "[::]:1", "0.0.0.0:1"};
+	static const char *const bad[] = {
+	    "",       "9877",          "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:1",
+	    "[::1:1", "example.org:1", "127.1:1",   "[]:1",       "[127.0.0.1]:1",   "1.2.3.4:-1"};
+	struct sp_http_config c = {.routes = routes}, again = {.routes = routes, .max_connections = 4, .n_listen = 1};
+	struct sp_http *second;
+	char taken[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_int_equal(sp_http_address_check(good[i]), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(sp_http_address_check(bad[i]), -EINVAL);
+	sp_error_clear();
+	/* one that is taken, among others that are not */
+	server_begin(&c);
+	assert_true(sp_http_address(http, 0, taken, sizeof(taken)));
+	assert_false(sp_http_address(http, 1, taken, sizeof(taken)));
+	again.listen[0] = "127.0.0.1:0";
+	again.listen[1] = taken;
+	again.n_listen = 2;
+	assert_int_equal(sp_http_new(&again, &second), -EADDRINUSE);
+	assert_non_null(strstr(sp_error_text(-EADDRINUSE), taken));
+	server_end();
+}
+
+/* A socket that somebody else made. */
+static void test_passed(void **state)
+{
+	struct sp_http_config c = {.routes = routes, .n_sockets = 1};
+	int fd;
+
+	(void)state;
+	assert_int_equal(sp_listen("127.0.0.1:0", &fd), 0);
+	c.sockets = &fd;
+	c.max_connections = 4;
+	server_begin(&c);
+	assert_int_equal(status_of(get("/", "")), 200);
+	server_end();
+	assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was given away */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_idle),   cmocka_unit_test(test_busy),     cmocka_unit_test(test_large),
+	    cmocka_unit_test(test_slow),   cmocka_unit_test(test_nonsense), cmocka_unit_test(test_places),
+	    cmocka_unit_test(test_passed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
