@@ -19,6 +19,8 @@
 
 /* Files that no sample went through for so many windows, and more than so many, are forgotten at a renewal. */
 enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300, MAX_ROUNDS = 3, SECOND_TIME_MS = 20 };
+/* Most files have all the functions that are ever met in their first windows, if they have many at all. */
+enum { ASKS_FIRST = 8 };
 /* In the kernel: room for the counts of a turn (lasting.h), for stacks that need not be sent again. */
 enum {
 	COUNTS = 16384,
@@ -93,6 +95,7 @@ static void naming_begin(struct sp_sampler *s)
 				       .kallsyms = s->env->kallsyms,
 				       .debug_dirs = s->env->config->debug_dirs,
 				       .no_fetch = !s->env->config->debuginfod,
+				       .n_asks_first = ASKS_FIRST,
 				       .may_parse = s->env->may_parse,
 				       .may_parse_arg = s->env->arg,
 				       .meanwhile = s->env->meanwhile,

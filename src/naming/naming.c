@@ -153,18 +153,19 @@ void sp_naming_met(struct sp_naming *n, uint32_t file, uint64_t n_samples)
 		f->n_met += n_samples;
 }
 
-bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f)
+bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth)
 {
-	return !n->may_parse || n->may_parse(n->may_parse_arg, SP_MAX(f->n_met, 1));
+	return !n->may_parse || n->may_parse(n->may_parse_arg, worth * SP_MAX(f->n_met, 1));
 }
 
-/* What is parsed anew for each question is asked for what came together in a minute. */
+/* What is too large for a table is asked for what came together in a minute. */
 static bool may_ask(const struct sp_naming *n, const struct sp_named_file *f)
 {
 	uint64_t now_ns = sp_time_ns(CLOCK_BOOTTIME);
-	bool is_soon = f->asked_ns && now_ns - f->asked_ns < (uint64_t)ASK_AGAIN_S * SP_NS_PER_S;
+	bool is_soon =
+	    f->state == SP_NAMED_ASKED && f->asked_ns && now_ns - f->asked_ns < (uint64_t)ASK_AGAIN_S * SP_NS_PER_S;
 
-	return !n->may_parse || (!is_soon && sp_naming_may_parse(n, f));
+	return !n->may_parse || (!is_soon && sp_naming_may_parse(n, f, SP_NAMING_QUESTION));
 }
 
 void sp_named_file_done(struct sp_named_file *f)
@@ -192,6 +193,7 @@ static int ask_parser(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 	if (!may_ask(n, f))
 		return -EAGAIN;
 	f->asked_ns = sp_time_ns(CLOCK_BOOTTIME);
+	f->n_asked++;
 	sp_debug_file_choose(n, file, f, held);
 	r = ask(n, file, (const int[]){held, f->debug_fd}, offsets, n_offsets, names);
 	if (r < 0 && f->debug_fd >= 0) {
@@ -218,7 +220,7 @@ static int ask_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, 
 		return -ENOMEM;
 	if (f->looked_ns && now_ns - f->looked_ns < (uint64_t)MAP_AGAIN_S * SP_NS_PER_S)
 		return -ENOENT;
-	if (!sp_naming_may_parse(n, f))
+	if (!sp_naming_may_parse(n, f, SP_NAMING_QUESTION))
 		return -EAGAIN;
 	r = sp_naming_map(n, file, offsets, n_offsets, names);
 	f->looked_ns = r == -ENOENT ? now_ns : 0;

@@ -4,7 +4,8 @@
  *
  * A file's functions are written down once, by a worker that parses it (symbol/name_table.h), and looked up from then
  * on, in this run and in later ones: the tables of files that may have entries (base/entries.h) are kept on disk, those
- * of others in memory files of this run. Only a file that is too large for a table is parsed at each question.
+ * of others in memory files of this run. Only a file that is too large for a table is parsed at each question, and one
+ * of which little is asked, for who may not spend much (n_asks_first).
  * A worker gets the file as it was mapped and, if its own symbol table is
  * stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
  * /usr/lib/debug, by our paths and by those of a process that had the file mapped, and it is the file's only if the
@@ -63,6 +64,11 @@ struct sp_naming {
 	 */
 	bool (*may_parse)(void *arg, uint64_t n_samples);
 	void *may_parse_arg;
+	/*
+	 * So many questions about a file are asked of a parser before a table of all its functions is made: a question
+	 * costs a small part of that. 0: it is made at once, which is right for who asks but once.
+	 */
+	unsigned n_asks_first;
 	bool with_lines;   /* DWARF is wanted, too */
 	bool no_fetch;     /* debuginfod is not asked, or not any more */
 	char *urls;        /* of debuginfod servers; "" = none; found when first asked for */

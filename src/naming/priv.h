@@ -36,13 +36,15 @@ struct sp_named_file {
 	int failure;
 	uint64_t n_met;    /* samples without names that were told of it */
 	uint64_t asked_ns; /* when a parser was asked last for some of its functions; 0 = never */
+	unsigned n_asked;  /* how often */
 };
 
 /* What is known of a file; NULL: memory is short. Until the next call. */
 struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file);
 void sp_named_file_done(struct sp_named_file *f);
-/* Whether a parser may be asked now; -EAGAIN is said if not. */
-bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f);
+/* Whether a parser may be asked now; -EAGAIN is said if not. worth: one of these. */
+enum { SP_NAMING_TABLE = 1, SP_NAMING_QUESTION = 4 }; /* what a sample is worth: some names take less than all */
+bool sp_naming_may_parse(const struct sp_naming *n, const struct sp_named_file *f, unsigned worth);
 
 /* table.c: names from the file's table, which is found or made if need be. -ENOENT: it has none. */
 int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,

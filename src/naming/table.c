@@ -217,7 +217,7 @@ static int choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, i
 	struct sp_name_table_head head;
 	SP_CLOSE int table_fd = open_cached(n, key, &head);
 
-	bool may = sp_naming_may_parse(n, f);
+	bool may = (table_fd >= 0 || f->n_asked >= n->n_asks_first) && sp_naming_may_parse(n, f, SP_NAMING_TABLE);
 
 	if (table_fd >= 0 && (!may || !debug_came(n, file, f, &head))) {
 		f->state = SP_NAMED_CACHED;
@@ -226,8 +226,8 @@ static int choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, i
 			sp_naming_note_text(n, file, head.warning);
 		return 0;
 	}
-	if (!may)
-		return -EAGAIN;
+	if (!may) /* what a parser says of some may still be had */
+		return n->n_asks_first ? -ENOENT : -EAGAIN;
 	if (table_fd < 0)
 		sp_debug_file_choose(n, file, f, fd);
 	return make(n, file, f, fd, key);

@@ -204,6 +204,26 @@ bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t po
 	return sp_insn_decode(&d->decoder, i->bytes + at, i->size - at, i->vaddr + at, ret);
 }
 
+enum { MAX_INSN = 15 };
+
+/* As compilers and assemblers write the long ones: prefixes 66 and 2e, then 90 or 0f 1f with an address. 0: another. */
+static uint32_t usual_nop(const uint8_t *b, size_t n)
+{
+	static const uint8_t address_bytes[] = {1, 2, 5}; /* by the kind of address: the byte of it, and a distance */
+	size_t at = 0;
+	while (at < n && at < MAX_INSN && (b[at] == 0x66 || b[at] == 0x2e))
+		at++;
+	if (at < n && at > 0 && b[at] == 0x90 && b[0] == 0x66 && at == 1)
+		return 2;
+	if (at + 3 > n || b[at] != 0x0f || b[at + 1] != 0x1f)
+		return 0;
+	uint8_t address = b[at + 2], kind = address >> 6, base = address & 7;
+	if (kind == 3 || (address >> 3 & 7) || base == 5 || (base == 4 && (at + 4 > n || (b[at + 3] & 7) == 5)))
+		return 0;
+	at += 2 + address_bytes[kind] + (base == 4);
+	return at <= n && at <= MAX_INSN ? (uint32_t)at : 0;
+}
+
 uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos)
 {
 	struct sp_insn insn;
@@ -213,6 +233,11 @@ uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32
 		/* 0, int3, nop; the longer ones begin with 66, 0f, or 2e */
 		if (byte == 0 || byte == 0xcc || byte == 0x90) {
 			at++;
+			continue;
+		}
+		uint32_t usual = usual_nop(i->bytes + (at - i->base), i->size - (at - i->base));
+		if (usual) {
+			at += usual;
 			continue;
 		}
 		if ((byte != 0x66 && byte != 0x0f && byte != 0x2e) || !sp_code_decode(d, i, at, &insn) ||

@@ -156,6 +156,14 @@ static int asked_answer(struct asked *q, int memfd, const char *warning, struct 
 	return r;
 }
 
+static bool has_gap(const struct asked *q)
+{
+	for (size_t i = 0; i < q->n; i++)
+		if (q->names[i].is_gap || !q->names[i].size)
+			return true;
+	return false;
+}
+
 static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(close_elf))) struct sp_elf *debug = NULL;
@@ -165,7 +173,12 @@ static int find_names(struct sp_elf *e, int memfd, int debug_fd, size_t n, struc
 	if (r < 0)
 		return r;
 	struct sp_names_more more = {.debug = debug};
-	r = sp_names_find_with(e, &more, sp_function_walk, q.offsets, n, q.names);
+	r = sp_names_find_with(e, &more, sp_fde_walk, q.offsets, n, q.names);
+	/* Where FDEs say nothing the code itself may; most of what is asked need not pay for that. */
+	if (r >= 0 && has_gap(&q)) {
+		sp_names_done(q.names, q.n);
+		r = sp_names_find_with(e, &more, sp_function_walk, q.offsets, n, q.names);
+	}
 	return r < 0 ? r : asked_answer(&q, memfd, more.warning, a);
 }
 
