@@ -94,7 +94,7 @@ function readColumns(raw, root) {
 // By library, exact whatever the tree leaves out: {self: {number: value}, total: ...} of each value.
 const readSums = (sums, n) => sums.map((s) => {
 	const array = (of) => Float64Array.from({length: n}, (_, i) => of[i] || 0);
-	return {self: array(s.self), total: array(s.total)};
+	return {self: array(s.self), total: array(s.total), whole: s.whole};
 });
 
 // What can be chosen as the value shown: a value that is the old one of another is shown with that one, as a difference.

@@ -374,6 +374,7 @@ function showTree() {
 
 // --- the libraries beside all views ---
 // What an agent summed up knows of the stacks that are too narrow for the tree.
+const sumsWhole = (t, v) => data.sums && data.sums[v].whole || whole(t, v);
 const sumsOf = (t, v) => data.sums ? data.sums[v] : librarySums(t, v, data.entities, data.libraries.length);
 
 function libraryRows(t, v) {
@@ -392,7 +393,7 @@ function libraryCell({l}) {
 }
 
 function showLibraries() {
-	const t = filteredTree(), v = width(), c = choice(), all = whole(t, v);
+	const t = filteredTree(), v = width(), c = choice(), all = sumsWhole(t, v);
 	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).slice();
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
@@ -407,7 +408,7 @@ function showSelection() {
 	place.hidden = !l;
 	if (!l) return;
 	const t = data.tree, v = width(), s = kept("all libraries", [v], () => sumsOf(t, v));
-	const all = whole(t, v), folded = state.fold !== exceptions().has(l.key);
+	const all = sumsWhole(t, v), folded = state.fold !== exceptions().has(l.key);
 	const toggle = (text, on, changes, title) => make("button", {type: "button", title, "aria-pressed": String(on),
 		click: () => go({...changes, zoom: ""})}, text);
 	const except = exceptions();
@@ -417,7 +418,7 @@ function showSelection() {
 		toggle("Fold its frames", folded, {except: [...except].join("\n")}, "Its runs of frames become one frame"),
 		make("button", {type: "button", click: () => go({view: "sandwich", focus: "lib:" + l.key})}, "Callers and callees"),
 		make("button", {type: "button", "aria-label": "End the selection", click: () => select(l.key)}, "✕"),
-		...(state.only ? [make("span", {class: "warn"}, `${percent(all - whole(filteredTree(), v), all)} of all is left out everywhere below.`)] : []));
+		...(state.only && !data.sums ? [make("span", {class: "warn"}, `${percent(all - whole(filteredTree(), v), all)} of all is left out everywhere below.`)] : []));
 }
 
 // --- the frame around the views ---

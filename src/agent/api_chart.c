@@ -16,7 +16,7 @@
 #define MINUTE_NS (60 * SP_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
 /* The windows of so much are fast enough, and tell 10 s apart. */
-#define SHORT_NS (HOUR_NS + 10 * MINUTE_NS)
+#define SHORT_NS (30 * MINUTE_NS)
 enum { MAX_SERIES = 12, MAX_EVENTS = 2000 };
 
 /* --- events ------------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /* api_table.c: sums by library, function, process ... and the caller matrix, as rows. */
 #include "agent/api_priv.h"
 #include "agent/api_shape.h"
+#include "agent/api_sums.h"
 #include "base/mem.h"
 #include "profile/matrix.h"
 #include "profile/totals.h"
@@ -76,17 +77,80 @@ static void put_name(const struct sp_profile *p, int by, const struct sp_total *
 		put_user(row, out);
 }
 
+static void put_row(const struct sp_profile *p, int by, const struct sp_total *row, FILE *out)
+{
+	put_name(p, by, row, out);
+	fprintf(out, ",\"self\":%" PRId64 ",\"total\":%" PRId64 ",\"samples\":%" PRId64 "}", row->self, row->total,
+		row->n_samples);
+}
+
 static void put_rows(const struct sp_profile *p, int by, const struct sp_totals *t, uint32_t limit, FILE *out)
 {
 	fprintf(out, "\"n_rows\":%zu,\"rows\":[", t->n_rows);
 	for (size_t i = 0; i < t->n_rows && i < limit; i++) {
-		const struct sp_total *row = &t->rows[i];
 		fputs(i ? ",\n" : "", out);
-		put_name(p, by, row, out);
-		fprintf(out, ",\"self\":%" PRId64 ",\"total\":%" PRId64 ",\"samples\":%" PRId64 "}", row->self,
-			row->total, row->n_samples);
+		put_row(p, by, &t->rows[i], out);
 	}
 	fputs("]\n", out);
+}
+
+/* --- long ranges by library: the store's own sums ----------------------------------------------------------------- */
+static int64_t samples_of(const struct sp_api_sum *s, uint32_t file)
+{
+	for (uint32_t i = 0; i < s->chart->n_libraries; i++)
+		if (s->files[i] == file)
+			return s->chart->libraries[i].total;
+	return 0;
+}
+
+static void put_exact_rows(const struct sp_profile *p, const struct sp_api_sums *sums, uint32_t limit, FILE *out)
+{
+	const struct sp_api_sum *s = &sums->of[0], *samples = &sums->of[sums->n - 1];
+	uint32_t n = s->chart->n_libraries;
+
+	put_whole(p, 0, s->whole, samples->whole, out);
+	fprintf(out, "\"n_rows\":%" PRIu32 ",\"rows\":[", n);
+	for (uint32_t i = 0; i < n && i < limit; i++) {
+		const struct sp_store_chart_library *l = &s->chart->libraries[i];
+		struct sp_total row = {.id = s->files[i], .none = s->files[i] == 0, .self = l->self, .total = l->total};
+		row.n_samples = samples_of(samples, s->files[i]);
+		fputs(i ? ",\n" : "", out);
+		put_row(p, SP_TOTAL_BY_LIBRARY, &row, out);
+	}
+	fputs("]\n", out);
+}
+
+/* Of what was found the sums know how much was sampled. */
+static void put_exact(const struct sp_api_ask *ask, const struct sp_profile *p, const struct sp_api_sums *sums,
+		      FILE *out)
+{
+	const struct sp_store_chart *c = sums->of[0].chart;
+	struct sp_store_answer answer = {.from_ns = ask->q.from_ns, .to_ns = ask->q.to_ns, .resolution = SP_RES_1M};
+
+	for (uint32_t i = 0; i < c->n_slices; i++)
+		answer.covered_ns += c->covered_ns[i];
+	sp_api_put_answer(ask, &answer, out);
+	put_exact_rows(p, sums, ask->limit, out);
+}
+
+/* -ENODATA: there are none. */
+static int exact_table(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_api_sums sums = {0};
+	struct sp_profile *p = NULL;
+	int r = sp_profile_new(&p);
+
+	if (r == 0)
+		r = sp_api_sums_new(a, ask, p, &sums);
+	if (r == 0 && sums.n == 0)
+		r = -ENODATA;
+	if (r == 0)
+		r = sp_profile_add_value_type(p, sums.of[0].chart->value, sums.of[0].chart->unit);
+	if (r == 0)
+		put_exact(ask, p, &sums, out);
+	sp_api_sums_done(&sums);
+	sp_profile_free(p);
+	return r;
 }
 
 int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
@@ -95,8 +159,11 @@ int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, F
 	struct sp_profile *p = NULL;
 	struct sp_totals t = {0};
 	uint32_t value = 0;
-	int r = sp_api_profile(a, &ask->q, &p, &answer);
+	int r = by == SP_TOTAL_BY_LIBRARY && sp_api_sums_wanted(&ask->q) ? exact_table(a, ask, out) : -ENODATA;
 
+	if (r != -ENODATA)
+		return r;
+	r = sp_api_profile(a, &ask->q, &p, &answer);
 	if (r == 0)
 		r = sp_api_value(p, ask->value, &value);
 	if (r == 0)

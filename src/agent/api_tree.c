@@ -2,6 +2,7 @@
 /* api_tree.c: call trees as JSON, without what is too narrow to be seen: of a range, and of the difference of two. */
 #include "agent/api_priv.h"
 #include "agent/api_shape.h"
+#include "agent/api_sums.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/diff.h"
@@ -79,6 +80,24 @@ static int put_trees(const struct sp_api_ask *ask, struct sp_api_shape *s, FILE 
 }
 
 /* --- sums by library, which do not know of what is narrow --------------------------------------------------------- */
+static int put_sum(struct sp_api_shape *s, const struct sp_api_sum *sum, FILE *out)
+{
+	const struct sp_store_chart *c = sum->chart;
+
+	for (int is_total = 0; is_total < 2; is_total++) {
+		fputs(is_total ? "},\"total\":{" : "{\"self\":{", out);
+		for (uint32_t i = 0; i < c->n_libraries; i++) {
+			int64_t library = sp_api_shape_library(s, s->same.files[sum->files[i]]);
+			int64_t value = is_total ? c->libraries[i].total : c->libraries[i].self;
+			if (library < 0)
+				return (int)library;
+			fprintf(out, "%s\"%" PRId64 "\":%" PRId64, i ? "," : "", library, value);
+		}
+	}
+	fprintf(out, "},\"whole\":%" PRId64 "}", sum->whole);
+	return 0;
+}
+
 static int sums_of(struct sp_api_shape *s, uint32_t value, double scale, FILE *self, FILE *total)
 {
 	struct sp_totals t = {0};
@@ -111,15 +130,16 @@ static int put_sums_of(struct sp_api_shape *s, uint32_t value, double scale, FIL
 	return r;
 }
 
-/* In the order of the values that the trees have. */
-static int put_sums(struct sp_api_shape *s, FILE *out)
+/* In the order of the values that the trees have. exact: the store's own, NULL or without any: there are none. */
+static int put_sums(struct sp_api_shape *s, const struct sp_api_sums *exact, FILE *out)
 {
 	int r = 0;
 
 	fputs("\"sums\":[", out);
 	for (uint32_t i = 0; i < s->n_columns && r == 0; i++) {
 		fputs(i ? ",\n" : "", out);
-		r = put_sums_of(s, s->columns[i].of, s->columns[i].scale, out);
+		r = exact && i < exact->n ? put_sum(s, &exact->of[i], out)
+					  : put_sums_of(s, s->columns[i].of, s->columns[i].scale, out);
 	}
 	fputs("],\n", out);
 	return r;
@@ -134,7 +154,8 @@ static int shape_begin(const struct sp_api_ask *ask, const struct sp_profile *p,
 	return r == 0 ? sp_api_shape_new(p, value, s) : r;
 }
 
-static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, FILE *out)
+static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, const struct sp_api_sums *exact,
+		     FILE *out)
 {
 	struct sp_api_shape s = {0};
 	int r = shape_begin(ask, p, &s);
@@ -142,7 +163,7 @@ static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, F
 	if (r == 0)
 		r = put_trees(ask, &s, out);
 	if (r == 0)
-		r = put_sums(&s, out);
+		r = put_sums(&s, exact, out);
 	if (r == 0)
 		sp_api_shape_end(&s, out);
 	sp_api_shape_done(&s);
@@ -153,6 +174,7 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 {
 	struct sp_store_query q = ask->q;
 	struct sp_store_answer answer = {0};
+	struct sp_api_sums exact = {0};
 	struct sp_profile *p = NULL;
 	int r;
 
@@ -162,10 +184,13 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 		q.library = ask->focus_library;
 	q.rough = !ask->root;
 	r = sp_api_profile(a, &q, &p, &answer);
+	if (r == 0 && sp_api_sums_wanted(&q))
+		r = sp_api_sums_new(a, ask, p, &exact);
 	if (r == 0) {
 		sp_api_put_answer(ask, &answer, out);
-		r = put_flame(ask, p, out);
+		r = put_flame(ask, p, &exact, out);
 	}
+	sp_api_sums_done(&exact);
 	sp_profile_free(p);
 	return r;
 }
@@ -234,7 +259,7 @@ static int put_diff(const struct sp_api_ask *ask, const struct sp_diff *d, FILE 
 	if (r == 0)
 		r = put_trees(ask, &s, out);
 	if (r == 0)
-		r = put_sums(&s, out);
+		r = put_sums(&s, NULL, out);
 	if (r == 0)
 		r = put_noise(d, &s, out);
 	if (r == 0)
