@@ -56,15 +56,22 @@ uint64_t sp_object_offset(const struct sp_object *o, uint64_t address); /* in it
 uint32_t sp_object_id(struct sp_object *o);                             /* in the shared file; 0: no room */
 
 /* --- records: one for each trampoline ------------------------------------------------------------------------- */
+struct sp_site {
+	uint64_t key,
+	    base; /* return address, counters; in the table of all sites the record's tag is in the key, too */
+};
 struct sp_record {
-	uint64_t base;   /* counters of its row, by object; 0: not known yet */
 	uint64_t target; /* where it leads */
-	uint64_t tag;    /* its number << 48 */
+	union {
+		uint64_t base; /* by object: counters of its row; 0: not known yet */
+		uint64_t tag;  /* by site: its number << 48 */
+	};
+	struct sp_site sites[SP_RECORD_N_SITES]; /* that came first */
 	const char *name;
 	struct sp_object *owner, *callee; /* owner NULL: the one of its function for all who take its address */
 	uint32_t function;                /* id in the shared file; 0: not known yet */
 	uint32_t state, flags;            /* flags: SP_CALLS_FUNCTION_* */
-	uint32_t unused;
+	uint32_t unused[7];
 };
 _Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
 extern struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_site[SP_TRAMPOLINES_SITE];
@@ -80,9 +87,6 @@ bool sp_is_dladdr(const char *name);
 void sp_trampolines_close(const struct sp_object *o);
 
 /* --- call sites that were seen: read by trampolines.S --------------------------------------------------------- */
-struct sp_site {
-	uint64_t key, base; /* return address | tag; counters */
-};
 extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: not to be used */
 /* Counts a call that the trampoline could not count alone. */

@@ -9,7 +9,7 @@ uint64_t sp_rseq_offset;
 extern const uint8_t sp_trampolines_object[], sp_trampolines_site[];
 
 enum { RECORD_FREE, RECORD_TAKEN, RECORD_READY };
-enum { SITE_GONE = 1 }; /* in place of a key: may be used again, but does not end a search */
+enum { SITE_GONE = 1 }; /* in place of a key */
 
 struct set { /* of trampolines of one kind */
 	struct sp_record *records;
@@ -59,11 +59,12 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 		sp_share_note(SP_CALLS_N_NO_ROOM);
 		return 0;
 	}
-	r->base = 0;
 	r->function = 0;
 	r->flags = flags;
 	r->target = target;
-	r->tag = (uint64_t)(r - set->records) << 48;
+	r->base = 0;
+	if (with_sites)
+		r->tag = (uint64_t)(r - set->records) << 48;
 	r->name = name;
 	r->owner = owner;
 	r->callee = callee;
@@ -120,10 +121,10 @@ uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const c
 	return 0;
 }
 
-static void forget_site(struct sp_site *s)
+static void forget_site(struct sp_site *s, uint64_t key)
 {
+	sp_store(&s->key, key);
 	sp_store(&s->base, 0);
-	sp_store(&s->key, SITE_GONE);
 }
 
 static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_object *o)
@@ -134,17 +135,26 @@ static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_obje
 			continue;
 		const struct sp_record *r = &sp_records_site[key >> 48];
 		if ((at >= o->whole.low && at < o->whole.high) || r->owner == o || r->callee == o)
-			forget_site(&sites[i]);
+			forget_site(&sites[i], SITE_GONE);
 	}
+}
+
+static void free_record(const struct set *set, struct sp_record *r, const struct sp_object *o)
+{
+	bool all = r->owner == o || r->callee == o;
+
+	for (uint32_t i = 0; set == &by_site && i < SP_RECORD_N_SITES; i++)
+		if (all || (r->sites[i].key >= o->whole.low && r->sites[i].key < o->whole.high))
+			forget_site(&r->sites[i], 0);
+	if (all)
+		sp_store(&r->state, RECORD_FREE);
 }
 
 static void free_records(const struct set *set, uint32_t n, const struct sp_object *o)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		struct sp_record *r = &set->records[i];
-		if (sp_load(&r->state) == RECORD_READY && (r->owner == o || r->callee == o))
-			sp_store(&r->state, RECORD_FREE);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (sp_load(&set->records[i].state) == RECORD_READY)
+			free_record(set, &set->records[i], o);
 }
 
 void sp_trampolines_close(const struct sp_object *o)
@@ -180,21 +190,30 @@ static uint64_t counters_of(uint32_t function, uint32_t caller, uint32_t site_ob
 	return id != 0 ? sp_share_counters(id) : 0;
 }
 
-/* Kept for the trampoline to find. Where all places are taken the site goes the slow way each time. */
-static void keep_site(const struct sp_record *r, uint64_t return_address, uint64_t base)
+/* The key comes last: whoever finds it finds the counters, too. */
+static bool keep_here(struct sp_site *s, uint64_t key, uint64_t base)
 {
-	uint64_t key = return_address | r->tag;
+	if (sp_load(&s->key) == key)
+		return true;
+	if (!sp_swap(&s->base, 0, base))
+		return false;
+	sp_store(&s->key, key);
+	return true;
+}
+
+/* Kept for the trampoline to find. Where all places are taken the site goes the slow way each time. */
+static void keep_site(struct sp_record *r, uint64_t return_address, uint64_t base)
+{
 	uint32_t page = (uint32_t)(return_address >> 12) * SP_SITE_MULTIPLIER >> (32 - SP_SITE_PAGE_BITS);
 	struct sp_site *s = &sp_sites[page * 256 + (return_address >> 4 & 0xff)];
 
-	sp_store(&site_pages[page], 1);
-	for (unsigned i = 0; i <= SP_SITE_PROBES; i++, s++) {
-		uint64_t old = sp_load(&s->key);
-		if (old == key || (old <= SITE_GONE && sp_swap(&s->key, old, key))) {
-			sp_store(&s->base, base);
+	for (unsigned i = 0; i < SP_RECORD_N_SITES; i++)
+		if (keep_here(&r->sites[i], return_address, base))
 			return;
-		}
-	}
+	sp_store(&site_pages[page], 1);
+	for (unsigned i = 0; i <= SP_SITE_PROBES; i++, s++)
+		if (keep_here(s, return_address | r->tag, base))
+			return;
 }
 
 /* By object, the row has the library that calls and no place in it. */

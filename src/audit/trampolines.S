@@ -66,16 +66,49 @@ object_locked:
 	.cfi_endproc
 	.size count_object, . - count_object
 
-	/* The place of a site: (page of code, mixed) * 4096 + place in the page, in 16 byte steps. */
+	/* Whether the return address (r10) is that of a site in the record; then all that there is to do. */
+	.macro SITE_OF_RECORD name, counters, next
+	cmp \counters - 8(%r11), %r10
+	jne \next
+	DESCRIPTOR \name
+	mov %rax, -16(%rsp)
+	mov sp_rseq_offset(%rip), %rax
+	lea \name\()_cs(%rip), %r10
+	test %rax, %rax
+	jz \name\()_locked
+	mov %r10, %fs:SP_RSEQ_CS(%rax)
+\name\()_start:
+	mov %fs:SP_RSEQ_CPU(%rax), %eax
+	shl $12, %rax
+	add \counters(%r11), %rax
+	incq (%rax)
+\name\()_end:
+	mov -16(%rsp), %rax
+	jmp *SP_RECORD_TARGET(%r11)
+	ABORT \name
+\name\()_locked:
+	mov \counters(%r11), %r10
+	lock incq -4096(%r10)
+	mov -16(%rsp), %rax
+	jmp *SP_RECORD_TARGET(%r11)
+	.balign 16
+	.endm
+
+	/* The sites of the record first; then the place of a site in the table: (page of code, mixed) * 4096 + place in the
+	 * page, in 16 byte steps. */
 	.balign 64
 	.type count_site, @function
 count_site:
 	.cfi_startproc
+	mov (%rsp), %r10
+	SITE_OF_RECORD first, SP_RECORD_SITES + 8, 5f
+5:	SITE_OF_RECORD second, SP_RECORD_SITES + 24, 6f
+6:	SITE_OF_RECORD third, SP_RECORD_SITES + 40, 7f
+7:
 	mov %rax, -16(%rsp)
-	mov (%rsp), %rax
 	mov %rcx, -24(%rsp)
-	mov %rax, %r10
-	mov %eax, %ecx
+	mov %r10, %rax
+	mov %r10d, %ecx
 	shr $12, %r10
 	and $0xff0, %ecx
 	imul $(SP_SITE_MULTIPLIER - (1 << 32)), %r10d, %r10d
@@ -88,8 +121,6 @@ count_site:
 	cmp (%r10), %rax
 	jne 2f
 1:	mov 8(%r10), %r10
-	test %r10, %r10
-	jz 4f
 	DESCRIPTOR site
 	mov sp_rseq_offset(%rip), %rax
 	lea site_cs(%rip), %rcx
@@ -116,7 +147,7 @@ site_locked:
 	je 1b
 	cmp %rcx, %r10
 	jb 3b
-4:	mov -16(%rsp), %rax
+	mov -16(%rsp), %rax
 	mov -24(%rsp), %rcx
 	jmp count_slowly
 	.cfi_endproc
