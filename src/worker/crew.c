@@ -205,9 +205,9 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 	if (!p && r == 0)
 		return false;
 	r = p ? hand_over(c, p) : r;
-	if ((r == -EAGAIN || r == -ETOOMANYREFS) && p->jobs.n)
+	if (p && (r == -EAGAIN || r == -ETOOMANYREFS) && p->jobs.n)
 		return false; /* its next answer makes room */
-	if (r == -EPIPE || r == -ECONNRESET) {
+	if (p && (r == -EPIPE || r == -ECONNRESET)) {
 		sp_crew_serve(w, p); /* it has gone; the next turn starts another */
 		return true;
 	}
