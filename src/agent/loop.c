@@ -46,9 +46,16 @@ static void files_raise(struct sp_agent *a)
 	a->env.max_files = SP_MIN(a->env.max_files, MAX_FILES);
 }
 
+static void log_store(void *arg, const char *text)
+{
+	(void)arg;
+	sp_log(SP_LOG_WARNING, "store: %s", text);
+}
+
 static int store_open(struct sp_agent *a, const struct sp_agent_config *c)
 {
-	struct sp_store_options o = {.max_disk_bytes = c->max_disk_bytes, .max_memory_bytes = c->max_memory_bytes / 10};
+	struct sp_store_options o = {
+	    .max_disk_bytes = c->max_disk_bytes, .max_memory_bytes = c->max_memory_bytes / 10, .note = log_store};
 	size_t i;
 	int r;
 

@@ -378,7 +378,7 @@ int sp_directory_check_version(const struct sp_directory *d, const char *name)
 	if (n < HEADER_BYTES || big_endian(header + APPLICATION_AT) != APPLICATION_ID)
 		return 0;
 	uint32_t version = big_endian(header + VERSION_AT);
-	if (version > SP_STORE_VERSION && version < 1000) /* more is damage */
+	if (version > SP_STORE_VERSION && version < 1000 && sp_file_is_newer(d, name)) /* more is damage */
 		return sp_fail_said(-EPROTONOSUPPORT,
 				    "%s/%s is of version %u of the store; this soprof knows %d: use a newer one",
 				    d->path, name, version, SP_STORE_VERSION);

@@ -28,7 +28,11 @@ static const char schema[] =
     "CREATE TABLE event(from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,"
     " text TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY(from_ns, kind, subject)) WITHOUT ROWID;";
 
-/* Since version 1 was first written; readers do without. */
+/* Since version 1 was first written; readers do without. The version stands in the header, too, where a turned bit
+ * would make the file one of a later soprof's. */
+static const char all_have[] = "CREATE TABLE IF NOT EXISTS format(version INTEGER NOT NULL);"
+			       "INSERT INTO format SELECT 1 WHERE NOT EXISTS (SELECT * FROM format);";
+_Static_assert(SP_STORE_VERSION == 1, "and in the line before this one");
 static const char later_tables[] =
     "CREATE TABLE IF NOT EXISTS tree(t INTEGER PRIMARY KEY, record BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS day_tree(source INTEGER PRIMARY KEY, record BLOB NOT NULL);"
@@ -198,12 +202,23 @@ static int create(struct sp_day_file *f)
 		       page_bytes[f->day.resolution]);
 	int r = sp_file_exec(f, sql);
 	r = r < 0 ? r : sp_file_exec(f, schema);
+	r = r < 0 ? r : sp_file_exec(f, all_have);
 	r = r < 0 ? r : sp_file_exec(f, later_tables);
 	(void)snprintf(
 	    sql, sizeof(sql),
 	    "INSERT INTO about VALUES(%d, %llu); PRAGMA application_id = 0x53507374; PRAGMA user_version = %d; COMMIT",
 	    f->day.resolution, (unsigned long long)f->day.day_s, SP_STORE_VERSION);
 	return r < 0 ? r : sp_file_exec(f, sql);
+}
+
+/* What stands in the header may be a turned bit. */
+static bool says_known_version(struct sp_day_file *f)
+{
+	int64_t there = number_of(f, "SELECT count(*) FROM sqlite_schema WHERE name = 'format'");
+	int64_t version = there != 1 ? -1 : number_of(f, "SELECT version FROM format");
+
+	sp_error_clear();
+	return version > 0 && version <= SP_STORE_VERSION;
 }
 
 /* Is it a store, and which? */
@@ -219,6 +234,8 @@ static int identify(struct sp_day_file *f)
 		return sp_fail_said(-EBADMSG, "%s is not a file of a store", f->day.name);
 	if (version == 0 || version >= 1000) /* as sp_directory_check_version() has it */
 		return sp_fail_said(-EBADMSG, "%s is of no version of the store", f->day.name);
+	if (version > SP_STORE_VERSION && says_known_version(f))
+		return sp_fail_said(-EBADMSG, "%s says two things of its version", f->day.name);
 	if (version > SP_STORE_VERSION)
 		return sp_fail_said(-EPROTONOSUPPORT, "%s is of version %lld of the store; this soprof knows %d",
 				    f->day.name, (long long)version, SP_STORE_VERSION);
@@ -234,6 +251,18 @@ static int identify(struct sp_day_file *f)
 		f->day.resolution = (int)resolution;
 	f->day.day_s = (uint64_t)day_s;
 	return 0;
+}
+
+bool sp_file_is_newer(const struct sp_directory *d, const char *name)
+{
+	struct sp_day_file f = {.day = {.resolution = -1}};
+	int r = open_db(d, name, SQLITE_OPEN_READONLY, "?immutable=1", &f);
+
+	(void)snprintf(f.day.name, sizeof(f.day.name), "%s", name);
+	bool known = r == 0 && configure(&f) == 0 && says_known_version(&f);
+	sp_file_close(&f);
+	sp_error_clear();
+	return !known;
 }
 
 static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
@@ -268,6 +297,7 @@ static int open_for_writing(const struct sp_directory *d, struct sp_day_file *f)
 		r = create(f);
 		r = r < 0 ? r : identify(f);
 	}
+	r = r < 0 ? r : sp_file_exec(f, all_have);
 	r = r < 0 || f->day.resolution != SP_RES_1H ? r : sp_file_exec(f, later_tables);
 	return r < 0 ? r
 		     : sp_file_exec(

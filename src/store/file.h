@@ -47,6 +47,9 @@ int sp_directory_set_aside(const struct sp_directory *d, const char *name);
 /* -EPROTONOSUPPORT if a day file is of a newer version. */
 int sp_directory_check_version(const struct sp_directory *d, const char *name);
 
+/* Of a file whose header says a newer version: does it say so elsewhere, too? */
+bool sp_file_is_newer(const struct sp_directory *d, const char *name);
+
 struct sp_day_file {
 	sqlite3 *db;
 	struct sp_day day;

@@ -65,6 +65,7 @@ struct sp_writer {
 	struct sp_rolling *rolling; /* an hour, under way; NULL = none */
 	uint64_t minute_retained;   /* when it was looked what is too much */
 	bool look_at_age;
+	size_t n_mended; /* files that were looked at */
 	char boot_id[64];
 };
 int sp_writer_open(struct sp_store *s);
@@ -90,6 +91,8 @@ static inline uint64_t sp_chunk_id(uint64_t generation, uint64_t seq)
 /* Runs a statement that gives no rows, and frees it. */
 int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s);
 
+/* A file of another day that SQLite refuses is replaced by what can be had of it: so it is salvaged only once. */
+int sp_writer_mend(struct sp_store *s, const struct sp_day *day);
 /* Rolls up what the day has and closes its files; the next window opens them again. */
 void sp_writer_leave_day(struct sp_store *s);
 

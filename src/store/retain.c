@@ -56,6 +56,18 @@ static int remove_most(struct sp_store *s, struct sp_day *days, size_t n)
 	return r;
 }
 
+/* One file with each look, for which there is time. */
+static int look_at_one(struct sp_store *s, const struct sp_day *days, size_t n)
+{
+	const struct sp_day *day = n == 0 ? NULL : &days[s->writer->n_mended++ % n];
+
+	if (day == NULL || day->bytes == 0 || day->day_s == s->writer->day_s)
+		return 0;
+	int r = sp_writer_mend(s, day);
+	sp_error_clear();
+	return r;
+}
+
 int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age)
 {
 	SP_FREE struct sp_day *days = NULL;
@@ -65,5 +77,6 @@ int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age)
 
 	if (r == 0 && by_age)
 		r = remove_old(s, days, n, now_ns / SP_NS_PER_S);
-	return r < 0 ? r : remove_most(s, days, n);
+	r = r < 0 ? r : remove_most(s, days, n);
+	return r < 0 ? r : look_at_one(s, days, n);
 }

@@ -28,6 +28,9 @@ struct sp_store_options {
 	uint64_t retain_s[SP_N_RESOLUTIONS]; /* 0 = 2, 14, 400 days */
 	uint64_t max_disk_bytes;             /* journals included; 0 = 2 GiB */
 	uint64_t max_memory_bytes;           /* of the writer's dictionary; 0 = 64 MiB */
+	/* What the writer did by itself that a log should tell: a line; NULL = nobody wants to know. */
+	void (*note)(void *arg, const char *text);
+	void *note_arg;
 };
 
 /* place: a directory (made if need be, not if read_only), or a single file of one (read_only). */

@@ -214,10 +214,26 @@ void sp_writer_leave_day(struct sp_store *s)
 	close_files(s->writer);
 }
 
-/* A file that SQLite refuses is kept for people, and a new one begun with what can be had of it. */
-static int replace_file(struct sp_store *s, const struct sp_day *day)
+static void tell_replaced(struct sp_store *s, struct sp_day_file *f, const char *name)
 {
-	struct sp_day_file *f = &s->writer->files[day->resolution];
+	SP_STATEMENT *q = NULL;
+	char text[256];
+	int64_t n = 0;
+
+	if (s->options.note == NULL)
+		return;
+	if (f->db != NULL && sp_file_prepare(f, "SELECT count(*) FROM window", &q) == 0 &&
+	    sqlite3_step(q) == SQLITE_ROW)
+		n = sqlite3_column_int64(q, 0);
+	(void)snprintf(text, sizeof(text),
+		       "%s is damaged: %lld windows of it are salvaged, and it is kept as %s.damaged", name,
+		       (long long)n, name);
+	s->options.note(s->options.note_arg, text);
+}
+
+/* A file that SQLite refuses is kept for people, and a new one begun with what can be had of it. */
+static int replace_file(struct sp_store *s, const struct sp_day *day, struct sp_day_file *f)
+{
 	SP_CLOSE int old = openat(s->directory.fd, day->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	sp_error_clear();
@@ -226,14 +242,32 @@ static int replace_file(struct sp_store *s, const struct sp_day *day)
 	r = r < 0 ? r : sp_file_open(&s->directory, day, true, f);
 	if (r == 0 && old >= 0 && sp_salvage(&s->directory, old, f) < 0)
 		sp_error_clear(); /* then it begins empty */
+	if (r == 0)
+		tell_replaced(s, f, day->name);
+	return r;
+}
+
+int sp_writer_mend(struct sp_store *s, const struct sp_day *day)
+{
+	struct sp_day_file f = {0};
+	int r = sp_file_open(&s->directory, day, false, &f);
+
+	sp_file_close(&f);
+	if (r != -EBADMSG)
+		return 0; /* whatever else there is, it is not this */
+	r = replace_file(s, day, &f);
+	if (r == 0)
+		r = sp_file_finish(&f);
+	sp_file_close(&f);
 	return r;
 }
 
 static int open_file(struct sp_store *s, const struct sp_day *day)
 {
-	int r = sp_file_open(&s->directory, day, true, &s->writer->files[day->resolution]);
+	struct sp_day_file *f = &s->writer->files[day->resolution];
+	int r = sp_file_open(&s->directory, day, true, f);
 
-	return r == -EBADMSG ? replace_file(s, day) : r;
+	return r == -EBADMSG ? replace_file(s, day, f) : r;
 }
 
 static int open_day(struct sp_store *s, uint64_t wall_ns)
@@ -264,7 +298,7 @@ static bool set_damaged_aside(struct sp_store *s)
 			continue;
 		struct sp_day day = w->files[i].day;
 		sp_file_close(&w->files[i]);
-		any |= replace_file(s, &day) == 0;
+		any |= replace_file(s, &day, &w->files[i]) == 0;
 	}
 	close_files(w);
 	return any;

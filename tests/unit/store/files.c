@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/error.h"
 #include "base/time.h"
@@ -240,6 +241,10 @@ static void a_newer_version_is_left_alone(void **state)
 	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_1M).name), before[128], after[128];
 	int fd = open(name, O_RDWR);
 
+	sqlite3 *db;
+	assert_int_equal(sqlite3_open(name, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE format SET version = 2", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
 	assert_int_equal(pwrite(fd, "\0\0\0\2", 4, 60), 4); /* user_version, as SQLite's header has it */
 	assert_int_equal(pread(fd, before, sizeof(before), 0), sizeof(before));
 	int r = refused(path);
@@ -248,6 +253,71 @@ static void a_newer_version_is_left_alone(void **state)
 	assert_int_equal(pread(fd, after, sizeof(after), 0), sizeof(after));
 	assert_memory_equal(before, after, sizeof(before));
 	close(fd);
+	free(name);
+	made_directory_gone(path);
+}
+
+/* The header's version alone is a turned bit. */
+static void a_turned_version_is_damage(void **state)
+{
+	(void)state;
+	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_10S).name);
+	struct sp_store_options o = {.read_only = true};
+	struct sp_store_stats stats;
+	int fd = open(name, O_RDWR);
+
+	struct sums wanted = sums_new(1), got = sums_new(1);
+	struct sp_store *s = store_at(path, &o);
+	assert_int_equal(sums_of_store(&got, s, SP_RES_10S, false), 1);
+	sp_store_close(s);
+	assert_int_equal(pwrite(fd, "\0\0\0\3", 4, 60), 4);
+	sp_store_close(store_at(path, &o));                /* a reader does not refuse it */
+	s = store_at(path, &(struct sp_store_options){0}); /* which replaces it */
+	assert_int_equal(sums_of_store(&wanted, s, SP_RES_10S, false), 1);
+	assert_int_equal(sp_store_stats(s, &stats), 0);
+	assert_int_equal(stats.n_damaged_files, 1);
+	sums_equal(&got, &wanted);
+	sums_done(&got);
+	sums_done(&wanted);
+	sp_store_close(s);
+	close(fd);
+	free(name);
+	made_directory_gone(path);
+}
+
+static void take_note(void *arg, const char *text)
+{
+	assert_non_null(strstr(text, ".10s.db is damaged: 1 windows of it are salvaged"));
+	++*(int *)arg;
+}
+
+/* A day that is over is replaced while the writer goes on, and only once. */
+static void an_old_file_is_mended(void **state)
+{
+	(void)state;
+	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_10S).name), *aside = NULL;
+	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 1};
+	struct sp_profile *p = new_profile();
+	int n_notes = 0, fd = open(name, O_RDWR);
+	struct sp_store *s = store_at(path, &(struct sp_store_options){.note = take_note, .note_arg = &n_notes});
+	uint64_t seed = 3, next = (T0 / (SP_DAY_S * SP_NS_PER_S) + 1) * SP_DAY_S * SP_NS_PER_S;
+
+	made_things(p, &m, &seed);
+	made_rows(p, &m, &seed);
+	add(s, next, p, "cpu");
+	assert_int_equal(pwrite(fd, "no such file", 12, 0), 12);
+	close(fd);
+	for (uint64_t i = 1; i < 100; i++)
+		add(s, next + i * 10 * SP_NS_PER_S, p, "cpu");
+	assert_int_equal(n_notes, 1);
+	assert_true(asprintf(&aside, "%s.damaged", name) > 0);
+	assert_int_equal(access(aside, F_OK), 0);
+	struct sums sums = sums_new(1);
+	assert_int_equal(sums_of_store(&sums, s, SP_RES_10S, false), 101);
+	sums_done(&sums);
+	sp_store_close(s);
+	sp_profile_free(p);
+	free(aside);
 	free(name);
 	made_directory_gone(path);
 }
@@ -374,6 +444,8 @@ int main(void)
 	    cmocka_unit_test(totals_are_exact),
 	    cmocka_unit_test(one_writer),
 	    cmocka_unit_test(a_newer_version_is_left_alone),
+	    cmocka_unit_test(a_turned_version_is_damage),
+	    cmocka_unit_test(an_old_file_is_mended),
 	    cmocka_unit_test(planted_links_are_refused),
 	    cmocka_unit_test(others_directories_are_refused),
 	    cmocka_unit_test(old_days_go),
