@@ -13,7 +13,7 @@ extern uint64_t *__libc_stack_end;
 extern const int64_t __rseq_offset;
 extern const unsigned __rseq_size;
 
-static bool started; /* initial objects were relocated */
+static bool started, ended; /* initial objects were relocated; ld.so closes all, and some still call others */
 
 #define EXPORT __attribute__((visibility("default")))
 EXPORT unsigned la_version(unsigned version);
@@ -112,6 +112,9 @@ unsigned la_objclose(uintptr_t *cookie)
 	struct sp_object *o = (struct sp_object *)*cookie;
 
 	if (o == NULL || sp_share.base == NULL)
+		return 0;
+	ended = ended || o->is_program; /* the program comes first */
+	if (ended)
 		return 0;
 	sp_init_unhook(o);
 	sp_trampolines_close(o);
