@@ -15,7 +15,7 @@
 
 static void write_some(struct sp_expo *x)
 {
-	const struct sp_exemplar e = {1700000000 * S, 1700000010 * S, 1500000000}, none = {0};
+	const struct sp_exemplar e = {1699999999 * S + 4000000, 1700000010 * S + 4000000, 1500000000}, none = {0};
 
 	sp_expo_family(x, SP_EXPO_COUNTER, "a_seconds", "seconds", "Time.");
 	sp_expo_seconds_of(x, "l=\"x\"", 12 * S + 340000000, &e);
@@ -52,7 +52,7 @@ static void test_openmetrics(void **state)
 	assert_string_equal(x.text,
 			    "# HELP a_seconds Time.\n# TYPE a_seconds counter\n# UNIT a_seconds seconds\n"
 			    "a_seconds_total{l=\"x\"} 12.34"
-			    " # {page=\"http://h:9877/#to=1700000010&at=1700000000-1700000010\"} 1.5 1700000010\n"
+			    " # {page=\"http://h:9877/#to=1700000010&at=1700000000-1700000010\"} 1.5 1700000010.004\n"
 			    "a_seconds_total{l=\"y\"} 0.000000001\na_seconds_total 0\n"
 			    "# HELP b What.\n# TYPE b info\nb_info{v=\"1\"} 1\n"
 			    "# HELP c Now.\n# TYPE c gauge\nc 18446744073709551615\n# EOF\n");
