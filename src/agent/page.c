@@ -166,7 +166,7 @@ static struct sp_page_waiting *place(struct sp_page *p, struct sp_http_request *
 /* What reaches until now wants the window that is not stored yet, which the agent has to give names to first. */
 static bool is_about_now(const char *path, const char *query)
 {
-	return !strcmp(path, "/api/v1/live") || strstr(query, "current=1");
+	return !strcmp(path, "/api/v1/live") || strstr(query, "seconds=");
 }
 
 static void api(void *arg, struct sp_http_request *q)

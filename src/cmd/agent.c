@@ -103,6 +103,16 @@ static void keep_metrics(struct sp_agent_config *c, const struct sp_agent_config
 	c->metrics_series = SP_MAX(c->metrics_series, old->metrics_series);
 }
 
+static void keep_listen(const struct sp_agent_config *c, const struct sp_agent_config *old)
+{
+	bool same = c->n_listen == old->n_listen;
+
+	for (size_t i = 0; same && i < c->n_listen; i++)
+		same = !strcmp(c->listen[i], old->listen[i]);
+	if (!same)
+		sp_log(SP_LOG_WARNING, "listen changes at the next start");
+}
+
 static int take_over(struct run *r, struct sp_agent_args *new)
 {
 	struct sp_agent_config *c = &new->config, *old = &r->args->config;
@@ -117,6 +127,8 @@ static int take_over(struct run *r, struct sp_agent_args *new)
 		e = keep_sources(c, old);
 	if (e == 0)
 		keep_metrics(c, old);
+	if (e == 0)
+		keep_listen(c, old);
 	if (e == 0)
 		e = sp_alerting_configure(r->alerting, c);
 	if (e == 0 && r->page)
@@ -324,6 +336,8 @@ static int page_open(struct run *r)
 				      .metrics = metrics};
 	int e = 0;
 
+	if (r->n_sockets && c->n_listen && !c->listen_is_default)
+		sp_log(SP_LOG_WARNING, "listen is not heeded: the service manager says where");
 	if (c->n_listen)
 		e = sp_page_new(c, &owner, &r->page);
 	else

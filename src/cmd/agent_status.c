@@ -332,6 +332,9 @@ static void show(const struct screen *s, FILE *out)
 			show_source(s, i, out);
 	show_use(s, out);
 	show_store(s, out);
+	if (*text_of(s, 0, "url"))
+		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),
+			number_of(s, 0, "http_requests"), number_of(s, 0, "http_refused"));
 	if (number_of(s, 0, "gaps"))
 		fprintf(out, "gaps      %" PRIu64 ", %s in all\n", number_of(s, 0, "gaps"), gaps);
 	if (number_of(s, 0, "errors"))
