@@ -382,10 +382,11 @@ const follow = (seconds) => go({live: seconds, range: seconds ? "" : state.range
 Object.assign(KEYS, {z: into, "-": out, "[": () => shift(-1), "]": () => state.end && shift(1), n: again, c: compare,
 	v: () => follow(state.live ? 0 : 60), e: () => byId("filter").click()});
 
-// What can be meant, from the range itself.
+// What can be meant, from the last hours of the range.
 async function suggest(list, route) {
+	const [a, b] = picked().range || shownTimes();
 	try {
-		const {rows} = await ask(route, {...times(), limit: 100});
+		const {rows} = await ask(route, {from: Math.max(a, b - 7200), to: b, limit: 100});
 		const all = new Set(rows.map((r) => r.user || r.name || String(r.uid)));
 		list.replaceChildren(...[...all].map((value) => make("option", {value: visible(value)})));
 	} catch { /* the field is good without it */ }

@@ -3,6 +3,7 @@
 #include "agent/api_priv.h"
 #include "agent/api_shape.h"
 #include "agent/api_sums.h"
+#include "agent/long_totals.h"
 #include "base/mem.h"
 #include "profile/matrix.h"
 #include "profile/totals.h"
@@ -153,13 +154,51 @@ static int exact_table(const struct sp_api *a, const struct sp_api_ask *ask, FIL
 	return r;
 }
 
+static int store_totals(void *arg, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
+			int (*each)(void *each_arg, const struct sp_store_total *t), void *each_arg)
+{
+	return sp_store_totals(arg, source, from_ns, to_ns, step, each, each_arg);
+}
+
+static int functions_table(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_long_totals_from from = {.totals = store_totals, .value = sp_api_value, .arg = a->store};
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	struct sp_totals t = {0};
+	uint32_t value = 0;
+	int r = sp_long_totals(&from, &ask->q, SP_TOTAL_BY_FUNCTION, ask->value, &p, &t, &answer);
+
+	if (r < 0)
+		return r;
+	sp_api_value(p, ask->value, &value);
+	sp_api_put_answer(ask, &answer, out);
+	put_whole(p, value, t.value, t.n_samples, out);
+	put_rows(p, SP_TOTAL_BY_FUNCTION, &t, ask->limit, out);
+	sp_totals_done(&t);
+	sp_profile_free(p);
+	return 0;
+}
+
+/* What the store has sums of. -ENODATA: there are none. */
+static int table_of_sums(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
+{
+	uint64_t range = ask->q.to_ns - ask->q.from_ns;
+
+	if (!sp_api_sums_wanted(&ask->q) || by > SP_TOTAL_BY_FUNCTION)
+		return -ENODATA;
+	if (by == SP_TOTAL_BY_LIBRARY)
+		return exact_table(a, ask, out);
+	return range >= SP_LONG_TOTALS_NS(SP_TOTAL_BY_FUNCTION) ? functions_table(a, ask, out) : -ENODATA;
+}
+
 int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
 {
 	struct sp_store_answer answer = {0};
 	struct sp_profile *p = NULL;
 	struct sp_totals t = {0};
 	uint32_t value = 0;
-	int r = by == SP_TOTAL_BY_LIBRARY && sp_api_sums_wanted(&ask->q) ? exact_table(a, ask, out) : -ENODATA;
+	int r = table_of_sums(a, ask, by, out);
 
 	if (r != -ENODATA)
 		return r;
@@ -204,8 +243,12 @@ int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, FILE *ou
 	struct sp_matrix m = {0};
 	bool entries = ask->called || ask->caller;
 	const char *caller = ask->caller && !strcmp(ask->caller, "[no other library]") ? "[no library]" : ask->caller;
+	struct sp_store_query q = ask->q;
 	uint32_t value = 0, n = 0;
-	int r = sp_api_profile(a, &ask->q, &p, &answer);
+	int r;
+
+	q.rough = sp_api_sums_wanted(&q) && q.to_ns - q.from_ns >= SP_LONG_TOTALS_NS(SP_TOTAL_BY_FUNCTION);
+	r = sp_api_profile(a, &q, &p, &answer);
 
 	if (r == 0)
 		r = sp_api_value(p, ask->value, &value);

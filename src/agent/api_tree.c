@@ -3,6 +3,7 @@
 #include "agent/api_priv.h"
 #include "agent/api_shape.h"
 #include "agent/api_sums.h"
+#include "agent/long_totals.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/diff.h"
@@ -170,6 +171,12 @@ static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, c
 	return r;
 }
 
+/* So long that only trees which were pruned by the day and the hour are answered in time. */
+static bool is_very_long(const struct sp_store_query *q)
+{
+	return sp_api_sums_wanted(q) && q->to_ns - q->from_ns >= SP_LONG_TOTALS_NS(SP_TOTAL_BY_FUNCTION);
+}
+
 int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
 	struct sp_store_query q = ask->q;
@@ -178,9 +185,10 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 	struct sp_profile *p = NULL;
 	int r;
 
-	/* Rare stacks keep what the question is about. */
-	q.function = q.function ? q.function : ask->focus;
-	if (!q.library && !ask->focus)
+	/* Rare stacks keep what the question is about, where there are not too many of them. */
+	if (!is_very_long(&q) && !q.function)
+		q.function = ask->focus;
+	if (!is_very_long(&q) && !q.library && !ask->focus)
 		q.library = ask->focus_library;
 	q.rough = !ask->root;
 	r = sp_api_profile(a, &q, &p, &answer);
@@ -290,6 +298,12 @@ static int diff_of(const struct sp_api_ask *ask, const struct sp_profile *before
 
 enum { DIFF_SLICES = 32 };
 
+static void slices_set(struct sp_store_query *q)
+{
+	q->rough = is_very_long(q);
+	q->n_slices = q->rough ? 0 : DIFF_SLICES;
+}
+
 /* from, to: the old range; from2, to2: the new one. */
 int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
@@ -298,11 +312,12 @@ int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 	struct sp_profile *before = NULL, *after = NULL;
 	int r = ask->has_second ? 0 : sp_fail_said(-EINVAL, "from2 and to2, the second range, are missing");
 
-	q.n_slices = DIFF_SLICES;
+	slices_set(&q);
 	if (r == 0)
 		r = sp_api_profile(a, &q, &before, &answer);
 	q.from_ns = ask->from2_ns;
 	q.to_ns = ask->to2_ns;
+	slices_set(&q);
 	if (r == 0)
 		r = sp_api_profile(a, &q, &after, &answer2);
 	if (r == 0) {

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/long_totals.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/history.h"
-#include "cmd/query_totals.h"
+#include "cmd/report.h"
 #include "cmd/show.h"
 #include "profile/profile.h"
 #include "view/view.h"
@@ -106,14 +107,21 @@ static bool is_of_totals(const struct query *q)
 	bool plain = !a->exact && a->resolution < 0 && !a->show.user_only && !a->show.kernel_only;
 
 	return all && plain && q->view->grouped && a->show.by <= SP_BY_FUNCTION &&
-	       q->asked.to_ns - q->asked.from_ns >= SP_QUERY_TOTALS_NS(totals_by(a));
+	       q->asked.to_ns - q->asked.from_ns >= SP_LONG_TOTALS_NS(totals_by(a));
+}
+
+static int history_totals(void *arg, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
+			  int (*each)(void *each_arg, const struct sp_store_total *t), void *each_arg)
+{
+	return sp_history_totals(arg, source, from_ns, to_ns, step, each, each_arg);
 }
 
 static int totals_show(struct query *q, const char *title)
 {
 	struct sp_totals totals = {0};
-	int r = sp_query_totals(q->history, &q->asked, totals_by(q->args), q->args->show.value, &q->profile, &totals,
-				&q->answer);
+	struct sp_long_totals_from from = {.totals = history_totals, .value = sp_inputs_value, .arg = q->history};
+	int r =
+	    sp_long_totals(&from, &q->asked, totals_by(q->args), q->args->show.value, &q->profile, &totals, &q->answer);
 
 	if (r < 0)
 		return r;

@@ -17,7 +17,7 @@ def made():
     if not os.path.isdir(STORE):
         days = choose(7, 1)
         run([tool("days"), STORE, str(days), str(choose(8640, 400)), str(int(time.time()) // DAY - days)])
-    last = max(name for name in os.listdir(STORE) if name.endswith(".1h.db"))[:10]
+    last = max(n for n in os.listdir(STORE) if n.endswith(".1h.db") and os.path.getsize(os.path.join(STORE, n)) > 1e6)[:10]
     midnight = int(time.mktime(time.strptime(last + " UTC", "%Y-%m-%d %Z"))) - time.timezone
     return midnight + choose(8640, 400) * 10
 

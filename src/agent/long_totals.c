@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/query_totals.h"
+#include "agent/long_totals.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "cmd/report.h"
 #include "profile/profile.h"
 
 #define HOUR_NS (UINT64_C(3600) * SP_NS_PER_S)
@@ -24,7 +23,7 @@ static const struct {
 
 struct sums {
 	struct sp_profile *p;
-	struct sp_history *history;
+	const struct sp_long_totals_from *from;
 	const struct sp_store_query *q;
 	enum sp_total_by by;
 	struct sp_store_answer answer;
@@ -198,7 +197,7 @@ static int cover_whole(struct sums *s, enum level level, uint64_t from_ns, uint6
 		return -ENOMEM;
 	c.seen = seen;
 	uint64_t n_before = s->answer.n_windows;
-	int r = sp_history_totals(s->history, s->q->source, from_ns, to_ns, levels[level].step, cover_take, &c);
+	int r = s->from->totals(s->from->arg, s->q->source, from_ns, to_ns, levels[level].step, cover_take, &c);
 	if (s->answer.n_windows > n_before)
 		s->answer.resolution = SP_MAX(s->answer.resolution, levels[level].step);
 	return r < 0 ? r : cover_holes(&c, level);
@@ -254,7 +253,7 @@ static uint32_t samples_value(const struct sp_profile *p)
 static int rows_make(struct sums *s, const char *value, struct sp_totals *ret_totals)
 {
 	uint32_t k = 0, samples = samples_value(s->p);
-	int r = sp_inputs_value(s->p, value, &k);
+	int r = s->from->value(s->p, value, &k);
 
 	for (uint32_t i = 0; i < sp_intern_count(s->ids) && r == 0; i++) {
 		s->rows[i].self = s->selves[i][k];
@@ -287,10 +286,11 @@ static int sums_make(struct sums *s, const char *value, struct sp_totals *ret_to
 	return r < 0 ? r : rows_make(s, value, ret_totals);
 }
 
-int sp_query_totals(struct sp_history *h, const struct sp_store_query *q, enum sp_total_by by, const char *value,
-		    struct sp_profile **ret_profile, struct sp_totals *ret_totals, struct sp_store_answer *ret_answer)
+int sp_long_totals(const struct sp_long_totals_from *from, const struct sp_store_query *q, enum sp_total_by by,
+		   const char *value, struct sp_profile **ret_profile, struct sp_totals *ret_totals,
+		   struct sp_store_answer *ret_answer)
 {
-	struct sums s = {.history = h, .q = q, .by = by};
+	struct sums s = {.from = from, .q = q, .by = by};
 	int r = sums_make(&s, value, ret_totals);
 
 	if (r == 0) {
