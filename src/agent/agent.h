@@ -80,6 +80,7 @@ struct sp_agent_source_status {
 	uint64_t rate_mhz, wanted_mhz;         /* samples a second and CPU, in thousandths: now; configured */
 	uint64_t n_samples, n_complete, n_cut; /* of user stacks: since the start */
 	uint64_t n_lost;                       /* taken, and not in any window: the next two */
+	uint64_t n_lost_stacks;                /* stacks of samples that are, which found no room on their way */
 	uint64_t n_lost_full, n_lost_nested;   /* the table of counts was full; within another sample */
 	uint64_t n_expected, n_taken;          /* ticks of all CPUs by the clock; those that came, idle ones included */
 	uint64_t n_windows, n_waiting, n_dropped; /* stored; not yet; never */

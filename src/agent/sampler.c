@@ -25,7 +25,7 @@ enum { ASKS_FIRST = 8 };
 enum {
 	COUNTS = 16384,
 	STACKS = 8192,
-	MIN_RING_BYTES = 2 << 20,
+	MIN_RING_BYTES = 4 << 20,
 	MAX_RING_BYTES = 8 << 20,
 	RING_BYTES_A_CPU = 256 << 10
 };
@@ -38,7 +38,8 @@ static uint64_t profile_budget(const struct sp_sampler *s)
 	return s->env->config->max_memory_bytes / 12 / s->env->config->n_sources;
 }
 
-/* A sample that waits for its table takes some 30 KiB: rare, but for the beginning. */
+/* A sample that waits for its table takes some 30 KiB: rare, but for the beginning, when nobody may have time to read.
+ */
 static uint32_t ring_bytes(size_t n_cpus)
 {
 	uint32_t bytes = MIN_RING_BYTES;
@@ -534,6 +535,7 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->paused_ns = size.paused_ns;
 	t->n_unnamed_files = s->namer.n_later_files;
 	t->n_unnamed_frames = s->namer.n_later;
+	t->n_lost_stacks = stats.counter[SP_N_LOST_STACKS];
 	t->n_tables_later = stats.n_later;
 	t->n_tables_put_off = stats.n_put_off;
 	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;

@@ -35,13 +35,28 @@ static void number(FILE *out, const char *name, uint64_t value)
 	fputc('\n', out);
 }
 
-const char *const sp_agent_status_source_words[] = {"rate_mhz",      "wanted_mhz",     "samples",
-						    "complete",      "lost",           "windows",
-						    "waiting",       "dropped",        "expected",
-						    "taken",         "renewals",       "paused_ns",
-						    "files",         "forgotten",      "profile_bytes",
-						    "unnamed_files", "unnamed_frames", "unnamed_samples",
-						    "tables_later",  "tables_put_off", NULL};
+const char *const sp_agent_status_source_words[] = {"rate_mhz",
+						    "wanted_mhz",
+						    "samples",
+						    "complete",
+						    "lost",
+						    "lost_stacks",
+						    "windows",
+						    "waiting",
+						    "dropped",
+						    "expected",
+						    "taken",
+						    "renewals",
+						    "paused_ns",
+						    "files",
+						    "forgotten",
+						    "profile_bytes",
+						    "unnamed_files",
+						    "unnamed_frames",
+						    "unnamed_samples",
+						    "tables_later",
+						    "tables_put_off",
+						    NULL};
 
 /* The words above. */
 static void put_source(FILE *out, const struct sp_agent_source_status *s)
@@ -52,6 +67,7 @@ static void put_source(FILE *out, const struct sp_agent_source_status *s)
 	number(out, "samples", s->n_samples);
 	number(out, "complete", s->n_complete);
 	number(out, "lost", s->n_lost);
+	number(out, "lost_stacks", s->n_lost_stacks);
 	number(out, "windows", s->n_windows);
 	number(out, "waiting", s->n_waiting);
 	number(out, "dropped", s->n_dropped);
@@ -279,6 +295,9 @@ static void show_source(const struct screen *s, size_t i, FILE *out)
 			*text_of(s, 0, "why_halved") ? text_of(s, 0, "why_halved") : "the machine");
 	fprintf(out, "\n          %" PRIu64 " samples, %.1f %% of the user stacks complete, %" PRIu64 " lost\n",
 		samples, sp_percent((int64_t)number_of(s, i, "complete"), (int64_t)samples), number_of(s, i, "lost"));
+	if (number_of(s, i, "lost_stacks"))
+		fprintf(out, "          %" PRIu64 " stacks found no room on their way from the kernel\n",
+			number_of(s, i, "lost_stacks"));
 	show_put_off(s, i, out);
 	fprintf(out, "windows   %" PRIu64 " stored", number_of(s, i, "windows"));
 	if (number_of(s, i, "waiting") || number_of(s, i, "dropped"))
