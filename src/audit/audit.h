@@ -104,8 +104,9 @@ struct sp_share {
 extern struct sp_share sp_share;
 /* False: it cannot be used. */
 bool sp_share_open(const char *path, uint32_t user);
-/* Makes room for the rows that a program usually adds. */
+/* Makes room for what a program usually adds, so that it makes no system calls later, when it may be in a sandbox. */
 void sp_share_prepare(void);
+void sp_share_reserve(uint32_t n_records);         /* in the index */
 uint32_t sp_share_take(unsigned kind);             /* id of a new record, zeroed; 0: no room */
 uint32_t sp_share_new_level(unsigned level);       /* number of a block of the index, or 0 */
 void *sp_share_record(uint32_t id, unsigned kind); /* NULL: there is none */

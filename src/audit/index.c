@@ -35,6 +35,17 @@ static uint64_t *level_made(unsigned level)
 	return level_words(level);
 }
 
+void sp_share_reserve(uint32_t n_records)
+{
+	uint64_t n_words = 0;
+
+	for (unsigned level = 0; level < SP_CALLS_LEVELS && n_words < 2 * (uint64_t)n_records; level++) {
+		if (level_words(level) == NULL && level_made(level) == NULL)
+			return;
+		n_words += (uint64_t)SP_CALLS_LEVEL_0 << level;
+	}
+}
+
 /* The record of the word, if it is the one. */
 static uint32_t match(const struct search *s, uint64_t word)
 {

@@ -180,16 +180,34 @@ uint64_t sp_share_counters(uint32_t row)
 	       row % SP_CALLS_PLACES * sizeof(uint64_t);
 }
 
-void sp_share_prepare(void)
+/* How many blocks of a kind there are, and how many of them nobody writes to yet. */
+static uint32_t count_blocks(unsigned kind, uint32_t *ret_spare)
 {
 	const struct sp_calls_header *h = sp_share.header;
 	uint64_t n = sp_load(&h->n_blocks);
-	uint32_t spare = 0, current = (uint32_t)(sp_load(&h->cursors[SP_CALLS_ROW]) >> 32);
+	uint32_t all = 0, current = (uint32_t)(sp_load(&h->cursors[kind]) >> 32);
 
-	for (uint32_t i = current + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
-		spare += block_of(i, SP_CALLS_ROW) != NULL;
-	if (spare >= SP_CALLS_SPARE_ROWS / 2)
-		return;
-	while (spare++ < SP_CALLS_SPARE_ROWS && new_block(SP_CALLS_ROW, 0) != 0)
-		;
+	*ret_spare = 0;
+	for (uint32_t i = 0; i < n && i < SP_CALLS_MAX_BLOCKS; i++) {
+		bool is = block_of(i, kind) != NULL;
+		all += is;
+		*ret_spare += is && i > current;
+	}
+	return all;
+}
+
+void sp_share_prepare(void)
+{
+	static const uint8_t wanted[SP_CALLS_KINDS] = {
+	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1, [SP_CALLS_ROW] = SP_CALLS_SPARE_ROWS};
+	uint32_t spare, n_records = 0;
+
+	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
+		uint32_t n = count_blocks(kind, &spare);
+		if (spare < (wanted[kind] + 1U) / 2)
+			for (; spare < wanted[kind] && new_block(kind, 0) != 0; spare++)
+				n++;
+		n_records += kind != SP_CALLS_NAME ? n * SP_CALLS_PLACES : 0;
+	}
+	sp_share_reserve(n_records);
 }

@@ -167,6 +167,18 @@ struct layout {
 };
 _Static_assert(sizeof(struct layout) == SP_CALLS_LEAST, "what a program looks for");
 
+static void add_index(struct layout *l)
+{
+	for (unsigned level = 0; level < 3; level++) {
+		l->header.index[level] = l->header.used_bytes;
+		l->blocks[l->header.n_blocks++] = (struct sp_calls_block){.state = SP_CALLS_READY,
+									  .kind = SP_CALLS_INDEX,
+									  .level = (uint8_t)level,
+									  .offset = l->header.used_bytes};
+		l->header.used_bytes += sp_calls_block_bytes(SP_CALLS_INDEX, level, 0);
+	}
+}
+
 static void add_blocks(struct layout *l, unsigned kind, unsigned n)
 {
 	uint64_t bytes = sp_calls_block_bytes(kind, 0, l->header.n_slots);
@@ -195,11 +207,10 @@ static void lay_out(struct layout *l, const char *list, enum sp_calls_depth dept
 	memcpy(h->targets, list, strlen(list));
 	uint64_t most = 256 * sp_calls_block_bytes(SP_CALLS_ROW, 0, h->n_slots);
 	h->size_bytes = SP_MAX(most, (uint64_t)32 << 20);
-	h->index[0] = h->used_bytes;
-	add_blocks(l, SP_CALLS_INDEX, 1);
-	add_blocks(l, SP_CALLS_OBJECT, 1);
-	add_blocks(l, SP_CALLS_FUNCTION, 2);
-	add_blocks(l, SP_CALLS_NAME, 1);
+	add_index(l);
+	add_blocks(l, SP_CALLS_OBJECT, 2);
+	add_blocks(l, SP_CALLS_FUNCTION, 3);
+	add_blocks(l, SP_CALLS_NAME, 2);
 	add_blocks(l, SP_CALLS_ROW, SP_CALLS_SPARE_ROWS);
 }
 

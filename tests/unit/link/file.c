@@ -351,7 +351,7 @@ static void test_flipped(void **state)
 	fill(&m, 1);
 	srand(7);
 	for (unsigned i = 0; i < 3000 / SP_FEWER; i++) {
-		uint32_t block = (uint32_t)rand() % 6;
+		uint32_t block = (uint32_t)rand() % 12;
 		uint64_t at = i % 3 == 0 ? (uint64_t)rand() % (SP_CALLS_PAGE + 6 * sizeof(struct sp_calls_block))
 					 : m.blocks[block].offset + (uint64_t)rand() % 1200;
 		uint8_t bit = (uint8_t)(1 << rand() % 8);
