@@ -176,7 +176,7 @@ for ((i = 0; i < 20; i++)); do
 	gets 200 /-/ready
 	gets 200 /api/v1/events "${with[@]}"
 done
-n_sockets=$(ls -l "/proc/$job/fd" | grep -c socket)
+ grep -c socket)
 [ "$n_sockets" -lt 100 ] || fail "fewer than $n_sockets connections to stay"
 wait_windows "$n"
 kill -KILL "$crowd" 2>/dev/null
@@ -236,6 +236,19 @@ gets 401 /metrics "${ca[@]}" -u 'alice:open sesame'
 sleep 0.6
 gets 200 /metrics "${ca[@]}" -u 'bob:open sesame'
 wait_windows "$n"
+
+# a client's certificate: of whom the agent trusts, of somebody else (its own), none
+openssl req -x509 -newkey rsa:2048 -nodes -keyout "$dir/ca.key" -out "$dir/ca.pem" -days 2 -subj /CN=ca 2>/dev/null
+openssl req -newkey rsa:2048 -nodes -keyout "$dir/client.key" -out "$dir/client.csr" -subj /CN=client 2>/dev/null
+openssl x509 -req -in "$dir/client.csr" -CA "$dir/ca.pem" -CAkey "$dir/ca.key" -CAcreateserial -days 2 -out "$dir/client.pem" 2>/dev/null
+printf 'tls_server_config: {cert_file: cert.pem, key_file: key.pem, client_ca_file: ca.pem, client_auth_type: RequireAndVerifyClientCert}\n' \
+	>"$dir/web.yaml"
+kill -HUP "$job"
+log_says 'options read again' 2
+gets 403 /metrics "${ca[@]}"
+gets 403 /metrics "${ca[@]}" --cert "$dir/cert.pem" --key "$dir/key.pem"
+gets 200 /metrics "${ca[@]}" --cert "$dir/client.pem" --key "$dir/client.key"
+gets 401 /api/v1/users "${ca[@]}" --cert "$dir/client.pem" --key "$dir/client.key"
 kill -TERM "$job"
 wait "$job" || fail "exit code 0"
 finish
