@@ -71,7 +71,7 @@ struct sp_calls_snapshot {
 	char *targets;       /* as in the header; of merged files that of the first */
 	uint64_t created_ns; /* of the oldest */
 	uint64_t counters[SP_CALLS_COUNTERS];
-	uint64_t n_torn; /* records taken and never finished: programs killed in between, or just at it */
+	uint64_t n_torn; /* records taken and never used: programs killed in between, just at it, or two at once */
 	enum sp_calls_depth depth;
 	void *strings; /* what the pointers lead to */
 };
