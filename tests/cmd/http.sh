@@ -176,7 +176,7 @@ for ((i = 0; i < 20; i++)); do
 	gets 200 /-/ready
 	gets 200 /api/v1/events "${with[@]}"
 done
- grep -c socket)
+n_sockets=$(ls -l "/proc/$job/fd" 2>/dev/null | grep -c socket)
 [ "$n_sockets" -lt 100 ] || fail "fewer than $n_sockets connections to stay"
 wait_windows "$n"
 kill -KILL "$crowd" 2>/dev/null
