@@ -453,6 +453,7 @@ function showTabs() {
 	for (const view of VIEWS) {
 		const isShown = view === state.view, tab = byId("tab-" + view);
 		byId("panel-" + view).hidden = !isShown;
+		if (isShown && tab.getAttribute("aria-selected") !== "true") tab.parentNode.scrollLeft = tab.offsetLeft - 40; // of a narrow screen
 		tab.setAttribute("aria-selected", String(isShown));
 		tab.tabIndex = isShown ? 0 : -1;
 	}
