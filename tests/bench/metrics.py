@@ -75,6 +75,6 @@ finally:
     end(agent)
 say(f"{lines} lines, {number(page, 'soprof_metrics_series'):.0f} series; gzip: {packed_bytes} bytes, {packed_ms:.2f} ms, {packed_cpu:.3f} ms "
     f"of CPU; plain text: {plain_bytes} bytes, {plain_ms:.2f} ms, {plain_cpu:.3f} ms of CPU")
-row("/metrics with 2,000 series, OpenMetrics, gzip", "ms", packed_ms, most=10)
-row("/metrics with 2,000 series, text", "ms", plain_ms, most=10)
+row("/metrics, 2,000 series, gzip", "ms", packed_ms, most=10)
+row("/metrics, 2,000 series, text", "ms", plain_ms, most=10)
 row(f"a scrape every {EVERY_S} s", "% of a CPU", packed_cpu / EVERY_S / 1e3 * 100, most=0.05)
