@@ -234,23 +234,30 @@ static bool knows_successors(uint32_t parent, uint32_t of)
 	return of != 0 || parent == 0;
 }
 
+static void find_frame(const struct sp_dict_room *d, uint32_t node)
+{
+	const uint32_t *parents = d->items[SP_NODES].data;
+	uint32_t *frames = d->frame_of.data, of = frames[parents[node]];
+
+	if ((frames[node] & SP_FRAME_LAZY) == 0)
+		return;
+	bool known = (of & SP_FRAME_LAZY) == 0 && knows_successors(parents[node], of);
+	frames[node] = known ? successor(d, of, frames[node] & ~SP_FRAME_LAZY) : 0;
+}
+
 uint32_t sp_dict_frame_of(struct sp_dict_room *d, uint32_t node)
 {
 	const uint32_t *parents = d->items[SP_NODES].data;
 	uint32_t *frames = d->frame_of.data, path[64];
 	size_t n = 0;
 
-	for (uint32_t at = node; (frames[at] & SP_FRAME_LAZY) != 0; at = parents[at]) {
+	for (uint32_t at = node; (frames[at] & SP_FRAME_LAZY) != 0 && n < SP_COUNT(path); at = parents[at])
 		path[n++] = at;
-		if (n == SP_COUNT(path)) {
-			(void)sp_dict_frame_of(d, parents[at]); /* deep: in parts */
-			break;
-		}
-	}
-	while (n-- > 0) {
-		uint32_t parent = parents[path[n]], of = frames[parent], rank = frames[path[n]] & ~SP_FRAME_LAZY;
-		frames[path[n]] = knows_successors(parent, of) ? successor(d, of, rank) : 0;
-	}
+	if (n == SP_COUNT(path)) /* deep: all of them in their order, once */
+		for (; d->found_to < node; d->found_to++)
+			find_frame(d, d->found_to + 1);
+	while (n-- > 0)
+		find_frame(d, path[n]);
 	return frames[node];
 }
 

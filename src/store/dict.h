@@ -23,6 +23,7 @@ struct sp_dict_room {
 	struct sp_items successors, successor_table;
 	uint64_t last_seq;  /* of the chunks that were read */
 	bool without_nodes; /* only names are wanted */
+	uint32_t found_to;  /* frames of nodes up to there were all looked for */
 	bool lazy;          /* frames of nodes are found when sp_dict_frame_of() asks for them */
 };
 /* A node's frame that was not found yet: its rank among those that come after the parent's. */

@@ -116,12 +116,10 @@ int sp_window_rows_sort(struct sp_window_rows *r)
 {
 	size_t n = r->n;
 	SP_FREE struct place_of *rooms = n == 0 ? NULL : malloc(2 * n * sizeof(*rooms));
-	struct place_of *from = rooms, *to = rooms + n;
 
-	if (n == 0)
-		return 0;
-	if (rooms == NULL)
-		return -ENOMEM;
+	if (n == 0 || rooms == NULL)
+		return n == 0 ? 0 : -ENOMEM;
+	struct place_of *from = rooms, *to = rooms + n;
 	for (uint32_t i = 0; i < n; i++)
 		from[i] = (struct place_of){.key = (uint64_t)r->who[i] << 32 | r->node[i], .row = i};
 	for (unsigned bit = 0; bit < 64; bit += DIGIT_BITS) {

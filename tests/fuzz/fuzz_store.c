@@ -7,8 +7,10 @@
  * out must name only what there is: the numbers of a dictionary, and parents below their children.
  */
 #include "require.h"
+#include "store/chart.h"
 #include "store/dict.h"
 #include "store/sums.h"
+#include "store/tree.h"
 #include "store/window.h"
 #include <string.h>
 #include <zlib.h>
@@ -33,6 +35,20 @@ static void check_dict(const struct sp_dict *d)
 		require(d->groups[i].exe < d->n_files && d->groups[i].comm < d->n_strings);
 }
 
+/* Frames that are looked for later are those that are looked for at once. */
+static void check_lazy(const struct sp_chunk *c, const struct sp_dict *whole)
+{
+	struct sp_dict_room *d;
+
+	if (sp_dict_new(0, 1, &d) < 0)
+		return;
+	d->lazy = true;
+	if (sp_dict_apply(d, c) == 0 && d->d.n_nodes == whole->n_nodes)
+		for (uint32_t i = d->d.n_nodes; i-- > 0;)
+			require(sp_dict_frame_of(d, i) < d->d.n_frames);
+	sp_dict_free(d);
+}
+
 static void use_chunk(const void *record, size_t len)
 {
 	static const uint32_t first[SP_N_THINGS];
@@ -50,6 +66,8 @@ static void use_chunk(const void *record, size_t len)
 		if (most < COPY_MAX)
 			(void)sp_dict_apply(d, &c);
 		check_dict(&d->d);
+		if (most < COPY_MAX)
+			check_lazy(&c, &d->d);
 		sp_dict_free(d);
 	}
 	sp_chunk_done(&c);
@@ -80,6 +98,43 @@ static void use_sums(const void *record, size_t len)
 	sp_unpack_done(&u);
 }
 
+static void use_tree(const void *record, size_t len)
+{
+	struct sp_window_rows rows = {0};
+	struct sp_dict_room *d;
+	struct sp_unpacker u;
+	struct sp_graft g, pruned;
+	uint64_t up_to;
+
+	if (sp_unpack_begin(&u, SP_RECORD_TREE, place, record, len) < 0)
+		return;
+	if (sp_tree_unpack(&u, 0, 1, &d, &rows, &up_to) == 0) {
+		check_dict(&d->d);
+		for (uint32_t i = 0; i < rows.n; i++)
+			rows.node[i] = rows.node[i] < d->d.n_nodes ? rows.node[i] : 0;
+		if (sp_graft_init(&g) == 0 && rows.n_values > 0 && sp_graft_add_tree(&g, &d->d, &rows) == 0 &&
+		    sp_graft_prune(&g, &pruned) == 0)
+			sp_graft_done(&pruned);
+		sp_graft_done(&g);
+		sp_dict_free(d);
+	}
+	sp_window_rows_done(&rows);
+	sp_unpack_done(&u);
+}
+
+static void use_chart(const void *record, size_t len)
+{
+	struct sp_chart_read c = {0};
+	struct sp_unpacker u;
+
+	if (sp_unpack_begin(&u, SP_RECORD_CHART, place, record, len) < 0)
+		return;
+	if (sp_chart_unpack(&u, 0, &c) == 0)
+		check_dict(&c.dict->d);
+	sp_chart_read_done(&c);
+	sp_unpack_done(&u);
+}
+
 /* The bytes as numbers: a byte for the length of a column, one for the width of its numbers, and those. */
 static void pack_columns(struct sp_packer *p, const uint8_t *data, size_t size)
 {
@@ -107,14 +162,15 @@ static void pack_columns(struct sp_packer *p, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const enum sp_record_type types[] = {SP_RECORD_CHUNK, SP_RECORD_WINDOW, SP_RECORD_TOTALS};
-	static void (*const uses[])(const void *, size_t) = {use_chunk, use_rows, use_sums};
+	static const enum sp_record_type types[] = {SP_RECORD_CHUNK, SP_RECORD_WINDOW, SP_RECORD_TOTALS, SP_RECORD_TREE,
+						    SP_RECORD_CHART};
+	static void (*const uses[])(const void *, size_t) = {use_chunk, use_rows, use_sums, use_tree, use_chart};
 	static uint8_t copy[COPY_MAX];
 	static struct sp_packer *p;
 
 	if (size < 1 + HEAD_BYTES || size > COPY_MAX || (p == NULL && sp_packer_new(&p) < 0))
 		return 0;
-	size_t what = data[0] % 3, len = size - 1;
+	size_t what = data[0] % 5, len = size - 1;
 	const void *record = copy;
 	if (data[0] >= 0x80) {
 		pack_columns(p, data + 1, size - 1);
