@@ -59,8 +59,7 @@ static int put_tree(const struct sp_api_ask *ask, struct sp_api_shape *s, int di
 
 	if (r == 0)
 		r = sp_api_shape_put(s, &tree, ask->root, ask->least, out);
-	if (r == 0)
-		sp_tree_done(&tree);
+	sp_tree_done(&tree);
 	return r;
 }
 
@@ -283,8 +282,12 @@ static int diff_of(const struct sp_api_ask *ask, const struct sp_profile *before
 {
 	struct sp_diff_options o = {.scale = SP_DIFF_SHARES};
 	struct sp_diff *d = NULL;
-	int r = sp_api_value(before, ask->value, &o.old_value);
+	int r;
 
+	if (sp_profile_n_rows(before) == 0 || sp_profile_n_rows(after) == 0)
+		return sp_fail_said(-ENOENT, "there are no samples in the %s range, so there is nothing to compare",
+				    sp_profile_n_rows(before) == 0 ? "old" : "new");
+	r = sp_api_value(before, ask->value, &o.old_value);
 	if (r == 0)
 		r = sp_api_value(after, ask->value, &o.new_value);
 	if (r == 0)
