@@ -82,7 +82,7 @@ static void test_path(void **state)
 
 static void test_long_list(void **state)
 {
-	char names[60][32];
+	char names[60][48];
 	const char *list[60];
 	char *path, *other;
 
