@@ -121,6 +121,7 @@ function chartQuestion() {
 update = () => {
 	showTheme();
 	showControls();
+	load("chart", "overview", chartQuestion(), takeChart); // the quicker one first
 	const [route, parameters] = treeQuestion(), question = {...parameters, root: ""};
 	const same = data && data.question === JSON.stringify([route, question]);
 	if (!same || wantsRoot(parameters)) {
@@ -129,7 +130,6 @@ update = () => {
 			data.question = JSON.stringify([route, question]);
 		});
 	}
-	load("chart", "overview", chartQuestion(), takeChart);
 	live();
 	show();
 };
