@@ -76,7 +76,10 @@ static int send_request(int fd, const struct sp_request *q)
 	return 0;
 }
 
-/* The process at the other end, if it is stopped: a signal, or a debugger, and no answer is to be had. Else 0. */
+/*
+ * The process at the other end, if a signal has stopped it, and no answer is to be had. Else 0: also for one that is
+ * traced, which is stopped for a moment at every turn.
+ */
 static int stopped(int fd)
 {
 	struct ucred peer = {0};
@@ -92,7 +95,7 @@ static int stopped(int fd)
 		return 0;
 	}
 	const char *name_end = strrchr(stat, ')');
-	return name_end && (!strncmp(name_end, ") T", 3) || !strncmp(name_end, ") t", 3)) ? (int)peer.pid : 0;
+	return name_end && !strncmp(name_end, ") T", 3) ? (int)peer.pid : 0;
 }
 
 /* Until something is there to be read, is over, or can be known not to come. */
