@@ -19,6 +19,9 @@ struct holes {
 };
 
 enum { MANY_HOLES = 8 }; /* one look at all of the range is cheaper then */
+/* From there on hours are taken whole that lie in the range by a part: their minutes would take longer than the rest.
+ */
+#define ROUGH_HOURS_NS (UINT64_C(20) * 3600 * 1000000000)
 #define ROUGH_EDGE_NS (UINT64_C(7200) * 1000000000)
 
 static int by_time(const void *a, const void *b)
@@ -123,10 +126,11 @@ int sp_plan_make(struct sp_store *s, const struct sp_store_query *q, bool fine, 
 	uint64_t length = q->to_ns - q->from_ns;
 	uint64_t least = q->rough ? SP_MIN(length / 100, ROUGH_EDGE_NS) : length / 1000;
 	bool is_long = q->resolution < 0 && !fine && length > SP_PLAN_SHORT_NS;
+	bool whole_hours = q->rough && length >= ROUGH_HOURS_NS;
 	int r = 0;
 
 	for (int i = q->rough ? SP_N_RESOLUTIONS : SP_RES_1H; i >= SP_RES_10S && is_long && r == 0; i--)
-		r = fill(&p, s, q, i, true, i >= SP_RES_1H ? 0 : least);
+		r = fill(&p, s, q, i, i != SP_RES_1H || !whole_hours, i >= SP_RES_1H ? 0 : least);
 	for (int i = SP_RES_10S; i <= SP_RES_1H && r == 0; i++)
 		if (q->resolution < 0 || q->resolution == i)
 			r = fill(&p, s, q, i, false, is_long ? least : 0);
