@@ -27,6 +27,10 @@ dpkg-deb --field "$deb" Depends | grep -q 'libbpf1' || fail "libraries in Depend
 dpkg-deb --contents "$deb" | grep './usr/lib/systemd/system/soprof.service$' >/dev/null || fail "the unit"
 dpkg-deb --contents "$deb" | grep './usr/lib/systemd/system/soprof.socket$' >/dev/null || fail "the page's socket"
 
+for file in prometheus/soprof.rules.yaml grafana/soprof.json systemd/network.conf; do
+	dpkg-deb --contents "$deb" | grep "./usr/share/soprof/$file$" >/dev/null || fail "$file"
+done
+
 echo "--- install"
 debootstrap --variant=minbase bookworm "$work" "$mirror" >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
 mount --bind "$work" "$work"
