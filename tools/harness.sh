@@ -113,6 +113,7 @@ run_test() {
 	local -a before=(setpriv --pdeathsig TERM) # ./test may be killed too
 	if [ "$can_unshare" = yes ] && [ "$isolation" = own ]; then
 		before=(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc --net)
+		before+=(sh -c 'ip link set lo up; exec "$@"' sh) # a network of its own: itself
 	elif [ "$can_unshare" = yes ]; then
 		before+=(unshare --mount)
 	fi
