@@ -217,30 +217,9 @@ static int take(struct taken *t, const char *name, const char *text)
 	return sp_fail_said(-EINVAL, "there is no parameter %s", name);
 }
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* As forms encode it: + is a space, %XX a byte. In place. */
 static int decode(char *text)
 {
-	char *to = text;
-
-	for (const char *from = text; *from; from++) {
-		bool is_byte = *from == '%';
-		int high = is_byte ? digit(from[1]) : 0, low = is_byte && high >= 0 ? digit(from[2]) : 0;
-		if (high < 0 || low < 0 || (is_byte && high == 0 && low == 0))
-			return sp_fail_said(-EINVAL, "a %% without the two digits of a byte");
-		*to++ = is_byte ? (char)(high << 4 | low) : *from == '+' ? ' ' : *from;
-		from += is_byte ? 2 : 0;
-	}
-	*to = '\0';
-	return 0;
+	return sp_percent_decode(text, true) < 0 ? sp_fail_said(-EINVAL, "a %% without the two digits of a byte") : 0;
 }
 
 static int take_all(struct taken *t, const char *query)

@@ -35,7 +35,7 @@ int sp_program_input(const void *bytes, size_t n, int *ret_fd)
 	return 0;
 }
 
-static int attributes(posix_spawnattr_t *a)
+int sp_program_attributes(posix_spawnattr_t *a)
 {
 	sigset_t none, all;
 
@@ -66,7 +66,7 @@ static int spawn(const struct sp_program_spec *spec, int output, pid_t *ret_pid)
 		return -r;
 	r = posix_spawnattr_init(&a);
 	if (!r) {
-		r = attributes(&a) || descriptors(&actions, spec, output)
+		r = sp_program_attributes(&a) || descriptors(&actions, spec, output)
 			? ENOMEM
 			: posix_spawn(ret_pid, spec->path, &actions, &a, spec->argv, spec->env);
 		posix_spawnattr_destroy(&a);

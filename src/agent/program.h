@@ -11,6 +11,7 @@
 #ifndef SP_AGENT_PROGRAM_H
 #define SP_AGENT_PROGRAM_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,10 @@ int sp_program_timeout_ms(const struct sp_program *c);           /* -1: there is
 /* Whether it has ended; then *ret_status is as of waitpid(2), and it is none any more, but for its text. */
 bool sp_program_look(struct sp_program *c, int *ret_status);
 void sp_program_kill(struct sp_program *c); /* and waits for its end */
+
+/* How children of ours begin: no signal blocked or ignored, a group of their own (^C in the terminal is the agent's).
+ */
+int sp_program_attributes(posix_spawnattr_t *a);
 
 /* A memory file, to be read from its beginning: an input. */
 int sp_program_input(const void *bytes, size_t n, int *ret_fd);

@@ -34,35 +34,6 @@ void sp_line_put_number(FILE *out, const char *name, uint64_t number)
 	fprintf(out, " %s=%" PRIu64, name, number);
 }
 
-static int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* %XX becomes its byte, in place. */
-static int decode(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from; from++) {
-		if (*from != '%') {
-			*to++ = *from;
-			continue;
-		}
-		int high = digit(from[1]), low = high < 0 ? -1 : digit(from[2]);
-		if (low < 0 || (high == 0 && low == 0))
-			return -EBADMSG;
-		*to++ = (char)(high << 4 | low);
-		from += 2;
-	}
-	*to = '\0';
-	return 0;
-}
-
 static int add_word(struct sp_line *l, char *word)
 {
 	char *value = strchr(word, '=');
@@ -77,7 +48,7 @@ static int add_word(struct sp_line *l, char *word)
 			return sp_fail_said(-EBADMSG, "a word's name has other letters than a to z");
 	if (sp_line_word(l, word))
 		return sp_fail_said(-EBADMSG, "%s is there twice", word);
-	if (decode(value) < 0)
+	if (sp_percent_decode(value, false) < 0)
 		return sp_fail_said(-EBADMSG, "%s: a %% without two digits behind it", word);
 	l->words[l->n].name = word;
 	l->words[l->n++].value = value;

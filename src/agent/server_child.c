@@ -6,6 +6,7 @@
  * store, which SQLite forbids to take along over fork(2). What they need is written into a memory file beforehand.
  */
 #include "agent/log.h"
+#include "agent/program.h"
 #include "agent/server_priv.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -125,20 +126,6 @@ static int make_input(struct sp_server *s, const struct sp_client *c, int *ret_f
 }
 
 /* --- the process -------------------------------------------------------------------------------------------------- */
-static int attributes(posix_spawnattr_t *a)
-{
-	sigset_t none, all;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	sigdelset(&all, SIGKILL);
-	sigdelset(&all, SIGSTOP);
-	/* A group of its own: ^C in the agent's terminal is the agent's. */
-	return posix_spawnattr_setsigmask(a, &none) || posix_spawnattr_setsigdefault(a, &all) ||
-	       posix_spawnattr_setpgroup(a, 0) ||
-	       posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-}
-
 int sp_server_spawn(int input, int output, int self, pid_t *ret_pid)
 {
 	char path[64], *argv[] = {"soprof", SP_ANSWER_ARGUMENT, NULL};
@@ -152,7 +139,7 @@ int sp_server_spawn(int input, int output, int self, pid_t *ret_pid)
 		return -r;
 	r = posix_spawnattr_init(&a);
 	if (!r) {
-		r = attributes(&a) || posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) ||
+		r = sp_program_attributes(&a) || posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) ||
 			    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
 			? ENOMEM
 			: posix_spawn(ret_pid, path, &actions, &a, argv, environ);

@@ -180,3 +180,35 @@ int sp_parse_list(const char *text, uint32_t max, size_t n_max, uint32_t **ret_n
 	*ret_n = l.n;
 	return 0;
 }
+
+int sp_hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int any_hex_digit(char c)
+{
+	return sp_hex_digit(c >= 'A' && c <= 'F' ? (char)(c - 'A' + 'a') : c);
+}
+
+int sp_percent_decode(char *text, bool as_in_forms)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; from++) {
+		int high, low;
+
+		if (*from != '%') {
+			*to++ = as_in_forms && *from == '+' ? ' ' : *from;
+			continue;
+		}
+		high = any_hex_digit(from[1]);
+		low = high < 0 ? -1 : any_hex_digit(from[2]);
+		if (low < 0 || (high == 0 && low == 0))
+			return -EINVAL;
+		*to++ = (char)(high << 4 | low);
+		from += 2;
+	}
+	*to = '\0';
+	return 0;
+}

@@ -9,6 +9,7 @@
 #ifndef SP_BASE_PARSE_H
 #define SP_BASE_PARSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,5 +27,12 @@ int sp_parse_duration(const char *text, uint64_t *ret_ns);
  * written; "" is no number. Free *ret_numbers. More than n_max numbers are -ERANGE.
  */
 int sp_parse_list(const char *text, uint32_t max, size_t n_max, uint32_t **ret_numbers, size_t *ret_n);
+
+/* What a lower-case hex digit is worth; -1: it is none. */
+int sp_hex_digit(char c);
+
+/* In place: %XX becomes its byte (a NUL may not); as in forms: '+' becomes a space. -EINVAL: no two digits behind a %.
+ */
+int sp_percent_decode(char *text, bool as_in_forms);
 
 #endif

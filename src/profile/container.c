@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
 #include "profile/profile.h"
 
 enum { ID_LEN = 64, SHORT_LEN = 12, MAX_NAME = 255 };
@@ -86,13 +87,6 @@ static bool find_name(struct part before, struct part p, struct part *ret)
 	return true;
 }
 
-static int hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef", *at = c != '\0' ? strchr(digits, c) : NULL;
-
-	return at != NULL ? (int)(at - digits) : -1;
-}
-
 /* systemd's names of units write what they may not hold as \xHH. */
 static void put_name(struct part p, char *to)
 {
@@ -100,8 +94,8 @@ static void put_name(struct part p, char *to)
 
 	while (i < p.len) {
 		bool escaped = i + 4 <= p.len && p.text[i] == '\\' && p.text[i + 1] == 'x' &&
-			       hex_digit(p.text[i + 2]) >= 0 && hex_digit(p.text[i + 3]) >= 0;
-		*to++ = escaped ? (char)(hex_digit(p.text[i + 2]) << 4 | hex_digit(p.text[i + 3])) : p.text[i];
+			       sp_hex_digit(p.text[i + 2]) >= 0 && sp_hex_digit(p.text[i + 3]) >= 0;
+		*to++ = escaped ? (char)(sp_hex_digit(p.text[i + 2]) << 4 | sp_hex_digit(p.text[i + 3])) : p.text[i];
 		i += escaped ? 4 : 1;
 	}
 	*to = '\0';

@@ -5,13 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parse.h"
 
 enum { ADDRESS_WIDTH = 16, ADDRESS_SURE = 6 }; /* perf's column; digits that are an address in any column */
-
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 /* The number of hex digits at the beginning of t, at most 16. */
 static size_t hex_number(struct sp_perf_text t, uint64_t *ret_number)
@@ -19,8 +15,8 @@ static size_t hex_number(struct sp_perf_text t, uint64_t *ret_number)
 	uint64_t number = 0;
 	size_t n = 0;
 
-	for (; n < t.n && n < 16 && hex_digit(t.s[n]) >= 0; n++)
-		number = number << 4 | (uint64_t)hex_digit(t.s[n]);
+	for (; n < t.n && n < 16 && sp_hex_digit(t.s[n]) >= 0; n++)
+		number = number << 4 | (uint64_t)sp_hex_digit(t.s[n]);
 	*ret_number = number;
 	return n;
 }
@@ -30,7 +26,7 @@ static bool take_offset(struct sp_perf_text *t, uint64_t *ret_offset)
 {
 	size_t digits = 0;
 
-	while (digits < t->n && digits < 17 && hex_digit(t->s[t->n - 1 - digits]) >= 0)
+	while (digits < t->n && digits < 17 && sp_hex_digit(t->s[t->n - 1 - digits]) >= 0)
 		digits++;
 	if (!digits || digits > 16 || t->n < digits + 3 || memcmp(t->s + t->n - digits - 3, "+0x", 3))
 		return false;

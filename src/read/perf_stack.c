@@ -10,6 +10,7 @@
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/parse.h"
 #include "profile/profile.h"
 #include "read/priv.h"
 
@@ -75,14 +76,9 @@ void sp_perf_stacks_free(struct sp_perf_stacks *s)
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool is_escaped(const char *at)
 {
-	return at[0] == '\\' && at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0;
+	return at[0] == '\\' && at[1] == 'x' && sp_hex_digit(at[2]) >= 0 && sp_hex_digit(at[3]) >= 0;
 }
 
 /* Undoes \xNN; `only`: of these bytes alone. */
@@ -91,7 +87,7 @@ static void decode(char *text, const char *only)
 	char *to = text;
 
 	for (const char *at = text; *at; to++) {
-		char byte = is_escaped(at) ? (char)(hex_digit(at[2]) << 4 | hex_digit(at[3])) : 0;
+		char byte = is_escaped(at) ? (char)(sp_hex_digit(at[2]) << 4 | sp_hex_digit(at[3])) : 0;
 		bool undo = byte && (!only || strchr(only, byte));
 
 		*to = undo ? byte : *at;

@@ -154,14 +154,45 @@ static void lists_that_are_none(void **state)
 	}
 }
 
+static void test_percent(void **state)
+{
+	const struct {
+		const char *text, *line, *form; /* NULL: no such text */
+	} all[] = {
+	    {"", "", ""},
+	    {"a%20b+c", "a b+c", "a b c"},
+	    {"%41%7a%e2%82%AC", "Az\xe2\x82\xac", "Az\xe2\x82\xac"},
+	    {"%2", NULL, NULL},
+	    {"%", NULL, NULL},
+	    {"%g0", NULL, NULL},
+	    {"%0g", NULL, NULL},
+	    {"%00", NULL, NULL},
+	    {"100%25", "100%", "100%"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SP_COUNT(all); i++)
+		for (int form = 0; form < 2; form++) {
+			const char *wanted = form ? all[i].form : all[i].line;
+			char text[32];
+
+			snprintf(text, sizeof(text), "%s", all[i].text);
+			assert_int_equal(sp_percent_decode(text, form), wanted ? 0 : -EINVAL);
+			if (wanted)
+				assert_string_equal(text, wanted);
+		}
+	for (int c = -128; c < 128; c++) {
+		const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c) : NULL;
+
+		assert_int_equal(sp_hex_digit((char)c), at ? at - digits : -1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(numbers),
-	    cmocka_unit_test(sizes),
-	    cmocka_unit_test(durations),
-	    cmocka_unit_test(lists),
-	    cmocka_unit_test(lists_that_are_none),
+	    cmocka_unit_test(test_percent), cmocka_unit_test(numbers), cmocka_unit_test(sizes),
+	    cmocka_unit_test(durations),    cmocka_unit_test(lists),   cmocka_unit_test(lists_that_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
