@@ -57,6 +57,7 @@ func main() {
 	must(cpu.Close())
 	heap, err := os.Create(os.Args[2])
 	must(err)
+	runtime.GC() // the profile tells what was there when a collection ended
 	must(pprof.WriteHeapProfile(heap))
 	must(heap.Close())
 	runtime.KeepAlive(kept)
