@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sourced by ./test: runs tests, kills what they leave, and keeps count.
-#   run_test NAME DEADLINE-SECONDS ISOLATION COMMAND...    starts it, as soon as there is room
-#   reap_all                                               waits for those that still run
+#   run_test NAME DEADLINE-SECONDS ISOLATION COMMAND...    puts it into the queue
+#   run_suite NAME DEADLINE-SECONDS COMMAND...             the same of one that counts for itself
+#   reap_all                                               runs what is queued, and waits for all of it
 # Each prints one line: `ok NAME (1.2 s)`, `FAILED NAME (1.2 s)` with the log's tail, or `skipped NAME: why`. Exit code 77 of
 # the command means skipped, the reason is its last line. In CI a skip is a failure unless NAME stands in
-# tests/skip-allowed. ISOLATION: `own` = a process, mount and network namespace of its own where root allows: as many
-# run at once as there are CPUs; `host` = the machine's processes and network (profiling needs them) and a mount
-# namespace of its own: alone; `beside` = the same, beside others of its kind, one more than there are CPUs.
+# tests/skip-allowed.
+# ISOLATION: `own` = a process, mount and network namespace of its own where root allows; such tests compute, and as many
+# run at once as there are CPUs, but one less while others that are none of them run or wait: those wait more than they
+# compute. `beside` = the machine's processes and network (profiling needs them) and a mount namespace of its own: one
+# more at once than there are CPUs. `host` = the same, when none of its kind and none of `beside` run: after these.
+# Suites begin when nothing of these is left, as `own` ones, before those that still wait.
 # Whatever a test starts carries SOPROF_TEST in its environment; what is alive after the test is killed, and fails it.
 n_passed=0 n_failed=0 n_skipped=0
 logs=$build/test-logs
-suite_job=
-suite_mark=
-declare -A job_name=() job_log=() job_mark=() job_dir=() job_start=() job_deadline=() # by the process that waits
+declare -A job_name=() job_log=() job_mark=() job_dir=() job_start=() job_deadline=() job_isolation=() # by the process that waits
+queue_own=() queue_beside=() queue_host=() queue_suite=()                                              # quoted words
+declare -A n_running=([own]=0 [beside]=0 [host]=0 [suite]=0)
 max_jobs=$(nproc)
-last_isolation=
 
 # Whether namespaces may be made; decided once.
 can_unshare=$([ "$(id -u)" = 0 ] && unshare --pid --fork --kill-child --mount-proc --net true 2>/dev/null && echo yes)
@@ -40,10 +43,9 @@ kill_leftovers() {
 stop_all() {
 	local job
 	trap - INT TERM HUP EXIT
-	for job in $suite_job "${!job_name[@]}"; do
+	for job in "${!job_name[@]}"; do
 		kill -KILL "$job" 2>/dev/null
 	done
-	kill_leftovers "$suite_mark" >/dev/null
 	for job in "${!job_name[@]}"; do
 		kill_leftovers "${job_mark[$job]}" >/dev/null
 		rm -rf "${job_dir[$job]}"
@@ -82,84 +84,92 @@ tenths() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", b - a }'; }
 
 # Ends the account of a job that is over, with the exit code $2.
 finish_job() {
-	local job=$1 r=$2 name=${job_name[$1]} log=${job_log[$1]} took left
+	local job=$1 r=$2 name=${job_name[$1]} log=${job_log[$1]} isolation=${job_isolation[$1]} took left
 	took=$(tenths "${job_start[$job]}" "$EPOCHREALTIME")
 	left=$(kill_leftovers "${job_mark[$job]}")
 	rm -rf "${job_dir[$job]}"
-	case $r in
-	77) skipped "$name" "$(tail -n 1 "$log")" ;;
-	124 | 137) failed "$name" "$took" "stopped after ${job_deadline[$job]} s" "$log" ;;
-	0) if [ -n "$left" ]; then failed "$name" "$took" "left processes behind: $left" "$log"; else passed "$name" "$took"; fi ;;
-	*) failed "$name" "$took" "exit code $r" "$log" ;;
-	esac
-	[ "$r" != 0 ] || skipped_cases "$name" "$log"
-	unset "job_name[$job]" "job_log[$job]" "job_mark[$job]" "job_dir[$job]" "job_start[$job]" "job_deadline[$job]"
+	if [ "$isolation" = suite ]; then
+		left=
+		sleep 0.2 # tee
+	fi
+	if [ "$isolation" = suite ] && [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+		n_passed=$((n_passed + BASH_REMATCH[1])) n_failed=$((n_failed + BASH_REMATCH[2])) n_skipped=$((n_skipped + BASH_REMATCH[3]))
+		[ "$r" = 0 ] || [ "${BASH_REMATCH[2]}" -gt 0 ] || failed "$name" "$took" "exit code $r" "$log"
+	else
+		case $r in
+		77) skipped "$name" "$(tail -n 1 "$log")" ;;
+		124 | 137) failed "$name" "$took" "stopped after ${job_deadline[$job]} s" "$log" ;;
+		0) if [ -n "$left" ]; then failed "$name" "$took" "left processes behind: $left" "$log"; else passed "$name" "$took"; fi ;;
+		*) failed "$name" "$took" "exit code $r" "$log" ;;
+		esac
+		[ "$r" != 0 ] || skipped_cases "$name" "$log"
+	fi
+	n_running[$isolation]=$((n_running[$isolation] - 1))
+	unset "job_name[$job]" "job_log[$job]" "job_mark[$job]" "job_dir[$job]" "job_start[$job]" "job_deadline[$job]" \
+		"job_isolation[$job]"
 }
-# Waits until fewer than $1 jobs run.
-reap_to() {
-	local job r
-	while [ "${#job_name[@]}" -ge "$1" ]; do
-		{ wait -n -p job "${!job_name[@]}"; } 2>/dev/null # bash would tell of a kill
-		r=$?
-		finish_job "$job" "$r"
-	done
+
+run_test() {
+	local -n queue=queue_$3
+	queue+=("$(printf '%q ' "$@")")
 }
-reap_all() { reap_to 1; }
+# tests/vm/run, tests/bench/run: its output is shown as it comes, and its last line, if it is `N passed, N failed,
+# N skipped`, added to ours; else it is one test.
+run_suite() { run_test "$1" "$2" suite "${@:3}"; }
 
 # In the background, so that a signal to ./test is dealt with at once.
-run_test() {
-	local name=$1 deadline=$2 isolation=$3 room=$max_jobs dir mark log
+start_job() {
+	local name=$1 deadline=$2 isolation=$3 dir= mark log=$logs/${1//\//-}.log
 	shift 3
 	local -a before=(setpriv --pdeathsig TERM) # ./test may be killed too
 	if [ "$can_unshare" = yes ] && [ "$isolation" = own ]; then
 		before=(setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc --net)
 		before+=(sh -c 'ip link set lo up; exec "$@"' sh) # a network of its own: itself
-	elif [ "$can_unshare" = yes ]; then
+	elif [ "$can_unshare" = yes ] && [ "$isolation" != suite ]; then
 		before+=(unshare --mount)
 	fi
-	[ "$isolation" != beside ] || room=$((max_jobs + 1))
-	if [ "$isolation" = host ] || [ "$isolation" != "$last_isolation" ]; then room=1; fi
-	reap_to "$room"
-	last_isolation=$isolation
-	dir=$(mktemp -d /tmp/soprof-test.XXXXXX) || die "cannot make a directory in /tmp"
-	chmod 755 "$dir"
-	log=$logs/${name//\//-}.log
 	mark=$$.$RANDOM.${name//[^a-z0-9]/-}
-	"${before[@]}" timeout -k 3 "$deadline" env SOPROF_TEST="$mark" TMPDIR="$dir" "$@" >"$log" 2>&1 </dev/null &
-	job_name[$!]=$name job_log[$!]=$log job_mark[$!]=$mark job_dir[$!]=$dir job_deadline[$!]=$deadline
-	job_start[$!]=$EPOCHREALTIME
-	[ "$isolation" != host ] || reap_all
-}
-
-# A suite counts for itself (tests/vm/run, tests/bench/run): its output is shown as it comes, and its last line, if it is
-# `N passed, N failed, N skipped`, added to ours; else it is one test.
-run_suite() {
-	local name=$1 deadline=$2 log r start n
-	shift 2
-	reap_all
-	log=$logs/${name//\//-}.log
-	start=$EPOCHREALTIME
-	suite_mark=$$.$RANDOM.suite
-	setpriv --pdeathsig TERM timeout -k 10 "$deadline" env SOPROF_TEST="$suite_mark" "$@" </dev/null \
-		> >(tee "$log" | grep -v '^[0-9]* passed, ') 2>&1 &
-	suite_job=$!
-	{ wait "$suite_job"; } 2>/dev/null # bash would tell of the kill
-	r=$?
-	suite_job=
-	sleep 0.2 # tee
-	kill_leftovers "$suite_mark" >/dev/null
-	suite_mark=
-	if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
-		n=("${BASH_REMATCH[@]}")
-		n_passed=$((n_passed + n[1])) n_failed=$((n_failed + n[2])) n_skipped=$((n_skipped + n[3]))
-		[ "$r" = 0 ] || [ "${n[2]}" -gt 0 ] || failed "$name" "$(tenths "$start" "$EPOCHREALTIME")" "exit code $r" "$log"
-	elif [ "$r" = 77 ]; then
-		skipped "$name" "$(tail -n 1 "$log")"
-	elif [ "$r" = 0 ]; then
-		passed "$name" "$(tenths "$start" "$EPOCHREALTIME")"
+	if [ "$isolation" = suite ]; then
+		"${before[@]}" timeout -k 10 "$deadline" env SOPROF_TEST="$mark" "$@" </dev/null \
+			> >(tee "$log" | grep -v '^[0-9]* passed, ') 2>&1 &
 	else
-		failed "$name" "$(tenths "$start" "$EPOCHREALTIME")" "exit code $r" "$log"
+		dir=$(mktemp -d /tmp/soprof-test.XXXXXX) || die "cannot make a directory in /tmp"
+		chmod 755 "$dir"
+		"${before[@]}" timeout -k 3 "$deadline" env SOPROF_TEST="$mark" TMPDIR="$dir" "$@" >"$log" 2>&1 </dev/null &
 	fi
+	job_name[$!]=$name job_log[$!]=$log job_mark[$!]=$mark job_dir[$!]=$dir job_deadline[$!]=$deadline
+	job_start[$!]=$EPOCHREALTIME job_isolation[$!]=$isolation
+	n_running[$isolation]=$((n_running[$isolation] + 1))
+}
+start_next() { # ISOLATION: the first of that queue
+	local -n queue=queue_$1
+	local words=${queue[0]}
+	queue=("${queue[@]:1}")
+	eval "start_job $words"
+}
+# Starts what there is room for.
+start_some() {
+	local waiting room=$max_jobs
+	while [ "${#queue_beside[@]}" -gt 0 ] && [ "${n_running[host]}" = 0 ] && [ "${n_running[beside]}" -le "$max_jobs" ]; do
+		start_next beside
+	done
+	[ "${#queue_host[@]}" = 0 ] || [ $((n_running[host] + n_running[beside])) -gt 0 ] || start_next host
+	waiting=$((${#queue_beside[@]} + ${#queue_host[@]} + n_running[beside] + n_running[host]))
+	[ "$waiting" = 0 ] || [ "$room" = 1 ] || room=$((room - 1))
+	while [ "${#queue_suite[@]}" -gt 0 ] && [ "$waiting" = 0 ] && [ $((n_running[own] + n_running[suite])) -lt "$room" ]; do
+		start_next suite
+	done
+	while [ "${#queue_own[@]}" -gt 0 ] && [ $((n_running[own] + n_running[suite])) -lt "$room" ]; do
+		start_next own
+	done
+}
+reap_all() {
+	local job r
+	while start_some; [ "${#job_name[@]}" -gt 0 ]; do
+		{ wait -n -p job "${!job_name[@]}"; } 2>/dev/null # bash would tell of a kill
+		r=$?
+		finish_job "$job" "$r"
+	done
 }
 
 finish() {

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 120
 # The agent as a person and a service manager run it: start, questions, reload, second agent, end.
 . "$(dirname "$0")/lib.bash"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 240
 # The agent's own alerts: a program that is busy, then no more: told once and once more, to the log, a command and a
 # webhook, over a reload and a restart of the agent; with an Alertmanager that does not answer.
@@ -111,7 +112,7 @@ kill -HUP "$job"
 file_says "$dir/log" 'options read again'
 sed -i 's/^alert-to/  - lost >> 90%\n&/' "$dir/agent.yaml"
 kill -HUP "$job"
-file_says "$dir/log" 'agent.yaml:[0-9]+:10: expected >, not '>>'; the agent goes on as it was'
+file_says "$dir/log" "agent.yaml:[0-9]+:10: expected >, not '>>'; the agent goes on as it was"
 sed -i '/>>/d' "$dir/agent.yaml"
 
 # a restart: neither

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 180
 # Programs that print, fail and end as without us while their calls are counted (tests/full/calls_unharmed.sh runs more).
 . "$(dirname "$0")/lib.bash"

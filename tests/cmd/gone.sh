@@ -16,21 +16,40 @@ wait $profiler || fail "exit code 0"
 check_victim stripped recursion --comm recursion --samples 10 --complete 97 --deepest even,odd=40
 check_victim plain callback --comm callback --samples 10 --complete 97
 
-# a copy of a program that is removed when it has ended: nothing of it is left on the disk
+# copies of programs that are removed when they have ended: nothing of them is left on the disk
+cp "$victims/plain/callback" "$dir/callback"
+expect 0 profile -U -f -F 199 -- bash -c "'$dir/callback' $seconds; rm '$dir/callback'"
+check_victim plain callback --comm callback --samples 10 --complete 97
+
+# (A frame of 64 KiB that is met before the table is there is more stack than a waiting sample carries: the tables of
+# what runs already are loaded before the first sample.)
 cp "$victims/plain/frames" "$dir/frames"
-expect 0 profile -U -f -F 199 -- bash -c "'$dir/frames' $seconds; rm '$dir/frames'"
-# (97: a 64 KiB frame that is met before the table is there is more stack than a waiting sample carries)
+"$dir/frames" 600 &
+pid=$!
+until grep -qF "$dir/frames" "/proc/$pid/maps" && grep -q '/libc\.so' "/proc/$pid/maps"; do sleep 0.05; done
+what='profile (of a program that is ended and removed meanwhile)'
+"$SOPROF" profile -U -f -F 199 -p $pid $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
+profiler=$!
+wait_sampling $profiler
+sleep $seconds
+kill -KILL $pid
+wait $pid 2>/dev/null
+rm "$dir/frames"
+wait $profiler || fail "exit code 0"
 check_victim plain frames --comm frames --samples 10 --complete 97
 
 # a program that has ended before anybody looked, and of which only another hard link is left: still called as it was
 mkdir "$dir/links" && cp "$victims/plain/recursion" "$dir/links/called" && ln "$dir/links/called" "$dir/links/elf"
+mkfifo "$dir/go"
 what='profile (stopped while a victim runs)'
-"$SOPROF" profile -U -F 199 --by library --comm called $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
+# (of the command alone: others would fill the ring that nobody reads)
+"$SOPROF" profile -U -F 199 --by library --comm called -- bash -c "read -r <'$dir/go'
+	'$dir/links/called' $seconds 40; rm '$dir/links/called'; : >'$dir/over'" >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
 kill -STOP $profiler
-"$dir/links/called" $seconds 40
-rm "$dir/links/called"
+echo >"$dir/go"
+until [ -e "$dir/over" ] || ! kill -0 $profiler; do sleep 0.1; done
 kill -CONT $profiler
 wait $profiler || fail "exit code 0"
 has "$out" ' called$'

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 300
 # What the agent serves over HTTP, as curl, go tool pprof and a crowd that means ill see it: windows keep coming.
 . "$(dirname "$0")/lib.bash"

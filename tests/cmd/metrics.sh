@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 120
 # The agent's metrics: promtool takes them, names cannot break them, and their sums are the store's of the same time.
 . "$(dirname "$0")/lib.bash"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
 # deadline: 120
 # What is installed for others: Prometheus's rules with their cases, and Grafana's dashboard, whose queries promtool reads
 # and which asks for metrics only that soprof-metrics(5) tells of.

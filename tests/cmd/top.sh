@@ -72,8 +72,8 @@ until grep -qs 'to ask: ' "$dir/a/log"; do
 	sleep 0.1
 done
 tries=60
-until run top --batch --agent --socket "$dir/a/sock" --by processes && grep -q ' plt$' "$out"; do
-	[ $((tries -= 1)) -gt 0 ] || { fail "the agent to have seen the victim"; cat "$out"; break; }
+until run top --batch --agent --socket "$dir/a/sock" --by processes && grep -q ' plt$' "$out" && grep -q ' frames$' "$out"; do
+	[ $((tries -= 1)) -gt 0 ] || { fail "the agent to have seen both victims"; cat "$out"; break; }
 	sleep 1
 done
 has "$out" ', by the agent at 49 Hz on [0-9]+ CPU'

@@ -5,6 +5,7 @@
 # allowed: it forgets files and renews its profile, and memory, descriptors and map entries are the same in the end as
 # they were when the storm was over. Not a window is lost.
 . "$(dirname "$0")/../cmd/lib.bash"
+. "$(dirname "$0")/agent.bash"
 need_root
 need_profile
 variety=${SOPROF_BUILD:-$(dirname "$SOPROF")}/tests/bench/variety
@@ -15,18 +16,6 @@ storm_at=$((whole / 5)) storm_ends=$((whole / 5 + whole / 10)) half=$((whole * 6
 
 # entries NAME: of the agent's map
 entries() { bpftool map dump id "$1" 2>/dev/null | grep -c '^key\|"key"'; }
-# the value of a word of the agent's status
-word() { sed -n "s/^ *$1=//p" "$dir/status" | head -n 1; }
-ask_status() {
-	python3 - "$dir/agent.sock" >"$dir/status" <<-'END'
-		import socket, sys
-		s = socket.socket(socket.AF_UNIX)
-		s.settimeout(60)
-		s.connect(sys.argv[1])
-		s.sendall(b"soprof1 status\n")
-		print(b"".join(iter(lambda: s.recv(65536), b"")).decode())
-	END
-}
 # look SECONDS: a line of what there is
 look() {
 	local anon=0 fds files processes stacks

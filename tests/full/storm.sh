@@ -5,24 +5,13 @@
 # over minutes (STORM_S) all the same, by putting off what it would have to parse. Not a window is lost; a program that
 # stays gets its names and its table in the midst of it, and libraries that everybody uses keep theirs.
 . "$(dirname "$0")/../cmd/lib.bash"
+. "$(dirname "$0")/agent.bash"
 need_root
 need_profile
 variety=${SOPROF_BUILD:-$(dirname "$SOPROF")}/tests/bench/variety
 [ -x "$variety" ] || skip "needs $variety"
 whole=${STORM_S:-300}
 
-# The value of a word of the agent's status.
-word() { sed -n "s/^ *$1=//p" "$dir/status" | head -n 1; }
-ask_status() {
-	python3 - "$dir/agent.sock" >"$dir/status" <<-'END'
-		import socket, sys
-		s = socket.socket(socket.AF_UNIX)
-		s.settimeout(60)
-		s.connect(sys.argv[1])
-		s.sendall(b"soprof1 status\n")
-		print(b"".join(iter(lambda: s.recv(65536), b"")).decode())
-	END
-}
 # In ms, of the agent's processes and programs by their own clocks.
 used_ms() { ask_status; echo $(($(word cpu_ns) / 1000000)); }
 uptime_ms() { tr -d . </proc/uptime | cut -d' ' -f1 | sed 's/$/0/'; }

@@ -2,10 +2,11 @@
 /*
  * fuzz_eh_frame.c: any bytes as .eh_frame, built into a table.
  *
- * The bytes stand at the end of an image of 1 MiB, all of it executable, so that the functions of small programs (whose
- * code lies in front of their .eh_frame) are inside. Bit 0 of the first byte: whether a section header tells the size.
- * The table must be valid, every lookup must name one of its rules, and what it says at its rows must be what it says
- * when they are walked one after the other.
+ * The bytes stand at the end of an image of 64 KiB, all of it executable, so that the functions of small programs
+ * (whose code lies in front of their .eh_frame) are inside; every byte of code returns, since it is not code that is
+ * fuzzed here. Bit 0 of the first byte: whether a section header tells the size. The table must be valid, every lookup
+ * must name one of its rules, and what it says at its rows must be what it says when they are walked one after the
+ * other.
  */
 #include "elf/elf.h"
 #include "require.h"
@@ -14,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGE_BYTES = 1 << 20, MAX_BYTES = 1 << 16, HEADERS_BYTES = 1024 };
-enum { EH_AT = IMAGE_BYTES - MAX_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768 };
+enum { IMAGE_BYTES = 1 << 16, MAX_BYTES = 1 << 14, HEADERS_BYTES = 1024 };
+enum { EH_AT = IMAGE_BYTES - MAX_BYTES, HDR_AT = EH_AT - 16, SHDRS_AT = 512, NAMES_AT = 768, RET = 0xc3 };
 
 static void make_headers(uint8_t *image, size_t size, bool sections)
 {
@@ -88,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size - 1 > MAX_BYTES)
 		return 0;
 	make_headers(image, size - 1, data[0] & 1);
+	memset(image + HEADERS_BYTES, RET, HDR_AT - HEADERS_BYTES);
 	memcpy(image + EH_AT, data + 1, size - 1);
 	memset(image + EH_AT + size - 1, 0, MAX_BYTES - (size - 1));
 	require(sp_elf_open_bytes(image, IMAGE_BYTES, &e) == 0);

@@ -34,4 +34,18 @@ static inline int read_as(const char *format, const char *words, const void *dat
 	return r;
 }
 
+/* What is read strictly is read the same with keep_going, without a loss; what is not, not at all or with one. */
+static inline void read_both_ways(int (*read)(const uint8_t *data, size_t size, bool keep_going,
+					      struct sp_read_result *ret_result),
+				  const uint8_t *data, size_t size)
+{
+	struct sp_read_result strict, lenient;
+	bool good = read(data, size, false, &strict) == 0;
+
+	if (read(data, size, true, &lenient) == 0)
+		require(!good == !!lenient.n_lost && (!good || strict.n_samples == lenient.n_samples));
+	else
+		require(!good);
+}
+
 #endif
