@@ -103,7 +103,7 @@ static int start_one(struct started *list, uint32_t role, int socket)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		sp_worker_begin((enum sp_role)role, socket);
+		sp_worker_become((enum sp_role)role, socket);
 	int r = note_started(list, pid);
 	if (r < 0)
 		kill(pid, SIGKILL); /* not waited for yet: the number is its own */

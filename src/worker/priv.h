@@ -114,7 +114,7 @@ void sp_crew_serve(struct sp_workers *w, struct sp_worker *p); /* takes in answe
 void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
 uint64_t sp_crew_next_ns(const struct sp_crew *crew, uint64_t now_ns); /* the next thing to do by time; ~0 = none */
 
-/* broker.c: a worker that has the other end of a socket pair: its pid. And the end of one that was started so. */
+/* broker.c: a worker that has the other end of a socket pair: its pid. And the end of one. */
 int sp_broker_start(struct sp_broker *b, enum sp_role role, int socket);
 int sp_broker_kill(struct sp_broker *b, int pid);
 int sp_broker_seal(struct sp_broker *b); /* no more outputs */
@@ -122,11 +122,11 @@ int sp_broker_pid(const struct sp_broker *b);
 
 /* One message, with a descriptor or -1. 0 or a negative errno. */
 int sp_put_message(int socket, const void *bytes, size_t n, int fd);
-
 /* In the child. */
-_Noreturn void sp_worker_begin(enum sp_role role, int socket); /* a new process becomes a worker */
+_Noreturn void sp_worker_begin(enum sp_role role, int socket);  /* a new process becomes a worker */
+_Noreturn void sp_worker_become(enum sp_role role, int socket); /* the same in the broker's */
 _Noreturn void sp_broker_run(void);
-bool sp_worker_can_exec(void); /* main has called sp_worker_main(); asked before it is executed */
+bool sp_worker_can_exec(void); /* main has called sp_worker_main() */
 _Noreturn void sp_worker_run(enum sp_role role);
 void sp_sandbox_keep_over_exec(void);
 int sp_sandbox_enter(void);   /* gives everything up, for ever */

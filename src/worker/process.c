@@ -2,7 +2,8 @@
 /*
  * A worker process executes this very program again (/proc/self/exe --worker ROLE), so that it has neither the parent's
  * memory nor its mappings: an abandoned opener would otherwise keep BPF ring buffers alive for as long as it hangs.
- * A program whose main has not called sp_worker_main() forks only.
+ * A program whose main has not called sp_worker_main() forks only. So does the broker, which has been executed so and
+ * has nothing that a worker must not have: to load the program once more would cost more than most jobs.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -60,7 +61,7 @@ static void reset_signals(void)
 	setsid();
 }
 
-_Noreturn void sp_worker_begin(enum sp_role role, int socket)
+static void prepare(int socket)
 {
 	reset_signals();
 	if (socket != SP_JOB_SOCKET && dup2(socket, SP_JOB_SOCKET) < 0)
@@ -72,6 +73,11 @@ _Noreturn void sp_worker_begin(enum sp_role role, int socket)
 			close(fd);
 	if (close_range(SP_JOB_SOCKET + 1, ~0U, 0) < 0)
 		_exit(126);
+}
+
+_Noreturn void sp_worker_begin(enum sp_role role, int socket)
+{
+	prepare(socket);
 	sp_sandbox_keep_over_exec();
 	if (sp_worker_can_exec())
 		execute(role);
@@ -80,6 +86,23 @@ _Noreturn void sp_worker_begin(enum sp_role role, int socket)
 	else
 		sp_worker_run(role);
 	_exit(127);
+}
+
+/* What only the fetcher may know: a proxy's password, say. */
+static void environment_forget(enum sp_role role)
+{
+	for (char **v = environ; *v; v++)
+		if (!is_passed_on(*v, role))
+			explicit_bzero(*v, strlen(*v));
+}
+
+_Noreturn void sp_worker_become(enum sp_role role, int socket)
+{
+	if (role == SP_ROLE_FETCHER)
+		sp_worker_begin(role, socket);
+	prepare(socket);
+	environment_forget(role);
+	sp_worker_run(role);
 }
 
 /* A parser is another user, whom without privileges only the broker may end. */
