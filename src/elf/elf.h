@@ -55,6 +55,8 @@ int sp_elf_vaddr_of(const struct sp_elf *e, uint64_t offset, uint64_t *ret_vaddr
 
 /* Bytes of the file into a new buffer (free it). -EFBIG over the cap, -ENODATA when the file ends before. */
 int sp_elf_read(struct sp_elf *e, uint64_t offset, size_t size, void **ret_bytes);
+int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer,
+		     size_t size); /* the same into one that is there */
 
 /* From PT_NOTE or .note.gnu.build-id: the length (at most `size`), or -ENOENT. */
 int sp_elf_build_id(struct sp_elf *e, uint8_t *ret_id, size_t size);

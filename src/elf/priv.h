@@ -40,8 +40,6 @@ struct sp_elf_note { /* lives while it is visited; len is not 0 */
 int sp_elf_walk_notes(struct sp_elf *e, const char *section, int (*visit)(void *arg, const struct sp_elf_note *note),
 		      void *arg);
 
-/* Exactly `size` bytes at `offset`. */
-int sp_elf_read_into(struct sp_elf *e, uint64_t offset, void *buffer, size_t size);
 /* Reads what section headers there are; a file whose headers make no sense has none. Fails for -ENOMEM only. */
 int sp_elf_load_sections(struct sp_elf *e);
 /* Adds .dynsym and .dynstr as PT_DYNAMIC tells them, for files without these sections. Fails for -ENOMEM only. */

@@ -402,6 +402,15 @@ static int add_go_functions(struct builder *b)
 	return sp_go_each(b->elf, b->go, add_go, b);
 }
 
+/* Rows are all that is needed from here on, and large enough. */
+static void inputs_free(struct builder *b)
+{
+	free(sp_take_ptr(b->bytes));
+	free(sp_take_ptr(b->fdes));
+	b->n_fdes = b->fdes_capacity = 0;
+	sp_derived_done(&b->derived);
+}
+
 static int build(struct builder *b, struct sp_blob **ret_blob)
 {
 	int r = load_eh_frame(b), go;
@@ -418,6 +427,7 @@ static int build(struct builder *b, struct sp_blob **ret_blob)
 	if (b->reader.partial || (b->cut && !b->reader.terminated))
 		b->head.flags |= SP_BLOB_PARTIAL;
 	r = make_rows(b);
+	inputs_free(b);
 	return r < 0 ? r : make_blob(b, ret_blob);
 }
 
@@ -489,6 +499,7 @@ static int walk_all(struct walk *w, bool derived)
 	if (r == 0) {
 		find_entry(&w->b);
 		r = for_each_fde(&w->b, walk_fde);
+		free(sp_take_ptr(w->b.bytes)); /* deriving takes memory of its own */
 	}
 	if (derived && (r == 0 || r == -ENOENT || r == -EFBIG))
 		r = walk_derived(w);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLT_ENTRY_BYTES = 16, WORD = 8, CODE_ALIGNMENT = 16 };
+enum { PLT_ENTRY_BYTES = 16, WORD = 8, CODE_ALIGNMENT = 16, BLOCK_BYTES = 24 * 4096 /* whole entries of any */ };
 
 int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr)
 {
@@ -30,27 +30,31 @@ int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr)
 	return 0;
 }
 
-/* A table's bytes; NULL where they cannot be had, which costs what it tells. */
-static void *table_of(struct sp_deriver *d, const struct sp_elf_section *s)
+/* Calls `take` for a table's entries, block by block, as some tables are larger than all else that a parser holds. What
+ * cannot be read costs what it tells. */
+static int table_walk(struct sp_deriver *d, const struct sp_elf_section *s, size_t entry_bytes,
+		      int (*take)(struct sp_deriver *d, const void *entries, size_t n))
 {
-	void *bytes = NULL;
-	if (s->type == SHT_NOBITS || s->size == 0)
-		return NULL;
+	SP_FREE void *bytes = s->type == SHT_NOBITS ? NULL : malloc(BLOCK_BYTES);
+	int r = 0;
 	if (s->size > SP_DERIVE_MAX_TABLES)
 		d->cut = true;
-	else if (sp_elf_read(d->elf, s->offset, (size_t)s->size, &bytes) < 0)
-		return NULL;
-	return bytes;
+	if (s->type == SHT_NOBITS || s->size > SP_DERIVE_MAX_TABLES)
+		return 0;
+	for (uint64_t at = 0, n; bytes && r == 0 && at < s->size; at += n) {
+		n = SP_MIN(s->size - at, (uint64_t)BLOCK_BYTES);
+		if (sp_elf_read_into(d->elf, s->offset + at, bytes, (size_t)n) < 0)
+			return 0;
+		r = take(d, bytes, (size_t)n / entry_bytes);
+	}
+	return bytes ? r : -ENOMEM;
 }
 
-static int add_symbols(struct sp_deriver *d, const char *table)
+static int take_symbols(struct sp_deriver *d, const void *entries, size_t n)
 {
-	struct sp_elf_section s;
-	if (sp_elf_section(d->elf, table, &s) < 0)
-		return 0;
-	SP_FREE Elf64_Sym *symbols = table_of(d, &s);
+	const Elf64_Sym *symbols = entries;
 	int r = 0;
-	for (size_t i = 0; symbols && r == 0 && i < s.size / sizeof(*symbols); i++) {
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		unsigned type = ELF64_ST_TYPE(symbols[i].st_info), bind = ELF64_ST_BIND(symbols[i].st_info);
 		if (symbols[i].st_shndx == SHN_UNDEF)
 			continue;
@@ -62,11 +66,17 @@ static int add_symbols(struct sp_deriver *d, const char *table)
 	return r;
 }
 
-static int add_relocations(struct sp_deriver *d, const struct sp_elf_section *s)
+static int add_symbols(struct sp_deriver *d, const char *table)
 {
-	SP_FREE Elf64_Rela *relocations = table_of(d, s);
+	struct sp_elf_section s;
+	return sp_elf_section(d->elf, table, &s) < 0 ? 0 : table_walk(d, &s, sizeof(Elf64_Sym), take_symbols);
+}
+
+static int take_relocations(struct sp_deriver *d, const void *entries, size_t n)
+{
+	const Elf64_Rela *relocations = entries;
 	int r = 0;
-	for (size_t i = 0; relocations && r == 0 && i < s->size / sizeof(*relocations); i++) {
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		unsigned type = ELF64_R_TYPE(relocations[i].r_info);
 		if (type == R_X86_64_IRELATIVE)
 			r = sp_starts_add(d, &d->sure, (uint64_t)relocations[i].r_addend);
@@ -76,11 +86,11 @@ static int add_relocations(struct sp_deriver *d, const struct sp_elf_section *s)
 	return r;
 }
 
-static int add_pointers(struct sp_deriver *d, const struct sp_elf_section *s)
+static int take_pointers(struct sp_deriver *d, const void *entries, size_t n)
 {
-	SP_FREE uint64_t *words = table_of(d, s);
+	const uint64_t *words = entries;
 	int r = 0;
-	for (size_t i = 0; words && r == 0 && i < s->size / WORD; i++)
+	for (size_t i = 0; r == 0 && i < n; i++)
 		if (words[i] % CODE_ALIGNMENT == 0) /* any number may look like an address */
 			r = sp_starts_add(d, &d->maybe, words[i]);
 	return r;
@@ -111,7 +121,7 @@ static int add_stubs(struct sp_deriver *d, const struct sp_elf_section *s)
 static int add_section(struct sp_deriver *d, const struct sp_elf_section *s, bool pointers)
 {
 	if (s->type == SHT_RELA)
-		return add_relocations(d, s);
+		return table_walk(d, s, sizeof(Elf64_Rela), take_relocations);
 	if (!(s->flags & SHF_ALLOC) || s->type == SHT_NOBITS)
 		return 0;
 	if (!strcmp(s->name, ".init") || !strcmp(s->name, ".fini"))
@@ -119,7 +129,9 @@ static int add_section(struct sp_deriver *d, const struct sp_elf_section *s, boo
 	if (!strncmp(s->name, ".plt", 4) || !strcmp(s->name, ".iplt"))
 		return add_stubs(d, s);
 	bool data = s->type == SHT_PROGBITS || s->type == SHT_INIT_ARRAY || s->type == SHT_FINI_ARRAY;
-	return pointers && data && !(s->flags & SHF_EXECINSTR) && s->addr % WORD == 0 ? add_pointers(d, s) : 0;
+	return pointers && data && !(s->flags & SHF_EXECINSTR) && s->addr % WORD == 0
+		   ? table_walk(d, s, WORD, take_pointers)
+		   : 0;
 }
 
 /* Without relocations for them, pointers stand in the data as they are. */
