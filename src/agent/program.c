@@ -15,24 +15,46 @@
 
 enum { LATE_MS = 1000 }; /* until a killed one is looked at again */
 
-int sp_program_input(const void *bytes, size_t n, int *ret_fd)
+int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out), void *arg, int *ret_fd)
 {
-	SP_CLOSE int fd = memfd_create("soprof-input", MFD_CLOEXEC);
-	const char *at = bytes;
+	SP_CLOSE int fd = memfd_create(name, MFD_CLOEXEC);
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0), r;
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
 
-	if (fd < 0)
-		return sp_fail(-errno, "make a memory file");
-	while (n > 0) {
-		ssize_t written = write(fd, at, n);
-		if (written < 0)
-			return sp_fail(-errno, "write a memory file");
-		at += written;
-		n -= (size_t)written;
+	if (!out) {
+		r = sp_fail(-errno, "make a memory file");
+		if (copy >= 0)
+			close(copy);
+		return r;
 	}
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return sp_fail(-errno, "write a memory file");
+	r = write(arg, out);
+	if (r == 0 && ferror(out))
+		r = -EIO;
+	if (fclose(out) && r == 0)
+		r = -errno;
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r < 0)
+		return sp_fail(r, "write a memory file");
 	*ret_fd = sp_take_fd(&fd);
 	return 0;
+}
+
+struct bytes {
+	const void *bytes;
+	size_t n;
+};
+
+static int bytes_write(void *arg, FILE *out)
+{
+	const struct bytes *b = arg;
+
+	return fwrite(b->bytes, 1, b->n, out) == b->n ? 0 : -EIO;
+}
+
+int sp_program_input(const void *bytes, size_t n, int *ret_fd)
+{
+	return sp_program_input_write("soprof-input", bytes_write, &(struct bytes){bytes, n}, ret_fd);
 }
 
 int sp_program_attributes(posix_spawnattr_t *a)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 enum { SP_PROGRAM_TEXT = 255, SP_PROGRAM_FDS = 2 };
@@ -46,7 +47,9 @@ void sp_program_kill(struct sp_program *c); /* and waits for its end */
  */
 int sp_program_attributes(posix_spawnattr_t *a);
 
-/* A memory file, to be read from its beginning: an input. */
+/* A memory file, to be read from its beginning: an input. name is for /proc; write says 0 or a negative errno. */
+int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out), void *arg, int *ret_fd);
+/* The same of bytes. */
 int sp_program_input(const void *bytes, size_t n, int *ret_fd);
 
 #endif

@@ -279,7 +279,7 @@ int sp_alert_rule_parse(const char *text, struct sp_alert_rule *ret_rule, size_t
 
 double sp_alert_rule_release(const struct sp_alert_rule *r)
 {
-	double back = r->threshold < 1 && r->threshold > 0.5 && r->is_below ? 1 - r->threshold : r->threshold;
+	double back = r->threshold <= 1 && r->threshold > 0.5 && r->is_below ? 1 - r->threshold : r->threshold;
 
 	return r->is_below ? r->threshold + back / 10 : r->threshold - back / 10;
 }

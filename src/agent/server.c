@@ -510,7 +510,7 @@ static int make_room(const struct sockaddr_un *a)
 	return unlink(a->sun_path) && errno != ENOENT ? sp_fail(-errno, "remove %s", a->sun_path) : 0;
 }
 
-static int make_directory(const char *path)
+int sp_server_directory(const char *path)
 {
 	char *directory SP_FREE = strdup(path);
 	char *slash = directory ? strrchr(directory, '/') : NULL;
@@ -524,7 +524,7 @@ static int make_directory(const char *path)
 static int server_listen(struct sp_server *s)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int r = make_directory(s->path);
+	int r = sp_server_directory(s->path);
 
 	memcpy(a.sun_path, s->path, SP_MIN(strlen(s->path), sizeof(a.sun_path) - 1));
 	if (r >= 0)

@@ -68,4 +68,7 @@ struct sp_server_stats {
 };
 void sp_server_stats(const struct sp_server *s, struct sp_server_stats *ret_stats);
 
+/* Makes the directory that path lies in, if need be; not those above it. */
+int sp_server_directory(const char *path);
+
 #endif

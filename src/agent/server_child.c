@@ -17,7 +17,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,39 +89,26 @@ void sp_server_current_wanted(const struct sp_server *s, const struct sp_request
 }
 
 /* --- what it is given --------------------------------------------------------------------------------------------- */
-static int put_words(struct sp_server *s, const struct sp_client *c, FILE *out)
+struct question {
+	struct sp_server *server;
+	const struct sp_client *client;
+};
+
+static int question_write(void *arg, FILE *out)
 {
+	const struct question *q = arg;
+	struct sp_server *s = q->server;
+	const struct sp_client *c = q->client;
+
 	sp_line_put(out, "store", s->store);
 	if (!c->sees_all)
 		sp_line_put_number(out, "uid", c->uid);
 	sp_line_put_number(out, "timeout", s->query_timeout_ns);
 	sp_line_put_number(out, "memory", s->query_memory_bytes);
 	fprintf(out, "\n%s\n", c->text);
-	return ferror(out) ? -EIO : 0;
-}
-
-/* A memory file, to be read from its beginning. */
-static int make_input(struct sp_server *s, const struct sp_client *c, int *ret_fd)
-{
-	SP_CLOSE int fd = memfd_create("soprof-answer", MFD_CLOEXEC);
-	int copy = fd < 0 ? -1 : dup(fd);
-	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-	int r;
-
-	if (!out)
-		return sp_fail(-errno, "make a memory file");
-	r = put_words(s, c, out);
 	if (c->wants_current && s->current && !strcmp(s->current_source, c->source))
 		fwrite(s->current, 1, s->current_bytes, out);
-	if (ferror(out))
-		r = -EIO;
-	if (fclose(out) && r == 0)
-		r = -errno;
-	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		r = -errno;
-	if (r == 0)
-		*ret_fd = sp_take_fd(&fd);
-	return r < 0 ? sp_fail(r, "write a question down") : 0;
+	return 0;
 }
 
 /* --- the process -------------------------------------------------------------------------------------------------- */
@@ -152,7 +138,7 @@ int sp_server_spawn(int input, int output, int self, pid_t *ret_pid)
 int sp_server_child_start(struct sp_server *s, struct sp_client *c)
 {
 	SP_CLOSE int input = -1;
-	int r = make_input(s, c, &input);
+	int r = sp_program_input_write("soprof-answer", question_write, &(struct question){s, c}, &input);
 
 	if (r < 0)
 		return r;

@@ -2,6 +2,7 @@
 /* token.c: the secret that lets in over HTTP: made once, kept in a file beside the agent's socket. */
 #include "agent/ask.h"
 #include "agent/page.h"
+#include "agent/server.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -80,21 +81,10 @@ static int give(int fd, const char *group)
 	return fchmod(fd, is_given ? 0640 : 0600) < 0 ? -errno : 0;
 }
 
-static int make_directory(const char *path)
-{
-	char *directory SP_FREE = strdup(path);
-	char *slash = directory ? strrchr(directory, '/') : NULL;
-
-	if (!slash || slash == directory)
-		return slash ? 0 : -ENOMEM;
-	*slash = '\0';
-	return mkdir(directory, 0755) && errno != EEXIST ? sp_fail(-errno, "make %s", directory) : 0;
-}
-
 static int write_new(const char *path, const char *group, const char *token)
 {
 	SP_CLOSE int fd = -1;
-	int r = make_directory(path);
+	int r = sp_server_directory(path);
 
 	if (r < 0)
 		return r;

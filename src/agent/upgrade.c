@@ -4,6 +4,7 @@
 #include "agent/config.h"
 #include "agent/keep.h"
 #include "agent/log.h"
+#include "agent/program.h"
 #include "agent/request.h"
 #include "agent/server_priv.h"
 #include "agent/upgrade_priv.h"
@@ -16,7 +17,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -106,8 +106,16 @@ int sp_upgrades_look(struct sp_upgrades *u, const struct sp_profile *p, uint64_t
 
 /* --- the process ---------------------------------------------------------------------------------------------------
  */
-static int question_write(const struct sp_agent_config *c, const struct sp_upgrade_job *job, FILE *out)
+struct question {
+	const struct sp_agent_config *config;
+	const struct sp_upgrade_job *job;
+};
+
+static int question_write(void *arg, FILE *out)
 {
+	const struct question *question = arg;
+	const struct sp_agent_config *c = question->config;
+	const struct sp_upgrade_job *job = question->job;
 	uint64_t after = look_after_s[job->n_looks] * SP_NS_PER_S;
 	struct sp_request q = {.what = SP_ASK_UPGRADES,
 			       .query = {.from_ns = job->from_ns, .to_ns = job->to_ns, .all_users = true},
@@ -118,31 +126,13 @@ static int question_write(const struct sp_agent_config *c, const struct sp_upgra
 	sp_line_put_number(out, "memory", c->query_memory_bytes);
 	fputc('\n', out);
 	sp_request_write(&q, out);
-	return ferror(out) ? -EIO : 0;
-}
-
-static int question_make(const struct sp_agent_config *c, const struct sp_upgrade_job *job, int *ret_fd)
-{
-	SP_CLOSE int fd = memfd_create("soprof-upgrades", MFD_CLOEXEC);
-	int copy = fd < 0 ? -1 : dup(fd), r;
-	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
-
-	if (!out)
-		return sp_fail(-errno, "make a memory file");
-	r = question_write(c, job, out);
-	if (fclose(out) && r == 0)
-		r = -errno;
-	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
-		r = -errno;
-	if (r == 0)
-		*ret_fd = sp_take_fd(&fd);
-	return r;
+	return 0;
 }
 
 static int child_start(struct sp_upgrades *u, const struct sp_agent_config *c, const struct sp_upgrade_job *job)
 {
 	SP_CLOSE int input = -1;
-	int r = question_make(c, job, &input);
+	int r = sp_program_input_write("soprof-upgrades", question_write, &(struct question){c, job}, &input);
 
 	if (r >= 0)
 		r = sp_server_spawn(input, u->pipe[1], u->self, &u->pid);

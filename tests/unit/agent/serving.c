@@ -66,8 +66,10 @@ void begin(const struct sp_agent_config *c)
 	int ready[2];
 	char x;
 
-	if (server_pid) /* of a test that has failed */
+	if (server_pid) { /* of a test that has failed: the next one is not to fail with it */
 		kill(server_pid, SIGKILL);
+		waitpid(server_pid, NULL, 0);
+	}
 	assert_int_equal(pipe(ready), 0);
 	server_pid = fork();
 	if (server_pid == 0)
