@@ -65,8 +65,9 @@ struct sp_naming {
 	bool (*may_parse)(void *arg, uint64_t n_samples);
 	void *may_parse_arg;
 	/*
-	 * So many questions about a file are asked of a parser before a table of all its functions is made: a question
-	 * costs a small part of that. 0: it is made at once, which is right for who asks but once.
+	 * At most so many questions about a file, one for each MiB of it, are asked of a parser before a table of all
+	 * its functions is made: a question about a large one costs a small part of that. 0: it is made at once, which
+	 * is right for who asks but once.
 	 */
 	unsigned n_asks_first;
 	bool with_lines;   /* DWARF is wanted, too */

@@ -22,7 +22,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LIKELY_BYTES = 256 << 10 }; /* of a table that is to be made; most are smaller */
+enum {
+	LIKELY_BYTES = 256 << 10, /* of a table that is to be made; most are smaller */
+	ASK_BYTES = 1 << 20       /* of a file, for each question before its table */
+};
 
 void sp_naming_made(void *arg, int r, const struct sp_name_table_head *head)
 {
@@ -211,13 +214,19 @@ static bool debug_came(struct sp_naming *n, uint32_t file, struct sp_named_file 
 	return f->debug_fd >= 0;
 }
 
+/* A table of a small file costs no more than two or three questions about it. */
+static bool was_asked_enough(const struct sp_naming *n, const struct sp_named_file *f, const struct sp_cache_key *key)
+{
+	return f->n_asked >= SP_MIN((uint64_t)n->n_asks_first, key->file_size / ASK_BYTES);
+}
+
 /* Then f's state says where its table is, or that it has none. */
 static int choose(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
 {
 	struct sp_name_table_head head;
 	SP_CLOSE int table_fd = open_cached(n, key, &head);
 
-	bool may = (table_fd >= 0 || f->n_asked >= n->n_asks_first) && sp_naming_may_parse(n, f, SP_NAMING_TABLE);
+	bool may = (table_fd >= 0 || was_asked_enough(n, f, key)) && sp_naming_may_parse(n, f, SP_NAMING_TABLE);
 
 	if (table_fd >= 0 && (!may || !debug_came(n, file, f, &head))) {
 		f->state = SP_NAMED_CACHED;
