@@ -4,6 +4,7 @@
 #include "agent/api_shape.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/time.h"
 #include "profile/identity.h"
 #include "view/svg_colour.h"
@@ -116,12 +117,6 @@ static int library_set(const struct sp_profile *p, uint32_t file, struct sp_stor
 	return 0;
 }
 
-static void sum_add(int64_t *sum, int64_t v)
-{
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = v > 0 ? INT64_MAX : INT64_MIN;
-}
-
 /* number: by file, its library + 1. */
 static int sum_rows(const struct sp_profile *p, const struct sp_identity *same, uint32_t value, uint32_t *number,
 		    struct sp_store_chart *c)
@@ -137,8 +132,9 @@ static int sum_rows(const struct sp_profile *p, const struct sp_identity *same, 
 			number[file] = ++c->n_libraries;
 		}
 		uint32_t at = SP_MIN(slice > 0 ? slice - 1 : c->n_slices - 1, c->n_slices - 1), n = number[file] - 1;
-		sum_add(&c->libraries[n].self, row->values[value]);
-		sum_add(&c->self[(size_t)n * c->n_slices + at], row->values[value]); /* turned round at the end */
+		sp_saturating_add(&c->libraries[n].self, row->values[value]);
+		sp_saturating_add(&c->self[(size_t)n * c->n_slices + at],
+				  row->values[value]); /* turned round at the end */
 		c->covered_ns[at] = c->slice_ns;
 	}
 	return r;

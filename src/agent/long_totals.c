@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/time.h"
 #include "profile/profile.h"
 
@@ -38,12 +39,6 @@ struct sums {
 	size_t capacity, self_capacity, total_capacity;
 	int64_t whole[SP_MAX_VALUES];
 };
-
-static void add(int64_t *sum, int64_t v)
-{
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = v > 0 ? INT64_MAX : INT64_MIN;
-}
 
 /* --- one total ---------------------------------------------------------------------------------------------------- */
 static int64_t new_file(struct sums *s, const struct sp_store_total *t, uint32_t tag)
@@ -139,15 +134,15 @@ static int take(struct sums *s, const struct sp_store_total *t)
 
 	note_window(s, t);
 	for (uint32_t k = 0; k < SP_MAX_VALUES && is_library; k++)
-		add(&s->whole[k], t->self[k]);
+		sp_saturating_add(&s->whole[k], t->self[k]);
 	if (r < 0 || is_library == (s->by == SP_TOTAL_BY_FUNCTION))
 		return r;
 	int64_t row = row_of(s, t);
 	if (row < 0)
 		return (int)row;
 	for (uint32_t k = 0; k < SP_MAX_VALUES; k++) {
-		add(&s->selves[row][k], t->self[k]);
-		add(&s->totals[row][k], t->total[k]);
+		sp_saturating_add(&s->selves[row][k], t->self[k]);
+		sp_saturating_add(&s->totals[row][k], t->total[k]);
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/proto.h"
 #include "read/table.h"
 
@@ -107,15 +108,6 @@ static int parse(struct pprof *r, struct sp_cursor c, struct pprof_pending *s)
 	return good < 0 ? good : 1;
 }
 
-static int64_t saturated_sum(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return a > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
-}
-
 static int fold(struct pprof *r, const struct pprof_pending *s)
 {
 	struct pprof_row *row = sp_read_table_find(r->rows, s->hash, s->bytes, s->n);
@@ -125,7 +117,7 @@ static int fold(struct pprof *r, const struct pprof_pending *s)
 	if (!row->n_samples++)
 		row->at = s->at;
 	for (size_t i = 0; i < r->stride; i++)
-		row->values[i] = saturated_sum(row->values[i], s->values[i]);
+		sp_saturating_add(&row->values[i], s->values[i]);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
 
@@ -55,12 +56,6 @@ struct callgrind {
 	bool *is_told[3]; /* object files, source files, functions: the name stood there already */
 	FILE *out;
 };
-
-static void add_to(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */
 static int append(struct callgrind *c, uint32_t stack, size_t *n)
@@ -99,7 +94,7 @@ static int add_cost(struct callgrind *c, struct place place, const struct sp_row
 	if (!cost)
 		return -ENOMEM;
 	for (uint32_t i = 0; cost->row != number && i < c->n_values; i++)
-		add_to(&cost->values[i], row->values[i]);
+		sp_saturating_add(&cost->values[i], row->values[i]);
 	cost->row = number;
 	return 0;
 }
@@ -116,7 +111,7 @@ static int count_calls(struct callgrind *c, struct place place, const struct sp_
 	if (!cost)
 		return -ENOMEM;
 	if (has_calls(c, row))
-		add_to(&cost->calls, row->values[c->calls_value]);
+		sp_saturating_add(&cost->calls, row->values[c->calls_value]);
 	return 0;
 }
 
@@ -160,7 +155,7 @@ static int add_row(struct callgrind *c, uint32_t i)
 	if (r >= 0 && !c->o->kernel_only)
 		r = append(c, row->user, &n);
 	for (uint32_t v = 0; v < c->n_values; v++)
-		add_to(&c->totals[v], row->values[v]);
+		sp_saturating_add(&c->totals[v], row->values[v]);
 	return r < 0 || !n ? r : add_path(c, n, row, i + 1);
 }
 

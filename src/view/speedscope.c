@@ -13,6 +13,7 @@
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/profile.h"
 #include "view/priv.h"
 
@@ -87,12 +88,6 @@ static int push_half(struct writer *w, const struct sp_half *half, enum frame_ki
 	return r;
 }
 
-static void add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
-
 static int add_row(struct writer *w, const struct sp_shown_row *row, uint32_t value)
 {
 	int64_t number;
@@ -110,7 +105,7 @@ static int add_row(struct writer *w, const struct sp_shown_row *row, uint32_t va
 	number = sp_intern_add(w->stacks, w->words ? (const void *)w->words : "", w->n_words * sizeof(*w->words));
 	r = number < 0 ? (int)number : sp_grow(&w->sums, &w->sums_capacity, (size_t)number + 1, sizeof(*w->sums));
 	if (r >= 0)
-		add(&w->sums[number].values[value], row->value);
+		sp_saturating_add(&w->sums[number].values[value], row->value);
 	return r;
 }
 
@@ -286,7 +281,7 @@ static void put_profile(struct writer *w, uint32_t value)
 
 	for (uint32_t i = 0; i < sp_intern_count(w->stacks); i++) {
 		n_negative += w->sums[i].values[value] < 0;
-		add(&sum, SP_MAX(w->sums[i].values[value], 0));
+		sp_saturating_add(&sum, SP_MAX(w->sums[i].values[value], 0));
 	}
 	fputs(value ? ",\n{\"type\":\"sampled\"," : "\n{\"type\":\"sampled\",", w->out);
 	put_name(w, value, n_negative);
