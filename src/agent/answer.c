@@ -24,6 +24,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+enum { HEAP_BYTES = 64 << 20 };
+
 struct answer {
 	FILE *in; /* unbuffered: what follows the lines is read by descriptor */
 	char words[SP_LINE_MAX + 2], line[SP_LINE_MAX + 2], current[SP_LINE_MAX + 2];
@@ -89,6 +91,7 @@ static int limits_set(const struct answer *a)
 #else
 	(void)address_space;
 #endif
+	sp_heap_make_large(SP_MIN(a->memory_bytes / 4, (uint64_t)HEAP_BYTES));
 	return r == 0 ? limit(RLIMIT_CORE, 0) : r;
 }
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
+#include "profile/window.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -374,10 +375,10 @@ static int put_sums(struct fold *f)
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 static int matches_prepare(struct sp_metrics *m, const struct sp_profile *p)
 {
-	if (m->matches_of != sp_profile_serial(p)) {
+	if (m->matches_of != sp_profile_names_serial(p)) {
 		free(sp_take_ptr(m->matches));
 		m->n_matches = 0;
-		m->matches_of = sp_profile_serial(p);
+		m->matches_of = sp_profile_names_serial(p);
 	}
 	return sp_grow(&m->matches, &m->n_matches, sp_profile_n_funcs(p), 1);
 }

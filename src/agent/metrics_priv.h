@@ -40,7 +40,7 @@ struct sp_metrics {
 	/* metrics_fold.c: which functions of the profile match, as far as was looked: 0 not yet, 1 no, 2 yes */
 	uint8_t *matches;
 	size_t n_matches;
-	uint64_t matches_of; /* the profile's serial */
+	uint64_t matches_of; /* the serial number of the profile's names */
 };
 
 /* value: which of the profile's values is CPU time. */

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Files that no sample went through for so many windows, and more than so many, are forgotten at a renewal. */
-enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300, MAX_ROUNDS = 3, SECOND_TIME_MS = 20 };
+enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300, NAMES_S = 3600, MAX_ROUNDS = 3, SECOND_TIME_MS = 20 };
 /* Most files have all the functions that are ever met in their first windows, if they have many at all. */
 enum { ASKS_FIRST = 8 };
 /* In the kernel: room for the counts of a turn (lasting.h), for stacks that need not be sent again. */
@@ -128,6 +128,7 @@ int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *sou
 int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now)
 {
 	s->began = *now;
+	s->names_ns = sp_time_ns(CLOCK_BOOTTIME);
 	return sp_capture_start(s->capture);
 }
 
@@ -364,22 +365,38 @@ bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now)
 	       sp_profile_memory_bytes(s->profile) > profile_budget(s) / 4 * 5;
 }
 
+/* To find names anew costs more than to keep them, as long as stacks are most of the memory. But kernel modules come
+ * and go, and debug files come later. */
+static bool may_keep_names(const struct sp_sampler *s)
+{
+	return !s->wants_renewal && sp_profile_memory_bytes(s->profile) <= profile_budget(s) / 2 &&
+	       sp_profile_n_files(s->profile) <= s->env->max_files &&
+	       sp_time_ns(CLOCK_BOOTTIME) - s->names_ns < NAMES_S * SP_NS_PER_S;
+}
+
 /* What was not stored of the old profile goes with it. */
 static int renew(struct sp_sampler *s)
 {
-	struct sp_profile *fresh, *old = s->profile;
-	int r = sp_profile_new(&fresh);
+	struct sp_profile *old = s->profile, *fresh = old;
+	int r;
 
-	if (r < 0)
-		return r;
 	if (s->keep.n)
 		sp_keep_release(&s->keep);
+	r = sp_profile_renew(old);
+	if (r >= 0 && !may_keep_names(s))
+		r = sp_profile_new(&fresh);
+	if (r < 0)
+		return r;
 	s->profile = fresh;
 	r = sp_capture_renew(s->capture, fresh);
-	sp_namer_done(&s->namer);
+	if (fresh != old) {
+		sp_namer_done(&s->namer);
+		s->names_ns = sp_time_ns(CLOCK_BOOTTIME);
+	}
 	if (r >= 0)
 		r = sp_naming_renew(&s->naming, fresh);
-	sp_profile_free(old);
+	if (fresh != old)
+		sp_profile_free(old);
 	s->wants_renewal = s->is_closed = false;
 	malloc_trim(0);
 	return r;

@@ -71,6 +71,7 @@ struct sp_sampler {
 	struct sp_unnamed unnamed;
 	uint64_t n_looked;       /* of the windows in keep, for samples without names */
 	bool wants_renewal;      /* somebody asks for memory */
+	uint64_t names_ns;       /* since when the profile has its names */
 	bool is_closed, is_last; /* the profile takes nothing more; and no other comes behind it */
 	double expected, taken;  /* of the window that ended last: ticks */
 	struct sp_agent_source_status status;

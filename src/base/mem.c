@@ -2,8 +2,11 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 void sp_cleanup_free(void *pointer_to_pointer)
@@ -58,4 +61,19 @@ int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size)
 	memcpy(array_pointer, &array, sizeof(array));
 	*capacity = n;
 	return 0;
+}
+
+void sp_heap_make_large(size_t bytes)
+{
+	enum { LARGE_PAGE = 2 << 20, MMAP_MIN = 32 << 20 };
+	void *probe;
+
+	mallopt(M_MMAP_THRESHOLD, MMAP_MIN); /* more than that it does not take */
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+	mallopt(M_TOP_PAD, (int)SP_MIN(bytes, (size_t)INT_MAX));
+	probe = malloc(MMAP_MIN / 2); /* more than what is left of the heap: it grows */
+	uintptr_t from = ((uintptr_t)probe + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE, end = (uintptr_t)sbrk(0);
+	if (probe != NULL && (uintptr_t)probe < end && from < end)
+		(void)madvise((void *)from, end - from, MADV_HUGEPAGE); /* NOLINT(performance-no-int-to-ptr) */
+	free(probe);
 }

@@ -5,7 +5,7 @@
  * Cleanup attributes replace goto: a variable declared SP_FREE is freed at the end of its scope, SP_CLOSE closed, and
  * SP_FCLOSE closed as a stream. sp_take_ptr() and sp_take_fd() hand the value out and disarm the cleanup.
  * sp_grow() makes room in a plain array kept as pointer, count and capacity.
- * Threads: no state of its own.
+ * Threads: no state of its own; sp_heap_make_large() is for a process that has one yet.
  */
 #ifndef SP_BASE_MEM_H
 #define SP_BASE_MEM_H
@@ -37,5 +37,12 @@ int sp_take_fd(int *fd);
  * 0 or -ENOMEM, on which nothing has changed.
  */
 int sp_grow(void *array_pointer, size_t *capacity, size_t n_wanted, size_t size);
+
+/*
+ * For a process that is about to make large arrays, answers with them, and ends: what malloc() has is kept, grows by so
+ * much at a time, and its beginning is of large pages where the kernel has them. So a page of 4 KiB is not fetched for
+ * every 4 KiB, which would take as long as all that is done in them.
+ */
+void sp_heap_make_large(size_t bytes);
 
 #endif

@@ -5,7 +5,7 @@
  * After sp_capture_start(): poll the descriptors of sp_capture_fds() for reading, call sp_capture_step() when one is
  * ready and when sp_capture_next_ns() has come; sp_capture_window() when a window is to end, which brings all that was
  * sampled into the profile. The caller then takes the rows out of the profile (profile/window.h).
- * Nothing interned is ever removed from a profile, so from time to time it is closed and another takes its place:
+ * What a profile interns stays in it, so from time to time it is closed and another, or it renewed, takes its place:
  * sp_capture_close() is a window's end after which nothing more comes into the old profile; names may be asked for, and
  * nothing else be called, until sp_capture_renew() gives the new one. Sampling stops for some ms meanwhile (the kernel
  * half forgets which stacks and processes it has sent), and files that were not in use for long are forgotten: their
@@ -35,7 +35,7 @@ struct sp_capture_keep {
 	uint32_t n_windows; /* and none that was not used in so many drains of the counts */
 };
 int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep);
-/* The old profile is still needed here, and the caller's afterwards. */
+/* The old profile is still needed here, and the caller's afterwards; or it is the fresh one, renewed (window.h). */
 int sp_capture_renew(struct sp_capture *c, struct sp_profile *fresh);
 
 /* From now on, in thousandths of a sample a second: the clock's period; of other events the frequency, at least 1. */

@@ -33,7 +33,7 @@ int sp_capture_profile_begin(struct sp_capture *c)
 	size_t i;
 	int r;
 
-	for (i = 0; i < SP_COUNT(recipe->values); i++) {
+	for (i = sp_profile_n_value_types(c->profile); i < SP_COUNT(recipe->values); i++) { /* a renewed one has them */
 		r = sp_profile_add_value_type(c->profile, recipe->values[i].name, recipe->values[i].unit);
 		if (r < 0)
 			return r;

@@ -16,7 +16,7 @@
 #include "cmd/options.h"
 #include "profile/profile.h"
 
-enum { MAX_EVENTS = 5 };
+enum { MAX_EVENTS = 5, HEAP_BYTES = 64 << 20 };
 
 struct sp_history {
 	struct sp_store *store; /* NULL: the agent is asked; or nobody was yet */
@@ -30,6 +30,7 @@ static int open_files(struct sp_history *h)
 {
 	struct sp_store_options o = {.read_only = true};
 
+	sp_heap_make_large(HEAP_BYTES);
 	return sp_store_open(h->place, &o, &h->store);
 }
 

@@ -158,6 +158,17 @@ static int query_make(struct query *q)
 	return r < 0 ? r : windows_show(q, title);
 }
 
+/* What is shown of processes and threads. */
+static enum sp_store_who who_is_shown(const struct query *q)
+{
+	int by = q->args->show.by;
+
+	if (strcmp(q->view->name, "svg") == 0)
+		return SP_WHO_THREAD;
+	return q->view->grouped && (by <= SP_BY_FUNCTION || by == SP_BY_CALLER || by == SP_BY_MATRIX) ? SP_WHO_NOTHING
+												      : SP_WHO_WHOLE;
+}
+
 static int asked_make(struct query *q)
 {
 	const struct query_args *a = q->args;
@@ -174,6 +185,7 @@ static int asked_make(struct query *q)
 					   .all_users = true,
 					   .resolution = a->resolution,
 					   .exact = a->exact,
+					   .who = who_is_shown(q),
 					   .rough = strcmp(q->view->name, "svg") == 0};
 	return r;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/merge.h"
 
 /* The caller's question, with its answers counted. */
@@ -25,8 +26,7 @@ static bool count_and_pass(const struct sp_profile *p, const struct sp_row *row,
 	int64_t *sums = wanted ? c->result.kept : c->result.left_out;
 
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
-		if (__builtin_add_overflow(sums[i], row->values[i], &sums[i]))
-			sums[i] = row->values[i] > 0 ? INT64_MAX : INT64_MIN;
+		sp_saturating_add(&sums[i], row->values[i]);
 	if (wanted)
 		c->result.n_kept++;
 	else

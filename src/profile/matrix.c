@@ -7,6 +7,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/identity.h"
 
 /* What a cell is, without padding: interned, it gives the cell's number. */
@@ -28,12 +29,6 @@ struct charge {
 	uint32_t n_stack;
 };
 
-static void add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
-
 static int count(struct charge *c, struct place place, bool is_leaf, const struct sp_row *row)
 {
 	uint32_t n = sp_intern_count(c->places);
@@ -48,9 +43,9 @@ static int count(struct charge *c, struct place place, bool is_leaf, const struc
 	if (number == n)
 		*cell = (struct sp_cell){.library = place.library, .caller = place.caller, .entry = place.entry};
 	if (is_leaf)
-		add(&cell->self, row->values[c->value]);
-	add(&cell->total, row->values[c->value]);
-	add(&cell->n_samples, sp_identity_samples(&c->same, row));
+		sp_saturating_add(&cell->self, row->values[c->value]);
+	sp_saturating_add(&cell->total, row->values[c->value]);
+	sp_saturating_add(&cell->n_samples, sp_identity_samples(&c->same, row));
 	return 0;
 }
 
@@ -141,8 +136,8 @@ static void hand_out(struct charge *c, struct sp_matrix *ret_matrix)
 	struct sp_matrix m = {.n_cells = sp_intern_count(c->places)};
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(c->p); i++) {
-		add(&m.value, sp_profile_row(c->p, i)->values[c->value]);
-		add(&m.n_samples, sp_identity_samples(&c->same, sp_profile_row(c->p, i)));
+		sp_saturating_add(&m.value, sp_profile_row(c->p, i)->values[c->value]);
+		sp_saturating_add(&m.n_samples, sp_identity_samples(&c->same, sp_profile_row(c->p, i)));
 	}
 	if (m.n_cells > 0)
 		qsort(c->cells, m.n_cells, sizeof(*c->cells), compare);

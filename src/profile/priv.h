@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * priv.h: what the files of this layer share: sums that stay at the ends of 64 bits; the second half of making a tree,
- * which tree.c calls when all paths are in; and the parts of a diff: which files are one library (diff_pair.c), the
- * joined profile (diff_join.c), sums and variances (diff_fold.c), intervals (diff_noise.c).
- * Threads, ownership and errors: as in tree.h and diff.h.
+ * priv.h: what the files of this layer share: sums that stay at the ends of 64 bits; what tree.c makes a tree of, and
+ * the second half of it, which it calls when all paths are in; and the parts of a diff: which files are one library
+ * (diff_pair.c), the joined profile (diff_join.c), sums and variances (diff_fold.c), intervals (diff_noise.c). Threads,
+ * ownership and errors: as in tree.h and diff.h.
  */
 #ifndef SP_PROFILE_PRIV_H
 #define SP_PROFILE_PRIV_H
 
 #include <stdint.h>
 
+#include "base/sum.h"
 #include "profile/diff.h"
 #include "profile/identity.h"
 #include "profile/tree.h"
 
-/* Foreign profiles may hold any number: a sum that does not fit stays at the end of the range. */
-static inline void sp_saturating_add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
+/* Of rows with the same path. A tree is made of these, in the order in which their first rows come. */
+struct sp_tree_pile {
+	uint32_t user, kernel, comm; /* comm: a string */
+	int64_t value, second, n_samples;
+};
+struct sp_tree_pile sp_tree_pile_of(const struct sp_profile *p, const struct sp_tree_options *o,
+				    const struct sp_identity *same, const struct sp_row *row);
+/* With drawn, what has no value is not. */
+bool sp_tree_shows(const struct sp_tree_options *o, const struct sp_tree_pile *pile);
+/* Free *ret_piles. -ENOMEM. */
+int sp_tree_piles_make(const struct sp_profile *p, const struct sp_tree_options *o, const struct sp_identity *same,
+		       struct sp_tree_pile **ret_piles, uint32_t *ret_n);
 
 /*
  * From nodes that know parent, label, self, second_self, n_samples (of self and of what was left out above them) and,

@@ -8,6 +8,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/window.h"
 
 enum {
@@ -23,7 +24,7 @@ struct table {
 };
 
 struct sp_profile {
-	uint64_t serial;
+	uint64_t serial, names_serial;
 	struct sp_profile_info info;
 	struct sp_value_type value_types[SP_MAX_VALUES];
 	uint32_t n_value_types;
@@ -88,24 +89,24 @@ static void table_free(struct table *t)
 	free(t->items);
 }
 
-static int make_tables(struct sp_profile *p)
+/* What a renewal keeps: what stacks are made of, by name. With number 0 of each. */
+static int make_names(struct sp_profile *p)
 {
-	p->n_slots = SLOTS_MIN;
-	p->slots = calloc(p->n_slots, sizeof(*p->slots));
-	if (p->slots == NULL || sp_intern_new(&p->strings) < 0 || sp_intern_new(&p->stacks) < 0 ||
-	    sp_intern_new(&p->labels) < 0 || sp_intern_new(&p->keys) < 0 ||
-	    table_new(&p->files, sizeof(struct sp_file)) < 0 || table_new(&p->funcs, sizeof(struct sp_func)) < 0 ||
-	    table_new(&p->frames, sizeof(struct sp_frame)) < 0 ||
-	    table_new(&p->processes, sizeof(struct sp_process)) < 0)
+	if (sp_intern_new(&p->strings) < 0 || table_new(&p->files, sizeof(struct sp_file)) < 0 ||
+	    table_new(&p->funcs, sizeof(struct sp_func)) < 0 || table_new(&p->frames, sizeof(struct sp_frame)) < 0 ||
+	    sp_profile_add_string(p, "") < 0 || sp_profile_add_file(p, &(struct sp_file){0}) < 0 ||
+	    sp_profile_add_func(p, &(struct sp_func){0}) < 0 || sp_profile_add_frame(p, &(struct sp_frame){0}) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-/* Number 0 of everything. */
-static int add_nones(struct sp_profile *p)
+/* What it takes out. */
+static int make_rest(struct sp_profile *p)
 {
-	if (sp_profile_add_string(p, "") < 0 || sp_profile_add_file(p, &(struct sp_file){0}) < 0 ||
-	    sp_profile_add_func(p, &(struct sp_func){0}) < 0 || sp_profile_add_frame(p, &(struct sp_frame){0}) < 0 ||
+	p->n_slots = SLOTS_MIN;
+	p->slots = calloc(p->n_slots, sizeof(*p->slots));
+	if (p->slots == NULL || sp_intern_new(&p->stacks) < 0 || sp_intern_new(&p->labels) < 0 ||
+	    sp_intern_new(&p->keys) < 0 || table_new(&p->processes, sizeof(struct sp_process)) < 0 ||
 	    sp_profile_add_stack(p, &(struct sp_stack){0}) < 0 ||
 	    sp_profile_add_process(p, &(struct sp_process){0}) < 0 || sp_profile_add_labels(p, NULL, 0) < 0 ||
 	    sp_profile_add_key(p, &(struct sp_key){0}) < 0)
@@ -113,15 +114,32 @@ static int add_nones(struct sp_profile *p)
 	return 0;
 }
 
+static void free_rest(struct sp_profile *p)
+{
+	sp_intern_free(p->stacks);
+	sp_intern_free(p->labels);
+	sp_intern_free(p->keys);
+	table_free(&p->processes);
+	free(p->scratch);
+	free(p->rows);
+	free(p->slots);
+}
+
+static uint64_t new_serial(void)
+{
+	static _Atomic uint64_t last;
+
+	return atomic_fetch_add(&last, 1) + 1;
+}
+
 int sp_profile_new(struct sp_profile **ret_profile)
 {
-	static _Atomic uint64_t last_serial;
 	struct sp_profile *p = calloc(1, sizeof(*p));
 
 	if (p == NULL)
 		return -ENOMEM;
-	p->serial = atomic_fetch_add(&last_serial, 1) + 1;
-	if (make_tables(p) < 0 || add_nones(p) < 0) {
+	p->serial = p->names_serial = new_serial();
+	if (make_names(p) < 0 || make_rest(p) < 0) {
 		sp_profile_free(p);
 		return -ENOMEM;
 	}
@@ -134,16 +152,10 @@ void sp_profile_free(struct sp_profile *p)
 	if (p == NULL)
 		return;
 	sp_intern_free(p->strings);
-	sp_intern_free(p->stacks);
-	sp_intern_free(p->labels);
-	sp_intern_free(p->keys);
 	table_free(&p->files);
 	table_free(&p->funcs);
 	table_free(&p->frames);
-	table_free(&p->processes);
-	free(p->scratch);
-	free(p->rows);
-	free(p->slots);
+	free_rest(p);
 	free(p);
 }
 
@@ -402,16 +414,6 @@ static struct sp_row *row_for(struct sp_profile *p, uint32_t key, uint32_t user,
 	return row;
 }
 
-/* Foreign profiles may hold any number: a sum that does not fit stays at the end of the range. */
-static int64_t saturated_sum(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return a > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
-}
-
 int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel, const int64_t *values)
 {
 	if (key >= sp_profile_n_keys(p) || user >= sp_profile_n_stacks(p) || kernel >= sp_profile_n_stacks(p))
@@ -420,7 +422,7 @@ int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t k
 	if (row == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->n_value_types; i++)
-		row->values[i] = saturated_sum(row->values[i], values[i]);
+		sp_saturating_add(&row->values[i], values[i]); /* foreign profiles may hold any number */
 	return 0;
 }
 
@@ -552,6 +554,32 @@ void sp_profile_rows_done(struct sp_profile_rows *rows)
 {
 	free(rows->rows);
 	*rows = (struct sp_profile_rows){0};
+}
+
+int sp_profile_renew(struct sp_profile *p)
+{
+	struct sp_profile fresh = *p;
+
+	fresh.stacks = fresh.labels = fresh.keys = NULL;
+	fresh.processes = (struct table){0};
+	fresh.scratch = NULL, fresh.rows = NULL, fresh.slots = NULL;
+	fresh.scratch_capacity = fresh.n_rows = fresh.row_capacity = 0;
+	fresh.info.comments = 0;
+	if (make_rest(&fresh) < 0) {
+		free_rest(&fresh);
+		return -ENOMEM;
+	}
+	free_rest(p);
+	fresh.serial = new_serial();
+	*p = fresh;
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)
+		sp_profile_file(p, i)->process = 0;
+	return 0;
+}
+
+uint64_t sp_profile_names_serial(const struct sp_profile *p)
+{
+	return p->names_serial;
 }
 
 static size_t table_bytes(const struct table *t)

@@ -4,8 +4,8 @@
  *
  * A profile is a set of rows: (key, user stack, kernel stack) -> values. Everything a row names is interned in the
  * profile and referred to by a 32-bit number: strings, files, functions, frames, stacks, processes, keys. Number 0 of
- * each is "none" ("" for strings). Numbers are stable; nothing is ever removed. The profile owns all memory; pointers
- * that it hands out are valid until the next call that adds something of the same kind.
+ * each is "none" ("" for strings). Numbers are stable; nothing is ever removed, but by window.h's renewal. The profile
+ * owns all memory; pointers that it hands out are valid until the next call that adds something of the same kind.
  * Functions return 0 or a negative errno; sp_profile_add_* return the number (>= 0) or a negative errno: -EINVAL for a
  * number that does not exist, -ENOMEM. Sums of values stay at the ends of 64 bits instead of wrapping.
  * Not thread-safe. No limits but memory: who fills a profile from outside caps what he adds.

@@ -7,6 +7,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/identity.h"
 
 /* What a group is, without padding: interned, it gives the group's number. */
@@ -27,12 +28,6 @@ struct fold {
 	bool *met;         /* by frame: a row has it */
 	int64_t all, all_samples;
 };
-
-static void add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
 
 /* The number of a group, made if it is new. */
 static int64_t group_number(struct fold *f, struct group g)
@@ -110,7 +105,7 @@ struct weight {
 
 static void count_self(struct fold *f, uint32_t group, const struct weight *w)
 {
-	add(&f->rows[group].self, w->value);
+	sp_saturating_add(&f->rows[group].self, w->value);
 }
 
 static void count_total(struct fold *f, uint32_t group, const struct weight *w)
@@ -118,8 +113,8 @@ static void count_total(struct fold *f, uint32_t group, const struct weight *w)
 	if (f->seen_in[group] == w->stamp)
 		return;
 	f->seen_in[group] = w->stamp;
-	add(&f->rows[group].total, w->value);
-	add(&f->rows[group].n_samples, w->samples);
+	sp_saturating_add(&f->rows[group].total, w->value);
+	sp_saturating_add(&f->rows[group].n_samples, w->samples);
 }
 
 /* Kernel frames stand above user frames: leaf first, the stack of a sample is the one and then the other. */
@@ -184,8 +179,8 @@ static int fold_row(struct fold *f, uint32_t number)
 	struct weight w = {
 	    .value = row->values[f->value], .samples = sp_identity_samples(&f->same, row), .stamp = number + 1};
 
-	add(&f->all, w.value);
-	add(&f->all_samples, w.samples);
+	sp_saturating_add(&f->all, w.value);
+	sp_saturating_add(&f->all_samples, w.samples);
 	if (f->by == SP_TOTAL_BY_CALLER)
 		return fold_callers(f, row, &w);
 	if (by_frames(f->by)) {

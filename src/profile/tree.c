@@ -52,14 +52,9 @@ struct grower {
 	uint32_t n_serials;
 	double least, second_least; /* the narrowest that is kept */
 	uint32_t *number_of;        /* by file: of the tree's libraries, 0 = not made yet */
-	uint32_t *counted;          /* by library: the row (+ 1) that was counted in its total last */
+	uint32_t *counted;          /* by library: the pile (+ 1) that was counted in its total last */
 	size_t libraries_capacity, library_of_capacity, counted_capacity;
 };
-
-static int64_t value_of(const struct grower *g, const struct sp_row *row, uint32_t value)
-{
-	return g->o->drawn ? SP_MAX(row->values[value], 0) : row->values[value];
-}
 
 static int push(struct words *w, uint32_t word)
 {
@@ -225,15 +220,15 @@ static int set_library(struct grower *g, uint32_t number)
 	return r;
 }
 
-static void add_values(struct grower *g, int64_t *value, int64_t *second, const struct sp_row *row)
+static void add_values(struct grower *g, int64_t *value, int64_t *second, const struct sp_tree_pile *pile)
 {
-	sp_saturating_add(value, value_of(g, row, g->o->value));
+	sp_saturating_add(value, pile->value);
 	if (g->o->has_second)
-		sp_saturating_add(second, value_of(g, row, g->o->second));
+		sp_saturating_add(second, pile->second);
 }
 
 /* The path's last is the leaf whatever the direction. */
-static void count_libraries(struct grower *g, const struct sp_row *row, uint32_t mark)
+static void count_libraries(struct grower *g, const struct sp_tree_pile *pile, uint32_t mark)
 {
 	struct sp_tree_library *all = g->t.libraries, *leaf = &all[0];
 
@@ -243,9 +238,9 @@ static void count_libraries(struct grower *g, const struct sp_row *row, uint32_t
 		if (g->counted[library] == mark)
 			continue;
 		g->counted[library] = mark;
-		add_values(g, &leaf->total, &leaf->second_total, row);
+		add_values(g, &leaf->total, &leaf->second_total, pile);
 	}
-	add_values(g, &leaf->self, &leaf->second_self, row);
+	add_values(g, &leaf->self, &leaf->second_self, pile);
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
@@ -319,14 +314,13 @@ static int lay_out_half(struct grower *g, uint32_t number)
 	return s.stack_class == SP_STACK_ABSENT && s.n_frames == 0 ? push(&g->items, ITEM_NO_STACK) : 0;
 }
 
-static int lay_out(struct grower *g, const struct sp_row *row)
+static int lay_out(struct grower *g, const struct sp_tree_pile *pile)
 {
-	int r = g->o->user_only ? 0 : lay_out_half(g, row->kernel);
-	const struct sp_key *key = sp_profile_key(g->p, row->key);
+	int r = g->o->user_only ? 0 : lay_out_half(g, pile->kernel);
 
 	if (r == 0 && !g->o->kernel_only)
-		r = lay_out_half(g, row->user);
-	g->comm = key->comm != 0 ? key->comm : sp_profile_process(g->p, key->process)->comm;
+		r = lay_out_half(g, pile->user);
+	g->comm = pile->comm;
 	return r == 0 && g->o->comms && g->comm != 0 ? push(&g->items, ITEM_COMM) : r;
 }
 
@@ -416,16 +410,13 @@ static int64_t walk_path(struct grower *g)
 	return node;
 }
 
-static int add_row(struct grower *g, uint32_t i)
+static int add_pile(struct grower *g, const struct sp_tree_pile *pile, uint32_t mark)
 {
-	const struct sp_row *row = sp_profile_row(g->p, i);
 	bool callees = g->o->direction == SP_TREE_CALLEES;
 	size_t at = 0;
 
 	g->items.n = g->path.n = 0;
-	if (g->o->drawn && row->values[g->o->value] <= 0 && (!g->o->has_second || row->values[g->o->second] <= 0))
-		return 0;
-	int r = lay_out(g, row);
+	int r = lay_out(g, pile);
 	if (r < 0 || (g->o->focus != NULL && !find_focus(g, &at)))
 		return r;
 	if (g->o->focus == NULL)
@@ -436,9 +427,9 @@ static int add_row(struct grower *g, uint32_t i)
 	if (number < 0)
 		return (int)number;
 	struct sp_tree_node *node = &g->t.nodes[number];
-	add_values(g, &node->self, &node->second_self, row);
-	sp_saturating_add(&node->n_samples, sp_identity_samples(&g->same, row));
-	count_libraries(g, row, i + 1);
+	add_values(g, &node->self, &node->second_self, pile);
+	sp_saturating_add(&node->n_samples, pile->n_samples);
+	count_libraries(g, pile, mark);
 	return 0;
 }
 
@@ -446,12 +437,35 @@ static void sum_whole(struct grower *g)
 {
 	g->t.value = g->t.second = g->t.n_samples = 0;
 	for (uint32_t i = 0; i < sp_profile_n_rows(g->p); i++) {
-		const struct sp_row *row = sp_profile_row(g->p, i);
-		add_values(g, &g->t.value, &g->t.second, row);
-		sp_saturating_add(&g->t.n_samples, sp_identity_samples(&g->same, row));
+		struct sp_tree_pile row = sp_tree_pile_of(g->p, g->o, &g->same, sp_profile_row(g->p, i));
+		add_values(g, &g->t.value, &g->t.second, &row);
+		sp_saturating_add(&g->t.n_samples, row.n_samples);
 	}
 	g->least = g->o->min_drawn * (double)g->t.value;
 	g->second_least = g->o->min_drawn * (double)g->t.second;
+}
+
+/* As they come, if nodes are given up: that is for rows that are sorted, and without taking memory. */
+static int add_each_row(struct grower *g)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(g->p) && r == 0; i++) {
+		struct sp_tree_pile row = sp_tree_pile_of(g->p, g->o, &g->same, sp_profile_row(g->p, i));
+		r = sp_tree_shows(g->o, &row) ? add_pile(g, &row, i + 1) : 0;
+	}
+	return r;
+}
+
+static int add_piles(struct grower *g)
+{
+	SP_FREE struct sp_tree_pile *piles = NULL;
+	uint32_t n = 0;
+	int r = sp_tree_piles_make(g->p, g->o, &g->same, &piles, &n);
+
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		r = add_pile(g, &piles[i], i + 1);
+	return r;
 }
 
 static int add_rows(struct grower *g)
@@ -462,8 +476,7 @@ static int add_rows(struct grower *g)
 		return r;
 	g->t.nodes[0] = (struct sp_tree_node){0};
 	g->t.n_nodes = 1;
-	for (uint32_t i = 0; i < sp_profile_n_rows(g->p) && r == 0; i++)
-		r = add_row(g, i);
+	r = g->gives_up ? add_each_row(g) : add_piles(g);
 	leave(g, 0);
 	return r;
 }

@@ -13,8 +13,9 @@
  * root, comes to a function (or run) a second time, what lies between is left out and it goes on from the first: A B C
  * B D is A B D. The leaf stays, so self is what it was.
  * min_drawn: what is too narrow to be seen is given up as soon as the paths have left it, so the tree of a large
- * profile takes no more memory than its picture; a node's total may then be more than its self and its children's
- * totals. 0 or -ENOMEM, -EINVAL for a value that the profile does not have. Only reads the profile; reentrant.
+ * profile whose rows are sorted by their stacks takes no more memory than its picture; a node's total may then be more
+ * than its self and its children's totals. 0 or -ENOMEM, -EINVAL for a value that the profile does not have. Only reads
+ * the profile; reentrant.
  */
 #ifndef SP_PROFILE_TREE_H
 #define SP_PROFILE_TREE_H
@@ -47,8 +48,7 @@ struct sp_tree_options {
 	bool focus_run;              /* the focus is a library, not a function */
 	double min_share;            /* nodes below this share (0 to 1) of node 0, in both values, become "other" */
 	uint32_t max_depth;          /* nodes deeper than this become "other"; 0 = no limit */
-	/* With drawn: nodes below this share of the whole, in both values, may be left out (and are, where the
-	 * profile's rows are sorted by their stacks and there is no focus). */
+	/* With drawn: nodes below this share of the whole, in both values, are left out, unless there is a focus. */
 	double min_drawn;
 };
 

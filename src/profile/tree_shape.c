@@ -26,6 +26,34 @@ static void sum_up(struct sp_tree *t)
 	}
 }
 
+/*
+ * What is too narrow to be drawn, and need not be put in order: its value stays above it. No child is wider than its
+ * parent, since there are no values below 0.
+ */
+static int leave_out(struct sp_tree *t, const struct sp_tree_options *o)
+{
+	double least = o->min_drawn * (double)t->value, second_least = o->min_drawn * (double)t->second;
+	SP_FREE uint32_t *moved = calloc(t->n_nodes, sizeof(*moved)); /* 0 = gone */
+	uint32_t n = 1;
+
+	if (moved == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < t->n_nodes; i++) {
+		const struct sp_tree_node *node = &t->nodes[i];
+		bool is_wide =
+		    (double)node->total >= least || (o->has_second && (double)node->second_total >= second_least);
+		if (!is_wide || (node->parent != 0 && moved[node->parent] == 0)) {
+			t->n_left_out += node->total > 0;
+			continue;
+		}
+		t->nodes[n] = *node;
+		t->nodes[n].parent = moved[node->parent];
+		moved[i] = n++;
+	}
+	t->n_nodes = n;
+	return 0;
+}
+
 /* --- thresholds --------------------------------------------------------------------------------------------------- */
 static bool is_below(int64_t value, int64_t whole, double share)
 {
@@ -210,7 +238,8 @@ static int sort(const struct sp_profile *p, const struct sp_tree_options *o, str
 int sp_tree_shape(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
 {
 	sum_up(t);
-	int r = o->min_share > 0 || o->max_depth != 0 ? cut(t, o) : 0;
-
+	int r = o->min_drawn > 0 && o->drawn && o->focus == NULL ? leave_out(t, o) : 0;
+	if (r == 0 && (o->min_share > 0 || o->max_depth != 0))
+		r = cut(t, o);
 	return r < 0 ? r : sort(p, o, t);
 }

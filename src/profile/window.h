@@ -4,13 +4,16 @@
  *
  * Rows can be cleared, copied out, and added again later, as long as it is the same profile: they name its stacks and
  * keys by number. So windows that cannot be written yet wait as rows, and cost little. The copy is the caller's. How
- * much memory a profile holds tells when it is time for a fresh one, since nothing interned is ever removed. 0 or a
+ * much memory a profile holds tells when it is time for a fresh one, or to renew it: then stacks, keys, processes,
+ * label sets and rows are gone, which are most of it, and what they are made of (strings, files, functions, frames)
+ * keeps its numbers. It is another profile then, by its serial number, with the same names, by their own. 0 or a
  * negative errno, as in profile.h. Not thread-safe.
  */
 #ifndef SP_PROFILE_WINDOW_H
 #define SP_PROFILE_WINDOW_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct sp_profile;
 
@@ -23,6 +26,12 @@ void sp_profile_clear_rows(struct sp_profile *p);
 int sp_profile_keep_rows(const struct sp_profile *p, struct sp_profile_rows *ret_rows);
 int sp_profile_put_rows(struct sp_profile *p, const struct sp_profile_rows *rows);
 void sp_profile_rows_done(struct sp_profile_rows *rows);
+
+/* Memory without a file belongs to no process afterwards: what is met again has to be another file. On an error nothing
+ * has changed. */
+int sp_profile_renew(struct sp_profile *p);
+/* Equal in two profiles: the same one before and after a renewal. */
+uint64_t sp_profile_names_serial(const struct sp_profile *p);
 
 size_t sp_profile_memory_bytes(const struct sp_profile *p);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 
 struct stacks { /* numbers in the profile */
 	uint32_t user, kernel;
@@ -224,6 +225,14 @@ static int64_t group_number(struct sp_answer_writer *a, const struct sp_process 
 	return sp_intern_add(a->groups, words, sizeof(words));
 }
 
+static int64_t add_thread(struct sp_answer_writer *a, uint32_t name, uint32_t slice)
+{
+	int64_t comm = add_string(a, name);
+	struct sp_key key = {.comm = (uint32_t)comm, .recipe = a->source, .slice = slice};
+
+	return comm < 0 ? comm : sp_profile_add_key(a->p, &key);
+}
+
 static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 {
 	const struct sp_dict *d = a->d;
@@ -258,9 +267,9 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 }
 
 /* --- rows: from nodes to stacks, from who to keys ----------------------------------------------------------------- */
-static int64_t stacks_of_node(struct sp_answer_writer *a, uint32_t node)
+static int64_t stacks_of_end(struct sp_answer_writer *a, uint32_t end)
 {
-	uint32_t of = a->slots->of_node[node], slot = of & SP_SLOT_MASK;
+	uint32_t of = a->slots->of_end[end], slot = of & SP_SLOT_MASK;
 
 	if (of == SP_SLOT_NONE)
 		return of;
@@ -273,12 +282,17 @@ static int64_t stacks_of_node(struct sp_answer_writer *a, uint32_t node)
 	return a->stacks_of[slot] | (of & SP_SLOT_SHORTENED);
 }
 
+static uint32_t n_who(const struct sp_answer_writer *a)
+{
+	return a->g->who == SP_WHO_THREAD ? a->d->n_strings : a->g->by_group ? a->d->n_groups : a->d->n_keys;
+}
+
 static int64_t key_of_who(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 {
-	uint32_t n = a->g->by_group ? a->d->n_groups : a->d->n_keys, at = who < n ? who : 0;
+	uint32_t n = n_who(a), at = who < n ? who : 0;
 
 	if (a->key_of[at] == UINT32_MAX) {
-		int64_t key = add_key(a, at, slice);
+		int64_t key = a->g->who == SP_WHO_THREAD ? add_thread(a, at, slice) : add_key(a, at, slice);
 		if (key < 0)
 			return key;
 		a->key_of[at] = (uint32_t)key;
@@ -288,11 +302,13 @@ static int64_t key_of_who(struct sp_answer_writer *a, uint32_t who, uint32_t sli
 
 static void forget_keys(struct sp_answer_writer *a)
 {
-	memset(a->key_of, 0xff, ((size_t)SP_MAX(a->d->n_groups, a->d->n_keys) + 1) * sizeof(*a->key_of));
+	memset(a->key_of, 0xff, ((size_t)n_who(a) + 1) * sizeof(*a->key_of));
 }
 
 static int translate(struct sp_answer_writer *a, struct sp_kept_window *w)
 {
+	uint32_t n_ends = sp_n_ends(a->g, w->dict);
+
 	for (uint32_t i = 0; i < w->n_runs; i++) {
 		int64_t key = key_of_who(a, w->runs[i].who, w->slice);
 		if (key < 0)
@@ -300,7 +316,7 @@ static int translate(struct sp_answer_writer *a, struct sp_kept_window *w)
 		w->runs[i].who = (uint32_t)key;
 	}
 	for (uint32_t i = 0; i < w->n_rows; i++) {
-		int64_t stacks = stacks_of_node(a, sp_kept_node(a->d, w, i));
+		int64_t stacks = stacks_of_end(a, sp_kept_end(w, i, n_ends));
 		if (stacks < 0)
 			return (int)stacks;
 		w->nodes[i] = (uint32_t)stacks;
@@ -328,7 +344,7 @@ static int dict_begin(struct sp_answer_writer *a, uint32_t dict, const struct sp
 	a->func_of = calloc((size_t)d->n_funcs + 1, sizeof(*a->func_of));
 	a->frame_of = calloc((size_t)d->n_frames + 1, sizeof(*a->frame_of));
 	a->stacks_of = malloc(((size_t)slots->n_slots + 1) * sizeof(*a->stacks_of));
-	a->key_of = malloc(((size_t)SP_MAX(d->n_groups, d->n_keys) + 1) * sizeof(*a->key_of));
+	a->key_of = malloc(((size_t)n_who(a) + 1) * sizeof(*a->key_of));
 	if (a->file_of == NULL || a->func_of == NULL || a->frame_of == NULL || a->stacks_of == NULL ||
 	    a->key_of == NULL)
 		return -ENOMEM;
@@ -362,12 +378,6 @@ struct sums {
 	uint64_t n_shortened;
 };
 
-static void add_saturated(int64_t *sum, int64_t v)
-{
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = v > 0 ? INT64_MAX : INT64_MIN;
-}
-
 static void sum_run(const struct sp_answer_writer *a, const struct sp_kept_window *w, uint32_t run, struct sums *s)
 {
 	uint32_t end = run + 1 < w->n_runs ? w->runs[run + 1].first : w->n_rows;
@@ -382,7 +392,7 @@ static void sum_run(const struct sp_answer_writer *a, const struct sp_kept_windo
 		}
 		for (uint32_t k = 0; k < w->n_values; k++) {
 			int64_t v = sp_kept_value(w, k, row);
-			add_saturated(&s->values[(size_t)at * a->g->n_types + w->type[k]], v);
+			sp_saturating_add(&s->values[(size_t)at * a->g->n_types + w->type[k]], v);
 			if ((of & SP_SLOT_SHORTENED) != 0 && w->type[k] == a->samples && v > 0)
 				s->n_shortened += (uint64_t)v;
 		}

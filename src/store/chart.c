@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/time.h"
 #include "store/chart.h"
 #include "store/priv.h"
@@ -42,12 +43,6 @@ struct making {
 	uint64_t last_ns;                        /* the window that was met last ... */
 	bool is_wanted;                          /* ... and whether it is charted */
 };
-
-static void add(int64_t *sum, int64_t v)
-{
-	if (__builtin_add_overflow(*sum, v, sum))
-		*sum = v > 0 ? INT64_MAX : INT64_MIN;
-}
 
 static int new_row(struct making *m, uint32_t n, const struct sp_store_chart_library *l)
 {
@@ -100,10 +95,10 @@ static uint32_t slice_of(const struct sp_store_chart *c, uint64_t wall_ns)
 
 static void add_to(struct row *row, uint32_t slice, int64_t self, int64_t total)
 {
-	add(&row->cells[slice].self, self);
-	add(&row->cells[slice].total, total);
-	add(&row->library.self, self);
-	add(&row->library.total, total);
+	sp_saturating_add(&row->cells[slice].self, self);
+	sp_saturating_add(&row->cells[slice].total, total);
+	sp_saturating_add(&row->library.self, self);
+	sp_saturating_add(&row->library.total, total);
 }
 
 /* --- time, each part of it from windows of one kind --------------------------------------------------------------- */
@@ -161,19 +156,20 @@ static int take_total(void *arg, const struct sp_store_total *t)
 }
 
 /* --- charts of hours ---------------------------------------------------------------------------------------------- */
-static int take_sums(struct making *m, const struct sp_chart_read *c, const struct sp_scan_total *totals, size_t n,
-		     uint32_t value, uint32_t slice)
+static int take_sums(struct making *m, const struct sp_chart_read *c, size_t from, size_t n, uint32_t value,
+		     uint32_t slice)
 {
 	const struct sp_dict *d = &c->dict->d;
 	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		const struct sp_file *f = &d->files[totals[i].file];
+	for (size_t i = from; i < from + n && r == 0; i++) {
+		const struct sp_file *f = &d->files[c->sums.accounts[i].file];
+		const int64_t *sums = sp_sums_at(&c->sums, i) + 2 * (size_t)value;
 		struct sp_store_chart_library l = {sp_dict_string(d, f->name), f->build_id, f->build_id_len, 0, 0};
 		struct row *row = NULL;
 		r = row_of(m, &l, &row);
 		if (r == 0)
-			add_to(row, slice, totals[i].self[value], totals[i].total[value]);
+			add_to(row, slice, sums[0], sums[1]);
 	}
 	return r;
 }
@@ -194,7 +190,7 @@ static int take_chart(void *arg, const struct sp_scan_window *w, const struct sp
 		uint32_t slice = slice_of(&m->chart, begin_ns);
 		m->chart.covered_ns[slice] += c->slices[i].duration_ns;
 		if (value < w->n_values)
-			r = take_sums(m, c, c->sums.totals + at, c->slices[i].n_sums, value, slice);
+			r = take_sums(m, c, at, c->slices[i].n_sums, value, slice);
 	}
 	return r;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "store/chart.h"
 #include "store/tree.h"
 
@@ -23,26 +24,20 @@ void sp_charting_done(struct sp_charting *c)
 	*c = (struct sp_charting){0};
 }
 
-static void add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
-
 /* The slice under way is over. */
 static int end_slice(struct sp_charting *c)
 {
-	size_t n = c->slice.n;
-	int r = sp_grow(&c->sums.totals, &c->sums.capacity, c->sums.n + n + 1, sizeof(*c->sums.totals));
+	struct sp_sums *slice = &c->slice;
 
-	if (r < 0 || n == 0)
-		return r;
-	memcpy(c->sums.totals + c->sums.n, c->slice.totals, n * sizeof(*c->sums.totals));
-	for (size_t i = 0; i < n; i++)
-		c->at[c->slice.totals[i].file] = 0;
-	c->sums.n += n;
-	c->slice.n = 0;
-	c->slices[c->n_slices - 1].n_sums = n;
+	for (size_t i = 0; i < slice->n; i++) {
+		int64_t *sums = sp_sums_add(&c->sums, slice->accounts[i].file, 0);
+		if (sums == NULL)
+			return -ENOMEM;
+		memcpy(sums, sp_sums_at(slice, i), 2 * slice->n_values * sizeof(*sums));
+		c->at[slice->accounts[i].file] = 0;
+	}
+	c->slices[c->n_slices - 1].n_sums = slice->n;
+	slice->n = 0;
 	return 0;
 }
 
@@ -57,22 +52,18 @@ static int begin_slice(struct sp_charting *c, uint64_t t_ms)
 	return r;
 }
 
-static int add_total(struct sp_charting *c, const struct sp_scan_total *t)
+static int add_sums(struct sp_charting *c, uint32_t file, const int64_t *values)
 {
-	int r = sp_grow(&c->at, &c->at_capacity, (size_t)t->file + 1, sizeof(*c->at));
-
-	r = r < 0 ? r : sp_grow(&c->slice.totals, &c->slice.capacity, c->slice.n + 1, sizeof(*t));
-	if (r < 0)
-		return r;
-	if (c->at[t->file] == 0) {
-		c->slice.totals[c->slice.n++] = (struct sp_scan_total){.file = t->file};
-		c->at[t->file] = (uint32_t)c->slice.n;
+	if (sp_grow(&c->at, &c->at_capacity, (size_t)file + 1, sizeof(*c->at)) < 0)
+		return -ENOMEM;
+	if (c->at[file] == 0) {
+		if (sp_sums_add(&c->slice, file, 0) == NULL)
+			return -ENOMEM;
+		c->at[file] = (uint32_t)c->slice.n;
 	}
-	struct sp_scan_total *sum = &c->slice.totals[c->at[t->file] - 1];
-	for (uint32_t v = 0; v < c->slice.n_values; v++) {
-		add(&sum->self[v], t->self[v]);
-		add(&sum->total[v], t->total[v]);
-	}
+	int64_t *sums = sp_sums_at(&c->slice, c->at[file] - 1);
+	for (uint32_t i = 0; i < 2 * c->slice.n_values; i++)
+		sp_saturating_add(&sums[i], values[i]);
 	return 0;
 }
 
@@ -87,8 +78,8 @@ int sp_charting_add(struct sp_charting *c, uint64_t t_ms, uint64_t duration_ns, 
 		return r;
 	c->slices[c->n_slices - 1].duration_ns += duration_ns;
 	for (size_t i = 0; i < s->n && r == 0; i++)
-		if (s->totals[i].func == 0 && s->totals[i].file < SP_CHART_MAX_FILES)
-			r = add_total(c, &s->totals[i]);
+		if (s->accounts[i].func == 0 && s->accounts[i].file < SP_CHART_MAX_FILES)
+			r = add_sums(c, s->accounts[i].file, sp_sums_at(s, i));
 	return r;
 }
 
@@ -97,7 +88,7 @@ static int pack_all(struct sp_charting *c, struct sp_graft *g, const struct sp_d
 	uint64_t begins[SP_CHART_MAX_SLICES], durations[SP_CHART_MAX_SLICES], counts[SP_CHART_MAX_SLICES];
 	int r = c->n_slices > 0 ? end_slice(c) : 0;
 
-	r = r < 0 ? r : sp_graft_add_files(g, names, c->sums.totals, c->sums.n);
+	r = r < 0 ? r : sp_graft_add_files(g, names, &c->sums);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < c->n_slices; i++) {
@@ -161,7 +152,7 @@ int sp_chart_unpack(struct sp_unpacker *u, uint64_t day_s, struct sp_chart_read 
 	sp_chunk_done(&chunk);
 	r = r < 0 ? r : unpack_slices(u, ret_chart);
 	for (size_t i = 0; i < ret_chart->sums.n && r == 0; i++)
-		if (ret_chart->sums.totals[i].file >= ret_chart->dict->d.n_files)
+		if (ret_chart->sums.accounts[i].file >= ret_chart->dict->d.n_files)
 			r = -EBADMSG;
 	return r;
 }

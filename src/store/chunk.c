@@ -106,6 +106,7 @@ void sp_chunk_clear(struct sp_chunk *c, const uint32_t first[SP_N_THINGS])
 	for (size_t i = 0; i < SP_N_THINGS; i++)
 		c->items[i].n = 0;
 	c->bytes.n = c->ranks.n = c->fresh.n = 0;
+	c->record = NULL;
 	memcpy(c->first, first, sizeof(c->first));
 }
 
@@ -356,6 +357,11 @@ int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 		memcpy(c->first, first, sizeof(first));
 	int r = unpack_strings(c, u);
 	r = r < 0 ? r : unpack_structs(c, counts, u);
+	if (c->nodes_stay) {
+		c->record = u;
+		c->items[SP_NODES].n = sp_unpack_length(u);
+		return r == 0 && u->bad ? -EBADMSG : r;
+	}
 	r = r < 0 || c->without_nodes ? r : unpack_nodes(c, u);
 	return r == 0 && u->bad ? -EBADMSG : r;
 }

@@ -27,6 +27,8 @@ struct sp_chunk {
 	struct sp_items bytes;        /* char, of the strings, each with its NUL */
 	struct sp_items ranks, fresh; /* uint32_t, of the nodes */
 	bool without_nodes;           /* they are not wanted, when it is unpacked */
+	bool nodes_stay;              /* in its record, which is open then: only how many there are is told */
+	struct sp_unpacker *record;
 };
 void sp_chunk_done(struct sp_chunk *c);
 /* Empties it. */

@@ -5,19 +5,42 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "store/priv.h"
+#include "store/day.h"
+#include "store/overview.h"
 #include "store/sums.h"
 
-/* One source's totals of a day, under way. */
-struct day_sum {
+struct sp_day_sum {
+	struct sp_day_tree tree;
 	struct sp_digest digest;
 	struct sp_head head;
 	uint64_t source, up_to_ms; /* windows up to there are in it */
+	uint64_t last_ms;          /* the last one that there is */
 	bool begun;
-	size_t n_new;
+	size_t n_new, step;
 };
 
-static int begin(struct day_sum *sum, uint32_t n_values)
+int sp_day_sum_new(uint64_t source, struct sp_day_sum **ret_day)
+{
+	struct sp_day_sum *day = calloc(1, sizeof(*day));
+
+	if (day == NULL)
+		return -ENOMEM;
+	day->source = source;
+	*ret_day = day;
+	return 0;
+}
+
+void sp_day_sum_free(struct sp_day_sum *day)
+{
+	if (day == NULL)
+		return;
+	sp_day_tree_done(&day->tree);
+	if (day->begun)
+		sp_digest_done(&day->digest);
+	free(day);
+}
+
+static int begin(struct sp_day_sum *sum, uint32_t n_values)
 {
 	if (sum->begun)
 		return 0;
@@ -28,17 +51,15 @@ static int begin(struct day_sum *sum, uint32_t n_values)
 /* What the day's row has so far: its head's last "chunk" is the time of the last window in it. */
 static int add_day(void *arg, const struct sp_scan_totals *t)
 {
-	struct day_sum *sum = arg;
-	struct sp_sums sums = {
-	    .totals = (struct sp_scan_total *)t->totals, .n = t->n_totals, .n_values = t->window.n_values};
+	struct sp_day_sum *sum = arg;
 	int r = begin(sum, t->window.n_values);
 
-	return r < 0 ? r : sp_digest_add(&sum->digest, t->dict, &sums);
+	return r < 0 ? r : sp_digest_add(&sum->digest, t->dict, t->sums);
 }
 
 static int add_hour(void *arg, const struct sp_scan_totals *t)
 {
-	struct day_sum *sum = arg;
+	struct sp_day_sum *sum = arg;
 	const struct sp_store_window *w = &t->window.w;
 	struct sp_head *h = &sum->head;
 	int r = add_day(arg, t);
@@ -56,7 +77,7 @@ static int add_hour(void *arg, const struct sp_scan_totals *t)
 	return r;
 }
 
-static int read_head(struct sp_day_file *f, struct day_sum *sum)
+static int read_head(struct sp_day_file *f, struct sp_day_sum *sum)
 {
 	SP_STATEMENT *s = NULL;
 	int r = sp_file_prepare(f, "SELECT head FROM day WHERE source = ?1", &s);
@@ -76,7 +97,7 @@ static int read_head(struct sp_day_file *f, struct day_sum *sum)
 	return r == -EBADMSG ? 0 : r; /* then it is made anew, of all hours */
 }
 
-static int put_day(struct sp_writer *w, struct sp_day_file *f, const struct day_sum *sum)
+static int put_day(struct sp_writer *w, struct sp_day_file *f, const struct sp_day_sum *sum)
 {
 	struct sp_window_id id = sp_day_id(f->day.day_s, sum->source);
 	uint8_t head[SP_HEAD_MAX];
@@ -111,29 +132,72 @@ static int last_hour(struct sp_day_file *f, uint64_t source, uint64_t *ret_t_ms)
 	return code == SQLITE_ROW ? 0 : sp_file_error(f, code, "read");
 }
 
+/* --- steps: 1: there are others; 0: all is done ------------------------------------------------------------------- */
+static int look(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+{
+	int r = last_hour(f, sum->source, &sum->last_ms);
+
+	(void)s;
+	r = r < 0 ? r : read_head(f, sum);
+	return r < 0 ? r : sum->last_ms > sum->up_to_ms;
+}
+
+static int read_tree(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+{
+	int r = sp_day_tree_read(s, f, sum->source, &sum->tree);
+
+	if (r == -ENODATA)
+		sp_day_tree_done(&sum->tree);
+	return r < 0 && r != -ENODATA ? r : 1;
+}
+
+static int put_tree(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+{
+	int r = sp_day_tree_put(s, f, sum->source, &sum->tree, sum->last_ms);
+
+	sp_day_tree_done(&sum->tree); /* the sums take as much memory again */
+	return r < 0 ? r : 1;
+}
+
+static int add_before(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+{
+	int r = sum->up_to_ms > 0 ? sp_scan_file_totals(s, f, sum->source, 0, true, add_day, sum) : 0;
+
+	if (!sum->begun) { /* it was not there, or could not be read */
+		sum->head = (struct sp_head){0};
+		sum->up_to_ms = 0;
+	}
+	return r < 0 ? r : 1;
+}
+
+static int add_hours(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+{
+	int r = sp_scan_file_totals(s, f, sum->source, sum->up_to_ms, false, add_hour, sum);
+
+	sum->head.last_chunk = sum->last_ms;
+	return r < 0 ? r : sum->n_new > 0;
+}
+
+static int put_sums(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+{
+	return put_day(s->writer, f, sum);
+}
+
+int sp_day_sum_step(struct sp_store *s, struct sp_day_sum *day)
+{
+	static int (*const steps[])(struct sp_store * s, struct sp_day_file * f, struct sp_day_sum * sum) = {
+	    look, read_tree, put_tree, add_before, add_hours, put_sums};
+
+	return steps[day->step++](s, &s->writer->files[SP_RES_1H], day);
+}
+
 int sp_writer_sum_day(struct sp_store *s, uint64_t source)
 {
-	struct sp_day_file *f = &s->writer->files[SP_RES_1H];
-	struct day_sum sum = {.source = source};
-	uint64_t last_ms;
-	int r = last_hour(f, source, &last_ms);
+	struct sp_day_sum *day = NULL;
+	int r = sp_day_sum_new(source, &day);
 
-	r = r < 0 ? r : read_head(f, &sum);
-	if (r < 0 || last_ms <= sum.up_to_ms)
-		return r;
-	if (sum.up_to_ms > 0)
-		r = sp_scan_file_totals(s, f, source, 0, true, add_day, &sum);
-	if (!sum.begun) { /* it was not there, or could not be read */
-		sum.head = (struct sp_head){0};
-		sum.up_to_ms = 0;
-	}
-	r = r < 0 ? r : sp_scan_file_totals(s, f, source, sum.up_to_ms, false, add_hour, &sum);
-	sum.head.last_chunk = last_ms;
-	if (r == 0 && sum.n_new > 0)
-		r = put_day(s->writer, f, &sum);
-	if (r == 0 && sum.n_new > 0)
-		r = sp_writer_grow_day(s, f, source, last_ms);
-	if (sum.begun)
-		sp_digest_done(&sum.digest);
+	while (r == 0 && (r = sp_day_sum_step(s, day)) == 1)
+		r = 0;
+	sp_day_sum_free(day);
 	return r;
 }

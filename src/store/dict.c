@@ -14,8 +14,8 @@ static size_t bytes_each(enum sp_thing thing)
 	return thing == SP_STRINGS ? sizeof(uint32_t) : sp_thing_bytes(thing);
 }
 
-/* At least n items, the new ones zeros; the room behind them is not touched, which would cost memory. */
-static int reach(struct sp_items *items, size_t n, size_t each)
+/* At least n items; those from `first` on are the caller's to fill. */
+static int reach_unfilled(struct sp_items *items, size_t first, size_t n, size_t each)
 {
 	if (n <= items->n)
 		return 0;
@@ -27,9 +27,16 @@ static int reach(struct sp_items *items, size_t n, size_t each)
 		items->data = data;
 		items->capacity = capacity;
 	}
-	memset((char *)items->data + items->n * each, 0, (n - items->n) * each);
+	if (items->n < first)
+		memset((char *)items->data + items->n * each, 0, (SP_MIN(first, n) - items->n) * each);
 	items->n = n;
 	return 0;
+}
+
+/* The new ones zeros; the room behind them is not touched, which would cost memory. */
+static int reach(struct sp_items *items, size_t n, size_t each)
+{
+	return reach_unfilled(items, n, n, each);
 }
 
 static void hand_out(struct sp_dict_room *d)
@@ -79,6 +86,7 @@ void sp_dict_free(struct sp_dict_room *d)
 	free(d->frame_of.data);
 	free(d->successors.data);
 	free(d->successor_table.data);
+	free(d->news.data);
 	free(d);
 }
 
@@ -86,7 +94,7 @@ size_t sp_dict_memory(const struct sp_dict_room *d)
 {
 	size_t bytes = sizeof(*d) + d->bytes.capacity + d->frame_of.capacity * sizeof(uint32_t) +
 		       d->successors.capacity * sizeof(struct sp_successors) +
-		       d->successor_table.capacity * sizeof(uint32_t);
+		       d->successor_table.capacity * sizeof(uint32_t) + d->news.capacity * sizeof(struct sp_news);
 
 	for (size_t i = 0; i < SP_N_THINGS; i++)
 		bytes += d->items[i].capacity * bytes_each((enum sp_thing)i);
@@ -234,40 +242,121 @@ static bool knows_successors(uint32_t parent, uint32_t of)
 	return of != 0 || parent == 0;
 }
 
-static void find_frame(const struct sp_dict_room *d, uint32_t node)
+/* By rising number: what comes after a frame is known by then. */
+static int find_frames(struct sp_dict_room *d)
 {
 	const uint32_t *parents = d->items[SP_NODES].data;
-	uint32_t *frames = d->frame_of.data, of = frames[parents[node]];
+	const struct sp_news *news = d->news.data;
+	uint32_t *frames = d->frame_of.data;
+	int r = 0;
 
-	if ((frames[node] & SP_FRAME_LAZY) == 0)
-		return;
-	bool known = (of & SP_FRAME_LAZY) == 0 && knows_successors(parents[node], of);
-	frames[node] = known ? successor(d, of, frames[node] & ~SP_FRAME_LAZY) : 0;
+	for (uint32_t i = 1; i < d->items[SP_NODES].n && r == 0; i++) {
+		uint32_t kept = frames[i], of = frames[parents[i]], number = kept & (SP_FRAME_NEWS - 1);
+		bool known = knows_successors(parents[i], of);
+		if ((kept & SP_FRAME_LAZY) == 0)
+			continue;
+		if ((kept & SP_FRAME_NEWS) == 0) {
+			frames[i] = known ? successor(d, of, number) : 0;
+			continue;
+		}
+		frames[i] = news[number].frame;
+		r = known ? set_successor(d, of, news[number].rank, frames[i]) : 0;
+	}
+	return r;
 }
 
-uint32_t sp_dict_frame_of(struct sp_dict_room *d, uint32_t node)
+/* What is behind the first n items goes back. */
+static void cut_off(struct sp_items *items, size_t n)
 {
-	const uint32_t *parents = d->items[SP_NODES].data;
-	uint32_t *frames = d->frame_of.data, path[64];
-	size_t n = 0;
+	void *data = realloc(items->data, n * sizeof(uint32_t));
 
-	for (uint32_t at = node; (frames[at] & SP_FRAME_LAZY) != 0 && n < SP_COUNT(path); at = parents[at])
-		path[n++] = at;
-	if (n == SP_COUNT(path)) /* deep: all of them in their order, once */
-		for (; d->found_to < node; d->found_to++)
-			find_frame(d, d->found_to + 1);
-	while (n-- > 0)
-		find_frame(d, path[n]);
-	return frames[node];
+	items->n = n;
+	items->data = data != NULL ? data : items->data;
+	items->capacity = data != NULL ? n : items->capacity;
 }
 
-uint32_t sp_dict_frame_after(const struct sp_dict_room *d, uint32_t node, uint32_t of)
+/* They move down in their own order: large arrays are not made twice. */
+int sp_dict_narrow(struct sp_dict_room *d, const struct sp_part *part)
 {
-	const uint32_t *frames = d->frame_of.data, *parents = d->items[SP_NODES].data;
+	uint32_t *parents = d->items[SP_NODES].data, *frames = d->frame_of.data, number = 0;
 
-	if ((frames[node] & SP_FRAME_LAZY) == 0)
-		return frames[node];
-	return knows_successors(parents[node], of) ? successor(d, of, frames[node] & ~SP_FRAME_LAZY) : 0;
+	for (uint32_t w = 0; w < part->n_words; w++)
+		for (uint64_t bits = part->touched[w]; bits != 0; bits &= bits - 1, number++) {
+			uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(bits);
+			parents[number] = sp_part_of(part, parents[node]);
+			frames[number] = frames[node];
+		}
+	cut_off(&d->items[SP_NODES], number);
+	cut_off(&d->frame_of, number);
+	int r = find_frames(d);
+	hand_out(d);
+	return r;
+}
+
+/* The new nodes' ranks become what a lazy dictionary keeps: the rank, or where the news are. */
+static bool keep_ranks(struct sp_dict_room *d, uint32_t first, uint32_t *ranks, size_t n, const uint32_t *fresh,
+		       size_t n_fresh)
+{
+	uint32_t n_frames = (uint32_t)d->items[SP_FRAMES].n, number = (uint32_t)d->news.n;
+	struct sp_news *news = (struct sp_news *)d->news.data + number;
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t rank = ranks[i] >> 1;
+		if ((ranks[i] & 1) == 0) {
+			ranks[i] = SP_MIN(rank, SP_FRAME_NEWS - 1) | SP_FRAME_LAZY;
+			continue;
+		}
+		if (at == n_fresh)
+			return false;
+		news[at] = (struct sp_news){first + (uint32_t)i, rank, fresh[at] < n_frames ? fresh[at] : 0};
+		ranks[i] = (number + (uint32_t)at++) | SP_FRAME_LAZY | SP_FRAME_NEWS;
+	}
+	d->news.n += at;
+	return at == n_fresh;
+}
+
+/* Distances become parents. */
+static bool find_parents(uint32_t first, uint32_t *distances, size_t n)
+{
+	bool bad = false;
+
+	for (size_t i = 0; i < n; i++) {
+		bad |= distances[i] - 1 >= first + (uint32_t)i; /* 0, too */
+		distances[i] = first + (uint32_t)i - distances[i];
+	}
+	return !bad;
+}
+
+/* From the record to where they stay. */
+static int take_nodes(struct sp_dict_room *d, struct sp_unpacker *u, uint32_t first, size_t n)
+{
+	if (n == 0)
+		return 0;
+	uint32_t *parents = (uint32_t *)d->items[SP_NODES].data + first, *frames = (uint32_t *)d->frame_of.data + first;
+	sp_unpack_u32(u, parents, n);
+	sp_unpack_u32(u, frames, n);
+	size_t n_fresh = sp_unpack_length(u);
+	SP_FREE uint32_t *fresh = malloc((n_fresh + 1) * sizeof(*fresh));
+	if (fresh == NULL)
+		return -ENOMEM;
+	sp_unpack_u32(u, fresh, n_fresh);
+	if (u->bad || d->news.n + n_fresh >= SP_FRAME_NEWS || !find_parents(first, parents, n))
+		return -EBADMSG;
+	int r = sp_grow(&d->news.data, &d->news.capacity, d->news.n + n_fresh + 1, sizeof(struct sp_news));
+	return r < 0 || keep_ranks(d, first, frames, n, fresh, n_fresh) ? r : -EBADMSG;
+}
+
+/* What cannot be is as if it was lost. */
+static void lose_nodes(struct sp_dict_room *d, const struct sp_chunk *c)
+{
+	struct sp_items *arrays[] = {&d->items[SP_NODES], &d->frame_of};
+
+	for (size_t i = 0; i < SP_COUNT(arrays); i++) {
+		size_t first = SP_MIN((size_t)c->first[SP_NODES], arrays[i]->n);
+		size_t n = SP_MIN(c->items[SP_NODES].n, arrays[i]->n - first);
+		memset((uint32_t *)arrays[i]->data + first, 0, n * sizeof(uint32_t));
+	}
 }
 
 static int apply_nodes(struct sp_dict_room *d, const struct sp_chunk *c)
@@ -279,20 +368,18 @@ static int apply_nodes(struct sp_dict_room *d, const struct sp_chunk *c)
 	for (size_t i = 0; i < c->items[SP_NODES].n; i++, node++) {
 		if (distances[i] == 0 || distances[i] > node)
 			return -EBADMSG;
-		uint32_t parent = node - distances[i], rank = ranks[i] >> 1, frame;
+		uint32_t parent = node - distances[i], rank = ranks[i] >> 1, of = frames[parent], frame;
 		if (i + AHEAD < c->items[SP_NODES].n) /* a branch's beginning may be anywhere */
 			__builtin_prefetch(&frames[node + AHEAD - distances[i + AHEAD]]);
+		bool known = knows_successors(parent, of);
 		if ((ranks[i] & 1) != 0) {
-			uint32_t of = sp_dict_frame_of(d, parent);
 			frame = *fresh < n_frames ? *fresh : 0;
 			fresh++;
-			int r = knows_successors(parent, of) ? set_successor(d, of, rank, frame) : 0;
+			int r = known ? set_successor(d, of, rank, frame) : 0;
 			if (r < 0)
 				return r;
-		} else if (d->lazy) {
-			frame = rank | SP_FRAME_LAZY;
 		} else {
-			frame = knows_successors(parent, frames[parent]) ? successor(d, frames[parent], rank) : 0;
+			frame = known ? successor(d, of, rank) : 0;
 		}
 		parents[node] = parent;
 		frames[node] = frame;
@@ -300,25 +387,36 @@ static int apply_nodes(struct sp_dict_room *d, const struct sp_chunk *c)
 	return 0;
 }
 
-static int make_room(struct sp_dict_room *d, const struct sp_chunk *c)
+static bool may_follow(const struct sp_dict_room *d, const struct sp_chunk *c)
 {
 	for (size_t i = 0; i < SP_N_THINGS; i++) {
 		size_t n = c->items[i].n, first = c->first[i];
-		if (n == 0)
-			continue;
-		if (first == 0 || first > d->items[i].n + HOLE_MAX || first + n > UINT32_MAX)
-			return -EBADMSG;
-		int r = reach(&d->items[i], first + n, bytes_each((enum sp_thing)i));
-		if (r < 0)
-			return r;
+		if (n > 0 && (first == 0 || first > d->items[i].n + HOLE_MAX || first + n > UINT32_MAX))
+			return false;
 	}
-	int r = reach(&d->frame_of, d->items[SP_NODES].n, sizeof(uint32_t));
+	return true;
+}
+
+/* Nodes in a record are filled in whole, and need no zeros before. */
+static int make_room(struct sp_dict_room *d, const struct sp_chunk *c)
+{
+	bool fills = c->record != NULL && c->items[SP_NODES].n > 0;
+	int r = may_follow(d, c) ? 0 : -EBADMSG;
+
+	for (size_t i = 0; i < SP_N_THINGS && r == 0; i++) {
+		size_t n = c->items[i].n, first = c->first[i];
+		if (n > 0)
+			r = reach_unfilled(&d->items[i], fills && i == SP_NODES ? first : first + n, first + n,
+					   bytes_each((enum sp_thing)i));
+	}
+	size_t n_nodes = d->items[SP_NODES].n, n_filled = fills ? SP_MIN(c->first[SP_NODES], n_nodes) : n_nodes;
+	r = r < 0 ? r : reach_unfilled(&d->frame_of, n_filled, n_nodes, sizeof(uint32_t));
 	return r < 0 ? r : reach(&d->successors, d->items[SP_FRAMES].n, sizeof(struct sp_successors));
 }
 
 int sp_dict_apply(struct sp_dict_room *d, const struct sp_chunk *c)
 {
-	int r = make_room(d, c);
+	int r = (c->record != NULL) != d->lazy && c->items[SP_NODES].n > 0 ? -EINVAL : make_room(d, c);
 
 	r = r < 0 ? r : apply_strings(d, c);
 	if (r == 0) {
@@ -327,10 +425,28 @@ int sp_dict_apply(struct sp_dict_room *d, const struct sp_chunk *c)
 		apply_structs(d, c, SP_FRAMES);
 		apply_structs(d, c, SP_GROUPS);
 		apply_structs(d, c, SP_KEYS);
-		r = apply_nodes(d, c);
+		r = d->lazy ? take_nodes(d, c->record, c->first[SP_NODES], c->items[SP_NODES].n) : apply_nodes(d, c);
 	}
+	if (r < 0 && d->lazy)
+		lose_nodes(d, c);
 	hand_out(d);
 	return r;
+}
+
+int sp_dict_reserve_nodes(struct sp_dict_room *d, size_t n)
+{
+	struct sp_items *nodes[] = {&d->items[SP_NODES], &d->frame_of};
+
+	for (size_t i = 0; i < SP_COUNT(nodes); i++) {
+		void *data =
+		    n <= nodes[i]->capacity ? nodes[i]->data : reallocarray(nodes[i]->data, n, sizeof(uint32_t));
+		if (data == NULL)
+			return -ENOMEM;
+		nodes[i]->data = data;
+		nodes[i]->capacity = SP_MAX(nodes[i]->capacity, n);
+	}
+	hand_out(d);
+	return 0;
 }
 
 int sp_dict_apply_keys(struct sp_dict_room *d, const struct sp_chunk *c)

@@ -11,6 +11,7 @@
 #define SP_STORE_DICT_H
 
 #include "store/chunk.h"
+#include "store/part.h"
 
 /* Which frames came after a frame, by rank: `n` of the table's from `at` on. */
 struct sp_successors {
@@ -23,23 +24,33 @@ struct sp_dict_room {
 	struct sp_items successors, successor_table;
 	uint64_t last_seq;  /* of the chunks that were read */
 	bool without_nodes; /* only names are wanted */
-	uint32_t found_to;  /* frames of nodes up to there were all looked for */
-	bool lazy;          /* frames of nodes are found when sp_dict_frame_of() asks for them */
+	bool without_keys;
+	bool lazy;            /* frames of nodes are not known before sp_dict_narrow() */
+	struct sp_items news; /* struct sp_news */
 };
-/* A node's frame that was not found yet: its rank among those that come after the parent's. */
+/* Of a lazy dictionary: a node that was the first to have its frame after the parent's. */
+struct sp_news {
+	uint32_t node, rank, frame;
+};
+/* A node's frame that was not found yet: its rank among those that come after the parent's; or which news it is. */
 #define SP_FRAME_LAZY UINT32_C(0x80000000)
+#define SP_FRAME_NEWS UINT32_C(0x40000000)
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_room **ret_dict);
 void sp_dict_free(struct sp_dict_room *d);
+/* Of a lazy dictionary: the nodes are taken from the chunk's record. */
 int sp_dict_apply(struct sp_dict_room *d, const struct sp_chunk *c);
+/* Room for so many at once: growing is copying. */
+int sp_dict_reserve_nodes(struct sp_dict_room *d, size_t n);
 /* Only the keys that it has; what they refer to may come later, and is checked then. */
 int sp_dict_apply_keys(struct sp_dict_room *d, const struct sp_chunk *c);
 void sp_dict_check_keys(struct sp_dict_room *d);
 /* Would there be a hole before this chunk's items? */
 bool sp_dict_misses(const struct sp_dict_room *d, const struct sp_chunk *c);
-/* The frame of a node of a lazy dictionary; the parent's first, if it was not asked for before. */
-uint32_t sp_dict_frame_of(struct sp_dict_room *d, uint32_t node);
-/* The same for one whose parent's is known. */
-uint32_t sp_dict_frame_after(const struct sp_dict_room *d, uint32_t node, uint32_t of);
+/*
+ * The end of a lazy dictionary: its nodes become those of a part, which are numbered anew, and their frames are found.
+ * In the part must be all that there are news of. No more chunks are applied then.
+ */
+int sp_dict_narrow(struct sp_dict_room *d, const struct sp_part *part);
 size_t sp_dict_memory(const struct sp_dict_room *d);
 
 #endif

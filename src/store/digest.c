@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "store/sums.h"
 
 int sp_digest_init(struct sp_digest *d, uint32_t n_values)
@@ -54,77 +55,88 @@ static int translate(struct sp_digest *d, const struct sp_dict *dict, uint32_t *
 	return n < 0 ? (int)n : 0;
 }
 
+/* --- names: of the dictionary, in the digest's numbers -------------------------------------------------------------
+ */
+struct digesting {
+	struct sp_digest *d;
+	const struct sp_dict *dict;
+	uint32_t *files; /* that were asked for before; 0: not yet */
+};
+
 /* What a chart or a table asks of a library: which it is, and where it came from. */
-static int64_t file_number(struct sp_digest *d, const struct sp_dict *dict, uint32_t number)
+static int64_t new_file(struct digesting *t, uint32_t number)
 {
-	const struct sp_file *from = &dict->files[number];
+	const struct sp_file *from = &t->dict->files[number];
 	struct sp_file f;
 
-	if (number == 0)
-		return 0;
 	memset(&f, 0, sizeof(f)); /* its bytes are hashed */
 	f.kind = from->kind, f.build_id_len = from->build_id_len;
 	memcpy(f.build_id, from->build_id, sizeof(f.build_id));
 	f.name = from->name, f.path = from->path, f.build_id_text = from->build_id_text;
 	f.package = from->package, f.package_version = from->package_version;
-	if (translate(d, dict, &f.name) < 0 || translate(d, dict, &f.path) < 0 ||
-	    translate(d, dict, &f.build_id_text) < 0 || translate(d, dict, &f.package) < 0 ||
-	    translate(d, dict, &f.package_version) < 0)
-		return -ENOMEM;
-	return number_of(d, SP_FILES, &f, sizeof(f));
+	uint32_t *const strings[] = {&f.name, &f.path, &f.build_id_text, &f.package, &f.package_version};
+	for (size_t i = 0; i < SP_COUNT(strings); i++)
+		if (translate(t->d, t->dict, strings[i]) < 0)
+			return -ENOMEM;
+	return number_of(t->d, SP_FILES, &f, sizeof(f));
+}
+
+static int64_t file_number(struct digesting *t, uint32_t number)
+{
+	uint32_t from = number < t->dict->n_files ? number : 0;
+
+	if (from == 0 || t->files[from] != 0)
+		return t->files[from];
+	int64_t n = new_file(t, from);
+	t->files[from] = n < 0 ? 0 : (uint32_t)n;
+	return n;
 }
 
 /* Functions of one name in one file are one: totals of several of them add up. */
-static int64_t func_number(struct sp_digest *d, const struct sp_dict *dict, uint32_t number)
+static int64_t func_number(struct digesting *t, uint32_t number)
 {
-	const struct sp_func *from = &dict->funcs[number];
+	uint32_t from = number < t->dict->n_funcs ? number : 0;
 	struct sp_func f;
 
-	if (number == 0)
+	if (from == 0)
 		return 0;
 	memset(&f, 0, sizeof(f));
-	f.name = from->name, f.is_range = from->is_range;
-	int64_t file = file_number(d, dict, from->file);
-	if (file < 0 || translate(d, dict, &f.name) < 0)
+	f.name = t->dict->funcs[from].name, f.is_range = t->dict->funcs[from].is_range;
+	int64_t file = file_number(t, t->dict->funcs[from].file);
+	if (file < 0 || translate(t->d, t->dict, &f.name) < 0)
 		return -ENOMEM;
 	f.file = (uint32_t)file;
-	return number_of(d, SP_FUNCS, &f, sizeof(f));
+	return number_of(t->d, SP_FUNCS, &f, sizeof(f));
 }
 
-static void add(int64_t *sum, int64_t value)
+/* --- sums --------------------------------------------------------------------------------------------------------- */
+static int add_account(struct digesting *t, struct sp_account of, const int64_t *values)
 {
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
-
-static int add_total(struct sp_digest *d, const struct sp_dict *dict, const struct sp_scan_total *t)
-{
-	int64_t file = file_number(d, dict, t->file < dict->n_files ? t->file : 0);
-	int64_t func = func_number(d, dict, t->func < dict->n_funcs ? t->func : 0);
+	struct sp_digest *d = t->d;
+	int64_t file = file_number(t, of.file), func = func_number(t, of.func);
 	uint32_t place[2] = {(uint32_t)file, (uint32_t)func}, *number;
 
 	if (file < 0 || func < 0 || sp_seen_find(&d->places, place, sizeof(place), &number) < 0)
 		return -ENOMEM;
 	if (*number == 0) {
-		if (sp_grow(&d->sums.totals, &d->sums.capacity, d->sums.n + 1, sizeof(*t)) < 0)
+		if (sp_sums_add(&d->sums, place[0], place[1]) == NULL)
 			return -ENOMEM;
-		d->sums.totals[d->sums.n++] = (struct sp_scan_total){.file = place[0], .func = place[1]};
 		*number = (uint32_t)d->sums.n;
 		sp_seen_added(&d->places);
 	}
-	struct sp_scan_total *sum = &d->sums.totals[*number - 1];
-	for (uint32_t v = 0; v < d->sums.n_values; v++) {
-		add(&sum->self[v], t->self[v]);
-		add(&sum->total[v], t->total[v]);
-	}
+	int64_t *sums = sp_sums_at(&d->sums, *number - 1);
+	for (uint32_t i = 0; i < 2 * d->sums.n_values; i++)
+		sp_saturating_add(&sums[i], values[i]);
 	return 0;
 }
 
 int sp_digest_add(struct sp_digest *d, const struct sp_dict *dict, const struct sp_sums *s)
 {
-	int r = s->n_values != d->sums.n_values ? -EBADMSG : 0;
+	SP_FREE uint32_t *files = calloc((size_t)dict->n_files + 1, sizeof(*files));
+	struct digesting t = {d, dict, files};
+	int r = files == NULL ? -ENOMEM : s->n_values != d->sums.n_values ? -EBADMSG : 0;
 
 	for (size_t i = 0; i < s->n && r == 0; i++)
-		r = add_total(d, dict, &s->totals[i]);
+		r = add_account(&t, s->accounts[i], sp_sums_at(s, i));
 	return r;
 }

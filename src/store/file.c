@@ -38,6 +38,20 @@ static const char later_tables[] =
     "CREATE TABLE IF NOT EXISTS day_tree(source INTEGER PRIMARY KEY, record BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS chart(t INTEGER PRIMARY KEY, record BLOB NOT NULL);";
 
+static const char *const kept_sql[SP_N_KEPT] = {
+    [SP_BEGIN] = "BEGIN IMMEDIATE",
+    [SP_COMMIT] = "COMMIT",
+    [SP_PUT_CHUNK] = "INSERT OR REPLACE INTO chunk VALUES(?1, ?2)",
+    [SP_PUT_WINDOW] = "INSERT OR REPLACE INTO window VALUES(?1, ?2, ?3, ?4, ?5)",
+    [SP_PUT_TOTALS] = "INSERT OR REPLACE INTO totals VALUES(?1, ?2)",
+    [SP_FIND_PLACE] = "SELECT source = ?2 AND generation = ?3 FROM window WHERE t = ?1",
+    [SP_FIRST_WINDOW] = "SELECT t FROM window WHERE t >= ?1 AND source = ?2 AND generation = ?3 ORDER BY t LIMIT 1",
+    [SP_COUNT_WINDOWS] =
+	"SELECT count(*), sum(t) FROM window WHERE t >= ?1 AND t < ?2 AND source = ?3 AND generation = ?4",
+    [SP_LAST_CHUNK] = "SELECT max(id) FROM chunk WHERE id BETWEEN ?1 AND ?2",
+    [SP_CHUNKS] = "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+};
+
 /* --- errors and statements -------------------------------------------------------------------------------------------
  */
 static int as_errno(const struct sp_day_file *f, int code)
@@ -89,6 +103,46 @@ int sp_file_prepare(struct sp_day_file *f, const char *sql, sqlite3_stmt **ret_s
 	return code == SQLITE_OK ? 0 : sp_file_error(f, code, "read");
 }
 
+int sp_file_keep(struct sp_day_file *f, enum sp_kept which, sqlite3_stmt **ret_statement)
+{
+	int code = f->kept[which] != NULL ? SQLITE_OK
+					  : sqlite3_prepare_v3(f->db, kept_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+							       &f->kept[which], NULL);
+
+	if (code != SQLITE_OK)
+		return sp_file_error(f, code, "read");
+	*ret_statement = f->kept[which];
+	return 0;
+}
+
+int sp_file_put(struct sp_day_file *f, sqlite3_stmt *kept)
+{
+	int code = sqlite3_step(kept), r = code == SQLITE_DONE ? 0 : sp_file_error(f, code, "write");
+
+	(void)sqlite3_reset(kept);
+	(void)sqlite3_clear_bindings(kept); /* what was bound is the caller's */
+	return r;
+}
+
+int sp_file_begin(struct sp_day_file *f)
+{
+	sqlite3_stmt *s;
+	int r = sp_file_keep(f, SP_BEGIN, &s);
+
+	return r < 0 ? r : sp_file_put(f, s);
+}
+
+int sp_file_end(struct sp_day_file *f, int r)
+{
+	sqlite3_stmt *s;
+
+	r = r < 0 ? r : sp_file_keep(f, SP_COMMIT, &s);
+	r = r < 0 ? r : sp_file_put(f, s);
+	if (r < 0 && f->db != NULL && sqlite3_get_autocommit(f->db) == 0)
+		(void)sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
+
 void sp_bind(sqlite3_stmt *s, const uint64_t *numbers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -98,6 +152,11 @@ void sp_bind(sqlite3_stmt *s, const uint64_t *numbers, size_t n)
 void sp_cleanup_statement(sqlite3_stmt **s)
 {
 	(void)sqlite3_finalize(*s);
+}
+
+void sp_cleanup_kept(sqlite3_stmt **s)
+{
+	(void)sqlite3_reset(*s); /* it would hold up checkpoints */
 }
 
 /* --- opening --------------------------------------------------------------------------------------------------------
@@ -358,6 +417,8 @@ int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file)
 
 void sp_file_close(struct sp_day_file *f)
 {
+	for (size_t i = 0; i < SP_N_KEPT; i++)
+		(void)sqlite3_finalize(f->kept[i]);
 	if (f->db != NULL)
 		(void)sqlite3_close_v2(f->db);
 	*f = (struct sp_day_file){0};

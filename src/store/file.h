@@ -50,8 +50,23 @@ int sp_directory_check_version(const struct sp_directory *d, const char *name);
 /* Of a file whose header says a newer version: does it say so elsewhere, too? */
 bool sp_file_is_newer(const struct sp_directory *d, const char *name);
 
+/* Statements of the writer, each made once for an open file. */
+enum sp_kept {
+	SP_BEGIN,
+	SP_COMMIT,
+	SP_PUT_CHUNK,
+	SP_PUT_WINDOW,
+	SP_PUT_TOTALS,
+	SP_FIND_PLACE,
+	SP_FIRST_WINDOW,
+	SP_COUNT_WINDOWS,
+	SP_LAST_CHUNK,
+	SP_CHUNKS,
+	SP_N_KEPT
+};
 struct sp_day_file {
 	sqlite3 *db;
+	sqlite3_stmt *kept[SP_N_KEPT]; /* NULL: not asked for yet */
 	struct sp_day day;
 	bool writable;
 };
@@ -68,6 +83,13 @@ int sp_file_checkpoint(struct sp_day_file *f);
 bool sp_file_is_sound(struct sp_day_file *f);
 int sp_file_exec(struct sp_day_file *f, const char *sql);
 int sp_file_prepare(struct sp_day_file *f, const char *sql, sqlite3_stmt **ret_statement);
+/* One that is kept, ready to be bound: for SP_KEPT, or for sp_file_put(). */
+int sp_file_keep(struct sp_day_file *f, enum sp_kept which, sqlite3_stmt **ret_statement);
+/* Runs it; it gives no rows. */
+int sp_file_put(struct sp_day_file *f, sqlite3_stmt *kept);
+int sp_file_begin(struct sp_day_file *f);
+/* Commits what was begun, or rolls it back and keeps r. */
+int sp_file_end(struct sp_day_file *f, int r);
 /* What SQLite said, as an error. */
 int sp_file_error(const struct sp_day_file *f, int code, const char *what);
 /* Binds 64-bit numbers from parameter 1 on. */
@@ -75,5 +97,7 @@ void sp_bind(sqlite3_stmt *s, const uint64_t *numbers, size_t n);
 #define SP_BIND(s, ...) sp_bind(s, (uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 void sp_cleanup_statement(sqlite3_stmt **s);
 #define SP_STATEMENT __attribute__((cleanup(sp_cleanup_statement))) sqlite3_stmt
+void sp_cleanup_kept(sqlite3_stmt **s);
+#define SP_KEPT __attribute__((cleanup(sp_cleanup_kept))) sqlite3_stmt
 
 #endif

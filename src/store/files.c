@@ -134,8 +134,8 @@ static int files_event_add(struct sp_store *s, const struct sp_store_event *e)
 
 	if (s->writer == NULL)
 		return sp_fail_said(-EROFS, "the store is open for reading only");
-	struct sp_day_file *f = &s->writer->files[SP_RES_1H];
-	if (f->db != NULL && s->writer->day_s == day.day_s)
+	struct sp_day_file *f = sp_writer_file(s, &day);
+	if (f != NULL)
 		return put_event(f, e);
 	int r = sp_file_open(&s->directory, &day, true, &other);
 	r = r < 0 ? r : put_event(&other, e);
@@ -277,6 +277,8 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 		r = count_file(s, &days[i], &stats);
 	if (s->writer != NULL && s->writer->numbering != NULL)
 		stats.memory_bytes = sp_numbering_memory(s->writer->numbering);
+	if (s->leaving != NULL && s->leaving->numbering != NULL)
+		stats.memory_bytes += sp_numbering_memory(s->leaving->numbering);
 	if (r == 0)
 		*ret_stats = stats;
 	return r;

@@ -78,63 +78,82 @@ void sp_wanted_done(struct sp_wanted *w)
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */
 /* Calls are too slow for this: tens of millions of rows. */
-static void sum_rows(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, float *sums,
-		     uint32_t *of_node)
+static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, float *sums, uint32_t *of_end)
 {
-	const struct sp_dict *d = g->dicts[dict];
+	uint32_t n_ends = sp_n_ends(g, dict);
 
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
-			uint32_t node = sp_kept_node(d, w, row);
-			if (wanted->nodes != NULL && !wanted->nodes[node])
+			uint32_t end = sp_kept_end(w, row, n_ends);
+			if (wanted != NULL && !wanted[end])
 				continue;
-			of_node[node] = 0;
+			of_end[end] = 0;
 			if (sums != NULL)
-				sums[node] += (float)sp_kept_first(w, row);
+				sums[end] += (float)sp_kept_first(w, row);
 		}
 	}
 }
 
-int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, size_t enough,
-		   double *ret_sum, size_t *ret_n)
+/* By end what is known by node; *ret_ends is NULL if that is. */
+static int wanted_ends(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, uint8_t **ret_ends)
 {
-	const struct sp_dict *d = g->dicts[dict];
-	SP_FREE uint8_t *seen = calloc((size_t)d->n_nodes + 1, 1);
+	uint32_t n = sp_n_ends(g, dict);
+	uint8_t *ends = wanted->nodes != NULL ? malloc((size_t)n + 1) : NULL;
+
+	for (uint32_t i = 0; i < n && ends != NULL; i++)
+		ends[i] = wanted->nodes[sp_end_node(g, dict, i)];
+	*ret_ends = ends;
+	return wanted->nodes != NULL && ends == NULL ? -ENOMEM : 0;
+}
+
+static void count_ends(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, size_t enough, uint8_t *seen,
+		       double *ret_sum, size_t *ret_n)
+{
+	uint32_t n_ends = sp_n_ends(g, dict);
 	double sum = 0;
 	size_t n = 0;
 
-	if (seen == NULL)
-		return -ENOMEM;
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
-			uint32_t node = wanted->nodes != NULL || n < enough ? sp_kept_node(d, w, row) : 0;
-			if (wanted->nodes != NULL && !wanted->nodes[node])
+			uint32_t end = sp_kept_end(w, row, n_ends);
+			if (wanted != NULL && !wanted[end])
 				continue;
-			if (n < enough) {
-				n += !seen[node];
-				seen[node] = 1;
-			}
+			n += n < enough && !seen[end];
+			seen[end] = 1;
 			sum += (double)sp_kept_first(w, row);
 		}
 	}
 	*ret_sum = sum;
 	*ret_n = n;
-	return 0;
+}
+
+int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, size_t enough,
+		   double *ret_sum, size_t *ret_n)
+{
+	SP_FREE uint8_t *seen = calloc((size_t)sp_n_ends(g, dict) + 1, 1), *ends = NULL;
+	int r = seen == NULL ? -ENOMEM : wanted_ends(g, dict, wanted, &ends);
+
+	if (r == 0)
+		count_ends(g, dict, ends, enough, seen, ret_sum, ret_n);
+	return r;
 }
 
 /* --- rare stacks -------------------------------------------------------------------------------------------------- */
 /* Rows that end in one leaf behind one ancestor. */
 struct pair {
 	struct sp_slot slot;
-	double sum;
 	uint32_t to; /* the pair that it became a part of, or itself */
+	double sum;
 };
 struct fold {
 	const struct sp_dict *d;
 	double least;
-	float *self, *under;   /* by node */
+	const uint32_t *ends; /* the nodes that rows end at */
+	uint32_t n_ends;
+	const float *self;     /* by end */
+	float *under;          /* by node */
 	uint32_t *ancestor;    /* by node: itself or the nearest above that has LOTS times `least` under it */
 	const uint8_t *wanted; /* by frame: what the filter asks for; NULL = there is none */
 	uint32_t *kept;        /* by node: the nearest frame that is wanted, 0 = none */
@@ -144,7 +163,9 @@ struct fold {
 	uint64_t *table; /* by hash; 0 = free */
 	size_t table_size;
 };
-enum { FIRST_TABLE = 1 << 16, LOTS = 16 };
+enum { FIRST_TABLE = 1 << 16, LOTS = 16, AT_ONCE = 32 };
+
+#define HASH_HALF UINT64_C(0xffffffff00000000)
 
 static uint64_t hash_slot(const struct sp_slot *s)
 {
@@ -155,14 +176,29 @@ static uint64_t hash_slot(const struct sp_slot *s)
 	return x ^ x >> 32;
 }
 
-/* Room for so many pairs, half full. An entry is a pair's number + 1 and half of its hash: most others differ in it. */
-static int table_make(struct fold *f, size_t n_pairs)
+/* An entry is a pair's number + 1 and half of its hash: most others differ in it. */
+static int make_table(struct fold *f, size_t n_pairs)
 {
-	f->table_size = FIRST_TABLE;
-	while (f->table_size < 2 * n_pairs)
-		f->table_size *= 2;
-	f->table = calloc(f->table_size, sizeof(*f->table));
-	return f->table == NULL ? -ENOMEM : 0;
+	size_t size = FIRST_TABLE;
+
+	while (size < 2 * n_pairs)
+		size *= 2;
+	uint64_t *table = calloc(size, sizeof(*table));
+	if (table == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->n_pairs; i++) {
+		if (f->pairs[i].slot.leaf == 0)
+			continue;
+		uint64_t hash = hash_slot(&f->pairs[i].slot);
+		size_t at = hash & (size - 1);
+		while (table[at] != 0)
+			at = (at + 1) & (size - 1);
+		table[at] = (hash & HASH_HALF) | (uint64_t)(i + 1);
+	}
+	free(f->table);
+	f->table = table;
+	f->table_size = size;
+	return 0;
 }
 
 static bool is_same(const struct sp_slot *a, const struct sp_slot *b)
@@ -180,20 +216,21 @@ static int64_t add_pair(struct fold *f, const struct sp_slot *slot)
 }
 
 /* The number of the pair of this ancestor and leaf; a stack that stays whole has no leaf, and its node for itself. */
-static int64_t pair_of(struct fold *f, const struct sp_slot *slot)
+static int64_t pair_of(struct fold *f, const struct sp_slot *slot, uint64_t hash)
 {
 	if (slot->leaf == 0)
 		return add_pair(f, slot);
-	uint64_t hash = hash_slot(slot), half = hash & 0xffffffff00000000;
+	if (2 * (f->n_pairs + 1) > f->table_size && make_table(f, f->table_size) < 0)
+		return -ENOMEM;
 	size_t at = hash & (f->table_size - 1);
 	for (; f->table[at] != 0; at = (at + 1) & (f->table_size - 1)) {
 		uint32_t n = (uint32_t)f->table[at] - 1;
-		if ((f->table[at] & 0xffffffff00000000) == half && is_same(&f->pairs[n].slot, slot))
+		if ((f->table[at] & HASH_HALF) == (hash & HASH_HALF) && is_same(&f->pairs[n].slot, slot))
 			return n;
 	}
 	int64_t n = add_pair(f, slot);
 	if (n >= 0)
-		f->table[at] = half | (uint64_t)(n + 1);
+		f->table[at] = (hash & HASH_HALF) | (uint64_t)(n + 1);
 	return n;
 }
 
@@ -213,7 +250,9 @@ static void find_ancestors(struct fold *f)
 	const struct sp_dict *d = f->d;
 	float lots = (float)(LOTS * f->least);
 
-	memcpy(f->under, f->self, d->n_nodes * sizeof(*f->under));
+	memset(f->under, 0, d->n_nodes * sizeof(*f->under));
+	for (uint32_t i = 0; i < f->n_ends; i++)
+		f->under[f->ends[i]] = f->self[i];
 	for (uint32_t i = d->n_nodes; i-- > 1;)
 		f->under[d->parent[i]] += f->under[i];
 	for (uint32_t i = 1; i < d->n_nodes; i++) {
@@ -284,25 +323,43 @@ static struct sp_slot slot_lifted(const struct fold *f, struct sp_slot slot, uin
 	return slot;
 }
 
-static int make_pairs(struct fold *f, uint32_t *of_node)
+/* Ends of this many slots: where they stand in the table is asked for before it is looked at. */
+static int make_some_pairs(struct fold *f, uint32_t first, uint32_t end, uint32_t *of_end)
 {
-	size_t n_used = 0;
+	struct sp_slot slots[AT_ONCE];
+	uint64_t hashes[AT_ONCE];
 
-	for (uint32_t i = 0; i < f->d->n_nodes; i++)
-		n_used += of_node[i] != SP_SLOT_NONE;
-	if (table_make(f, 2 * n_used) < 0) /* each is one, and may be lifted into another */
-		return -ENOMEM;
-	for (uint32_t i = 0; i < f->d->n_nodes; i++) {
-		if (of_node[i] == SP_SLOT_NONE)
+	for (uint32_t i = first; i < end; i++) {
+		if (of_end[i] == SP_SLOT_NONE)
 			continue;
-		struct sp_slot slot = slot_of(f, i);
-		int64_t pair = pair_of(f, &slot);
+		slots[i - first] = slot_of(f, f->ends[i]);
+		hashes[i - first] = hash_slot(&slots[i - first]);
+		__builtin_prefetch(&f->table[hashes[i - first] & (f->table_size - 1)]);
+	}
+	for (uint32_t i = first; i < end; i++) {
+		if (of_end[i] == SP_SLOT_NONE)
+			continue;
+		int64_t pair = pair_of(f, &slots[i - first], hashes[i - first]);
 		if (pair < 0)
 			return (int)pair;
 		f->pairs[pair].sum += f->self[i];
-		of_node[i] = (uint32_t)pair;
+		of_end[i] = (uint32_t)pair;
 	}
 	return 0;
+}
+
+static int make_pairs(struct fold *f, uint32_t *of_end)
+{
+	size_t n_used = 0;
+
+	for (uint32_t i = 0; i < f->n_ends; i++)
+		n_used += of_end[i] != SP_SLOT_NONE;
+	f->capacity = n_used + n_used / 8 + 1; /* one each, of which some are lifted into new ones */
+	f->pairs = malloc(f->capacity * sizeof(*f->pairs));
+	int r = f->pairs == NULL ? -ENOMEM : make_table(f, n_used + n_used / 8);
+	for (uint32_t i = 0; i < f->n_ends && r == 0; i += AT_ONCE)
+		r = make_some_pairs(f, i, SP_MIN(i + AT_ONCE, f->n_ends), of_end);
+	return r;
 }
 
 /* Pairs that are still rare go to the mark at the root. */
@@ -318,7 +375,7 @@ static int lift_pairs(struct fold *f)
 		while (!is_root(f->d, up))
 			up = f->ancestor[f->d->parent[up]];
 		slot = slot_lifted(f, slot, up);
-		int64_t to = pair_of(f, &slot);
+		int64_t to = pair_of(f, &slot, hash_slot(&slot));
 		if (to < 0)
 			return (int)to;
 		f->pairs[to].sum += f->pairs[i].sum;
@@ -340,12 +397,12 @@ static int number_slots(struct fold *f, struct sp_slots *s)
 		if (f->pairs[i].to == i)
 			s->slots[s->n_slots++] = f->pairs[i].slot;
 	}
-	for (uint32_t i = 0; i < f->d->n_nodes; i++) {
-		if (s->of_node[i] == SP_SLOT_NONE)
+	for (uint32_t i = 0; i < f->n_ends; i++) {
+		if (s->of_end[i] == SP_SLOT_NONE)
 			continue;
-		s->of_node[i] = number[f->pairs[s->of_node[i]].to];
-		if (s->slots[s->of_node[i]].shortened)
-			s->of_node[i] |= SP_SLOT_SHORTENED;
+		s->of_end[i] = number[f->pairs[s->of_end[i]].to];
+		if (s->slots[s->of_end[i]].shortened)
+			s->of_end[i] |= SP_SLOT_SHORTENED;
 	}
 	return 0;
 }
@@ -361,28 +418,39 @@ static bool has_kernel_marks(const struct sp_dict *d)
 static int fold_rare(struct fold *f, struct sp_slots *s)
 {
 	find_ancestors(f);
-	int r = make_pairs(f, s->of_node);
+	int r = make_pairs(f, s->of_end);
 	if (r == 0)
 		r = lift_pairs(f);
 	return r < 0 ? r : number_slots(f, s);
 }
 
-static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
-		   struct sp_slots *s)
+/* Room that is filled in whole: what was in it is not needed any more. */
+static void *room_for(void *array, size_t *capacity, size_t n, size_t each)
+{
+	if (n <= *capacity)
+		return array;
+	free(array);
+	*capacity = n;
+	return malloc(n * each);
+}
+
+static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, const uint8_t *ends,
+		   double least, struct sp_slots *s)
 {
 	const struct sp_dict *d = g->dicts[dict];
-	size_t n = (size_t)d->n_nodes + 1;
+	size_t n = (size_t)d->n_nodes + 1, n_ends = sp_n_ends(g, dict);
 	bool marks = has_kernel_marks(d);
 	SP_FREE uint32_t *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
 	SP_FREE uint32_t *kept = wanted->frames != NULL ? calloc(n, sizeof(*kept)) : NULL;
-	struct fold f = {.d = d, .least = least};
+	struct fold f = {.d = d, .least = least, .ends = g->narrowed[dict].ends, .n_ends = (uint32_t)n_ends};
 
-	if (sp_grow(&s->self, &s->self_capacity, n, sizeof(*s->self)) < 0 ||
-	    sp_grow(&s->under, &s->under_capacity, n, sizeof(*s->under)) < 0 ||
-	    sp_grow(&s->ancestor, &s->ancestor_capacity, n, sizeof(*s->ancestor)) < 0 || (marks && mark == NULL) ||
+	s->self = room_for(s->self, &s->self_capacity, n_ends, sizeof(*s->self));
+	s->under = room_for(s->under, &s->under_capacity, n, sizeof(*s->under));
+	s->ancestor = room_for(s->ancestor, &s->ancestor_capacity, n, sizeof(*s->ancestor));
+	if (s->self == NULL || s->under == NULL || s->ancestor == NULL || (marks && mark == NULL) ||
 	    (wanted->frames != NULL && kept == NULL))
 		return -ENOMEM;
-	memset(s->self, 0, n * sizeof(*s->self));
+	memset(s->self, 0, n_ends * sizeof(*s->self));
 	s->ancestor[0] = 0;
 	f.self = s->self;
 	f.under = s->under;
@@ -390,31 +458,32 @@ static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 	f.mark = mark;
 	f.wanted = wanted->frames;
 	f.kept = kept;
-	sum_rows(g, dict, wanted, s->self, s->of_node);
+	sum_rows(g, dict, ends, s->self, s->of_end);
 	int r = fold_rare(&f, s);
 	free(f.pairs);
 	free(f.table);
 	return r;
 }
 
-/* Each node that has rows is a slot. */
-static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, struct sp_slots *s)
+/* Each end that has rows is a slot. */
+static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t *ends, struct sp_slots *s)
 {
 	const struct sp_dict *d = g->dicts[dict];
-	uint32_t n_nodes = d->n_nodes, n = 0;
+	uint32_t n_ends = sp_n_ends(g, dict), n = 0;
 
-	sum_rows(g, dict, wanted, NULL, s->of_node);
-	for (uint32_t i = 0; i < n_nodes; i++)
-		n += s->of_node[i] != SP_SLOT_NONE;
+	sum_rows(g, dict, ends, NULL, s->of_end);
+	for (uint32_t i = 0; i < n_ends; i++)
+		n += s->of_end[i] != SP_SLOT_NONE;
 	s->slots = calloc((size_t)n + 1, sizeof(*s->slots));
 	if (s->slots == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n_nodes; i++) {
-		if (s->of_node[i] == SP_SLOT_NONE)
+	for (uint32_t i = 0; i < n_ends; i++) {
+		if (s->of_end[i] == SP_SLOT_NONE)
 			continue;
-		bool shortened = d->is_tree && (d->frames[d->frame[i]].flags & SP_DICT_SHORTENED) != 0;
-		s->of_node[i] = s->n_slots | (shortened ? SP_SLOT_SHORTENED : 0);
-		s->slots[s->n_slots++].node = i;
+		uint32_t node = sp_end_node(g, dict, i);
+		bool shortened = d->is_tree && (d->frames[d->frame[node]].flags & SP_DICT_SHORTENED) != 0;
+		s->of_end[i] = s->n_slots | (shortened ? SP_SLOT_SHORTENED : 0);
+		s->slots[s->n_slots++].node = node;
 	}
 	return 0;
 }
@@ -422,23 +491,25 @@ static int keep_whole(const struct sp_gathered *g, uint32_t dict, const struct s
 int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
 		  struct sp_slots *s)
 {
-	uint32_t n_nodes = g->dicts[dict]->n_nodes;
-	int r = sp_grow(&s->of_node, &s->of_node_capacity, (size_t)n_nodes + 1, sizeof(*s->of_node));
+	uint32_t n_ends = sp_n_ends(g, dict);
+	SP_FREE uint8_t *ends = NULL;
+	int r = wanted_ends(g, dict, wanted, &ends);
 
 	free(s->slots);
 	s->slots = NULL;
 	s->n_slots = 0;
-	for (uint32_t i = 0; i < n_nodes && r == 0; i++)
-		s->of_node[i] = SP_SLOT_NONE;
-	if (r < 0)
-		return r;
-	return least > 0 && !g->dicts[dict]->is_tree ? shorten(g, dict, wanted, least, s)
-						     : keep_whole(g, dict, wanted, s);
+	s->of_end = room_for(s->of_end, &s->of_end_capacity, n_ends, sizeof(*s->of_end));
+	if (r < 0 || s->of_end == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n_ends; i++)
+		s->of_end[i] = SP_SLOT_NONE;
+	return least > 0 && !g->dicts[dict]->is_tree ? shorten(g, dict, wanted, ends, least, s)
+						     : keep_whole(g, dict, ends, s);
 }
 
 void sp_slots_done(struct sp_slots *s)
 {
-	free(s->of_node);
+	free(s->of_end);
 	free(s->slots);
 	free(s->self);
 	free(s->under);

@@ -26,13 +26,13 @@ struct sp_slot {
 	bool shortened; /* frames were lost between node and leaf */
 };
 struct sp_slots {
-	uint32_t *of_node; /* by node: SP_SLOT_NONE, or a slot; with SP_SLOT_SHORTENED if it lost frames */
+	uint32_t *of_end; /* by end (gather.h): SP_SLOT_NONE, or a slot; with SP_SLOT_SHORTENED if it lost frames */
 	struct sp_slot *slots;
 	uint32_t n_slots;
 	/* kept from one dictionary to the next: new memory costs more than what is done in it */
 	float *self, *under;
 	uint32_t *ancestor;
-	size_t of_node_capacity, self_capacity, under_capacity, ancestor_capacity;
+	size_t of_end_capacity, self_capacity, under_capacity, ancestor_capacity;
 };
 
 /* What q's library and function ask for; both NULL: everything. */
@@ -50,10 +50,10 @@ int sp_slots_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wa
 		  struct sp_slots *s);
 void sp_slots_done(struct sp_slots *s);
 
-/* The window's node of this row, 0 if its dictionary does not know it. */
-static inline uint32_t sp_kept_node(const struct sp_dict *d, const struct sp_kept_window *w, uint32_t row)
+/* The end of this row, 0 if its dictionary does not know it. */
+static inline uint32_t sp_kept_end(const struct sp_kept_window *w, uint32_t row, uint32_t n_ends)
 {
-	return w->nodes[row] < d->n_nodes ? w->nodes[row] : 0;
+	return w->nodes[row] < n_ends ? w->nodes[row] : 0;
 }
 
 #endif

@@ -24,6 +24,11 @@ struct wanted {
 enum { NODES_AT_ONCE = 2 << 20 };
 
 /* --- who is asked for --------------------------------------------------------------------------------------------- */
+static bool asks_for_all(const struct sp_store_query *q)
+{
+	return q->all_users && q->process == NULL && q->cgroup == NULL;
+}
+
 static bool process_matches(const struct sp_dict *d, uint32_t pid, const struct sp_dict_group *g, const char *glob)
 {
 	const struct sp_file *exe = &d->files[g->exe < d->n_files ? g->exe : 0];
@@ -86,11 +91,18 @@ static void kept_done(struct sp_kept_window *w)
 
 static uint32_t who_of(const struct sp_gathered *g, const struct sp_scan_window *w, uint32_t row)
 {
+	const struct sp_dict *d = w->dict;
 	uint32_t who = w->who[row];
+	const struct sp_dict_key *key = w->resolution == SP_RES_10S && who < d->n_keys ? &d->keys[who] : NULL;
 
-	if (!g->by_group || w->resolution != SP_RES_10S)
+	if (g->who == SP_WHO_NOTHING)
+		return 0;
+	if (g->who == SP_WHO_WHOLE && !g->by_group)
 		return who;
-	return who < w->dict->n_keys ? w->dict->keys[who].group : 0;
+	uint32_t group = key != NULL ? key->group : w->resolution == SP_RES_10S ? 0 : who;
+	if (g->who == SP_WHO_WHOLE)
+		return group;
+	return key != NULL && key->thread != 0 ? key->thread : d->groups[group < d->n_groups ? group : 0].comm;
 }
 
 /* Finds the runs of rows that are asked for: which of the window's rows they are stands in `from`. */
@@ -100,7 +112,7 @@ static int keep_runs(const struct sp_gathered *g, struct wanted *wanted, const s
 	size_t capacity = 0, from_capacity = 0;
 
 	for (uint32_t i = 0, end; i < w->n_rows; i = end) {
-		for (end = i + 1; end < w->n_rows && w->who[end] == w->who[i];)
+		for (end = i + 1; end < w->n_rows && (g->who == SP_WHO_NOTHING || w->who[end] == w->who[i]);)
 			end++;
 		if (!is_wanted(wanted, w->who[i]))
 			continue;
@@ -284,7 +296,9 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 				    .source = q->source,
 				    .resolution = windows[0].resolution,
 				    .trees = q->rough && windows[0].resolution >= SP_RES_1H,
-				    .lazy = true};
+				    .no_keys = g->who == SP_WHO_NOTHING,
+				    .lazy = true,
+				    .last_ns = windows[n - 1].from_ns};
 	struct sp_scan_window w;
 	int r = sp_grow(&g->scans, &g->scan_capacity, g->n_scans + 1, sizeof(struct sp_scan *));
 
@@ -326,7 +340,8 @@ static void lay_out_slices(struct sp_gathered *g, const struct sp_store_query *q
 
 void sp_gather_begin(struct sp_gathered *g, const struct sp_store_query *q, const struct sp_plan *plan)
 {
-	g->by_group = plan->coarsest != SP_RES_10S;
+	g->who = q->who == SP_WHO_NOTHING && !asks_for_all(q) ? SP_WHO_WHOLE : q->who;
+	g->by_group = g->who == SP_WHO_NOTHING || plan->coarsest != SP_RES_10S;
 	if (plan->n_windows > 0)
 		lay_out_slices(g, q, plan);
 }
@@ -334,7 +349,7 @@ void sp_gather_begin(struct sp_gathered *g, const struct sp_store_query *q, cons
 int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
 	      size_t *at)
 {
-	struct wanted wanted = {.q = q, .all = q->all_users && q->process == NULL && q->cgroup == NULL};
+	struct wanted wanted = {.q = q, .all = asks_for_all(q)};
 	int r = 0;
 
 	while (*at < plan->n_windows && r == 0) {

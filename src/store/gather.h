@@ -29,8 +29,8 @@ struct sp_kept_window {
 	uint32_t type[SP_MAX_VALUES]; /* which of the gathered types each value is */
 };
 struct sp_narrowed {
-	struct sp_dict d;
-	uint32_t *parent, *frame;
+	uint32_t *ends,
+	    n_ends; /* the nodes that rows end at, by rising number, behind the root: so rows name them then */
 };
 struct sp_gathered_type {
 	char *name, *unit;
@@ -47,6 +47,7 @@ struct sp_gathered {
 	struct sp_gathered_type types[SP_MAX_VALUES];
 	uint32_t n_types;
 	bool by_group;
+	enum sp_store_who who; /* NOTHING: `who` is always group 0; THREAD: it is a string */
 	uint64_t n_rows, n_damaged, first_ns, slice_ns;
 };
 
@@ -58,11 +59,23 @@ void sp_gather_begin(struct sp_gathered *g, const struct sp_store_query *q, cons
  */
 int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q, const struct sp_plan *plan,
 	      size_t *at);
-/* Makes the dictionaries small: of their nodes only those stay that the rows gathered last have in their paths. */
+/*
+ * Makes the dictionaries small: of their nodes only those stay that the rows gathered last have in their paths, and
+ * rows name their node by its place among those that any row ends at, which are fewer still.
+ */
 int sp_gathered_narrow(struct sp_gathered *g);
 void sp_gathered_forget(struct sp_gathered *g);
 void sp_gathered_done(struct sp_gathered *g);
 
+/* Of pruned trees, which are not narrowed, any node may be an end. */
+static inline uint32_t sp_n_ends(const struct sp_gathered *g, uint32_t dict)
+{
+	return g->narrowed[dict].ends != NULL ? g->narrowed[dict].n_ends : g->dicts[dict]->n_nodes;
+}
+static inline uint32_t sp_end_node(const struct sp_gathered *g, uint32_t dict, uint32_t end)
+{
+	return g->narrowed[dict].ends != NULL ? g->narrowed[dict].ends[end] : end;
+}
 void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts);
 
 static inline int64_t sp_kept_first(const struct sp_kept_window *w, uint32_t row)

@@ -244,15 +244,15 @@ static int add_tree(struct sp_graft *g, const struct sp_dict *d, const struct sp
 	return r;
 }
 
-int sp_graft_add_files(struct sp_graft *g, const struct sp_dict *names, struct sp_scan_total *totals, size_t n)
+int sp_graft_add_files(struct sp_graft *g, const struct sp_dict *names, struct sp_sums *sums)
 {
 	struct grafting t;
 	int r = grafting_begin(&t, g, names);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n; i++)
-		file(&t, &totals[i].file, &r);
+	for (size_t i = 0; i < sums->n; i++)
+		file(&t, &sums->accounts[i].file, &r);
 	free(t.strings);
 	return r;
 }
@@ -283,6 +283,7 @@ int sp_graft_prune(struct sp_graft *g, struct sp_graft *ret_graft)
 	r = r < 0 ? r : sp_bush_make(g->nodes, g->n[SP_NODES], &g->rows, &b);
 	r = r < 0 ? r : sp_dict_new(0, 0, &d);
 	r = r < 0 ? r : sp_dict_apply(d, &g->chunk);
+	sp_graft_done(g);
 	if (r == 0) {
 		r = sp_graft_init(&pruned);
 		r = r < 0 ? r : sp_graft_add(&pruned, &d->d, &b);

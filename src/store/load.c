@@ -8,37 +8,71 @@
 #include "store/priv.h"
 #include "store/salvage.h"
 
+#define CHUNKS "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
+
+static int open_record(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c, struct sp_unpacker *u)
+{
+	int r = sp_unpack_begin_columns(u, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, sqlite3_column_blob(s, column),
+					(size_t)sqlite3_column_bytes(s, column), sp_chunk_columns(c));
+
+	return r < 0 ? r : sp_chunk_unpack(c, u);
+}
+
 int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c)
 {
 	struct sp_unpacker u;
-	int r = sp_unpack_begin_columns(&u, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, sqlite3_column_blob(s, column),
-					(size_t)sqlite3_column_bytes(s, column), sp_chunk_columns(c));
+	int r = open_record(id, s, column, c, &u);
 
-	if (r < 0)
-		return r;
-	r = sp_chunk_unpack(c, &u);
 	sp_unpack_done(&u);
 	return r;
+}
+
+/* What a dictionary's chunks are read with: the last one's record stays open until it is applied. */
+struct reading {
+	struct sp_chunk c;
+	struct sp_unpacker u;
+	bool without_keys;
+};
+
+static struct reading reading_for(const struct sp_dict_room *d)
+{
+	return (struct reading){.c = {.without_nodes = d->without_nodes, .nodes_stay = d->lazy && !d->without_nodes},
+				.without_keys = d->without_keys};
+}
+
+static int read_next(struct reading *n, sqlite3_stmt *s)
+{
+	static const uint32_t first[SP_N_THINGS];
+
+	sp_unpack_done(&n->u);
+	sp_chunk_clear(&n->c, first);
+	int r = open_record((uint64_t)sqlite3_column_int64(s, 0), s, 1, &n->c, &n->u);
+	if (n->without_keys)
+		n->c.items[SP_KEYS].n = 0;
+	return r;
+}
+
+static void reading_done(struct reading *n)
+{
+	sp_unpack_done(&n->u);
+	sp_chunk_done(&n->c);
 }
 
 /* Chunks of a sister file from there on, until there is no hole before seq: it packs several into one. */
 static void load_from_sister(struct sp_day_file *sister, struct sp_dict_room *d, uint64_t from, uint64_t seq)
 {
-	static const uint32_t first[SP_N_THINGS];
-	struct sp_chunk c = {.without_nodes = d->without_nodes};
+	struct reading n = reading_for(d);
 	SP_STATEMENT *s = NULL;
 
-	if (sp_file_prepare(sister, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s) < 0)
+	if (sp_file_prepare(sister, CHUNKS, &s) < 0)
 		return;
 	SP_BIND(s, sp_chunk_id(d->d.generation, from), sp_chunk_id(d->d.generation, UINT32_MAX));
 	while (d->last_seq < seq && sqlite3_step(s) == SQLITE_ROW) {
-		uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
-		sp_chunk_clear(&c, first);
-		if (sp_dict_read_chunk(id, s, 1, &c) < 0 || sp_dict_misses(d, &c) || sp_dict_apply(d, &c) < 0)
+		if (read_next(&n, s) < 0 || sp_dict_misses(d, &n.c) || sp_dict_apply(d, &n.c) < 0)
 			break;
-		d->last_seq = id & UINT32_MAX;
+		d->last_seq = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 	}
-	sp_chunk_done(&c);
+	reading_done(&n);
 }
 
 /* They may be where SQLite does not find them. Looked for once, and not where the file is being written. */
@@ -77,19 +111,17 @@ static void replace_chunks(struct sp_store *store, struct sp_day_file *f, struct
 	}
 }
 
-static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, struct sp_chunk *c,
+static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, struct reading *n,
 		      sqlite3_stmt *s)
 {
-	static const uint32_t first[SP_N_THINGS];
-	uint64_t id = (uint64_t)sqlite3_column_int64(s, 0), seq = id & UINT32_MAX;
+	uint64_t seq = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 
 	if (seq <= d->last_seq) /* a sister's had it */
 		return 0;
-	sp_chunk_clear(c, first);
-	int r = sp_dict_read_chunk(id, s, 1, c);
-	if (r == 0 && sp_dict_misses(d, c))
+	int r = read_next(n, s);
+	if (r == 0 && sp_dict_misses(d, &n->c))
 		replace_chunks(store, f, d, seq - 1);
-	r = r < 0 || seq <= d->last_seq ? r : sp_dict_apply(d, c);
+	r = r < 0 || seq <= d->last_seq ? r : sp_dict_apply(d, &n->c);
 	if (r == -EBADMSG) {
 		replace_chunks(store, f, d, seq);
 		r = 0;
@@ -107,23 +139,20 @@ static int open_sister(struct sp_store *store, const struct sp_day_file *f, int 
 	return sp_file_open(&store->directory, &day, false, sister);
 }
 
-/* Each chunk up to `to`, until one is not as it should be; returns the last one's number. */
-static uint64_t load_each(struct sp_day_file *f, struct sp_dict_room *d, struct sp_chunk *c, uint64_t to,
+/* Each chunk between the two, until one is not as it should be; returns the last one's number, 0 = there is none. */
+static uint64_t load_each(struct sp_day_file *f, struct sp_dict_room *d, struct reading *n, uint64_t from, uint64_t to,
 			  int (*apply)(struct sp_dict_room *d, const struct sp_chunk *c))
 {
-	static const uint32_t first[SP_N_THINGS];
 	SP_STATEMENT *s = NULL;
 	uint64_t last = 0;
 
-	if (sp_file_prepare(f, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s) < 0)
+	if (from > to || sp_file_prepare(f, CHUNKS, &s) < 0)
 		return 0;
-	SP_BIND(s, sp_chunk_id(d->d.generation, 0), sp_chunk_id(d->d.generation, to));
+	SP_BIND(s, sp_chunk_id(d->d.generation, from), sp_chunk_id(d->d.generation, to));
 	while (sqlite3_step(s) == SQLITE_ROW) {
-		uint64_t id = (uint64_t)sqlite3_column_int64(s, 0);
-		sp_chunk_clear(c, first);
-		if (sp_dict_read_chunk(id, s, 1, c) < 0 || apply(d, c) < 0)
+		if (read_next(n, s) < 0 || apply(d, &n->c) < 0)
 			break;
-		last = id & UINT32_MAX;
+		last = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 	}
 	return last;
 }
@@ -133,49 +162,73 @@ static int apply_next(struct sp_dict_room *d, const struct sp_chunk *c)
 	return sp_dict_misses(d, c) ? -EBADMSG : sp_dict_apply(d, c);
 }
 
+/* The last chunk up to there that the file has, and, of a lazy dictionary, room for all of the nodes up to it. */
+static uint64_t find_last(struct sp_day_file *f, struct sp_dict_room *d, uint64_t to)
+{
+	struct reading n = {.c = {.nodes_stay = true}};
+	SP_STATEMENT *s = NULL;
+	uint64_t last = 0;
+
+	if (sp_file_prepare(f, CHUNKS " DESC LIMIT 1", &s) < 0)
+		return 0;
+	SP_BIND(s, sp_chunk_id(d->d.generation, 0), sp_chunk_id(d->d.generation, to));
+	if (sqlite3_step(s) == SQLITE_ROW) {
+		last = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
+		if (d->lazy && read_next(&n, s) == 0)
+			(void)sp_dict_reserve_nodes(d, (size_t)n.c.first[SP_NODES] + n.c.items[SP_NODES].n);
+	}
+	reading_done(&n);
+	return last;
+}
+
 /* Hours' chunks have no keys; of minutes', only these are read. What is not there is read from the file itself. */
 static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, uint64_t to)
 {
 	struct sp_day_file minutes = {0}, hours = {0};
-	struct sp_chunk keys = {.without_nodes = true}, c = {.without_nodes = d->without_nodes};
+	struct reading keys = {.c = {.without_nodes = true}}, n = reading_for(d);
+	uint64_t in_hours = to;
 
 	if (store->writer != NULL || store->memory != NULL || store->directory.path == NULL ||
 	    store->directory.only != NULL || f->day.resolution == SP_RES_1H)
 		return;
-	if (f->day.resolution == SP_RES_10S)
-		to = open_sister(store, f, SP_RES_1M, &minutes) < 0
-			 ? 0
-			 : load_each(&minutes, d, &keys, to, sp_dict_apply_keys);
-	if (to > 0 && open_sister(store, f, SP_RES_1H, &hours) == 0)
-		d->last_seq = load_each(&hours, d, &c, to, apply_next);
+	(void)find_last(f, d, to);
+	int r = open_sister(store, f, SP_RES_1H, &hours);
+	in_hours = r < 0 ? 0 : find_last(&hours, d, to);
+	if (f->day.resolution == SP_RES_10S && open_sister(store, f, SP_RES_1M, &minutes) < 0)
+		in_hours = 0;
+	else if (f->day.resolution == SP_RES_10S && !d->without_keys)
+		in_hours = load_each(&minutes, d, &keys, 0, in_hours, sp_dict_apply_keys);
+	if (in_hours > 0)
+		d->last_seq = load_each(&hours, d, &n, 0, in_hours, apply_next);
 	sp_dict_check_keys(d); /* those that come later are read again */
+	if (f->day.resolution == SP_RES_10S && minutes.db != NULL)
+		d->last_seq = SP_MAX(d->last_seq, load_each(&minutes, d, &n, d->last_seq + 1, to, apply_next));
 	sp_file_close(&minutes);
 	sp_file_close(&hours);
-	sp_chunk_done(&keys);
-	sp_chunk_done(&c);
+	reading_done(&keys);
+	reading_done(&n);
 	sp_error_clear();
 }
 
 int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk,
 		 uint64_t to)
 {
-	struct sp_chunk c = {.without_nodes = d->without_nodes};
+	struct reading n = reading_for(d);
 	SP_STATEMENT *s = NULL;
+
 	if (*from_chunk == 0 && d->last_seq == 0) {
 		load_from_coarser(store, f, d, to);
 		*from_chunk = d->last_seq > 0 ? d->last_seq + 1 : 0;
 	}
-	int r = *from_chunk > to
-		    ? 0
-		    : sp_file_prepare(f, "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id", &s);
+	int r = *from_chunk > to ? 0 : sp_file_prepare(f, CHUNKS, &s);
 	int code = SQLITE_DONE;
 
 	if (r < 0 || s == NULL)
 		return r;
 	SP_BIND(s, sp_chunk_id(d->d.generation, *from_chunk), sp_chunk_id(d->d.generation, to));
 	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
-		r = step_chunk(store, f, d, &c, s);
-	sp_chunk_done(&c);
+		r = step_chunk(store, f, d, &n, s);
+	reading_done(&n);
 	if (r < 0)
 		return r;
 	if (code != SQLITE_DONE && code != SQLITE_CORRUPT && code != SQLITE_NOTADB)

@@ -10,10 +10,8 @@
 
 void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts)
 {
-	for (size_t i = 0; i < n_dicts && n != NULL; i++) {
-		free(n[i].parent);
-		free(n[i].frame);
-	}
+	for (size_t i = 0; i < n_dicts && n != NULL; i++)
+		free(n[i].ends);
 	free(n);
 }
 
@@ -24,6 +22,15 @@ static void touch_rows(const struct sp_gathered *g, uint32_t dict, struct sp_par
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
 			sp_part_touch(part, w->nodes[row]);
 	}
+}
+
+/* What frames come after a frame is known from these. */
+static void touch_news(const struct sp_dict_room *room, struct sp_part *part)
+{
+	const struct sp_news *news = room->news.data;
+
+	for (size_t i = 0; i < room->news.n; i++)
+		sp_part_touch(part, news[i].node);
 }
 
 /* What a window's dictionary does not know is no node of it. */
@@ -38,55 +45,56 @@ static void check_rows(struct sp_gathered *g, uint32_t dict)
 	}
 }
 
-static void renumber_rows(struct sp_gathered *g, uint32_t dict, const struct sp_part *part)
+static void renumber_rows(struct sp_gathered *g, uint32_t dict, const struct sp_part *ends)
 {
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		struct sp_kept_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
-			w->nodes[row] = sp_part_of(part, w->nodes[row]);
+			w->nodes[row] = sp_part_of(ends, w->nodes[row]);
 	}
 }
 
-/* The nodes that are in it, by their numbers in it. */
-static int take_nodes(struct sp_dict_room *room, const struct sp_part *part, struct sp_narrowed *n)
+static int take_ends(const struct sp_part *ends, const struct sp_part *part, struct sp_narrowed *n)
 {
-	uint32_t number = 0;
-
-	n->parent = malloc(part->n * sizeof(*n->parent));
-	n->frame = malloc(part->n * sizeof(*n->frame));
-	if (n->parent == NULL || n->frame == NULL)
+	n->ends = malloc(ends->n * sizeof(*n->ends));
+	if (n->ends == NULL)
 		return -ENOMEM;
-	for (uint32_t w = 0; w < part->n_words; w++)
-		for (uint64_t bits = part->touched[w]; bits != 0; bits &= bits - 1, number++) {
-			uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			n->parent[number] = sp_part_of(part, room->d.parent[node]);
-			n->frame[number] =
-			    number == 0 ? 0 : sp_dict_frame_after(room, node, n->frame[n->parent[number]]);
-		}
-	n->d = room->d;
-	n->d.n_nodes = part->n;
-	n->d.parent = n->parent;
-	n->d.frame = n->frame;
+	for (uint32_t w = 0; w < ends->n_words; w++)
+		for (uint64_t bits = ends->touched[w]; bits != 0; bits &= bits - 1)
+			n->ends[n->n_ends++] = sp_part_of(part, w * 64 + (uint32_t)__builtin_ctzll(bits));
 	return 0;
+}
+
+static int narrow_to(struct sp_gathered *g, uint32_t dict, struct sp_part *part, struct sp_part *ends,
+		     struct sp_narrowed *n)
+{
+	struct sp_dict_room *room = (struct sp_dict_room *)g->dicts[dict]; /* which it is the beginning of */
+
+	touch_rows(g, dict, ends);
+	int r = sp_part_copy(ends, part);
+	if (r < 0)
+		return r;
+	touch_news(room, part);
+	sp_part_number(part, room->d.parent, 1);
+	sp_part_number_touched(ends);
+	r = take_ends(ends, part, n);
+	if (r < 0)
+		return r;
+	renumber_rows(g, dict, ends);
+	return sp_dict_narrow(room, part);
 }
 
 static int narrow(struct sp_gathered *g, uint32_t dict, struct sp_narrowed *n)
 {
-	struct sp_dict_room *room = (struct sp_dict_room *)g->dicts[dict]; /* which it is the beginning of */
-	struct sp_part part;
-	int r = sp_part_begin(&part, room->d.n_nodes);
+	struct sp_part part = {0}, ends;
+	int r = sp_part_begin(&ends, g->dicts[dict]->n_nodes);
 
 	if (r < 0)
 		return r;
 	check_rows(g, dict);
-	touch_rows(g, dict, &part);
-	sp_part_number(&part, room->d.parent, 1);
-	r = take_nodes(room, &part, n);
-	if (r == 0) {
-		renumber_rows(g, dict, &part);
-		g->dicts[dict] = &n->d;
-	}
+	r = narrow_to(g, dict, &part, &ends, n);
 	sp_part_done(&part);
+	sp_part_done(&ends);
 	return r;
 }
 

@@ -7,21 +7,34 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "profile/window.h"
 
-enum { CHUNK_KEPT = 1 << 20 };
+enum { CHUNK_KEPT = 1 << 20, SOON = 12 };
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
-static void memo_clear(struct sp_memo *m, uint64_t profile)
+static void items_free(struct sp_items *const *all, size_t n)
 {
-	struct sp_items *all[] = {&m->strings, &m->funcs, &m->keys, &m->stacks, &m->files, &m->frames};
-
-	for (size_t i = 0; i < SP_COUNT(all); i++) {
+	for (size_t i = 0; i < n; i++) {
 		free(all[i]->data);
 		*all[i] = (struct sp_items){0};
 	}
+}
+
+/* A profile that was renewed: what it names keeps its numbers. */
+static void memo_renew(struct sp_memo *m)
+{
+	struct sp_items *all[] = {&m->keys, &m->stacks, &m->libraries};
+
+	items_free(all, SP_COUNT(all));
 	memset(m->kernels, 0, sizeof(m->kernels));
-	m->path.n = 0;
-	m->profile = profile;
+}
+
+static void memo_clear(struct sp_memo *m)
+{
+	struct sp_items *all[] = {&m->strings, &m->funcs, &m->files, &m->frames, &m->unnamed};
+
+	items_free(all, SP_COUNT(all));
+	memo_renew(m);
 }
 
 static int make_tables(struct sp_numbering *n)
@@ -33,8 +46,9 @@ static int make_tables(struct sp_numbering *n)
 		r = i == SP_NODES ? 0 : sp_seen_init(&n->seen[i]);
 	}
 	r = r < 0 ? r : sp_numbering_make_tree(n);
+	r = r < 0 ? r : sp_numbering_make_paths(n);
 	if (r < 0 || sp_items_room(&n->n_after, 1, sizeof(uint32_t)) < 0 ||
-	    sp_items_room(&n->places, 1, sizeof(struct sp_place)) < 0 || sp_items_room(&n->flags, 1, 1) < 0 ||
+	    sp_items_room(&n->places, 1, sizeof(struct sp_place)) < 0 ||
 	    sp_items_room(&n->groups, 1, sizeof(uint32_t)) < 0 || sp_items_room(&n->file_of, 1, sizeof(uint32_t)) < 0 ||
 	    sp_items_room(&n->kernels, 1, 1) < 0)
 		return -ENOMEM;
@@ -59,14 +73,16 @@ void sp_numbering_free(struct sp_numbering *n)
 {
 	if (n == NULL)
 		return;
-	struct sp_items *all[] = {&n->n_after, &n->places, &n->flags, &n->groups, &n->file_of, &n->kernels};
+	struct sp_items *all[] = {&n->n_after, &n->places, &n->groups, &n->file_of, &n->kernels};
 
 	for (size_t i = 0; i < SP_COUNT(all); i++)
 		free(all[i]->data);
 	for (size_t i = 0; i < SP_N_THINGS; i++)
 		sp_seen_done(&n->seen[i]);
 	sp_chunk_done(&n->pending);
-	memo_clear(&n->memo, 0);
+	sp_numbering_done_paths(n);
+	sp_numbering_done_sums(n);
+	memo_clear(&n->memo);
 	free(n->nodes);
 	free(n->slots);
 	free(n->pairs);
@@ -112,11 +128,12 @@ size_t sp_numbering_memory(const struct sp_numbering *n)
 
 	for (size_t i = 0; i < SP_N_THINGS; i++)
 		bytes += sp_seen_memory(&n->seen[i]);
-	bytes += sizeof(uint32_t) * (n->n_after.capacity + n->groups.capacity + n->file_of.capacity +
-				     m->strings.capacity + m->funcs.capacity + m->keys.capacity + m->stacks.capacity);
-	bytes += n->places.capacity * sizeof(struct sp_place) + n->flags.capacity + n->kernels.capacity;
-	return bytes + m->files.capacity * sizeof(struct sp_memo_file) +
-	       m->frames.capacity * sizeof(struct sp_memo_frame);
+	bytes +=
+	    sizeof(uint32_t) * (n->n_after.capacity + n->groups.capacity + n->file_of.capacity + m->strings.capacity +
+				m->funcs.capacity + m->keys.capacity + m->libraries.capacity + m->unnamed.capacity);
+	bytes += n->places.capacity * sizeof(struct sp_place) + n->kernels.capacity;
+	bytes += m->files.capacity * sizeof(struct sp_memo_file) + m->frames.capacity * sizeof(struct sp_memo_frame);
+	return bytes + m->stacks.capacity * sizeof(struct sp_memo_stack) + sp_numbering_paths_memory(n);
 }
 
 /* --- things by their identity ----------------------------------------------------------------------------------------
@@ -274,36 +291,54 @@ int64_t sp_numbering_add_frame(struct sp_numbering *n, const struct sp_dict_fram
 {
 	size_t most = (size_t)n->n[SP_FRAMES] + 1;
 
-	if (sp_items_room(&n->places, most, sizeof(struct sp_place)) < 0 || sp_items_room(&n->flags, most, 1) < 0 ||
+	if (sp_items_room(&n->places, most, sizeof(struct sp_place)) < 0 ||
 	    sp_items_room(&n->n_after, most, sizeof(uint32_t)) < 0)
 		return -ENOMEM;
 	int64_t number = number_of(n, SP_FRAMES, f, sizeof(*f), f);
-	if (number > 0) {
+	if (number > 0)
 		((struct sp_place *)n->places.data)[number] = (struct sp_place){f->func, library_of(n, f)};
-		((uint8_t *)n->flags.data)[number] = (f->flags & SP_FRAMEF_KERNEL) != 0;
-	}
 	return number;
 }
 
-int64_t sp_numbering_frame(struct sp_numbering *n, const struct sp_profile *p, uint32_t frame)
+static int remember_unnamed(struct sp_numbering *n, uint32_t frame)
+{
+	struct sp_items *unnamed = &n->memo.unnamed;
+
+	if (sp_items_room(unnamed, unnamed->n + 1, sizeof(uint32_t)) < 0)
+		return -ENOMEM;
+	sp_words(unnamed)[unnamed->n - 1] = frame;
+	return 0;
+}
+
+static int64_t new_frame(struct sp_numbering *n, const struct sp_profile *p, uint32_t frame)
+{
+	const struct sp_frame *from = sp_profile_frame(p, frame);
+	int64_t func = func_number(n, p, from->func), file = file_number(n, p, from->file);
+
+	if (func < 0 || file < 0 || (from->func == 0 && remember_unnamed(n, frame) < 0))
+		return -ENOMEM;
+	struct sp_dict_frame f = {.func = (uint32_t)func, .file = (uint32_t)file, .flags = from->flags & 0xff};
+	if (func == 0 && !is_nowhere(sp_profile_file(p, from->file)))
+		f.offset = from->offset;
+	return sp_numbering_add_frame(n, &f);
+}
+
+int sp_numbering_frame(struct sp_numbering *n, const struct sp_profile *p, uint32_t frame,
+		       struct sp_memo_frame *ret_memo)
 {
 	if (sp_items_room(&n->memo.frames, (size_t)frame + 1, sizeof(struct sp_memo_frame)) < 0)
 		return -ENOMEM;
 	struct sp_memo_frame *memo = (struct sp_memo_frame *)n->memo.frames.data + frame;
 	if (memo->frame == 0) {
-		const struct sp_frame *from = sp_profile_frame(p, frame);
-		int64_t func = func_number(n, p, from->func), file = file_number(n, p, from->file), number;
-		if (func < 0 || file < 0)
-			return -ENOMEM;
-		struct sp_dict_frame f = {.func = (uint32_t)func, .file = (uint32_t)file, .flags = from->flags & 0xff};
-		if (func == 0 && !is_nowhere(sp_profile_file(p, from->file)))
-			f.offset = from->offset;
-		number = sp_numbering_add_frame(n, &f);
+		int64_t number = new_frame(n, p, frame);
 		if (number < 0)
-			return number;
-		*memo = (struct sp_memo_frame){.frame = (uint32_t)number, .func = from->func};
+			return (int)number;
+		bool of_kernel = (sp_profile_frame(p, frame)->flags & SP_FRAMEF_KERNEL) != 0;
+		memo->frame = (uint32_t)number | (of_kernel ? SP_OF_KERNEL : 0);
+		memo->library = ((const struct sp_place *)n->places.data)[number].library;
 	}
-	return memo->frame;
+	*ret_memo = *memo;
+	return 0;
 }
 
 static int64_t key_number(struct sp_numbering *n, const struct sp_profile *p, uint32_t key)
@@ -347,7 +382,26 @@ static void forget(struct sp_items *items, size_t each)
 		memset(items->data, 0, items->n * each);
 }
 
-/* What was named, or got another name, since it was numbered. */
+/* Those that have a function by now. */
+static bool forget_named_frames(struct sp_memo *m, const struct sp_profile *p)
+{
+	struct sp_memo_frame *frames = m->frames.data;
+	uint32_t *unnamed = sp_words(&m->unnamed), n = 0;
+	bool any = false;
+
+	for (uint32_t i = 0; i < m->unnamed.n; i++) {
+		if (sp_profile_frame(p, unnamed[i])->func == 0) {
+			unnamed[n++] = unnamed[i];
+			continue;
+		}
+		frames[unnamed[i]].frame = 0;
+		any = true;
+	}
+	m->unnamed.n = n;
+	return any;
+}
+
+/* What was named, or files that got another name, since they were numbered. */
 static void forget_what_changed(struct sp_numbering *n, const struct sp_profile *p)
 {
 	struct sp_memo *m = &n->memo;
@@ -364,18 +418,13 @@ static void forget_what_changed(struct sp_numbering *n, const struct sp_profile 
 	if (renamed) {
 		forget(&m->funcs, sizeof(uint32_t));
 		forget(&m->frames, sizeof(struct sp_memo_frame));
+		m->unnamed.n = 0;
 	}
-	for (uint32_t i = 0; i < m->frames.n; i++) {
-		struct sp_memo_frame *f = (struct sp_memo_frame *)m->frames.data + i;
-		if (f->frame == 0 || f->func == sp_profile_frame(p, i)->func)
-			continue;
-		f->frame = 0;
-		renamed = true;
-	}
+	renamed |= forget_named_frames(m, p);
 	if (renamed) {
-		forget(&m->stacks, sizeof(uint32_t));
+		forget(&m->stacks, sizeof(struct sp_memo_stack));
 		memset(m->kernels, 0, sizeof(m->kernels));
-		m->path.n = 0;
+		m->libraries.n = 0;
 	}
 }
 
@@ -405,42 +454,59 @@ static int number_row(struct sp_numbering *n, const struct sp_profile *p, const 
 	for (uint32_t i = 0; i < rows->n_values; i++)
 		rows->values[i][rows->n] = row->values[i];
 	rows->n++;
+	sp_numbering_sum_row(n, row, rows->n_values);
 	return 0;
 }
 
-/* The next rows' user stacks that were not met yet are made ready together; returns up to which row. */
-static uint32_t make_ready(struct sp_numbering *n, const struct sp_profile *p, uint32_t row, uint32_t n_rows)
+/* What is remembered of a row that comes a little later. */
+static void ask_for_memo(const struct sp_numbering *n, const struct sp_profile *p, uint32_t row)
 {
-	uint32_t stacks[SP_WALKERS];
+	const struct sp_memo_stack *stacks = n->memo.stacks.data;
+	uint32_t user = sp_profile_row(p, row)->user;
+
+	if (user < n->memo.stacks.n)
+		__builtin_prefetch(&stacks[user]);
+}
+
+/* The user stacks of the next rows, as many as are looked at together: up to *row then. */
+static int expect_stacks(struct sp_numbering *n, const struct sp_profile *p, uint32_t *row, uint32_t n_rows)
+{
+	uint32_t stacks[SP_PATHS];
 	size_t n_stacks = 0;
 
-	for (; row < n_rows && n_stacks < SP_WALKERS; row++) {
-		uint32_t stack = sp_profile_row(p, row)->user;
-		bool met = stack < n->memo.stacks.n && sp_words(&n->memo.stacks)[stack] != 0;
-		if (!met && (n_stacks == 0 || stacks[n_stacks - 1] != stack))
+	for (; *row < n_rows && n_stacks < SP_PATHS; ++*row) {
+		const struct sp_row *next = sp_profile_row(p, *row);
+		uint32_t stack = next->user, node = sp_memo_of_stack(n, stack).node;
+		if (*row + SOON < n_rows)
+			ask_for_memo(n, p, *row + SOON);
+		if (node != 0)
+			sp_numbering_ask_for_row(n, next);
+		if (node == 0 && (n_stacks == 0 || stacks[n_stacks - 1] != stack))
 			stacks[n_stacks++] = stack;
 	}
-	if (n_stacks > 1)
-		sp_numbering_make_ready(n, p, stacks, n_stacks);
-	return row;
+	return sp_numbering_expect(n, p, stacks, n_stacks);
 }
 
 int sp_numbering_rows(struct sp_numbering *n, const struct sp_profile *p, struct sp_window_rows *ret_rows)
 {
 	uint32_t n_rows = sp_profile_n_rows(p);
 
-	if (n->memo.profile != sp_profile_serial(p))
-		memo_clear(&n->memo, sp_profile_serial(p));
-	else
-		forget_what_changed(n, p);
+	if (n->memo.names != sp_profile_names_serial(p))
+		memo_clear(&n->memo);
+	else if (n->memo.profile != sp_profile_serial(p))
+		memo_renew(&n->memo);
+	n->memo.names = sp_profile_names_serial(p);
+	n->memo.profile = sp_profile_serial(p);
+	forget_what_changed(n, p);
 	forget(&n->memo.keys, sizeof(uint32_t));
 	ret_rows->n = 0;
 	ret_rows->n_values = sp_profile_n_value_types(p);
 	int r = sp_window_rows_room(ret_rows, n_rows);
+	sp_numbering_begin_sums(n);
 	for (uint32_t i = 0, ready = 0; i < n_rows && r == 0; i++) {
 		if (i == ready)
-			ready = make_ready(n, p, i, n_rows);
-		r = number_row(n, p, sp_profile_row(p, i), ret_rows);
+			r = expect_stacks(n, p, &ready, n_rows);
+		r = r < 0 ? r : number_row(n, p, sp_profile_row(p, i), ret_rows);
 	}
 	r = r < 0 ? r : sp_window_rows_sort(ret_rows);
 	return r < 0 ? sp_fail(r, "number the window's rows") : 0;

@@ -43,12 +43,30 @@ int sp_window_rows_room(struct sp_window_rows *r, size_t n);
 /* Sorted by who, node; equal pairs made one. */
 int sp_window_rows_sort(struct sp_window_rows *r);
 void sp_window_rows_done(struct sp_window_rows *r);
+/* Is this value the same multiple of the first one, in all rows? */
+bool sp_window_rows_factor(const struct sp_window_rows *r, uint32_t value, int64_t *ret_factor);
+
+/* Rows of small numbers, in a third of the room. */
+struct sp_packed_rows {
+	uint64_t *words;
+	size_t n, capacity;
+	uint32_t n_values;
+	int64_t factors[SP_MAX_VALUES];
+};
+/* Adds rows, of whom who_of says (NULL: as they are); -ERANGE: they do not fit, or are not like those before. */
+int sp_packed_rows_add(struct sp_packed_rows *p, const struct sp_window_rows *r, const uint32_t *who_of);
+/* In place of what ret_rows has: sorted by who, node; equal pairs made one. What they are taken from is in no order. */
+int sp_packed_rows_take(struct sp_packed_rows *p, struct sp_window_rows *ret_rows);
+void sp_packed_rows_done(struct sp_packed_rows *p);
 
 struct sp_numbering;
 int sp_numbering_new(struct sp_numbering **ret_numbering);
 void sp_numbering_free(struct sp_numbering *n);
 /* The profile's rows, by key and node, sorted. */
 int sp_numbering_rows(struct sp_numbering *n, const struct sp_profile *p, struct sp_window_rows *ret_rows);
+/* After that, of the same rows: adds what each library has itself, and what passes through it, to int64_t accounts: 2
+ * of each value by library. */
+int sp_numbering_sum(struct sp_numbering *n, const struct sp_profile *p, struct sp_items *accounts);
 struct sp_chunk *sp_numbering_pending(struct sp_numbering *n);
 /* What is pending was written. */
 void sp_numbering_written(struct sp_numbering *n);

@@ -4,9 +4,7 @@
 
 #include "store/number_priv.h"
 
-enum { SLOTS_MIN = 1024, NODE_BITS = 24 };
-#define NODE_MASK ((1U << NODE_BITS) - 1)
-#define MIXED (1U << 31)
+enum { SLOTS_MIN = 1024 };
 
 int sp_numbering_make_tree(struct sp_numbering *n)
 {
@@ -19,14 +17,7 @@ int sp_numbering_make_tree(struct sp_numbering *n)
 
 bool sp_numbering_is_full(const struct sp_numbering *n)
 {
-	return n->n[SP_NODES] > NODE_MASK / 8 * 7;
-}
-
-static uint64_t hash_of(uint32_t a, uint32_t b)
-{
-	uint64_t h = ((uint64_t)a << 32 | b) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (h ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return n->n[SP_NODES] > SP_NODE_MASK / 8 * 7;
 }
 
 /* Any number of slots will do: the hash's upper half is spread over them. */
@@ -37,7 +28,7 @@ static size_t slot_of(uint64_t hash, size_t n_slots)
 
 static uint32_t slot_word(uint64_t hash, uint32_t node)
 {
-	return (uint32_t)hash << NODE_BITS | node;
+	return (uint32_t)hash << SP_NODE_BITS | node;
 }
 
 static void put_slot(uint32_t *slots, size_t n_slots, uint64_t hash, uint32_t node)
@@ -57,7 +48,8 @@ static int grow_slots(struct sp_numbering *n)
 	if (slots == NULL)
 		return -ENOMEM;
 	for (uint32_t node = 1; node < n->n[SP_NODES]; node++)
-		put_slot(slots, n_slots, hash_of(n->nodes[node].parent, n->nodes[node].frame), node);
+		if (n->nodes[node].parent + 1 != node)
+			put_slot(slots, n_slots, sp_pair_hash(n->nodes[node].parent, n->nodes[node].frame), node);
 	free(n->slots);
 	n->slots = slots;
 	n->n_slots = n_slots;
@@ -72,7 +64,7 @@ static int grow_pairs(struct sp_numbering *n)
 	if (pairs == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < n->n_pair_slots; i++) {
-		size_t at = hash_of(n->pairs[i].of, n->pairs[i].frame) >> 32 & mask;
+		size_t at = sp_pair_hash(n->pairs[i].of, n->pairs[i].frame) >> 32 & mask;
 		if (n->pairs[i].rank1 == 0)
 			continue;
 		while (pairs[at].rank1 != 0)
@@ -88,7 +80,7 @@ static int grow_pairs(struct sp_numbering *n)
 /* Where the pair is or belongs. */
 static struct sp_frame_pair *pair_of(struct sp_numbering *n, uint32_t of, uint32_t frame)
 {
-	size_t mask = n->n_pair_slots - 1, at = hash_of(of, frame) >> 32 & mask;
+	size_t mask = n->n_pair_slots - 1, at = sp_pair_hash(of, frame) >> 32 & mask;
 
 	while (n->pairs[at].rank1 != 0 && (n->pairs[at].of != of || n->pairs[at].frame != frame))
 		at = (at + 1) & mask;
@@ -103,7 +95,7 @@ static int grow_nodes(struct sp_numbering *n)
 
 	if (n->n[SP_NODES] < n->nodes_capacity)
 		return 0;
-	nodes = n->n[SP_NODES] > NODE_MASK - 1 ? NULL : reallocarray(n->nodes, capacity, sizeof(*nodes));
+	nodes = n->n[SP_NODES] > SP_NODE_MASK - 1 ? NULL : reallocarray(n->nodes, capacity, sizeof(*nodes));
 	if (nodes == NULL)
 		return -ENOMEM;
 	n->nodes = nodes;
@@ -133,58 +125,67 @@ static int64_t add_node(struct sp_numbering *n, uint32_t parent, uint32_t frame)
 	return node;
 }
 
-static int64_t child(struct sp_numbering *n, int64_t parent, int64_t frame)
+/* A node that comes right behind its parent needs no slot: it is looked for there. Most are such, since a stack's own
+ * end is numbered in one go. */
+int64_t sp_numbering_child(struct sp_numbering *n, int64_t parent, int64_t frame)
 {
 	if (parent < 0 || frame < 0)
 		return parent < 0 ? parent : frame;
-	/* a stack's own end was numbered in one go: the child is the next one, in the same cache line */
 	const struct sp_node *next = &n->nodes[parent + 1];
-	if ((uint32_t)parent + 1 < n->n[SP_NODES] && next->parent == parent && next->frame == frame)
+	if (parent + 1 == n->n[SP_NODES])
+		return add_node(n, (uint32_t)parent, (uint32_t)frame);
+	if (next->parent == parent && next->frame == frame)
 		return parent + 1;
-	if ((size_t)n->n[SP_NODES] + n->n[SP_NODES] / 6 >= n->n_slots && grow_slots(n) < 0)
+	if (n->n_slotted + n->n_slotted / 6 >= n->n_slots && grow_slots(n) < 0)
 		return -ENOMEM;
-	uint64_t hash = hash_of((uint32_t)parent, (uint32_t)frame);
+	uint64_t hash = sp_pair_hash((uint32_t)parent, (uint32_t)frame);
 	size_t at = slot_of(hash, n->n_slots);
 	for (; n->slots[at] != 0; at = at + 1 == n->n_slots ? 0 : at + 1) {
-		uint32_t node = n->slots[at] & NODE_MASK;
+		uint32_t node = n->slots[at] & SP_NODE_MASK;
 		if (n->slots[at] == slot_word(hash, node) && n->nodes[node].parent == parent &&
 		    n->nodes[node].frame == frame)
 			return node;
 	}
 	int64_t node = add_node(n, (uint32_t)parent, (uint32_t)frame);
-	if (node > 0)
+	if (node > 0) {
 		n->slots[at] = slot_word(hash, (uint32_t)node);
+		n->n_slotted++;
+	}
 	return node;
 }
 
-/* --- look-ups made ready --------------------------------------------------------------------------------------------
- * A renewed profile's stacks are walked anew, and each step waits for memory twice: the slot, then the node. Several
- * stacks are walked at a time here, which is no more than reading, so that what the real walk needs is there already.
+/* --- many paths at a time -------------------------------------------------------------------------------------------
+ * Each step of a walk waits for memory twice: the slot, then the node. Several paths are walked at a time, so that they
+ * wait together.
  */
 struct walker {
-	const uint32_t *frames; /* the next one last */
-	uint32_t n_frames, node, frame;
+	struct sp_path *path; /* how far it has come */
 	size_t slot;
 	uint64_t hash;
 	bool at_slot;
 };
 
+/* The tree has no more of it: what follows are new pairs, or nodes that another path is just about to add. */
+static void ask_for_pairs(const struct sp_numbering *n, const struct sp_path *path)
+{
+	size_t mask = n->n_pair_slots - 1;
+
+	for (uint32_t i = SP_MAX(path->depth, 1U); i < path->n; i++)
+		__builtin_prefetch(&n->pairs[sp_pair_hash(path->frames[i - 1], path->frames[i]) >> 32 & mask]);
+}
+
 /* Asks for the slot of the next frame that is not found beside its parent; false: the walk ends. */
 static bool walker_ask(const struct sp_numbering *n, struct walker *w)
 {
-	const struct sp_memo_frame *frames = n->memo.frames.data;
+	struct sp_path *p = w->path;
 
-	while (w->n_frames > 0) {
-		uint32_t frame = w->frames[--w->n_frames];
-		w->frame = frame < n->memo.frames.n ? frames[frame].frame : 0;
-		if (w->frame == 0)
-			return false;
-		const struct sp_node *next = &n->nodes[w->node + 1];
-		if (w->node + 1 < n->n[SP_NODES] && next->parent == w->node && next->frame == w->frame) {
-			w->node++;
+	for (; p->depth < p->n; p->depth++) {
+		const struct sp_node *next = &n->nodes[p->node + 1];
+		if (p->node + 1 < n->n[SP_NODES] && next->parent == p->node && next->frame == p->frames[p->depth]) {
+			p->node++;
 			continue;
 		}
-		w->hash = hash_of(w->node, w->frame);
+		w->hash = sp_pair_hash(p->node, p->frames[p->depth]);
 		w->slot = slot_of(w->hash, n->n_slots);
 		__builtin_prefetch(&n->slots[w->slot]);
 		w->at_slot = true;
@@ -196,10 +197,13 @@ static bool walker_ask(const struct sp_numbering *n, struct walker *w)
 /* The slot has come, or the node. */
 static bool walker_step(const struct sp_numbering *n, struct walker *w)
 {
-	uint32_t slot = n->slots[w->slot], node = slot & NODE_MASK;
+	uint32_t slot = n->slots[w->slot], node = slot & SP_NODE_MASK;
+	struct sp_path *p = w->path;
 
-	if (slot == 0)
+	if (slot == 0) {
+		ask_for_pairs(n, p);
 		return false;
+	}
 	if (slot != slot_word(w->hash, node)) {
 		w->slot = w->slot + 1 == n->n_slots ? 0 : w->slot + 1;
 		return true;
@@ -209,8 +213,9 @@ static bool walker_step(const struct sp_numbering *n, struct walker *w)
 		w->at_slot = false;
 		return true;
 	}
-	if (n->nodes[node].parent == w->node && n->nodes[node].frame == w->frame) {
-		w->node = node;
+	if (n->nodes[node].parent == p->node && n->nodes[node].frame == p->frames[p->depth]) {
+		p->node = node;
+		p->depth++;
 		return walker_ask(n, w);
 	}
 	w->slot = w->slot + 1 == n->n_slots ? 0 : w->slot + 1;
@@ -218,31 +223,16 @@ static bool walker_step(const struct sp_numbering *n, struct walker *w)
 	return true;
 }
 
-static bool walker_begin(const struct sp_numbering *n, const struct sp_profile *p, uint32_t number, struct walker *w)
+void sp_numbering_find(const struct sp_numbering *n, struct sp_path *const *paths, size_t n_paths)
 {
-	struct sp_stack s = sp_profile_stack(p, number);
-
-	*w = (struct walker){.frames = s.frames, .n_frames = s.n_frames};
-	struct sp_dict_frame mark = {.mark = SP_MARK_USER, .stack_class = s.stack_class, .reason = s.reason};
-	uint32_t *known = NULL;
-	struct sp_seen *seen = (struct sp_seen *)&n->seen[SP_FRAMES];
-	if (sp_seen_find(seen, &mark, sizeof(mark), &known) < 0 || *known == 0)
-		return false;
-	w->frame = *known;
-	w->hash = hash_of(0, w->frame);
-	w->slot = slot_of(w->hash, n->n_slots);
-	w->at_slot = true;
-	return true;
-}
-
-void sp_numbering_make_ready(struct sp_numbering *n, const struct sp_profile *p, const uint32_t *stacks,
-			     size_t n_stacks)
-{
-	struct walker walkers[SP_WALKERS];
+	struct walker walkers[SP_PATHS];
 	size_t left = 0;
 
-	for (size_t i = 0; i < n_stacks && i < SP_WALKERS; i++)
-		left += walker_begin(n, p, stacks[i], &walkers[left]);
+	for (size_t i = 0; i < n_paths && i < SP_PATHS; i++) {
+		paths[i]->depth = paths[i]->node = 0;
+		walkers[left] = (struct walker){.path = paths[i]};
+		left += walker_ask(n, &walkers[left]);
+	}
 	while (left > 0)
 		for (size_t i = 0; i < left;) {
 			if (walker_step(n, &walkers[i]))
@@ -250,100 +240,4 @@ void sp_numbering_make_ready(struct sp_numbering *n, const struct sp_profile *p,
 			else
 				walkers[i] = walkers[--left];
 		}
-}
-
-static bool is_kernels(const struct sp_numbering *n, int64_t frame)
-{
-	return frame > 0 && ((const uint8_t *)n->flags.data)[frame] != 0;
-}
-
-static int64_t mark(struct sp_numbering *n, int64_t parent, enum sp_mark mark, const struct sp_stack *s)
-{
-	struct sp_dict_frame f = {.mark = mark, .stack_class = s->stack_class, .reason = s->reason};
-
-	return child(n, parent, sp_numbering_add_frame(n, &f));
-}
-
-static int64_t walk(struct sp_numbering *n, const struct sp_profile *p, int64_t node, const struct sp_stack *s)
-{
-	for (uint32_t i = s->n_frames; i > 0 && node >= 0; i--)
-		node = child(n, node, sp_numbering_frame(n, p, s->frames[i - 1]));
-	return node;
-}
-
-/* As walk(), from where the stack parts from the one before. */
-static int64_t walk_on(struct sp_numbering *n, const struct sp_profile *p, int64_t node, const struct sp_stack *s)
-{
-	struct sp_memo_path *path = &n->memo.path;
-	uint32_t i = 0, common = node > 0 && path->mark == node ? path->n : 0;
-
-	while (i < common && i < s->n_frames && path->frames[i] == s->frames[s->n_frames - 1 - i])
-		i++;
-	if (i > 0)
-		node = path->nodes[i - 1];
-	else
-		path->mark = node > 0 ? (uint32_t)node : 0;
-	path->n = i;
-	for (; i < s->n_frames && node >= 0; i++) {
-		uint32_t frame = s->frames[s->n_frames - 1 - i];
-		node = child(n, node, sp_numbering_frame(n, p, frame));
-		if (i == path->n && i < SP_PATH_MAX && node > 0) {
-			path->frames[i] = frame;
-			path->nodes[i] = (uint32_t)node;
-			path->n++;
-		}
-	}
-	return node;
-}
-
-/* Foreign profiles have user frames in the kernel. */
-static enum sp_mark mark_of(struct sp_numbering *n, const struct sp_profile *p, const struct sp_stack *s)
-{
-	for (uint32_t i = 0; i < s->n_frames; i++)
-		if (is_kernels(n, sp_numbering_frame(n, p, s->frames[i])))
-			return SP_MARK_MIXED;
-	return SP_MARK_USER;
-}
-
-/* The node, with a bit if kernel frames are among the user's. */
-static int64_t user_node(struct sp_numbering *n, const struct sp_profile *p, uint32_t stack)
-{
-	if (sp_items_room(&n->memo.stacks, (size_t)stack + 1, sizeof(uint32_t)) < 0)
-		return -ENOMEM;
-	if (sp_words(&n->memo.stacks)[stack] != 0)
-		return sp_words(&n->memo.stacks)[stack];
-	struct sp_stack s = sp_profile_stack(p, stack);
-	enum sp_mark m = mark_of(n, p, &s);
-	int64_t node = walk_on(n, p, mark(n, 0, m, &s), &s);
-	if (node < 0)
-		return node;
-	node |= m == SP_MARK_MIXED ? MIXED : 0;
-	sp_words(&n->memo.stacks)[stack] = (uint32_t)node;
-	return node;
-}
-
-static int64_t kernel_node(struct sp_numbering *n, const struct sp_profile *p, uint32_t user, uint32_t kernel)
-{
-	struct sp_memo_kernel *memo = &n->memo.kernels[(hash_of(user, kernel) >> 32) % SP_KERNEL_CACHE];
-
-	if (memo->node != 0 && memo->user == user && memo->kernel == kernel)
-		return memo->node;
-	struct sp_stack s = sp_profile_stack(p, kernel);
-	int64_t node = user & NODE_MASK;
-	if (s.n_frames == 0 || s.stack_class != 0 || s.reason != 0 || (user & MIXED) != 0 ||
-	    !is_kernels(n, sp_numbering_frame(n, p, s.frames[s.n_frames - 1])))
-		node = mark(n, node, SP_MARK_KERNEL, &s);
-	node = walk(n, p, node, &s);
-	if (node > 0)
-		*memo = (struct sp_memo_kernel){.user = user, .kernel = kernel, .node = (uint32_t)node};
-	return node;
-}
-
-int64_t sp_numbering_node(struct sp_numbering *n, const struct sp_profile *p, uint32_t user, uint32_t kernel)
-{
-	int64_t node = user_node(n, p, user);
-
-	if (node < 0 || kernel == 0)
-		return node < 0 ? node : node & NODE_MASK;
-	return kernel_node(n, p, (uint32_t)node, kernel);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* overview.c: what stands beside an hour's window for those who look at days and weeks: a pruned tree, and a chart. */
+#include "store/overview.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,14 +29,11 @@ static int put_record(struct sp_day_file *f, const char *sql, uint64_t row, cons
 static int put_tree(struct sp_writer *w, const struct sp_overview *o, const struct sp_dict *names)
 {
 	struct sp_graft g = {0};
-	struct sp_bush b = {0};
 	const void *record;
 	size_t len;
-	int r = sp_bush_make(o->shape->nodes, o->shape->n_nodes, o->rows, &b);
+	int r = sp_graft_init(&g);
 
-	r = r < 0 ? r : sp_graft_init(&g);
-	r = r < 0 ? r : sp_graft_add(&g, names, &b);
-	sp_bush_done(&b);
+	r = r < 0 ? r : sp_graft_add(&g, names, o->bush);
 	if (r == 0) {
 		sp_packer_begin(w->packer);
 		sp_graft_pack(&g, 0, w->packer);
@@ -91,7 +89,7 @@ static int put_chart(struct sp_writer *w, const struct sp_overview *o, const str
 	struct sp_charting c;
 	const void *record;
 	size_t len;
-	int r = sp_charting_init(&c, o->rows->n_values);
+	int r = sp_charting_init(&c, o->n_values);
 
 	r = r < 0 ? r : add_minutes(o, &c);
 	if (r == 0) {
@@ -120,12 +118,6 @@ int sp_writer_put_overview(struct sp_store *s, const struct sp_overview *o)
 }
 
 /* --- the day's tree ----------------------------------------------------------------------------------------------- */
-struct day_tree {
-	struct sp_graft graft;
-	uint64_t up_to_ms;
-	size_t n;
-};
-
 static int add_tree(void *arg, const struct sp_scan_window *w, uint64_t up_to_ms)
 {
 	struct sp_window_rows rows = {.who = (uint32_t *)w->who,
@@ -133,7 +125,7 @@ static int add_tree(void *arg, const struct sp_scan_window *w, uint64_t up_to_ms
 				      .n = w->n_rows,
 				      .n_values = w->n_values,
 				      .capacity = w->n_rows};
-	struct day_tree *t = arg;
+	struct sp_day_tree *t = arg;
 
 	for (uint32_t v = 0; v < w->n_values; v++)
 		rows.values[v] = (int64_t *)w->values[v];
@@ -142,38 +134,39 @@ static int add_tree(void *arg, const struct sp_scan_window *w, uint64_t up_to_ms
 	return sp_graft_add_tree(&t->graft, w->dict, &rows);
 }
 
-static int put_day_tree(struct sp_writer *w, struct sp_day_file *f, uint64_t source, struct day_tree *t,
-			uint64_t up_to_ms)
+int sp_day_tree_read(struct sp_store *s, struct sp_day_file *f, uint64_t source, struct sp_day_tree *t)
+{
+	int r = sp_graft_init(&t->graft);
+
+	r = r < 0 ? r : sp_scan_file_trees(s, f, source, 0, true, add_tree, t);
+	t->before_ms = t->up_to_ms;
+	return r < 0 ? r : sp_scan_file_trees(s, f, source, t->before_ms, false, add_tree, t);
+}
+
+int sp_day_tree_put(struct sp_store *s, struct sp_day_file *f, uint64_t source, struct sp_day_tree *t,
+		    uint64_t up_to_ms)
 {
 	struct sp_window_id id = sp_day_id(f->day.day_s, source);
+	struct sp_packer *p = s->writer->packer;
 	struct sp_graft pruned;
 	const void *record;
 	size_t len;
-	int r = sp_graft_prune(&t->graft, &pruned);
 
+	if (t->n == 0 || t->before_ms >= up_to_ms)
+		return 0;
+	int r = sp_graft_prune(&t->graft, &pruned);
 	if (r < 0)
 		return r;
-	sp_packer_begin(w->packer);
-	sp_graft_pack(&pruned, up_to_ms, w->packer);
-	r = sp_packer_end(w->packer, SP_RECORD_TREE, (uint64_t[]){id.t_ms, id.generation}, &record, &len);
+	sp_packer_begin(p);
+	sp_graft_pack(&pruned, up_to_ms, p);
+	r = sp_packer_end(p, SP_RECORD_TREE, (uint64_t[]){id.t_ms, id.generation}, &record, &len);
 	r = r < 0 ? r : put_record(f, "INSERT OR REPLACE INTO day_tree VALUES(?1, ?2)", source, record, len);
 	sp_graft_done(&pruned);
 	return r;
 }
 
-/* What the tree has so far, and the hours since; hours without a tree are of an older version, and the day has none. */
-int sp_writer_grow_day(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t up_to_ms)
+void sp_day_tree_done(struct sp_day_tree *t)
 {
-	struct day_tree t = {0};
-	int r = sp_graft_init(&t.graft);
-
-	r = r < 0 ? r : sp_scan_file_trees(s, f, source, 0, true, add_tree, &t);
-	uint64_t before_ms = t.up_to_ms;
-	r = r < 0 ? r : sp_scan_file_trees(s, f, source, before_ms, false, add_tree, &t);
-	if (r == -ENODATA)
-		r = 0;
-	else if (r == 0 && t.n > 0 && before_ms < up_to_ms)
-		r = put_day_tree(s->writer, f, source, &t, up_to_ms);
-	sp_graft_done(&t.graft);
-	return r;
+	sp_graft_done(&t->graft);
+	*t = (struct sp_day_tree){0};
 }

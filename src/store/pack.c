@@ -20,6 +20,7 @@ enum {
 	MAX_COLUMNS = 256,
 	MAX_NUMBERS = 1 << 27,
 	LITERALS = 16,
+	KEPT_BYTES = 1 << 20,
 };
 
 struct sp_packer {
@@ -85,44 +86,70 @@ static bool make_room(struct sp_packer *p, size_t n, size_t bits_each)
 	return p->error == 0;
 }
 
-static void put_bits(struct sp_packer *p, uint64_t value, unsigned n)
+/* Where a packer is, in registers as long as a column is put. */
+struct place {
+	uint8_t *symbol, *bits;
+	uint64_t word;
+	unsigned n_word;
+};
+
+static struct place place_of(const struct sp_packer *p)
 {
-	p->word |= value << p->n_word;
-	p->n_word += n;                                          /* at most 7 and 32 */
-	memcpy(p->bits + p->n_bytes, &p->word, sizeof(p->word)); /* little-endian */
-	p->n_bytes += p->n_word / 8;
-	p->word >>= p->n_word / 8 * 8;
-	p->n_word %= 8;
+	return (struct place){p->symbols + p->n_symbols, p->bits + p->n_bytes, p->word, p->n_word};
 }
 
-static inline void put(struct sp_packer *p, uint64_t v)
+static void put_place(struct sp_packer *p, struct place at)
+{
+	p->n_symbols = (size_t)(at.symbol - p->symbols);
+	p->n_bytes = (size_t)(at.bits - p->bits);
+	p->word = at.word;
+	p->n_word = at.n_word;
+}
+
+static inline void put_bits(struct place *at, uint64_t value, unsigned n)
+{
+	at->word |= value << at->n_word;
+	at->n_word += n;                               /* at most 7 and 32 */
+	memcpy(at->bits, &at->word, sizeof(at->word)); /* little-endian */
+	at->bits += at->n_word / 8;
+	at->word >>= at->n_word / 8 * 8;
+	at->n_word %= 8;
+}
+
+static inline void put(struct place *at, uint64_t v)
 {
 	if (v < LITERALS) {
-		p->symbols[p->n_symbols++] = (uint8_t)v;
+		*at->symbol++ = (uint8_t)v;
 		return;
 	}
 	unsigned e = 63U - (unsigned)__builtin_clzll(v), n = e - 2;
 	uint64_t low = v & ((UINT64_C(1) << n) - 1);
-	p->symbols[p->n_symbols++] = (uint8_t)(LITERALS + (e - 4) * 4 + (v >> n & 3));
+	*at->symbol++ = (uint8_t)(LITERALS + (e - 4) * 4 + (v >> n & 3));
 	if (n > 32) { /* with the 7 that wait there would be more than a word */
-		put_bits(p, low & UINT32_MAX, 32);
+		put_bits(at, low & UINT32_MAX, 32);
 		low >>= 32, n -= 32;
 	}
-	put_bits(p, low, n);
+	put_bits(at, low, n);
 }
 
 void sp_pack_u64(struct sp_packer *p, const uint64_t *v, size_t n)
 {
-	if (make_room(p, n, 64))
-		for (size_t i = 0; i < n; i++)
-			put(p, v[i]);
+	if (!make_room(p, n, 64))
+		return;
+	struct place at = place_of(p);
+	for (size_t i = 0; i < n; i++)
+		put(&at, v[i]);
+	put_place(p, at);
 }
 
 void sp_pack_u32(struct sp_packer *p, const uint32_t *v, size_t n)
 {
-	if (make_room(p, n, 32))
-		for (size_t i = 0; i < n; i++)
-			put(p, v[i]);
+	if (!make_room(p, n, 32))
+		return;
+	struct place at = place_of(p);
+	for (size_t i = 0; i < n; i++)
+		put(&at, v[i]);
+	put_place(p, at);
 }
 
 void sp_pack_bytes(struct sp_packer *p, const void *bytes, size_t n)
@@ -232,19 +259,37 @@ int sp_packer_end(struct sp_packer *p, enum sp_record_type type, const uint64_t 
 }
 
 /* --- back ------------------------------------------------------------------------------------------------------- */
+/* Making one takes longer than what a window's record does: each thread keeps one, unless it has grown large. */
+static _Thread_local ZSTD_DCtx *kept_zstd;
+
+static ZSTD_DCtx *zstd_begin(void)
+{
+	if (kept_zstd != NULL && ZSTD_sizeof_DCtx(kept_zstd) > KEPT_BYTES) {
+		ZSTD_freeDCtx(kept_zstd);
+		kept_zstd = NULL;
+	}
+	if (kept_zstd == NULL)
+		kept_zstd = ZSTD_createDCtx();
+	if (kept_zstd != NULL)
+		(void)ZSTD_DCtx_reset(kept_zstd, ZSTD_reset_session_only);
+	return kept_zstd;
+}
+
 static int read_frame(struct sp_unpacker *u, const uint8_t *frame, size_t n_frame)
 {
+	ZSTD_DCtx *zstd = zstd_begin();
+
 	u->symbols = malloc(u->n_symbols + 1);
-	if (u->symbols == NULL)
+	if (u->symbols == NULL || zstd == NULL)
 		return -ENOMEM;
-	size_t n = ZSTD_decompress(u->symbols, u->n_symbols, frame, n_frame);
+	size_t n = ZSTD_decompressDCtx(zstd, u->symbols, u->n_symbols, frame, n_frame);
 	return ZSTD_isError(n) || n != u->n_symbols ? -EBADMSG : 0;
 }
 
 /* The frame's beginning, n symbols of it; the other columns are as if they were not there. */
 static int read_beginning(struct sp_unpacker *u, const uint8_t *frame, size_t n_frame, size_t n)
 {
-	ZSTD_DStream *zstd = ZSTD_createDStream();
+	ZSTD_DCtx *zstd = zstd_begin();
 	ZSTD_inBuffer in = {.src = frame, .size = n_frame};
 	ZSTD_outBuffer out = {.dst = malloc(n + 1), .size = n};
 
@@ -256,7 +301,6 @@ static int read_beginning(struct sp_unpacker *u, const uint8_t *frame, size_t n_
 		if (ZSTD_isError(left) || out.pos + in.pos == before)
 			r = -EBADMSG;
 	}
-	ZSTD_freeDStream(zstd);
 	return r;
 }
 
@@ -350,6 +394,7 @@ static const uint8_t *take(struct sp_unpacker *u, size_t n)
 	return symbols;
 }
 
+/* n bits, at most 57 of them. */
 static inline uint64_t get_bits(struct sp_unpacker *u, unsigned n)
 {
 	uint64_t word;
@@ -364,13 +409,21 @@ static inline uint64_t get_bits(struct sp_unpacker *u, unsigned n)
 	return word & ((UINT64_C(1) << n) - 1);
 }
 
+/* Tables, not branches: small numbers are about as many as others, so that a branch would often be foretold wrongly. */
+#define BITS(s) ((s) < LITERALS ? 0 : (s) / 4 - 2)
+#define HIGH(s) ((s) < LITERALS ? (s) : 4 + (s) % 4)
+#define FOUR(of, s) of(s), of((s) + 1), of((s) + 2), of((s) + 3)
+#define SIXTEEN(of, s) FOUR(of, s), FOUR(of, (s) + 4), FOUR(of, (s) + 8), FOUR(of, (s) + 12)
+#define SIXTY_FOUR(of, s) SIXTEEN(of, s), SIXTEEN(of, (s) + 16), SIXTEEN(of, (s) + 32), SIXTEEN(of, (s) + 48)
+#define ALL(of) SIXTY_FOUR(of, 0), SIXTY_FOUR(of, 64), SIXTY_FOUR(of, 128), SIXTY_FOUR(of, 192)
+static const uint8_t bits_of[256] = {ALL(BITS)}, high_of[256] = {ALL(HIGH)};
+
 static inline uint64_t get(struct sp_unpacker *u, uint8_t symbol)
 {
-	if (symbol < LITERALS)
-		return symbol;
-	unsigned e = 4 + (symbol - LITERALS) / 4U, n = e - 2;
-	uint64_t high = (uint64_t)(4 + symbol % 4U) << n;
-	if (n <= 32)
+	unsigned n = bits_of[symbol];
+	uint64_t high = (uint64_t)high_of[symbol] << n;
+
+	if (n <= 56)
 		return high | get_bits(u, n);
 	uint64_t low = get_bits(u, 32);
 	return high | get_bits(u, n - 32) << 32 | low;
@@ -379,27 +432,32 @@ static inline uint64_t get(struct sp_unpacker *u, uint8_t symbol)
 void sp_unpack_u64(struct sp_unpacker *u, uint64_t *ret_v, size_t n)
 {
 	const uint8_t *symbols = take(u, n);
+	struct sp_unpacker at = *u; /* which stays in registers, whatever is written to ret_v */
 
 	if (symbols == NULL)
 		memset(ret_v, 0, n * sizeof(*ret_v));
 	else
 		for (size_t i = 0; i < n; i++)
-			ret_v[i] = get(u, symbols[i]);
+			ret_v[i] = get(&at, symbols[i]);
+	u->bit = at.bit;
+	u->bad = at.bad;
 }
 
 void sp_unpack_u32(struct sp_unpacker *u, uint32_t *ret_v, size_t n)
 {
 	const uint8_t *symbols = take(u, n);
+	struct sp_unpacker at = *u;
+	uint64_t all = 0;
 
-	if (symbols == NULL) {
+	if (symbols == NULL)
 		memset(ret_v, 0, n * sizeof(*ret_v));
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		uint64_t v = get(u, symbols[i]);
-		u->bad |= v > UINT32_MAX;
+	for (size_t i = 0; i < n && symbols != NULL; i++) {
+		uint64_t v = get(&at, symbols[i]);
+		all |= v;
 		ret_v[i] = (uint32_t)v;
 	}
+	u->bit = at.bit;
+	u->bad = at.bad || all > UINT32_MAX;
 }
 
 void sp_unpack_bytes(struct sp_unpacker *u, void *ret_bytes, size_t n)

@@ -2,6 +2,7 @@
 #include "store/part.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int sp_part_begin(struct sp_part *p, uint32_t n_nodes)
 {
@@ -23,20 +24,55 @@ void sp_part_done(struct sp_part *p)
 	*p = (struct sp_part){0};
 }
 
-void sp_part_number(struct sp_part *p, const uint32_t *parents, size_t stride)
+enum { AHEAD = 8, LINE = 16 }; /* words of bits; numbers in a line of memory */
+
+/* What stands for the nodes of a word, before it is needed. */
+static void fetch(const uint32_t *parents, size_t stride)
 {
-	for (uint32_t w = p->n_words; w-- > 0;) {
-		uint64_t left = p->touched[w];
+	for (size_t i = 0; i < 64 * stride; i += LINE)
+		__builtin_prefetch(parents + i);
+}
+
+void sp_part_reach(struct sp_part *p, const uint32_t *parents, size_t stride, uint32_t from, uint32_t to)
+{
+	for (uint32_t w = to; w-- > from;) {
+		uint64_t all = p->touched[w], left = all;
+		if (w >= AHEAD && p->touched[w - AHEAD] != 0)
+			fetch(parents + (size_t)(w - AHEAD) * 64 * stride, stride);
 		while (left != 0) { /* parents are lower: in this word, perhaps, but below */
 			uint32_t bit = 63U - (uint32_t)__builtin_clzll(left), node = w * 64 + bit;
+			left ^= UINT64_C(1) << bit;
 			if (node == 0)
 				break;
-			sp_part_touch(p, parents[node * stride]);
-			left = p->touched[w] & ((UINT64_C(1) << bit) - 1);
+			uint32_t up = parents[node * stride];
+			uint64_t mark = UINT64_C(1) << up % 64, here = up / 64 == w ? mark : 0;
+			p->touched[up / 64] |= mark; /* also here, where it is replaced: no branch to be guessed */
+			all |= here;
+			left |= here & ((UINT64_C(1) << bit) - 1);
 		}
+		p->touched[w] = all;
 	}
+}
+
+void sp_part_number(struct sp_part *p, const uint32_t *parents, size_t stride)
+{
+	sp_part_reach(p, parents, stride, 0, p->n_words);
+	sp_part_number_touched(p);
+}
+
+void sp_part_number_touched(struct sp_part *p)
+{
 	for (uint32_t w = 0; w < p->n_words; w++) {
 		p->before[w] = p->n;
 		p->n += sp_bits(p->touched[w]);
 	}
+}
+
+int sp_part_copy(const struct sp_part *p, struct sp_part *ret_copy)
+{
+	int r = sp_part_begin(ret_copy, (p->n_words - 1) * 64);
+
+	if (r == 0)
+		memcpy(ret_copy->touched, p->touched, p->n_words * sizeof(*p->touched));
+	return r;
 }

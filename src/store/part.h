@@ -26,8 +26,14 @@ static inline void sp_part_touch(struct sp_part *p, uint32_t node)
 {
 	p->touched[node / 64] |= UINT64_C(1) << node % 64;
 }
-/* parents: every stride-th word is a node's parent. */
+/* Touches the nodes above those of some words: the last words come first. parents: every stride-th word is a node's. */
+void sp_part_reach(struct sp_part *p, const uint32_t *parents, size_t stride, uint32_t from, uint32_t to);
+/* All of that, and their numbers. */
 void sp_part_number(struct sp_part *p, const uint32_t *parents, size_t stride);
+/* Numbers for the nodes that were touched alone, without those above them. */
+void sp_part_number_touched(struct sp_part *p);
+/* The same nodes, to go on with in another way. */
+int sp_part_copy(const struct sp_part *p, struct sp_part *ret_copy);
 
 /* Bits that are set; the baseline has no instruction for it. */
 static inline uint32_t sp_bits(uint64_t v)

@@ -13,6 +13,7 @@
 #include "store/dict.h"
 #include "store/file.h"
 #include "store/number.h"
+#include "store/period.h"
 #include "store/window.h"
 
 struct sp_store_ops {
@@ -37,6 +38,7 @@ struct sp_store {
 	struct sp_directory directory;
 	struct sp_day_file *memory; /* in place of a directory */
 	struct sp_writer *writer;   /* NULL: only read */
+	struct sp_writer *leaving;  /* the day before, as long as it is not finished */
 	uint64_t n_damaged_windows, n_damaged_files;
 	uint64_t sound[64]; /* files that have gaps, but are as SQLite wants them: day_s + resolution */
 	size_t n_sound;
@@ -50,7 +52,8 @@ struct sp_source {
 	char *name, *types; /* types: "samples count\n...", name and unit */
 	uint64_t last_t_ms; /* of this generation */
 	uint64_t rolled_to_ms[SP_N_RESOLUTIONS];
-	bool hour_is_new; /* the day's totals do not have it yet */
+	struct sp_minute minutes[2]; /* that under way, and the one before: by whether their numbers are odd */
+	bool hour_is_new;            /* the day's totals do not have it yet */
 };
 struct sp_writer {
 	struct sp_lock lock;
@@ -73,8 +76,6 @@ void sp_writer_close(struct sp_store *s);
 int sp_writer_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
 /* The day's files, made if need be; those of another day are finished. */
 int sp_writer_day(struct sp_store *s, uint64_t wall_ns);
-/* Commits what was begun, or rolls it back and keeps r. */
-int sp_writer_end(struct sp_day_file *f, int r);
 int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
 			const struct sp_chunk *c);
 int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
@@ -94,7 +95,21 @@ int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s);
 /* A file of another day that SQLite refuses is replaced by what can be had of it: so it is salvaged only once. */
 int sp_writer_mend(struct sp_store *s, const struct sp_day *day);
 /* Rolls up what the day has and closes its files; the next window opens them again. */
+void sp_writer_drop_day(struct sp_store *s);
+/* The same for good. */
+void sp_writer_finish_day(struct sp_store *s);
+/* All that is a day's, with its generation; the other has none then. */
+void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from);
+
+/* --- leave.c: a day that is over is finished in steps ----------------------------------------------------------------
+ */
 void sp_writer_leave_day(struct sp_store *s);
+void sp_writer_leave_a_step(struct sp_store *s);
+/* All steps that are left. */
+void sp_writer_finish_leaving(struct sp_store *s);
+/* The file, if it is one of the writer's, or of the day that is being left. */
+struct sp_day_file *sp_writer_file(struct sp_store *s, const struct sp_day *day);
+bool sp_writer_has_day(const struct sp_store *s, uint64_t day_s);
 
 /* --- retain.c: what is older, or more, than is wanted ----------------------------------------------------------------
  */
@@ -105,25 +120,16 @@ int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age);
 /* The source's first window of the generation is of this time. */
 void sp_writer_begin_series(struct sp_source *source, uint64_t t_ms);
 void sp_writer_forget_rolling(struct sp_writer *w);
-/* What is over at t_ms: minutes, else a part of an hour; UINT64_MAX: all that the source has. */
+/* Is an hour of this source under way, or its day's sums? */
+bool sp_writer_is_rolling(const struct sp_writer *w, uint64_t source);
+/* What is over at t_ms: minutes, else a part of an hour, or of the day's sums; UINT64_MAX: all that the source has. */
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
+bool sp_writer_minute_is_over(const struct sp_source *source, uint64_t t_ms);
 /* All that the open files have of generations that are over. */
 int sp_writer_catch_up(struct sp_store *s);
 
 /* --- day.c: the totals of the day's hours, in one row ------------------------------------------------------------- */
 int sp_writer_sum_day(struct sp_store *s, uint64_t source);
-
-/* --- overview.c: beside an hour's window, and beside a day ----------------------------------------------------------
- */
-struct sp_overview {                   /* of an hour */
-	struct sp_day_file *from, *to; /* that of its minutes, and its own, which has its chunks by now */
-	uint64_t source, generation, begin_ms, end_ms, t_ms, last_chunk;
-	const struct sp_window_rows *rows;
-	const struct sp_shape *shape;
-};
-int sp_writer_put_overview(struct sp_store *s, const struct sp_overview *o);
-/* The day's tree, up to that hour. */
-int sp_writer_grow_day(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t up_to_ms);
 
 /* --- scan.c ----------------------------------------------------------------------------------------------------------
  */

@@ -23,7 +23,7 @@ static int remove_old(struct sp_store *s, struct sp_day *days, size_t n, uint64_
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		uint64_t end_s = days[i].day_s + SP_DAY_S;
-		if (days[i].day_s != s->writer->day_s && end_s < now_s &&
+		if (!sp_writer_has_day(s, days[i].day_s) && end_s < now_s &&
 		    now_s - end_s > s->options.retain_s[days[i].resolution])
 			r = remove_day(s, &days[i]);
 	}
@@ -46,11 +46,11 @@ static int remove_most(struct sp_store *s, struct sp_day *days, size_t n)
 
 	for (int resolution = 0; resolution < SP_N_RESOLUTIONS; resolution++)
 		for (size_t i = 0; i < n && r == 0 && bytes_of(days, n) > s->options.max_disk_bytes; i++)
-			if (days[i].resolution == resolution && days[i].day_s != s->writer->day_s)
+			if (days[i].resolution == resolution && !sp_writer_has_day(s, days[i].day_s))
 				r = remove_day(s, &days[i]);
 	for (size_t i = 0; i < n && r == 0 && bytes_of(days, n) > s->options.max_disk_bytes; i++)
 		if (days[i].resolution == SP_RES_10S && days[i].day_s == s->writer->day_s) {
-			sp_writer_leave_day(s);
+			sp_writer_drop_day(s);
 			r = remove_day(s, &days[i]);
 		}
 	return r;
@@ -61,7 +61,7 @@ static int look_at_one(struct sp_store *s, const struct sp_day *days, size_t n)
 {
 	const struct sp_day *day = n == 0 ? NULL : &days[s->writer->n_mended++ % n];
 
-	if (day == NULL || day->bytes == 0 || day->day_s == s->writer->day_s)
+	if (day == NULL || day->bytes == 0 || sp_writer_has_day(s, day->day_s))
 		return 0;
 	int r = sp_writer_mend(s, day);
 	sp_error_clear();

@@ -486,7 +486,7 @@ int sp_salvage(const struct sp_directory *d, int fd, struct sp_day_file *f)
 		return r;
 	r = sp_file_exec(f, "BEGIN IMMEDIATE");
 	r = r < 0 ? r : fill(s, d);
-	r = sp_writer_end(f, r);
+	r = sp_file_end(f, r);
 	end(s);
 	return r;
 }

@@ -17,6 +17,25 @@ static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
 /* --- dictionaries ----------------------------------------------------------------------------------------------------
  */
+/* What the last window of the range needs: all is read at once, from the files that have it in the fewest pieces. */
+static uint64_t chunk_of_last(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk)
+{
+	SP_STATEMENT *s = NULL;
+	struct sp_head h;
+
+	if (sp_file_prepare(&scan->file,
+			    "SELECT t, head FROM window WHERE t BETWEEN ?1 AND ?2 AND generation = ?3 "
+			    "ORDER BY t DESC LIMIT 1",
+			    &s) < 0)
+		return last_chunk;
+	SP_BIND(s, scan->o.from_ns / NS_PER_MS, scan->o.last_ns / NS_PER_MS, generation);
+	if (sqlite3_step(s) != SQLITE_ROW)
+		return last_chunk;
+	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), generation};
+	int r = sp_head_unpack(id, sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), &h);
+	return r < 0 ? last_chunk : SP_MAX(last_chunk, h.last_chunk);
+}
+
 int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
 {
 	struct loaded *l = NULL;
@@ -35,7 +54,10 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 		l = &scan->loaded[scan->n_loaded++];
 		l->dict->without_nodes = scan->totals;
 		l->dict->lazy = scan->o.lazy;
+		l->dict->without_keys = scan->o.no_keys;
 		l->next = 0;
+		if (scan->o.lazy)
+			last_chunk = chunk_of_last(scan, generation, last_chunk);
 	}
 	int r = sp_dict_load(scan->store, &scan->file, l->dict, &l->next, last_chunk);
 	if (r == 0)

@@ -90,7 +90,9 @@ struct sp_scan_options {
 	/* Of hours, rows of their pruned trees where they have some, each with a dictionary of its own (is_tree); of
 	 * SP_N_RESOLUTIONS, those of days, as far as they have all that their hours do. */
 	bool trees;
-	bool lazy; /* a dictionary's frames by node are no such, but sp_dict_frame_of()'s (dict.h) */
+	bool no_keys;     /* in dictionaries */
+	bool lazy;        /* a dictionary's frames by node are no such, but for sp_dict_narrow() (dict.h) ... */
+	uint64_t last_ns; /* ... and the last window that is wanted begins then: dictionaries are read for it at once */
 };
 struct sp_scan;
 int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan);
@@ -99,16 +101,12 @@ int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window);
 uint64_t sp_scan_n_damaged(const struct sp_scan *scan);
 void sp_scan_close(struct sp_scan *scan);
 
-/* Exact totals, kept beside windows of 1m (libraries), 1h and days (functions, too). */
-struct sp_scan_total {
-	uint32_t file, func; /* func 0: the library as a whole */
-	int64_t self[SP_MAX_VALUES], total[SP_MAX_VALUES];
-};
+/* Exact totals (sums.h), kept beside windows of 1m (libraries), 1h and days (functions, too). */
+struct sp_sums;
 struct sp_scan_totals {
 	struct sp_scan_window window; /* without rows; a day: of all its windows */
 	const struct sp_dict *dict;   /* has strings, files and functions only */
-	const struct sp_scan_total *totals;
-	uint32_t n_totals;
+	const struct sp_sums *sums;
 };
 /* resolution: SP_RES_1M, SP_RES_1H, SP_N_RESOLUTIONS: days. Calls each() until it does not return 0, and returns that.
  */

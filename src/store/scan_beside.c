@@ -34,8 +34,8 @@ static int read_day(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_
 static void check_sums(struct sp_sums *s, const struct sp_dict *d)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		s->totals[i].file = s->totals[i].file < d->n_files ? s->totals[i].file : 0;
-		s->totals[i].func = s->totals[i].func < d->n_funcs ? s->totals[i].func : 0;
+		s->accounts[i].file = s->accounts[i].file < d->n_files ? s->accounts[i].file : 0;
+		s->accounts[i].func = s->accounts[i].func < d->n_funcs ? s->accounts[i].func : 0;
 	}
 }
 
@@ -50,8 +50,7 @@ static int read_sums(struct sp_scan *scan, struct sp_unpacker *u, struct sp_scan
 		return r < 0 ? r : -EBADMSG;
 	t->dict = scan->of_days ? &(*own)->d : d;
 	check_sums(sums, t->dict);
-	t->totals = sums->totals;
-	t->n_totals = (uint32_t)sums->n;
+	t->sums = sums;
 	return 0;
 }
 

@@ -60,6 +60,12 @@ int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e);
 int sp_store_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 		    int (*each)(void *arg, const struct sp_store_event *e), void *arg);
 
+/* What rows must tell of whom they are; less is faster. */
+enum sp_store_who {
+	SP_WHO_WHOLE,
+	SP_WHO_THREAD,  /* the thread's name, or the process's if it has none; the key has no process */
+	SP_WHO_NOTHING, /* where everybody's are asked for */
+};
 struct sp_store_query {
 	uint64_t from_ns, to_ns;                           /* wall clock; windows that overlap are taken whole */
 	const char *source;                                /* NULL = "cpu" */
@@ -69,7 +75,8 @@ struct sp_store_query {
 	int resolution;    /* enum sp_resolution, or -1: the finest that answers a range of this length fast */
 	uint32_t n_slices; /* the keys tell so many slices of the time, 0 = none */
 	bool exact;        /* no stack is shortened, however many there are */
-	bool rough;        /* trees kept for long ranges will do: rare nodes are "[shortened]" in their parents */
+	enum sp_store_who who;
+	bool rough; /* trees kept for long ranges will do: rare nodes are "[shortened]" in their parents */
 };
 /* Shorter ranges are never rough, nor what is narrowed to a library, process ... or has slices. */
 #define SP_STORE_ROUGH_NS (UINT64_C(6) * 3600 * 1000000000)

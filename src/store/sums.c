@@ -6,218 +6,324 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
+#include "store/multiple.h"
 #include "store/part.h"
-
-/* The nodes that rows end at and those above them, in the order of their numbers: slot 0 is the root. */
-struct part {
-	const struct sp_shape *shape;
-	struct sp_part nodes;
-	uint32_t n;
-	uint32_t *parent, *run; /* by slot; run: where the neighbours of its library begin */
-	struct sp_place *place;
-	uint64_t *functions; /* bits of those on the path: most are not there twice, which this tells at once */
-	int64_t *sums;       /* n_values each */
-};
-
-/* By file and by function: self and total of each value. */
-struct accounts {
-	int64_t *files, *funcs;
-	uint32_t *library_of; /* by function: where it was met */
-	uint32_t n_values;
-};
 
 void sp_sums_done(struct sp_sums *s)
 {
-	free(s->totals);
+	free(s->accounts);
+	free(s->values);
 	*s = (struct sp_sums){0};
 }
 
-static void add(int64_t *sum, int64_t value)
+int64_t *sp_sums_add(struct sp_sums *s, uint32_t file, uint32_t func)
 {
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
+	size_t each = 2 * (size_t)s->n_values;
+
+	if (sp_grow(&s->accounts, &s->capacity, s->n + 1, sizeof(*s->accounts)) < 0 ||
+	    sp_grow(&s->values, &s->value_capacity, (s->n + 1) * each + 1, sizeof(*s->values)) < 0)
+		return NULL;
+	s->accounts[s->n] = (struct sp_account){file, func};
+	return memset(sp_sums_at(s, s->n++), 0, each * sizeof(*s->values));
 }
 
-static uint32_t slot_of(const struct part *p, uint32_t node)
+/* --- from a call tree ---------------------------------------------------------------------------------------------
+ * What passes through a library is under the nodes of it that have none of it above them. In the order of a walk
+ * (a node, then all under it, child by child) that is told by one number for each library: where the end is of what is
+ * under its last such node. So twigs are put in that order, and gone through once. Values are summed one at a time. */
+/* By library, or by function: self and total of each value; and where in the walk it is over. */
+struct accounts {
+	int64_t *sums;
+	uint32_t *end;
+	uint32_t n;
+};
+enum { FIRST_OF_VALUE = 3 }; /* stages */
+struct sp_summing {
+	struct sp_twigs twigs;
+	struct sp_multiples multiples;
+	uint32_t *walk; /* twigs in the order of a walk */
+	struct accounts files, funcs;
+	uint32_t *library_of; /* by function: where it was met */
+	uint32_t value;       /* that is summed: the last one first, so that the first one's sums stay in the twigs */
+	uint32_t stage, at;
+};
+/* What a step works on. */
+struct work {
+	struct sp_summing *sum;
+	const struct sp_shape *shape;
+	struct sp_window_rows rows; /* with values of their own only */
+};
+
+static int accounts_make(struct accounts *a, uint32_t n, uint32_t n_values)
 {
-	return sp_part_of(&p->nodes, node);
+	a->n = n;
+	a->sums = calloc(2 * (size_t)n * n_values + 1, sizeof(*a->sums));
+	a->end = calloc((size_t)n + 1, sizeof(*a->end));
+	return a->sums == NULL || a->end == NULL ? -ENOMEM : 0;
 }
 
-static int number_slots(struct part *p, const struct sp_window_rows *rows)
+static void accounts_done(struct accounts *a)
 {
-	int r = sp_part_begin(&p->nodes, p->shape->n_nodes);
-
-	for (uint32_t i = 0; i < rows->n && r == 0; i++)
-		sp_part_touch(&p->nodes, rows->node[i]);
-	if (r == 0)
-		sp_part_number(&p->nodes, &p->shape->nodes->parent, sizeof(*p->shape->nodes) / sizeof(uint32_t));
-	p->n = p->nodes.n;
-	return r;
+	free(a->sums);
+	free(a->end);
 }
 
-static int fill_slots(struct part *p, int what)
+/* Self (0) or total (1) of the value that is summed. */
+static void account(const struct sp_summing *sum, const struct accounts *a, uint32_t i, int which, int64_t value)
 {
-	p->parent = calloc(p->n, sizeof(*p->parent));
-	p->run = calloc(p->n, sizeof(*p->run));
-	p->place = calloc(p->n, sizeof(*p->place));
-	bool by_function = (what & SP_SUMS_FUNCTIONS) != 0;
-	p->functions = by_function ? calloc(p->n, sizeof(*p->functions)) : NULL;
-	if (p->parent == NULL || p->run == NULL || p->place == NULL || (by_function && p->functions == NULL))
-		return -ENOMEM;
-	p->place[0].library = SP_NO_LIBRARY;
-	uint32_t slot = 0;
-	for (uint32_t w = 0; w < p->nodes.n_words; w++)
-		for (uint64_t bits = p->nodes.touched[w]; bits != 0; bits &= bits - 1, slot++) {
-			uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			if (node == 0)
-				continue;
-			p->parent[slot] = slot_of(p, p->shape->nodes[node].parent);
-			p->place[slot] = p->shape->places[p->shape->nodes[node].frame];
-		}
+	sp_saturating_add(&a->sums[2 * ((size_t)i * sum->multiples.n_own + sum->value) + (size_t)which], value);
+}
+
+static int touch(struct work *w, uint32_t from, uint32_t to)
+{
+	sp_twigs_touch(&w->sum->twigs, &w->rows, from, to);
 	return 0;
 }
 
-static void part_done(struct part *p)
+static int reach(struct work *w, uint32_t from, uint32_t to)
 {
-	sp_part_done(&p->nodes);
-	free(p->parent);
-	free(p->run);
-	free(p->place);
-	free(p->functions);
-	free(p->sums);
+	sp_twigs_reach(&w->sum->twigs, w->shape->nodes, from, to);
+	return 0;
 }
 
-/* Is none of the slot's ancestors of its library? */
-static bool is_first_of_library(struct part *p, uint32_t slot)
+static int fill(struct work *w, uint32_t from, uint32_t to)
 {
-	uint32_t library = p->place[slot].library, at = p->parent[slot];
+	int r = from == 0 ? sp_twigs_make(&w->sum->twigs) : 0;
 
-	p->run[slot] = p->place[at].library == library ? p->run[at] : slot;
-	for (; at != 0; at = p->parent[p->run[at]])
-		if (p->place[at].library == library)
-			return false;
-	return true;
+	if (r == 0)
+		sp_twigs_fill(&w->sum->twigs, w->shape->nodes, from, to);
+	return r;
 }
 
-static bool is_first_of_function(struct part *p, uint32_t slot)
+static void add_row(const struct work *w, uint32_t twig, int64_t value)
 {
-	uint32_t func = p->place[slot].func, at = p->parent[slot];
-	uint64_t bit = UINT64_C(1) << (func * UINT32_C(0x9e3779b9) >> 26), there = p->functions[at];
+	const struct sp_summing *sum = w->sum;
+	const struct sp_twigs *t = &sum->twigs;
+	struct sp_place at = {.library = SP_NO_LIBRARY};
 
-	p->functions[slot] = there | (func != 0 ? bit : 0);
-	if (func == 0 || (there & bit) == 0)
-		return func != 0;
-	for (; at != 0; at = p->parent[at])
-		if (p->place[at].func == func)
-			return false;
-	return true;
+	sp_saturating_add(&t->twigs[twig].under, value);
+	for (uint32_t leaf = twig; leaf != 0 && at.library == SP_NO_LIBRARY; leaf = t->parent[leaf])
+		at = w->shape->places[t->twigs[leaf].frame];          /* the user's, if the kernel's has no frames */
+	if (at.library == SP_NO_LIBRARY && sum->files.sums != NULL) { /* no frames: nobody's */
+		account(sum, &sum->files, 0, 0, value);
+		account(sum, &sum->files, 0, 1, value);
+	}
+	if (at.library != SP_NO_LIBRARY && sum->files.sums != NULL)
+		account(sum, &sum->files, at.library, 0, value);
+	if (at.library != SP_NO_LIBRARY && at.func != 0 && sum->funcs.sums != NULL)
+		account(sum, &sum->funcs, at.func, 0, value);
 }
 
-static void count_self(const struct part *p, const struct sp_window_rows *rows, struct accounts *a)
+static int add_rows(struct work *w, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = 0; i < rows->n; i++) {
-		uint32_t slot = slot_of(p, rows->node[i]);
-		uint32_t leaf = slot; /* the user's, if the kernel's stack has no frames */
-		while (leaf != 0 && p->place[leaf].library == SP_NO_LIBRARY)
-			leaf = p->parent[leaf];
-		struct sp_place at = p->place[leaf];
-		for (uint32_t v = 0; v < rows->n_values; v++) {
-			int64_t value = rows->values[v][i];
-			add(&p->sums[(size_t)slot * rows->n_values + v], value);
-			if (at.library == SP_NO_LIBRARY) { /* no frames: nobody's */
-				add(&a->files[2 * v], value);
-				add(&a->files[2 * v + 1], value);
-				continue;
-			}
-			add(&a->files[2 * ((size_t)at.library * a->n_values + v)], value);
-			if (a->funcs != NULL && at.func != 0)
-				add(&a->funcs[2 * ((size_t)at.func * a->n_values + v)], value);
+	const int64_t *values = w->rows.values[w->sum->value];
+	uint32_t twigs[SP_TWIGS_AHEAD], n;
+
+	for (uint32_t i = from; i < to; i += n) {
+		n = sp_twigs_of_rows(&w->sum->twigs, &w->rows, i, to, twigs);
+		for (uint32_t k = 0; k < n; k++)
+			add_row(w, twigs[k], values[i + k]);
+	}
+	return 0;
+}
+
+static int sum_up(struct work *w, uint32_t from, uint32_t to)
+{
+	sp_twigs_sum_up(&w->sum->twigs, from, to);
+	return 0;
+}
+
+/* A twig's room becomes where its next child has its place in the walk: in the end, where what is not under it begins.
+ */
+static int order(struct work *w, uint32_t from, uint32_t to)
+{
+	struct sp_summing *sum = w->sum;
+	struct sp_twig *twigs = sum->twigs.twigs;
+
+	if (sum->walk == NULL)
+		sum->walk = malloc(sum->twigs.n * sizeof(*sum->walk));
+	if (sum->walk == NULL)
+		return -ENOMEM;
+	for (uint32_t twig = from; twig < to; twig++) {
+		uint32_t at = 0, n = twigs[twig].room;
+		__builtin_prefetch(&twigs[sum->twigs.parent[SP_MIN(twig + SP_TWIGS_AHEAD, sum->twigs.n - 1)]]);
+		if (twig > 0) {
+			struct sp_twig *up = &twigs[sum->twigs.parent[twig]];
+			at = up->room;
+			up->room += n;
 		}
+		twigs[twig].room = at + 1;
+		sum->walk[at] = twig;
 	}
+	return 0;
 }
 
-static void count_total(struct part *p, struct accounts *a, int what)
+/* The account's, if nothing of it is under way. */
+static bool enter(const struct accounts *a, uint32_t i, uint32_t at, uint32_t end)
 {
-	for (uint32_t slot = p->n - 1; slot > 0; slot--)
-		for (uint32_t v = 0; v < a->n_values; v++)
-			add(&p->sums[(size_t)p->parent[slot] * a->n_values + v],
-			    p->sums[(size_t)slot * a->n_values + v]);
-	for (uint32_t slot = 1; slot < p->n; slot++) {
-		struct sp_place at = p->place[slot];
-		const int64_t *sums = &p->sums[(size_t)slot * a->n_values];
-		bool first =
-		    (what & SP_SUMS_LIBRARIES) != 0 && is_first_of_library(p, slot) && at.library != SP_NO_LIBRARY;
-		for (uint32_t v = 0; v < a->n_values && first; v++)
-			add(&a->files[2 * ((size_t)at.library * a->n_values + v) + 1], sums[v]);
-		if (a->funcs == NULL || !is_first_of_function(p, slot))
+	if (at < a->end[i])
+		return false;
+	a->end[i] = end;
+	return true;
+}
+
+static int go_through(struct work *w, uint32_t from, uint32_t to)
+{
+	const struct sp_summing *sum = w->sum;
+	const struct accounts *files = &sum->files, *funcs = &sum->funcs;
+
+	for (uint32_t i = SP_MAX(from, 1); i < to; i++) {
+		struct sp_twig twig = sum->twigs.twigs[sum->walk[i]];
+		struct sp_place at = w->shape->places[twig.frame];
+		__builtin_prefetch(&sum->twigs.twigs[sum->walk[SP_MIN(i + SP_TWIGS_AHEAD, sum->twigs.n - 1)]]);
+		if (files->sums != NULL && at.library != SP_NO_LIBRARY && enter(files, at.library, i, twig.room))
+			account(sum, files, at.library, 1, twig.under);
+		if (funcs->sums == NULL || at.func == 0 || !enter(funcs, at.func, i, twig.room))
 			continue;
-		a->library_of[at.func] = at.library;
-		for (uint32_t v = 0; v < a->n_values; v++)
-			add(&a->funcs[2 * ((size_t)at.func * a->n_values + v) + 1], sums[v]);
+		sum->library_of[at.func] = at.library;
+		account(sum, funcs, at.func, 1, twig.under);
 	}
+	return 0;
+}
+
+/* All that is to be done, in ranges of what it goes over. */
+enum length { BY_ROW, BY_WORD, BY_TWIG };
+static const struct stage {
+	int (*range)(struct work *w, uint32_t from, uint32_t to);
+	enum length length;
+	uint32_t cost; /* of one of these */
+} stages[] = {{touch, BY_ROW, 1},   {reach, BY_WORD, 8}, {fill, BY_WORD, 8},      {add_rows, BY_ROW, 1},
+	      {sum_up, BY_TWIG, 1}, {order, BY_TWIG, 1}, {go_through, BY_TWIG, 1}};
+
+static uint32_t length_of(const struct work *w, enum length length)
+{
+	return length == BY_ROW ? w->rows.n : length == BY_WORD ? w->sum->twigs.part.n_words : w->sum->twigs.n;
+}
+
+/* After the last stage, the one before it is summed. */
+static void next_stage(struct sp_summing *sum)
+{
+	sum->at = 0;
+	sum->stage++;
+	if (sum->stage < SP_COUNT(stages) || sum->value == 0)
+		return;
+	sum->value--;
+	sum->stage = FIRST_OF_VALUE;
+	sp_twigs_clear(&sum->twigs);
+	for (struct accounts *a = &sum->files; a != NULL; a = a == &sum->files ? &sum->funcs : NULL)
+		if (a->end != NULL)
+			memset(a->end, 0, a->n * sizeof(*a->end));
+}
+
+int sp_summing_step(struct sp_summing *sum, const struct sp_window_rows *rows, const struct sp_shape *shape, uint32_t n)
+{
+	struct work w = {.sum = sum, .shape = shape, .rows = sp_multiples_own(&sum->multiples, rows)};
+	int r = 0;
+
+	while (n > 0 && r == 0 && sum->stage < SP_COUNT(stages)) {
+		const struct stage *s = &stages[sum->stage];
+		uint32_t left = length_of(&w, s->length) - sum->at, most = SP_MAX(n / s->cost, 1U),
+			 now = SP_MIN(left, most);
+		r = s->range(&w, sum->at, sum->at + now);
+		sum->at += now;
+		n -= SP_MIN(n, now * s->cost);
+		if (now == left)
+			next_stage(sum);
+	}
+	return r < 0 ? r : sum->stage < SP_COUNT(stages);
+}
+
+int sp_summing_new(const struct sp_window_rows *rows, const struct sp_shape *shape, int what,
+		   struct sp_summing **ret_summing)
+{
+	struct sp_summing *sum = calloc(1, sizeof(*sum));
+
+	if (sum == NULL)
+		return -ENOMEM;
+	sum->multiples = sp_multiples_of(rows);
+	sum->value = SP_MAX(sum->multiples.n_own, 1U) - 1;
+	int r = sp_twigs_begin(&sum->twigs, shape->n_nodes);
+	if (r == 0 && (what & SP_SUMS_LIBRARIES) != 0)
+		r = accounts_make(&sum->files, shape->n_files, sum->multiples.n_own);
+	if (r == 0 && (what & SP_SUMS_FUNCTIONS) != 0) {
+		r = accounts_make(&sum->funcs, shape->n_funcs, sum->multiples.n_own);
+		sum->library_of = calloc((size_t)shape->n_funcs + 1, sizeof(*sum->library_of));
+	}
+	if (r < 0 || (sum->funcs.sums != NULL && sum->library_of == NULL)) {
+		sp_summing_free(sum);
+		return -ENOMEM;
+	}
+	*ret_summing = sum;
+	return 0;
+}
+
+void sp_summing_free(struct sp_summing *sum)
+{
+	if (sum == NULL)
+		return;
+	sp_twigs_done(&sum->twigs);
+	accounts_done(&sum->files);
+	accounts_done(&sum->funcs);
+	free(sum->walk);
+	free(sum->library_of);
+	free(sum);
+}
+
+struct sp_twigs *sp_summing_twigs(struct sp_summing *sum)
+{
+	return &sum->twigs;
 }
 
 /* Of one account, if it has anything. */
-static int take(struct sp_sums *s, uint32_t file, uint32_t func, const int64_t *account)
+static int take(struct sp_sums *s, uint32_t file, uint32_t func, const int64_t *own, const struct sp_multiples *m)
 {
-	struct sp_scan_total t = {.file = file, .func = func};
 	bool any = false;
 
-	for (uint32_t v = 0; v < s->n_values; v++) {
-		t.self[v] = account[2 * v];
-		t.total[v] = account[2 * v + 1];
-		any |= t.self[v] != 0 || t.total[v] != 0;
+	for (uint32_t i = 0; i < 2 * m->n_own; i++)
+		any |= own[i] != 0;
+	int64_t *values = any ? sp_sums_add(s, file, func) : NULL;
+	for (uint32_t v = 0; v < m->n_values && values != NULL; v++) {
+		values[2 * v] = own[2 * m->of[v]] * m->factor[v];
+		values[2 * v + 1] = own[2 * m->of[v] + 1] * m->factor[v];
 	}
-	int r = any ? sp_grow(&s->totals, &s->capacity, s->n + 1, sizeof(*s->totals)) : 0;
-	if (r == 0 && any)
-		s->totals[s->n++] = t;
-	return r;
+	return any && values == NULL ? -ENOMEM : 0;
 }
 
-static int take_all(const struct accounts *a, const struct sp_shape *shape, int what, struct sp_sums *s)
+int sp_sums_of_libraries(const int64_t *accounts, uint32_t n_files, uint32_t n_values, struct sp_sums *s)
 {
+	struct sp_multiples none = sp_multiples_none(n_values);
 	int r = 0;
 
-	for (uint32_t i = 0; i < shape->n_files && r == 0 && (what & SP_SUMS_LIBRARIES) != 0; i++)
-		r = take(s, i, 0, &a->files[2 * (size_t)i * a->n_values]);
-	for (uint32_t i = 1; i < shape->n_funcs && r == 0 && a->funcs != NULL; i++)
-		r = take(s, shape->file_of[i] != 0 ? shape->file_of[i] : a->library_of[i], i,
-			 &a->funcs[2 * (size_t)i * a->n_values]);
+	s->n_values = n_values;
+	for (uint32_t i = 0; i < n_files && r == 0; i++)
+		r = take(s, i, 0, &accounts[2 * (size_t)i * n_values], &none);
 	return r;
 }
 
-static int make(const struct sp_window_rows *rows, struct part *p, struct accounts *a, int what, struct sp_sums *s)
+int sp_summing_end(struct sp_summing *sum, const uint32_t *file_of, struct sp_sums *s)
 {
-	int r = number_slots(p, rows);
+	const struct sp_multiples *m = &sum->multiples;
+	const int64_t *files = sum->files.sums, *funcs = sum->funcs.sums;
+	int r = 0;
 
-	bool by_function = (what & SP_SUMS_FUNCTIONS) != 0;
-	r = r < 0 ? r : fill_slots(p, what);
-	if (r < 0)
-		return r;
-	p->sums = calloc((size_t)p->n * rows->n_values, sizeof(*p->sums));
-	a->files = calloc(2 * (size_t)p->shape->n_files * rows->n_values, sizeof(*a->files));
-	if (by_function) {
-		a->funcs = calloc(2 * (size_t)p->shape->n_funcs * rows->n_values, sizeof(*a->funcs));
-		a->library_of = calloc(p->shape->n_funcs, sizeof(*a->library_of));
-	}
-	if (p->sums == NULL || a->files == NULL || (by_function && (a->funcs == NULL || a->library_of == NULL)))
-		return -ENOMEM;
-	count_self(p, rows, a);
-	count_total(p, a, what);
-	return take_all(a, p->shape, what, s);
+	s->n_values = m->n_values;
+	for (uint32_t i = 0; i < sum->files.n && r == 0; i++)
+		r = take(s, i, 0, &files[2 * (size_t)i * m->n_own], m);
+	for (uint32_t i = 1; i < sum->funcs.n && r == 0; i++)
+		r = take(s, file_of[i] != 0 ? file_of[i] : sum->library_of[i], i, &funcs[2 * (size_t)i * m->n_own], m);
+	return r;
 }
 
 int sp_sums_make(const struct sp_window_rows *rows, const struct sp_shape *shape, int what, struct sp_sums *s)
 {
-	struct part p = {.shape = shape};
-	struct accounts a = {.n_values = rows->n_values};
+	struct sp_summing *sum = NULL;
+	int r = sp_summing_new(rows, shape, what, &sum);
 
-	s->n_values = rows->n_values;
-	int r = make(rows, &p, &a, what, s);
-	part_done(&p);
-	free(a.files);
-	free(a.funcs);
-	free(a.library_of);
+	while (r == 0 && (r = sp_summing_step(sum, rows, shape, UINT32_MAX)) == 1)
+		r = 0;
+	r = r < 0 ? r : sp_summing_end(sum, shape->file_of, s);
+	sp_summing_free(sum);
 	return r;
 }
 
@@ -229,12 +335,12 @@ static uint64_t factor_of(const struct sp_sums *s, uint32_t v)
 	int64_t factor = 0, product;
 
 	for (size_t i = 0; i < s->n && factor == 0 && v > 0; i++)
-		if (s->totals[i].total[0] > 0)
-			factor = s->totals[i].total[v] / s->totals[i].total[0];
+		if (sp_sums_at(s, i)[1] > 0)
+			factor = sp_sums_at(s, i)[2 * v + 1] / sp_sums_at(s, i)[1];
 	for (size_t i = 0; i < s->n && factor > 0; i++) {
-		const struct sp_scan_total *t = &s->totals[i];
-		if (__builtin_mul_overflow(t->self[0], factor, &product) || product != t->self[v] ||
-		    __builtin_mul_overflow(t->total[0], factor, &product) || product != t->total[v])
+		const int64_t *sums = sp_sums_at(s, i);
+		if (__builtin_mul_overflow(sums[0], factor, &product) || product != sums[2 * v] ||
+		    __builtin_mul_overflow(sums[1], factor, &product) || product != sums[2 * v + 1])
 			return 0;
 	}
 	return factor > 0 ? (uint64_t)factor : 0;
@@ -243,10 +349,12 @@ static uint64_t factor_of(const struct sp_sums *s, uint32_t v)
 static void pack_value(const struct sp_sums *s, uint32_t v, uint64_t *column, struct sp_packer *p)
 {
 	for (size_t i = 0; i < s->n; i++)
-		column[i] = sp_zigzag(s->totals[i].self[v]);
+		column[i] = sp_zigzag(sp_sums_at(s, i)[2 * v]);
 	sp_pack_u64(p, column, s->n);
-	for (size_t i = 0; i < s->n; i++) /* mostly as much again */
-		column[i] = sp_zigzag((int64_t)((uint64_t)s->totals[i].total[v] - (uint64_t)s->totals[i].self[v]));
+	for (size_t i = 0; i < s->n; i++) { /* mostly as much again */
+		const int64_t *sums = sp_sums_at(s, i) + 2 * (size_t)v;
+		column[i] = sp_zigzag((int64_t)((uint64_t)sums[1] - (uint64_t)sums[0]));
+	}
 	sp_pack_u64(p, column, s->n);
 }
 
@@ -260,10 +368,10 @@ void sp_sums_pack(const struct sp_sums *s, struct sp_packer *p)
 		return;
 	}
 	for (size_t i = 0; i < s->n; i++)
-		column[i] = s->totals[i].file;
+		column[i] = s->accounts[i].file;
 	sp_pack_u64(p, column, s->n);
-	for (size_t i = 0; i < s->n; last = s->totals[i++].func)
-		column[i] = sp_zigzag((int64_t)(s->totals[i].func - last));
+	for (size_t i = 0; i < s->n; last = s->accounts[i++].func)
+		column[i] = sp_zigzag((int64_t)(s->accounts[i].func - last));
 	sp_pack_u64(p, column, s->n);
 	for (uint32_t v = 0; v < s->n_values; v++)
 		factors[v] = factor_of(s, v);
@@ -275,39 +383,49 @@ void sp_sums_pack(const struct sp_sums *s, struct sp_packer *p)
 
 static void unpack_value(struct sp_sums *s, uint32_t v, uint64_t factor, uint64_t *column, struct sp_unpacker *u)
 {
-	if (factor == 0)
-		sp_unpack_u64(u, column, s->n);
-	for (size_t i = 0; i < s->n; i++)
-		s->totals[i].self[v] =
-		    factor == 0 ? sp_unzigzag(column[i]) : (int64_t)((uint64_t)s->totals[i].self[0] * factor);
-	if (factor == 0)
-		sp_unpack_u64(u, column, s->n);
-	for (size_t i = 0; i < s->n; i++)
-		s->totals[i].total[v] =
-		    factor == 0 ? (int64_t)((uint64_t)s->totals[i].self[v] + (uint64_t)sp_unzigzag(column[i]))
-				: (int64_t)((uint64_t)s->totals[i].total[0] * factor);
+	for (size_t which = 0; which < 2; which++) {
+		if (factor == 0)
+			sp_unpack_u64(u, column, s->n);
+		for (size_t i = 0; i < s->n; i++) {
+			int64_t *sums = sp_sums_at(s, i), *here = &sums[2 * v + which];
+			uint64_t before = which == 0 ? 0 : (uint64_t)sums[2 * v];
+			*here = (int64_t)(factor == 0 ? before + (uint64_t)sp_unzigzag(column[i])
+						      : (uint64_t)sums[which] * factor);
+		}
+	}
+}
+
+/* Room for so many, which the values' number is needed for. */
+static int make_room(struct sp_sums *s, size_t n, size_t n_values)
+{
+	s->n_values = (uint32_t)n_values;
+	if (sp_grow(&s->values, &s->value_capacity, n * 2 * n_values + 1, sizeof(*s->values)) < 0)
+		return -ENOMEM;
+	s->n = n;
+	return 0;
 }
 
 int sp_sums_unpack(struct sp_sums *s, struct sp_unpacker *u)
 {
-	size_t n = sp_unpack_length(u), capacity = 0;
+	size_t n = sp_unpack_length(u);
 	SP_FREE uint64_t *column = calloc(n + 1, sizeof(*column));
 	uint64_t factors[SP_MAX_VALUES], func = 0;
 
 	*s = (struct sp_sums){0};
-	if (column == NULL || sp_grow(&s->totals, &capacity, n + 1, sizeof(*s->totals)) < 0)
+	if (column == NULL || sp_grow(&s->accounts, &s->capacity, n + 1, sizeof(*s->accounts)) < 0)
 		return -ENOMEM;
-	s->n = n;
 	sp_unpack_u64(u, column, n);
 	for (size_t i = 0; i < n; i++)
-		s->totals[i].file = (uint32_t)column[i];
+		s->accounts[i].file = (uint32_t)column[i];
 	sp_unpack_u64(u, column, n);
 	for (size_t i = 0; i < n; i++)
-		s->totals[i].func = (uint32_t)(func += (uint64_t)sp_unzigzag(column[i]));
+		s->accounts[i].func = (uint32_t)(func += (uint64_t)sp_unzigzag(column[i]));
 	size_t n_values = sp_unpack_length(u);
 	if (n_values > SP_MAX_VALUES)
 		return -EBADMSG;
-	s->n_values = (uint32_t)n_values;
+	int r = make_room(s, n, n_values);
+	if (r < 0)
+		return r;
 	sp_unpack_u64(u, factors, n_values);
 	for (uint32_t v = 0; v < n_values; v++)
 		unpack_value(s, v, v == 0 ? 0 : factors[v], column, u);

@@ -14,16 +14,43 @@
 
 #include "store/dict.h"
 #include "store/number.h"
+#include "store/twigs.h"
 
+/* Whose sums they are: a file's as a whole (func 0), or a function's. */
+struct sp_account {
+	uint32_t file, func;
+};
 struct sp_sums {
-	struct sp_scan_total *totals;
-	size_t n, capacity;
-	uint32_t n_values;
+	struct sp_account *accounts;
+	int64_t *values; /* of each account self and total of each value */
+	size_t n, capacity, value_capacity;
+	uint32_t n_values; /* set before the first is added */
 };
 void sp_sums_done(struct sp_sums *s);
+/* Self of value v is [2 * v], its total [2 * v + 1]. */
+static inline int64_t *sp_sums_at(const struct sp_sums *s, size_t i)
+{
+	return s->values + i * 2 * s->n_values;
+}
+/* With sums of 0, which it returns; NULL: -ENOMEM. */
+int64_t *sp_sums_add(struct sp_sums *s, uint32_t file, uint32_t func);
+
 enum { SP_SUMS_LIBRARIES = 1, SP_SUMS_FUNCTIONS = 2 };
 /* Of rows, sorted or not, behind what s has (also when it fails): s belongs to the caller. */
 int sp_sums_make(const struct sp_window_rows *rows, const struct sp_shape *shape, int what, struct sp_sums *s);
+/* The same in steps, between which the shape may grow and move, and with the call tree's twigs, for who goes on with
+ * them: they have the first value's sums. sp_summing_free() in any case. */
+struct sp_summing;
+int sp_summing_new(const struct sp_window_rows *rows, const struct sp_shape *shape, int what,
+		   struct sp_summing **ret_summing);
+/* So many rows or twigs more. 1: there are others left; 0: all is done. */
+int sp_summing_step(struct sp_summing *sum, const struct sp_window_rows *rows, const struct sp_shape *shape,
+		    uint32_t n);
+int sp_summing_end(struct sp_summing *sum, const uint32_t *file_of, struct sp_sums *s);
+struct sp_twigs *sp_summing_twigs(struct sp_summing *sum);
+void sp_summing_free(struct sp_summing *sum);
+/* Those of libraries, from accounts: self and total of each value, by file. Behind what s has. */
+int sp_sums_of_libraries(const int64_t *accounts, uint32_t n_files, uint32_t n_values, struct sp_sums *s);
 void sp_sums_pack(const struct sp_sums *s, struct sp_packer *p);
 int sp_sums_unpack(struct sp_sums *s, struct sp_unpacker *u);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* totals.c: exact totals by library and function, as they are kept beside windows of 1 min and 1 h, and of days. */
 #include <errno.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/scan.h"
 #include "store/store.h"
+#include "store/sums.h"
 
 struct totals {
 	int (*each)(void *arg, const struct sp_store_total *t);
@@ -19,21 +19,20 @@ static int tell(void *arg, const struct sp_scan_totals *from)
 	const struct sp_dict *d = from->dict;
 	int r = 0;
 
-	for (uint32_t i = 0; i < from->n_totals && r == 0; i++) {
-		const struct sp_scan_total *t = &from->totals[i];
-		const struct sp_file *file = &d->files[t->file];
+	for (size_t i = 0; i < from->sums->n && r == 0; i++) {
+		struct sp_account of = from->sums->accounts[i];
+		const int64_t *sums = sp_sums_at(from->sums, i);
+		const struct sp_file *file = &d->files[of.file];
 		struct sp_store_total told = {.wall_ns = from->window.w.wall_ns,
 					      .duration_ns = from->window.w.duration_ns,
 					      .file = sp_dict_string(d, file->name),
-					      .function = sp_dict_string(d, d->funcs[t->func].name),
+					      .function = sp_dict_string(d, d->funcs[of.func].name),
 					      .build_id = file->build_id,
 					      .build_id_len = file->build_id_len,
 					      .n_values = from->window.n_values};
-		_Static_assert(sizeof(told.self) == sizeof(t->self) && sizeof(told.total) == sizeof(t->total),
-			       "both have all values");
-		memcpy(told.self, t->self, sizeof(told.self));
-		memcpy(told.total, t->total, sizeof(told.total));
 		for (uint32_t v = 0; v < told.n_values; v++) {
+			told.self[v] = sums[2 * v];
+			told.total[v] = sums[2 * v + 1];
 			told.value_names[v] = from->window.types[v].name;
 			told.value_units[v] = from->window.types[v].unit;
 		}

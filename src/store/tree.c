@@ -6,25 +6,11 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/part.h"
+#include "base/sum.h"
+#include "store/multiple.h"
 
 enum { MAX_KEPT = 1 << 15 };
 
-static void add(int64_t *sum, int64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = value > 0 ? INT64_MAX : INT64_MIN;
-}
-
-/* The nodes that rows end at, and those above them, in the order of their numbers: slot 0 is the root. */
-struct slots {
-	const struct sp_node *nodes;
-	struct sp_part part;
-	uint32_t n;
-	uint32_t *parent;
-	double *under; /* of the first value */
-	uint32_t *at;  /* the kept node that the slot became, or went into */
-};
 /* What one group has at each kept node, all values of one after the other. */
 struct group {
 	uint32_t n_kept, n_values;
@@ -42,90 +28,8 @@ void sp_bush_done(struct sp_bush *b)
 	*b = (struct sp_bush){0};
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------------------- */
-static uint32_t slot_of(const struct slots *s, uint32_t node)
-{
-	return sp_part_of(&s->part, node);
-}
-
-static int number_slots(struct slots *s, uint32_t n_nodes, const struct sp_window_rows *rows)
-{
-	int r = sp_part_begin(&s->part, n_nodes);
-
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < rows->n; i++)
-		sp_part_touch(&s->part, rows->node[i]);
-	sp_part_number(&s->part, &s->nodes->parent, sizeof(*s->nodes) / sizeof(uint32_t));
-	s->n = s->part.n;
-	s->parent = calloc(s->n, sizeof(*s->parent));
-	s->under = calloc(s->n, sizeof(*s->under));
-	s->at = calloc(s->n, sizeof(*s->at));
-	return s->parent == NULL || s->under == NULL || s->at == NULL ? -ENOMEM : 0;
-}
-
-static void slots_done(struct slots *s)
-{
-	sp_part_done(&s->part);
-	free(s->parent);
-	free(s->under);
-	free(s->at);
-}
-
-/* Calls each() with all slots but the root's, in their order. */
-static int for_slots(struct slots *s, int (*each)(struct slots *s, uint32_t slot, uint32_t node, void *arg), void *arg)
-{
-	uint32_t slot = 0;
-	int r = 0;
-
-	for (uint32_t w = 0; w < s->part.n_words; w++)
-		for (uint64_t bits = s->part.touched[w]; bits != 0 && r == 0; bits &= bits - 1, slot++)
-			if (slot > 0)
-				r = each(s, slot, w * 64 + (uint32_t)__builtin_ctzll(bits), arg);
-	return r;
-}
-
-static int set_parent(struct slots *s, uint32_t slot, uint32_t node, void *arg)
-{
-	(void)arg;
-	s->parent[slot] = slot_of(s, s->nodes[node].parent);
-	return 0;
-}
-
-static void sum_up(struct slots *s, const struct sp_window_rows *rows)
-{
-	for (uint32_t i = 0; i < rows->n; i++)
-		s->under[slot_of(s, rows->node[i])] += (double)rows->values[0][i];
-	for (uint32_t slot = s->n - 1; slot > 0; slot--)
-		s->under[s->parent[slot]] += s->under[slot];
-}
-
-/* What has as much, and what stands at the root: how whole the user's stack was is never lost. */
-static bool is_kept(const struct slots *s, uint32_t slot, double least)
-{
-	return s->under[slot] >= least || s->parent[slot] == 0;
-}
-
-static double find_least(const struct slots *s)
-{
-	double least = s->under[0] / SP_TREE_SHARE;
-	uint32_t n;
-
-	least = SP_MAX(least, 1);
-	do {
-		n = 0;
-		for (uint32_t slot = 1; slot < s->n; slot++)
-			n += s->under[slot] >= least;
-		least = n > MAX_KEPT ? 2 * least : least;
-	} while (n > MAX_KEPT);
-	return least;
-}
-
-struct keeping {
-	struct sp_bush *b;
-	double least;
-};
-
+/* --- nodes --------------------------------------------------------------------------------------------------------
+ * A twig's room is the kept node that it became, or went into. */
 static int add_bush_node(struct sp_bush *b, uint32_t parent, uint32_t frame)
 {
 	int r = sp_grow(&b->nodes, &b->capacity, (size_t)b->n_nodes + 1, sizeof(*b->nodes));
@@ -135,16 +39,39 @@ static int add_bush_node(struct sp_bush *b, uint32_t parent, uint32_t frame)
 	return r;
 }
 
-static int keep_slot(struct slots *s, uint32_t slot, uint32_t node, void *arg)
+/* What has as much is kept, and what stands at the root: how whole the user's stack was is never lost. -E2BIG: too many
+ * have as much. */
+static int keep_twigs(struct sp_twigs *s, double least, struct sp_bush *b)
 {
-	const struct keeping *k = arg;
-	uint32_t up = s->at[s->parent[slot]];
+	uint32_t n = 0;
+	int r = 0;
 
-	s->at[slot] = up;
-	if (!is_kept(s, slot, k->least))
-		return 0;
-	s->at[slot] = k->b->n_nodes;
-	return add_bush_node(k->b, up, s->nodes[node].frame);
+	b->n_nodes = 1;
+	s->twigs[0].room = 0;
+	for (uint32_t twig = 1; twig < s->n && r == 0; twig++) {
+		uint32_t up = s->twigs[s->parent[twig]].room;
+		__builtin_prefetch(&s->twigs[s->parent[SP_MIN(twig + SP_TWIGS_AHEAD, s->n - 1)]]);
+		bool large = (double)s->twigs[twig].under >= least;
+		s->twigs[twig].room = up;
+		if (!large && s->parent[twig] != 0)
+			continue;
+		s->twigs[twig].room = b->n_nodes;
+		n += large;
+		r = n > MAX_KEPT ? -E2BIG : add_bush_node(b, up, s->twigs[twig].frame);
+	}
+	return r;
+}
+
+static int keep_some(struct sp_twigs *s, struct sp_bush *b, double *ret_least)
+{
+	double least = (double)s->twigs[0].under / SP_TREE_SHARE;
+	int r;
+
+	least = SP_MAX(least, 1);
+	while ((r = keep_twigs(s, least, b)) == -E2BIG)
+		least *= 2;
+	*ret_least = least;
+	return r;
 }
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
@@ -170,18 +97,29 @@ static void group_done(struct group *g)
 	free(g->cut_node);
 }
 
-static void group_rows(struct group *g, const struct slots *s, const struct sp_bush *b,
+static void group_row(struct group *g, const struct sp_twigs *s, const struct sp_bush *b,
+		      const struct sp_window_rows *rows, uint32_t row, uint32_t twig)
+{
+	uint32_t at = s->twigs[twig].room;
+	bool whole = twig == 0 || s->twigs[s->parent[twig]].room != at;
+	int64_t *into = (whole ? g->self : g->cut) + (size_t)at * g->n_values;
+
+	for (uint32_t v = 0; v < g->n_values; v++)
+		sp_saturating_add(&into[v], rows->values[v][row]);
+	g->under[at] += (double)rows->values[0][row];
+	for (; (g->touched[at / 64] >> at % 64 & 1) == 0; at = b->nodes[at].parent)
+		g->touched[at / 64] |= UINT64_C(1) << at % 64;
+}
+
+static void group_rows(struct group *g, const struct sp_twigs *s, const struct sp_bush *b,
 		       const struct sp_window_rows *rows, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = from; i < to; i++) {
-		uint32_t slot = slot_of(s, rows->node[i]), at = s->at[slot];
-		bool whole = slot == 0 || s->at[s->parent[slot]] != at;
-		int64_t *into = (whole ? g->self : g->cut) + (size_t)at * g->n_values;
-		for (uint32_t v = 0; v < g->n_values; v++)
-			add(&into[v], rows->values[v][i]);
-		g->under[at] += (double)rows->values[0][i];
-		for (; (g->touched[at / 64] >> at % 64 & 1) == 0; at = b->nodes[at].parent)
-			g->touched[at / 64] |= UINT64_C(1) << at % 64;
+	uint32_t twigs[SP_TWIGS_AHEAD], n;
+
+	for (uint32_t i = from; i < to; i += n) {
+		n = sp_twigs_of_rows(s, rows, i, to, twigs);
+		for (uint32_t k = 0; k < n; k++)
+			group_row(g, s, b, rows, i + k, twigs[k]);
 	}
 }
 
@@ -197,8 +135,8 @@ static void group_fold(struct group *g, const struct sp_bush *b)
 			g->under[up] += g->under[k];
 			int64_t *self = g->self + (size_t)k * g->n_values, *cut = g->cut + (size_t)k * g->n_values;
 			for (uint32_t v = 0; v < g->n_values && g->under[k] < g->least && up != 0; v++) {
-				add(&g->cut[(size_t)up * g->n_values + v], self[v]);
-				add(&g->cut[(size_t)up * g->n_values + v], cut[v]);
+				sp_saturating_add(&g->cut[(size_t)up * g->n_values + v], self[v]);
+				sp_saturating_add(&g->cut[(size_t)up * g->n_values + v], cut[v]);
 				self[v] = cut[v] = 0;
 			}
 		}
@@ -255,7 +193,7 @@ static int group_put(struct group *g, struct sp_bush *b, uint32_t who)
 	return r;
 }
 
-static int put_groups(const struct slots *s, const struct sp_window_rows *rows, double least, struct sp_bush *b)
+static int put_groups(const struct sp_twigs *s, const struct sp_window_rows *rows, double least, struct sp_bush *b)
 {
 	struct group g;
 	int r = group_make(&g, b->n_nodes, rows->n_values, least);
@@ -272,31 +210,54 @@ static int put_groups(const struct slots *s, const struct sp_window_rows *rows, 
 	return r < 0 ? r : sp_window_rows_sort(&b->rows);
 }
 
-static int make(struct slots *s, uint32_t n_nodes, const struct sp_window_rows *rows, struct sp_bush *b)
+static int make(struct sp_twigs *s, const struct sp_window_rows *rows, struct sp_bush *b)
 {
-	int r = number_slots(s, n_nodes, rows);
+	struct sp_multiples m = sp_multiples_of(rows);
+	struct sp_window_rows own = sp_multiples_own(&m, rows);
+	int r = add_bush_node(b, 0, 0);
 
-	r = r < 0 ? r : for_slots(s, set_parent, NULL);
-	r = r < 0 ? r : add_bush_node(b, 0, 0);
 	if (r < 0 || rows->n == 0)
 		return r;
-	sum_up(s, rows);
-	struct keeping k = {.b = b, .least = find_least(s)};
-	r = for_slots(s, keep_slot, &k);
-	return r < 0 ? r : put_groups(s, rows, k.least, b);
+	double least = 0;
+	r = keep_some(s, b, &least);
+	r = r < 0 ? r : put_groups(s, &own, least, b);
+	return r < 0 ? r : sp_multiples_expand(&m, &b->rows);
+}
+
+int sp_bush_cut(struct sp_twigs *s, const struct sp_window_rows *rows, struct sp_bush *ret_bush)
+{
+	struct sp_bush b = {0};
+	int r = make(s, rows, &b);
+
+	if (r < 0)
+		sp_bush_done(&b);
+	else
+		*ret_bush = b;
+	return r;
+}
+
+static int make_twigs(struct sp_twigs *s, const struct sp_node *nodes, const struct sp_window_rows *rows)
+{
+	sp_twigs_touch(s, rows, 0, rows->n);
+	sp_twigs_reach(s, nodes, 0, s->part.n_words);
+	int r = sp_twigs_make(s);
+	if (r < 0)
+		return r;
+	sp_twigs_fill(s, nodes, 0, s->part.n_words);
+	for (uint32_t i = 0; i < rows->n; i++)
+		sp_saturating_add(&s->twigs[sp_twig_of(s, rows->node[i])].under, rows->values[0][i]);
+	sp_twigs_sum_up(s, 0, s->n);
+	return 0;
 }
 
 int sp_bush_make(const struct sp_node *nodes, uint32_t n_nodes, const struct sp_window_rows *rows,
 		 struct sp_bush *ret_bush)
 {
-	struct slots s = {.nodes = nodes};
-	struct sp_bush b = {0};
-	int r = make(&s, n_nodes, rows, &b);
+	struct sp_twigs s;
+	int r = sp_twigs_begin(&s, n_nodes);
 
-	slots_done(&s);
-	if (r < 0)
-		sp_bush_done(&b);
-	else
-		*ret_bush = b;
+	r = r < 0 ? r : make_twigs(&s, nodes, rows);
+	r = r < 0 ? r : sp_bush_cut(&s, rows, ret_bush);
+	sp_twigs_done(&s);
 	return r;
 }

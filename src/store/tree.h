@@ -14,6 +14,8 @@
 
 #include "store/dict.h"
 #include "store/number.h"
+#include "store/sums.h"
+#include "store/twigs.h"
 
 /* One in so many. */
 enum { SP_TREE_SHARE = 5000 };
@@ -29,6 +31,8 @@ struct sp_bush {
 /* Of rows that are sorted by who, node. */
 int sp_bush_make(const struct sp_node *nodes, uint32_t n_nodes, const struct sp_window_rows *rows,
 		 struct sp_bush *ret_bush);
+/* The same from twigs that have the first value's sums (twigs.h); their room is used. */
+int sp_bush_cut(struct sp_twigs *s, const struct sp_window_rows *rows, struct sp_bush *ret_bush);
 void sp_bush_done(struct sp_bush *b);
 
 /* Bushes, with names. */
@@ -46,10 +50,10 @@ void sp_graft_done(struct sp_graft *g);
 int sp_graft_add(struct sp_graft *g, const struct sp_dict *names, const struct sp_bush *b);
 /* Of a tree that was read: d: its dictionary. */
 int sp_graft_add_tree(struct sp_graft *g, const struct sp_dict *d, const struct sp_window_rows *rows);
-/* Prunes what was added together, into another one. */
+/* Prunes what was added together, into another one, and is done with the first: it is large. */
 int sp_graft_prune(struct sp_graft *g, struct sp_graft *ret_graft);
 /* Sums' files, as those of the graft. */
-int sp_graft_add_files(struct sp_graft *g, const struct sp_dict *names, struct sp_scan_total *totals, size_t n);
+int sp_graft_add_files(struct sp_graft *g, const struct sp_dict *names, struct sp_sums *sums);
 /* Its columns, into a record that was begun. */
 void sp_graft_pack(struct sp_graft *g, uint64_t up_to_ms, struct sp_packer *p);
 /* Back: a dictionary (free it) and rows, which are emptied before. */

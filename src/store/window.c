@@ -71,36 +71,35 @@ int sp_head_unpack(struct sp_window_id id, const void *bytes, size_t len, struct
 	return 0;
 }
 
+void sp_head_add(struct sp_head *sum, const struct sp_head *h, bool first)
+{
+	if (first) {
+		*sum = *h;
+		return;
+	}
+	sum->duration_ns += h->duration_ns;
+	sum->length_ns = SP_MAX(sum->length_ns, h->wall_ns + h->length_ns - sum->wall_ns);
+	sum->n_lost += h->n_lost;
+	sum->rate_mhz = h->rate_mhz;
+	sum->n_cpus = SP_MAX(sum->n_cpus, h->n_cpus);
+	sum->last_chunk = SP_MAX(sum->last_chunk, h->last_chunk);
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 struct shape_of_values {
 	uint64_t form, factor;
 };
 
-/* Is each value of v the same multiple of the first ones? */
-static bool is_multiple(const int64_t *first, const int64_t *v, uint32_t n, uint64_t *ret_factor)
-{
-	if (n == 0 || first[0] == 0 || v[0] % first[0] != 0 || v[0] / first[0] < 0)
-		return false;
-	int64_t factor = v[0] / first[0], product;
-	for (uint32_t i = 0; i < n; i++)
-		if (__builtin_mul_overflow(first[i], factor, &product) || product != v[i])
-			return false;
-	*ret_factor = (uint64_t)factor;
-	return true;
-}
-
 static struct shape_of_values shape_of(const struct sp_window_rows *r, uint32_t value)
 {
 	const int64_t *v = r->values[value];
-	struct shape_of_values s = {.form = FORM_ZERO};
+	int64_t all = 0, factor;
 
 	for (uint32_t i = 0; i < r->n; i++)
-		if (v[i] < 0)
-			s.form = FORM_SIGNED;
-		else if (v[i] > 0 && s.form == FORM_ZERO)
-			s.form = FORM_PLAIN;
-	if (value > 0 && s.form != FORM_ZERO && is_multiple(r->values[0], v, r->n, &s.factor))
-		s.form = FORM_MULTIPLE;
+		all |= v[i];
+	struct shape_of_values s = {.form = all < 0 ? FORM_SIGNED : all > 0 ? FORM_PLAIN : FORM_ZERO};
+	if (value > 0 && s.form != FORM_ZERO && sp_window_rows_factor(r, value, &factor))
+		s = (struct shape_of_values){.form = FORM_MULTIPLE, .factor = (uint64_t)factor};
 	return s;
 }
 
@@ -109,10 +108,12 @@ static void pack_values(const struct sp_window_rows *r, uint32_t value, enum for
 {
 	const int64_t *v = r->values[value];
 
-	if (form == FORM_ZERO || form == FORM_MULTIPLE)
+	if (form == FORM_PLAIN)
+		sp_pack_u64(p, (const uint64_t *)v, r->n);
+	if (form != FORM_SIGNED)
 		return;
 	for (uint32_t i = 0; i < r->n; i++)
-		column[i] = form == FORM_SIGNED ? sp_zigzag(v[i]) : (uint64_t)v[i];
+		column[i] = sp_zigzag(v[i]);
 	sp_pack_u64(p, column, r->n);
 }
 
@@ -233,7 +234,7 @@ int sp_window_rows_take(struct sp_window_rows *r, struct sp_unpacker *u)
 	size_t n_values = u->n_columns - u->column > 3 ? u->lengths[u->column + 3] : SP_MAX_VALUES + 1;
 	int e = 0;
 
-	if (n_values > SP_MAX_VALUES || (at > 0 && n_values != r->n_values))
+	if (n_values == 0 || n_values > SP_MAX_VALUES || (at > 0 && n_values != r->n_values))
 		return -EBADMSG;
 	r->n_values = (uint32_t)n_values;
 	e = unpack_places(r, at, u);

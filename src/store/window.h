@@ -32,6 +32,9 @@ static inline struct sp_window_id sp_day_id(uint64_t day_s, uint64_t source)
 size_t sp_head_pack(const struct sp_head *h, struct sp_window_id id, uint8_t ret_bytes[SP_HEAD_MAX]);
 int sp_head_unpack(struct sp_window_id id, const void *bytes, size_t len, struct sp_head *ret_head);
 
+/* Of windows put together in the order of their times. */
+void sp_head_add(struct sp_head *sum, const struct sp_head *h, bool first);
+
 int sp_window_rows_pack(const struct sp_window_rows *r, struct sp_window_id id, struct sp_packer *p,
 			const void **ret_record, size_t *ret_len);
 /* Behind those that are there; they must have the same number of values, unless there are none. */

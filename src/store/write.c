@@ -11,20 +11,11 @@
 #include "store/priv.h"
 #include "store/salvage.h"
 
-enum { NS_PER_MS = 1000000, BOOT_ID_MAX = 256 };
+enum { NS_PER_MS = 1000000, BOOT_ID_MAX = 256, HOUR_JUST_OVER_MS = 15 * 60000 };
 
-/* --- transactions
+/* --- records
  * ------------------------------------------------------------------------------------------------------
  */
-int sp_writer_end(struct sp_day_file *f, int r)
-{
-	if (r == 0)
-		r = sp_file_exec(f, "COMMIT");
-	if (r < 0 && f->db != NULL && sqlite3_get_autocommit(f->db) == 0)
-		(void)sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
-	return r;
-}
-
 int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s)
 {
 	int code = sqlite3_step(s);
@@ -44,20 +35,20 @@ int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t gen
 	sp_packer_begin(w->packer);
 	sp_chunk_pack(c, w->packer, f->day.resolution == SP_RES_1H); /* a minute's stands in for lost ones of 10s */
 	int r = sp_packer_end(w->packer, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, &record, &len);
-	r = r < 0 ? r : sp_file_prepare(f, "INSERT OR REPLACE INTO chunk VALUES(?1, ?2)", &s);
+	r = r < 0 ? r : sp_file_keep(f, SP_PUT_CHUNK, &s);
 	if (r < 0)
 		return r;
 	SP_BIND(s, id);
 	(void)sqlite3_bind_blob64(s, 2, record, len, SQLITE_STATIC);
-	return sp_writer_run(f, s);
+	return sp_file_put(f, s);
 }
 
 /* Where the window stands: at its time, or the next free one, if another source or generation has it. */
 static int find_place(struct sp_day_file *f, uint64_t source, struct sp_window_id *id)
 {
 	for (;; id->t_ms++) {
-		SP_STATEMENT *s = NULL;
-		int r = sp_file_prepare(f, "SELECT source = ?2 AND generation = ?3 FROM window WHERE t = ?1", &s);
+		SP_KEPT *s = NULL;
+		int r = sp_file_keep(f, SP_FIND_PLACE, &s);
 		if (r < 0)
 			return r;
 		SP_BIND(s, id->t_ms, source, id->generation);
@@ -91,14 +82,14 @@ int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t so
 	int r = find_place(f, source, &id);
 
 	r = r < 0 ? r : sp_window_rows_pack(rows, id, w->packer, &record, &len);
-	r = r < 0 ? r : sp_file_prepare(f, "INSERT OR REPLACE INTO window VALUES(?1, ?2, ?3, ?4, ?5)", &s);
+	r = r < 0 ? r : sp_file_keep(f, SP_PUT_WINDOW, &s);
 	if (r < 0)
 		return r;
 	SP_BIND(s, id.t_ms, source, generation);
 	(void)sqlite3_bind_blob64(s, 4, head, sp_head_pack(h, id, head), SQLITE_STATIC);
 	(void)sqlite3_bind_blob64(s, 5, record, len, SQLITE_STATIC);
 	*ret_t_ms = id.t_ms;
-	return sp_writer_run(f, s);
+	return sp_file_put(f, s);
 }
 
 /* --- sources
@@ -158,8 +149,11 @@ static int source_number(struct sp_writer *w, const char *name, const char *type
 static void forget_sources(struct sp_writer *w)
 {
 	for (; w->n_sources > 0; w->n_sources--) {
-		free(w->sources[w->n_sources - 1].name);
-		free(w->sources[w->n_sources - 1].types);
+		struct sp_source *source = &w->sources[w->n_sources - 1];
+		free(source->name);
+		free(source->types);
+		sp_minute_done(&source->minutes[0]);
+		sp_minute_done(&source->minutes[1]);
 	}
 }
 
@@ -187,8 +181,13 @@ static void end_generation(struct sp_writer *w)
 	sp_numbering_free(w->numbering);
 	w->numbering = NULL;
 	w->generation = w->last_chunk = 0;
-	for (size_t i = 0; i < w->n_sources; i++)
-		memset(w->sources[i].rolled_to_ms, 0, sizeof(w->sources[i].rolled_to_ms)), w->sources[i].last_t_ms = 0;
+	for (size_t i = 0; i < w->n_sources; i++) {
+		struct sp_source *source = &w->sources[i];
+		memset(source->rolled_to_ms, 0, sizeof(source->rolled_to_ms));
+		source->last_t_ms = 0;
+		sp_minute_forget(&source->minutes[0]);
+		sp_minute_forget(&source->minutes[1]);
+	}
 }
 
 static void close_files(struct sp_writer *w)
@@ -208,10 +207,35 @@ static void end_of_generation(struct sp_store *s)
 	end_generation(s->writer);
 }
 
-void sp_writer_leave_day(struct sp_store *s)
+void sp_writer_drop_day(struct sp_store *s)
 {
 	end_of_generation(s);
 	close_files(s->writer);
+}
+
+void sp_writer_finish_day(struct sp_store *s)
+{
+	end_of_generation(s);
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+		(void)sp_file_finish(&s->writer->files[i]);
+	sp_error_clear();
+	close_files(s->writer);
+}
+
+void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from)
+{
+	to->packer = from->packer; /* both may use it */
+	to->day_s = from->day_s;
+	memcpy(to->files, from->files, sizeof(to->files));
+	to->numbering = from->numbering;
+	to->generation = from->generation;
+	to->last_chunk = from->last_chunk;
+	memcpy(to->sources, from->sources, sizeof(to->sources));
+	to->n_sources = from->n_sources;
+	memset(from->files, 0, sizeof(from->files));
+	memset(from->sources, 0, sizeof(from->sources));
+	from->numbering = NULL;
+	from->day_s = from->generation = from->last_chunk = from->n_sources = 0;
 }
 
 static void tell_replaced(struct sp_store *s, struct sp_day_file *f, const char *name)
@@ -311,13 +335,10 @@ int sp_writer_day(struct sp_store *s, uint64_t wall_ns)
 
 	if (w->files[0].db != NULL && w->day_s == day_s)
 		return 0;
-	if (w->files[0].db != NULL) {
-		end_of_generation(s);
-		for (int i = 0; i < SP_N_RESOLUTIONS; i++)
-			(void)sp_file_finish(&w->files[i]);
-		sp_error_clear();
-		close_files(w);
-	}
+	if (w->files[0].db != NULL)
+		sp_writer_leave_day(s);
+	if (s->leaving != NULL && s->leaving->day_s == day_s) /* the clock was set back */
+		sp_writer_finish_leaving(s);
 	int r = open_day(s, wall_ns);
 	r = r < 0 ? r : sp_writer_catch_up(s);
 	if (r == -EBADMSG && set_damaged_aside(s))
@@ -368,13 +389,25 @@ static int new_generation(struct sp_writer *w)
 	return r;
 }
 
+/* Where an hour was just rolled up, there is little to be done if a generation ends: soon enough, one that will outgrow
+ * its memory ends there. */
+static bool is_too_large(const struct sp_store *s, const struct sp_source *source, uint64_t t_ms)
+{
+	const struct sp_writer *w = s->writer;
+	size_t bytes = sp_numbering_memory(w->numbering), most = s->options.max_memory_bytes;
+	uint64_t hour = source->rolled_to_ms[SP_RES_1H];
+	bool at_hour = w->rolling == NULL && !source->hour_is_new && t_ms >= hour && t_ms - hour < HOUR_JUST_OVER_MS;
+
+	return sp_numbering_is_full(w->numbering) || bytes > (at_hour ? most / 8 * 7 : most);
+}
+
 /* The clock was set back, or the dictionary has outgrown its memory: what comes now begins anew. */
 static int look_at_generation(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
 
-	if (w->numbering != NULL && t_ms >= w->sources[source - 1].last_t_ms && !sp_numbering_is_full(w->numbering) &&
-	    sp_numbering_memory(w->numbering) <= s->options.max_memory_bytes)
+	if (w->numbering != NULL && t_ms >= w->sources[source - 1].last_t_ms &&
+	    !is_too_large(s, &w->sources[source - 1], t_ms))
 		return 0;
 	end_of_generation(s);
 	return new_generation(w);
@@ -382,21 +415,20 @@ static int look_at_generation(struct sp_store *s, uint64_t source, uint64_t t_ms
 
 /* --- a window
  * ------------------------------------------------------------------------------------------------------------- */
-static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h)
+static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h, uint64_t *ret_t_ms)
 {
 	struct sp_day_file *f = &w->files[SP_RES_10S];
 	struct sp_chunk *pending = sp_numbering_pending(w->numbering);
 	bool has_chunk = !sp_chunk_is_empty(pending);
-	uint64_t t_ms;
-	int r = sp_file_exec(f, "BEGIN IMMEDIATE");
+	int r = sp_file_begin(f);
 
 	if (r < 0)
 		return r;
 	h->last_chunk = w->last_chunk + has_chunk;
 	if (has_chunk)
 		r = sp_writer_put_chunk(w, f, w->generation, h->last_chunk, pending);
-	r = r < 0 ? r : sp_writer_put_window(w, f, source, w->generation, h, &w->rows, &t_ms);
-	r = sp_writer_end(f, r);
+	r = r < 0 ? r : sp_writer_put_window(w, f, source, w->generation, h, &w->rows, ret_t_ms);
+	r = sp_file_end(f, r);
 	if (r < 0)
 		return r;
 	w->last_chunk = h->last_chunk;
@@ -404,8 +436,9 @@ static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h
 	return 0;
 }
 
-/* One thing at a time, so that no window waits long: a minute, and at its end an hour; then the day's totals; then what
- * is too old. By age only once an hour: a clock that jumps ahead and back must not empty the store. */
+/* One thing at a time, so that no window waits long: the day that is being left; a minute, and at its end an hour; then
+ * the day's totals; then what is too old. By age only once an hour: a clock that jumps ahead and back must not empty
+ * the store. */
 static int roll_up(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
@@ -413,10 +446,9 @@ static int roll_up(struct sp_store *s, uint64_t source, uint64_t t_ms)
 	uint64_t minute = t_ms / 60000;
 	int r;
 
-	if (of->hour_is_new) {
-		of->hour_is_new = false;
-		w->look_at_age = true;
-		return sp_writer_sum_day(s, source);
+	if (s->leaving != NULL && !sp_writer_minute_is_over(of, t_ms)) {
+		sp_writer_leave_a_step(s);
+		return 0;
 	}
 	if (w->minute_retained != minute && t_ms % 60000 >= 30000) {
 		r = sp_writer_retain(s, t_ms * NS_PER_MS, w->look_at_age);
@@ -449,12 +481,19 @@ static int add_window(struct sp_store *s, const struct sp_store_window *window, 
 	if (r < 0)
 		return r;
 	h.n_rows = w->rows.n;
-	r = commit_window(w, source, &h);
+	uint64_t stands_at_ms;
+	r = commit_window(w, source, &h, &stands_at_ms);
 	if (r < 0)
 		return r;
-	if (w->sources[source - 1].last_t_ms == 0)
-		sp_writer_begin_series(&w->sources[source - 1], t_ms);
-	w->sources[source - 1].last_t_ms = t_ms;
+	struct sp_source *of = &w->sources[source - 1];
+	if (of->last_t_ms == 0)
+		sp_writer_begin_series(of, t_ms);
+	of->last_t_ms = t_ms;
+	struct sp_minute *minute = &of->minutes[t_ms / 60000 % 2];
+	const uint32_t *group_of = sp_numbering_shape(w->numbering).group_of;
+	if (sp_minute_add(minute, t_ms, w->numbering, p) < 0 ||
+	    sp_minute_keep(minute, stands_at_ms, &h, &w->rows, group_of) < 0)
+		sp_error_clear(); /* what is missing is found in the file, then */
 	*ret_source = source;
 	return 0;
 }
@@ -498,11 +537,8 @@ static int catch_up_days(struct sp_store *s)
 			continue;
 		r = sp_writer_day(s, days[i].day_s * SP_NS_PER_S);
 	}
-	if (r == 0 && s->writer->files[0].db != NULL && s->writer->day_s != today) {
-		for (int i = 0; i < SP_N_RESOLUTIONS; i++)
-			(void)sp_file_finish(&s->writer->files[i]);
-		close_files(s->writer);
-	}
+	if (r == 0 && s->writer->files[0].db != NULL && s->writer->day_s != today)
+		sp_writer_finish_day(s);
 	return r;
 }
 
@@ -541,8 +577,9 @@ void sp_writer_close(struct sp_store *s)
 
 	if (w == NULL)
 		return;
+	sp_writer_finish_leaving(s);
 	if (w->files[0].db != NULL)
-		sp_writer_leave_day(s);
+		sp_writer_drop_day(s);
 	sp_window_rows_done(&w->rows);
 	sp_packer_free(w->packer);
 	sp_directory_unlock(&w->lock);

@@ -226,6 +226,10 @@ static void kernel_make(void)
 
 	for (uint32_t i = 0; i < N_KERNEL; i++)
 		kernel_frames[i] = add_frame(number, i, string("kernel_function_%u", i, 0), SP_FRAMEF_KERNEL);
+}
+
+static void kernel_stacks_make(void)
+{
 	for (uint32_t i = 0; i < N_KERNEL_STACKS; i++) {
 		uint32_t numbers[12], n = 4 + mix(i, 1) % 8;
 		for (uint32_t k = 0; k < n; k++)
@@ -235,17 +239,32 @@ static void kernel_make(void)
 	}
 }
 
-/* As a session does when its profile has grown too large. */
-static void profile_renew(void)
+static void profile_begin(void)
 {
-	sp_profile_free(profile);
 	must(sp_profile_new(&profile));
 	must(sp_profile_add_value_type(profile, "samples", "count"));
 	must(sp_profile_add_value_type(profile, "cpu", "nanoseconds"));
 	recipe = string("cpu", 0, 0);
 	libraries_make();
 	kernel_make();
+	kernel_stacks_make();
+}
+
+/* As the agent does when its profile has grown too large: these names never take half of it, and are kept for an hour.
+ */
+static void profile_renew(uint64_t window)
+{
+	static uint64_t names_since;
+
 	memset(known, 0, n_nodes * sizeof(*known));
+	if (profile != NULL && window - names_since < WINDOWS_A_DAY / 24) {
+		must(sp_profile_renew(profile));
+		kernel_stacks_make();
+		return;
+	}
+	sp_profile_free(profile);
+	profile_begin();
+	names_since = window;
 }
 
 static uint32_t stack_of(uint32_t node)
@@ -371,7 +390,7 @@ static int windows_add(struct sp_store *store, uint64_t from_ns, uint64_t n_wind
 			continue;
 		}
 		if (profile == NULL || sp_profile_n_stacks(profile) > RENEW_AT)
-			profile_renew();
+			profile_renew(*n_window);
 		window_fill(*n_window);
 		r = sp_store_add(store, &w, profile);
 		sp_profile_clear_rows(profile);

@@ -19,9 +19,9 @@ def kib(line):
     return int(line.split()[1]) * 1024
 
 
-def high_water(pid):
+def high_water(pid, name="VmHWM:"):
     with open(f"/proc/{pid}/status") as f:
-        return next((kib(line) for line in f if line.startswith("VmHWM:")), 0)
+        return next((kib(line) for line in f if line.startswith(name)), 0)
 
 
 def mapped(pid):

@@ -36,17 +36,32 @@ static void check_dict(const struct sp_dict *d)
 }
 
 /* Frames that are looked for later are those that are looked for at once. */
-static void check_lazy(const struct sp_chunk *c, const struct sp_dict *whole)
+static void check_lazy(const void *record, size_t len, const struct sp_dict *whole)
 {
-	struct sp_dict_room *d;
+	struct sp_chunk c = {.nodes_stay = true};
+	struct sp_dict_room *d = NULL;
+	struct sp_unpacker u;
 
-	if (sp_dict_new(0, 1, &d) < 0)
+	if (sp_unpack_begin(&u, SP_RECORD_CHUNK, place, record, len) < 0)
 		return;
-	d->lazy = true;
-	if (sp_dict_apply(d, c) == 0 && d->d.n_nodes == whole->n_nodes)
-		for (uint32_t i = d->d.n_nodes; i-- > 0;)
-			require(sp_dict_frame_of(d, i) < d->d.n_frames);
+	require(sp_chunk_unpack(&c, &u) == 0);
+	if (sp_dict_new(0, 1, &d) == 0) {
+		d->lazy = true;
+		struct sp_part all = {0};
+		require(sp_dict_apply(d, &c) == 0 && d->d.n_nodes == whole->n_nodes);
+		if (sp_part_begin(&all, d->d.n_nodes) == 0) {
+			for (uint32_t i = 0; i < d->d.n_nodes; i++)
+				sp_part_touch(&all, i);
+			sp_part_number(&all, d->d.parent, 1);
+			require(sp_dict_narrow(d, &all) == 0 && d->d.n_nodes == whole->n_nodes);
+			require(memcmp(d->d.frame, whole->frame, whole->n_nodes * sizeof(*whole->frame)) == 0);
+			require(memcmp(d->d.parent, whole->parent, whole->n_nodes * sizeof(*whole->parent)) == 0);
+		}
+		sp_part_done(&all);
+	}
 	sp_dict_free(d);
+	sp_chunk_done(&c);
+	sp_unpack_done(&u);
 }
 
 static void use_chunk(const void *record, size_t len)
@@ -63,11 +78,10 @@ static void use_chunk(const void *record, size_t len)
 		size_t most = 0; /* a hole before it is allowed, but takes memory */
 		for (int i = 0; i < SP_N_THINGS; i++)
 			most = most < c.first[i] ? c.first[i] : most;
-		if (most < COPY_MAX)
-			(void)sp_dict_apply(d, &c);
+		bool applied = most < COPY_MAX && sp_dict_apply(d, &c) == 0;
 		check_dict(&d->d);
-		if (most < COPY_MAX)
-			check_lazy(&c, &d->d);
+		if (applied)
+			check_lazy(record, len, &d->d);
 		sp_dict_free(d);
 	}
 	sp_chunk_done(&c);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include "profile/window.h"
 #include "recipe/recipe.h"
 #include "store/store.h"
 #include <errno.h>
@@ -142,8 +143,11 @@ static void burner_start(void)
 	if (burner)
 		return;
 	alarm(60);
-	for (;;)
+	for (unsigned n = 1;; n++) {
 		loop_test_burn();
+		if (n % 100 == 0) /* some 20 ms: half of the time is enough */
+			usleep(20000);
+	}
 }
 
 static void burner_end(void)
@@ -337,7 +341,37 @@ static void ask(void *arg)
 	a->samplers[0].wants_renewal = true;
 }
 
-static void renewals(void)
+/* Stacks that nobody samples, until there are too many: each time the profile is renewed, and keeps its names. */
+static uint64_t names_first, names_last;
+
+static bool is_crowded(const struct sp_profile *p)
+{
+	return sp_profile_memory_bytes(p) > config.max_memory_bytes / 12;
+}
+
+static int crowd_ms(void *arg)
+{
+	const struct sp_agent *a = arg;
+
+	return is_crowded(a->samplers[0].profile) ? -1 : 0;
+}
+
+static void crowd(void *arg)
+{
+	struct sp_agent *a = arg;
+	struct sp_profile *p = a->samplers[0].profile;
+	uint32_t frames[500] = {0};
+
+	names_last = sp_profile_names_serial(p);
+	names_first = names_first ? names_first : names_last;
+	for (uint32_t i = 0; !is_crowded(p); i++) {
+		struct sp_stack stack = {.reason = (uint16_t)(i / 100), .n_frames = 400 + i % 100, .frames = frames};
+
+		assert_true(sp_profile_add_stack(p, &stack) >= 0);
+	}
+}
+
+static void renewals_by(int (*timeout_ms)(void *), void (*ready)(void *))
 {
 	struct sp_agent *a;
 	struct stop stop;
@@ -349,7 +383,8 @@ static void renewals(void)
 		skip();
 	a->window_ns = SP_NS_PER_S / 2;
 	assert_int_equal(
-	    sp_agent_watch(a, &(struct sp_agent_watch){.fd = -1, .timeout_ms = ask_ms, .ready = ask, .arg = a}), 0);
+	    sp_agent_watch(a, &(struct sp_agent_watch){.fd = -1, .timeout_ms = timeout_ms, .ready = ready, .arg = a}),
+	    0);
 	run_for(a, &stop, 5000);
 	sp_agent_status(a, &status);
 	for (i = 0; i < noted.n; i++) {
@@ -370,10 +405,27 @@ static void renewals(void)
 	sp_agent_free(a);
 }
 
+static void renewals(void)
+{
+	renewals_by(ask_ms, ask);
+}
+
+static void renewals_in_place(void)
+{
+	renewals_by(crowd_ms, crowd);
+	assert_int_equal(names_last, names_first);
+}
+
 static void test_renewals(void **state)
 {
 	(void)state;
 	in_child(renewals);
+}
+
+static void test_renewals_in_place(void **state)
+{
+	(void)state;
+	in_child(renewals_in_place);
 }
 
 /* SIGSTOP for a while: the kernel counts on, and the window says how long it is. */
@@ -415,9 +467,8 @@ static void test_stopped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_windows),
-	    cmocka_unit_test(test_store_is_full),
-	    cmocka_unit_test(test_renewals),
+	    cmocka_unit_test(test_windows),  cmocka_unit_test(test_store_is_full),
+	    cmocka_unit_test(test_renewals), cmocka_unit_test(test_renewals_in_place),
 	    cmocka_unit_test(test_stopped),
 	};
 

@@ -183,6 +183,19 @@ static void renew(struct session *s, const struct sp_capture_keep *keep)
 	s->p = fresh;
 }
 
+/* The same profile without its stacks: what it names stays. */
+static void renew_in_place(struct session *s)
+{
+	assert_int_equal(sp_capture_close(s->c, &keep_all), 0);
+	uint32_t n_files = sp_profile_n_files(s->p), n_frames = sp_profile_n_frames(s->p);
+	assert_int_equal(sp_profile_renew(s->p), 0);
+	assert_int_equal(sp_capture_renew(s->c, s->p), 0);
+	assert_int_equal(sp_profile_n_files(s->p), n_files);
+	assert_int_equal(sp_profile_n_frames(s->p), n_frames);
+	assert_int_equal(sp_profile_n_stacks(s->p), 1);
+	assert_int_equal(sp_profile_n_processes(s->p), 1);
+}
+
 static void test_windows(void **state)
 {
 	struct session s = {0};
@@ -220,10 +233,13 @@ static void test_renewal(void **state)
 		skip();
 	burn(300);
 	settle(&s);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 5; i++) {
 		sp_capture_size(s.c, &before);
 		burn(200);
-		renew(&s, &keep_all);
+		if (i % 2)
+			renew_in_place(&s);
+		else
+			renew(&s, &keep_all);
 		assert_int_equal(sp_profile_n_rows(s.p), 0);
 		burn(300);
 		assert_int_equal(sp_capture_window(s.c), 0);
@@ -234,7 +250,7 @@ static void test_renewal(void **state)
 		assert_int_equal(after.n_files, before.n_files);
 		sp_profile_clear_rows(s.p);
 	}
-	assert_int_equal(after.n_renewals, 3);
+	assert_int_equal(after.n_renewals, 5);
 	assert_true(after.paused_ns < SP_NS_PER_S);
 	for (file = 1; file < sp_profile_n_files(s.p); file++)
 		known += sp_capture_file_fd(s.c, file) >= 0 && sp_profile_file(s.p, file)->build_id_len > 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/profile.h"
+#include "profile/window.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -277,6 +278,52 @@ static void rows_add_up(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_profile, close_profile)
 
+/* Of a renewed profile strings, files, functions and frames are as they were, and nothing else is there. */
+static void test_renewal(void **state)
+{
+	(void)state;
+	struct sp_profile *p;
+	int64_t one[] = {1};
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	uint32_t name = (uint32_t)sp_profile_add_string(p, "memory");
+	struct sp_process process = {.pid = 12, .comm = name};
+	uint32_t number = (uint32_t)sp_profile_add_process(p, &process);
+	struct sp_file file = {.kind = SP_FILE_ANON, .name = name, .process = number, .tag = 5};
+	uint32_t f = (uint32_t)sp_profile_add_file(p, &file);
+	uint32_t func = (uint32_t)sp_profile_add_func(p, &(struct sp_func){.name = name, .file = f});
+	uint32_t frame = (uint32_t)sp_profile_add_frame(p, &(struct sp_frame){.file = f, .offset = 7, .func = func});
+	struct sp_stack stack = {.n_frames = 1, .frames = &frame};
+	uint64_t serial = sp_profile_serial(p), names = sp_profile_names_serial(p);
+
+	for (int round = 0; round < 3; round++) {
+		struct sp_key key = {.process = (uint32_t)sp_profile_add_process(p, &process), .comm = name};
+		for (uint16_t i = 0; i < 1000; i++) {
+			stack.reason = i;
+			assert_int_equal(sp_profile_add_stack(p, &stack), i + 1);
+		}
+		assert_int_equal(sp_profile_add(p, (uint32_t)sp_profile_add_key(p, &key), 5, 6, one), 0);
+		size_t bytes = sp_profile_memory_bytes(p);
+		assert_int_equal(sp_profile_renew(p), 0);
+		assert_true(sp_profile_memory_bytes(p) < bytes / 2);
+		assert_int_not_equal(sp_profile_serial(p), serial);
+		assert_int_equal(sp_profile_names_serial(p), names);
+		assert_int_equal(sp_profile_n_rows(p), 0);
+		assert_int_equal(sp_profile_n_stacks(p), 1);
+		assert_int_equal(sp_profile_n_processes(p), 1);
+		assert_int_equal(sp_profile_n_keys(p), 1);
+		assert_int_equal(sp_profile_n_label_sets(p), 1);
+		assert_int_equal(sp_profile_n_value_types(p), 1);
+		assert_int_equal(sp_profile_file(p, f)->process, 0);
+		assert_string_equal(sp_profile_string(p, name), "memory");
+		assert_int_equal(sp_profile_frame(p, frame)->func, func);
+		assert_int_equal(sp_profile_add_frame(p, &(struct sp_frame){.file = f, .offset = 7}), frame);
+		serial = sp_profile_serial(p);
+	}
+	sp_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +339,7 @@ int main(void)
 	    TEST(at_most_eight_values),
 	    TEST(sums_do_not_wrap),
 	    TEST(rows_add_up),
+	    cmocka_unit_test(test_renewal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,39 +25,6 @@
 
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* an hour's beginning */
 
-static struct sp_store *store_at(const char *path, const struct sp_store_options *o)
-{
-	struct sp_store *s = NULL;
-	int r = sp_store_open(path, o, &s);
-
-	if (r < 0)
-		fail_msg("%s", sp_error_text(r));
-	return s;
-}
-
-static void add(struct sp_store *s, uint64_t wall_ns, const struct sp_profile *p, const char *source)
-{
-	struct sp_store_window w = {.wall_ns = wall_ns,
-				    .boot_ns = wall_ns / 7,
-				    .duration_ns = 9 * SP_NS_PER_S,
-				    .rate_mhz = 19000,
-				    .n_cpus = 2,
-				    .n_lost = 3,
-				    .source = source};
-	int r = sp_store_add(s, &w, p);
-
-	if (r < 0)
-		fail_msg("%s", sp_error_text(r));
-}
-
-static struct sp_profile *new_profile(void)
-{
-	struct sp_profile *p;
-
-	assert_int_equal(sp_profile_new(&p), 0);
-	return p;
-}
-
 /* Windows of one profile that grows, over some minutes: what the agent does but for the clearing of rows. */
 static void what_goes_in_comes_out(void **state)
 {
@@ -68,23 +35,23 @@ static void what_goes_in_comes_out(void **state)
 		struct sums in = sums_new(m.n_values), in_groups = sums_new(m.n_values);
 		struct sums out = sums_new(m.n_values), minutes = sums_new(m.n_values), hours = sums_new(m.n_values);
 		struct sp_store_options o = {0};
-		struct sp_profile *p = new_profile();
+		struct sp_profile *p = made_profile();
 		char *path = made_directory();
-		struct sp_store *s = store_at(path, &o);
+		struct sp_store *s = made_store(path, &o);
 		uint64_t random = seed;
 
 		made_things(p, &m, &random);
 		for (uint64_t i = 0; i < 40; i++) {
 			made_rows(p, &m, &random);
-			add(s, T0 + (50 + i * 10 + i / 20 * 3600) * SP_NS_PER_S, p,
-			    "cpu"); /* the first minute has one */
+			made_add(s, T0 + (50 + i * 10 + i / 20 * 3600) * SP_NS_PER_S, p,
+				 "cpu"); /* the first minute has one */
 			sums_of_profile(&in, p, false);
 			sums_of_profile(&in_groups, p, true);
 		}
 		assert_int_equal(sums_of_store(&out, s, SP_RES_10S, false), 40);
 		sums_equal(&in, &out);
 		sp_store_close(s); /* what was not over is rolled up */
-		s = store_at(path, &(struct sp_store_options){.read_only = true});
+		s = made_store(path, &(struct sp_store_options){.read_only = true});
 		assert_int_equal(sums_of_store(&minutes, s, SP_RES_1M, true), 9);
 		sums_equal(&in_groups, &minutes);
 		assert_int_equal(sums_of_store(&hours, s, SP_RES_1H, true), 2);
@@ -108,7 +75,8 @@ static int sum_total(void *arg, const struct sp_store_total *t)
 	struct wanted *w = arg;
 
 	w->duration_ns += t->duration_ns;
-	if (strcmp(t->file, w->library) != 0 || strcmp(t->function, w->function != NULL ? w->function : "") != 0)
+	if ((w->library != NULL && strcmp(t->file, w->library) != 0) ||
+	    strcmp(t->function, w->function != NULL ? w->function : "") != 0)
 		return 0;
 	w->n++;
 	for (uint32_t v = 0; v < t->n_values; v++) {
@@ -150,20 +118,20 @@ static void totals_are_exact(void **state)
 {
 	(void)state;
 	struct made m = {.n_files = 30, .n_funcs = 200, .n_stacks = 300, .n_keys = 30, .n_rows = 150, .n_values = 2};
-	struct sp_profile *p = new_profile(), *sum = new_profile();
+	struct sp_profile *p = made_profile(), *sum = made_profile();
 	char *path = made_directory();
-	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	uint64_t random = 99;
 
 	made_things(p, &m, &random);
 	for (uint64_t i = 0; i < 30; i++) {
 		made_rows(p, &m, &random);
-		add(s, T0 + i * 400 * SP_NS_PER_S, p, "cpu"); /* more than three hours */
+		made_add(s, T0 + i * 400 * SP_NS_PER_S, p, "cpu"); /* more than three hours */
 		assert_int_equal(sp_profile_merge(sum, p), 0);
 		sp_profile_clear_rows(p);
 	}
 	sp_store_close(s);
-	s = store_at(path, &(struct sp_store_options){.read_only = true});
+	s = made_store(path, &(struct sp_store_options){.read_only = true});
 	compare_totals(s, sum, SP_TOTAL_BY_LIBRARY, SP_RES_1M, 30);
 	compare_totals(s, sum, SP_TOTAL_BY_LIBRARY, SP_RES_1H, 4);
 	compare_totals(s, sum, SP_TOTAL_BY_FUNCTION, SP_RES_1H, 4);
@@ -173,6 +141,14 @@ static void totals_are_exact(void **state)
 	sp_profile_free(p);
 	sp_profile_free(sum);
 	made_directory_gone(path);
+}
+
+static char *in(const char *directory, const char *name)
+{
+	char *path = NULL;
+
+	assert_true(asprintf(&path, "%s/%s", directory, name) > 0);
+	return path;
 }
 
 /* --- who may write where ---------------------------------------------------------------------------------------------
@@ -191,7 +167,7 @@ static void one_writer(void **state)
 {
 	(void)state;
 	char *path = made_directory(), pid[32];
-	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	int status, r = refused(path);
 
 	(void)snprintf(pid, sizeof(pid), "process %d", getpid());
@@ -204,7 +180,7 @@ static void one_writer(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	sp_store_close(store_at(path, &(struct sp_store_options){.read_only = true})); /* who only reads may */
+	sp_store_close(made_store(path, &(struct sp_store_options){.read_only = true})); /* who only reads may */
 	sp_store_close(s);
 	assert_int_equal(refused(path), 0);
 	made_directory_gone(path);
@@ -214,24 +190,16 @@ static void one_writer(void **state)
 static char *small_store(void)
 {
 	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 1};
-	struct sp_profile *p = new_profile();
+	struct sp_profile *p = made_profile();
 	char *path = made_directory();
-	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	uint64_t seed = 3;
 
 	made_things(p, &m, &seed);
 	made_rows(p, &m, &seed);
-	add(s, T0, p, "cpu");
+	made_add(s, T0, p, "cpu");
 	sp_store_close(s);
 	sp_profile_free(p);
-	return path;
-}
-
-static char *in(const char *directory, const char *name)
-{
-	char *path = NULL;
-
-	assert_true(asprintf(&path, "%s/%s", directory, name) > 0);
 	return path;
 }
 
@@ -267,12 +235,12 @@ static void a_turned_version_is_damage(void **state)
 	int fd = open(name, O_RDWR);
 
 	struct sums wanted = sums_new(1), got = sums_new(1);
-	struct sp_store *s = store_at(path, &o);
+	struct sp_store *s = made_store(path, &o);
 	assert_int_equal(sums_of_store(&got, s, SP_RES_10S, false), 1);
 	sp_store_close(s);
 	assert_int_equal(pwrite(fd, "\0\0\0\3", 4, 60), 4);
-	sp_store_close(store_at(path, &o));                /* a reader does not refuse it */
-	s = store_at(path, &(struct sp_store_options){0}); /* which replaces it */
+	sp_store_close(made_store(path, &o));                /* a reader does not refuse it */
+	s = made_store(path, &(struct sp_store_options){0}); /* which replaces it */
 	assert_int_equal(sums_of_store(&wanted, s, SP_RES_10S, false), 1);
 	assert_int_equal(sp_store_stats(s, &stats), 0);
 	assert_int_equal(stats.n_damaged_files, 1);
@@ -297,18 +265,18 @@ static void an_old_file_is_mended(void **state)
 	(void)state;
 	char *path = small_store(), *name = in(path, sp_day_of(T0, SP_RES_10S).name), *aside = NULL;
 	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 1};
-	struct sp_profile *p = new_profile();
+	struct sp_profile *p = made_profile();
 	int n_notes = 0, fd = open(name, O_RDWR);
-	struct sp_store *s = store_at(path, &(struct sp_store_options){.note = take_note, .note_arg = &n_notes});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){.note = take_note, .note_arg = &n_notes});
 	uint64_t seed = 3, next = (T0 / (SP_DAY_S * SP_NS_PER_S) + 1) * SP_DAY_S * SP_NS_PER_S;
 
 	made_things(p, &m, &seed);
 	made_rows(p, &m, &seed);
-	add(s, next, p, "cpu");
+	made_add(s, next, p, "cpu");
 	assert_int_equal(pwrite(fd, "no such file", 12, 0), 12);
 	close(fd);
 	for (uint64_t i = 1; i < 100; i++)
-		add(s, next + i * 10 * SP_NS_PER_S, p, "cpu");
+		made_add(s, next + i * 10 * SP_NS_PER_S, p, "cpu");
 	assert_int_equal(n_notes, 1);
 	assert_true(asprintf(&aside, "%s.damaged", name) > 0);
 	assert_int_equal(access(aside, F_OK), 0);
@@ -327,7 +295,7 @@ static void planted_links_are_refused(void **state)
 	(void)state;
 	char *path = made_directory(), *store = in(path, "store"), *elsewhere = made_directory();
 	struct sp_day day = sp_day_of(T0, SP_RES_10S);
-	struct sp_profile *p = new_profile();
+	struct sp_profile *p = made_profile();
 	struct sp_store_window w = {.wall_ns = T0, .duration_ns = SP_NS_PER_S, .source = "cpu"};
 
 	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
@@ -338,7 +306,7 @@ static void planted_links_are_refused(void **state)
 	store = in(path, day.name);
 	char *target = in(elsewhere, "target");
 	assert_int_equal(symlink(target, store), 0);
-	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	assert_true(sp_store_add(s, &w, p) < 0);
 	assert_true(access(target, F_OK) < 0); /* nothing was made where it leads */
 	assert_int_equal(unlink(store), 0);
@@ -363,7 +331,7 @@ static void others_directories_are_refused(void **state)
 	assert_true(access(lock, F_OK) < 0);
 	assert_int_equal(unlink(other), 0);
 	assert_int_equal(mkdir(found, 0700), 0); /* a file system of its own */
-	sp_store_close(store_at(path, &(struct sp_store_options){0}));
+	sp_store_close(made_store(path, &(struct sp_store_options){0}));
 	assert_int_equal(rmdir(found), 0);
 	free(other), free(found), free(lock);
 	made_directory_gone(path);
@@ -376,9 +344,9 @@ static void old_days_go(void **state)
 	(void)state;
 	struct made m = {.n_files = 5, .n_funcs = 50, .n_stacks = 50, .n_keys = 5, .n_rows = 50, .n_values = 1};
 	struct sp_store_options o = {.retain_s = {SP_DAY_S, 2 * SP_DAY_S, 3 * SP_DAY_S}};
-	struct sp_profile *p = new_profile();
+	struct sp_profile *p = made_profile();
 	char *path = made_directory();
-	struct sp_store *s = store_at(path, &o);
+	struct sp_store *s = made_store(path, &o);
 	struct sums sums = sums_new(1);
 	uint64_t seed = 3;
 
@@ -387,7 +355,7 @@ static void old_days_go(void **state)
 		for (uint64_t i = 0; i < 6; i++) { /* an hour ends, its day is summed, then it is looked what is old */
 			sp_profile_clear_rows(p);
 			made_rows(p, &m, &seed);
-			add(s, T0 + (day * SP_DAY_S + i * 1830) * SP_NS_PER_S, p, "cpu");
+			made_add(s, T0 + (day * SP_DAY_S + i * 1830) * SP_NS_PER_S, p, "cpu");
 		}
 	assert_int_equal(sums_of_store(&sums, s, SP_RES_10S, true), 2 * 6);
 	size_t n = sums_of_store(&sums, s, SP_RES_1M, true);
@@ -395,9 +363,9 @@ static void old_days_go(void **state)
 		     n >= 3 * 6 - 3 && n <= 3 * 6)); /* the last minutes are not rolled up yet */
 	sp_store_close(s);
 	o = (struct sp_store_options){.max_disk_bytes = 1};
-	s = store_at(path, &o);
+	s = made_store(path, &o);
 	for (uint64_t i = 0; i < 4; i++)
-		add(s, T0 + (6 * SP_DAY_S + i * 30) * SP_NS_PER_S, p, "cpu");
+		made_add(s, T0 + (6 * SP_DAY_S + i * 30) * SP_NS_PER_S, p, "cpu");
 	assert_true(sums_of_store(&sums, s, SP_RES_1H, true) <= 2); /* of today */
 	assert_true(sums_of_store(&sums, s, SP_RES_10S, true) <= 2);
 	sp_store_close(s);
@@ -421,7 +389,7 @@ static void events_are_kept_once(void **state)
 {
 	(void)state;
 	char *path = made_directory();
-	struct sp_store *s = store_at(path, &(struct sp_store_options){0});
+	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	struct sp_store_event e = {T0, T0 + 5, "gap", "stopped", "the agent did not run", "a=b"};
 	int n = 0;
 

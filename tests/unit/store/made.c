@@ -14,7 +14,9 @@
 #include <cmocka.h>
 
 #include "base/encode.h"
+#include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 
 enum { TEXT_MAX = 1 << 16 };
 
@@ -74,23 +76,65 @@ void sums_equal(const struct sums *a, const struct sums *b)
 struct from {
 	const struct sp_profile *p;
 	const struct sp_dict *d;
+	struct frame_text {
+		size_t len;
+		char *text;
+	} * frames; /* of those that were met */
 };
+
+static struct from from_new(const struct sp_profile *p, const struct sp_dict *d)
+{
+	struct from from = {.p = p, .d = d};
+	uint32_t n = p != NULL ? sp_profile_n_frames(p) : d->n_frames;
+
+	from.frames = calloc(n + 1, sizeof(*from.frames));
+	assert_non_null(from.frames);
+	return from;
+}
+
+static void from_done(struct from *from)
+{
+	uint32_t n = from->p != NULL ? sp_profile_n_frames(from->p) : from->d->n_frames;
+
+	for (uint32_t i = 0; i < n; i++)
+		free(from->frames[i].text);
+	free(from->frames);
+}
 
 static const char *string_of(const struct from *from, uint32_t n)
 {
 	return from->p != NULL ? sp_profile_string(from->p, n) : sp_dict_string(from->d, n);
 }
 
-static size_t put(char *text, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static size_t put(char *text, size_t n, const char *format, ...)
+/* Texts are put together by hand: printf would be most of the time of the tests that compare by them. */
+static size_t put_bytes(char *text, size_t n, const char *bytes, size_t len)
 {
-	va_list args;
+	assert_true(n + len < TEXT_MAX);
+	memcpy(text + n, bytes, len);
+	text[n + len] = '\0';
+	return n + len;
+}
 
-	va_start(args, format);
-	n += (size_t)vsnprintf(text + n, TEXT_MAX - n, format, args);
-	va_end(args);
-	assert_true(n < TEXT_MAX);
-	return n;
+static size_t put(char *text, size_t n, const char *words)
+{
+	return put_bytes(text, n, words, strlen(words));
+}
+
+/* Before it stands a blank. */
+static size_t put_number(char *text, size_t n, uint64_t number)
+{
+	char digits[18], *at = digits + sizeof(digits) - 1;
+
+	for (*at = '\0'; number > 0 || *at == '\0'; number >>= 4)
+		*--at = "0123456789abcdef"[number & 15];
+	*--at = ' ';
+	return put(text, n, at);
+}
+
+/* As put_number does. */
+static size_t put_string(char *text, size_t n, const struct from *from, uint32_t number)
+{
+	return put(text, put(text, n, " "), string_of(from, number));
 }
 
 static size_t put_file(char *text, size_t n, const struct from *from, uint32_t number)
@@ -99,9 +143,17 @@ static size_t put_file(char *text, size_t n, const struct from *from, uint32_t n
 	char hex[2 * SP_BUILD_ID_MAX + 1];
 
 	sp_hex(f->build_id, f->build_id_len, hex);
-	return put(text, n, "<%d %s %d%d %s %s %s %s %s %s>", f->kind, hex, f->deleted, f->owner_known,
-		   string_of(from, f->name), string_of(from, f->path), string_of(from, f->package),
-		   string_of(from, f->package_version), string_of(from, f->build_id_text), string_of(from, f->note));
+	n = put(text, put(text, n, " <"), hex);
+	n = put_number(text, n, f->kind);
+	n = put_number(text, n, f->deleted);
+	n = put_number(text, n, f->owner_known);
+	n = put_string(text, n, from, f->name);
+	n = put_string(text, n, from, f->path);
+	n = put_string(text, n, from, f->package);
+	n = put_string(text, n, from, f->package_version);
+	n = put_string(text, n, from, f->build_id_text);
+	n = put_string(text, n, from, f->note);
+	return put(text, n, ">");
 }
 
 static bool nowhere(const struct from *from, uint32_t number)
@@ -116,30 +168,53 @@ static size_t put_func(char *text, size_t n, const struct from *from, uint32_t n
 	const struct sp_func *f = from->p != NULL ? sp_profile_func(from->p, number) : &from->d->funcs[number];
 	bool zero = nowhere(from, f->file);
 
-	n = put(text, n, "%s %s %d %llx %llx %llx %s:%u", string_of(from, f->name), string_of(from, f->linkage_name),
-		f->is_range, zero ? 0 : (unsigned long long)f->start, zero ? 0 : (unsigned long long)f->size,
-		zero ? 0 : (unsigned long long)f->vaddr, string_of(from, f->source), f->source_line);
+	n = put_string(text, n, from, f->name);
+	n = put_string(text, n, from, f->linkage_name);
+	n = put_number(text, n, f->is_range);
+	n = put_number(text, n, zero ? 0 : f->start);
+	n = put_number(text, n, zero ? 0 : f->size);
+	n = put_number(text, n, zero ? 0 : f->vaddr);
+	n = put_string(text, n, from, f->source);
+	n = put_number(text, n, f->source_line);
 	return put_file(text, n, from, f->file);
 }
 
-static size_t put_frame(char *text, size_t n, const struct from *from, uint32_t number)
+static size_t put_new_frame(char *text, size_t n, const struct from *from, uint32_t number)
 {
 	const struct sp_frame *pf = from->p != NULL ? sp_profile_frame(from->p, number) : NULL;
 	const struct sp_dict_frame *df = pf == NULL ? &from->d->frames[number] : NULL;
 	uint32_t func = pf != NULL ? pf->func : df->func, file = pf != NULL ? pf->file : df->file;
-	unsigned long long offset = pf != NULL ? pf->offset : df->offset;
+	uint64_t offset = pf != NULL ? pf->offset : df->offset;
 
-	n = put(text, n, ";%x ", (pf != NULL ? pf->flags : df->flags) & 0xff);
+	n = put_number(text, put(text, n, ";"), (pf != NULL ? pf->flags : df->flags) & 0xff);
 	if (func != 0)
 		n = put_func(text, n, from, func);
 	else
-		n = put(text, n, "+%llx", nowhere(from, file) ? 0 : offset);
+		n = put_number(text, put(text, n, " +"), nowhere(from, file) ? 0 : offset);
 	return put_file(text, n, from, file);
 }
 
-static size_t put_stack(char *text, size_t n, const struct from *from, const char *what, const struct sp_stack *s)
+static size_t put_frame(char *text, size_t n, struct from *from, uint32_t number)
 {
-	n = put(text, n, " %s %u/%u", what, s->stack_class, s->reason);
+	struct frame_text *f = &from->frames[number];
+
+	if (f->text == NULL) {
+		f->len = put_new_frame(text, n, from, number) - n;
+		f->text = strdup(text + n);
+		assert_non_null(f->text);
+	}
+	return put_bytes(text, n, f->text, f->len);
+}
+
+static size_t put_class(char *text, size_t n, bool in_kernel, uint32_t stack_class, uint32_t reason)
+{
+	n = put_number(text, put(text, n, in_kernel ? " kernel" : " user"), stack_class);
+	return put_number(text, n, reason);
+}
+
+static size_t put_stack(char *text, size_t n, struct from *from, bool in_kernel, const struct sp_stack *s)
+{
+	n = put_class(text, n, in_kernel, s->stack_class, s->reason);
 	for (uint32_t i = s->n_frames; i > 0; i--)
 		n = put_frame(text, n, from, s->frames[i - 1]);
 	return n;
@@ -149,8 +224,20 @@ static size_t put_group(char *text, size_t n, const struct from *from, uint32_t 
 			uint32_t cgroup, uint32_t container)
 {
 	n = put_file(text, n, from, exe);
-	return put(text, n, " uid %u %s %s %s", uid, string_of(from, comm), string_of(from, cgroup),
-		   string_of(from, container));
+	n = put_number(text, put(text, n, " uid"), uid);
+	n = put_string(text, n, from, comm);
+	n = put_string(text, n, from, cgroup);
+	return put_string(text, n, from, container);
+}
+
+static size_t put_process(char *text, size_t n, uint32_t pid, uint32_t ns_pid, uint32_t exec_id, uint64_t start_ns,
+			  uint64_t cgroup)
+{
+	n = put_number(text, n, pid);
+	n = put_number(text, n, ns_pid);
+	n = put_number(text, n, exec_id);
+	n = put_number(text, n, start_ns);
+	return put_number(text, n, cgroup);
 }
 
 /* --- profiles
@@ -161,26 +248,27 @@ static size_t put_key(char *text, size_t n, const struct from *from, uint32_t ke
 	const struct sp_process *q = sp_profile_process(from->p, k->process);
 
 	n = put_group(text, n, from, q->exe, q->uid, q->comm, q->cgroup_path, q->container);
-	if (!by_group)
-		n = put(text, n, " %u %u %u %llu %llu %s", q->pid, q->ns_pid, q->exec_id,
-			(unsigned long long)q->start_ns, (unsigned long long)q->cgroup, string_of(from, k->comm));
-	return n;
+	if (by_group)
+		return n;
+	n = put_process(text, n, q->pid, q->ns_pid, q->exec_id, q->start_ns, q->cgroup);
+	return put_string(text, n, from, k->comm);
 }
 
 void sums_of_profile(struct sums *s, const struct sp_profile *p, bool by_group)
 {
-	struct from from = {.p = p};
+	struct from from = from_new(p, NULL);
 	char *text = malloc(TEXT_MAX);
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
 		struct sp_stack user = sp_profile_stack(p, row->user), kernel = sp_profile_stack(p, row->kernel);
 		size_t n = put_key(text, 0, &from, row->key, by_group);
-		n = put_stack(text, n, &from, "user", &user);
+		n = put_stack(text, n, &from, false, &user);
 		if (row->kernel != 0)
-			n = put_stack(text, n, &from, "kernel", &kernel);
+			n = put_stack(text, n, &from, true, &kernel);
 		sums_add(s, text, row->values);
 	}
+	from_done(&from);
 	free(text);
 }
 
@@ -194,13 +282,13 @@ static size_t put_who(char *text, size_t n, const struct from *from, uint32_t wh
 	const struct sp_dict_group *g = &from->d->groups[is_key ? k->group : who];
 
 	n = put_group(text, n, from, g->exe, g->uid, g->comm, g->cgroup_path, g->container);
-	if (!by_group)
-		n = put(text, n, " %u %u %u %llu %llu %s", k->pid, k->ns_pid, k->exec_id,
-			(unsigned long long)k->start_ns, (unsigned long long)k->cgroup, string_of(from, k->thread));
-	return n;
+	if (by_group)
+		return n;
+	n = put_process(text, n, k->pid, k->ns_pid, k->exec_id, k->start_ns, k->cgroup);
+	return put_string(text, n, from, k->thread);
 }
 
-static size_t put_path(char *text, size_t n, const struct from *from, uint32_t node)
+static size_t put_path(char *text, size_t n, struct from *from, uint32_t node)
 {
 	uint32_t path[4096], depth = 0;
 	bool in_kernel = false, mixed = false;
@@ -212,12 +300,12 @@ static size_t put_path(char *text, size_t n, const struct from *from, uint32_t n
 		if (f->mark != SP_MARK_NONE) {
 			in_kernel = f->mark == SP_MARK_KERNEL;
 			mixed |= f->mark == SP_MARK_MIXED;
-			n = put(text, n, " %s %u/%u", in_kernel ? "kernel" : "user", f->stack_class, f->reason);
+			n = put_class(text, n, in_kernel, f->stack_class, f->reason);
 			continue;
 		}
 		if (!in_kernel && !mixed && (f->flags & SP_FRAMEF_KERNEL) != 0) {
 			in_kernel = true;
-			n = put(text, n, " kernel 0/0");
+			n = put_class(text, n, true, 0, 0);
 		}
 		n = put_frame(text, n, from, path[depth - 1]);
 	}
@@ -226,7 +314,7 @@ static size_t put_path(char *text, size_t n, const struct from *from, uint32_t n
 
 void sums_of_window(struct sums *s, const struct sp_scan_window *w, bool by_group)
 {
-	struct from from = {.d = w->dict};
+	struct from from = from_new(NULL, w->dict);
 	char *text = malloc(TEXT_MAX);
 
 	assert_int_equal(w->n_values, s->n_values);
@@ -238,6 +326,7 @@ void sums_of_window(struct sums *s, const struct sp_scan_window *w, bool by_grou
 			values[v] = w->values[v][i];
 		sums_add(s, text, values);
 	}
+	from_done(&from);
 	free(text);
 }
 
@@ -424,4 +513,40 @@ void made_directory_gone(char *path)
 		(void)closedir(dir);
 	assert_int_equal(rmdir(path), 0);
 	free(path);
+}
+
+/* --- a store
+ * ------------------------------------------------------------------------------------------------------------
+ */
+struct sp_store *made_store(const char *path, const struct sp_store_options *o)
+{
+	struct sp_store *s = NULL;
+	int r = sp_store_open(path, o, &s);
+
+	if (r < 0)
+		fail_msg("%s", sp_error_text(r));
+	return s;
+}
+
+void made_add(struct sp_store *s, uint64_t wall_ns, const struct sp_profile *p, const char *source)
+{
+	struct sp_store_window w = {.wall_ns = wall_ns,
+				    .boot_ns = wall_ns / 7,
+				    .duration_ns = 9 * SP_NS_PER_S,
+				    .rate_mhz = 19000,
+				    .n_cpus = 2,
+				    .n_lost = 3,
+				    .source = source};
+	int r = sp_store_add(s, &w, p);
+
+	if (r < 0)
+		fail_msg("%s", sp_error_text(r));
+}
+
+struct sp_profile *made_profile(void)
+{
+	struct sp_profile *p;
+
+	assert_int_equal(sp_profile_new(&p), 0);
+	return p;
 }

@@ -37,6 +37,13 @@ uint64_t made_random(uint64_t *seed);
 void made_things(struct sp_profile *p, const struct made *m, uint64_t *seed);
 void made_rows(struct sp_profile *p, const struct made *m, uint64_t *seed);
 
+/* An empty one. */
+struct sp_profile *made_profile(void);
+
+/* A store there, and a window of 9 s in it, of which 3 samples were lost; what fails ends the test. */
+struct sp_store *made_store(const char *path, const struct sp_store_options *o);
+void made_add(struct sp_store *s, uint64_t wall_ns, const struct sp_profile *p, const char *source);
+
 /* A new empty directory (free it), and its removal with all that is in it. */
 char *made_directory(void);
 void made_directory_gone(char *path);

@@ -381,6 +381,52 @@ static void totals(void **state)
 	fixture_done(&f);
 }
 
+/* Rows that tell less of whom they are: fewer, and the same sums. */
+static void whom(struct fixture *f, struct sp_store_query q, enum sp_store_who who, const struct sp_profile *whole)
+{
+	struct sp_store_answer a;
+	struct sp_profile *p;
+
+	q.who = who;
+	ok(sp_profile_new(&p));
+	ok(sp_store_query(f->store, &q, p, &a));
+	assert_true(sp_profile_n_rows(p) < sp_profile_n_rows(whole));
+	assert_in_range(sp_profile_n_keys(p), 2, who == SP_WHO_NOTHING ? 2 : sp_profile_n_keys(whole) - 1);
+	for (uint32_t v = 0; v < sp_profile_n_value_types(whole); v++) {
+		assert_totals(p, whole, SP_TOTAL_BY_LIBRARY, v);
+		assert_totals(p, whole, SP_TOTAL_BY_FUNCTION, v);
+		if (who == SP_WHO_THREAD)
+			assert_totals(p, whole, SP_TOTAL_BY_COMM, v);
+	}
+	sp_profile_free(p);
+}
+
+static void of_whom(void **state)
+{
+	struct sp_store_query q = {.all_users = true, .from_ns = DAY + 3600 * S, .to_ns = DAY + 3960 * S};
+	struct sp_profile *whole;
+	struct sp_store_answer a;
+	struct fixture f = {0};
+
+	(void)state;
+	seed = 77;
+	fixture_open(&f, 0);
+	fill(&f, DAY + 3600 * S, 42, 60);
+	for (q.resolution = SP_RES_10S; q.resolution <= SP_RES_1M; q.resolution++) {
+		ok(sp_profile_new(&whole));
+		ok(sp_store_query(f.store, &q, whole, &a));
+		whom(&f, q, SP_WHO_THREAD, whole);
+		whom(&f, q, SP_WHO_NOTHING, whole);
+		sp_profile_free(whole);
+	}
+	/* who is asked for has to be known: nothing is lost */
+	q.resolution = SP_RES_10S;
+	q.process = "prog1";
+	q.who = SP_WHO_NOTHING;
+	compare(&f, &q, 10 * S, &a);
+	fixture_done(&f);
+}
+
 static void bad_questions(void **state)
 {
 	struct sp_store_query q = {.all_users = true, .resolution = -1, .from_ns = 5, .to_ns = 5};
@@ -411,6 +457,7 @@ int main(void)
 	    cmocka_unit_test(slices),
 	    cmocka_unit_test(shortened),
 	    cmocka_unit_test(totals),
+	    cmocka_unit_test(of_whom),
 	    cmocka_unit_test(bad_questions),
 	};
 
