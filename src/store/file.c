@@ -324,10 +324,23 @@ bool sp_file_is_newer(const struct sp_directory *d, const char *name)
 	return !known;
 }
 
+/* A file that was copied away has no writer; without this SQLite would leave files beside it. */
+static bool is_alone(const struct sp_directory *d)
+{
+	static const char *const ends[] = {"-wal", "-journal"};
+	char other[PATH_MAX];
+	bool alone = d->only != NULL;
+
+	for (size_t i = 0; i < SP_COUNT(ends) && alone; i++)
+		alone = snprintf(other, sizeof(other), "%s%s", d->only, ends[i]) < (int)sizeof(other) &&
+			faccessat(d->fd, other, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	return alone;
+}
+
 static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 {
 	const char *name = d->only != NULL ? d->only : f->day.name;
-	int r = open_db(d, name, SQLITE_OPEN_READONLY, "", f);
+	int r = open_db(d, name, SQLITE_OPEN_READONLY, is_alone(d) ? "?immutable=1" : "", f);
 
 	r = r < 0 ? r : configure(f);
 	r = r < 0 ? r : identify(f);

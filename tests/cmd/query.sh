@@ -98,6 +98,12 @@ done
 has "$out" "^library,libz\\.so\\.1,.*,$(sum -7200 1800 libz),"
 expect 0 diff --absolute "$store"/*.10s.db "$store"/*.1m.db
 has_not "$out" '^ .*\[.*libz'
+cp "$store"/*.10s.db "$dir/copy"
+printf '\2\2' | dd of="$dir/copy" bs=1 seek=18 conv=notrunc status=none # as in a day that is not over: a journal is expected
+expect 0 report --csv "$dir/copy"
+has "$out" '^library,libz\.so\.1,'
+[ "$(echo "$dir"/copy*)" = "$dir/copy" ] || fail "nothing to be left beside a copy: $(echo "$dir"/copy*)"
+rm -f "$dir"/copy*
 
 # --- what cannot be answered: one line
 for times in '--from soon' '--from -1x' '--to 25:00' '--from today --to yesterday' '--from now' '--from -1h --to -1h' '--from 2026-02-30'; do
