@@ -197,12 +197,14 @@ int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, F
 	struct sp_store_answer answer = {0};
 	struct sp_profile *p = NULL;
 	struct sp_totals t = {0};
+	struct sp_store_query q = ask->q;
 	uint32_t value = 0;
 	int r = table_of_sums(a, ask, by, out);
 
 	if (r != -ENODATA)
 		return r;
-	r = sp_api_profile(a, &ask->q, &p, &answer);
+	q.who = by <= SP_TOTAL_BY_FUNCTION ? SP_WHO_NOTHING : SP_WHO_WHOLE;
+	r = sp_api_profile(a, &q, &p, &answer);
 	if (r == 0)
 		r = sp_api_value(p, ask->value, &value);
 	if (r == 0)
@@ -247,6 +249,7 @@ int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, FILE *ou
 	uint32_t value = 0, n = 0;
 	int r;
 
+	q.who = SP_WHO_NOTHING;
 	q.rough = sp_api_sums_wanted(&q) && q.to_ns - q.from_ns >= SP_LONG_TOTALS_NS(SP_TOTAL_BY_FUNCTION);
 	r = sp_api_profile(a, &q, &p, &answer);
 

@@ -117,7 +117,7 @@ static const struct {
     [SP_ASK_STATUS] = {"status", {NULL}},
     [SP_ASK_QUERY] = {"query",
 		      {"from", "to", "source", "library", "function", "process", "cgroup", "uid", "resolution",
-		       "slices", "exact", "rough", NULL}},
+		       "slices", "exact", "who", "rough", NULL}},
     [SP_ASK_EVENTS] = {"events", {"from", "to", NULL}},
     [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "step", NULL}},
     [SP_ASK_UPGRADES] = {"upgrades", {"from", "to", "source", "span", NULL}},
@@ -128,7 +128,7 @@ static const struct {
 static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 {
 	const char *uid = sp_line_word(l, "uid");
-	uint64_t user = 0, resolution = UINT64_MAX, slices = 0, exact = 0, rough = 0;
+	uint64_t user = 0, resolution = UINT64_MAX, slices = 0, exact = 0, who = SP_WHO_WHOLE, rough = 0;
 	int r = number(l, "uid", UINT32_MAX, &user);
 
 	if (r == 0)
@@ -137,6 +137,8 @@ static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 		r = number(l, "slices", 1000, &slices);
 	if (r == 0)
 		r = number(l, "exact", 1, &exact);
+	if (r == 0)
+		r = number(l, "who", SP_WHO_NOTHING, &who);
 	if (r == 0)
 		r = number(l, "rough", 1, &rough);
 	q->source = sp_line_word(l, "source");
@@ -149,6 +151,7 @@ static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 	q->resolution = resolution == UINT64_MAX ? -1 : (int)resolution;
 	q->n_slices = (uint32_t)slices;
 	q->exact = exact;
+	q->who = (enum sp_store_who)who;
 	q->rough = rough;
 	return r;
 }
@@ -241,6 +244,8 @@ static void write_query(const struct sp_store_query *q, FILE *out)
 		sp_line_put_number(out, "slices", q->n_slices);
 	if (q->exact)
 		sp_line_put_number(out, "exact", 1);
+	if (q->who != SP_WHO_WHOLE)
+		sp_line_put_number(out, "who", q->who);
 	if (q->rough)
 		sp_line_put_number(out, "rough", 1);
 }

@@ -22,7 +22,7 @@ static int parse(const char *line, struct sp_request *ret_request)
 static void test_whole(void **state)
 {
 	static const char line[] = "soprof1 query from=5 to=9 source=cpu library=lib%20a%3Bb* function=f(%25)"
-				   " process=nginx cgroup=/x uid=7 resolution=1 slices=20 exact=1 rough=1";
+				   " process=nginx cgroup=/x uid=7 resolution=1 slices=20 exact=1 who=2 rough=1";
 	struct sp_request q;
 	char *text = NULL;
 	size_t n = 0;
@@ -43,12 +43,14 @@ static void test_whole(void **state)
 	assert_int_equal(q.query.resolution, SP_RES_1M);
 	assert_int_equal(q.query.n_slices, 20);
 	assert_true(q.query.exact);
+	assert_int_equal(q.query.who, SP_WHO_NOTHING);
 	assert_true(q.query.rough);
 	sp_request_write(&q, out);
 	fclose(out);
 	text[strcspn(text, "\n")] = '\0';
 	assert_int_equal(parse(text, &q), 0);
 	assert_string_equal(q.query.function, "f(%)");
+	assert_int_equal(q.query.who, SP_WHO_NOTHING);
 	free(text);
 }
 
@@ -99,6 +101,7 @@ static void test_refused(void **state)
 	    {"soprof1 query uid=4294967296", "uid is not a number up to 4294967295"},
 	    {"soprof1 query resolution=3", "resolution is not a number up to 2"},
 	    {"soprof1 query exact=2", "exact is not a number up to 1"},
+	    {"soprof1 query who=3", "who is not a number up to 2"},
 	};
 	struct sp_request q;
 
