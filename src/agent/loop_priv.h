@@ -14,6 +14,7 @@
 #include "agent/limits.h"
 #include "agent/purse.h"
 #include "agent/sampler.h"
+#include "worker/worker.h"
 
 enum { SP_MAX_CPUS = 4096 };
 
@@ -37,6 +38,7 @@ struct sp_agent {
 	unsigned n_failed, n_odd;         /* windows in a row that could not be ended; steps that failed in this one */
 	struct sp_limits limits;
 	struct sp_purse purse;
+	struct sp_workers_stats workers_seen;
 	bool is_short;           /* parsing is put off, which was told */
 	uint64_t self_looked_ns; /* CLOCK_MONOTONIC */
 	struct sp_span cpu_away[SP_MAX_CPUS];

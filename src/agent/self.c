@@ -7,11 +7,31 @@
 #include "base/time.h"
 #include "capture/recipe.h"
 #include "proc/usage.h"
-#include "worker/worker.h"
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define LOOK_NS (60 * SP_NS_PER_S)
+
+/* What workers could not do: the files that it was about have no names, or no unwind table. */
+static void workers_look(struct sp_agent *a, const struct sp_workers_stats *now)
+{
+	struct sp_workers_stats *then = &a->workers_seen;
+	uint64_t n_unstarted = now->n_unstarted - then->n_unstarted, n_crashed = now->n_crashed - then->n_crashed,
+		 n_late = now->n_late - then->n_late;
+
+	if (n_unstarted)
+		sp_log(SP_LOG_WARNING,
+		       "%" PRIu64 " workers could not be started, so files have no names or unwind tables: %s",
+		       n_unstarted, strerror(-now->unstarted));
+	if (n_crashed + n_late)
+		sp_log(SP_LOG_NOTICE,
+		       "%" PRIu64 " workers crashed, %" PRIu64
+		       " took too long: the files that they read have no names or unwind tables",
+		       n_crashed, n_late);
+	a->env.n_errors += n_unstarted + n_crashed + n_late;
+	*then = *now;
+}
 
 static void usage_look(struct sp_agent *a)
 {
@@ -22,6 +42,7 @@ static void usage_look(struct sp_agent *a)
 	size_t i;
 
 	sp_workers_stats(a->env.workers, &workers);
+	workers_look(a, &workers);
 	if (sp_usage_get(0, &own) < 0)
 		sp_error_clear();
 	t->bpf_ns = 0;

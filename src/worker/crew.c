@@ -134,8 +134,11 @@ static int start(struct sp_workers *w, enum sp_role role)
 {
 	struct sp_worker *p;
 	int r = sp_worker_new(role, w->epoll, w->broker, &p);
-	if (r < 0)
+	if (r < 0) {
+		w->ended.n_unstarted++;
+		w->ended.unstarted = r;
 		return sp_fail(r, "start a %s", role_name(role));
+	}
 	p->next = w->crews[role].processes;
 	w->crews[role].processes = p;
 	return 0;

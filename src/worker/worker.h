@@ -127,6 +127,8 @@ unsigned sp_workers_outstanding(const struct sp_workers *w);
 
 struct sp_workers_stats {
 	uint64_t n_crashed, n_late, n_abandoned;
+	uint64_t n_unstarted; /* that could not be started, and why the last one could not: a negative errno */
+	int unstarted;
 	uint64_t cpu_ns;     /* of all worker processes, those that ended included, and of the broker */
 	uint64_t parsers_ns; /* of it the parsers' */
 	uint64_t peak_bytes; /* sum of the processes' VmHWM, those that ended included */
