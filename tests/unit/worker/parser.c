@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -365,36 +364,6 @@ static void test_sandbox(void **state)
 	check_costs_one("open", 0, -ENOEXEC, "not an ELF file: too short");
 }
 
-/* A descriptor is left for the file, but none for the socket that a worker is talked to by. */
-static void test_unstarted(void **state)
-{
-	struct sp_workers *w = workers(0);
-	struct sp_workers_stats s;
-	struct rlimit before, few = {0};
-	struct answer a;
-	int fd = open_file(libraries[0]);
-
-	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	int next = dup(fd);
-	close(next);
-	few.rlim_cur = (rlim_t)next + 1;
-	few.rlim_max = before.rlim_max;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	ask(w, fd, &a);
-	int r = sp_workers_wait(w, 5000);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	assert_int_equal(r, 0);
-	assert_int_equal(a.r, -EMFILE);
-	assert_string_equal(a.error, "start a parser: make a socket pair: Too many open files");
-	sp_workers_stats(w, &s);
-	assert_int_equal(s.n_unstarted, 1);
-	assert_int_equal(s.unstarted, -EMFILE);
-	answer_done(&a);
-	close(fd);
-	sp_workers_free(w);
-}
-
 static void check_status(pid_t pid, const char *line)
 {
 	char path[64], text[4096];
@@ -613,11 +582,10 @@ int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
 	const struct CMUnitTest tests[] = {
-	    CLEAN_TEST(test_identity), CLEAN_TEST(test_package),   CLEAN_TEST(test_blob),
-	    CLEAN_TEST(test_crash),    CLEAN_TEST(test_leave),     CLEAN_TEST(test_hang),
-	    CLEAN_TEST(test_no_elf),   CLEAN_TEST(test_sandbox),   CLEAN_TEST(test_privileges),
-	    CLEAN_TEST(test_lies),     CLEAN_TEST(test_many),      CLEAN_TEST(test_idle),
-	    CLEAN_TEST(test_cancel),   CLEAN_TEST(test_arguments), CLEAN_TEST(test_unstarted),
+	    CLEAN_TEST(test_identity),   CLEAN_TEST(test_package),   CLEAN_TEST(test_blob),   CLEAN_TEST(test_crash),
+	    CLEAN_TEST(test_leave),      CLEAN_TEST(test_hang),      CLEAN_TEST(test_no_elf), CLEAN_TEST(test_sandbox),
+	    CLEAN_TEST(test_privileges), CLEAN_TEST(test_lies),      CLEAN_TEST(test_many),   CLEAN_TEST(test_idle),
+	    CLEAN_TEST(test_cancel),     CLEAN_TEST(test_arguments),
 #ifndef WITH_BROKER
 	    CLEAN_TEST(test_orphan),
 #endif
