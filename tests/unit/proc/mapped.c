@@ -139,7 +139,7 @@ static void a_process_with_65000_mappings(void **state)
 		fprintf(f, "%x000-%x000 r-xp 00000000 fe:00 %u       /lib/%0300u\n", i, i + 1, i, i);
 	fclose(f);
 	double start = now_ms();
-	struct sp_mapped *m = read_made(0);
+	struct sp_mapped *m = read_made(60000);
 	printf("65,000 mappings: %.1f ms; %zu files, %llu left out\n", now_ms() - start, m->n_files,
 	       (unsigned long long)m->n_left_out);
 	assert_int_equal(m->n_files + m->n_left_out, 65000);
@@ -148,7 +148,8 @@ static void a_process_with_65000_mappings(void **state)
 	sp_mapped_free(m);
 }
 
-/* A reader of maps that has to wait for ever, as with a FIFO here, is given up; those after it are read. */
+/* A reader of maps that has to wait for ever, as with a FIFO here, is given up; those after it are read. (Soon it is
+ * given a twentieth of the time, which a busy machine may need for the others, too.) */
 static void processes_that_never_answer(void **state)
 {
 	char path[128];
@@ -166,12 +167,13 @@ static void processes_that_never_answer(void **state)
 		fclose(f);
 	}
 	double start = now_ms();
-	struct sp_mapped *m = read_made(100);
+	struct sp_mapped *m = read_made(600);
 	double ms = now_ms() - start;
+	printf("30 processes, of which 6 do not answer in 600 ms: %.1f ms\n", ms);
 	assert_int_equal(m->n_stuck, 6);
 	assert_int_equal(m->n_processes, 24);
 	assert_int_equal(m->files[0].n_uses, 24);
-	assert_true(ms >= 400 && ms < 3000);
+	assert_true(ms >= 2400 && ms < 18000);
 	sp_mapped_free(m);
 }
 
