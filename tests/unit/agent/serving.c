@@ -57,7 +57,7 @@ struct sp_agent_config config(void)
 					.store = "/nonexistent",
 					.max_clients = 16,
 					.max_queries = 2,
-					.query_timeout_ns = 2 * SP_NS_PER_S,
+					.query_timeout_ns = 60 * SP_NS_PER_S,
 					.query_memory_bytes = 256 << 20};
 }
 

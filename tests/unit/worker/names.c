@@ -121,7 +121,7 @@ static size_t as_directly(struct sp_workers *w, int fd, const struct offsets *o,
 	struct answer a = {0};
 	size_t n_gaps = 0;
 	assert_int_equal(sp_workers_names(w, fd, -1, o->at, o->n, named, &a), 0);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	assert_int_equal(a.r, 0);
 	assert_int_equal(a.n_names, o->n);
 	for (size_t k = 0; k < o->n; k++) {
@@ -194,7 +194,7 @@ static void test_false_names(void **state)
 		int fd = memfd_create("test", MFD_CLOEXEC);
 		assert_int_equal(pwrite(fd, text, 5, 0), 5);
 		assert_int_equal(sp_workers_names(w, fd, -1, &offset, 1, named, &a), 0);
-		assert_int_equal(sp_workers_wait(w, 5000), 0);
+		assert_int_equal(sp_workers_wait(w, 60000), 0);
 		assert_int_equal(a.n, 1);
 		assert_int_equal(a.r, i ? -EBADMSG : 0);
 		assert_string_equal(i ? "" : a.names[0].linkage_name, i ? "" : "g");
@@ -232,12 +232,12 @@ static void test_counts(void **state)
 	assert_int_equal(sp_symbols_count(e, sp_function_walk, &own), 0);
 	sp_elf_close(e);
 	assert_int_equal(sp_workers_count(w, fd, counted, &a), 0);
-	assert_int_equal(sp_workers_wait(w, 20000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	assert_int_equal(a.r, 0);
 	assert_true(own.n_dynsym > 1000 && own.n_ranges > 1000);
 	assert_memory_equal(&a.counts, &own, sizeof(own));
 	assert_int_equal(sp_workers_count(w, none, counted, &a), 0);
-	assert_int_equal(sp_workers_wait(w, 20000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	assert_int_equal(a.n, 2);
 	assert_int_equal(a.r, -ENOEXEC);
 	close(fd);

@@ -46,7 +46,7 @@ static struct answer ask(const struct sp_open_request *q)
 	struct answer a = {0};
 	assert_int_equal(sp_workers_new(NULL, &w), 0);
 	assert_int_equal(sp_workers_open(w, q, opened, &a), 0);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	assert_int_equal(a.n, 1);
 	sp_workers_free(w);
 	return a;
@@ -435,7 +435,7 @@ static void test_many(void **state)
 	double start = now_ms();
 	for (size_t i = 0; i < SP_COUNT(a); i++)
 		assert_int_equal(sp_workers_open(w, &m.q, opened, &a[i]), 0);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	printf("150 openings: %.1f ms\n", now_ms() - start);
 	for (size_t i = 0; i < SP_COUNT(a); i++) {
 		check_file(&a[i], &m, m.path, 0);

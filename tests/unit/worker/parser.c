@@ -216,7 +216,7 @@ static void test_identity(void **state)
 	for (size_t i = 0; i < SP_COUNT(libraries); i++)
 		ask(w, fds[i] = open_file(libraries[i]), &a[i]);
 	assert_int_equal(sp_workers_outstanding(w), SP_COUNT(libraries));
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	for (size_t i = 0; i < SP_COUNT(libraries); i++) {
 		check_identity(&a[i], fds[i]);
 		answer_done(&a[i]);
@@ -253,7 +253,7 @@ static void test_package(void **state)
 		struct answer a;
 		int fd = noted_file(wants[i].written);
 		ask(w, fd, &a);
-		assert_int_equal(sp_workers_wait(w, 5000), 0);
+		assert_int_equal(sp_workers_wait(w, 60000), 0);
 		assert_int_equal(a.r, wants[i].r);
 		assert_string_equal(a.id.package.name, wants[i].name);
 		assert_string_equal(a.id.package.version, wants[i].version);
@@ -271,7 +271,7 @@ static void test_blob(void **state)
 		struct answer a = {0};
 		int fd = open_file(libraries[i]);
 		assert_int_equal(sp_workers_build(w, fd, built, &a), 0);
-		assert_int_equal(sp_workers_wait(w, 5000), 0);
+		assert_int_equal(sp_workers_wait(w, 60000), 0);
 		assert_string_equal(a.error, "");
 		struct sp_elf *e;
 		struct sp_blob *direct;
@@ -297,7 +297,7 @@ static void check_costs_one(const char *text, unsigned deadline_ms, int r, const
 	ask(w, good, &a[0]);
 	ask(w, bad, &a[1]);
 	ask(w, good, &a[2]);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	assert_int_equal(a[1].n, 1);
 	assert_string_equal(a[1].error, error);
 	assert_int_equal(a[1].r, r);
@@ -336,8 +336,8 @@ static void test_hang(void **state)
 {
 	(void)state;
 	double start = now_ms();
-	check_costs_one("hang", 400, -ETIMEDOUT, "parser took over 400 ms");
-	assert_true(now_ms() - start >= 400);
+	check_costs_one("hang", 2000, -ETIMEDOUT, "parser took over 2 s");
+	assert_true(now_ms() - start >= 2000);
 }
 
 static void test_no_elf(void **state)
@@ -396,7 +396,7 @@ static void test_privileges(void **state)
 	struct answer a;
 	int fd = open_file(libraries[0]);
 	ask(w, fd, &a);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	unsigned n;
 	pid_t pid = children(&n);
 	assert_int_equal(n, b->n_children + 1);
@@ -422,7 +422,7 @@ static void check_build(const char *text, int r, const char *error)
 	int bad = file_with(text), good = open_file(libraries[1]);
 	assert_int_equal(sp_workers_build(w, bad, built, &a), 0);
 	assert_int_equal(sp_workers_build(w, good, built, &after), 0);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	assert_string_equal(a.error, error);
 	assert_int_equal(a.r, r);
 	assert_null(a.blob);
@@ -452,7 +452,7 @@ static void test_many(void **state)
 	double start = now_ms();
 	for (size_t i = 0; i < SP_COUNT(a); i++)
 		ask(w, fd, &a[i]);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	printf("150 identities: %.1f ms\n", now_ms() - start);
 	for (size_t i = 0; i < SP_COUNT(a); i++) {
 		check_identity(&a[i], fd);
@@ -473,7 +473,7 @@ static void test_idle(void **state)
 	unsigned n;
 	int fd = open_file(libraries[0]);
 	ask(w, fd, &a);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	answer_done(&a);
 	children(&n);
 	assert_int_equal(n, b->n_children + 1);
@@ -483,7 +483,7 @@ static void test_idle(void **state)
 	}
 	assert_int_equal(n, b->n_children);
 	ask(w, fd, &a); /* and it begins anew */
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	check_identity(&a, fd);
 	answer_done(&a);
 	close(fd);
@@ -570,7 +570,7 @@ static void test_arguments(void **state)
 	assert_int_equal(sp_workers_names(w, fd, -1, wrong, 2, named, &a), -EINVAL);
 	assert_int_equal(sp_workers_identify(w, -1, identified, &a), -EBADF);
 	assert_int_equal(sp_workers_names(w, fd, -1, NULL, 0, named, &a), 0);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	assert_int_equal(a.n, 1);
 	assert_int_equal(a.r, 0);
 	answer_done(&a);

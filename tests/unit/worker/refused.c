@@ -27,7 +27,7 @@ static void ask(const struct sp_open_request *q)
 	struct sp_workers_stats s;
 	assert_int_equal(sp_workers_new(NULL, &w), 0);
 	assert_int_equal(sp_workers_open(w, q, opened, NULL), 0);
-	assert_int_equal(sp_workers_wait(w, 5000), 0);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
 	sp_workers_stats(w, &s);
 	assert_int_equal(s.n_late, 0);
 	sp_workers_free(w);
