@@ -2,6 +2,7 @@
 #include "proc/cgroup.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/time.h"
 
 static const char *mount; /* NULL = none here */
 
@@ -119,9 +121,10 @@ static int make_nested(void **state)
 	char full[PATH_MAX];
 
 	(void)state;
-	(void)snprintf(nested[0], sizeof(nested[0]), "/soprof-%d", (int)getpid());
-	(void)snprintf(nested[1], sizeof(nested[1]), "/soprof-%d/a b", (int)getpid());
-	(void)snprintf(nested[2], sizeof(nested[2]), "/soprof-%d/a b/c", (int)getpid());
+	/* others have the same number in namespaces of their own, and the same cgroups */
+	(void)snprintf(nested[0], sizeof(nested[0]), "/soprof-%" PRIx64, sp_time_ns(CLOCK_BOOTTIME));
+	(void)snprintf(nested[1], sizeof(nested[1]), "%.30s/a b", nested[0]);
+	(void)snprintf(nested[2], sizeof(nested[2]), "%.30s/a b/c", nested[0]);
 	for (; mount != NULL && n_nested < SP_COUNT(nested); n_nested++) {
 		(void)snprintf(full, sizeof(full), "%s%s", mount, nested[n_nested]);
 		if (mkdir(full, 0755) < 0)
