@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 120
+# deadline: 200
 # Containers made by hand: chroots, overlays, mount namespaces; a file is the one that is mapped, never another that has
 # its path here; copies of a library share one table; containers, cgroups and users as keys.
 . "$(dirname "$0")/lib.bash"
@@ -34,7 +34,7 @@ for n in $(seq 12); do
 	make_root "$dir/root$n"
 	run_in "$dir/root$n"
 done
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working "${pids[@]}"
 expect 0 profile -U -f -F $((slow > 1 ? 199 : 999)) --max-memory 1M -p "$(list)" $((2 * seconds))
 # a libc alone has some 110 KiB of table: twelve of them do not fit
 has_not "$err" '^tables'
@@ -50,7 +50,7 @@ if mkdir -p "$dir/mnt/"{up,work,top} &&
 	done
 	cp "$victims/stripped/callback" "$dir/mnt/top/plain/recursion" # copied up
 	run_in "$dir/mnt/top"
-	sleep "0.$((slow > 1 ? 9 : 3))"
+	wait_working "${pids[@]}"
 	upper=${pids[3]}
 	unset 'pids[3]'
 	expect 0 profile -U -f -F 199 -p "$(list)" $seconds
@@ -73,7 +73,7 @@ mount -t tmpfs none "$1/over" && cp "$2" "$1/over/recursion" && exec "$1/over/re
 X
 unshare --mount bash "$dir/enter" "$dir" "$victims/stripped/recursion" </dev/null >/dev/null 2>&1 &
 pids=($!)
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working "${pids[@]}"
 expect 0 profile -U -f -F 199 -p "$(list)" $seconds
 check_victim stripped recursion --samples 10 --complete 99 --deepest even,odd=20
 end_all
@@ -82,7 +82,7 @@ test_name 'a bind mount over the path of a running program'
 cp "$victims/stripped/recursion" "$dir/over/bound"
 "$dir/over/bound" 600 20 </dev/null >/dev/null 2>&1 &
 pids=($!)
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working "${pids[@]}"
 mount --bind "$victims/plain/callback" "$dir/over/bound"
 expect 0 profile -U -f -F 199 -p "$(list)" $seconds
 sed 's/^bound;/recursion;/; s/;bound+/;recursion+/g' "$out" >"$dir/bound" && cp "$dir/bound" "$out"
@@ -117,7 +117,7 @@ if [ -n "$mount" ] && mkdir "$mount/$top" 2>/dev/null; then
 	start plain recursion 600 20
 	echo "$pid" >"$mount/${groups[2]}/cgroup.procs"
 	pids+=("$pid")
-	sleep "0.$((slow > 1 ? 9 : 3))"
+	wait_working "${pids[@]}"
 	expect 0 profile -F 199 --by container --cgroup "/$top" $seconds
 	has_row 'web1'
 	expect 0 profile -f -F 199 --cgroup "$mount/$top/lxc.payload.web1" $seconds

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 150
+# deadline: 200
 # -p -L -C --comm --cgroup -l -U -K: what is wanted is there, and nothing else.
 . "$(dirname "$0")/lib.bash"
 need_profile
@@ -11,7 +11,7 @@ start plain callback 600
 callback=$pid
 start plain threads 600
 threads=$pid
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working "$recursion" "$callback" "$threads"
 
 comms() { cut -d ';' -f 1 "$out" | sort -u | tr '\n' ',' | sed 's/,$//'; }
 only() { [ "$(comms)" = "$1" ] || fail "samples of $1 only, not of $(comms)"; }

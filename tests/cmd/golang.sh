@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 150
+# deadline: 240
 # Go: stacks are complete, not guessed, with the right callers, also when the program is stripped or position-independent;
 # names come from Go's own table and are those of the symbol table.
 . "$(dirname "$0")/lib.bash"
@@ -16,7 +16,7 @@ check() {
 	local lines whole wrong
 	"$dir/$1" $((seconds + 30)) &
 	pid=$!
-	sleep "0.$((slow > 1 ? 9 : 3))"
+	wait_working $pid
 	expect 0 profile -U -f -F 499 -p $pid $seconds
 	kill -KILL $pid
 	says 'guessed 0 \('

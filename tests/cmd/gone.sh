@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# deadline: 110
+# deadline: 200
 # Processes that have ended, and libraries that have been replaced or removed, before anything is printed.
 . "$(dirname "$0")/lib.bash"
 need_profile
@@ -26,7 +26,7 @@ check_victim plain callback --comm callback --samples 10 --complete 97
 cp "$victims/plain/frames" "$dir/frames"
 "$dir/frames" 600 &
 pid=$!
-until grep -qF "$dir/frames" "/proc/$pid/maps" && grep -q '/libc\.so' "/proc/$pid/maps"; do sleep 0.05; done
+wait_working $pid
 what='profile (of a program that is ended and removed meanwhile)'
 "$SOPROF" profile -U -f -F 199 -p $pid $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
 profiler=$!
@@ -67,13 +67,13 @@ for how in unlinked replaced; do
 		for time in $moment $((3 * seconds)); do
 			bring_plugin $variant $how
 			expect 0 profile -U -f -F $hz -- "$victims/$variant/plugin" "$time" "$dir/$how/libplugin.so!"
-			! enough_samples || break
+			! enough_samples $variant plugin || break
 		done
 		check_victim $variant plugin --samples 10 --complete 99
 
 		bring_plugin $variant $how
 		start $variant plugin 600 "$dir/$how/libplugin.so!"
-		sleep "0.$((slow > 1 ? 9 : 3))"
+		wait_working "$pid"
 		expect 0 profile -U -f -F 199 -p "$pid" $seconds
 		check_victim $variant plugin --samples 10 --complete 99
 		kill "$pid"

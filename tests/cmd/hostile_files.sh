@@ -64,7 +64,7 @@ if [ -s "$dir/trouble" ]; then
 	say "no such file here: $(cat "$dir/trouble")"
 else
 	trouble file 600 "$dir/bomb.so"
-	sleep "0.$((slow > 1 ? 9 : 3))"
+	wait_working "${pids[@]}"
 	beside 25
 	pid_of_bomb=${pids[0]}
 	expect 0 profile -U -f -F 199 -p "$pid_of_bomb" $seconds
@@ -80,7 +80,7 @@ head -c 4096 "$victims/plain/libplugin.so" >"$dir/begun.so"
 for name in noise empty begun; do
 	trouble file 600 "$dir/$name.so"
 done
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working "${pids[@]}"
 beside 10
 end_all
 finish

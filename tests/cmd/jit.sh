@@ -7,8 +7,9 @@
 need_profile
 
 start plain jit 600 A
+first=$pid
 start stripped jit 600 B
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working "$first" "$pid"
 expect 0 profile -U -f -F 199 $seconds
 check_victim plain jit --comm jit-A --samples 10
 check_victim stripped jit --comm jit-B --samples 10

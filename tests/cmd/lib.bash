@@ -79,6 +79,25 @@ start() {
 	"$program" "$@" </dev/null >/dev/null 2>&1 &
 	pid=$!
 }
+# wait_working PID...: until each has become its program, which has had some of a CPU: its start is over, its libraries
+# are mapped, its threads have their names.
+is_working() {
+	local ticks
+	case $(readlink "/proc/$1/exe") in
+	'' | */bash | */sh | */dash | */chroot | */env | */setpriv | */unshare | */timeout | */python3*) return 1 ;;
+	esac
+	ticks=$(awk -v RS='\001' '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat" 2>/dev/null)
+	[ "${ticks:-0}" -ge $((5 * slow)) ]
+}
+wait_working() {
+	local one tries=600
+	for one; do
+		until is_working "$one"; do
+			[ $((tries -= 1)) -gt 0 ] && [ -e "/proc/$one" ] || { fail "process $one to work"; return 1; }
+			sleep 0.05
+		done
+	done
+}
 # until the soprof with this process id samples: it holds a perf event; at most 30 s
 wait_sampling() {
 	local tries=300
@@ -93,11 +112,14 @@ need_root() { is_root || skip "needs root"; }
 # Samples in folded lines on stdin; those in $out.
 count() { awk '{ n += $NF } END { print n + 0 }'; }
 samples() { count <"$out"; }
-# Where others had the CPUs all the time, one may not see what it does; then once more, for longer.
-enough_samples() { [ "$(samples)" -ge 100 ]; }
+# Where others had the CPUs most of the time, one may not see all that it does; then once more, for longer. A function
+# that has to appear and takes a twentieth of the time is missing in one of 170 hundreds of samples.
+enough_samples() { # VARIANT NAME
+	[ "$(samples)" -ge 100 ] && ! "$victims/check" "$victims/$1" "$2" <"$out" | grep -q 'never appeared'
+}
 # profile_victim VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: profiles the victim for a moment and checks its stacks.
 profile_victim() {
-	local variant=$1 name=$2
+	local variant=$1 name=$2 time
 	local -a options=()
 	shift 2
 	while [ "$1" != -- ]; do
@@ -105,14 +127,16 @@ profile_victim() {
 		shift
 	done
 	shift
-	expect 0 profile -U -f -F $hz -- "$victims/$variant/$name" $moment "$@"
-	enough_samples || expect 0 profile -U -f -F $hz -- "$victims/$variant/$name" $((3 * seconds)) "$@"
+	for time in $moment $((3 * seconds)) $((6 * seconds)); do
+		expect 0 profile -U -f -F $hz -- "$victims/$variant/$name" "$time" "$@"
+		! enough_samples "$variant" "$name" || break
+	done
 	check_victim "$variant" "$name" "${options[@]}"
 }
 # profile_running VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: the same, but the victim runs already: its tables are
 # loaded before the first sample. Of a sample that meets a file for the first time only 64 KiB of stack are unwound.
 profile_running() {
-	local variant=$1 name=$2
+	local variant=$1 name=$2 time
 	local -a options=()
 	shift 2
 	while [ "$1" != -- ]; do
@@ -121,9 +145,11 @@ profile_running() {
 	done
 	shift
 	start "$variant" "$name" 600 "$@"
-	sleep "0.$((slow > 1 ? 9 : 2))"
-	expect 0 profile -U -f -F 199 -p "$pid" $seconds
-	enough_samples || expect 0 profile -U -f -F 199 -p "$pid" $((3 * seconds))
+	wait_working "$pid"
+	for time in $seconds $((3 * seconds)) $((6 * seconds)); do
+		expect 0 profile -U -f -F 199 -p "$pid" "$time"
+		! enough_samples "$variant" "$name" || break
+	done
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	check_victim "$variant" "$name" "${options[@]}"

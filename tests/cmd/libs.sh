@@ -132,7 +132,7 @@ has "$err" '4 run a deleted or replaced one'
 expect 0 libs --stale -p "$kept"
 has "$out" '^no process runs a deleted or replaced library$'
 
-# the whole machine: the processes whose maps say so, by awk alone. Others come and go: three chances.
+# the whole machine: the processes whose maps say so, by awk alone. Others come and go: ten chances.
 deleted_pids() {
 	local p
 	for p in /proc/[0-9]*; do
@@ -140,7 +140,7 @@ deleted_pids() {
 			$NF == "(deleted)" { found = 1 } END { exit !found }' "$p/maps" 2>/dev/null && echo "${p#/proc/}"
 	done | sort -n
 }
-for _ in 1 2 3; do
+for _ in {1..10}; do
 	before=$(deleted_pids)
 	expect 0 libs --stale --csv
 	pids=$(awk -F, 'NR > 1 { print $5 }' "$out" | sort -nu)
@@ -184,7 +184,7 @@ assert json.load(open(sys.argv[1]))["libraries"][0]["files"][0]["path"] == sys.a
 
 # a memfd that is executed is no library, and not deleted; nor is shared memory (jit maps memory of its own)
 start plain jit 600
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working "$pid"
 kill -STOP "$pid"
 expect 0 libs --stale -p "$pid"
 has "$out" '^no process runs a deleted'

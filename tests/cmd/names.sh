@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 130
+# deadline: 200
 # Names of threads and files with newlines, `;`, quotes, escapes and invalid UTF-8 come out encoded in every view.
 . "$(dirname "$0")/lib.bash"
 need_profile
@@ -12,7 +12,7 @@ z"$'\e'"[31m 5"
 cp "$victims/plain/recursion" "$file"
 "$file" 600 10 &
 other=$!
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working $odd $other
 
 # no_raw FILE: no control character but newline and tab, and valid UTF-8
 no_raw() {
@@ -46,7 +46,7 @@ deleted="$dir/not gone (deleted)"
 cp "$victims/plain/callback" "$deleted"
 "$deleted" 600 &
 third=$!
-sleep "0.$((slow > 1 ? 9 : 3))"
+wait_working $third
 expect 0 profile -U -F 199 -p "$odd,$other,$third" -o "$dir/o.pb.gz" $seconds
 for view in text folded svg html table tree csv json speedscope perf callgrind; do
 	expect 0 report --format $view "$dir/o.pb.gz"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 240
+# deadline: 400
 # Without privileges: one's own programs, by perf_event_open and the unwinder of the user half, with the same results.
 . "$(dirname "$0")/lib.bash"
 need_root
@@ -9,7 +9,7 @@ level=/proc/sys/kernel/perf_event_paranoid
 before=$(cat "$level")
 real=$SOPROF
 mkdir "$dir/own" "$dir/cache" && cp "$SOPROF" "$dir/own/soprof" && cp -r "$victims" "$dir/own/victims"
-chmod -R go+rX "$dir/own" && chown nobody "$dir/cache"
+chmod -R go+rX "$dir/own" && chown nobody "$dir/own" "$dir/cache"
 
 # as NAME [SETPRIV-OPTION...] [-- COMMAND...]: $dir/NAME is soprof as nobody, in a directory that nobody can reach
 as() {
@@ -37,7 +37,7 @@ running() {
 	shift 2
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$program" "$@" </dev/null >/dev/null 2>&1 &
 	pid=$!
-	sleep "0.$((slow > 1 ? 9 : 3))"
+	wait_working $pid
 }
 restore() { echo "$before" >"$level"; }
 trap 'restore; leave' EXIT
@@ -88,8 +88,14 @@ for name in callback assembly; do
 done
 
 # a program that was deleted, and its library that was not; the views are the same
+cat >"$dir/own/delete" <<EOF
+$dir/own/plt 1 &
+for i in {1..200}; do ! grep -qs libplt /proc/\$!/maps || break; sleep 0.05; done
+rm $dir/own/plt
+wait
+EOF
 cp "$victims/plain/plt" "$victims/plain/libplt.so" "$victims/plain/names" "$dir/own"
-expect 0 profile --by library -F 199 -- bash -c "$dir/own/plt 1 & sleep 0.2; rm $dir/own/plt; wait"
+expect 0 profile --by library -F 199 -- bash "$dir/own/delete"
 has "$out" ' plt$'
 has "$out" ' libplt.so$'
 expect 0 profile -o "$dir/cache/out.pb.gz" -F 99 -- "$victims/plain/callback" 1

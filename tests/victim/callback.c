@@ -9,7 +9,7 @@ VICTIM static int compare_sort(const void *a, const void *b)
 {
 	int x = *(const int *)a, y = *(const int *)b;
 
-	burn(300);
+	burn(1500); /* a third of the time is of the sort, so that few samples see it */
 	return (x > y) - (x < y);
 }
 
