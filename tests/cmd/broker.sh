@@ -15,20 +15,22 @@ mkdir "$dir/theirs"
 chown 65534 "$dir/theirs"
 chmod 755 "$dir/theirs"
 start stripped callback 600
-what="profile -F 199 -o theirs/x.folded 3"
-"$SOPROF" profile -F 199 -o "$dir/theirs/x.folded" 3 >"$out" 2>"$err" </dev/null &
+what="profile -F 199 -o theirs/x.folded"
+"$SOPROF" profile -F 199 -o "$dir/theirs/x.folded" 600 >"$out" 2>"$err" </dev/null &
 job=$!
 wait_sampling $job
 broker=$(child_called $job soprof-broker)
-until [ "$(field $job CapEff)" = 0000000000000000 ] || [ ! -e /proc/$job ]; do sleep 0.05; done
+until [ "$(field $job NoNewPrivs)" = 1 ] || [ ! -e /proc/$job ]; do sleep 0.05; done
 [ "$(field $job CapPrm)" = 0000000000000000 ] || fail "no capability to be left: $(field $job CapPrm)"
-[ "$(field $job NoNewPrivs)" = 1 ] || fail "none to be won by executing something"
+[ "$(field $job CapEff)" = 0000000000000000 ] || fail "no capability in use: $(field $job CapEff)"
 [ -n "$broker" ] || fail "a broker"
 [ "$(field "$broker" NoNewPrivs)" = 1 ] || fail "the broker to win none, either"
 # CAP_DAC_OVERRIDE 1, DAC_READ_SEARCH 2, KILL 5, SETGID 6, SETUID 7, SYS_CHROOT 18, SYS_PTRACE 19, SYS_ADMIN 21,
 # PERFMON 38, BPF 39, CHECKPOINT_RESTORE 40
 [ "$(field "$broker" CapEff)" = 000001c0002c00e6 ] || fail "the broker's capabilities: $(field "$broker" CapEff)"
 [ ! -e "$dir/theirs/x.folded" ] || fail "no output before it is whole"
+sleep $seconds
+kill -TERM $job # it prints what it has
 wait $job
 status=$?
 [ "$status" = 0 ] || fail "exit code 0"
@@ -46,7 +48,7 @@ broker=$(child_called $job soprof-broker)
 until [ "$(ls "$dir/theirs" | wc -l)" = 2 ]; do sleep 0.05; done
 kill -KILL $job
 wait $job 2>/dev/null
-for _ in $(seq 100); do [ -e "/proc/$broker" ] || break; sleep 0.05; done
+for _ in $(seq 600); do [ -e "/proc/$broker" ] || break; sleep 0.05; done
 [ ! -e "/proc/$broker" ] || fail "no broker to be left behind by a killed soprof"
 [ "$(ls -A "$dir/theirs")" = x.folded ] || fail "nothing to be left by a killed soprof: $(ls -A "$dir/theirs")"
 
@@ -59,9 +61,9 @@ mkfifo "$dir/pipe"
 what="libs -s 0 -o pipe.csv"
 "$SOPROF" libs -s 0 --csv -o "$dir/pipe" libplugin callback libc.so.6 >"$out" 2>"$err" </dev/null &
 job=$!
-until [ "$(field $job CapEff)" = 0000000000000000 ] || [ ! -e /proc/$job ]; do sleep 0.05; done
+until [ "$(field $job NoNewPrivs)" = 1 ] || [ ! -e /proc/$job ]; do sleep 0.05; done
 [ "$(field $job CapPrm)" = 0000000000000000 ] || fail "libs to have no capability left: $(field $job CapPrm)"
-[ "$(field $job NoNewPrivs)" = 1 ] || fail "libs to win none"
+[ "$(field $job CapEff)" = 0000000000000000 ] || fail "libs to have no capability in use"
 cat "$dir/pipe" >"$dir/libs.csv"
 wait $job
 status=$?

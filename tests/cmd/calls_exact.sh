@@ -55,7 +55,7 @@ for round in 1 2 3; do
 	# not by the function, whose shell would be killed in the program's place
 	LD_AUDIT=$audit SOPROF_CALLS=$file "$victims/calls/now/calls" "$victims/calls/now" endless >"$out" 2>"$err" &
 	pid=$!
-	for try in $(seq 100); do grep -q on "$out" && break; sleep 0.05; done
+	for try in $(seq 600); do grep -q on "$out" && break; sleep 0.05; done
 	before=$(sums | sed -n 's/^counted_one //p')
 	for try in $(seq 100); do
 		after=$(sums | sed -n 's/^counted_one //p')

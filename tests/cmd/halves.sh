@@ -19,10 +19,16 @@ has "$out" '^Sampling .* of all threads by user stack on CPU#0 for'
 
 # the idle threads are left out unless asked for
 idle() { awk '/^cpu / { print $5 }' /proc/stat; }
+what='profile -f -K -F 99 -I'
+"$SOPROF" profile -f -K -F 99 -I $((2 * seconds)) >"$out" 2>"$err" </dev/null &
+job=$!
+wait_sampling $job
 before=$(idle)
-expect 0 profile -f -K -F 99 -I $seconds
+sleep $seconds # while it samples
+after=$(idle)
+wait $job || fail "exit code 0"
 # hundredths of a second; on a machine that never rested there is nothing to see
-[ $(($(idle) - before)) -lt 20 ] || has "$out" '^swapper/[0-9]+;'
+[ $((after - before)) -lt 20 ] || has "$out" '^swapper/[0-9]+;'
 expect 0 profile -f -K -F 99 $seconds
 has_not "$out" '^swapper/'
 

@@ -36,10 +36,15 @@ wait "$maps" 2>/dev/null
 test_name 'stacks that never come twice'
 "$hostile" stacks 600 </dev/null >/dev/null 2>&1 &
 stacks=$!
-sleep 0.1
+wait_working $stacks
+what='profile (stacks that never come twice)'
+"$SOPROF" profile -U -f -F 199 --stack-storage-size 64 --hash-storage-size 100000 -p $stacks $((2 * seconds)) >"$out" 2>"$err" </dev/null &
+profiler=$!
+wait_sampling $profiler
 before=$(expected $stacks)
-expect 0 profile -U -f -F 199 --stack-storage-size 64 --hash-storage-size 100000 -p $stacks $((2 * seconds))
+sleep $((2 * seconds)) # what comes after is not sampled
 after=$(expected $stacks)
+wait $profiler || fail "exit code 0"
 [ "$(samples)" -ge $(((after - before) / 3)) ] || fail "a third of $((after - before)) samples at least, not $(samples)"
 grep '^hostile;_start;' "$out" | count >"$dir/whole"
 [ "$(($(cat "$dir/whole") * 100))" -ge "$(($(samples) * 97))" ] || fail "stacks from the root down: $(grep -v '^hostile;_start;' "$out" | head -n 1)"
@@ -70,7 +75,7 @@ if unshare --pid --fork --mount-proc true 2>/dev/null; then
 	export SOPROF victims dir seconds
 	what='profile (pids used again)'
 	unshare --pid --fork --kill-child --mount-proc bash -c '
-		"$SOPROF" profile -U -F 199 --format perf -o "$dir/x.perf" $((slow > 1 ? 9 : 5)) >/dev/null 2>"$dir/log" &
+		"$SOPROF" profile -U -F 199 --format perf -o "$dir/x.perf" 600 >/dev/null 2>"$dir/log" &
 		profiler=$!
 		until ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q perf_event; do sleep 0.1; done
 		for name in recursion callback vdso; do
@@ -79,6 +84,7 @@ if unshare --pid --fork --mount-proc true 2>/dev/null; then
 			echo "$name $!" >>"$dir/numbers"
 			wait $!
 		done
+		kill -TERM $profiler # it writes what it has
 		wait $profiler' >"$dir/log2" 2>&1
 	cp "$dir/log" "$err"
 	[ "$(cut -d ' ' -f 2 "$dir/numbers" | sort -u)" = 300 ] || say "the number did not come again: $(tr '\n' ' ' <"$dir/numbers")"

@@ -29,7 +29,7 @@ outside=$pid
 in_pid_ns --mount-proc -- '
 	"$victims/plain/recursion" 600 30 &
 	echo $! >"$dir/pid"
-	sleep 0.3
+	until grep -qx recursion /proc/$!/comm; do sleep 0.05; done
 	"$SOPROF" profile -U -F 199 -p $! "$seconds"'
 has "$out" "^    -                recursion \\($(cat "$dir/pid")\\)\$"
 [ "$(cat "$dir/pid")" -lt 20 ] || fail "a small number: $(cat "$dir/pid")"
@@ -44,7 +44,7 @@ check_victim plain recursion --samples 10 --complete 99 --deepest even,odd=30
 test_name 'threads by the numbers of the own namespace'
 in_pid_ns --mount-proc -- '
 	"$victims/plain/threads" 600 &
-	sleep 0.3
+	until grep -qx "named one" /proc/$!/task/*/comm; do sleep 0.05; done
 	tid=$(grep -l "named one" /proc/$!/task/*/comm | cut -d / -f 5)
 	"$SOPROF" profile -U -f -F 199 -L "$tid" "$seconds"'
 [ "$(comms)" = 'named one' ] || fail "samples of that thread only, not of $(comms)"
@@ -61,13 +61,14 @@ in_pid_ns --mount-proc -- '"$SOPROF" profile -U -f -F 199 "$seconds"'
 check_victim plain callback --comm callback --samples 10 --complete 97
 
 test_name 'where /proc is of the namespace above, its numbers count'
+cp "$victims/plain/recursion" "$dir/above$$" # a name that nobody else's process has
+export name=above$$
 in_pid_ns -- '
-	"$victims/plain/recursion" 600 30 &
-	sleep 0.3
-	pid=$(grep -lsx recursion /proc/[0-9]*/comm | cut -d / -f 3 | tail -n 1)
+	"$dir/$name" 600 30 &
+	until pid=$(grep -lsx "$name" /proc/[0-9]*/comm | cut -d / -f 3) && [ -n "$pid" ]; do sleep 0.05; done
 	echo "$pid" >"$dir/pid"
 	"$SOPROF" profile -U -F 199 -p "$pid" "$seconds"'
-has "$out" "^    -                recursion \\($(cat "$dir/pid")\\)\$"
+has "$out" "^    -                $name \\($(cat "$dir/pid")\\)\$"
 in_pid_ns -- '"$SOPROF" profile -U -f -F 199 -- "$victims/plain/recursion" "$seconds" 30'
 check_victim plain recursion --samples 10 --complete 99
 kill "$outside"
