@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 120
+# deadline: 180
 # The agent as a person and a service manager run it: start, questions, reload, second agent, end.
 . "$(dirname "$0")/lib.bash"
 
@@ -55,7 +55,8 @@ log_says() {
 }
 mkdir "$dir/a"
 # it has been here before: an hour of yesterday
-then=$(date -ud 'yesterday 10:00' +%s)
+day=$(date -ud yesterday +%F) # by its date: midnight may pass
+then=$(date -ud "$day 10:00" +%s)
 for ((t = then; t < then + 3610; t += 10)); do
 	echo "$t 100 git 1000 /user.slice main@git;inflate@libz.so.1 20"
 	echo "$t 200 nginx 33 /system.slice main@nginx;aes@libcrypto.so.3 30"
@@ -89,6 +90,7 @@ has "$dir/privileges" '^CapPrm:0{16}CapEff:0{16}CapAmb:0{16}NoNewPrivs:1$'
 
 # a stopped agent is told at once
 kill -STOP "$job"
+until grep -q '^State:.*T (stopped)' "/proc/$job/status"; do sleep 0.05; done
 expect 1 query --socket "$dir/a/agent.sock"
 one_line "the agent at $dir/a/agent.sock \\(process $job\\) is stopped"
 kill -CONT "$job"
@@ -126,7 +128,7 @@ pid=$!
 other=$!
 folded() { # CONDITION: asks until it holds of the answer, some seconds
 	local i
-	for ((i = 0; i < 60 * slow; i++)); do
+	for ((i = 0; i < 100 * slow; i++)); do
 		run query --socket "$dir/a/agent.sock" --from -1m --format folded
 		[ "$status" = 0 ] && grep -qE "$1" "$out" && return
 		sleep 0.5
@@ -140,11 +142,11 @@ has "$err" 'sampled \('
 grep -q '^0* ' /proc/kallsyms || has "$out" ';(do_syscall_64|asm_[a-z_]*);'
 # sums of a long range are the same through the socket and from the files; not for those who may not see all
 for way in --socket="$dir/a/agent.sock" --store="$dir/a/store"; do
-	TZ=UTC expect 0 query "$way" --from yesterday --to 'yesterday 18:00' --csv
+	TZ=UTC expect 0 query "$way" --from "$day" --to "$day 18:00" --csv
 	has "$out" '^library,libz\.so\.1,.*,7220,40\.0+,7220,'
 	has "$out" '^library,libcrypto\.so\.3,.*,10830,60\.0+,10830,'
 	has "$err" '10:00 to 11:00:10: .*, in 2 windows of up to 1 h'
-	TZ=UTC expect 0 query "$way" --from "@$((then - 200000))" --to 'yesterday 23:59' --by function --value cpu --csv
+	TZ=UTC expect 0 query "$way" --from "@$((then - 200000))" --to "$day 23:59" --by function --value cpu --csv
 	has "$out" '^function,aes,libcrypto\.so\.3,.*,108300000000,60\.0+,'
 	has "$out" '^function,main,nginx,.*,0,0\.0+,108300000000,'
 done
