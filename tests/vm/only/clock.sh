@@ -20,8 +20,9 @@ date -s '-1 hour' >/dev/null
 took=$(awk -v began="$began" '{ print $1 - began }' /proc/uptime)
 [ "$status" = 0 ] || fail "exit code 0"
 says 'samples +[0-9]+ in ([89]|1[0-9])\.[0-9]* s'
-awk -v took="$took" 'BEGIN { exit !(took >= 8 && took < 25) }' || fail "8 seconds of sampling, not $took"
+awk -v took="$took" 'BEGIN { exit !(took >= 8 && took < 60) }' || fail "8 seconds of sampling, not $took"
 expect 0 report --json "$dir/x.pb.gz"
 n=$(sed -n 's/.*"samples": *\([0-9]*\).*/\1/p' "$out" | head -n 1)
-[ "${n:-0}" -ge 600 ] || fail "samples of all the time: $n"
+# of 792, where the emulated CPU had the real one all the time; sampling that had ended at a change had 300 at most
+[ "${n:-0}" -ge 350 ] || fail "samples of all the time: $n"
 finish

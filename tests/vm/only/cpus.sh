@@ -29,12 +29,13 @@ away() { echo 0 >$cpu1; taskset -pc 0,1 $victim >/dev/null; }
 back() { echo 1 >$cpu1; taskset -pc 1 $victim >/dev/null; }
 away_and_back() { away; sleep 1; back; }
 
+# 700 and more, where the emulated CPU had the real one all the time; some 100 if CPU 1 was not sampled again
 profile_while away_and_back
-[ "$n" -ge 330 ] || fail "the samples of a CPU that was away for a second of 8: $n"
+[ "$n" -ge 250 ] || fail "the samples of a CPU that was away for a second of 8: $n"
 all=$n
 away
 profile_while back
-[ "$n" -ge 330 ] || fail "the samples of a CPU that came when sampling had begun: $n"
+[ "$n" -ge 250 ] || fail "the samples of a CPU that came when sampling had begun: $n"
 away
 profile_while back -C 0
 [ "$n" -lt $((all / 2)) ] || fail "no samples of a CPU that is not one of those named: $n"
