@@ -26,9 +26,12 @@ processes_of_mark() {
 	[ -n "$1" ] || return 0
 	grep -lzsx "SOPROF_TEST=$1" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3
 }
-# Kills the processes with this mark until none is left; prints their names.
+# Kills the processes with this mark until none is left; prints their names. What was about to end has a second to do so.
 kill_leftovers() {
 	local pid pids
+	pids=$(processes_of_mark "$1")
+	[ -n "$pids" ] || return 0
+	sleep 1
 	for _ in 1 2 3 4 5; do
 		pids=$(processes_of_mark "$1")
 		[ -n "$pids" ] || return 0
