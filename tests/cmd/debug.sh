@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 120
+# deadline: 180
 # Names of a stripped program come from its separate debug file, by build id or debug link, or from .gnu_debugdata;
 # a debug file that is another build's, whose CRC is wrong, or that is broken, gives none, and that is said.
 . "$(dirname "$0")/lib.bash"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 150
+# deadline: 240
 # C++ and Rust: exceptions in flight, virtual functions, closures; names are demangled.
 . "$(dirname "$0")/lib.bash"
 need_profile

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 120
+# deadline: 240
 # Layouts and files: text, folded, svg, pprof, table; the options that change them; the summary.
 . "$(dirname "$0")/lib.bash"
 need_profile

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 150
+# deadline: 300
 # Static and static-PIE programs, stripped: every name is a range of the program.
 . "$(dirname "$0")/lib.bash"
 need_profile

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 240
+# deadline: 400
 # Programs with known call chains, stripped and not: no wrong caller, no bare address, whole stacks.
 . "$(dirname "$0")/lib.bash"
 need_profile
