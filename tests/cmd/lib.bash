@@ -90,7 +90,7 @@ is_working() {
 	[ "${ticks:-0}" -ge $((5 * slow)) ]
 }
 wait_working() {
-	local one tries=600
+	local one tries=$((600 * slow))
 	for one; do
 		until is_working "$one"; do
 			[ $((tries -= 1)) -gt 0 ] && [ -e "/proc/$one" ] || { fail "process $one to work"; return 1; }
@@ -98,9 +98,9 @@ wait_working() {
 		done
 	done
 }
-# until the soprof with this process id samples: it holds a perf event; at most 30 s
+# until the soprof with this process id samples: it holds a perf event; at most 30 s (in the guest 120)
 wait_sampling() {
-	local tries=300
+	local tries=$((300 * slow))
 	until ls -l "/proc/$1/fd" 2>/dev/null | grep -q perf_event; do
 		[ $((tries -= 1)) -gt 0 ] && [ -e "/proc/$1" ] || { fail "soprof to begin to sample"; return 1; }
 		sleep 0.1
