@@ -159,9 +159,14 @@ static struct sp_scanned *stuck(uint32_t pid)
 	return found;
 }
 
+static uint64_t patience_ns(const struct sp_scan *s)
+{
+	return s->n_stuck < SP_SCAN_PATIENT ? s->deadline_ns : s->deadline_ns / 20;
+}
+
 static uint64_t deadline_of(const struct sp_scan *s)
 {
-	return s->since_ns + (s->n_stuck < SP_SCAN_PATIENT ? s->deadline_ns : s->deadline_ns / 20);
+	return s->since_ns + patience_ns(s);
 }
 
 static void wait_until(struct sp_scan *s, uint64_t end_ns)
@@ -175,7 +180,7 @@ static void wait_until(struct sp_scan *s, uint64_t end_ns)
 static int next_locked(struct sp_scan *s, struct sp_scanned **ret_scanned)
 {
 	while (s->ready == NULL && !s->is_over && !(s->is_working && sp_time_ns(CLOCK_MONOTONIC) >= deadline_of(s)))
-		wait_until(s, s->is_working ? deadline_of(s) : sp_time_ns(CLOCK_MONOTONIC) + s->deadline_ns);
+		wait_until(s, s->is_working ? deadline_of(s) : sp_time_ns(CLOCK_MONOTONIC) + patience_ns(s));
 	if (s->ready != NULL || s->is_over) {
 		*ret_scanned = sp_take_ptr(s->ready);
 		pthread_cond_broadcast(&s->changed);
