@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "profile/identity.h"
 #include "view/stop.h"
 #include "view/view.h"
@@ -220,8 +221,7 @@ static int compare_paths(const void *a, const void *b, void *arg)
 static void add_values(struct sp_html_path *into, const struct sp_html_path *from)
 {
 	for (size_t i = 0; i < SP_COUNT(into->values); i++)
-		if (__builtin_add_overflow(into->values[i], from->values[i], &into->values[i]))
-			into->values[i] = from->values[i] > 0 ? INT64_MAX : INT64_MIN;
+		sp_saturating_add(&into->values[i], from->values[i]);
 }
 
 static void sort_paths(struct sp_html_stacks *s)
