@@ -124,6 +124,9 @@ static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struc
 	gauge(x, "soprof_store_limit_bytes", "bytes", "Above it the oldest goes.", own->config->max_disk_bytes);
 	gauge(x, "soprof_store_damaged_files", NULL, "Files that were set aside.", own->store.n_damaged_files);
 	gauge(x, "soprof_store_damaged_windows", NULL, "Windows that cannot be read.", own->store.n_damaged_windows);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_outgrown_dictionaries", NULL,
+		       "Dictionaries of stacks that had no room any more.");
+	sp_expo_number(x, "", own->store.n_outgrown);
 	gauge(x, "soprof_store_failing", NULL, "1: the store takes nothing now.", *s->store_error != 0);
 }
 

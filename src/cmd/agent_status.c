@@ -100,6 +100,7 @@ static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_confi
 	number(out, "last", s.last_ns);
 	number(out, "damaged_files", s.n_damaged_files);
 	number(out, "damaged_windows", s.n_damaged_windows);
+	number(out, "outgrown_dictionaries", s.n_outgrown);
 }
 
 int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FILE *out)
@@ -333,6 +334,9 @@ static void show_store(const struct screen *s, FILE *out)
 	if (number_of(s, 0, "damaged_files") || number_of(s, 0, "damaged_windows"))
 		fprintf(out, "          %" PRIu64 " damaged files set aside, %" PRIu64 " damaged windows\n",
 			number_of(s, 0, "damaged_files"), number_of(s, 0, "damaged_windows"));
+	if (number_of(s, 0, "outgrown_dictionaries"))
+		fprintf(out, "          %" PRIu64 " dictionaries of stacks had no room any more (max-memory)\n",
+			number_of(s, 0, "outgrown_dictionaries"));
 	if (*text_of(s, 0, "store_error"))
 		fprintf(out, "          takes nothing now: %s\n", text_of(s, 0, "store_error"));
 }

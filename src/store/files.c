@@ -267,7 +267,8 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 	struct sp_store_stats stats = {.n_damaged_windows = s->n_damaged_windows,
 				       .add_cpu_ns = s->add_cpu_ns,
 				       .add_worst_ns = s->add_worst_ns,
-				       .n_added = s->n_added};
+				       .n_added = s->n_added,
+				       .n_outgrown = s->n_outgrown};
 	SP_FREE struct sp_day *days = NULL;
 	size_t n = 0;
 	int r = s->memory != NULL ? count_windows(s->memory, &stats)

@@ -43,6 +43,7 @@ struct sp_store {
 	uint64_t sound[64]; /* files that have gaps, but are as SQLite wants them: day_s + resolution */
 	size_t n_sound;
 	uint64_t add_cpu_ns, add_worst_ns, n_added;
+	uint64_t n_outgrown, outgrown_day_s; /* dictionaries; and the day when that was last told */
 };
 
 /* --- write.c: one day's three files, and the dictionary that its windows are written with ---------------------------
@@ -101,6 +102,10 @@ void sp_writer_finish_day(struct sp_store *s);
 /* All that is a day's, with its generation; the other has none then. */
 void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from);
 
+/* --- note.c --- */
+void sp_note_replaced(struct sp_store *s, struct sp_day_file *f, const char *name);
+void sp_note_outgrown(struct sp_store *s);
+
 /* --- leave.c: a day that is over is finished in steps ----------------------------------------------------------------
  */
 void sp_writer_leave_day(struct sp_store *s);
@@ -131,10 +136,7 @@ int sp_writer_catch_up(struct sp_store *s);
 /* --- day.c: the totals of the day's hours, in one row ------------------------------------------------------------- */
 int sp_writer_sum_day(struct sp_store *s, uint64_t source);
 
-/* --- scan.c ----------------------------------------------------------------------------------------------------------
- */
-/* The dictionary of a generation as the file has it, up to a chunk; what is damaged comes from the day's other files.
- */
+/* --- scan.c --- */
 /* As sp_scan_totals(), of one source of an open file: those of windows after a time, or the day's. */
 int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
 			int (*each)(void *arg, const struct sp_scan_totals *t), void *arg);

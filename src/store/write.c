@@ -238,23 +238,6 @@ void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from)
 	from->day_s = from->generation = from->last_chunk = from->n_sources = 0;
 }
 
-static void tell_replaced(struct sp_store *s, struct sp_day_file *f, const char *name)
-{
-	SP_STATEMENT *q = NULL;
-	char text[256];
-	int64_t n = 0;
-
-	if (s->options.note == NULL)
-		return;
-	if (f->db != NULL && sp_file_prepare(f, "SELECT count(*) FROM window", &q) == 0 &&
-	    sqlite3_step(q) == SQLITE_ROW)
-		n = sqlite3_column_int64(q, 0);
-	(void)snprintf(text, sizeof(text),
-		       "%s is damaged: %lld windows of it are salvaged, and it is kept as %s.damaged", name,
-		       (long long)n, name);
-	s->options.note(s->options.note_arg, text);
-}
-
 /* A file that SQLite refuses is kept for people, and a new one begun with what can be had of it. */
 static int replace_file(struct sp_store *s, const struct sp_day *day, struct sp_day_file *f)
 {
@@ -267,7 +250,7 @@ static int replace_file(struct sp_store *s, const struct sp_day *day, struct sp_
 	if (r == 0 && old >= 0 && sp_salvage(&s->directory, old, f) < 0)
 		sp_error_clear(); /* then it begins empty */
 	if (r == 0)
-		tell_replaced(s, f, day->name);
+		sp_note_replaced(s, f, day->name);
 	return r;
 }
 
@@ -405,10 +388,13 @@ static bool is_too_large(const struct sp_store *s, const struct sp_source *sourc
 static int look_at_generation(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
+	bool goes_on = w->numbering != NULL && t_ms >= w->sources[source - 1].last_t_ms;
+	bool outgrown = goes_on && is_too_large(s, &w->sources[source - 1], t_ms);
 
-	if (w->numbering != NULL && t_ms >= w->sources[source - 1].last_t_ms &&
-	    !is_too_large(s, &w->sources[source - 1], t_ms))
+	if (goes_on && !outgrown)
 		return 0;
+	if (outgrown)
+		sp_note_outgrown(s);
 	end_of_generation(s);
 	return new_generation(w);
 }

@@ -59,6 +59,8 @@ static void test_defaults(void **state)
 	static const char *const files[] = {"",     "# nothing\n",       "---\n", "---\n# nothing\n...\n",
 					    "{}\n", "%YAML 1.1\n---\n{}"};
 
+	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
 	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		struct sp_agent_args a = good(files[i], "");
@@ -72,6 +74,8 @@ static void test_defaults(void **state)
 		assert_int_equal(c->retain_s[SP_RES_1H], 400 * 86400);
 		assert_int_equal(c->max_disk_bytes, 2ULL << 30);
 		assert_int_equal(c->max_cpu_ppm, 10000);
+		assert_true(c->max_memory_bytes == 60 << 20 ||
+			    (n_cpus > 12 && c->max_memory_bytes == (uint64_t)n_cpus * 5 << 20));
 		assert_string_equal(c->socket, "/run/soprof/agent.sock");
 		assert_string_equal(c->group, "soprof");
 		assert_false(c->debuginfod);

@@ -259,6 +259,42 @@ static void take_note(void *arg, const char *text)
 	++*(int *)arg;
 }
 
+static void count_note(void *arg, const char *text)
+{
+	assert_non_null(strstr(text, "for their dictionary are used up"));
+	++*(int *)arg;
+}
+
+/* Dictionaries without room are all counted, and told of once a day. */
+static void dictionaries_are_outgrown(void **state)
+{
+	(void)state;
+	char *path = made_directory();
+	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 1};
+	struct sp_profile *p = made_profile();
+	int n_notes = 0;
+	struct sp_store_options o = {.max_memory_bytes = 1, .note = count_note, .note_arg = &n_notes};
+	struct sp_store_stats stats;
+	struct sp_store *s = made_store(path, &o);
+	uint64_t seed = 3;
+
+	made_things(p, &m, &seed);
+	made_rows(p, &m, &seed);
+	for (uint64_t i = 0; i < 5; i++)
+		made_add(s, T0 + i * 10 * SP_NS_PER_S, p, "cpu");
+	assert_int_equal(sp_store_stats(s, &stats), 0);
+	assert_int_equal(stats.n_outgrown, 4);
+	assert_int_equal(n_notes, 1);
+	for (uint64_t i = 0; i < 5; i++)
+		made_add(s, T0 + (i * 10 + SP_DAY_S) * SP_NS_PER_S, p, "cpu");
+	assert_int_equal(sp_store_stats(s, &stats), 0);
+	assert_int_equal(stats.n_outgrown, 8);
+	assert_int_equal(n_notes, 2);
+	sp_store_close(s);
+	sp_profile_free(p);
+	made_directory_gone(path);
+}
+
 /* A day that is over is replaced while the writer goes on, and only once. */
 static void an_old_file_is_mended(void **state)
 {
@@ -413,6 +449,7 @@ int main(void)
 	    cmocka_unit_test(one_writer),
 	    cmocka_unit_test(a_newer_version_is_left_alone),
 	    cmocka_unit_test(a_turned_version_is_damage),
+	    cmocka_unit_test(dictionaries_are_outgrown),
 	    cmocka_unit_test(an_old_file_is_mended),
 	    cmocka_unit_test(planted_links_are_refused),
 	    cmocka_unit_test(others_directories_are_refused),

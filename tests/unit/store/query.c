@@ -179,6 +179,9 @@ static void roll_up(uint64_t max_memory_bytes)
 		assert_int_equal(a.resolution, SP_RES_1H);
 		assert_true(a.n_windows < 200);
 	}
+	struct sp_store_stats stats;
+	ok(sp_store_stats(f.store, &stats));
+	assert_int_equal(stats.n_outgrown != 0, max_memory_bytes != 0); /* told, by agents */
 	fixture_done(&f);
 }
 
