@@ -5,16 +5,20 @@
 . "$(dirname "$0")/lib.bash"
 need_profile
 
-# whole machine; the victims begin when it samples, and end long before it prints
+# whole machine; the victims begin when it samples, and end long before it prints. They have names that nobody else's
+# processes have: a unit test beside this one may run the same program, another number of calls deep.
+mkdir "$dir/own"
+ln -s "$victims/stripped/recursion" "$dir/own/first$$"
+ln -s "$victims/plain/callback" "$dir/own/second$$"
 what='profile (victims that begin and end meanwhile)'
 "$SOPROF" profile -U -f -F 199 $((slow > 1 ? 8 : 3)) >"$out" 2>"$err" </dev/null &
 profiler=$!
 wait_sampling $profiler
-"$victims/stripped/recursion" $seconds 40 &
-"$victims/plain/callback" $seconds
+"$dir/own/first$$" $seconds 40 &
+"$dir/own/second$$" $seconds
 wait $profiler || fail "exit code 0"
-check_victim stripped recursion --comm recursion --samples 10 --complete 97 --deepest even,odd=40
-check_victim plain callback --comm callback --samples 10 --complete 97
+check_victim stripped recursion --comm first$$ --samples 10 --complete 97 --deepest even,odd=40
+check_victim plain callback --comm second$$ --samples 10 --complete 97
 
 # copies of programs that are removed when they have ended: nothing of them is left on the disk
 cp "$victims/plain/callback" "$dir/callback"
