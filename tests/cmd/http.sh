@@ -8,7 +8,7 @@ command -v curl >/dev/null || skip "curl is not installed"
 command -v openssl >/dev/null || skip "openssl is not installed"
 
 # --- what needs no privileges
-port=$((20000 + RANDOM % 12000))
+port=$(free_port)
 printf 'tls_server_config:\n  cert_fil: x\n' >"$dir/bad.yaml"
 expect 2 agent --check-config --web-config "$dir/bad.yaml"
 one_line "^soprof: agent: $dir/bad.yaml:2:3: cert_fil: there are cert_file, "

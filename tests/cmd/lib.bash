@@ -106,6 +106,12 @@ wait_sampling() {
 		sleep 0.1
 	done
 }
+# A port of the loopback interface at which nobody listens, and that no connection is given by itself.
+free_port() {
+	local port
+	while port=$((20000 + RANDOM % 12000)) && (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+	echo "$port"
+}
 is_root() { [ "$(id -u)" = 0 ]; }
 need_root() { is_root || skip "needs root"; }
 

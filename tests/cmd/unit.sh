@@ -66,7 +66,7 @@ pid_of() { pgrep -P "$1" | while read -r p; do [ "$(cat "/proc/$p/comm" 2>/dev/n
 # serve COMMAND...: starts it, under COMMAND, with the socket of its page from a service manager; $agent, $port
 serve() {
 	: >"$err"
-	port=$((20000 + RANDOM % 12000))
+	port=$(free_port)
 	systemd-socket-activate -l "127.0.0.1:$port" unshare --mount --net --ipc "$@" bash "$dir/inside" "$dir" "$bounding" "$capabilities" \
 		>"$out" 2>>"$err" </dev/null &
 	job=$!
