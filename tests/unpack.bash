@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # unpack.bash: sourced by tests that run servers of Debian packages, which must not be installed: that would start them.
 #   unpack PACKAGE    its files are in $unpacked/PACKAGE: fetched once, kept in the build directory; false if that fails
+# One at a time: apt refuses to update its lists where another does so, and a test that runs beside wants the same.
 unpacked=${SOPROF_BUILD:?}/unpacked
 unpack() {
+	[ -d "$unpacked/$1" ] && return
+	mkdir -p "$unpacked"
+	(flock 9 && fetch_and_unpack "$1") 9<"$unpacked"
+}
+fetch_and_unpack() {
 	local package=$1 work
 	[ -d "$unpacked/$package" ] && return
-	mkdir -p "$unpacked"
 	work=$(mktemp -d "$unpacked/.work.XXXXXX") || return
 	# _apt, who fetches, may not write here: apt does without him, and says so
 	if (cd "$work" && { apt-get download -q "$package" || { apt-get update -q && apt-get download -q "$package"; }; }) \
