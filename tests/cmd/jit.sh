@@ -10,7 +10,7 @@ start plain jit 600 A
 first=$pid
 start stripped jit 600 B
 wait_working "$first" "$pid"
-expect 0 profile -U -f -F 199 $seconds
+expect 0 profile -U -f -F 199 -p "$first,$pid" $seconds # others beside this test run it, too, with names
 check_victim plain jit --comm jit-A --samples 10
 check_victim stripped jit --comm jit-B --samples 10
 grep '^jit-A;' "$out" >"$dir/a"
