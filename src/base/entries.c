@@ -112,6 +112,13 @@ static bool name_of(const struct sp_cache_key *key, char name[MAX_NAME])
 	return true;
 }
 
+uint64_t sp_entries_changed_ns(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+}
+
 int sp_entries_may(struct sp_entries *c, const struct sp_cache_key *key)
 {
 	char name[MAX_NAME];

@@ -54,6 +54,12 @@ void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key);
 /* Only looks: makes no directory, removes nothing, and does not count. -EACCES: this file may have no entry. */
 int sp_entries_look(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size);
 
+/*
+ * When an open file was changed last (ctime); 0 where it cannot be told. What was made of a file that was changed
+ * meanwhile is of half of it, and not to be kept.
+ */
+uint64_t sp_entries_changed_ns(int fd);
+
 /* A new file, to be read and written, that will have about so many bytes: its descriptor, and its name for now. */
 int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_NAME]);
 /* Puts it in its place. 0, or it is removed. */

@@ -5,6 +5,7 @@
  * Each step is asked of the workers and goes on in its callback. A file that cannot be opened is forgotten by the
  * kernel half, so that its next sight announces it again, at most SP_MAX_OPEN_TRIES times.
  */
+#include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
@@ -125,7 +126,7 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 		return;
 	}
 	c->stats.n_built++;
-	if (c->cache)
+	if (c->cache && sp_entries_changed_ns(known_of(c, id)->fd) == known_of(c, id)->changed_ns)
 		sp_cache_put(c->cache, &key, blob);
 	table_load(c, id, blob);
 	free(blob);
@@ -365,6 +366,7 @@ static void opened(void *arg, struct sp_open_result *o)
 		close(o->fd);
 	else
 		k->fd = o->fd;
+	k->changed_ns = sp_entries_changed_ns(k->fd);
 	k->uid = o->uid;
 	k->mode = o->mode;
 	k->size = o->size;

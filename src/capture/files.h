@@ -41,7 +41,7 @@ struct sp_known_file { /* by number in the profile */
 	bool is_identified; /* or never will be: its names and its build id are what they are */
 	uint32_t build_id_len;
 	uint8_t build_id[32];
-	uint64_t size;
+	uint64_t size, changed_ns; /* when it was opened */
 	uint64_t n_bad_rows;
 };
 

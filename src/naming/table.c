@@ -89,12 +89,15 @@ static int make_cached(struct sp_naming *n, uint32_t file, struct sp_named_file 
 	struct sp_naming_making m = {0};
 	char name[SP_ENTRY_NAME];
 	SP_CLOSE int table_fd = sp_entries_new(n->entries, LIKELY_BYTES, name);
+	uint64_t changed_ns = sp_entries_changed_ns(fd);
 	int r;
 
 	if (table_fd < 0)
 		return table_fd;
 	describe(key, &m.head);
 	r = write_table(n, file, f, fd, table_fd, &m);
+	if (r >= 0 && sp_entries_changed_ns(fd) != changed_ns)
+		r = sp_fail_said(-ESTALE, "the file was changed while it was read");
 	if (r >= 0)
 		r = sp_entries_keep(n->entries, name, key, m.head.bytes);
 	else

@@ -52,15 +52,31 @@ test_name 'a file that is truncated and rewritten while it is read'
 # Of build ids of their own: what is made of half a file is not to stand in the machine's cache as the library's.
 head_of_note=040000001400000003000000474e5500 # name size 4, 20 bytes, type 3, "GNU"
 at=$(od -An -v -tx1 "$victims/plain/libplugin.so" | tr -d ' \n' | grep -bo "$head_of_note" | head -n 1 | cut -d : -f 1)
-for n in 1 2 3; do
+for n in 1 2 3 4; do
 	cp "$victims/plain/libplugin.so" "$dir/lib$n.so"
 	head -c 20 /dev/urandom | dd of="$dir/lib$n.so" bs=1 seek=$((at / 2 + 16)) conv=notrunc status=none
+done
+for n in 1 2 3; do
 	trouble rewrite 600 "$dir/lib$n.so"
 done
 beside 10
 beside 10
 has "$dir/all" '^hostile;'
 end_all
+for n in 1 2 3 4; do # the fourth was never touched, nor was it seen before
+	cp "$dir/lib4.so" "$dir/whole"
+	dd if="$dir/lib$n.so" of="$dir/whole" bs=1 skip=$((at / 2 + 16)) seek=$((at / 2 + 16)) count=20 conv=notrunc status=none
+	cp "$dir/whole" "$dir/lib$n.so"
+	trouble file 600 "$dir/lib$n.so"
+done
+wait_working "${pids[@]}"
+beside 10
+end_all
+for n in 1 2 3 4; do # the table that was kept is the whole file's, not that of half of it
+	id=$(readelf -n "$dir/lib$n.so" | sed -n 's/.*Build ID: //p')
+	stat -c %s "/var/cache/soprof/unwind/$id-$(stat -c %s "$dir/lib$n.so")" 2>&1
+done >"$dir/sizes"
+[ "$(sort -u "$dir/sizes" | wc -l)" = 1 ] || fail "equal tables of four equal files: $(cat "$dir/sizes")"
 
 test_name 'an ELF file of 8 TiB, with gigabytes of .eh_frame'
 "$hostile" bomb "$dir/bomb.so" 2>"$dir/trouble"
