@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * days.c: a store of made-up days, by the store's own writer: `days DIRECTORY DAYS [WINDOWS [FIRST-DAY]]`;
+ * days.c: a store of made-up days, by the store's own writer: `days DIRECTORY DAYS [WINDOWS [FIRST-DAY [MIB]]]`;
  * with - for the directory it only counts.
  *
  * A day is 8640 windows of 10,000 samples (1,000 a second): 150 processes that live, and each window some that do not
  * live on; about 3,150 rows a window, 27 million rows and 1.1 million stacks a day, 25 frames deep, over 3.7 million
  * nodes of a call tree. Stacks are walks through a call graph of 500 libraries with 40 functions each; most of a stack
  * is that of an older one, and its top is its own. Which stack is sampled goes by Mandelbrot's law. WINDOWS: fewer of
- * them, from the day's beginning. FIRST-DAY: in days since 1970. Prints name=value lines.
+ * them, from the day's beginning. FIRST-DAY: in days since 1970. MIB: the memory of the agent whose store this is; else
+ * what it has by itself on a machine that gives so many samples. Prints name=value lines.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +38,7 @@ enum {
 	N_SAMPLES = 10000,
 	DEPTH = 25,
 	WINDOWS_A_DAY = 8640,
-	RENEW_AT = 60000, /* stacks in the profile */
+	N_CPUS = 52, /* at 19 Hz */
 };
 
 #define PROCESS_Q 1.5
@@ -250,6 +251,21 @@ static void profile_begin(void)
 	kernel_stacks_make();
 }
 
+/* The shares that the agent gives its profile and its store's dictionary of what it may use (src/agent). */
+static uint64_t memory_bytes = UINT64_C(N_CPUS * 5) << 20;
+
+static uint64_t profile_share(void)
+{
+	return memory_bytes / 12;
+}
+
+static uint64_t dictionary_share(void)
+{
+	const uint64_t for_all = 60 << 20;
+
+	return memory_bytes / 10 + (memory_bytes > for_all ? (memory_bytes - for_all) / 5 : 0);
+}
+
 /* As the agent does when its profile has grown too large: these names never take half of it, and are kept for an hour.
  */
 static void profile_renew(uint64_t window)
@@ -383,13 +399,13 @@ static int windows_add(struct sp_store *store, uint64_t from_ns, uint64_t n_wind
 					    .boot_ns = (*n_window + 100) * 10 * SP_NS_PER_S,
 					    .duration_ns = 10 * SP_NS_PER_S,
 					    .rate_mhz = 19000,
-					    .n_cpus = 52,
+					    .n_cpus = N_CPUS,
 					    .source = "cpu"};
 		if (dry) {
 			window_fill(*n_window);
 			continue;
 		}
-		if (profile == NULL || sp_profile_n_stacks(profile) > RENEW_AT)
+		if (profile == NULL || sp_profile_memory_bytes(profile) > profile_share())
 			profile_renew(*n_window);
 		window_fill(*n_window);
 		r = sp_store_add(store, &w, profile);
@@ -400,17 +416,20 @@ static int windows_add(struct sp_store *store, uint64_t from_ns, uint64_t n_wind
 
 int main(int argc, char **argv)
 {
-	uint64_t n_days = 0, n_windows = WINDOWS_A_DAY, n_window = 0, first_day = 20770;
+	uint64_t n_days = 0, n_windows = WINDOWS_A_DAY, n_window = 0, first_day = 20770, mib = memory_bytes >> 20;
 	struct sp_store_options o = {0};
 	struct sp_store_stats stats;
 	struct sp_store *store;
 
-	if (argc < 3 || argc > 5 || sp_parse_number(argv[2], 1, 100, &n_days) < 0 ||
+	if (argc < 3 || argc > 6 || sp_parse_number(argv[2], 1, 100, &n_days) < 0 ||
 	    (argc > 3 && sp_parse_number(argv[3], 1, WINDOWS_A_DAY, &n_windows) < 0) ||
-	    (argc > 4 && sp_parse_number(argv[4], 1, 70000, &first_day) < 0)) {
-		fprintf(stderr, "days DIRECTORY DAYS [WINDOWS [FIRST-DAY]]\n");
+	    (argc > 4 && sp_parse_number(argv[4], 1, 70000, &first_day) < 0) ||
+	    (argc > 5 && sp_parse_number(argv[5], 32, 1 << 16, &mib) < 0)) {
+		fprintf(stderr, "days DIRECTORY DAYS [WINDOWS [FIRST-DAY [MIB]]]\n");
 		return 2;
 	}
+	memory_bytes = mib << 20;
+	o.max_memory_bytes = dictionary_share();
 	stacks_make();
 	known = calloc(n_nodes, sizeof(*known));
 	used = calloc(n_nodes, sizeof(*used));
