@@ -452,12 +452,12 @@ int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t
 }
 
 /* Of windows that are about to be stored; those that were tried before are told already. */
-static void unnamed_look(struct sp_sampler *s)
+static void unnamed_look(struct sp_sampler *s, bool some_came_late)
 {
 	size_t n = SP_MIN(s->keep.n_pushed - s->n_looked, s->keep.n);
 
 	s->n_looked = s->keep.n_pushed;
-	for (size_t i = s->keep.n - n; s->namer.n_later && i < s->keep.n; i++)
+	for (size_t i = s->keep.n - n; (s->namer.n_later || some_came_late) && i < s->keep.n; i++)
 		s->status.n_unnamed_samples += sp_unnamed_samples(s->profile, &s->keep.windows[i].rows);
 }
 
@@ -486,7 +486,7 @@ int sp_sampler_settle(struct sp_sampler *s)
 		name(s);
 	}
 	s->env->is_settling = false;
-	unnamed_look(s);
+	unnamed_look(s, n != s->keep.n_pushed);
 	store(s);
 	return s->is_closed && !s->is_last ? renew(s) : 0;
 }

@@ -322,7 +322,7 @@ const struct sp_option sp_agent_options[] = {
 	{SP_OPT_OTHER, 0, "retain", "LIST", "how long, by resolution (10s:2d,1m:14d,1h:400d)", AT(retain_s), .min = 3600, .max = UINT64_C(36500) * DAY_S, .separator = ',', OTHER(parse_retain)},
 	{SP_OPT_BYTES, 0, "max-disk", "SIZE", "of the store; the oldest goes first (2G)", AT(max_disk_bytes), .min = 16 * MIB, .max = 1024 * GIB},
 	{SP_OPT_OTHER, 0, "max-cpu", "PERCENT", "of one CPU; above it the rate is halved (1%)", AT(max_cpu_ppm), .min = PPM_A_PERCENT / 100, .max = MAX_PPM, OTHER(parse_percent)},
-	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "of all its processes and BPF maps (60M, or 5M a CPU)", AT(max_memory_bytes), .min = 32 * MIB, .max = 64 * GIB},
+	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "of all its processes and BPF maps (5M a CPU, from 60M to 320M)", AT(max_memory_bytes), .min = 32 * MIB, .max = 64 * GIB},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs), .separator = ':'},
 	{SP_OPT_FLAG, 0, "debuginfod", NULL, "ask debuginfod's servers for debug files", AT(debuginfod)},
 	{SP_OPT_OTHER, 0, "socket", "PATH", "answer there (/run/soprof/agent.sock); none: nowhere", AT(socket), .max = 107, OTHER(parse_path)},
@@ -362,12 +362,13 @@ char *sp_agent_config_keep(struct sp_agent_config *c, const char *text)
 	return strings[c->n_strings] ? strings[c->n_strings++] : NULL;
 }
 
-/* Many CPUs give many samples, and those many different stacks, whose dictionary should last for a day. */
+/* Many CPUs give many samples, and those many different stacks, whose dictionary should last for a day. The service's
+ * unit has room for the most, and for answers beside. */
 static uint64_t default_memory(void)
 {
-	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t bytes = (uint64_t)SP_MAX(sysconf(_SC_NPROCESSORS_ONLN), 1) * 5 * MIB;
 
-	return SP_MAX(60 * MIB, (uint64_t)SP_MAX(n_cpus, 1) * 5 * MIB);
+	return SP_MIN(SP_MAX(60 * MIB, bytes), 320 * MIB);
 }
 
 static void defaults(struct sp_agent_args *a)

@@ -134,7 +134,8 @@ struct sp_store_stats {
 	uint64_t bytes;                        /* on disk, journals included */
 	uint64_t n_files, n_damaged_files, n_damaged_windows;
 	uint64_t add_cpu_ns, add_worst_ns, n_added; /* since it was opened */
-	uint64_t memory_bytes, n_outgrown; /* of the writer's dictionary; those that had no room any more, since then */
+	uint64_t memory_bytes;                      /* of the writer's dictionary */
+	uint64_t n_outgrown;                        /* dictionaries that had no room any more, since it was opened */
 };
 int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats);
 

@@ -14,9 +14,9 @@ UTC = datetime.timezone.utc
 STORE = os.path.join(WORK, "store")
 
 
-def made(first_day):
+def made(place, n_days, first_day, *memory):
     """What the generator says of itself, name by name."""
-    words = run([tool("days"), STORE, str(DAYS), str(WINDOWS), str(first_day)]).stdout.split()
+    words = run([tool("days"), place, str(n_days), str(WINDOWS), str(first_day), *memory]).stdout.split()
     return {name: float(value) for name, _, value in (w.partition("=") for w in words)}
 
 
@@ -44,7 +44,7 @@ def moment(day, seconds):
 
 
 last_day = int(time.time()) // 86400 - 1
-m = made(last_day - DAYS + 1)
+m = made(STORE, DAYS, last_day - DAYS + 1)
 say(", ".join(f"{name} {value:g}" for name, value in m.items()))
 row("store: a window written, mean", "ms", m["mean_ms"], most=2, note="CPU, with roll-ups")
 row("store: a window written, worst", "ms", m["worst_ms"], most=100, note="CPU, with roll-ups")
@@ -54,6 +54,9 @@ for resolution, size in sizes.items():
     row(f"store: a day in windows of {resolution}", "MB", size)
 row("store: a day", "MB", sum(sizes.values()), most=130)
 row("store: memory of the writer's names", "MB", m["memory_bytes"] / 1e6)
+small = made(STORE + "-small", 1, last_day, "60")
+row("store: a day of an agent that has 60 MiB, as on a few CPUs", "MB", small["bytes"] / 1e6)
+row("  a window written, mean", "ms", small["mean_ms"], note="CPU, with roll-ups")
 
 end = WINDOWS * 10
 ask("query of 1 h", 250, "--from", moment(last_day, end // 2 - 1800), "--to", moment(last_day, end // 2 + 1800))

@@ -74,8 +74,10 @@ static void test_defaults(void **state)
 		assert_int_equal(c->retain_s[SP_RES_1H], 400 * 86400);
 		assert_int_equal(c->max_disk_bytes, 2ULL << 30);
 		assert_int_equal(c->max_cpu_ppm, 10000);
-		assert_true(c->max_memory_bytes == 60 << 20 ||
-			    (n_cpus > 12 && c->max_memory_bytes == (uint64_t)n_cpus * 5 << 20));
+		assert_int_equal(c->max_memory_bytes, (uint64_t)(n_cpus <= 12   ? 60
+								 : n_cpus >= 64 ? 320
+										: n_cpus * 5)
+							  << 20);
 		assert_string_equal(c->socket, "/run/soprof/agent.sock");
 		assert_string_equal(c->group, "soprof");
 		assert_false(c->debuginfod);
