@@ -72,11 +72,11 @@ done
 wait_working "${pids[@]}"
 beside 10
 end_all
-for n in 1 2 3 4; do # the table that was kept is the whole file's, not that of half of it
-	id=$(readelf -n "$dir/lib$n.so" | sed -n 's/.*Build ID: //p')
-	stat -c %s "/var/cache/soprof/unwind/$id-$(stat -c %s "$dir/lib$n.so")" 2>&1
+for n in 1 2 3 4; do # a table that was kept is the whole file's, not that of half of it
+	id=$(od -An -v -tx1 -j $((at / 2 + 16)) -N 20 "$dir/lib$n.so" | tr -d ' \n')
+	stat -c %s "/var/cache/soprof/unwind/$id-$(stat -c %s "$dir/lib$n.so")" 2>/dev/null
 done >"$dir/sizes"
-[ "$(sort -u "$dir/sizes" | wc -l)" = 1 ] || fail "equal tables of four equal files: $(cat "$dir/sizes")"
+[ "$(sort -u "$dir/sizes" | wc -l)" = 1 ] || fail "equal tables of four equal files: $(xargs <"$dir/sizes")"
 
 test_name 'an ELF file of 8 TiB, with gigabytes of .eh_frame'
 "$hostile" bomb "$dir/bomb.so" 2>"$dir/trouble"
