@@ -55,6 +55,7 @@ at=$(od -An -v -tx1 "$victims/plain/libplugin.so" | tr -d ' \n' | grep -bo "$hea
 for n in 1 2 3 4; do
 	cp "$victims/plain/libplugin.so" "$dir/lib$n.so"
 	head -c 20 /dev/urandom | dd of="$dir/lib$n.so" bs=1 seek=$((at / 2 + 16)) conv=notrunc status=none
+	cp "$dir/lib$n.so" "$dir/whole$n.so"
 done
 for n in 1 2 3; do
 	trouble rewrite 600 "$dir/lib$n.so"
@@ -64,9 +65,7 @@ beside 10
 has "$dir/all" '^hostile;'
 end_all
 for n in 1 2 3 4; do # the fourth was never touched, nor was it seen before
-	cp "$dir/lib4.so" "$dir/whole"
-	dd if="$dir/lib$n.so" of="$dir/whole" bs=1 skip=$((at / 2 + 16)) seek=$((at / 2 + 16)) count=20 conv=notrunc status=none
-	cp "$dir/whole" "$dir/lib$n.so"
+	cp "$dir/whole$n.so" "$dir/lib$n.so"
 	trouble file 600 "$dir/lib$n.so"
 done
 wait_working "${pids[@]}"
