@@ -116,7 +116,8 @@ static struct sp_cache_key cache_key(const struct sp_known_file *k)
 
 static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *blob)
 {
-	struct sp_cache_key key = cache_key(known_of(c, id));
+	const struct sp_known_file *k = known_of(c, id);
+	struct sp_cache_key key = cache_key(k);
 
 	if (r < 0) {
 		c->stats.n_no_table++;
@@ -126,7 +127,7 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 		return;
 	}
 	c->stats.n_built++;
-	if (c->cache && sp_entries_changed_ns(known_of(c, id)->fd) == known_of(c, id)->changed_ns)
+	if (c->cache && sp_entries_changed_ns(k->fd) == k->changed_ns)
 		sp_cache_put(c->cache, &key, blob);
 	table_load(c, id, blob);
 	free(blob);
@@ -362,11 +363,12 @@ static void opened(void *arg, struct sp_open_result *o)
 		open_failed(c, id, o->r);
 		return;
 	}
-	if (k->fd >= 0) /* another announcement of it was faster, and its descriptor may be in use */
+	if (k->fd >= 0) { /* another announcement of it was faster, and its descriptor may be in use */
 		close(o->fd);
-	else
+	} else {
 		k->fd = o->fd;
-	k->changed_ns = sp_entries_changed_ns(k->fd);
+		k->changed_ns = o->ctime_ns;
+	}
 	k->uid = o->uid;
 	k->mode = o->mode;
 	k->size = o->size;
