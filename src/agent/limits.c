@@ -3,6 +3,18 @@
 #include "base/mem.h"
 #include <string.h>
 
+uint64_t sp_limits_profile_bytes(uint64_t max_memory_bytes)
+{
+	return max_memory_bytes / 12;
+}
+
+uint64_t sp_limits_dictionary_bytes(uint64_t max_memory_bytes)
+{
+	uint64_t above = max_memory_bytes > SP_LIMITS_FOR_ALL ? max_memory_bytes - SP_LIMITS_FOR_ALL : 0;
+
+	return max_memory_bytes / 10 + above / 5;
+}
+
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes)
 {
 	*l = (struct sp_limits){.max_cpu_ppm = max_cpu_ppm, .max_memory_bytes = max_memory_bytes, .why = ""};

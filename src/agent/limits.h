@@ -34,6 +34,15 @@ struct sp_limits {
 
 enum sp_limits_advice { SP_LIMITS_GO_ON, SP_LIMITS_RENEW, SP_LIMITS_HALVE, SP_LIMITS_DOUBLE };
 
+/*
+ * The shares that a profile, and the dictionary of the store, have of the memory. A dictionary is large where stacks
+ * are many; what else there is grows less with them, so that a fifth of what is above SP_LIMITS_FOR_ALL is its own,
+ * too: to roll up an hour takes as much again.
+ */
+enum { SP_LIMITS_FOR_ALL = 60 << 20 };
+uint64_t sp_limits_profile_bytes(uint64_t max_memory_bytes);
+uint64_t sp_limits_dictionary_bytes(uint64_t max_memory_bytes);
+
 void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memory_bytes);
 /* halvings has been changed already where HALVE or DOUBLE is advised. parsers_ns: of the CPU time. */
 enum sp_limits_advice sp_limits_look(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t parsers_ns,

@@ -25,7 +25,6 @@ enum {
 	MAX_ODD = 10000,
 	OTHER_FILES = 256,
 	MAX_FILES = 8192,
-	MEMORY_FOR_ALL = 60 << 20,
 	GIVE_UP_MS = 3000,
 	LARGE_BYTES = 256 << 10
 };
@@ -53,19 +52,10 @@ static void log_store(void *arg, const char *text)
 	sp_log(SP_LOG_WARNING, "store: %s", text);
 }
 
-/* For its dictionary, which is large where stacks are many. What else there is grows less with them, so that a fifth of
- * what is above MEMORY_FOR_ALL is the dictionary's, too; to roll up an hour takes as much again. */
-static uint64_t store_memory(uint64_t max_memory_bytes)
-{
-	uint64_t above = max_memory_bytes > MEMORY_FOR_ALL ? max_memory_bytes - MEMORY_FOR_ALL : 0;
-
-	return max_memory_bytes / 10 + above / 5;
-}
-
 static int store_open(struct sp_agent *a, const struct sp_agent_config *c)
 {
 	struct sp_store_options o = {.max_disk_bytes = c->max_disk_bytes,
-				     .max_memory_bytes = store_memory(c->max_memory_bytes),
+				     .max_memory_bytes = sp_limits_dictionary_bytes(c->max_memory_bytes),
 				     .note = log_store};
 	size_t i;
 	int r;

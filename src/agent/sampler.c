@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/sampler.h"
+#include "agent/limits.h"
 #include "agent/log.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -35,7 +36,7 @@ enum {
 /* Of the memory that all may use: for what is interned, and its numbers. */
 static uint64_t profile_budget(const struct sp_sampler *s)
 {
-	return s->env->config->max_memory_bytes / 12 / s->env->config->n_sources;
+	return sp_limits_profile_bytes(s->env->config->max_memory_bytes) / s->env->config->n_sources;
 }
 
 /* A sample that waits for its table takes some 30 KiB: rare, but for the beginning, when nobody may have time to read.

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/limits.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -251,20 +252,7 @@ static void profile_begin(void)
 	kernel_stacks_make();
 }
 
-/* The shares that the agent gives its profile and its store's dictionary of what it may use (src/agent). */
-static uint64_t memory_bytes = UINT64_C(N_CPUS * 5) << 20;
-
-static uint64_t profile_share(void)
-{
-	return memory_bytes / 12;
-}
-
-static uint64_t dictionary_share(void)
-{
-	const uint64_t for_all = 60 << 20;
-
-	return memory_bytes / 10 + (memory_bytes > for_all ? (memory_bytes - for_all) / 5 : 0);
-}
+static uint64_t memory_bytes = UINT64_C(N_CPUS * 5) << 20; /* of the agent */
 
 /* As the agent does when its profile has grown too large: these names never take half of it, and are kept for an hour.
  */
@@ -405,7 +393,7 @@ static int windows_add(struct sp_store *store, uint64_t from_ns, uint64_t n_wind
 			window_fill(*n_window);
 			continue;
 		}
-		if (profile == NULL || sp_profile_memory_bytes(profile) > profile_share())
+		if (profile == NULL || sp_profile_memory_bytes(profile) > sp_limits_profile_bytes(memory_bytes))
 			profile_renew(*n_window);
 		window_fill(*n_window);
 		r = sp_store_add(store, &w, profile);
@@ -429,7 +417,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	memory_bytes = mib << 20;
-	o.max_memory_bytes = dictionary_share();
+	o.max_memory_bytes = sp_limits_dictionary_bytes(memory_bytes);
 	stacks_make();
 	known = calloc(n_nodes, sizeof(*known));
 	used = calloc(n_nodes, sizeof(*used));

@@ -378,7 +378,7 @@ static uint64_t names_first, names_last;
 
 static bool is_crowded(const struct sp_profile *p)
 {
-	return sp_profile_memory_bytes(p) > config.max_memory_bytes / 12;
+	return sp_profile_memory_bytes(p) > sp_limits_profile_bytes(config.max_memory_bytes);
 }
 
 static int crowd_ms(void *arg)
