@@ -4,9 +4,11 @@
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 /* One line of /proc/PID/mountinfo; see proc_pid_mountinfo(5). Strings point into the line. */
 struct mount {
@@ -65,6 +67,20 @@ bool sp_type_may_hang(const char *type)
 		if (strncmp(type, refused[i], strlen(refused[i])) == 0)
 			return true;
 	return false;
+}
+
+/* Mounts of the kernel's own (memfd, shared memory), detached ones, a chroot's root: ask, under the deadline. */
+bool sp_unlisted_may_hang(int fd)
+{
+	static const uint32_t good[] = {TMPFS_MAGIC,       HUGETLBFS_MAGIC, EXT4_SUPER_MAGIC,     XFS_SUPER_MAGIC,
+					BTRFS_SUPER_MAGIC, SQUASHFS_MAGIC,  EROFS_SUPER_MAGIC_V1, F2FS_SUPER_MAGIC};
+	struct statfs fs;
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (size_t i = 0; i < SP_COUNT(good); i++)
+		if ((uint32_t)fs.f_type == good[i])
+			return false;
+	return true;
 }
 
 static bool type_in(const char *mountinfo, const uint64_t *id, const uint32_t *dev, char ret_type[SP_MOUNT_TYPE])
@@ -220,4 +236,27 @@ int sp_mount_open(uint32_t dev, unsigned *position)
 			return fd;
 	}
 	return -ENOENT;
+}
+
+/* btrfs shows another device of its files than the kernel half, which is that of its mounts. */
+static bool may_be_of(int fd, const struct statx *st, uint32_t dev)
+{
+	struct statfs fs;
+	return (st->stx_dev_major << 20 | st->stx_dev_minor) == dev ||
+	       (fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC && !(dev >> 20));
+}
+
+/* The root of a chroot, which need not be a mount point, is in no list; a handle is as good with any other directory.
+ */
+int sp_mount_open_root(uint32_t dev)
+{
+	SP_CLOSE int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char type[SP_MOUNT_TYPE];
+	struct statx st;
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &st) < 0)
+		return -errno;
+	if (type_in("/proc/self/mountinfo", &(uint64_t){st.stx_mnt_id}, NULL, type) || !may_be_of(fd, &st, dev) ||
+	    sp_unlisted_may_hang(fd))
+		return -ENOENT;
+	return sp_take_fd(&fd);
 }

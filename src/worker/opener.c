@@ -14,14 +14,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { MAX_CHROOT_DEPTH = 512 };
@@ -72,20 +70,6 @@ static int not_trusted(const char *type)
 	return sp_fail_said(-EACCES, "file system not trusted (%s)", type);
 }
 
-/* Mounts of the kernel's own (memfd, shared memory) and detached ones are in no list: ask, under the deadline. */
-static int trusted_by_magic(int fd)
-{
-	static const uint32_t good[] = {TMPFS_MAGIC,       HUGETLBFS_MAGIC, EXT4_SUPER_MAGIC,     XFS_SUPER_MAGIC,
-					BTRFS_SUPER_MAGIC, SQUASHFS_MAGIC,  EROFS_SUPER_MAGIC_V1, F2FS_SUPER_MAGIC};
-	struct statfs fs;
-	if (fstatfs(fd, &fs) < 0)
-		return -errno;
-	for (size_t i = 0; i < SP_COUNT(good); i++)
-		if ((uint32_t)fs.f_type == good[i])
-			return 0;
-	return not_trusted("its mount is hidden");
-}
-
 /* Whose mounts were made by those who rule the whole machine. */
 static bool of_our_user_namespace(pid_t pid)
 {
@@ -126,7 +110,7 @@ static int trusted_by_type(const struct sp_open_request *q, int fd, const struct
 {
 	char type[SP_MOUNT_TYPE];
 	if (sp_mount_type(q->pid, st->stx_mnt_id, type) < 0)
-		return trusted_by_magic(fd);
+		return sp_unlisted_may_hang(fd) ? not_trusted("its mount is hidden") : 0;
 	if (sp_type_may_hang(type))
 		return not_trusted(type);
 	return strcmp(type, "overlay") == 0 ? trusted_below(q, st->stx_mnt_id) : 0;
@@ -267,6 +251,12 @@ static void found_done(struct found *f)
 	free(f->path);
 }
 
+static void found_again(struct found *f)
+{
+	found_done(f);
+	*f = (struct found){.fd = -1};
+}
+
 static void mapped_link(const struct sp_open_request *q, char *ret_link, size_t size)
 {
 	snprintf(ret_link, size, "/proc/%d/map_files/%lx-%lx", (int)q->pid, (unsigned long)q->start,
@@ -379,18 +369,37 @@ static bool has_whole_name(const struct sp_open_request *q)
 	return n > 0 && n < sizeof(q->name) - 1 && !memchr(q->name, '/', n);
 }
 
+static int found_by_handle(const struct sp_open_request *q, struct found *f)
+{
+	return has_whole_name(q) ? find_name(q->name, f) : 0;
+}
+
+/*
+ * In a chroot, what is outside of it is found as well, but the path that the kernel shows of it means something else,
+ * or nothing, from here.
+ */
+static int find_below_root(const struct sp_open_request *q, struct found *f)
+{
+	SP_CLOSE int root = sp_mount_open_root(q->key.dev);
+	int r = root < 0 ? root : open_handle(root, &q->key, f);
+	if (r < 0)
+		return r;
+	if (f->st.stx_nlink > 0 && !path_leads_to(0, f->path, &f->st))
+		f->path[0] = 0;
+	return *f->path ? found_by_handle(q, f) : 0;
+}
+
 static int find_by_handle(const struct sp_open_request *q, struct found *f)
 {
-	int r = -ENOENT;
 	for (unsigned position = 0;;) {
 		SP_CLOSE int mount = sp_mount_open(q->key.dev, &position);
+		if (mount == -ENOENT)
+			return find_below_root(q, f);
 		if (mount < 0)
-			return mount == -ENOENT ? r : mount;
-		r = open_handle(mount, &q->key, f);
-		if (r == 0)
-			return has_whole_name(q) ? find_name(q->name, f) : 0;
-		found_done(f);
-		*f = (struct found){.fd = -1};
+			return mount;
+		if (open_handle(mount, &q->key, f) == 0)
+			return found_by_handle(q, f);
+		found_again(f);
 	}
 }
 
@@ -437,12 +446,6 @@ static int find_now(const struct sp_open_request *q, struct found *f)
 	if (r < 0)
 		return r == -ENOTDIR ? -ENOENT : r;
 	return mapped.stx_ino && same_inode_of(&mapped, &f->st) ? sp_fail_said(-EALREADY, "the same file") : 0;
-}
-
-static void found_again(struct found *f)
-{
-	found_done(f);
-	*f = (struct found){.fd = -1};
 }
 
 /* By the path that it had when it was mapped. What a process sees, we may not (its root is another's), and back. */

@@ -140,11 +140,13 @@ int sp_fetcher_work(const struct sp_job_message *m, struct sp_answer_message *a)
 /* mounts.c: types of file systems, as this process or that one sees them; -ENOENT when neither does. */
 enum { SP_MOUNT_TYPE = 32 };
 bool sp_type_may_hang(const char *type);
+bool sp_unlisted_may_hang(int fd); /* a file of a mount that is in no list */
 int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
 int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
 int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]); /* of a layer */
 /* maps.c: the path of what a process has mapped at this address, as it shows it; NULL = none, or hidden. Free it. */
 char *sp_maps_path(pid_t pid, uint64_t address);
 int sp_mount_open(uint32_t dev, unsigned *position); /* the next mount point of a device, from *position 0 on */
+int sp_mount_open_root(uint32_t dev);                /* our root, if it is no mount point and of this device */
 
 #endif
