@@ -12,12 +12,34 @@
 # more at once than there are CPUs. `host` = the same, when none of its kind and none of `beside` run: after these.
 # Suites begin when nothing of these is left, as `own` ones, before those that still wait.
 # Whatever a test starts carries SOPROF_TEST in its environment; what is alive after the test is killed, and fails it.
+# What a test (not a suite) knows of its caller's environment is in `environment`: not his locale, his caches, what he
+# preloads, or that a debuginfod server is to be asked; /etc/debuginfod counts only where DEBUGINFOD_URLS is not set.
 n_passed=0 n_failed=0 n_skipped=0
 logs=$build/test-logs
 declare -A job_name=() job_log=() job_mark=() job_dir=() job_start=() job_deadline=() job_isolation=() # by the process that waits
 queue_own=() queue_beside=() queue_host=() queue_suite=()                                              # quoted words
 declare -A n_running=([own]=0 [beside]=0 [host]=0 [suite]=0)
 max_jobs=$(nproc)
+environment=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC TERM=dumb DEBUGINFOD_URLS=)
+# keep_environment NAME...: these, too, if they are set
+keep_environment() {
+	local name
+	for name; do
+		[ -z "${!name+set}" ] || environment+=("$name=${!name}")
+	done
+}
+keep_environment "${!SOPROF@}" SP_UPDATE_GOLDEN
+
+# find_place DIRECTORY...: the first in which one may write files and run them
+find_place() {
+	local place probe
+	for place; do
+		probe=$(mktemp "$place/soprof-test.XXXXXX" 2>/dev/null) || continue
+		cp /bin/true "$probe" && chmod 700 "$probe" && "$probe" 2>/dev/null && echo "$place"
+		rm -f "$probe"
+	done | head -n 1
+}
+place=$(find_place /tmp /var/tmp "$build")
 
 # Whether namespaces may be made; decided once.
 can_unshare=$([ "$(id -u)" = 0 ] && unshare --pid --fork --kill-child --mount-proc --net true 2>/dev/null && echo yes)
@@ -120,6 +142,13 @@ run_test() {
 # N skipped`, added to ours; else it is one test.
 run_suite() { run_test "$1" "$2" suite "${@:3}"; }
 
+# Files that others may read, as they mostly are, and the limits of an ordinary login; no core files in the tree.
+usual_limits() {
+	umask 022
+	ulimit -S -n 1024
+	ulimit -S -s 8192
+	ulimit -S -c 0
+}
 # In the background, so that a signal to ./test is dealt with at once.
 start_job() {
 	local name=$1 deadline=$2 isolation=$3 dir= mark log=$logs/${1//\//-}.log
@@ -136,9 +165,14 @@ start_job() {
 		"${before[@]}" timeout -k 10 "$deadline" env SOPROF_TEST="$mark" "$@" </dev/null \
 			> >(tee "$log" | grep -v '^[0-9]* passed, ') 2>&1 &
 	else
-		dir=$(mktemp -d /tmp/soprof-test.XXXXXX) || die "cannot make a directory in /tmp"
-		chmod 755 "$dir"
-		"${before[@]}" timeout -k 3 "$deadline" env SOPROF_TEST="$mark" TMPDIR="$dir" "$@" >"$log" 2>&1 </dev/null &
+		dir=$(mktemp -d "${place:-/tmp}/soprof-test.XXXXXX") || die "cannot make a directory for tests in /tmp or /var/tmp"
+		mkdir "$dir/home"
+		chmod 755 "$dir" "$dir/home"
+		{
+			usual_limits
+			exec "${before[@]}" timeout -k 3 "$deadline" env -i --default-signal "${environment[@]}" HOME="$dir/home" \
+				TMPDIR="$dir" SOPROF_TEST="$mark" "$@"
+		} >"$log" 2>&1 </dev/null &
 	fi
 	job_name[$!]=$name job_log[$!]=$log job_mark[$!]=$mark job_dir[$!]=$dir job_deadline[$!]=$deadline
 	job_start[$!]=$EPOCHREALTIME job_isolation[$!]=$isolation

@@ -111,7 +111,9 @@ if [ -n "$mount" ] && mkdir "$mount/$top" 2>/dev/null; then
 	start plain recursion 600 20
 	echo "$pid" >"$mount/${groups[0]}/cgroup.procs"
 	pids+=("$pid")
-	setpriv --reuid 65534 --regid 65534 --clear-groups "$victims/plain/recursion" 600 20 </dev/null >/dev/null 2>&1 &
+	cp "$victims/plain/recursion" "$dir/" # nobody may not reach the build directory
+	chmod 755 "$dir/recursion"
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$dir/recursion" 600 20 </dev/null >/dev/null 2>&1 &
 	echo $! >"$mount/${groups[1]}/cgroup.procs"
 	pids+=($!)
 	start plain recursion 600 20

@@ -219,14 +219,15 @@ fi
 
 # a user sees his own, and is told what he does not see; samples that were not asked for are no reason to refuse
 if is_root && su -s /bin/bash nobody -c true 2>/dev/null; then
+	cp "$SOPROF" "$dir/soprof" # nobody may not reach the build directory
 	chmod -R a+rX "$dir"
 	what='libs, as nobody'
-	su -s /bin/bash nobody -c "sleep 9 & '$SOPROF' libs -n 9; kill \$!" >"$out" 2>"$err" </dev/null
+	su -s /bin/bash nobody -c "sleep 9 & '$dir/soprof' libs -n 9; kill \$!" >"$out" 2>"$err" </dev/null
 	is $? 0 "exit code"
 	has "$err" '^not sampled: .*CAP_BPF'
 	has "$err" '^left out: [0-9]+ processes that we may not look into'
 	has "$out" 'libc.so.6'
-	su -s /bin/bash nobody -c "'$SOPROF' libs -s 1" >"$out" 2>"$err" </dev/null
+	su -s /bin/bash nobody -c "'$dir/soprof' libs -s 1" >"$out" 2>"$err" </dev/null
 	is $? 3 "exit code when samples are asked for"
 fi
 

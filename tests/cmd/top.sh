@@ -26,7 +26,7 @@ start plain plt 600
 victim=$pid
 span=$((slow > 1 ? 6 : 3))
 # share COLUMN-PATTERN: the first column of the row that matches
-share() { awk -v p="$1" '$0 ~ p { print int($1); exit }' "$2"; }
+share() { pattern=$1 awk '$0 ~ ENVIRON["pattern"] { print int($1); exit }' "$2"; } # gawk reads \[ in -v as [
 near() {
 	local a b
 	a=$(share "$2" "$dir/top") b=$(share "$2" "$dir/profile")
@@ -64,9 +64,10 @@ mkdir "$dir/a"
 printf 'frequency: 49\ngroup: none\n' >"$dir/a/agent.yaml"
 "$SOPROF" agent --config "$dir/a/agent.yaml" --store "$dir/a/store" --socket "$dir/a/sock" >"$dir/a/out" 2>"$dir/a/log" </dev/null &
 agent=$!
-chmod 755 "$dir/a"
+cp "$victims/plain/frames" "$dir/" # nobody may not reach the build directory
+chmod 755 "$dir/a" "$dir/frames"
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-"${nobody[@]}" "$victims/plain/frames" 600 </dev/null >/dev/null 2>&1 &
+"${nobody[@]}" "$dir/frames" 600 </dev/null >/dev/null 2>&1 &
 until grep -qs 'to ask: ' "$dir/a/log"; do
 	kill -0 "$agent" 2>/dev/null || { cat "$dir/a/log"; fail "the agent to start"; finish; }
 	sleep 0.1
