@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What ld.so calls: rtld-audit(7). Nothing here reports a failure: a program that cannot be counted just runs. */
+/* What ld.so calls: rtld-audit(7). A program that cannot be counted just runs; `soprof calls` hears of it. */
 #include "audit/audit.h"
 
 #include <fcntl.h>
@@ -32,9 +32,21 @@ static const char *variable(char *const *environment, const char *name, size_t l
 	return NULL;
 }
 
+/* Opening the file is all: soprof hears of that. The program may have no right to more. */
+static void tell_uncounted(const char *path)
+{
+	int64_t fd = path == NULL || path[0] != '/'
+			 ? -1
+			 : sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t)path,
+				  O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
+
+	if (fd >= 0)
+		sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+}
+
 static void start(void)
 {
-	static const char name[] = "SOPROF_CALLS=";
+	static const char name[] = "SOPROF_CALLS=", uncounted[] = "SOPROF_UNCOUNTED=";
 	uint64_t *stack = __libc_stack_end, secure = 1, user = UINT64_MAX;
 	char *const *environment = (char *const *)(stack + stack[0] + 2);
 	const char *path = variable(environment, name, sizeof(name) - 1);
@@ -67,6 +79,8 @@ static void start(void)
 	if (sp_share_open(path, (uint32_t)user)) {
 		sp_share_note(SP_CALLS_N_PROCESSES);
 		sp_share_prepare();
+	} else {
+		tell_uncounted(variable(environment, uncounted, sizeof(uncounted) - 1));
 	}
 }
 

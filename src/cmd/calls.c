@@ -2,8 +2,9 @@
 /*
  * calls.c: `soprof calls`: counts the calls of libraries' functions inside a command and all that it starts.
  *
- * The command runs whatever happens to the counting, and its exit code is ours. What is shown are the calls of this
- * run; the file goes on from run to run. Where the kernel lets us sample the command, the same table has times.
+ * What would keep us from counting is told before the command runs, and it does not run then; whatever happens later,
+ * it runs on, and its exit code is ours. What is shown are the calls of this run; the file goes on from run to run.
+ * Where the kernel lets us sample the command, the same table has times.
  */
 #include "cmd/calls.h"
 #include "base/encode.h"
@@ -12,10 +13,12 @@
 #include "cmd/cmd.h"
 #include "cmd/profile_parts.h"
 #include "cmd/show.h"
+#include "link/place.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "view/view.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +124,10 @@ struct run {
 	const struct sp_cmd *cmd;
 	const struct calls_args *args;
 	const struct sp_view *view;
-	char *path, *environment[3];
+	char *path, *environment[SP_CALLS_VARIABLES + 1];
+	struct sp_calls_place place;
+	uint64_t n_uncounted; /* programs */
+	bool has_more_uncounted;
 	struct sp_calls_snapshot before, now;
 	bool has_before, has_now;
 };
@@ -135,12 +141,33 @@ static int file_prepare(struct run *r)
 
 	if (e >= 0)
 		e = sp_calls_prepare(r->path, a->libraries.words, a->libraries.n, depth, &made);
-	if (e >= 0)
-		e = sp_calls_environment(r->path, &r->environment[0], &r->environment[1]);
 	if (e < 0 || made)
 		return e;
 	e = sp_calls_read(r->path, &r->before);
 	r->has_before = e >= 0;
+	return e;
+}
+
+static void lacking_tell(const char *text)
+{
+	fputs("soprof: ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
+	fputc('\n', stderr);
+}
+
+/* All that can be known before the command runs. */
+static int run_prepare(struct run *r)
+{
+	int e = sp_output_check(r->args->show.output);
+
+	if (e >= 0)
+		e = sp_calls_place_make(r->args->environment, &r->place);
+	if (e >= 0)
+		e = file_prepare(r);
+	if (e >= 0)
+		e = sp_calls_environment(&r->place, r->path, r->environment);
+	if (e >= 0 && *r->place.lacking)
+		lacking_tell(r->place.lacking);
 	return e;
 }
 
@@ -158,10 +185,6 @@ static void put_quoted(const char *text)
 
 static int environment_print(struct run *r)
 {
-	int e = file_prepare(r);
-
-	if (e < 0)
-		return sp_cmd_error(r->cmd, e, e == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
 	for (size_t i = 0; r->environment[i]; i++) {
 		char *value = strchr(r->environment[i], '=') + 1;
 
@@ -278,10 +301,23 @@ static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_pr
 	return 0;
 }
 
+static void uncounted_tell(struct run *r)
+{
+	r->n_uncounted = sp_calls_place_uncounted(&r->place, &r->has_more_uncounted);
+	if (r->n_uncounted)
+		fprintf(stderr,
+			"soprof: %s%" PRIu64 " program%s ran uncounted: %s the file of counts, as another user, say\n",
+			r->has_more_uncounted ? "more than " : "", r->n_uncounted, r->n_uncounted == 1 ? "" : "s",
+			r->n_uncounted == 1 ? "it could not use" : "they could not use");
+}
+
 static int nothing_tell(struct run *r)
 {
-	SP_FREE char *why = sp_calls_why(r->args->command, &r->args->libraries, &r->now);
+	SP_FREE char *why = NULL;
 
+	if (r->n_uncounted && !r->now.counters[SP_CALLS_N_PROCESSES])
+		return 0; /* that has been told */
+	why = sp_calls_why(r->args->command, &r->args->libraries, &r->now);
 	if (!why)
 		return -ENOMEM;
 	fputs("soprof: calls: ", stderr);
@@ -305,6 +341,8 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 	struct sp_calls_told told = {0};
 	int e = counts_read(r);
 
+	if (e >= 0)
+		uncounted_tell(r);
 	if (e < 0 || !r->now.n_arcs)
 		return e < 0 ? e : nothing_tell(r);
 	if (sampled)
@@ -324,17 +362,6 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 	sp_calls_tell(&told);
 	file_tell(r);
 	return 0;
-}
-
-/* Whatever went wrong with the counting: the command runs. */
-static int run_plain(struct run *r, int e)
-{
-	sp_cmd_error(r->cmd, e, 0);
-	sp_error_clear();
-	fputs("soprof: the command runs uncounted\n", stderr);
-	execvp(r->args->command[0], r->args->command);
-	e = sp_fail_said(-errno, "cannot run %s: %s", r->args->command[0], strerror(errno));
-	return sp_cmd_error(r->cmd, e, SP_EXIT_FAILED);
 }
 
 static int run_counted(struct run *r)
@@ -359,11 +386,23 @@ static int run_counted(struct run *r)
 	return code;
 }
 
+static void place_leave(struct run *r, bool failed)
+{
+	bool stays = r->args->environment && !failed ? r->place.directory != NULL : !sp_calls_place_remove(&r->place);
+
+	if (!stays)
+		return;
+	fputs("soprof: programs that run on have the audit library from ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, r->place.directory);
+	fputs(": remove it when they have ended\n", stderr);
+}
+
 static void run_done(struct run *r)
 {
+	sp_calls_place_done(&r->place);
 	free(r->path);
-	free(r->environment[0]);
-	free(r->environment[1]);
+	for (size_t i = 0; i < SP_CALLS_VARIABLES; i++)
+		free(r->environment[i]);
 	if (r->has_before)
 		sp_calls_done(&r->before);
 	if (r->has_now)
@@ -373,18 +412,18 @@ static void run_done(struct run *r)
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct calls_args a = {.show = SP_SHOW_DEFAULTS, .frequency_hz = 199};
-	struct run r = {.cmd = cmd, .args = &a};
+	struct run r = {.cmd = cmd, .args = &a, .place = SP_CALLS_PLACE_NONE};
 	int code, e = sp_options_parse(options, argc, argv, &a);
 
 	if (e == SP_PARSED)
 		e = args_check(&a, &r.view);
 	if (sp_cmd_parsed(cmd, e, &code)) {
-		if (a.environment) {
-			code = environment_print(&r);
-		} else {
-			e = file_prepare(&r);
-			code = e < 0 ? run_plain(&r, e) : run_counted(&r);
-		}
+		e = run_prepare(&r);
+		if (e < 0)
+			code = sp_cmd_error(cmd, e, e == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
+		else
+			code = a.environment ? environment_print(&r) : run_counted(&r);
+		place_leave(&r, e < 0);
 	}
 	run_done(&r);
 	sp_words_done(&a.operands);

@@ -111,6 +111,29 @@ int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg)
 	return path ? to_file(&o) : to_stdout(&o);
 }
 
+int sp_output_check(const char *path)
+{
+	SP_FREE char *place = path ? realpath(path, NULL) : NULL;
+	SP_FREE char *new = NULL;
+	struct stat st;
+	int fd;
+
+	if (!path)
+		return 0;
+	if (!is_plain(path)) /* not opened: a pipe's reader would see its end */
+		return !stat(path, &st) && S_ISDIR(st.st_mode) ? sp_fail(-EISDIR, "write %s", path)
+		       : access(path, W_OK)                    ? sp_fail(-errno, "write %s", path)
+							       : 0;
+	if (asprintf(&new, "%s.XXXXXX", place ? place : path) < 0)
+		return -ENOMEM;
+	fd = mkostemp(new, O_CLOEXEC);
+	if (fd < 0)
+		return sp_fail(-errno, "write %s", path);
+	close(fd);
+	unlink(new);
+	return 0;
+}
+
 int sp_output_prepare(const char *path, struct sp_broker *broker, FILE **ret_file)
 {
 	SP_FREE char *place = path ? realpath(path, NULL) : NULL;

@@ -18,6 +18,9 @@ struct sp_view;
 /* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
 
+/* Whether that could begin now; leaves nothing behind. For what is long in coming. */
+int sp_output_check(const char *path);
+
 /*
  * The same in two steps, for a process that drops its privileges between them: the file beside the place is made first,
  * by the broker, which puts it there in the end. *ret_file NULL: not a plain file, or no broker; sp_output() does it

@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "link/audit_path.h" /* made by the build: SP_AUDIT_* */
 
 bool sp_calls_is(const void *bytes, size_t len)
 {
@@ -99,6 +98,14 @@ static int default_directory(char **ret_directory)
 	return 0;
 }
 
+/* As mkdir(1) makes one, but for the group: each user may keep files of his own there, which are 0600 themselves. */
+static int named_directory(const char *path)
+{
+	if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		return sp_fail(-errno, "make the directory %s", path);
+	return 0;
+}
+
 /* A long list is cut and ends in a hash of all of it. */
 static int file_name(const char *list, const char *user, char **ret_name)
 {
@@ -121,8 +128,8 @@ int sp_calls_path(const char *directory, const char *const *libraries, size_t n,
 	struct stat st;
 	int r = join(libraries, n, &list);
 
-	if (r == 0 && directory == NULL)
-		r = default_directory(&made);
+	if (r == 0)
+		r = directory == NULL ? default_directory(&made) : named_directory(directory);
 	if (r < 0)
 		return r;
 	whole = realpath(directory != NULL ? directory : made, NULL);
@@ -331,49 +338,4 @@ int sp_calls_prepare(const char *path, const char *const *libraries, size_t n, e
 		sp_error_clear();
 	}
 	return sp_fail(r, "make %s", path);
-}
-
-/* --- who counts ------------------------------------------------------------------------------------------------- */
-int sp_calls_audit_library(char **ret_path)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	SP_FREE char *path = NULL;
-
-	if (n < 0)
-		return sp_fail(-errno, "read /proc/self/exe");
-	self[n] = '\0';
-	*strrchr(self, '/') = '\0';
-	if (asprintf(&path, "%s/src/audit/calls.so", self) < 0)
-		return -ENOMEM;
-	if (access(path, R_OK) < 0) {
-		free(sp_take_ptr(path));
-		if (access(SP_AUDIT_FILE, R_OK) < 0)
-			return sp_fail(-errno, "open %s", SP_AUDIT_FILE);
-		path = strdup(SP_AUDIT_LIBRARY);
-		if (path == NULL)
-			return -ENOMEM;
-	}
-	*ret_path = sp_take_ptr(path);
-	return 0;
-}
-
-int sp_calls_environment(const char *path, char **ret_audit, char **ret_calls)
-{
-	const char *others = getenv("LD_AUDIT");
-	SP_FREE char *library = NULL, *audit = NULL, *calls = NULL;
-	int r = sp_calls_audit_library(&library);
-
-	if (r < 0)
-		return r;
-	if (strchr(library, ':') != NULL)
-		return sp_fail_said(-EINVAL, "ld.so cannot load %s: it has a ':'", library);
-	bool has_others = others != NULL && others[0] != '\0' && strstr(others, library) == NULL;
-	if (asprintf(&audit, "LD_AUDIT=%s%s%s", has_others ? others : "", has_others ? ":" : "", library) < 0)
-		return -ENOMEM;
-	if (asprintf(&calls, "SOPROF_CALLS=%s", path) < 0)
-		return -ENOMEM;
-	*ret_audit = sp_take_ptr(audit);
-	*ret_calls = sp_take_ptr(calls);
-	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * file.h: the user half of counting calls: files of calls (format.h) made, read at any time, and merged.
  *
- * sp_calls_prepare() makes or continues a file; programs that ld.so starts with sp_calls_environment() count into it
- * for as long as it lasts. A program that cannot use the file (gone, somebody else's, other version) runs uncounted,
+ * sp_calls_prepare() makes or continues a file; programs that ld.so starts with the environment of place.h count into
+ * it for as long as it lasts. A program that cannot use the file (gone, somebody else's, other version) runs uncounted,
  * silent. A snapshot is a copy in memory, owned by the caller; it may be taken while programs count: each number is
  * then as of some moment during the reading. The file is not trusted: pread only, sizes by fstat, every number checked;
  * a file that does not hold together is refused whole: -EBADMSG, -EPROTONOSUPPORT for another version. Errors are
@@ -21,8 +21,9 @@
 /*
  * Where the calls of these libraries go: DIRECTORY/LIB[,LIB...].profile, a new string (free it). directory NULL:
  * $XDG_STATE_HOME/soprof/calls, or ~/.local/state/soprof/calls, made 0700 and refused (-EPERM) if others own it or may
- * write to it. One that the user names must be there. Where a file of another user has the name, ours is
- * LIB.UID.profile: each user has his own, and readers merge. -EINVAL: no library, or a name with '/', ',' or controls.
+ * write to it. One that the user names is made if its last part alone is missing: 0755 less the umask. Where a file of
+ * another user has the name, ours is LIB.UID.profile: each user has his own, and readers merge. -EINVAL: no library, or
+ * a name with '/', ',' or controls.
  */
 int sp_calls_path(const char *directory, const char *const *libraries, size_t n, char **ret_path);
 
@@ -33,12 +34,6 @@ int sp_calls_path(const char *directory, const char *const *libraries, size_t n,
  */
 int sp_calls_prepare(const char *path, const char *const *libraries, size_t n, enum sp_calls_depth depth,
 		     bool *ret_made);
-
-/* The audit library, as LD_AUDIT names it: beside this program in a build tree, else where it is installed; -ENOENT. */
-int sp_calls_audit_library(char **ret_path);
-/* What a program's environment must have: "LD_AUDIT=...", "SOPROF_CALLS=..."; new strings. path absolute. An LD_AUDIT
- * that is there already is kept, in front. -EINVAL: the library's path has a ':' in it. */
-int sp_calls_environment(const char *path, char **ret_audit, char **ret_calls);
 
 /* --- what a file says ------------------------------------------------------------------------------------------ */
 enum { SP_CALLS_NONE = UINT32_MAX };

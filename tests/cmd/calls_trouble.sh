@@ -58,7 +58,8 @@ file=$good
 
 if [ "$(id -u)" = 0 ]; then
 	chmod 711 "$dir"
-	silent "somebody else's file" setpriv --reuid 65534 --regid 65534 --clear-groups "${say_here[@]}"
+	cp "$audit" "$dir/calls.so" # nobody may be kept from the tree
+	audit=$dir/calls.so silent "somebody else's file" setpriv --reuid 65534 --regid 65534 --clear-groups "${say_here[@]}"
 	uncounted 2 # setpriv itself
 	install -m 4755 -o 65534 /bin/echo "$dir/setuid"
 	silent "a set-user-id program" "$dir/setuid" here
@@ -73,14 +74,10 @@ cat >"$dir/a.c" <<'C'
 int main(void) { puts("here"); return 0; }
 C
 if [ -e "$SOPROF_BUILD/src/audit/calls32.so" ] && gcc -m32 -o "$dir/a" "$dir/a.c" 2>/dev/null && "$dir/a" >/dev/null; then
-	mkdir -p "$dir"/soprof/lib32 "$dir"/soprof/lib/{i386,x86_64}-linux-gnu "$dir"/soprof/lib64
-	ln -s "$SOPROF_BUILD/src/audit/calls32.so" "$dir/soprof/lib32/calls.so"
-	ln -s "$SOPROF_BUILD/src/audit/calls32.so" "$dir/soprof/lib/i386-linux-gnu/calls.so"
-	for lib in lib lib64 lib/x86_64-linux-gnu; do ln -s "$audit" "$dir/soprof/$lib/calls.so"; done
 	before=$(counter processes)
-	audit="$dir/soprof/\$LIB/calls.so" silent "a 32-bit program" "$dir/a"
+	audit="$SOPROF_BUILD/src/audit/\$LIB/calls.so" silent "a 32-bit program" "$dir/a"
 	uncounted "$before"
-	audit="$dir/soprof/\$LIB/calls.so" silent "a 64-bit program by way of \$LIB" "${say_here[@]}"
+	audit="$SOPROF_BUILD/src/audit/\$LIB/calls.so" silent "a 64-bit program by way of \$LIB" "${say_here[@]}"
 	uncounted $((before + 1))
 fi
 

@@ -64,6 +64,13 @@ static void test_path(void **state)
 		refuses(sp_calls_path(directory, &bad[i], 1, &path), -EINVAL, "is not the name of a library");
 	refuses(sp_calls_path(directory, two, 0, &path), -EINVAL, "no library");
 	refuses(sp_calls_path("/nowhere/at/all", two, 2, &path), -ENOENT, "/nowhere/at/all");
+	snprintf(wanted, sizeof(wanted), "%s/new", directory);
+	umask(002);
+	assert_int_equal(sp_calls_path(wanted, two, 1, &path), 0);
+	free(path);
+	assert_int_equal(stat(wanted, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	rmdir(wanted);
 	setenv("XDG_STATE_HOME", directory, 1);
 	assert_int_equal(sp_calls_path(NULL, two, 1, &path), 0);
 	snprintf(wanted, sizeof(wanted), "%s/soprof/calls/libone.so.1.profile", directory);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * place.h: where the programs of one run find the audit library, and where those that cannot count say so.
+ *
+ * The library is loaded from where it is built or installed. If we are root and not every user may read it there, a
+ * copy in a new directory serves: in /run or /var/cache, where nobody else can put another in its place. In such a
+ * directory (of others than root in $TMPDIR, /tmp or /var/tmp) is a file, too, that programs open when they cannot use
+ * the file of counts; inotify tells. What cannot be had, and what follows, is in `lacking`. The caller owns the struct.
+ * Errors are negative errno with words. Not thread-safe.
+ */
+#ifndef SP_LINK_PLACE_H
+#define SP_LINK_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_calls_place {
+	char *library;      /* as LD_AUDIT names it */
+	char *directory;    /* of this run; NULL: none */
+	int opened_fd;      /* of inotify; -1: nothing is told */
+	char lacking[4096]; /* one line; "": nothing */
+};
+#define SP_CALLS_PLACE_NONE ((struct sp_calls_place){.opened_fd = -1})
+
+/*
+ * lasting: for a shell, nothing is told, so that a directory is made for a copy only. -ENOENT: there is no library;
+ * -EPERM, -EINVAL: ld.so cannot load it from where it is.
+ */
+int sp_calls_place_make(bool lasting, struct sp_calls_place *ret_place);
+
+/*
+ * What a program's environment must have: "LD_AUDIT=...", "SOPROF_CALLS=..." and, if it can be told,
+ * "SOPROF_UNCOUNTED=..."; new strings, NULL behind them. path: the file of counts, absolute. Auditors that are there
+ * already are kept, in front; not another run's, since two would count twice.
+ */
+enum { SP_CALLS_VARIABLES = 3 };
+int sp_calls_environment(const struct sp_calls_place *place, const char *path, char *ret_set[SP_CALLS_VARIABLES + 1]);
+
+/* Programs that could not count, so far; asked once. *ret_more: there were more than inotify keeps. */
+uint64_t sp_calls_place_uncounted(const struct sp_calls_place *place, bool *ret_more);
+
+/* Removes the directory. false: a program that runs on has the library from it, so it stays, and `directory`, too. */
+bool sp_calls_place_remove(struct sp_calls_place *place);
+void sp_calls_place_done(struct sp_calls_place *place);
+
+#endif
