@@ -23,20 +23,23 @@ missing_packages() {
 		comm -23 <(printf '%s\n' "$wanted") - | tr '\n' ' ' | sed 's/ $//'
 }
 
-# need_packages DOOR SECTION...: installs what is missing; without root says what to do.
+# can_sudo: whether sudo is needed, there, and lets us do things as root. Where it does not, it says why.
+can_sudo() { [ "$(id -u)" != 0 ] && command -v sudo >/dev/null && sudo -- true; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -- "$@"; fi; }
+
+# need_packages SECTION...: installs what is missing; who can have no root is told what root must do.
 need_packages() {
-	local door=$1 missing log
-	shift
+	local missing log
 	command -v dpkg-query >/dev/null || die "this script knows Debian's packages only; see HACKING.md for building by hand"
 	missing=$(missing_packages "$@")
 	[ -n "$missing" ] || return 0
-	[ "$(id -u)" = 0 ] || die "packages are missing: $missing; run once as root: sudo $door"
+	[ "$(id -u)" = 0 ] || can_sudo ||
+		die "packages are missing, and without sudo root must install them: apt-get install --no-install-recommends $missing"
 	say "installing $missing"
 	log=$(mktemp) || exit 1
-	export DEBIAN_FRONTEND=noninteractive
-	apt-get update -q >"$log" 2>&1 || say "apt-get update failed; trying with the package lists that are there"
+	as_root apt-get update -q >"$log" 2>&1 || say "apt-get update failed; trying with the package lists that are there"
 	# shellcheck disable=SC2086
-	if ! apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=120 $missing >>"$log" 2>&1; then
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=120 $missing >>"$log" 2>&1; then
 		tail -n 20 "$log" >&2
 		rm -f "$log"
 		die "could not install the packages above (apt-get's last lines are shown)"
@@ -70,7 +73,7 @@ can_build() {
 	as_owner test -w "$place"
 }
 up_to_date() {
-	[ -x "$build/soprof" ] && [ -z "$(find "$root/src" "$root/meson.build" "$root/meson_options.txt" \
+	[ -x "$build/soprof" ] && [ -e "$build/src/audit/calls.so" ] && [ -z "$(find "$root/src" "$root/meson.build" "$root/meson_options.txt" \
 		-newer "$build/soprof" -type f ! -name '*.swp' -print -quit 2>/dev/null)" ]
 }
 

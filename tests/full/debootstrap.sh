@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The front doors in a Debian 12 that has nothing: ./run installs, builds and runs, works without a network afterwards,
-# and the unit tests pass. The packages come from the machine's own source of Debian packages.
+# The front doors in a Debian 12 that has nothing: ./run installs, builds and runs, for a user with sudo and for root without,
+# works without a network afterwards, and the unit tests pass. The packages come from the machine's own source of Debian packages.
 # deadline: 1800
 set -eu
 source=${SOPROF_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -39,9 +39,26 @@ if inside chroot --userspec=65534:65534 "$work" /src/run --version >"$work.log" 
 	exit 1
 fi
 cat "$work.log"
-[ "$(wc -l <"$work.log")" = 1 ] && grep -q '^soprof: packages are missing: .*sudo ./run' "$work.log"
+[ "$(wc -l <"$work.log")" = 1 ] && grep -q '^soprof: packages are missing, .*root must install them: apt-get install ' "$work.log" || exit 1
 
-echo "--- as root"
+echo "--- as a user with sudo, in a home that nobody else may enter"
+inside chroot "$work" bash -c 'apt-get update -q && apt-get install -y -q --no-install-recommends sudo &&
+	useradd -m -s /bin/bash somebody && chmod 700 /home/somebody &&
+	echo "somebody ALL=(ALL:ALL) NOPASSWD: ALL" >/etc/sudoers.d/somebody && mv /src /home/somebody/src &&
+	chown -R somebody: /home/somebody' >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
+as_user() { inside HOME=/home/somebody unshare --mount chroot --userspec=somebody:somebody "$work" "$@"; }
+as_user /home/somebody/src/run --version | tee "$work.log"
+expect_version "./run, with sudo" <"$work.log"
+[ -z "$(find "$work/home/somebody" ! -user "$(stat -c %u "$work/home/somebody")")" ] || { echo "not all is the user's own"; exit 1; }
+as_user bash -c 'cd && ./src/run profile -F 99 -o all.folded 1' 2>"$work.log" || { cat "$work.log"; exit 1; }
+[ -s "$work/home/somebody/all.folded" ] || { echo "no profile of the whole machine"; exit 1; }
+as_user bash -c 'cd && ./src/run calls --no-times libc.so.6 -- id -u' >"$work.log" 2>&1 || { cat "$work.log"; exit 1; }
+grep -qx "$(stat -c %u "$work/home/somebody")" "$work.log" || { cat "$work.log"; echo "the command did not run as the user"; exit 1; }
+grep -q ' calls by 1 program' "$work.log" || { cat "$work.log"; exit 1; }
+
+echo "--- as root, without sudo, one package missing"
+inside SUDO_FORCE_REMOVE=yes chroot "$work" bash -c 'apt-get purge -y -q sudo libzydis-dev && mv /home/somebody/src /src &&
+	chown -R root: /src' >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
 inside chroot "$work" /src/run --version | tee "$work.log"
 expect_version "./run" <"$work.log"
 
@@ -53,5 +70,5 @@ expect_version "./run without a network" <"$work.log"
 awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s\n", b - a; exit !(b - a < 2) }'
 
 echo "--- unit tests"
-inside chroot "$work" bash -c 'cd /src && . tools/setup.sh && need_packages ./test build test &&
+inside chroot "$work" bash -c 'cd /src && . tools/setup.sh && need_packages build test &&
 	build_in "$build" all -Dtests=enabled && meson test -C "$build" --print-errorlogs'

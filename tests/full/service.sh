@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The Debian package under a real systemd, in a container that is booted: the tutorial's commands as they stand in
-# soprof-tutorial(7), from the installation to the first alert, in the service's own limits. SOPROF_DEB names a package that
-# is there already.
+# soprof-tutorial(7), from the installation to the removal, in the service's own limits. SOPROF_DEB names a package that is
+# there already.
 # deadline: 1800
 set -u
 source=${SOPROF_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -34,7 +34,7 @@ deb=${SOPROF_DEB:-$("$source/tools/make-deb" "$work-build")} || exit 1
 for file in prometheus/soprof.rules.yaml grafana/soprof.json systemd/network.conf; do
 	dpkg-deb --contents "$deb" | grep "./usr/share/soprof/$file\$" >/dev/null || fail "$file in the package"
 done
-debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,sudo,adduser,xz-utils,curl bookworm "$work" "$mirror" >"$work.log" 2>&1 ||
+debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,sudo,adduser,xz-utils,curl,prometheus bookworm "$work" "$mirror" >"$work.log" 2>&1 ||
 	{ tail -n 20 "$work.log"; exit 1; }
 cp /etc/resolv.conf "$work/etc/resolv.conf"
 for file in /etc/apt/apt.conf.d/*proxy* /etc/hosts; do
@@ -42,13 +42,9 @@ for file in /etc/apt/apt.conf.d/*proxy* /etc/hosts; do
 done
 grep -q "[[:space:]]$(hostname)\$" "$work/etc/hosts" 2>/dev/null || echo "127.0.1.1 $(hostname)" >>"$work/etc/hosts"
 cp "$deb" "$work/root/soprof.deb"
-# the tutorial's commands: lines with a $, and what follows a <<'END'
-commands() { # SECTION NEXT-SECTION
-	sed -n "/^# $1\$/,/^# $2\$/p" "$source/man/soprof-tutorial.7.scd" | awk '/^```/ { on = !on; next }
-		!on { next }
-		/^\$ / { sub(/^\$ /, ""); print; here = /<<.END.$/; next }
-		here { print; here = $0 != "END" }'
-}
+. "$source/tests/commands.bash"
+tutorial=$source/man/soprof-tutorial.7.scd
+commands() { commands_of_tutorial "$tutorial" "$1" "$2"; } # SECTION NEXT-SECTION
 commands INSTALL HISTORY | sed -n '/apt install/p' >"$work/root/install"
 [ "$(cat "$work/root/install")" = 'sudo apt install ./soprof.deb' ] || fail "one command that installs"
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive chroot "$work" \
@@ -71,10 +67,10 @@ done
 inside soprof doctor >"$work.out" 2>&1
 inside soprof profile -F 99 -- true >"$work.out" 2>&1 || skip "$(tail -n 1 "$work.out")"
 
-tutorial() { # SECTION NEXT-SECTION: its commands, without the one that is for eyes; what they say in $work.out
-	commands "$1" "$2" | grep -v 'soprof top$' >"$work/root/commands"
+tutorial() { # SECTION NEXT-SECTION [LINE]: its commands, without the one that is for eyes; what they say in $work.out
+	commands "$1" "$2" | grep -v 'soprof top$' | sed -n "${3:-1,\$}p" >"$work/root/commands"
 	echo "--- $1: $(grep -c '' "$work/root/commands") lines"
-	inside bash -c 'cd && set -x && . ./commands' >"$work.out" 2>&1 || { cat "$work.out"; fail "success of the last command"; }
+	inside bash -c 'cd && set -x && yes | . ./commands' >"$work.out" 2>&1 || { cat "$work.out"; fail "success of the last command"; }
 }
 said() { grep -qE -- "$1" "$work.out" || { cat "$work.out"; fail "the tutorial's commands to say: $1"; }; }
 soon() { # PATTERN COMMAND...: within a minute
@@ -104,9 +100,23 @@ soon '^resolved: library liblzma\.so\.5: ' cat /var/lib/soprof/told
 soon '^PrivateNetwork=no$' systemctl show soprof -p PrivateNetwork
 soon '^soprof_alerts_firing\{alert="compression"\} 0$' curl -s http://127.0.0.1:9877/metrics
 
+sed -n '/^# in \/etc\/prometheus\/prometheus.yml$/,/^```$/p' "$tutorial" | grep -v '^```' >"$work/etc/prometheus/prometheus.yml"
+tutorial 'PROMETHEUS AND GRAFANA' 'AN UPGRADE'
+said '^soprof_.*liblzma'
+said '^ *SUCCESS: /etc/prometheus/prometheus.yml is valid'
+soon '"health":"up"' curl -s http://127.0.0.1:9090/api/v1/targets
+
 echo "--- end"
 inside systemctl stop soprof
 soon 'ended: all windows are in /var/lib/soprof' journalctl -u soprof
 [ "$(inside systemctl show soprof -p Result --value)" = success ] || fail "a clean end"
 inside journalctl -u soprof | grep -iE 'segv|core|not permitted' && fail "no such lines"
+remove() { # LINE: that of the section
+	tutorial REMOVE 'SEE ALSO' "$1"
+	[ ! -e "$work/usr/bin/soprof" ] || fail "no program after a removal"
+}
+remove 1
+[ -e "$work/etc/soprof/agent.yaml" ] && [ -d "$work/var/lib/soprof" ] || fail "configuration and history to stay"
+remove 2
+[ ! -e "$work/etc/soprof" ] && [ ! -e "$work/var/lib/soprof" ] || fail "nothing to stay after a purge"
 exit $((n_failed > 0))
