@@ -170,7 +170,7 @@ run_line() {
 	esac
 	[ "$status" = 0 ] || fail "that it ends well"
 	[ -s "${file:-$out}" ] || fail "something in ${file:-its output}"
-	! grep -qE 'uncounted|No such file|not found|ERROR' "$err" || fail "no such words on stderr"
+	! grep -qE 'uncounted|ERROR: ld|not found' "$err" || fail "no such words on stderr"
 }
 
 # --- all of them
