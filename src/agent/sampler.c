@@ -129,6 +129,7 @@ int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *sou
 int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now)
 {
 	s->began = *now;
+	s->rated_ns = now->boot_ns;
 	s->names_ns = sp_time_ns(CLOCK_BOOTTIME);
 	return sp_capture_start(s->capture);
 }
@@ -306,6 +307,16 @@ static uint64_t wall_of(const struct sp_sampler *s)
 	return wall_ns >= s->env->latest_wall_ns ? wall_ns : wall_ns + beside_ms * 1000000;
 }
 
+/* Where it was changed since the window began, the mean. */
+static uint64_t rate_of(const struct sp_sampler *s, const struct sp_clock *now)
+{
+	double all = (double)(now->boot_ns - s->began.boot_ns);
+
+	if (!s->rate_ns || all <= 0)
+		return s->rate_mhz;
+	return (uint64_t)((s->rate_ns + (double)s->rate_mhz * (double)(now->boot_ns - s->rated_ns)) / all + 0.5);
+}
+
 static struct sp_store_window window_make(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns,
 					  struct sp_capture_stats *ret_stats)
 {
@@ -316,7 +327,7 @@ static struct sp_store_window window_make(struct sp_sampler *s, const struct sp_
 	return (struct sp_store_window){.wall_ns = wall_of(s),
 					.boot_ns = s->began.boot_ns,
 					.duration_ns = all - SP_MIN(off, all),
-					.rate_mhz = s->rate_mhz,
+					.rate_mhz = rate_of(s, now),
 					.n_cpus = s->env->n_online,
 					.n_lost = lost_of(ret_stats) - s->lost_before,
 					.source = s->recipe->name};
@@ -447,6 +458,8 @@ int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t
 	upgrades_look(s, &w);
 	sp_keep_push(&s->keep, s->profile, &w);
 	s->began = *now;
+	s->rated_ns = now->boot_ns;
+	s->rate_ns = 0;
 	sp_capture_size(s->capture, &after);
 	s->paused_ns = after.paused_ns - before.paused_ns; /* by its end, and so in the next window's time */
 	return 0;
@@ -512,16 +525,19 @@ int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct 
  */
 int sp_sampler_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings)
 {
-	uint64_t rate_mhz = SP_MAX(wanted_mhz >> halvings, 1000);
+	uint64_t rate_mhz = SP_MAX(wanted_mhz >> halvings, 1000), now = sp_time_ns(CLOCK_BOOTTIME);
 	int r;
 
 	s->wanted_mhz = wanted_mhz;
 	if (rate_mhz == s->rate_mhz)
 		return 0;
 	r = sp_capture_rate(s->capture, rate_mhz);
-	if (r >= 0)
-		s->rate_mhz = rate_mhz;
-	return r;
+	if (r < 0)
+		return r;
+	s->rate_ns += (double)s->rate_mhz * (double)(now - s->rated_ns);
+	s->rated_ns = now;
+	s->rate_mhz = rate_mhz;
+	return 0;
 }
 
 struct sp_capture_stats sp_sampler_use(struct sp_sampler *s)

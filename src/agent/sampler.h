@@ -67,6 +67,8 @@ struct sp_sampler {
 	uint64_t paused_ns;    /* of its time not sampled: the last renewal's */
 	uint64_t before[SP_N_COUNTERS], lost_before, unsampled_before;
 	uint64_t rate_mhz, wanted_mhz;
+	uint64_t rated_ns; /* CLOCK_BOOTTIME: the rate is that since then, and in the window's time before it was ... */
+	double rate_ns;    /* ... in all so much: rates by how long they were */
 	uint64_t labelled_ns; /* when packages were looked for last */
 	struct sp_unnamed unnamed;
 	uint64_t n_looked;       /* of the windows in keep, for samples without names */

@@ -63,6 +63,9 @@ struct sp_scratch {
 	sp_u64 root; /* of the mapping tree */
 	sp_u64 mm;
 	sp_u64 vdso;
+	sp_u64 tick_ns;     /* when the last tick was */
+	sp_u32 tick_change; /* that it has seen */
+	sp_u32 tick_pad;
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
 	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */

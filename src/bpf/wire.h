@@ -175,6 +175,14 @@ struct sp_check { /* of the self-test: addr goes in, what is mapped there comes 
 	struct sp_file_key key;
 };
 
+/* Of a clock's events: what a tick stands for. The user half changes it, and the events' periods (see sp_weight()). */
+struct sp_ticks {
+	sp_u64 period_ns;  /* 0: the event says it */
+	sp_u64 longest_ns; /* between two ticks of a CPU over a change; more: the CPU was away */
+	sp_u32 change;     /* counted at its beginning and at its end: odd while the events are being changed */
+	sp_u32 pad;
+};
+
 struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
 	sp_u64 start_ns;
 	sp_u32 tgid;

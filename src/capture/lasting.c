@@ -82,9 +82,11 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_mhz)
 {
 	int r = c->o.recipe->rate(&c->recipe, &c->o, rate_mhz);
+	const char *type, *unit; /* stay */
 
 	if (r < 0)
 		return sp_fail(r, "change the rate");
+	c->o.recipe->period(&c->o, &sp_profile_info(c->profile)->period, &type, &unit);
 	c->turn_ns = sp_capture_turn_length(&c->o);
 	return 0;
 }

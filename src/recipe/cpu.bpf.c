@@ -2,7 +2,8 @@
 /*
  * cpu.bpf.c: the cpu recipe's kernel half: a sample of whoever runs, at a timed interval, on every CPU.
  *
- * Runs in the timer's interrupt (cpu-clock) or in an NMI (hardware events). Values: 1 sample, and the event's period.
+ * Runs in the timer's interrupt (cpu-clock) or in an NMI (hardware events). Values: 1 sample, and what it stands for:
+ * the event's period.
  */
 #include "bpf/check.bpf.h"
 #include "bpf/follow.bpf.h"
@@ -11,6 +12,29 @@
 #include "bpf/x86_64.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+volatile struct sp_ticks sp_ticks;
+
+/*
+ * The kernel tells the period that a clock's event was opened with, whatever it was changed to since: the user half
+ * says what it is. A change cuts a period short, and comes to one CPU after the other. So a CPU's ticks while it goes
+ * on, and its first one after it, stand for the time since the tick before, and none of it is lost or counted twice.
+ */
+static __always_inline sp_u64 sp_weight(struct sp_scratch *s, struct bpf_perf_event_data *ctx)
+{
+	sp_u64 now, since, period = sp_ticks.period_ns;
+	sp_u32 change = sp_ticks.change;
+
+	if (!period)
+		return ctx->sample_period;
+	now = bpf_ktime_get_ns();
+	since = now - s->tick_ns;
+	s->tick_ns = now;
+	if (change == s->tick_change && !(change & 1))
+		return period;
+	s->tick_change = change;
+	return since <= sp_ticks.longest_ns ? since : period;
+}
 
 static __always_inline int sp_is_wanted(struct task_struct *task)
 {
@@ -79,7 +103,8 @@ static __always_inline void sp_user_walk(struct sp_scratch *s, int in_kernel)
 		s->stop = SP_STOP_GONE;
 }
 
-static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task)
+static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task,
+				      sp_u64 weight)
 {
 	int in_kernel = sp_in_kernel_mode((const struct pt_regs *)&ctx->regs);
 	sp_u32 r = sp_user_begin(s, task);
@@ -91,7 +116,7 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 	s->key.process.exec_id = task->self_exec_id;
 	bpf_get_current_comm(s->key.comm, sizeof(s->key.comm));
 	s->value.n = 1;
-	s->value.weight = ctx->sample_period;
+	s->value.weight = weight;
 	sp_tally(SP_N_SAMPLES, 1);
 	if (in_kernel)
 		sp_tally(SP_N_KERNEL, 1);
@@ -120,18 +145,20 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sp_scratch *s;
 	sp_u32 zero = 0;
+	sp_u64 weight;
 
-	if (!sp_is_wanted(task))
-		return;
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!s)
+		return;
+	weight = sp_weight(s, ctx);
+	if (!sp_is_wanted(task))
 		return;
 	if (s->busy) {
 		sp_tally(SP_N_LOST_NESTED, 1);
 		return;
 	}
 	s->busy = 1;
-	sp_sample(s, ctx, task);
+	sp_sample(s, ctx, task, weight);
 	s->busy = 0;
 }
 

@@ -144,22 +144,39 @@ static int each_event(struct cpu_session *s, unsigned long request, void *value)
 	return 0;
 }
 
+/* Events that do not take it keep the old one, all of them. */
+static int clock_rate(struct cpu_session *s, uint64_t period_ns)
+{
+	volatile struct sp_ticks *ticks = &s->skel->bss->sp_ticks;
+	uint64_t old_ns = ticks->period_ns;
+	int r;
+
+	ticks->longest_ns = SP_MAX(ticks->longest_ns, 2 * (old_ns + period_ns)); /* ticks may be late */
+	__atomic_fetch_add(&ticks->change, 1, __ATOMIC_SEQ_CST);
+	r = each_event(s, PERF_EVENT_IOC_PERIOD, &period_ns);
+	if (r < 0)
+		each_event(s, PERF_EVENT_IOC_PERIOD, &old_ns);
+	ticks->period_ns = r < 0 ? old_ns : period_ns;
+	__atomic_fetch_add(&ticks->change, 1, __ATOMIC_SEQ_CST);
+	return r;
+}
+
 static int cpu_rate(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_mhz)
 {
 	const struct sp_event *event = sp_event_find(o->event);
-	struct perf_event_attr attr;
-	uint64_t value;
+	struct sp_capture_options changed = *o;
+	uint64_t hz = SP_MAX(rate_mhz / 1000, 1);
 	int r;
 
 	if (!event || !rate_mhz || (o->period && !event->is_clock))
 		return sp_fail_said(-EINVAL, "this event has no rate");
-	o->frequency_hz = SP_MAX(rate_mhz / 1000, 1);
-	o->period = event->is_clock ? 1000000000000ULL / rate_mhz : 0;
-	r = cpu_event(o, &attr);
-	if (r < 0)
-		return r;
-	value = attr.freq ? attr.sample_freq : attr.sample_period;
-	return each_event(object->private, PERF_EVENT_IOC_PERIOD, &value);
+	changed.frequency_hz = hz;
+	changed.period = event->is_clock ? 1000000000000ULL / rate_mhz : 0;
+	r = event->is_clock ? clock_rate(object->private, changed.period)
+			    : each_event(object->private, PERF_EVENT_IOC_PERIOD, &hz);
+	if (r >= 0)
+		*o = changed;
+	return r;
 }
 
 static int cpu_pause(struct sp_recipe_object *object, bool is_paused)
@@ -183,9 +200,14 @@ static int follow_attach(struct cpu_session *s)
 static int cpu_attach(struct sp_recipe_object *object, const struct sp_capture_options *o)
 {
 	struct cpu_session *s = object->private;
+	struct perf_event_attr attr;
 	size_t i;
 	int r = o->follow ? follow_attach(s) : 0;
 
+	if (!r)
+		r = cpu_event(o, &attr);
+	if (!r && sp_event_find(o->event)->is_clock)
+		s->skel->bss->sp_ticks.period_ns = attr.sample_period;
 	for (i = 0; !r && i < o->n_cpus; i++)
 		r = cpu_attach_one(object, o, o->cpus[i]);
 	return r;

@@ -48,12 +48,11 @@ static void changed(void *arg, unsigned cpu, bool is_online)
 	n_changed++;
 }
 
-/* Only this thread is sampled: what others do is no matter. False: not allowed. */
-static bool session_begin(struct session *s)
+/* Only this thread is sampled: what others do is no matter. */
+static void options_make(struct session *s)
 {
 	static uint32_t own;
 	long n = sysconf(_SC_NPROCESSORS_CONF), i;
-	int r;
 
 	own = (uint32_t)getpid();
 	for (i = 0; i < n && i < (long)SP_COUNT(s->cpus); i++)
@@ -73,6 +72,13 @@ static bool session_begin(struct session *s)
 					   .cpu_changed = changed,
 					   .cache = "",
 					   .frequency_hz = HZ};
+}
+
+/* False: not allowed. */
+static bool session_open(struct session *s)
+{
+	int r;
+
 	assert_int_equal(sp_profile_new(&s->p), 0);
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){0}, &s->w), 0);
 	r = sp_capture_new(&s->o, s->p, s->w, &s->c);
@@ -84,6 +90,12 @@ static bool session_begin(struct session *s)
 	}
 	assert_int_equal(sp_capture_start(s->c), 0);
 	return true;
+}
+
+static bool session_begin(struct session *s)
+{
+	options_make(s);
+	return session_open(s);
 }
 
 static void session_end(struct session *s)
@@ -353,6 +365,96 @@ static void test_rate(void **state)
 	session_end(&s);
 }
 
+/* --- the time that is told, over changes of the rate -----------------------------------------------------------------
+ */
+enum { CHANGES = 48, CHANGE_MS = 60, TRIES = 3 };
+
+/* Every tick of every CPU, those of idle ones, too: whoever has the CPUs, their sum is the time. */
+static bool everything_begin(struct session *s)
+{
+	options_make(s);
+	s->o.filter = SP_FILTER_NONE;
+	s->o.n_targets = 0;
+	s->o.idle = true;
+	s->o.follow = s->o.user = s->o.kernel = false;
+	return session_open(s);
+}
+
+/* What the hypervisor took of all CPUs, as it says. */
+static double stolen_ns(void)
+{
+	unsigned long long steal = 0;
+	FILE *f = fopen("/proc/stat", "re");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &steal), 1);
+	fclose(f);
+	return (double)steal * 1e9 / (double)sysconf(_SC_CLK_TCK);
+}
+
+struct told {
+	double cpu_ns, before_ns, after_ns, stolen_ns; /* what ticks stood for, and when they were taken in */
+};
+
+static struct told tell(struct session *s)
+{
+	struct told t = {.before_ns = (double)sp_time_ns(CLOCK_MONOTONIC), .stolen_ns = stolen_ns()};
+
+	assert_int_equal(sp_capture_window(s->c), 0);
+	t.after_ns = (double)sp_time_ns(CLOCK_MONOTONIC);
+	for (uint32_t i = 0; i < sp_profile_n_rows(s->p); i++)
+		t.cpu_ns += (double)sp_profile_row(s->p, i)->values[1];
+	sp_profile_clear_rows(s->p);
+	return t;
+}
+
+/* Up, down, at once again before there was a tick, and with a new profile between; it begins and ends at HZ. */
+static void change_often(struct session *s)
+{
+	static const unsigned rates_hz[] = {49, 97, 19, 149, 29, HZ};
+
+	for (unsigned i = 0; i < CHANGES; i++) {
+		if (i % 8 == 4)
+			assert_int_equal(sp_capture_rate(s->c, 1000), 0);
+		assert_int_equal(sp_capture_rate(s->c, 1000 * rates_hz[i % SP_COUNT(rates_hz)]), 0);
+		go_on(s, CHANGE_MS);
+	}
+}
+
+/* False: ticks stayed away. Where the machine holds them back, what they would have stood for is missing. */
+static bool time_holds(struct session *s)
+{
+	double n = (double)sysconf(_SC_NPROCESSORS_ONLN), period = 1e9 / HZ;
+	struct told first = tell(s), last;
+
+	change_often(s);
+	last = tell(s);
+	double least = n * (last.before_ns - first.after_ns), most = n * (last.after_ns - first.before_ns);
+	double stolen = last.stolen_ns - first.stolen_ns;
+	print_message("%.3f s of CPUs, %.3f to %.3f s of time, %.3f s stolen\n", last.cpu_ns / 1e9, least / 1e9,
+		      most / 1e9, stolen / 1e9);
+	assert_true(last.cpu_ns <= 1.005 * most + 2 * n * period);
+	return last.cpu_ns >= 0.98 * least - 2 * n * period - 2 * stolen;
+}
+
+static void test_time_over_changes_of_the_rate(void **state)
+{
+	struct session s = {0};
+	struct sp_capture_stats stats;
+	int tries = 0;
+
+	(void)state;
+	if (!everything_begin(&s))
+		skip();
+	go_on(&s, 2 * CHANGE_MS); /* every CPU has ticked */
+	while (!time_holds(&s))
+		assert_true(++tries < TRIES);
+	assert_int_equal(sp_profile_info(s.p)->period, SP_NS_PER_S / HZ);
+	sp_capture_stats(s.c, &stats);
+	assert_int_equal(stats.counter[SP_N_LOST_COUNTS] + stats.counter[SP_N_LOST_NESTED], 0);
+	session_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +462,7 @@ int main(void)
 	    cmocka_unit_test(test_renewal),
 	    cmocka_unit_test(test_numbers_are_given_again),
 	    cmocka_unit_test(test_rate),
+	    cmocka_unit_test(test_time_over_changes_of_the_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The agent's rate, changed in the midst of windows by a reload, and by its limits, down and up again: what windows say
+ * of it, and what their samples stand for. By root only.
+ */
+#include "looping.h"
+
+enum { MINUTE = 60 };                  /* of the agent's looks at itself */
+#define CHANGING_NS (400 * 1000000ULL) /* a window */
+
+struct changing {
+	struct sp_agent *agent;
+	unsigned step;
+	size_t n_windows; /* that there were at the last step */
+};
+
+/* What there was in the last minutes, as the limits have noted it: all of a CPU, or nothing. */
+static void minutes_were(struct sp_agent *a, uint64_t cpu_ns)
+{
+	struct sp_limits *l = &a->limits;
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+
+	for (l->n_looks = 0; l->n_looks <= SP_LIMITS_MINUTES; l->n_looks++) {
+		l->looks[l->n_looks].at_ns = now - (SP_LIMITS_MINUTES - l->n_looks) * MINUTE * SP_NS_PER_S;
+		l->looks[l->n_looks].cpu_ns = l->looks[l->n_looks].rest_ns =
+		    a->status.cpu_ns > cpu_ns ? a->status.cpu_ns - cpu_ns : 0;
+	}
+	a->self_looked_ns = now - MINUTE * SP_NS_PER_S;
+}
+
+/* Mid-window where it is a reload's; what the limits advise comes at the end of one. */
+static void change(void *arg)
+{
+	struct changing *c = arg;
+	struct sp_agent *a = c->agent;
+
+	c->n_windows = noted.n;
+	switch (c->step++) {
+	case 0:
+	case 3:
+		config.frequency_hz = c->step == 1 ? 48 : 150;
+		assert_int_equal(sp_agent_reload(a, &config), 0);
+		break;
+	case 1:
+		a->limits.max_cpu_ppm = 1;
+		minutes_were(a, UINT64_MAX);
+		break;
+	case 2:
+		a->limits.max_cpu_ppm = 0;
+		minutes_were(a, 0);
+		break;
+	default:
+		sp_agent_stop(a);
+	}
+}
+
+static int change_ms(void *arg)
+{
+	struct changing *c = arg;
+	uint64_t now = sp_time_ns(CLOCK_BOOTTIME), at = c->agent->began.boot_ns + CHANGING_NS / 2;
+
+	if (noted.n < c->n_windows + 4) /* one that has both rates, one that may have the first tick, and two */
+		return -1;
+	return now >= at ? 0 : (int)((at - now) / 1000000) + 1;
+}
+
+/* Windows of this rate, behind those with a change: samples stand for its period. Some may have waited for a table. */
+static void check_rate(uint64_t rate_mhz, size_t *at)
+{
+	double n = 0, cpu_ns = 0, period = 1e12 / (double)rate_mhz;
+
+	while (*at < noted.n && noted.windows[*at].window.rate_mhz != rate_mhz)
+		++*at;
+	for (++*at; *at < noted.n && noted.windows[*at].window.rate_mhz == rate_mhz; ++*at) {
+		n += (double)noted.windows[*at].n_samples;
+		cpu_ns += (double)noted.windows[*at].cpu_ns;
+	}
+	print_message("%.3f Hz: %.3f s in %.0f samples\n", (double)rate_mhz / 1000, cpu_ns / 1e9, n);
+	assert_true(n > 0);
+	assert_true(cpu_ns > 0.75 * n * period && cpu_ns < 1.25 * n * period);
+}
+
+static void rates(void)
+{
+	static const uint64_t wanted_mhz[] = {199000, 48000, 24000, 48000, 150000};
+	struct changing c = {0};
+	struct sp_agent *a;
+	struct stop stop;
+	size_t at = 0, n_mixed = 0;
+
+	if (!agent_begin(&a))
+		skip();
+	a->window_ns = CHANGING_NS;
+	c.agent = a;
+	assert_int_equal(
+	    sp_agent_watch(a, &(struct sp_agent_watch){.fd = -1, .timeout_ms = change_ms, .ready = change, .arg = &c}),
+	    0);
+	run_for(a, &stop, 60000);
+	for (size_t i = 0; i < noted.n; i++) {
+		uint64_t rate = noted.windows[i].window.rate_mhz;
+
+		n_mixed += (rate > 48000 && rate < 150000) || (rate > 150000 && rate < 199000);
+	}
+	assert_true(n_mixed >= 2); /* the mean of both */
+	for (size_t i = 0; i < SP_COUNT(wanted_mhz); i++)
+		check_rate(wanted_mhz[i], &at);
+	assert_int_equal(a->limits.halvings, 0);
+	assert_true(has_event("rate cpu"));
+	sp_agent_free(a);
+}
+
+static void test_rates(void **state)
+{
+	(void)state;
+	in_child(rates);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rates)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
