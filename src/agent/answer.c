@@ -271,7 +271,7 @@ static int add_current(void *arg, const struct sp_store_query *q, struct sp_prof
 static int write_profile(const struct answer *a, const struct sp_profile *p, const struct sp_store_answer *answer)
 {
 	const struct sp_view *view = sp_view_by_name("pprof");
-	struct sp_view_options o = {0};
+	struct sp_view_options o = {.value = sp_profile_default_value(p)};
 	char *text SP_FREE = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);

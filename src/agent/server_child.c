@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "profile/profile.h"
 #include "view/view.h"
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ static int current_write(struct sp_server *s, const char *source, const struct s
 			 const struct sp_store_window *w)
 {
 	const struct sp_view *view = sp_view_by_name("pprof");
-	struct sp_view_options o = {0};
+	struct sp_view_options o = {.value = sp_profile_default_value(p)};
 	FILE *out = open_memstream(&s->current, &s->current_bytes);
 	int r;
 

@@ -274,7 +274,6 @@ static int counts_read(struct run *r)
 	return e;
 }
 
-/* Calls first: of a profile with several values the first is what views show. */
 static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_profile *calls)
 {
 	struct sp_profile *all = NULL;
@@ -296,6 +295,7 @@ static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_pr
 		sp_profile_free(all);
 		return r;
 	}
+	sp_profile_info(all)->default_type = sp_profile_value_type(all, 0)->name;
 	sp_profile_free(s->sampling.profile);
 	s->sampling.profile = all;
 	return 0;

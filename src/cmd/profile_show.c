@@ -122,6 +122,14 @@ static char *header_text(const struct sp_profile_args *a)
 	return text;
 }
 
+/* The layouts of bcc count samples; all others show what `soprof report` does. */
+static uint32_t value_of(const struct sp_profile_session *s)
+{
+	const char *view = s->args->view->name;
+
+	return !strcmp(view, "text") || !strcmp(view, "folded") ? 0 : sp_profile_default_value(s->sampling.profile);
+}
+
 static int view_write(void *arg, FILE *out)
 {
 	struct sp_profile_session *s = arg;
@@ -131,7 +139,7 @@ static int view_write(void *arg, FILE *out)
 	    .header = a->output ? header : NULL,
 	    .title = "CPU time by stack",
 	    .subtitle = header,
-	    .value = 0,
+	    .value = value_of(s),
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,
 	    .delimiter = a->delimiter,

@@ -58,7 +58,7 @@ int sp_inputs_narrow(const struct sp_input_args *a, struct sp_profile **profile,
 	{SP_OPT_STRING, 0, "exclude", "GLOB", "no samples with any of these", .offset = offsetof(args, member.exclude)}
 /* clang-format on */
 
-/* The number of the value of this name; NULL: of the first. -EINVAL, with the names that there are. */
+/* The number of the value of this name; NULL: of the default. -EINVAL, with the names that there are. */
 int sp_inputs_value(const struct sp_profile *p, const char *name, uint32_t *ret_value);
 /* What was lost and left out, on stderr; nothing if nothing was. */
 void sp_inputs_tell(const struct sp_profile *p, const struct sp_input_told *told);

@@ -224,7 +224,7 @@ int sp_inputs_value(const struct sp_profile *p, const char *name, uint32_t *ret_
 	char all[256] = "";
 	size_t len = 0;
 
-	*ret_value = 0;
+	*ret_value = sp_profile_default_value(p);
 	for (uint32_t i = 0; name && i < n; i++) {
 		const char *other = sp_profile_string(p, sp_profile_value_type(p, i)->name);
 

@@ -224,6 +224,8 @@ static int fill(struct job *j)
 	for (i = 0; i < j->s->n_arcs && r >= 0; i++)
 		r = arc_add(j, &j->s->arcs[i]);
 	sp_profile_info(j->p)->time_ns = j->s->created_ns;
+	if (r >= 0)
+		sp_profile_info(j->p)->default_type = sp_profile_value_type(j->p, 0)->name;
 	return r < 0 ? r : 0;
 }
 

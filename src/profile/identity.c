@@ -161,3 +161,8 @@ int64_t sp_identity_samples(const struct sp_identity *i, const struct sp_row *ro
 {
 	return i->samples == UINT32_MAX ? 1 : row->values[i->samples];
 }
+
+int64_t sp_identity_samples_with(const struct sp_identity *i, const struct sp_row *row, uint32_t value)
+{
+	return row->values[value] != 0 ? sp_identity_samples(i, row) : 0;
+}

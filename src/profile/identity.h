@@ -34,5 +34,7 @@ uint32_t sp_identity_library(const struct sp_profile *p, const struct sp_identit
 uint32_t sp_identity_home(const struct sp_profile *p, const struct sp_identity *i, uint32_t frame);
 /* The samples that the row stands for. */
 int64_t sp_identity_samples(const struct sp_identity *i, const struct sp_row *row);
+/* Those of them that have some of the value: of one event, where a profile holds several. */
+int64_t sp_identity_samples_with(const struct sp_identity *i, const struct sp_row *row, uint32_t value);
 
 #endif

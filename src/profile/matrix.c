@@ -45,7 +45,7 @@ static int count(struct charge *c, struct place place, bool is_leaf, const struc
 	if (is_leaf)
 		sp_saturating_add(&cell->self, row->values[c->value]);
 	sp_saturating_add(&cell->total, row->values[c->value]);
-	sp_saturating_add(&cell->n_samples, sp_identity_samples(&c->same, row));
+	sp_saturating_add(&cell->n_samples, sp_identity_samples_with(&c->same, row, c->value));
 	return 0;
 }
 
@@ -112,7 +112,7 @@ static int charge_rows(struct charge *c)
 		return -ENOMEM;
 	int r = 0;
 	for (uint32_t i = 0; i < sp_profile_n_rows(c->p) && r == 0; i++)
-		r = charge_row(c, i);
+		r = sp_profile_row(c->p, i)->values[c->value] != 0 ? charge_row(c, i) : 0;
 	return r;
 }
 
@@ -137,7 +137,8 @@ static void hand_out(struct charge *c, struct sp_matrix *ret_matrix)
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(c->p); i++) {
 		sp_saturating_add(&m.value, sp_profile_row(c->p, i)->values[c->value]);
-		sp_saturating_add(&m.n_samples, sp_identity_samples(&c->same, sp_profile_row(c->p, i)));
+		sp_saturating_add(&m.n_samples,
+				  sp_identity_samples_with(&c->same, sp_profile_row(c->p, i), c->value));
 	}
 	if (m.n_cells > 0)
 		qsort(c->cells, m.n_cells, sizeof(*c->cells), compare);

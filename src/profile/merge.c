@@ -402,6 +402,7 @@ static int merge_info(struct merge *m)
 	    translate_string(m, &info.doc_url) < 0)
 		return -ENOMEM;
 	info.comments = (uint32_t)comments;
+	info.default_type = into->default_type ? into->default_type : info.default_type;
 	*into = info;
 	return 0;
 }

@@ -176,8 +176,9 @@ static int fold_callers(struct fold *f, const struct sp_row *row, const struct w
 static int fold_row(struct fold *f, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(f->p, number);
-	struct weight w = {
-	    .value = row->values[f->value], .samples = sp_identity_samples(&f->same, row), .stamp = number + 1};
+	struct weight w = {.value = row->values[f->value],
+			   .samples = sp_identity_samples_with(&f->same, row, f->value),
+			   .stamp = number + 1};
 
 	sp_saturating_add(&f->all, w.value);
 	sp_saturating_add(&f->all_samples, w.samples);
@@ -225,13 +226,18 @@ static int count_functions(struct fold *f)
 	return 0;
 }
 
-/* Groups that no row led to are no result: frames and keys may be left over from rows that were never added. */
+/* Groups that no row with some of the value led to: of another event, or left over from rows that were never added. */
+static bool is_empty(const struct sp_total *row)
+{
+	return row->self == 0 && row->total == 0 && row->n_samples == 0;
+}
+
 static void hand_out(struct fold *f, struct sp_totals *ret_totals)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < sp_intern_count(f->groups); i++)
-		if (f->seen_in[i] != 0)
+		if (!is_empty(&f->rows[i]))
 			f->rows[n++] = f->rows[i];
 	qsort(f->rows, n, sizeof(*f->rows), compare);
 	*ret_totals =

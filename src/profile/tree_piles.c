@@ -22,12 +22,12 @@ struct sp_tree_pile sp_tree_pile_of(const struct sp_profile *p, const struct sp_
 				     .comm = key->comm != 0 ? key->comm : sp_profile_process(p, key->process)->comm,
 				     .value = value_of(o, row, o->value),
 				     .second = o->has_second ? value_of(o, row, o->second) : 0,
-				     .n_samples = sp_identity_samples(same, row)};
+				     .n_samples = sp_identity_samples_with(same, row, o->value)};
 }
 
 bool sp_tree_shows(const struct sp_tree_options *o, const struct sp_tree_pile *pile)
 {
-	return !o->drawn || pile->value > 0 || pile->second > 0;
+	return o->drawn ? pile->value > 0 || pile->second > 0 : pile->value != 0 || pile->second != 0;
 }
 
 static void add(struct sp_tree_pile *pile, const struct sp_tree_pile *more)

@@ -325,6 +325,7 @@ static int set_values(struct gmon *g)
 	if (r < 0 || name < 0 || unit < 0)
 		return -ENOMEM;
 	info->period_type = (struct sp_value_type){(uint32_t)name, (uint32_t)unit};
+	info->default_type = sp_profile_value_type(g->p, 0)->name;
 	return 0;
 }
 

@@ -237,7 +237,6 @@ static int resolve(struct gperftools *g)
 		r = add_row(g, sp_read_table_at(g->stacks, i));
 	info->period = g->period_us * 1000;
 	info->period_type = (struct sp_value_type){(uint32_t)cpu, (uint32_t)ns};
-	g->result->default_value = 1;
 	return r;
 }
 

@@ -349,6 +349,8 @@ static void tell_info(const struct sp_perf_sum *s)
 		else if (s->first_ns >= WALL_CLOCK_NS)
 			info->time_ns = s->first_ns;
 	}
+	if (s->n_events > 1) /* the number of samples of them all says little */
+		info->default_type = sp_profile_value_type(s->p, 1)->name;
 	if (s->n_events == 1 && e->is_fixed && has_own_value(s, 0)) {
 		info->period = e->period;
 		info->period_type = *sp_profile_value_type(s->p, 1);

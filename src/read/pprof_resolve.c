@@ -96,18 +96,13 @@ static int add_type(struct pprof *r, const struct pprof_type *t)
 	return unit_name ? sp_profile_add_value_type(r->p, name, unit_name) : -ENOMEM;
 }
 
-/* Without a word of the profile, tools show its last type; a type that is left out cannot be shown. */
-static int choose_default(struct pprof *r)
+static int take_default(struct pprof *r)
 {
-	uint32_t n = sp_profile_n_value_types(r->p);
 	int64_t name = pprof_string(r, r->default_type, r->default_at, "default sample type");
 
 	if (name < 0)
 		return (int)name;
-	r->result->default_value = n ? n - 1 : 0;
-	for (uint32_t i = n; name && i-- > 0;)
-		if (sp_profile_value_type(r->p, i)->name == (uint32_t)name)
-			r->result->default_value = i;
+	sp_profile_info(r->p)->default_type = (uint32_t)name;
 	return 0;
 }
 
@@ -124,7 +119,7 @@ static int resolve_types(struct pprof *r)
 				    r->n_types, SP_MAX_VALUES);
 	for (size_t i = 0; i < n && e >= 0; i++)
 		e = add_type(r, &r->types[i]);
-	return e < 0 ? e : choose_default(r);
+	return e < 0 ? e : take_default(r);
 }
 
 /* Other tools may have put into these fields what they like. */
@@ -145,7 +140,6 @@ static int resolve_info(struct pprof *r)
 	info->duration_ns = r->duration_ns > 0 ? (uint64_t)r->duration_ns : 0;
 	info->period = r->period > 0 ? (uint64_t)r->period : 0;
 	info->period_type = (struct sp_value_type){(uint32_t)type, (uint32_t)unit};
-	info->default_type = string_or_none(r, r->default_type);
 	info->drop_frames = string_or_none(r, r->drop_frames);
 	info->keep_frames = string_or_none(r, r->keep_frames);
 	info->doc_url = string_or_none(r, r->doc_url);

@@ -54,8 +54,6 @@ struct sp_read_result {
 	uint64_t n_labels_dropped; /* of samples that have too many of them, or too long ones */
 	bool wants_names;          /* the format has none; who has the object can name the frames without a function */
 	uint64_t bytes;            /* of the input, as it lies on disk */
-	/* The value that the input wants shown first: pprof's default_sample_type, without one its last; else 0. */
-	uint32_t default_value;
 	char first_loss[256]; /* where and why, of the first one lost; "" = none */
 };
 

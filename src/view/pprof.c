@@ -215,7 +215,9 @@ static void put_foreign_info(struct sp_pprof *w, const struct sp_profile_info *i
 		put_profile_number(w, PROFILE_COMMENT, sp_pprof_string(w, comments[i].word));
 	put_profile_number(w, PROFILE_DROP_FRAMES, sp_pprof_string(w, info->drop_frames));
 	put_profile_number(w, PROFILE_KEEP_FRAMES, sp_pprof_string(w, info->keep_frames));
-	put_profile_number(w, PROFILE_DEFAULT_TYPE, sp_pprof_string(w, info->default_type));
+	if (sp_profile_n_value_types(w->p) > 1)
+		put_profile_number(w, PROFILE_DEFAULT_TYPE,
+				   sp_pprof_string(w, sp_profile_value_type(w->p, w->o->value)->name));
 	put_profile_number(w, PROFILE_DOC_URL, sp_pprof_string(w, info->doc_url));
 }
 

@@ -57,17 +57,17 @@ done
 
 # --- filters
 noon_range=(--from 'yesterday 12:00' --to 'yesterday 12:10')
-ask "${noon_range[@]}" --library 'libssl*' --format folded
+ask "${noon_range[@]}" --library 'libssl*' --value samples --format folded
 [ "$(samples)" = "$(sum 0 600 libssl)" ] || fail "the samples through libssl"
 has "$out" '^nginx;main;SSL_write;aes '
-ask "${noon_range[@]}" --function sys_read --format folded
+ask "${noon_range[@]}" --function sys_read --value samples --format folded
 [ "$(samples)" = "$(sum 0 600 sys_read)" ] || fail "the samples of sys_read"
 ask "${noon_range[@]}" --process 200 --by process --csv
 has "$out" "nginx.*,$(sum 0 600 nginx),"
 has_not "$out" 'git'
-ask "${noon_range[@]}" --cgroup /system.slice --format folded
+ask "${noon_range[@]}" --cgroup /system.slice --value samples --format folded
 [ "$(samples)" = "$(sum 0 600 system.slice)" ] || fail "the samples of /system.slice"
-ask --from yesterday --process nginx --format folded # minutes and hours know the program
+ask --from yesterday --process nginx --value samples --format folded # minutes and hours know the program
 [ "$(samples)" = "$(sum -7200 1800 nginx)" ] || fail "the samples of nginx"
 ask "${noon_range[@]}" --process nobody
 has "$err" 'no samples of what was asked for'

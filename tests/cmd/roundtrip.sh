@@ -53,6 +53,7 @@ canonical() {
 	FNR == NR { next }
 	FNR == 1 { section = "head" }
 	section == "head" { print; if (/^Samples:/) { section = "types" } next }
+	section == "types" && !/\[dflt\]/ { sub(/ *$/, "[dflt]") } # without a word the last is the default
 	section == "types" { print; section = "samples"; next }
 	/^Locations$/ { if (sample) print sample; section = "end"; next }
 	section == "samples" && /^ +-?[0-9]+( +-?[0-9]+)*: [0-9 ]*$/ {

@@ -165,7 +165,8 @@ static void cells_are_true(const struct sp_profile *q, const struct sp_matrix *m
 	struct truth truth = truth_new();
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(q); i++)
-		count_row(q, sp_profile_row(q, i), &truth);
+		if (sp_profile_row(q, i)->values[1] != 0)
+			count_row(q, sp_profile_row(q, i), &truth);
 	for (size_t i = 0; i < m->n_cells; i++) {
 		const struct sp_cell *c = &m->cells[i];
 		char library[RANDOM_WORDS], caller[RANDOM_WORDS], entry[2 * RANDOM_WORDS], words[4 * RANDOM_WORDS];

@@ -166,7 +166,7 @@ static void count_path(const struct sp_tree_options *o, const struct path *path,
 	for (uint32_t i = 0; i <= path->n; i++) {
 		struct sum *sum = truth_at(truth, text);
 		sum->total += row->values[1];
-		sum->samples += row->values[0];
+		sum->samples += row->values[1] != 0 ? row->values[0] : 0;
 		if (i == path->n) {
 			sum->self += row->values[1];
 			return;
@@ -187,6 +187,8 @@ static struct truth count_all(const struct sp_profile *p, const struct sp_tree_o
 		const struct sp_key *key = sp_profile_key(p, row->key);
 		char comm[STEP];
 		path.n = 0;
+		if (row->values[1] == 0 && (!o->has_second || row->values[o->second] == 0))
+			continue;
 		(void)snprintf(comm, sizeof(comm), "comm %s", sp_profile_string(p, key->comm));
 		if (o->comms && *sp_profile_string(p, key->comm) != 0)
 			put_step(&path, comm);

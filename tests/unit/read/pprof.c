@@ -211,12 +211,12 @@ static void test_info(void **state)
 	assert_int_equal(info->period, 10101010);
 	assert_string_equal(sp_profile_string(p, info->period_type.name), "cpu");
 	assert_string_equal(sp_profile_string(p, info->period_type.unit), "nanoseconds");
-	assert_int_equal(result.default_value, 0);
+	assert_int_equal(sp_profile_default_value(p), 0);
 	assert_int_equal(result.n_samples, 1);
 	sp_profile_free(p);
 	pb_number(&b, DEFAULT_TYPE, 0); /* not said: the last */
 	p = read_good(&b, &result);
-	assert_int_equal(result.default_value, 1);
+	assert_int_equal(sp_profile_default_value(p), 1);
 	sp_profile_free(p);
 }
 

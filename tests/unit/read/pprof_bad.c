@@ -184,7 +184,7 @@ static void test_too_many_types(void **state)
 	assert_int_equal(reading_bytes(b.data, b.n, &o, &p, &result), 0);
 	assert_int_equal(sp_profile_n_value_types(p), 8);
 	assert_int_equal(sp_profile_row(p, 0)->values[7], 8);
-	assert_int_equal(result.default_value, 7);
+	assert_int_equal(sp_profile_default_value(p), 7);
 	assert_string_equal(result.first_loss, "in: byte 48: 9 sample types; at most 8 are read");
 	sp_profile_free(p);
 }
