@@ -15,7 +15,6 @@ function begin() {
 	byId("title").textContent = data.title;
 	byId("subtitle").textContent = byId("subtitle").title = data.subtitle;
 	byId("value").append(...data.choices.map((c, i) => make("option", {value: i}, c.name + (c.old >= 0 ? ", old and new" : ""))));
-	byId("value-label").hidden = data.choices.length < 2;
 	makeViews();
 	listen();
 	render();

@@ -130,7 +130,7 @@ function shareIn(t, v, i) {
 }
 
 function nodeWords(t, i) {
-	const c = choice(), v = width(), e = t.entity[i], {total} = layout(t, v), own = t.self[v][i], d = t.data || data;
+	const c = choice(), v = width(), e = t.entity[i], {total} = layout(t, v), own = t.isUp ? 0 : t.self[v][i], d = t.data || data;
 	const words = [`${worth(total[i], c)}, ${t.of ? percent(total[i], total[0]) + " of this, " : ""}` +
 		`${percent(total[i], whole(t.of || t, v))} of all`];
 	if (isDiff()) {
@@ -352,7 +352,7 @@ function showFunctions() {
 }
 
 function showTree() {
-	const t = shownTree(), v = width(), {total} = layout(t, v), own = t.self[v], c = choice();
+	const t = shownTree(), v = width(), {total} = layout(t, v), own = selfOf(t, v), c = choice();
 	const number = (text) => make("td", {class: "number"}, text);
 	const share = (part) => {
 		const cell = make("td", {class: "number share"}, percent(part, total[0])), bar = make("i", {"aria-hidden": "true"});

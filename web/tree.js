@@ -34,6 +34,12 @@ function layout(t, v) {
 	return t.layouts[v] = {total, start};
 }
 
+// What was spent in a node itself. Of callers paths begin with the function itself and self is that of their ends.
+function selfOf(t, v) {
+	const {total} = layout(t, v);
+	return t.isUp ? total.map((value, i) => i ? t.depth[i] === 1 ? value : 0 : t.self[v][0]) : t.self[v];
+}
+
 // --- new trees from old ones ---
 
 // Children are found by a hash of (parent, entity) with open addressing; a slot is a node and its hash.

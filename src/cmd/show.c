@@ -2,6 +2,7 @@
 #include "cmd/show.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
+#include "view/value.h"
 #include "view/view.h"
 
 enum { DEFAULT_LIMIT = 50 };
@@ -61,6 +63,7 @@ struct show {
 	struct sp_profile *profile;
 	const char *title;
 	struct sp_view_options options;
+	char *header; /* what the value is, as a line, and an empty one */
 };
 
 static int any_matches(const struct sp_profile *p, enum sp_filter_by by, const char *glob, bool *ret_any)
@@ -123,6 +126,19 @@ static void options_fill(struct show *r)
 	};
 }
 
+/* What is shown stands above pictures, and above text in the place of what `soprof profile` says of its sampling. */
+static int value_tell(struct show *s, char **ret_text)
+{
+	*ret_text = sp_value_text(s->profile, s->options.value);
+	if (!*ret_text || asprintf(&s->header, "%s\n", *ret_text) < 0) {
+		s->header = NULL;
+		return -ENOMEM;
+	}
+	s->options.subtitle = *ret_text;
+	s->options.header = s->header;
+	return 0;
+}
+
 static int view_write(void *arg, FILE *out)
 {
 	struct show *r = arg;
@@ -167,6 +183,7 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	    const struct sp_totals *totals, const char *title)
 {
 	struct show s = {.args = a, .view = view, .profile = p, .title = title};
+	SP_FREE char *text = NULL;
 	int r;
 
 	if (wants_nothing_special(a) && !sp_calls_table_value(p))
@@ -175,11 +192,14 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	s.options.totals = totals;
 	r = sp_inputs_value(p, a->value, &s.options.value);
 	if (r >= 0)
+		r = value_tell(&s, &text);
+	if (r >= 0)
 		r = focus_choose(&s);
 	if (r >= 0)
 		r = labels_fill(&s);
 	if (r >= 0)
 		r = a->prepared ? sp_output_prepared(a->output, a->broker, a->prepared, view_write, &s)
 				: sp_output(a->output, view_write, &s);
+	free(s.header);
 	return r >= 0 && s.view->write_beside ? beside_show(&s) : r;
 }

@@ -234,7 +234,7 @@ static void node_put(struct sp_grid *g, const struct sp_top_seen *seen, uint32_t
 	const struct sp_tree_node *n = &seen->page->tree.nodes[node];
 
 	share_put(g, n->total, seen->page->value);
-	share_put(g, n->self, seen->page->value);
+	share_put(g, n->leaf, seen->page->value);
 	sp_grid_put(g, SP_GRID_PLAIN, "%" PRId64, n->n_samples);
 }
 

@@ -173,6 +173,7 @@ static int fold_callers(struct fold *f, const struct sp_row *row, const struct w
 	return r == 0 && !have_pair ? count_pair(f, 0, here, true, w) : r;
 }
 
+/* A row without any of the value is another event's. */
 static int fold_row(struct fold *f, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(f->p, number);
@@ -182,6 +183,8 @@ static int fold_row(struct fold *f, uint32_t number)
 
 	sp_saturating_add(&f->all, w.value);
 	sp_saturating_add(&f->all_samples, w.samples);
+	if (w.value == 0)
+		return 0;
 	if (f->by == SP_TOTAL_BY_CALLER)
 		return fold_callers(f, row, &w);
 	if (by_frames(f->by)) {
@@ -226,18 +229,13 @@ static int count_functions(struct fold *f)
 	return 0;
 }
 
-/* Groups that no row with some of the value led to: of another event, or left over from rows that were never added. */
-static bool is_empty(const struct sp_total *row)
-{
-	return row->self == 0 && row->total == 0 && row->n_samples == 0;
-}
-
+/* Groups that no row led to are no result: frames and keys may be left over from rows that were never added. */
 static void hand_out(struct fold *f, struct sp_totals *ret_totals)
 {
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < sp_intern_count(f->groups); i++)
-		if (!is_empty(&f->rows[i]))
+		if (f->seen_in[i] != 0)
 			f->rows[n++] = f->rows[i];
 	qsort(f->rows, n, sizeof(*f->rows), compare);
 	*ret_totals =

@@ -410,6 +410,30 @@ static int64_t walk_path(struct grower *g)
 	return node;
 }
 
+/* Callers: whether the sample is in the function itself that its path begins with; of a focus it may be in a callee. */
+static int begins_with_leaf(struct grower *g, size_t at, bool *ret_is)
+{
+	int r = 0;
+
+	*ret_is = g->o->focus == NULL && g->path.n > 0;
+	if (g->o->focus != NULL) {
+		g->path.n = 0;
+		r = make_path(g, 0, at + 1);
+		*ret_is = r == 0 && g->path.n > 0 && g->path.data[g->path.n - 1] == g->steps[0].label;
+	}
+	return r;
+}
+
+static int add_leaf(struct grower *g, size_t at, int64_t value)
+{
+	bool is_leaf = false;
+	int r = begins_with_leaf(g, at, &is_leaf);
+
+	if (is_leaf)
+		sp_saturating_add(&g->t.nodes[g->steps[0].node].leaf, value);
+	return r;
+}
+
 static int add_pile(struct grower *g, const struct sp_tree_pile *pile, uint32_t mark)
 {
 	bool callees = g->o->direction == SP_TREE_CALLEES;
@@ -429,8 +453,10 @@ static int add_pile(struct grower *g, const struct sp_tree_pile *pile, uint32_t 
 	struct sp_tree_node *node = &g->t.nodes[number];
 	add_values(g, &node->self, &node->second_self, pile);
 	sp_saturating_add(&node->n_samples, pile->n_samples);
+	if (callees || g->path.n == 0)
+		sp_saturating_add(&node->leaf, pile->value);
 	count_libraries(g, pile, mark);
-	return 0;
+	return callees || g->path.n == 0 ? 0 : add_leaf(g, at, pile->value);
 }
 
 static void sum_whole(struct grower *g)

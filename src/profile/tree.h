@@ -4,8 +4,9 @@
  *
  * Always: a node's total is its self and its children's totals (unless a sum saturates), also after thresholds; each
  * sample is counted once. CALLEES: paths go from a thread's root to the leaf, self is the value of the leaf. CALLERS:
- * from the leaf to the root; self is what ends there (threads begin there). Functions and libraries are those of
- * identity.h: frames without a name are one node for each library.
+ * from the leaf to the root; self is what ends there (threads begin there). What people call self, the value of the
+ * samples that were in the function itself, is leaf in both. Functions and libraries are those of identity.h: frames
+ * without a name are one node for each library.
  * With a focus there are only the samples that have a frame of it, and paths begin with it: both directions of one
  * focus are a sandwich. Of a function the occurrence nearest to the root counts (it holds all that the function does);
  * of a library (focus_run) the run nearest to the leaf, as in matrix.h (the root would lead into libc for every
@@ -73,6 +74,7 @@ struct sp_tree_node {
 	uint32_t label, depth;        /* of labels; node 0 has depth 0 */
 	uint32_t n_cut;               /* OTHER: how many children of its parent it stands for */
 	int64_t self, total, n_samples; /* n_samples: of total */
+	int64_t leaf; /* CALLERS: at the path's beginning, of samples that are in that function itself */
 	int64_t second_self, second_total;
 };
 

@@ -72,14 +72,15 @@ static bool is_cut(const struct sp_tree *t, const struct sp_tree_options *o, con
 	       (!o->has_second || is_below(node->second_total, all->second_total, o->min_share));
 }
 
-/* One more sibling for the node's parent, or more in the one that is there. */
-static void add_to_other(struct sp_tree_node *other, const struct sp_tree_node *node)
+/* One more sibling for the node's parent, or more in the one that is there. Of callers, leaves are only at the top. */
+static void add_to_other(struct sp_tree_node *other, const struct sp_tree_node *node, bool callers)
 {
 	other->depth = node->depth;
 	other->n_cut++;
 	sp_saturating_add(&other->self, node->total);
 	sp_saturating_add(&other->second_self, node->second_total);
 	sp_saturating_add(&other->n_samples, node->n_samples);
+	sp_saturating_add(&other->leaf, callers ? node->leaf : node->total);
 	other->total = other->self;
 	other->second_total = other->second_self;
 }
@@ -98,7 +99,8 @@ static uint32_t cut_nodes(struct sp_tree *t, const struct sp_tree_options *o, ui
 	return n;
 }
 
-static int gather_others(const struct sp_tree *t, const uint32_t *moved, struct sp_tree_node **others, size_t *ret_n)
+static int gather_others(const struct sp_tree *t, bool callers, const uint32_t *moved, struct sp_tree_node **others,
+			 size_t *ret_n)
 {
 	SP_FREE uint32_t *of = calloc(t->n_nodes, sizeof(*of)); /* by parent: its "other" + 1 */
 	size_t capacity = 0, n = 0;
@@ -115,7 +117,7 @@ static int gather_others(const struct sp_tree *t, const uint32_t *moved, struct 
 			(*others)[n] = (struct sp_tree_node){.parent = moved[parent] - 1, .label = t->n_labels};
 			of[parent] = (uint32_t)++n;
 		}
-		add_to_other(&(*others)[of[parent] - 1], &t->nodes[i]);
+		add_to_other(&(*others)[of[parent] - 1], &t->nodes[i], callers);
 	}
 	*ret_n = n;
 	return 0;
@@ -158,7 +160,7 @@ static int cut(struct sp_tree *t, const struct sp_tree_options *o)
 		return -ENOMEM;
 	if (cut_nodes(t, o, moved) == t->n_nodes)
 		return 0;
-	int r = gather_others(t, moved, &others, &n_others);
+	int r = gather_others(t, o->direction == SP_TREE_CALLERS, moved, &others, &n_others);
 	if (r < 0)
 		return r;
 	move_nodes(t, moved, others, n_others);

@@ -27,8 +27,9 @@ enum { MAX_EVENT_NAME = 64 };
 
 struct function {
 	uint32_t library, func; /* func 0: all of the library that has no names */
-	uint32_t is_root;       /* not a function, but what calls the root of each stack */
+	uint32_t stands_for;    /* no function, but: */
 };
+enum { A_FUNCTION, THE_ROOT /* what calls the root of each stack */, NO_FRAMES /* samples without a stack */ };
 /* Where a cost belongs: function number `to` is called there; UINT32_MAX = the cost is its own. */
 struct place {
 	uint32_t from, line, to;
@@ -72,7 +73,7 @@ static int append(struct callgrind *c, uint32_t stack, size_t *n)
 
 static int64_t function_of(struct callgrind *c, uint32_t frame)
 {
-	struct function f = {sp_identity_home(c->p, &c->same, frame), c->same.function_of[frame], 0};
+	struct function f = {sp_identity_home(c->p, &c->same, frame), c->same.function_of[frame], A_FUNCTION};
 
 	return sp_intern_add(c->functions, &f, sizeof(f));
 }
@@ -118,7 +119,7 @@ static int count_calls(struct callgrind *c, struct place place, const struct sp_
 /* Of what is called at all, callgrind_annotate takes the calls for its whole cost: so roots are called, too. */
 static int add_root(struct callgrind *c, int64_t callee, const struct sp_row *row, uint32_t number)
 {
-	int64_t root = sp_intern_add(c->functions, &(struct function){0, 0, 1}, sizeof(struct function));
+	int64_t root = sp_intern_add(c->functions, &(struct function){.stands_for = THE_ROOT}, sizeof(struct function));
 
 	return root < 0 ? -ENOMEM : add_cost(c, (struct place){(uint32_t)root, 0, (uint32_t)callee}, row, number);
 }
@@ -144,6 +145,16 @@ static int add_path(struct callgrind *c, size_t n, const struct sp_row *row, uin
 	return r < 0 || has_calls(c, row) ? r : add_root(c, callee, row, number);
 }
 
+/* A sample that is nowhere: else the functions' own costs would be less than all. */
+static int add_nowhere(struct callgrind *c, const struct sp_row *row, uint32_t number)
+{
+	int64_t none =
+	    sp_intern_add(c->functions, &(struct function){.stands_for = NO_FRAMES}, sizeof(struct function));
+	int r = none < 0 ? -ENOMEM : add_cost(c, (struct place){(uint32_t)none, 0, OWN}, row, number);
+
+	return r < 0 || has_calls(c, row) ? r : add_root(c, none, row, number);
+}
+
 static int add_row(struct callgrind *c, uint32_t i)
 {
 	const struct sp_row *row = sp_profile_row(c->p, i);
@@ -156,7 +167,9 @@ static int add_row(struct callgrind *c, uint32_t i)
 		r = append(c, row->user, &n);
 	for (uint32_t v = 0; v < c->n_values; v++)
 		sp_saturating_add(&c->totals[v], row->values[v]);
-	return r < 0 || !n ? r : add_path(c, n, row, i + 1);
+	if (r < 0)
+		return r;
+	return n ? add_path(c, n, row, i + 1) : add_nowhere(c, row, i + 1);
 }
 
 static int gather(struct callgrind *c)
@@ -239,6 +252,7 @@ static void put_source(const struct callgrind *c, const char *key, uint32_t sour
 
 static void put_function(const struct callgrind *c, const char *key, uint32_t number, const struct function *f)
 {
+	static const char *const others[] = {[A_FUNCTION] = "???", [THE_ROOT] = "(all)", [NO_FRAMES] = "[no function]"};
 	const char *library = sp_profile_string(c->p, sp_profile_file(c->p, f->library)->name);
 
 	if (!put_key(c, key, TOLD_FUNCTION, number))
@@ -247,7 +261,7 @@ static void put_function(const struct callgrind *c, const char *key, uint32_t nu
 		put_end(c, sp_profile_string(c->p, sp_profile_func(c->p, f->func)->name));
 		return;
 	}
-	fputs(*library ? "<" : f->is_root ? "(all)" : "???", c->out);
+	fputs(*library ? "<" : others[f->stands_for], c->out);
 	sp_encode(c->out, SP_ENCODE_TERMINAL, library);
 	fputs(*library ? ">\n" : "\n", c->out);
 }

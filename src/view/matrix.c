@@ -6,6 +6,7 @@
 #include "profile/matrix.h"
 #include "view/priv.h"
 #include "view/units.h"
+#include "view/value.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -78,7 +79,8 @@ int sp_matrix_put_table(const struct sp_profile *p, const struct sp_view_options
 
 	if (r < 0)
 		return r;
-	fprintf(out, "%s%*s  %*s  %10s  %-*s  %-*s  %s%s\n", o->colour ? "\033[1m" : "", PERCENT_COLUMNS, "self %",
+	sp_value_put(p, o->value, s.matrix.value, s.matrix.n_samples, out);
+	fprintf(out, "\n%s%*s  %*s  %10s  %-*s  %-*s  %s%s\n", o->colour ? "\033[1m" : "", PERCENT_COLUMNS, "self %",
 		PERCENT_COLUMNS, "total %", "samples", NAME_COLUMNS, "library", NAME_COLUMNS, "called by", "through",
 		o->colour ? "\033[0m" : "");
 	for (size_t i = 0; i < s.n; i++)
@@ -111,6 +113,15 @@ static void csv_word(FILE *out, const char *word)
 	fputc(',', out);
 }
 
+static void csv_value(const struct shown *s)
+{
+	const struct sp_value_type *type = sp_profile_value_type(s->p, s->o->value);
+
+	csv_word(s->out, sp_profile_string(s->p, type->name));
+	sp_encode(s->out, SP_ENCODE_CSV, sp_profile_string(s->p, type->unit));
+	fputc('\n', s->out);
+}
+
 static void csv_cell(const struct shown *s, const struct sp_cell *c)
 {
 	const char *entry = c->entry ? sp_profile_string(s->p, sp_profile_func(s->p, c->entry)->name) : NULL;
@@ -124,8 +135,9 @@ static void csv_cell(const struct shown *s, const struct sp_cell *c)
 	build_id_text(s, c->caller, id);
 	csv_word(s->out, id);
 	csv_word(s->out, entry);
-	fprintf(s->out, "%" PRId64 ",%.6f,%" PRId64 ",%.6f,%" PRId64 "\n", c->self,
-		sp_percent(c->self, s->matrix.value), c->total, sp_percent(c->total, s->matrix.value), c->n_samples);
+	fprintf(s->out, "%" PRId64 ",%.6f,%" PRId64 ",%.6f,%" PRId64 ",", c->self, sp_percent(c->self, s->matrix.value),
+		c->total, sp_percent(c->total, s->matrix.value), c->n_samples);
+	csv_value(s);
 }
 
 int sp_matrix_put_csv(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
@@ -135,12 +147,16 @@ int sp_matrix_put_csv(const struct sp_profile *p, const struct sp_view_options *
 
 	if (r < 0)
 		return r;
-	fputs("by,library,build_id,caller,caller_build_id,entry,self,self_percent,total,total_percent,samples\n", out);
+	fputs("by,library,build_id,caller,caller_build_id,entry,self,self_percent,total,total_percent,samples,value,"
+	      "unit\n",
+	      out);
 	for (size_t i = 0; i < s.n; i++)
 		csv_cell(&s, &s.matrix.cells[i]);
-	if (s.n < s.matrix.n_cells)
-		fprintf(out, "rest,%zu more,,,,,%" PRId64 ",%.6f,,,\n", s.matrix.n_cells - s.n, self_left_out(&s),
+	if (s.n < s.matrix.n_cells) {
+		fprintf(out, "rest,%zu more,,,,,%" PRId64 ",%.6f,,,,", s.matrix.n_cells - s.n, self_left_out(&s),
 			sp_percent(self_left_out(&s), s.matrix.value));
+		csv_value(&s);
+	}
 	sp_matrix_done(&s.matrix);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "view/matrix.h"
 #include "view/priv.h"
 #include "view/units.h"
+#include "view/value.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -89,7 +90,8 @@ static void lay_out(struct table *t, unsigned int flags)
 	t->n_shown = t->o->limit ? SP_MIN(t->o->limit, t->totals.n_rows) : t->totals.n_rows;
 	t->unit = sp_unit_for(unit, (uint64_t)largest / 10); /* 868.7 ms, not 0.87 s: rows are compared */
 	t->values = !(flags & SP_TABLE_SHARES_ONLY);
-	t->samples = t->values && strcmp(unit, "count") != 0; /* else the values are the samples */
+	/* else the values are the samples */
+	t->samples = t->values && (strcmp(unit, "count") != 0 || sp_value_has_samples(t->p, t->o->value));
 	t->value_columns = SP_MAX(MIN_VALUE_COLUMNS, columns_of(t->unit, largest));
 	t->sample_columns = SP_MAX((int)strlen("samples"), columns_of(count, most));
 	t->build_id_columns = build_id_columns(t);
@@ -98,8 +100,13 @@ static void lay_out(struct table *t, unsigned int flags)
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 static void put_heading(const struct table *t)
 {
+	const char *of = t->values ? "" : " (% of samples)"; /* the first value of what was sampled is their number */
 	char self[32], total[32];
 
+	if (t->values) {
+		sp_value_put(t->p, t->o->value, t->totals.value, t->totals.n_samples, t->out);
+		fputc('\n', t->out);
+	}
 	snprintf(self, sizeof(self), "self%s%s", *t->unit.name ? " " : "", t->unit.name);
 	snprintf(total, sizeof(total), "total%s%s", *t->unit.name ? " " : "", t->unit.name);
 	fputs(t->o->colour ? "\033[1m" : "", t->out);
@@ -115,7 +122,7 @@ static void put_heading(const struct table *t)
 		fprintf(t->out, "  %-*s", t->build_id_columns, "build id");
 	if (t->by == SP_TOTAL_BY_PROCESS)
 		fprintf(t->out, "  %*s", PID_COLUMNS, "pid");
-	fprintf(t->out, "  %s%s\n", headings[t->by], t->o->colour ? "\033[0m" : "");
+	fprintf(t->out, "  %s%s%s\n", headings[t->by], of, t->o->colour ? "\033[0m" : "");
 }
 
 /* Red from a tenth of the whole, yellow from a hundredth. */

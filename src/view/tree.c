@@ -12,6 +12,7 @@
 #include "profile/filter.h"
 #include "view/priv.h"
 #include "view/units.h"
+#include "view/value.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -58,7 +59,7 @@ static void put_line(const struct text *x, uint32_t node, uint32_t depth)
 	const struct sp_tree_node *n = &x->t->nodes[node];
 
 	fprintf(x->out, "%*.2f  %*.2f  %*s", PERCENT_COLUMNS, sp_percent(n->total, x->t->value), PERCENT_COLUMNS,
-		sp_percent(n->self, x->t->value), (int)depth * INDENT, "");
+		sp_percent(n->leaf, x->t->value), (int)depth * INDENT, "");
 	put_label(x, node);
 	fputc('\n', x->out);
 }
@@ -112,6 +113,10 @@ static int put_tree(const struct sp_profile *p, const struct sp_view_options *o,
 
 	if (r < 0)
 		return r;
+	if (direction == SP_TREE_CALLERS || !o->callers) { /* once for both */
+		sp_value_put(p, o->value, tree.value, tree.n_samples, out);
+		fputc('\n', out);
+	}
 	fprintf(out, "%s%*s  %*s  %s%s\n", o->colour ? "\033[1m" : "", PERCENT_COLUMNS, "total %", PERCENT_COLUMNS,
 		"self %", direction == SP_TREE_CALLERS ? "called by" : "calls", o->colour ? "\033[0m" : "");
 	r = put_nodes(&x);

@@ -267,6 +267,43 @@ static void hangs_together(const struct sp_tree *t, bool by_name)
 	assert_int_equal(n, t->n_nodes);
 }
 
+static int64_t leaves_of(const struct sp_tree *t)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < t->n_nodes; i++)
+		sum += t->nodes[i].leaf;
+	return sum;
+}
+
+/* Whichever way up the tree stands, a function's own share is that of the samples in it: as in the tree of callees. */
+static void leaves_are_true(const struct sp_profile *p, struct sp_tree_options o, const struct sp_tree *t)
+{
+	struct truth truth = truth_new();
+	struct sp_tree callees;
+	char words[STEP];
+
+	if (o.focus != NULL)
+		return;
+	o.direction = SP_TREE_CALLEES;
+	assert_int_equal(sp_tree_new(p, &o, &callees), 0);
+	for (uint32_t i = 0; i < callees.n_nodes; i++) {
+		label_words(p, &callees.labels[callees.nodes[i].label], words);
+		truth_at(&truth, words)->self += callees.nodes[i].self;
+	}
+	for (uint32_t i = 0; i < t->n_nodes; i++) {
+		label_words(p, &t->labels[t->nodes[i].label], words);
+		truth_at(&truth, words)->self -= t->nodes[i].leaf;
+	}
+	for (uint32_t i = 0; i < t->n_labels; i++) {
+		label_words(p, &t->labels[i], words);
+		assert_int_equal(truth_at(&truth, words)->self, 0);
+	}
+	assert_int_equal(leaves_of(t), t->value);
+	sp_tree_done(&callees);
+	truth_free(&truth);
+}
+
 static void check(const struct sp_profile *p, struct sp_tree_options o)
 {
 	struct sp_tree whole, cut;
@@ -274,6 +311,7 @@ static void check(const struct sp_profile *p, struct sp_tree_options o)
 	assert_int_equal(sp_tree_new(p, &o, &whole), 0);
 	hangs_together(&whole, o.by_name);
 	nodes_are_true(p, &o, &whole);
+	leaves_are_true(p, o, &whole);
 	o.min_share = 0.02;
 	o.max_depth = 5;
 	assert_int_equal(sp_tree_new(p, &o, &cut), 0);
@@ -281,6 +319,7 @@ static void check(const struct sp_profile *p, struct sp_tree_options o)
 	assert_int_equal(cut.nodes[0].total, whole.nodes[0].total);
 	assert_int_equal(cut.nodes[0].self, whole.nodes[0].self);
 	assert_int_equal(cut.value, whole.value);
+	assert_int_equal(leaves_of(&cut), leaves_of(&whole));
 	uint32_t n_cut = 0;
 	for (uint32_t i = 1; i < cut.n_nodes; i++) {
 		n_cut += cut.nodes[i].n_cut;

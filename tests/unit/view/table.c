@@ -114,7 +114,7 @@ static void empty_profile(void **state)
 	assert_int_equal(sp_profile_new(&p), 0);
 	assert_true(sp_profile_add_value_type(p, "samples", "count") >= 0);
 	text = fixture_render(&sp_view_table, p, &o, NULL);
-	assert_string_equal(text, " self %      self  total %     total  library\n");
+	assert_string_equal(text, "samples: 0\n self %      self  total %     total  library\n");
 	sp_profile_free(p);
 }
 

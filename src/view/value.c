@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* value.c: see value.h. */
+#include "view/value.h"
+
+#include "base/encode.h"
+#include "base/sum.h"
+#include "profile/profile.h"
+#include "view/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *name_of(const struct sp_profile *p, uint32_t value)
+{
+	const char *name = sp_profile_string(p, sp_profile_value_type(p, value)->name);
+
+	return *name ? name : "value";
+}
+
+/* The value that counts samples; as many as there are values: none. */
+static uint32_t samples_of(const struct sp_profile *p)
+{
+	uint32_t i = 0, n = sp_profile_n_value_types(p);
+
+	while (i < n && strcmp(name_of(p, i), "samples") != 0)
+		i++;
+	return i;
+}
+
+bool sp_value_has_samples(const struct sp_profile *p, uint32_t value)
+{
+	uint32_t samples = samples_of(p);
+
+	return samples != value && samples < sp_profile_n_value_types(p);
+}
+
+static void put_others(const struct sp_profile *p, uint32_t value, FILE *out)
+{
+	const char *gap = "; other values: ";
+
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
+		if (i == value)
+			continue;
+		fputs(gap, out);
+		sp_encode(out, SP_ENCODE_TERMINAL, name_of(p, i));
+		gap = ", ";
+	}
+}
+
+void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64_t n_samples, FILE *out)
+{
+	const char *unit = sp_profile_string(p, sp_profile_value_type(p, value)->unit);
+	char amount[64];
+
+	sp_unit_write(unit, all < 0 ? -(uint64_t)all : (uint64_t)all, amount, sizeof(amount));
+	sp_encode(out, SP_ENCODE_TERMINAL, name_of(p, value));
+	fprintf(out, ": %s%s", all < 0 ? "-" : "", amount);
+	if (sp_value_has_samples(p, value))
+		fprintf(out, " in %" PRId64 " sample%s", n_samples, n_samples == 1 ? "" : "s");
+	put_others(p, value, out);
+}
+
+char *sp_value_text(const struct sp_profile *p, uint32_t value)
+{
+	uint32_t samples = samples_of(p);
+	int64_t all = 0, n_samples = 0;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+
+		sp_saturating_add(&all, row->values[value]);
+		if (row->values[value] && sp_value_has_samples(p, value))
+			sp_saturating_add(&n_samples, row->values[samples]);
+	}
+	sp_value_put(p, value, all, n_samples, out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
