@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/answer.h"
 #include "agent/answer_web.h"
+#include "agent/long_totals.h"
 #include "agent/server_priv.h"
 #include "agent/upgrade.h"
 #include "base/encode.h"
@@ -247,8 +248,8 @@ static int add_current(void *arg, const struct sp_store_query *q, struct sp_prof
 	struct sp_profile *p = NULL;
 	int r = read_current(a);
 
-	if (r < 0 || !a->window || answer->to_ns > a->wall_ns || a->wall_ns >= q->to_ns ||
-	    a->wall_ns + a->duration_ns <= q->from_ns)
+	if (r < 0 || !a->window || answer->to_ns > a->wall_ns || a->wall_ns >= sp_store_end(q, q->to_ns) ||
+	    a->wall_ns < sp_store_end(q, q->from_ns))
 		return r;
 	r = sp_profile_new(&p);
 	if (r >= 0)
@@ -372,7 +373,6 @@ static int put_total(void *arg, const struct sp_store_total *t)
 	snprintf(function, sizeof(function), "%s", t->function);
 	sp_hex(t->build_id, SP_MIN(t->build_id_len, 64U), id);
 	sp_line_put_number(l->out, "wall", t->wall_ns);
-	sp_line_put_number(l->out, "duration", t->duration_ns);
 	sp_line_put(l->out, "file", t->file);
 	sp_line_put(l->out, "function", function);
 	sp_line_put(l->out, "id", id);
@@ -409,13 +409,63 @@ static int put_lines(struct answer *a, struct sp_store *store)
 		r = sp_store_events(store, q->from_ns, q->to_ns, put_event, &l);
 	else if (a->q.what == SP_ASK_UPGRADES && !a->own_only) /* the server has refused it already */
 		r = upgrades(a, store, &l);
-	else if (a->own_only)
-		r = -EACCES; /* the server has said it better already */
 	else
-		r = sp_store_totals(store, q->source, q->from_ns, q->to_ns, a->q.step, put_total, &l);
+		r = -EACCES; /* the server has said it better already */
 	if (fclose(l.out) && r == 0)
 		r = -ENOMEM;
 	return r >= 0 ? send_all(text, n) : r;
+}
+
+/* The window that is not stored yet, in the same words. */
+static int add_current_totals(struct answer *a, struct lines *l, struct sp_store_answer *answer)
+{
+	struct sp_profile *p = NULL;
+	int r = sp_profile_new(&p);
+
+	if (r >= 0)
+		r = add_current(a, &a->q.query, p, answer);
+	if (r >= 0)
+		r = sp_totals_of_profile(p, a->q.by_function, put_total, l);
+	sp_profile_free(p);
+	return r;
+}
+
+/* How much there is comes first, and is known last. */
+static int totals_write(struct answer *a, struct sp_store *store, FILE *lines, char *const *text, const size_t *n)
+{
+	struct lines l = {.a = a, .out = lines};
+	struct sp_store_answer answer = {0};
+	char head[SP_LINE_MAX];
+	FILE *out = fmemopen(head, sizeof(head), "w");
+	int r = out ? sp_store_totals(store, &a->q.query, a->q.by_function, put_total, &l, &answer) : -ENOMEM;
+
+	if (r >= 0)
+		r = add_current_totals(a, &l, &answer);
+	if (out) {
+		put_head(a, out);
+		sp_answer_write(&answer, out);
+		fputc('\n', out);
+	}
+	long len = out ? ftell(out) : 0;
+	if (out && fclose(out) && r >= 0)
+		r = -ENOMEM;
+	if (fflush(lines) && r >= 0)
+		r = -ENOMEM;
+	if (r >= 0)
+		r = send_all(head, (size_t)len);
+	return r >= 0 ? send_all(*text, *n) : r;
+}
+
+static int totals(struct answer *a, struct sp_store *store)
+{
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+	FILE *lines = open_memstream(&text, &n);
+	int r = a->own_only ? -EACCES : lines ? totals_write(a, store, lines, &text, &n) : -ENOMEM;
+
+	if (lines)
+		fclose(lines);
+	return r;
 }
 
 /* --- over HTTP ---------------------------------------------------------------------------------------------------- */
@@ -478,9 +528,10 @@ static int answer_it(struct answer *a)
 	if (r == 0)
 		r = sp_store_open(a->store, &o, &store);
 	if (r == 0)
-		r = a->q.what == SP_ASK_QUERY ? query(a, store)
-		    : a->q.what == SP_ASK_API ? web(a, store)
-					      : put_lines(a, store);
+		r = a->q.what == SP_ASK_QUERY    ? query(a, store)
+		    : a->q.what == SP_ASK_TOTALS ? totals(a, store)
+		    : a->q.what == SP_ASK_API    ? web(a, store)
+						 : put_lines(a, store);
 	sp_store_close(store);
 	return r;
 }

@@ -272,6 +272,7 @@ static int take_ranges(struct taken *t)
 	ask->has_second = t->from2 || t->to2;
 	if (r == 0 && ask->has_second)
 		r = take_range(second, t->from2, t->to2, now, &ask->from2_ns, &ask->to2_ns);
+	ask->is_live = t->seconds != NULL;
 	if (r == 0 && t->seconds) {
 		r = take_number("seconds", t->seconds, 1, MAX_LIVE_S, &seconds);
 		ask->q.to_ns = now;

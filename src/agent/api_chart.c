@@ -301,13 +301,10 @@ static uint64_t step_of(const struct sp_api_ask *ask)
 	return step;
 }
 
-/* A profile of some hours is made of hours, which is too coarse for a chart. A process id is known to 10 s only. */
+/* A profile of some hours is made of hours, which is too coarse for a chart. */
 static bool is_for_minutes(const struct sp_store_query *q)
 {
-	uint64_t range = q->to_ns - q->from_ns;
-	bool is_pid = q->process && strspn(q->process, "0123456789") == strlen(q->process);
-
-	return range > 2 * HOUR_NS && range <= 8 * HOUR_NS && !is_pid;
+	return q->to_ns - q->from_ns <= 8 * HOUR_NS;
 }
 
 /* Slices begin where the answer's first window lies, on the clock's full ten seconds, minutes or hours. */
@@ -320,8 +317,7 @@ static int chart_from_rows(const struct sp_api *a, const struct sp_api_ask *ask,
 	uint32_t value = 0;
 
 	q.n_slices = SP_MIN(ask->width, 1000);
-	if (is_for_minutes(&q))
-		q.resolution = SP_RES_1M;
+	q.by_minute = is_for_minutes(&q);
 	int r = sp_api_profile(a, &q, &p, ret_answer);
 	if (r == 0)
 		r = sp_api_value(p, ask->value, &value);
@@ -343,16 +339,7 @@ static int chart_from_rows(const struct sp_api *a, const struct sp_api_ask *ask,
 static int chart_from_sums(const struct sp_api *a, const struct sp_api_ask *ask, struct chart *g,
 			   struct sp_store_answer *ret_answer)
 {
-	int r = sp_store_chart(a->store, ask->q.source, ask->value ? ask->value : "cpu", ask->q.from_ns, ask->q.to_ns,
-			       step_of(ask), &g->c);
-
-	if (r < 0)
-		return r;
-	*ret_answer = (struct sp_store_answer){.from_ns = ask->q.from_ns, .to_ns = ask->q.to_ns};
-	ret_answer->resolution = g->c->slice_ns % HOUR_NS == 0 ? SP_RES_1H : SP_RES_1M;
-	for (uint32_t i = 0; i < g->c->n_slices; i++)
-		ret_answer->covered_ns += g->c->covered_ns[i];
-	return 0;
+	return sp_store_chart(a->store, &ask->q, ask->value ? ask->value : "cpu", step_of(ask), &g->c, ret_answer);
 }
 
 static int put_store(const struct sp_api *a, FILE *out)
@@ -375,7 +362,7 @@ static int put_store(const struct sp_api *a, FILE *out)
 
 int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
-	bool by_sums = is_of_all(&ask->q) && ask->q.to_ns - ask->q.from_ns > SHORT_NS;
+	bool by_sums = is_of_all(&ask->q) && !ask->is_live && ask->q.to_ns - ask->q.from_ns > SHORT_NS;
 	struct chart g = {0};
 	struct sp_store_answer answer = {0};
 	struct events l = {.a = a, .out = out};

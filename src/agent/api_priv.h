@@ -19,8 +19,8 @@ struct sp_api_ask {
 	char text[SP_API_MAX_QUERY + 1];
 	struct sp_store_query q; /* the range and the filters */
 	uint64_t from2_ns, to2_ns;
-	bool has_second;
-	const char *value; /* its name, NULL = CPU time */
+	bool has_second, is_live; /* live: of the last seconds, with the window at hand, which sums do not know */
+	const char *value;        /* its name, NULL = CPU time */
 	uint32_t width, limit, depth;
 	uint64_t root; /* the node to be told in detail, 0 = none */
 	double least;  /* share of the whole */

@@ -75,9 +75,9 @@ static int64_t file_of(struct files *f, const struct sp_store_chart_library *l)
 
 /* --- sums --------------------------------------------------------------------------------------------------------- */
 static int sum_make(const struct sp_api *a, const struct sp_api_ask *ask, const char *value, struct files *f,
-		    struct sp_api_sum *sum)
+		    struct sp_api_sum *sum, struct sp_store_answer *ret_answer)
 {
-	int r = sp_store_chart(a->store, ask->q.source, value, ask->q.from_ns, ask->q.to_ns, DAY_NS, &sum->chart);
+	int r = sp_store_chart(a->store, &ask->q, value, DAY_NS, &sum->chart, ret_answer);
 
 	if (r < 0)
 		return r;
@@ -101,7 +101,7 @@ int sp_api_sums_new(const struct sp_api *a, const struct sp_api_ask *ask, struct
 	int r = files_make(&f);
 
 	for (uint32_t i = 0; r == 0 && i < SP_API_SUMS; i++)
-		r = sum_make(a, ask, values[i], &f, &s.of[i]);
+		r = sum_make(a, ask, values[i], &f, &s.of[i], &s.answer);
 	if (r == 0 && s.of[0].chart->n_libraries > 0)
 		s.n = strcmp(values[0], values[1]) == 0 ? 1 : SP_API_SUMS;
 	sp_intern_free(f.keys);

@@ -4,7 +4,7 @@
  *
  * What the store answers of a long range has rare stacks shortened, and trees for long ranges more so: self and total
  * of libraries that are summed up from it are too small or in the wrong place. Of the whole machine, from
- * SP_STORE_ROUGH_NS on, there are the store's own. Minutes that are not over yet are missing in them.
+ * SP_STORE_ROUGH_NS on, there are the store's own, of the same windows.
  * Owns its memory. 0 or a negative errno; has nothing (n = 0) where there are no such sums. One thread.
  */
 #ifndef SP_AGENT_API_SUMS_H
@@ -22,6 +22,7 @@ struct sp_api_sum {
 struct sp_api_sums {
 	struct sp_api_sum of[SP_API_SUMS]; /* by value: the one asked for, and samples */
 	uint32_t n;
+	struct sp_store_answer answer;
 };
 
 /* Whether there are such sums of what is asked. */

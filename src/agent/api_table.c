@@ -121,19 +121,6 @@ static void put_exact_rows(const struct sp_profile *p, const struct sp_api_sums 
 	fputs("]\n", out);
 }
 
-/* Of what was found the sums know how much was sampled. */
-static void put_exact(const struct sp_api_ask *ask, const struct sp_profile *p, const struct sp_api_sums *sums,
-		      FILE *out)
-{
-	const struct sp_store_chart *c = sums->of[0].chart;
-	struct sp_store_answer answer = {.from_ns = ask->q.from_ns, .to_ns = ask->q.to_ns, .resolution = SP_RES_1M};
-
-	for (uint32_t i = 0; i < c->n_slices; i++)
-		answer.covered_ns += c->covered_ns[i];
-	sp_api_put_answer(ask, &answer, out);
-	put_exact_rows(p, sums, ask->limit, out);
-}
-
 /* -ENODATA: there are none. */
 static int exact_table(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
@@ -147,17 +134,20 @@ static int exact_table(const struct sp_api *a, const struct sp_api_ask *ask, FIL
 		r = -ENODATA;
 	if (r == 0)
 		r = sp_profile_add_value_type(p, sums.of[0].chart->value, sums.of[0].chart->unit);
-	if (r == 0)
-		put_exact(ask, p, &sums, out);
+	if (r == 0) {
+		sp_api_put_answer(ask, &sums.answer, out);
+		put_exact_rows(p, &sums, ask->limit, out);
+	}
 	sp_api_sums_done(&sums);
 	sp_profile_free(p);
 	return r;
 }
 
-static int store_totals(void *arg, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-			int (*each)(void *each_arg, const struct sp_store_total *t), void *each_arg)
+static int store_totals(void *arg, const struct sp_store_query *q, bool by_function,
+			int (*each)(void *each_arg, const struct sp_store_total *t), void *each_arg,
+			struct sp_store_answer *ret_answer)
 {
-	return sp_store_totals(arg, source, from_ns, to_ns, step, each, each_arg);
+	return sp_store_totals(arg, q, by_function, each, each_arg, ret_answer);
 }
 
 static int functions_table(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
@@ -183,13 +173,11 @@ static int functions_table(const struct sp_api *a, const struct sp_api_ask *ask,
 /* What the store has sums of. -ENODATA: there are none. */
 static int table_of_sums(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
 {
-	uint64_t range = ask->q.to_ns - ask->q.from_ns;
-
 	if (!sp_api_sums_wanted(&ask->q) || by > SP_TOTAL_BY_FUNCTION)
 		return -ENODATA;
 	if (by == SP_TOTAL_BY_LIBRARY)
 		return exact_table(a, ask, out);
-	return range >= SP_LONG_TOTALS_NS(SP_TOTAL_BY_FUNCTION) ? functions_table(a, ask, out) : -ENODATA;
+	return ask->q.to_ns - ask->q.from_ns >= SP_STORE_LONG_NS ? functions_table(a, ask, out) : -ENODATA;
 }
 
 int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
@@ -250,7 +238,7 @@ int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, FILE *ou
 	int r;
 
 	q.who = SP_WHO_NOTHING;
-	q.rough = sp_api_sums_wanted(&q) && q.to_ns - q.from_ns >= SP_LONG_TOTALS_NS(SP_TOTAL_BY_FUNCTION);
+	q.rough = sp_api_sums_wanted(&q) && q.to_ns - q.from_ns >= SP_STORE_LONG_NS;
 	r = sp_api_profile(a, &q, &p, &answer);
 
 	if (r == 0)

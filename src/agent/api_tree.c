@@ -3,7 +3,6 @@
 #include "agent/api_priv.h"
 #include "agent/api_shape.h"
 #include "agent/api_sums.h"
-#include "agent/long_totals.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/diff.h"
@@ -173,7 +172,7 @@ static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, c
 /* So long that only trees which were pruned by the day and the hour are answered in time. */
 static bool is_very_long(const struct sp_store_query *q)
 {
-	return sp_api_sums_wanted(q) && q->to_ns - q->from_ns >= SP_LONG_TOTALS_NS(SP_TOTAL_BY_FUNCTION);
+	return sp_api_sums_wanted(q) && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
 }
 
 int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
@@ -301,32 +300,37 @@ static int diff_of(const struct sp_api_ask *ask, const struct sp_profile *before
 
 enum { DIFF_SLICES = 32 };
 
-static void slices_set(struct sp_store_query *q)
+/* Where only one is very long the ends of both stay, so that ranges that meet have no window in common. */
+static int side_read(const struct sp_api *a, const struct sp_api_ask *ask, bool is_new, struct sp_profile **ret_profile,
+		     struct sp_store_answer *ret_answer)
 {
+	struct sp_store_query sides[2] = {ask->q, ask->q}, *q = &sides[is_new];
+
+	sides[1].from_ns = ask->from2_ns;
+	sides[1].to_ns = ask->to2_ns;
+	q->ends_stay = sp_store_ends_move(&sides[0]) != sp_store_ends_move(&sides[1]);
 	q->rough = is_very_long(q);
 	q->n_slices = q->rough ? 0 : DIFF_SLICES;
+	return sp_api_profile(a, q, ret_profile, ret_answer);
 }
 
 /* from, to: the old range; from2, to2: the new one. */
 int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
-	struct sp_store_query q = ask->q;
 	struct sp_store_answer answer = {0}, answer2 = {0};
 	struct sp_profile *before = NULL, *after = NULL;
 	int r = ask->has_second ? 0 : sp_fail_said(-EINVAL, "from2 and to2, the second range, are missing");
 
-	slices_set(&q);
 	if (r == 0)
-		r = sp_api_profile(a, &q, &before, &answer);
-	q.from_ns = ask->from2_ns;
-	q.to_ns = ask->to2_ns;
-	slices_set(&q);
+		r = side_read(a, ask, false, &before, &answer);
 	if (r == 0)
-		r = sp_api_profile(a, &q, &after, &answer2);
+		r = side_read(a, ask, true, &after, &answer2);
 	if (r == 0) {
 		sp_api_put_answer(ask, &answer, out);
 		sp_api_put_time(out, "from2", ask->from2_ns);
 		sp_api_put_time(out, "to2", ask->to2_ns);
+		sp_api_put_time(out, "found_from2", answer2.from_ns);
+		sp_api_put_time(out, "found_to2", answer2.to_ns);
 		sp_api_put_seconds(out, "covered_seconds2", answer2.covered_ns);
 		r = diff_of(ask, before, after, out);
 	}

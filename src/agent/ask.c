@@ -341,8 +341,6 @@ static int one_total(const struct lines *l, const struct sp_line *line)
 	int r = sp_line_number(line, "wall", &t.wall_ns);
 
 	if (r == 0)
-		r = sp_line_number(line, "duration", &t.duration_ns);
-	if (r == 0)
 		r = parse_id(text_of(line, "id"), id, &t.build_id_len);
 	if (r == 0)
 		r = parse_values(text_of(line, "self"), t.self);
@@ -357,14 +355,19 @@ static int one_total(const struct lines *l, const struct sp_line *line)
 	return r == 0 ? l->each.total(l->arg, &t) : r;
 }
 
-int sp_ask_totals(struct sp_ask *a, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-		  int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+int sp_ask_totals(struct sp_ask *a, const struct sp_store_query *q, bool by_function,
+		  int (*each)(void *arg, const struct sp_store_total *t), void *arg, struct sp_store_answer *ret_answer)
 {
-	struct sp_request q = {
-	    .what = SP_ASK_TOTALS, .query = {.from_ns = from_ns, .to_ns = to_ns, .source = source}, .step = step};
+	struct sp_request request = {.what = SP_ASK_TOTALS, .query = *q, .by_function = by_function};
 	struct lines l = {.a = a, .one = one_total, .each.total = each, .arg = arg};
+	char text[SP_LINE_MAX + 1];
+	struct sp_line line;
+	SP_CLOSE int fd = -1;
+	int r = ask(a, &request, text, &line, &fd);
 
-	return ask_lines(&l, &q);
+	if (r == 0)
+		r = sp_answer_parse(&line, ret_answer);
+	return r == 0 ? read_lines(&l, fd) : r;
 }
 
 static int one_status(const struct lines *l, const struct sp_line *line)

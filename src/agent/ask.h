@@ -36,9 +36,10 @@ int sp_ask_query(struct sp_ask *a, const struct sp_store_query *q, struct sp_pro
 		 struct sp_store_answer *ret_answer);
 int sp_ask_events(struct sp_ask *a, uint64_t from_ns, uint64_t to_ns,
 		  int (*each)(void *arg, const struct sp_store_event *e), void *arg);
-/* As sp_store_totals(); -EACCES for those who may not see all users. */
-int sp_ask_totals(struct sp_ask *a, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-		  int (*each)(void *arg, const struct sp_store_total *t), void *arg);
+/* As sp_store_totals(), with the window that is not in the store yet; -EACCES for those who may not see all users. */
+int sp_ask_totals(struct sp_ask *a, const struct sp_store_query *q, bool by_function,
+		  int (*each)(void *arg, const struct sp_store_total *t), void *arg,
+		  struct sp_store_answer *ret_answer);
 /* What the agent says of itself, name by name. */
 int sp_ask_status(struct sp_ask *a, int (*each)(void *arg, const char *name, const char *value), void *arg);
 

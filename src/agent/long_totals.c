@@ -12,23 +12,12 @@
 #include "base/time.h"
 #include "profile/profile.h"
 
-#define HOUR_NS (UINT64_C(3600) * SP_NS_PER_S)
-#define DAY_NS (24 * HOUR_NS)
-
-/* The lengths of windows that there are sums of, from the longest. */
-enum level { DAYS, HOURS, MINUTES, N_LEVELS };
-static const struct {
-	uint64_t length_ns;
-	int step;
-} levels[N_LEVELS] = {{DAY_NS, SP_N_RESOLUTIONS}, {HOUR_NS, SP_RES_1H}, {60 * SP_NS_PER_S, SP_RES_1M}};
-
 struct sums {
 	struct sp_profile *p;
 	const struct sp_long_totals_from *from;
 	const struct sp_store_query *q;
 	enum sp_total_by by;
 	struct sp_store_answer answer;
-	uint64_t last_ns;        /* the window that was met last */
 	uint32_t last_file;      /* the file that was met last: its functions come one after the other */
 	struct sp_intern *files; /* build id, or name */
 	uint32_t *file_of;       /* by number in files */
@@ -116,23 +105,12 @@ static int take_types(struct sums *s, const struct sp_store_total *t)
 	return r;
 }
 
-static void note_window(struct sums *s, const struct sp_store_total *t)
+static int take(void *arg, const struct sp_store_total *t)
 {
-	if (t->wall_ns == s->last_ns)
-		return;
-	s->last_ns = t->wall_ns;
-	s->answer.n_windows++;
-	s->answer.covered_ns += t->duration_ns;
-	s->answer.from_ns = s->answer.from_ns == 0 ? t->wall_ns : SP_MIN(s->answer.from_ns, t->wall_ns);
-	s->answer.to_ns = SP_MAX(s->answer.to_ns, t->wall_ns + t->duration_ns);
-}
-
-static int take(struct sums *s, const struct sp_store_total *t)
-{
+	struct sums *s = arg;
 	bool is_library = *t->function == '\0';
 	int r = take_types(s, t);
 
-	note_window(s, t);
 	for (uint32_t k = 0; k < SP_MAX_VALUES && is_library; k++)
 		sp_saturating_add(&s->whole[k], t->self[k]);
 	if (r < 0 || is_library == (s->by == SP_TOTAL_BY_FUNCTION))
@@ -148,84 +126,6 @@ static int take(struct sums *s, const struct sp_store_total *t)
 }
 
 /* --- the range ---------------------------------------------------------------------------------------------------- */
-/* A run of days, hours or minutes, and which of them had sums. */
-struct cover {
-	struct sums *s;
-	uint64_t from_ns, to_ns, length_ns;
-	uint8_t *seen;
-};
-
-/* A window is of the hour that it begins in, though it may end in the next. */
-static int cover_take(void *arg, const struct sp_store_total *t)
-{
-	struct cover *c = arg;
-
-	if (t->wall_ns < c->from_ns || t->wall_ns >= c->to_ns)
-		return 0;
-	c->seen[(t->wall_ns - c->from_ns) / c->length_ns] = 1;
-	return take(c->s, t);
-}
-
-static int cover(struct sums *s, enum level level, uint64_t from_ns, uint64_t to_ns);
-
-/* What had no sums is looked for among the shorter ones. */
-static int cover_holes(const struct cover *c, enum level level)
-{
-	uint64_t n = (c->to_ns - c->from_ns) / c->length_ns, end;
-	int r = 0;
-
-	for (uint64_t i = 0; i < n && r == 0; i = end) {
-		for (end = i + 1; end < n && c->seen[end] == c->seen[i];)
-			end++;
-		if (!c->seen[i])
-			r = cover(c->s, level + 1, c->from_ns + i * c->length_ns, c->from_ns + end * c->length_ns);
-	}
-	return r;
-}
-
-static int cover_whole(struct sums *s, enum level level, uint64_t from_ns, uint64_t to_ns)
-{
-	struct cover c = {s, from_ns, to_ns, levels[level].length_ns, NULL};
-	SP_FREE uint8_t *seen = calloc((to_ns - from_ns) / c.length_ns + 1, 1);
-
-	if (seen == NULL)
-		return -ENOMEM;
-	c.seen = seen;
-	uint64_t n_before = s->answer.n_windows;
-	int r = s->from->totals(s->from->arg, s->q->source, from_ns, to_ns, levels[level].step, cover_take, &c);
-	if (s->answer.n_windows > n_before)
-		s->answer.resolution = SP_MAX(s->answer.resolution, levels[level].step);
-	return r < 0 ? r : cover_holes(&c, level);
-}
-
-/* By library down to minutes, else to hours: of the last kind also those that lie in the range by a part. */
-static int cover(struct sums *s, enum level level, uint64_t from_ns, uint64_t to_ns)
-{
-	enum level last = s->by == SP_TOTAL_BY_LIBRARY ? MINUTES : HOURS;
-	uint64_t length = level > last ? 0 : levels[level].length_ns;
-
-	if (level > last || from_ns >= to_ns)
-		return 0;
-	uint64_t up = level == last ? 0 : length - 1, a = (from_ns + up) / length * length;
-	uint64_t b = (to_ns + (level == last ? length - 1 : 0)) / length * length;
-	if (a >= b)
-		return cover(s, level + 1, from_ns, to_ns);
-	int r = cover(s, level + 1, from_ns, SP_MIN(a, to_ns));
-	if (r == 0)
-		r = cover_whole(s, level, a, b);
-	return r < 0 ? r : cover(s, level + 1, SP_MAX(b, from_ns), to_ns);
-}
-
-/* Of today there is a sum up to its last full hour, which is enough by function. */
-static int sum_range(struct sums *s)
-{
-	uint64_t now = sp_time_ns(CLOCK_REALTIME), to = SP_MIN(s->q->to_ns, now);
-
-	if (s->by == SP_TOTAL_BY_FUNCTION && s->q->to_ns >= now)
-		to = now / DAY_NS * DAY_NS + DAY_NS;
-	return cover(s, DAYS, s->q->from_ns, to);
-}
-
 static int by_self(const void *a, const void *b)
 {
 	const struct sp_total *x = a, *y = b;
@@ -275,7 +175,7 @@ static int sums_make(struct sums *s, const char *value, struct sp_totals *ret_to
 	if (r == 0)
 		r = sp_intern_new(&s->ids);
 	if (r == 0)
-		r = sum_range(s);
+		r = s->from->totals(s->from->arg, s->q, s->by == SP_TOTAL_BY_FUNCTION, take, s, &s->answer);
 	if (r == 0 && s->answer.n_windows == 0)
 		return -ENODATA;
 	return r < 0 ? r : rows_make(s, value, ret_totals);
@@ -299,5 +199,54 @@ int sp_long_totals(const struct sp_long_totals_from *from, const struct sp_store
 	free(s.rows);
 	free(s.selves);
 	free(s.totals);
+	return r;
+}
+
+/* --- of a profile ------------------------------------------------------------------------------------------------- */
+/* One value at a time: sums are added up, so that the others may be zeros. */
+static int tell_row(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row, uint32_t value,
+		    int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+{
+	bool is_function = by == SP_TOTAL_BY_FUNCTION;
+	const struct sp_file *f = sp_profile_file(p, row->none ? 0 : is_function ? row->of : row->id);
+	struct sp_store_total t = {.file = sp_profile_string(p, f->name),
+				   .function = is_function ? sp_total_name(p, by, row) : "",
+				   .build_id = f->build_id,
+				   .build_id_len = f->build_id_len,
+				   .n_values = sp_profile_n_value_types(p)};
+
+	if (is_function && (row->none || row->id == 0)) /* frames without a name are in their library only */
+		return 0;
+	for (uint32_t v = 0; v < t.n_values; v++) {
+		t.value_names[v] = sp_profile_string(p, sp_profile_value_type(p, v)->name);
+		t.value_units[v] = sp_profile_string(p, sp_profile_value_type(p, v)->unit);
+	}
+	t.self[value] = row->self;
+	t.total[value] = row->total;
+	return each(arg, &t);
+}
+
+static int tell_by(const struct sp_profile *p, enum sp_total_by by, uint32_t value,
+		   int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+{
+	struct sp_totals totals = {0};
+	int r = sp_totals_by(p, by, value, &totals);
+
+	for (size_t i = 0; i < totals.n_rows && r == 0; i++)
+		r = tell_row(p, by, &totals.rows[i], value, each, arg);
+	sp_totals_done(&totals);
+	return r;
+}
+
+int sp_totals_of_profile(const struct sp_profile *p, bool by_function,
+			 int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+{
+	int r = 0;
+
+	for (uint32_t v = 0; v < sp_profile_n_value_types(p) && r == 0; v++) {
+		r = tell_by(p, SP_TOTAL_BY_LIBRARY, v, each, arg);
+		if (r == 0 && by_function)
+			r = tell_by(p, SP_TOTAL_BY_FUNCTION, v, each, arg);
+	}
 	return r;
 }

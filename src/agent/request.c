@@ -117,9 +117,9 @@ static const struct {
     [SP_ASK_STATUS] = {"status", {NULL}},
     [SP_ASK_QUERY] = {"query",
 		      {"from", "to", "source", "library", "function", "process", "cgroup", "uid", "resolution",
-		       "slices", "exact", "who", "rough", NULL}},
+		       "slices", "exact", "who", "rough", "ends", NULL}},
     [SP_ASK_EVENTS] = {"events", {"from", "to", NULL}},
-    [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "step", NULL}},
+    [SP_ASK_TOTALS] = {"totals", {"from", "to", "source", "by", NULL}},
     [SP_ASK_UPGRADES] = {"upgrades", {"from", "to", "source", "span", NULL}},
     [SP_ASK_API] = {"api", {"path", "params", "coding", "current", NULL}},
     [SP_ASK_PASSWORD] = {"password", {"hash", "password", NULL}},
@@ -128,7 +128,7 @@ static const struct {
 static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 {
 	const char *uid = sp_line_word(l, "uid");
-	uint64_t user = 0, resolution = UINT64_MAX, slices = 0, exact = 0, who = SP_WHO_WHOLE, rough = 0;
+	uint64_t user = 0, resolution = UINT64_MAX, slices = 0, exact = 0, who = SP_WHO_WHOLE, rough = 0, ends = 0;
 	int r = number(l, "uid", UINT32_MAX, &user);
 
 	if (r == 0)
@@ -141,6 +141,8 @@ static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 		r = number(l, "who", SP_WHO_NOTHING, &who);
 	if (r == 0)
 		r = number(l, "rough", 1, &rough);
+	if (r == 0)
+		r = number(l, "ends", 1, &ends);
 	q->source = sp_line_word(l, "source");
 	q->library = sp_line_word(l, "library");
 	q->function = sp_line_word(l, "function");
@@ -153,6 +155,7 @@ static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 	q->exact = exact;
 	q->who = (enum sp_store_who)who;
 	q->rough = rough;
+	q->ends_stay = ends;
 	return r;
 }
 
@@ -201,7 +204,7 @@ int sp_request_parse(char *text, struct sp_request *ret_request)
 {
 	struct sp_request q = {0};
 	struct sp_line l;
-	uint64_t step = SP_RES_1H;
+	uint64_t by_function = 0;
 	char *rest = text;
 	const char *protocol;
 	int r;
@@ -219,8 +222,8 @@ int sp_request_parse(char *text, struct sp_request *ret_request)
 	if (r == 0)
 		r = parse_query(&l, &q.query);
 	if (r == 0)
-		r = number(&l, "step", SP_N_RESOLUTIONS, &step);
-	q.step = (int)step;
+		r = number(&l, "by", 1, &by_function);
+	q.by_function = by_function;
 	if (r == 0)
 		r = number(&l, "span", INT64_MAX, &q.span_ns);
 	if (r == 0)
@@ -248,6 +251,8 @@ static void write_query(const struct sp_store_query *q, FILE *out)
 		sp_line_put_number(out, "who", q->who);
 	if (q->rough)
 		sp_line_put_number(out, "rough", 1);
+	if (q->ends_stay)
+		sp_line_put_number(out, "ends", 1);
 }
 
 void sp_request_write(const struct sp_request *q, FILE *out)
@@ -271,7 +276,7 @@ void sp_request_write(const struct sp_request *q, FILE *out)
 	if (q->what == SP_ASK_QUERY)
 		write_query(&q->query, out);
 	if (q->what == SP_ASK_TOTALS)
-		sp_line_put_number(out, "step", (uint64_t)q->step);
+		sp_line_put_number(out, "by", q->by_function);
 	if (q->what == SP_ASK_UPGRADES)
 		sp_line_put_number(out, "span", q->span_ns);
 	fputc('\n', out);

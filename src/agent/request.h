@@ -47,7 +47,7 @@ enum sp_what {
 struct sp_request {
 	enum sp_what what;
 	struct sp_store_query query; /* EVENTS: from_ns and to_ns only; TOTALS: source, too */
-	int step;                    /* TOTALS */
+	bool by_function;            /* TOTALS */
 	uint64_t span_ns;            /* UPGRADES: see upgrade.h; the agent asks that itself */
 	/* API: what api.h answers; its query as it came. The codings that the client takes ("gzip"); NULL = none. */
 	const char *path, *params, *coding;

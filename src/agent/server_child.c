@@ -82,8 +82,8 @@ void sp_server_current_wanted(const struct sp_server *s, const struct sp_request
 {
 	const char *source = q->query.source ? q->query.source : "cpu";
 
-	c->wants_current = q->what == SP_ASK_QUERY && !q->query.n_slices && q->query.resolution <= SP_RES_10S &&
-			   strlen(source) < sizeof(c->source) &&
+	c->wants_current = (q->what == SP_ASK_QUERY || q->what == SP_ASK_TOTALS) && !q->query.n_slices &&
+			   q->query.resolution <= SP_RES_10S && strlen(source) < sizeof(c->source) &&
 			   q->query.to_ns + CURRENT_SPAN_S * SP_NS_PER_S >= sp_time_ns(CLOCK_REALTIME);
 	c->wants_current = s->owner.current && (c->wants_current || (q->what == SP_ASK_API && q->wants_current));
 	snprintf(c->source, sizeof(c->source), "%s", c->wants_current ? source : "");

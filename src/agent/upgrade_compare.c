@@ -302,7 +302,8 @@ static int side_read(struct sp_store *s, const struct sp_upgrade_question *q, bo
 				       .source = q->source,
 				       .all_users = true,
 				       .resolution = -1,
-				       .n_slices = SLICES};
+				       .n_slices = SLICES,
+				       .ends_stay = true};
 	struct sp_store_answer answer;
 	int r = sp_profile_new(ret);
 

@@ -125,6 +125,15 @@ static int side_find(struct diff_run *d, int side)
 	return r;
 }
 
+/* Where only one of two times is very long the ends of both stay: those that meet have no window in common. */
+static void ends_set(struct diff_run *d)
+{
+	bool differ = sp_store_ends_move(&d->asked[0]) != sp_store_ends_move(&d->asked[1]);
+
+	for (int side = 0; side < 2; side++)
+		d->asked[side].ends_stay = d->is_time[0] && d->is_time[1] && differ;
+}
+
 static int diff_make(struct diff_run *d)
 {
 	struct sp_diff_options o = {.scale = d->args->absolute ? SP_DIFF_ABSOLUTE : SP_DIFF_SHARES};
@@ -132,6 +141,8 @@ static int diff_make(struct diff_run *d)
 
 	if (r >= 0)
 		r = side_find(d, 1);
+	if (r >= 0)
+		ends_set(d);
 	if (r >= 0)
 		r = side_read(d, 0);
 	if (r >= 0)

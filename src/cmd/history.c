@@ -144,13 +144,14 @@ int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struc
 	return r;
 }
 
-int sp_history_totals(struct sp_history *h, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-		      int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool by_function,
+		      int (*each)(void *arg, const struct sp_store_total *t), void *arg,
+		      struct sp_store_answer *ret_answer)
 {
-	int r = h->store == NULL ? sp_ask_totals(&h->ask, source, from_ns, to_ns, step, each, arg) : 0;
+	int r = h->store == NULL ? sp_ask_totals(&h->ask, q, by_function, each, arg, ret_answer) : 0;
 
 	if (h->store != NULL || falls_back(h, &r))
-		r = sp_store_totals(h->store, source, from_ns, to_ns, step, each, arg);
+		r = sp_store_totals(h->store, q, by_function, each, arg, ret_answer);
 	return r;
 }
 

@@ -28,8 +28,9 @@ void sp_history_close(struct sp_history *h);
 int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
 		     struct sp_store_answer *ret_answer);
 
-int sp_history_totals(struct sp_history *h, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-		      int (*each)(void *arg, const struct sp_store_total *t), void *arg);
+int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool by_function,
+		      int (*each)(void *arg, const struct sp_store_total *t), void *arg,
+		      struct sp_store_answer *ret_answer);
 
 /* label: what the lines are of, where there are several answers; NULL = none. */
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,

@@ -110,10 +110,11 @@ static bool is_of_totals(const struct query *q)
 	       q->asked.to_ns - q->asked.from_ns >= SP_LONG_TOTALS_NS(totals_by(a));
 }
 
-static int history_totals(void *arg, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-			  int (*each)(void *each_arg, const struct sp_store_total *t), void *each_arg)
+static int history_totals(void *arg, const struct sp_store_query *q, bool by_function,
+			  int (*each)(void *each_arg, const struct sp_store_total *t), void *each_arg,
+			  struct sp_store_answer *ret_answer)
 {
-	return sp_history_totals(arg, source, from_ns, to_ns, step, each, each_arg);
+	return sp_history_totals(arg, q, by_function, each, each_arg, ret_answer);
 }
 
 static int totals_show(struct query *q, const char *title)

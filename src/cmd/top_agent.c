@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "agent/ask.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -68,8 +69,9 @@ static int take(void *source, struct sp_profile **ret_profile, struct sp_top_inf
 {
 	struct source *s = source;
 	uint64_t now = sp_time_ns(CLOCK_REALTIME);
+	uint64_t from = now - s->wants.span_ns; /* a window is of the time that it begins in: from a full one on */
 	struct sp_store_query q = {
-	    .from_ns = now - s->wants.span_ns, .to_ns = now, .all_users = true, .resolution = SP_RES_10S};
+	    .from_ns = from - from % SP_AGENT_WINDOW_NS, .to_ns = now, .all_users = true, .resolution = SP_RES_10S};
 	struct sp_store_answer answer = {0};
 	int r = status_ask(s);
 

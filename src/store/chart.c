@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * chart.c: sums by library of slices of time: from the charts beside hours, and where there are none (the hour that is
- * not over, files of older versions) from the exact totals beside minutes, and else beside hours.
+ * not over, files of older versions) from the sums of minutes and, at the ends, of windows of 10 s.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,17 +14,14 @@
 #include "base/sum.h"
 #include "base/time.h"
 #include "store/chart.h"
-#include "store/priv.h"
+#include "store/planned.h"
 
 enum { MAX_SLICES = 100000, MAX_LIBRARIES = 1 << 20 };
 #define MINUTE_NS (60 * SP_NS_PER_S)
-#define SLACK_NS (2 * SP_NS_PER_S)
+#define NS_PER_MS UINT64_C(1000000)
 
 struct cell {
 	int64_t self, total;
-};
-struct span {
-	uint64_t from_ns, to_ns;
 };
 /* A library, under way: its slices one after the other. */
 struct row {
@@ -37,11 +34,8 @@ struct making {
 	struct sp_intern *names; /* build id, or name */
 	struct row *rows;
 	size_t capacity;
-	uint64_t from_ns, to_ns;
-	struct span *spans;                      /* what of the range was charted */
-	size_t n_spans, span_capacity, n_before; /* before: those of windows of other kinds */
-	uint64_t last_ns;                        /* the window that was met last ... */
-	bool is_wanted;                          /* ... and whether it is charted */
+	struct sp_plan plan;
+	uint8_t *charted; /* by window of the plan */
 };
 
 static int new_row(struct making *m, uint32_t n, const struct sp_store_chart_library *l)
@@ -101,96 +95,95 @@ static void add_to(struct row *row, uint32_t slice, int64_t self, int64_t total)
 	sp_saturating_add(&row->library.total, total);
 }
 
-/* --- time, each part of it from windows of one kind --------------------------------------------------------------- */
-/* Is it in the range, and is nothing of windows of other kinds charted in its place? */
-static bool is_wanted(const struct making *m, uint64_t from_ns, uint64_t to_ns)
+/* --- sums --------------------------------------------------------------------------------------------------------- */
+static int take_sums(struct making *m, const struct sp_dict *d, const struct sp_sums *sums, size_t from, size_t n,
+		     uint32_t value, uint32_t slice)
 {
-	uint64_t most = SP_MIN(SLACK_NS, (to_ns - from_ns) / 2);
-
-	for (size_t i = 0; i < m->n_before; i++) {
-		uint64_t from = SP_MAX(m->spans[i].from_ns, from_ns), to = SP_MIN(m->spans[i].to_ns, to_ns);
-		if (from < to && to - from > most)
-			return false;
-	}
-	return from_ns < m->to_ns && to_ns > m->from_ns;
-}
-
-static int add_span(struct making *m, uint64_t from_ns, uint64_t to_ns)
-{
-	int r = sp_grow(&m->spans, &m->span_capacity, m->n_spans + 1, sizeof(*m->spans));
-
-	if (r == 0)
-		m->spans[m->n_spans++] = (struct span){from_ns, to_ns};
-	return r;
-}
-
-/* --- totals ------------------------------------------------------------------------------------------------------- */
-static int take_window(struct making *m, const struct sp_store_total *t)
-{
-	uint64_t end_ns = t->wall_ns + t->duration_ns;
-
-	m->last_ns = t->wall_ns;
-	m->is_wanted = is_wanted(m, t->wall_ns, end_ns);
-	if (!m->is_wanted)
-		return 0;
-	m->chart.covered_ns[slice_of(&m->chart, t->wall_ns)] += t->duration_ns;
-	return add_span(m, t->wall_ns, end_ns);
-}
-
-static int take_total(void *arg, const struct sp_store_total *t)
-{
-	struct sp_store_chart_library l = {.name = t->file, .build_id = t->build_id, .build_id_len = t->build_id_len};
-	struct making *m = arg;
-	struct row *row = NULL;
-	int r = t->wall_ns == m->last_ns ? 0 : take_window(m, t);
-
-	for (uint32_t v = 0; v < t->n_values && r == 0 && m->is_wanted && *t->function == '\0'; v++) {
-		if (!is_value(m, t->value_names[v], t->value_units[v]))
-			continue;
-		r = row_of(m, &l, &row);
-		if (r == 0)
-			add_to(row, slice_of(&m->chart, t->wall_ns), t->self[v], t->total[v]);
-		break;
-	}
-	return r;
-}
-
-/* --- charts of hours ---------------------------------------------------------------------------------------------- */
-static int take_sums(struct making *m, const struct sp_chart_read *c, size_t from, size_t n, uint32_t value,
-		     uint32_t slice)
-{
-	const struct sp_dict *d = &c->dict->d;
 	int r = 0;
 
 	for (size_t i = from; i < from + n && r == 0; i++) {
-		const struct sp_file *f = &d->files[c->sums.accounts[i].file];
-		const int64_t *sums = sp_sums_at(&c->sums, i) + 2 * (size_t)value;
+		const struct sp_file *f = &d->files[sums->accounts[i].file];
+		const int64_t *of = sp_sums_at(sums, i) + 2 * (size_t)value;
 		struct sp_store_chart_library l = {sp_dict_string(d, f->name), f->build_id, f->build_id_len, 0, 0};
 		struct row *row = NULL;
+		if (sums->accounts[i].func != 0)
+			continue;
 		r = row_of(m, &l, &row);
 		if (r == 0)
-			add_to(row, slice, sums[0], sums[1]);
+			add_to(row, slice, of[0], of[1]);
 	}
 	return r;
 }
 
-/* The file's slices that begin in the range, as minutes do that stick out of it. */
-static int take_chart(void *arg, const struct sp_scan_window *w, const struct sp_chart_read *c)
+/* The value of these that is charted; or there is none: their number. */
+static uint32_t value_of(struct making *m, const struct sp_scan_window *w)
 {
-	struct making *m = arg;
 	uint32_t value = 0;
-	int r = add_span(m, w->w.wall_ns, w->end_ns);
 
 	while (value < w->n_values && !is_value(m, w->types[value].name, w->types[value].unit))
 		value++;
-	for (size_t i = 0, at = 0; i < c->n_slices && r == 0; at += c->slices[i++].n_sums) {
-		uint64_t begin_ns = c->slices[i].begin_ms * 1000000;
-		if (begin_ns >= m->to_ns || begin_ns + c->slices[i].duration_ns <= m->from_ns)
+	return value;
+}
+
+static int take_totals(void *arg, const struct sp_scan_totals *t)
+{
+	struct making *m = arg;
+	uint32_t value = value_of(m, &t->window);
+
+	if (value == t->window.n_values)
+		return 0;
+	return take_sums(m, t->dict, t->sums, 0, t->sums->n, value, slice_of(&m->chart, t->window.w.wall_ns));
+}
+
+/* --- charts of hours ---------------------------------------------------------------------------------------------- */
+/* What the plan has of an hour, whatever windows it is; mark: where it is marked, NULL = nowhere. */
+static uint64_t planned_ns(const struct sp_plan *p, const struct sp_scan_window *hour, uint8_t *mark)
+{
+	const struct sp_plan_window of = {
+	    .day_s = hour->day_s, .source = hour->source, .generation = hour->generation, .t_ms = hour->t_ms};
+	uint64_t length_ms = sp_plan_period_ns(SP_RES_1H) / NS_PER_MS, begin_ms = of.t_ms / length_ms * length_ms,
+		 ns = 0;
+
+	for (size_t i = sp_plan_from(p, begin_ms); i < p->n_windows && p->windows[i].t_ms < begin_ms + length_ms; i++) {
+		if (sp_plan_compare_period(&p->windows[i], &of, SP_RES_1H) != 0)
 			continue;
-		uint32_t slice = slice_of(&m->chart, begin_ns);
+		ns += p->windows[i].covered_ns;
+		if (mark != NULL)
+			mark[i] = 1;
+	}
+	return ns;
+}
+
+/* Is all that the hour has in the plan? */
+static bool is_wanted(const void *plan, const struct sp_scan_window *hour)
+{
+	return planned_ns(plan, hour, NULL) == hour->w.duration_ns;
+}
+
+static uint64_t charted_ns(const struct sp_chart_read *c)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < c->n_slices; i++)
+		ns += c->slices[i].duration_ns;
+	return ns;
+}
+
+/* A chart may lack a minute that could not be read when it was made. */
+static int take_chart(void *arg, const struct sp_scan_window *w, const struct sp_chart_read *c)
+{
+	struct making *m = arg;
+	uint32_t value = value_of(m, w);
+	int r = 0;
+
+	if (charted_ns(c) != w->w.duration_ns)
+		return 0;
+	(void)planned_ns(&m->plan, w, m->charted);
+	for (size_t i = 0, at = 0; i < c->n_slices && r == 0; at += c->slices[i++].n_sums) {
+		uint32_t slice = slice_of(&m->chart, c->slices[i].begin_ms * NS_PER_MS);
 		m->chart.covered_ns[slice] += c->slices[i].duration_ns;
 		if (value < w->n_values)
-			r = take_sums(m, c, at, c->slices[i].n_sums, value, slice);
+			r = take_sums(m, &c->dict->d, &c->sums, at, c->slices[i].n_sums, value, slice);
 	}
 	return r;
 }
@@ -231,19 +224,15 @@ static int finish(struct making *m)
 	return 0;
 }
 
-static int begin(struct making *m, uint64_t from_ns, uint64_t to_ns, uint64_t slice_ns)
+/* All that is in the plan begins in a slice, also where the ends of the range were moved. */
+static int begin(struct making *m, const struct sp_store_query *q, uint64_t slice_ns)
 {
+	uint64_t from = SP_MIN(q->from_ns, m->plan.from_ns), to = SP_MAX(q->to_ns, m->plan.to_ns);
 	struct sp_store_chart *c = &m->chart;
 
-	if (from_ns >= to_ns)
-		return sp_fail_said(-EINVAL, "the range is empty: it ends before it begins");
-	if (slice_ns == 0 || slice_ns % MINUTE_NS != 0)
-		return sp_fail_said(-EINVAL, "slices of a chart are whole minutes");
-	m->from_ns = from_ns;
-	m->to_ns = to_ns;
 	c->slice_ns = slice_ns;
-	c->from_ns = from_ns / slice_ns * slice_ns;
-	uint64_t n = (to_ns - c->from_ns - 1) / slice_ns + 1;
+	c->from_ns = from / slice_ns * slice_ns;
+	uint64_t n = (to - c->from_ns - 1) / slice_ns + 1;
 	if (n > MAX_SLICES)
 		return sp_fail_said(-E2BIG, "a chart of more than %d slices", MAX_SLICES);
 	c->n_slices = (uint32_t)n;
@@ -274,57 +263,66 @@ static void making_done(struct making *m)
 		library_done(&m->rows[i].library);
 	}
 	free(m->rows);
-	free(m->spans);
+	sp_plan_done(&m->plan);
+	free(m->charted);
 	sp_intern_free(m->names);
 }
 
-/* From the first to the last moment that nothing was charted of; false: there is none. */
-static bool find_rest(struct making *m, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+/* Charts of hours have slices of their own: where those asked for are no multiple, minutes are asked. */
+static int take_charts(struct making *m, struct sp_store *s, const char *source)
 {
-	uint64_t from = m->from_ns, to = m->to_ns;
+	struct sp_scan_options o = {.from_ns = m->plan.from_ns,
+				    .to_ns = m->plan.to_ns,
+				    .source = source,
+				    .is_wanted = is_wanted,
+				    .arg = &m->plan};
 
-	for (bool moved = true; moved;) { /* spans are not in order */
-		moved = false;
-		for (size_t i = 0; i < m->n_spans; i++) {
-			const struct span *s = &m->spans[i];
-			bool first = s->from_ns <= from + SLACK_NS && s->to_ns > from;
-			bool last = s->to_ns + SLACK_NS >= to && s->from_ns < to;
-			moved |= first || last;
-			from = first ? s->to_ns : from;
-			to = last ? s->from_ns : to;
-		}
-	}
-	*ret_from_ns = from;
-	*ret_to_ns = to;
-	return from < to && to - from > SLACK_NS;
+	return m->chart.slice_ns % (SP_CHART_SLICE_S * SP_NS_PER_S) == 0 ? sp_scan_charts(s, &o, take_chart, m) : 0;
 }
 
-/* Charts of hours have slices of their own: where those asked for are no multiple, minutes come first. */
-static int chart_all(struct making *m, struct sp_store *s, const char *source)
+static int chart_all(struct making *m, struct sp_store *s, const char *source, uint64_t *ret_damaged)
 {
-	bool charts = m->chart.slice_ns % (SP_CHART_SLICE_S * SP_NS_PER_S) == 0;
-	struct sp_scan_options o = {.from_ns = m->from_ns, .to_ns = m->to_ns, .source = source};
-	int r = charts ? sp_scan_charts(s, &o, take_chart, m) : 0;
+	struct sp_planned rest = {.store = s,
+				  .source = source,
+				  .plan = &m->plan,
+				  .first_ns = m->chart.from_ns,
+				  .slice_ns = m->chart.slice_ns,
+				  .each = take_totals,
+				  .arg = m};
+	m->charted = calloc(m->plan.n_windows + 1, 1);
+	int r = m->charted == NULL ? -ENOMEM : take_charts(m, s, source);
 
-	for (int step = SP_RES_1M; step <= SP_RES_1H && r == 0; step++) {
-		m->n_before = m->n_spans;
-		m->last_ns = 0;
-		if (find_rest(m, &o.from_ns, &o.to_ns))
-			r = sp_store_totals(s, source, o.from_ns, o.to_ns, step, take_total, m);
+	if (r == 0)
+		sp_plan_take_out(&m->plan, m->charted);
+	for (size_t i = 0; i < m->plan.n_windows && r == 0; i++) {
+		const struct sp_plan_window *w = &m->plan.windows[i];
+		m->chart.covered_ns[slice_of(&m->chart, w->from_ns)] += w->covered_ns;
 	}
+	r = r < 0 ? r : sp_planned_tell(&rest);
+	*ret_damaged = rest.n_damaged;
 	return r;
 }
 
-int sp_store_chart(struct sp_store *s, const char *source, const char *value, uint64_t from_ns, uint64_t to_ns,
-		   uint64_t slice_ns, struct sp_store_chart **ret_chart)
+static int chart_make(struct making *m, struct sp_store *s, const struct sp_store_query *q, uint64_t slice_ns,
+		      struct sp_store_answer *answer)
+{
+	if (slice_ns == 0 || slice_ns % MINUTE_NS != 0)
+		return sp_fail_said(-EINVAL, "slices of a chart are whole minutes");
+	int r = sp_plan_make(s, q, SP_RES_1M, &m->plan, answer);
+
+	r = r < 0 ? r : begin(m, q, slice_ns);
+	r = r < 0 ? r : chart_all(m, s, q->source == NULL ? "cpu" : q->source, &answer->n_damaged);
+	return r < 0 ? r : finish(m);
+}
+
+int sp_store_chart(struct sp_store *s, const struct sp_store_query *q, const char *value, uint64_t slice_ns,
+		   struct sp_store_chart **ret_chart, struct sp_store_answer *ret_answer)
 {
 	struct making m = {.wanted = value};
 	struct sp_store_chart *c = calloc(1, sizeof(*c));
-	int r = c == NULL ? -ENOMEM : begin(&m, from_ns, to_ns, slice_ns);
+	struct sp_store_answer answer = {0};
+	int r = c == NULL ? -ENOMEM : chart_make(&m, s, q, slice_ns, &answer);
 
-	if (r == 0)
-		r = chart_all(&m, s, source == NULL ? "cpu" : source);
-	r = r < 0 ? r : finish(&m);
 	making_done(&m);
 	if (r < 0) {
 		chart_done(&m.chart);
@@ -333,6 +331,7 @@ int sp_store_chart(struct sp_store *s, const char *source, const char *value, ui
 	}
 	*c = m.chart;
 	*ret_chart = c;
+	*ret_answer = answer;
 	return 0;
 }
 

@@ -241,9 +241,9 @@ static int64_t add_type(struct sp_gathered *g, const struct sp_scan_value *v)
 
 static uint32_t slice_of(const struct sp_gathered *g, const struct sp_scan_window *w)
 {
-	uint64_t middle = w->w.wall_ns + (w->end_ns - w->w.wall_ns) / 2;
+	uint64_t begin = w->w.wall_ns;
 
-	return g->slice_ns == 0 ? 0 : 1 + (uint32_t)((middle - SP_MIN(middle, g->first_ns)) / g->slice_ns);
+	return g->slice_ns == 0 ? 0 : 1 + (uint32_t)((begin - SP_MIN(begin, g->first_ns)) / g->slice_ns);
 }
 
 static int keep_window(struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w)
@@ -285,20 +285,55 @@ static bool is_full(const struct sp_gathered *g, const struct sp_dict *next)
 	return n_nodes > NODES_AT_ONCE;
 }
 
+/* What a scan passes over is not read. */
+struct wanted_part {
+	const struct sp_plan *plan;
+	size_t first, n;
+};
+
+static bool is_in_part(const void *arg, const struct sp_scan_window *w)
+{
+	const struct wanted_part *part = arg;
+
+	return sp_plan_find(part->plan, part->first, part->n, w) != SIZE_MAX;
+}
+
+/* When the first and the last window begin, and the last one ends. */
+struct span {
+	uint64_t from_ns, last_ns, to_ns;
+};
+
+static struct span span_of(const struct sp_plan_window *windows, size_t n)
+{
+	struct span s = {.from_ns = UINT64_MAX};
+
+	for (size_t i = 0; i < n; i++) {
+		s.from_ns = SP_MIN(s.from_ns, windows[i].from_ns);
+		s.last_ns = SP_MAX(s.last_ns, windows[i].from_ns);
+		s.to_ns = SP_MAX(s.to_ns, windows[i].to_ns);
+	}
+	return s;
+}
+
 /* *at: the first window of the part that is wanted; behind it comes back which of them were not gathered any more. */
 static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
 		       const struct sp_plan *plan, size_t *at, struct wanted *wanted)
 {
 	size_t first = *at, n = sp_plan_part(plan, first);
-	const struct sp_plan_window *windows = &plan->windows[first];
-	struct sp_scan_options o = {.from_ns = windows[0].from_ns,
-				    .to_ns = windows[n - 1].to_ns,
+	const struct wanted_part part = {plan, first, n};
+	struct span span = span_of(&plan->windows[first], n);
+	int resolution = plan->windows[first].resolution;
+	struct sp_scan_options o = {.from_ns = span.from_ns,
+				    .to_ns = span.last_ns + 1,
 				    .source = q->source,
-				    .resolution = windows[0].resolution,
-				    .trees = q->rough && windows[0].resolution >= SP_RES_1H,
+				    .resolution = resolution,
+				    .trees = q->rough && resolution >= SP_RES_1H,
 				    .no_keys = g->who == SP_WHO_NOTHING,
 				    .lazy = true,
-				    .last_ns = windows[n - 1].from_ns};
+				    .beside = g->who == SP_WHO_NOTHING && g->n_scans > 0 ? g->scans[0] : NULL,
+				    .last_ns = span.last_ns,
+				    .is_wanted = is_in_part,
+				    .arg = &part};
 	struct sp_scan_window w;
 	int r = sp_grow(&g->scans, &g->scan_capacity, g->n_scans + 1, sizeof(struct sp_scan *));
 
@@ -309,13 +344,13 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 	struct sp_scan *scan = g->scans[g->n_scans++];
 	*at = first + n;
 	while ((r = sp_scan_next(scan, &w)) == 1) {
-		size_t planned = sp_plan_find(plan, first, n, w.w.wall_ns);
-		if (planned != SIZE_MAX && planned > first && is_full(g, w.dict)) {
+		size_t planned = sp_plan_find(plan, first, n, &w);
+		if (planned > first && is_full(g, w.dict)) {
 			*at = planned;
 			r = 0;
 			break;
 		}
-		r = planned != SIZE_MAX && w.n_rows > 0 && w.n_values > 0 ? keep_window(g, wanted, &w) : 0;
+		r = w.n_rows > 0 && w.n_values > 0 ? keep_window(g, wanted, &w) : 0;
 		if (r < 0)
 			break;
 	}
@@ -326,9 +361,9 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 /* Slices are whole numbers of windows long, of the coarsest that are there, and begin with the first of these. */
 static void lay_out_slices(struct sp_gathered *g, const struct sp_store_query *q, const struct sp_plan *plan)
 {
-	static const uint64_t lengths_s[] = {10, 60, 3600, 86400};
-	uint64_t length = lengths_s[plan->coarsest] * UINT64_C(1000000000);
-	uint64_t from = plan->windows[0].from_ns, to = plan->windows[plan->n_windows - 1].to_ns;
+	uint64_t length = sp_plan_period_ns(plan->coarsest);
+	struct span span = span_of(plan->windows, plan->n_windows);
+	uint64_t from = span.from_ns, to = span.to_ns;
 
 	if (q->n_slices == 0 || to <= from)
 		return;

@@ -37,15 +37,8 @@ static uint32_t kernel_in(const struct sp_dict *d)
 	return kernel;
 }
 
-static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_meaning *m)
+int sp_meaning_make(const struct sp_dict *d, struct sp_meaning *m)
 {
-	uint64_t from = 0;
-	int r = sp_dict_new(f->day.day_s, generation, &m->dict);
-
-	r = r < 0 ? r : sp_dict_load(s, f, m->dict, &from, UINT32_MAX);
-	if (r < 0)
-		return r;
-	const struct sp_dict *d = &m->dict->d;
 	m->places = calloc(d->n_frames, sizeof(*m->places));
 	m->group_of = calloc(d->n_keys, sizeof(*m->group_of));
 	m->nodes = calloc(d->n_nodes, sizeof(*m->nodes));
@@ -61,7 +54,7 @@ static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t gene
 		m->places[i] = (struct sp_place){d->frames[i].func, library_in(d, &d->frames[i], kernel)};
 	for (uint32_t i = 1; i < d->n_keys; i++)
 		m->group_of[i] = d->keys[i].group;
-	m->generation = generation;
+	m->generation = d->generation;
 	m->shape = (struct sp_shape){.nodes = m->nodes,
 				     .places = m->places,
 				     .group_of = m->group_of,
@@ -73,6 +66,15 @@ static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t gene
 				     .n_files = d->n_files,
 				     .n_funcs = d->n_funcs};
 	return 0;
+}
+
+static int read_meaning(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_meaning *m)
+{
+	uint64_t from = 0;
+	int r = sp_dict_new(f->day.day_s, generation, &m->dict);
+
+	r = r < 0 ? r : sp_dict_load(s, f, m->dict, &from, UINT32_MAX);
+	return r < 0 ? r : sp_meaning_make(&m->dict->d, m);
 }
 
 int sp_meaning_of(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_meaning *m)

@@ -21,6 +21,8 @@ struct sp_meaning {
 	struct sp_node *nodes;
 };
 int sp_meaning_of(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_meaning *m);
+/* Of a dictionary that is at hand, and stays the caller's. m: zeroed; sp_meaning_done() also where it fails. */
+int sp_meaning_make(const struct sp_dict *d, struct sp_meaning *m);
 void sp_meaning_done(struct sp_meaning *m);
 
 #endif

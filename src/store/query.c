@@ -22,24 +22,6 @@ struct share {
 	size_t n_stacks;
 };
 
-/* A process id alone is known to windows of 10 s only. */
-static bool is_pid(const char *glob)
-{
-	return glob != NULL && *glob != '\0' && strspn(glob, "0123456789") == strlen(glob);
-}
-
-static void tell_plan(const struct sp_plan *plan, struct sp_store_answer *answer)
-{
-	for (size_t i = 0; i < plan->n_windows; i++) {
-		answer->to_ns = SP_MAX(answer->to_ns, plan->windows[i].to_ns);
-		answer->covered_ns += plan->windows[i].covered_ns;
-		answer->n_lost += plan->windows[i].n_lost;
-	}
-	answer->from_ns = plan->n_windows > 0 ? plan->windows[0].from_ns : 0;
-	answer->n_windows = plan->n_windows;
-	answer->resolution = plan->coarsest;
-}
-
 static int measure(const struct sp_gathered *g, const struct sp_store_query *q, struct share *shares)
 {
 	int r = 0;
@@ -135,10 +117,11 @@ static int query_run(struct sp_store *s, const struct sp_store_query *q, struct 
 	struct sp_answer_writer *writer = NULL;
 	struct sp_gathered g = {0};
 	struct sp_plan plan = {0};
-	int r = sp_plan_make(s, q, is_pid(q->process), &plan);
+	int r = sp_plan_make(s, q, sp_plan_longest(q), &plan, answer);
 
+	if (r == 0 && q->rough)
+		r = sp_plan_take_days(&plan, s, q->source);
 	if (r == 0) {
-		tell_plan(&plan, answer);
 		sp_gather_begin(&g, q, &plan);
 		r = sp_answer_new(&g, q->source, into, &writer);
 	}
@@ -160,10 +143,6 @@ int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp
 	struct sp_store_answer answer = {0};
 	struct sp_store_query asked = *q;
 
-	if (q->from_ns >= q->to_ns)
-		return sp_fail_said(-EINVAL, "the range is empty: it ends before it begins");
-	if (q->resolution < -1 || q->resolution >= SP_N_RESOLUTIONS)
-		return sp_fail_said(-EINVAL, "there is no resolution %d", q->resolution);
 	if (asked.source == NULL)
 		asked.source = "cpu";
 	asked.rough = may_be_rough(q);

@@ -11,7 +11,8 @@
 #include "store/salvage.h"
 #include "store/tree.h"
 
-enum { NS_PER_MS = 1000000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20, GAP_CHECK_BYTES = 32 << 20 };
+/* MOVED: a window whose millisecond was taken stands a little later. */
+enum { NS_PER_MS = 1000000, MOVED_MS = 1000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20, GAP_CHECK_BYTES = 32 << 20 };
 
 static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
@@ -38,20 +39,21 @@ static uint64_t chunk_of_last(struct sp_scan *scan, uint64_t generation, uint64_
 
 int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
 {
+	struct sp_scan *names = scan->names;
 	struct loaded *l = NULL;
 
-	for (size_t i = scan->n_loaded; i > 0 && l == NULL; i--)
-		if (scan->loaded[i - 1].dict->d.generation == generation &&
-		    scan->loaded[i - 1].dict->d.day_s == scan->file.day.day_s)
-			l = &scan->loaded[i - 1];
+	for (size_t i = names->n_loaded; i > 0 && l == NULL; i--)
+		if (names->loaded[i - 1].dict->d.generation == generation &&
+		    names->loaded[i - 1].dict->d.day_s == scan->file.day.day_s)
+			l = &names->loaded[i - 1];
 	if (l == NULL) {
-		int r = scan->n_loaded == MAX_GENERATIONS
-			    ? -E2BIG
-			    : sp_grow(&scan->loaded, &scan->loaded_capacity, scan->n_loaded + 1, sizeof(*scan->loaded));
-		r = r < 0 ? r : sp_dict_new(scan->file.day.day_s, generation, &scan->loaded[scan->n_loaded].dict);
+		int r = names->n_loaded == MAX_GENERATIONS ? -E2BIG
+							   : sp_grow(&names->loaded, &names->loaded_capacity,
+								     names->n_loaded + 1, sizeof(*names->loaded));
+		r = r < 0 ? r : sp_dict_new(scan->file.day.day_s, generation, &names->loaded[names->n_loaded].dict);
 		if (r < 0)
 			return r;
-		l = &scan->loaded[scan->n_loaded++];
+		l = &names->loaded[names->n_loaded++];
 		l->dict->without_nodes = scan->totals;
 		l->dict->lazy = scan->o.lazy;
 		l->dict->without_keys = scan->o.no_keys;
@@ -189,8 +191,7 @@ static int has_trees(struct sp_day_file *f)
 
 int sp_scan_begin(struct sp_scan *scan)
 {
-	uint64_t slack = 2 * seconds_of[scan->o.resolution] * SP_NS_PER_S;
-	uint64_t from = (scan->o.from_ns - SP_MIN(scan->o.from_ns, slack)) / NS_PER_MS, to = scan->o.to_ns / NS_PER_MS;
+	uint64_t from = scan->o.from_ns / NS_PER_MS, to = scan->o.to_ns / NS_PER_MS + MOVED_MS;
 	int r = read_sources(scan), trees = r == 0 && (scan->o.trees || scan->charts) ? has_trees(&scan->file) : 0;
 
 	r = trees < 0 ? trees : r;
@@ -260,7 +261,7 @@ static int next_file(struct sp_scan *scan)
 
 static bool wanted_day(const struct sp_scan_options *o, const struct sp_day *day)
 {
-	uint64_t begin = day->day_s * SP_NS_PER_S, end = begin + (SP_DAY_S + 7200) * SP_NS_PER_S;
+	uint64_t begin = day->day_s * SP_NS_PER_S, end = begin + SP_DAY_S * SP_NS_PER_S;
 
 	return day->resolution < 0 || (day->resolution == o->resolution && begin < o->to_ns && end > o->from_ns);
 }
@@ -275,6 +276,7 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 		return r;
 	scan->store = s;
 	scan->o = *o;
+	scan->names = o->beside != NULL ? o->beside->names : scan;
 	scan->of_days = o->resolution == SP_N_RESOLUTIONS;
 	scan->o.resolution = SP_MIN(o->resolution, SP_RES_1H);
 	scan->is_memory = s->memory != NULL;
@@ -453,8 +455,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	if ((scan->only_source > 0 && scan->only_source != (uint64_t)source->id) ||
 	    (!scan->of_days && id.t_ms <= scan->after_ms))
 		return 0;
-	uint64_t end = h.wall_ns + h.length_ns;
-	if (h.wall_ns >= scan->o.to_ns || end <= scan->o.from_ns ||
+	if (h.wall_ns < scan->o.from_ns || h.wall_ns >= scan->o.to_ns ||
 	    (scan->source != NULL && strcmp(scan->source, source->name) != 0))
 		return 0;
 	*w = (struct sp_scan_window){.w = {.wall_ns = h.wall_ns,
@@ -464,13 +465,19 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 					   .n_cpus = h.n_cpus,
 					   .n_lost = h.n_lost,
 					   .source = source->name},
-				     .end_ns = end,
+				     .end_ns = h.wall_ns + h.length_ns,
 				     .resolution = scan->of_days ? SP_N_RESOLUTIONS : scan->o.resolution,
+				     .t_ms = id.t_ms,
+				     .generation = scan->of_days ? 0 : id.generation,
+				     .day_s = scan->file.day.day_s,
+				     .source = (uint32_t)source->id,
 				     .n_values = source->n_values};
 	memcpy(w->types, source->values, sizeof(w->types));
 	w->n_rows = (uint32_t)SP_MIN(h.n_rows, UINT32_MAX);
 	scan->id = id;
 	scan->last_chunk = h.last_chunk;
+	if (scan->o.is_wanted != NULL && !scan->o.is_wanted(scan->o.arg, w))
+		return 0;
 	if (scan->of_days && scan->o.trees)
 		return read_day_tree(scan, id, h.last_chunk, w);
 	r = scan->o.no_rows ? 0 : read_rows(scan, id, h.last_chunk, w);

@@ -73,6 +73,8 @@ struct sp_scan_window {
 	struct sp_store_window w; /* of a roll-up: the first one's beginning, the sum of durations and losses */
 	uint64_t end_ns;          /* of the last one, wall clock */
 	int resolution;
+	uint64_t t_ms, generation, day_s; /* where it stands; a day: at its beginning, of no generation */
+	uint32_t source;                  /* of this day's sources */
 	struct sp_dict *dict;
 	uint32_t n_values;
 	struct sp_scan_value types[SP_MAX_VALUES];
@@ -82,8 +84,9 @@ struct sp_scan_window {
 	const int64_t *values[SP_MAX_VALUES];
 };
 
+struct sp_scan;
 struct sp_scan_options {
-	uint64_t from_ns, to_ns; /* windows that overlap it; all of them: 0, UINT64_MAX */
+	uint64_t from_ns, to_ns; /* windows that begin in it, to_ns not included; all of them: 0, UINT64_MAX */
 	const char *source;      /* NULL = all */
 	int resolution;
 	bool no_rows; /* nor dictionary: only what is in sp_scan_window beside them */
@@ -93,8 +96,13 @@ struct sp_scan_options {
 	bool no_keys;     /* in dictionaries */
 	bool lazy;        /* a dictionary's frames by node are no such, but for sp_dict_narrow() (dict.h) ... */
 	uint64_t last_ns; /* ... and the last window that is wanted begins then: dictionaries are read for it at once */
+	/* Its dictionaries are used, and go on growing, as if they were this scan's: it is closed later, and alike in
+	 * lazy. Both have no_keys: coarser files do without them. NULL: none. */
+	struct sp_scan *beside;
+	/* Whether this one is to be read, of which all is known but dictionary and rows. NULL: all are. */
+	bool (*is_wanted)(const void *arg, const struct sp_scan_window *w);
+	const void *arg;
 };
-struct sp_scan;
 int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan);
 /* 1: a window; 0: there are no more. What is damaged is counted and passed over. */
 int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window);

@@ -120,6 +120,7 @@ static int open_on_file(struct sp_store *s, struct sp_day_file *f, uint64_t sour
 				 .of_days = days,
 				 .only_source = source,
 				 .after_ms = after_ms};
+	scan->names = scan;
 	int r = sp_scan_begin(scan);
 	if (r < 0)
 		sp_scan_close(scan);

@@ -39,6 +39,7 @@ struct sp_scan {
 	sqlite3_stmt *windows;
 	struct loaded *loaded;
 	size_t n_loaded, loaded_capacity;
+	struct sp_scan *names;       /* whose dictionaries are used: its own, or another scan's */
 	struct scan_source *sources; /* of all files; those of the open one have ids, others -1 */
 	struct sp_window_rows rows;
 	uint64_t n_damaged;

@@ -66,8 +66,15 @@ enum sp_store_who {
 	SP_WHO_THREAD,  /* the thread's name, or the process's if it has none; the key has no process */
 	SP_WHO_NOTHING, /* where everybody's are asked for */
 };
+/*
+ * A range has the windows that begin in it, to_ns not included: each is of exactly one of two ranges that meet. A
+ * minute or hour stands for the windows that it was made of, where it lies in the range with all of them; where these
+ * are gone it counts where it begins. The ends of ranges of SP_STORE_LONG_NS and more are moved to the next full hour
+ * (UTC) first. All questions about one range are answered of the same windows, or what they were rolled up into.
+ */
+#define SP_STORE_LONG_NS (UINT64_C(20) * 3600 * 1000000000)
 struct sp_store_query {
-	uint64_t from_ns, to_ns;                           /* wall clock; windows that overlap are taken whole */
+	uint64_t from_ns, to_ns;                           /* wall clock */
 	const char *source;                                /* NULL = "cpu" */
 	const char *library, *function, *process, *cgroup; /* globs as profile/filter.h has them; NULL = all */
 	bool all_users;
@@ -76,10 +83,23 @@ struct sp_store_query {
 	uint32_t n_slices; /* the keys tell so many slices of the time, 0 = none */
 	bool exact;        /* no stack is shortened, however many there are */
 	enum sp_store_who who;
-	bool rough; /* trees kept for long ranges will do: rare nodes are "[shortened]" in their parents */
+	bool rough;     /* trees kept for long ranges will do: rare nodes are "[shortened]" in their parents */
+	bool by_minute; /* no hours, where there are minutes */
+	bool ends_stay; /* they are not moved, however long the range is: for two ranges that are compared */
 };
 /* Shorter ranges are never rough, nor what is narrowed to a library, process ... or has slices. */
 #define SP_STORE_ROUGH_NS (UINT64_C(6) * 3600 * 1000000000)
+/* Whether the ends of the range are moved; and where one of them is then. */
+static inline bool sp_store_ends_move(const struct sp_store_query *q)
+{
+	return q->resolution < 0 && !q->ends_stay && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
+}
+static inline uint64_t sp_store_end(const struct sp_store_query *q, uint64_t ns)
+{
+	const uint64_t hour = UINT64_C(3600) * 1000000000;
+
+	return !sp_store_ends_move(q) || ns > UINT64_MAX - hour ? ns : (ns + hour - 1) / hour * hour;
+}
 struct sp_store_answer {
 	uint64_t from_ns, to_ns;       /* of the windows that were found; 0, 0: none */
 	uint64_t covered_ns;           /* of it sampled */
@@ -93,20 +113,22 @@ struct sp_store_answer {
 int sp_store_query(struct sp_store *s, const struct sp_store_query *q, struct sp_profile *into,
 		   struct sp_store_answer *ret_answer);
 
-/* Exact totals by library or function, by roll-up window: for charts and for long ranges. Whole machine only. */
+/* Exact totals by library or function, each part of the range apart: of a window, of a day, or of the windows that have
+ * none beside them. Whole machine only. */
 struct sp_store_total {
-	uint64_t wall_ns, duration_ns; /* of the window that it is of */
-	const char *file;              /* name of the library */
-	const char *function;          /* "" = the library as a whole */
+	uint64_t wall_ns;     /* when the part begins */
+	const char *file;     /* name of the library */
+	const char *function; /* "" = the library as a whole */
 	const uint8_t *build_id;
 	uint32_t build_id_len;
 	int64_t self[8], total[8]; /* by value type */
 	uint32_t n_values;
 	const char *value_names[8], *value_units[8];
 };
-/* step: SP_RES_1M (libraries only), SP_RES_1H, or SP_N_RESOLUTIONS for whole days. */
-int sp_store_totals(struct sp_store *s, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-		    int (*each)(void *arg, const struct sp_store_total *t), void *arg);
+/* q: the range, its ends, the source and the resolution are looked at. by_function: beside libraries. */
+int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_function,
+		    int (*each)(void *arg, const struct sp_store_total *t), void *arg,
+		    struct sp_store_answer *ret_answer);
 
 /* Sums by library of equally long slices of time, of one value: for a stacked chart. Whole machine only. */
 struct sp_store_chart_library {
@@ -123,15 +145,18 @@ struct sp_store_chart {
 	int64_t *self, *total;                    /* [slice * n_libraries + library] */
 	char value[64], unit[64];                 /* "" = there is nothing */
 };
-/* value: its name, NULL = the first; slice_ns: a multiple of a minute. Free it: sp_store_chart_free(). */
-int sp_store_chart(struct sp_store *s, const char *source, const char *value, uint64_t from_ns, uint64_t to_ns,
-		   uint64_t slice_ns, struct sp_store_chart **ret_chart);
+/* q: as of totals. value: its name, NULL = the first; slice_ns: a multiple of a minute. Slices have what begins in
+ * them. Free it: sp_store_chart_free(). */
+int sp_store_chart(struct sp_store *s, const struct sp_store_query *q, const char *value, uint64_t slice_ns,
+		   struct sp_store_chart **ret_chart, struct sp_store_answer *ret_answer);
 void sp_store_chart_free(struct sp_store_chart *c);
 
 struct sp_store_stats {
-	uint64_t n_windows, first_ns, last_ns; /* of the finest resolution: when the first and the last began */
-	uint64_t last_end_ns;                  /* and the last ended */
-	uint64_t bytes;                        /* on disk, journals included */
+	uint64_t first_ns;    /* when the first window began, of whatever resolution */
+	uint64_t n_windows;   /* of the finest resolution */
+	uint64_t last_ns;     /* when the last one of the finest that there is began */
+	uint64_t last_end_ns; /* and ended */
+	uint64_t bytes;       /* on disk, journals included */
 	uint64_t n_files, n_damaged_files, n_damaged_windows;
 	uint64_t add_cpu_ns, add_worst_ns, n_added; /* since it was opened */
 	uint64_t memory_bytes;                      /* of the writer's dictionary */

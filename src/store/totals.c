@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* totals.c: exact totals by library and function, as they are kept beside windows of 1 min and 1 h, and of days. */
+/* totals.c: exact totals by library and function of a range of time. */
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "store/scan.h"
-#include "store/store.h"
+#include "store/planned.h"
 #include "store/sums.h"
 
 struct totals {
@@ -24,7 +23,6 @@ static int tell(void *arg, const struct sp_scan_totals *from)
 		const int64_t *sums = sp_sums_at(from->sums, i);
 		const struct sp_file *file = &d->files[of.file];
 		struct sp_store_total told = {.wall_ns = from->window.w.wall_ns,
-					      .duration_ns = from->window.w.duration_ns,
 					      .file = sp_dict_string(d, file->name),
 					      .function = sp_dict_string(d, d->funcs[of.func].name),
 					      .build_id = file->build_id,
@@ -41,16 +39,35 @@ static int tell(void *arg, const struct sp_scan_totals *from)
 	return r;
 }
 
-int sp_store_totals(struct sp_store *s, const char *source, uint64_t from_ns, uint64_t to_ns, int step,
-		    int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+static int totals_tell(struct sp_planned *p, const struct sp_store_query *q)
 {
-	struct sp_scan_options o = {
-	    .from_ns = from_ns, .to_ns = to_ns, .source = source == NULL ? "cpu" : source, .resolution = step};
-	struct totals totals = {each, arg};
+	/* one kind of windows is asked for: no days */
+	int r = q->resolution < 0 ? sp_planned_tell_days(p) : 0;
 
-	if (step != SP_RES_1M && step != SP_RES_1H && step != SP_N_RESOLUTIONS)
-		return sp_fail_said(-EINVAL, "totals are kept by minute, hour and day");
-	if (from_ns >= to_ns)
-		return sp_fail_said(-EINVAL, "the range is empty: it ends before it begins");
-	return sp_scan_totals(s, &o, tell, &totals);
+	return r == 0 ? sp_planned_tell(p) : r;
+}
+
+int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_function,
+		    int (*each)(void *arg, const struct sp_store_total *t), void *arg,
+		    struct sp_store_answer *ret_answer)
+{
+	struct sp_store_answer answer = {0};
+	struct totals totals = {each, arg};
+	struct sp_plan plan = {0};
+	struct sp_planned p = {.store = s,
+			       .source = q->source == NULL ? "cpu" : q->source,
+			       .plan = &plan,
+			       .by_function = by_function,
+			       .each = tell,
+			       .arg = &totals};
+	int r = sp_plan_make(s, q, SP_RES_1H, &plan, &answer);
+
+	if (r == 0)
+		r = totals_tell(&p, q);
+	sp_plan_done(&plan);
+	if (r == 0) {
+		answer.n_damaged = p.n_damaged;
+		*ret_answer = answer;
+	}
+	return r;
 }

@@ -318,6 +318,8 @@ static int take_total(void *arg, const struct sp_store_total *t)
 static void test_who(void **state)
 {
 	struct sp_agent_config c = config();
+	struct sp_store_query q = everything;
+	struct sp_store_answer answer;
 	struct sp_ask a;
 	int how;
 
@@ -339,8 +341,9 @@ static void test_who(void **state)
 	assert_non_null(strstr(events, "gap x: asleep;"));
 	assert_non_null(strstr(events, "upgrade libroot.so: new one;"));
 	a = (struct sp_ask){.socket = socket_path};
-	assert_int_equal(sp_ask_totals(&a, "cpu", begin_ns, begin_ns + 60 * SP_NS_PER_S, SP_RES_1M, take_total, NULL),
-			 0);
+	q.from_ns = begin_ns;
+	q.to_ns = begin_ns + 60 * SP_NS_PER_S;
+	assert_int_equal(sp_ask_totals(&a, &q, false, take_total, NULL, &answer), 0);
 	assert_int_equal(totals_self, 300);
 	finish();
 }

@@ -276,14 +276,14 @@ static void test_tables(void **state)
 	is_in("\"whole\":30000000000,\"samples\":3000,");
 	is_in("\"n_rows\":4,\"rows\":[{\"name\":\"liba.so\"");
 	is_in("\"self\":18000000000,\"total\":18000000000,\"samples\":1800}]");
-	/* Of long ranges by the store's own sums, of minutes that are over: the first window. */
+	/* Of long ranges by the store's own sums, those of minutes that are over, and of the windows since then. */
 	assert_int_equal(ask(&a, "/api/v1/libraries", "from=-7h"), 200);
-	is_in("\"covered_seconds\":10.000");
-	is_in("\"whole\":10000000000,\"samples\":1000,");
+	is_in("\"covered_seconds\":30.000,\"windows\":3,");
+	is_in("\"whole\":30000000000,\"samples\":3000,");
 	is_in("{\"name\":\"app\"");
-	is_in("\"self\":0,\"total\":10000000000,\"samples\":1000}");
+	is_in("\"self\":0,\"total\":30000000000,\"samples\":3000}");
 	assert_int_equal(ask(&a, "/api/v1/flame", "from=-7h&least=0.01"), 200);
-	is_in("\"whole\":10000000000}");
+	is_in("\"whole\":30000000000}");
 	assert_int_equal(ask(&a, "/api/v1/functions", "from=-10s&value=samples"), 200);
 	is_in("{\"name\":\"leaf_49\",\"library\":\"libwide.so\",\"self\":1,\"total\":1,\"samples\":1}");
 	assert_int_equal(ask(&a, "/api/v1/matrix", "from=-620s&called=libwide.so&limit=2"), 200);

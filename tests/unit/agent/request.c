@@ -65,10 +65,10 @@ static void test_least(void **state)
 	assert_int_equal(q.query.to_ns, INT64_MAX);
 	assert_int_equal(parse("soprof1 status", &q), 0);
 	assert_int_equal(q.what, SP_ASK_STATUS);
-	assert_int_equal(parse("soprof1 totals step=3", &q), 0);
-	assert_int_equal(q.step, SP_N_RESOLUTIONS);
+	assert_int_equal(parse("soprof1 totals by=1", &q), 0);
+	assert_true(q.by_function && q.query.resolution == -1 && q.query.all_users);
 	assert_int_equal(parse("soprof1 totals", &q), 0);
-	assert_int_equal(q.step, SP_RES_1H);
+	assert_false(q.by_function);
 }
 
 static void test_refused(void **state)

@@ -221,8 +221,7 @@ static void many_hours(void **state)
 		for (size_t i = 0; i<SP_COUNT(ranges); i += SP_FEWER> 1 ? 2 : 1) {
 			uint64_t from = DAY + ranges[i][0] * HOUR, to = DAY + ranges[i][1] * HOUR;
 			compare(f.store, from, to, false, &a);
-			if (memory == 0)
-				assert_int_equal(a.resolution, i >= 2 && i <= 4 ? SP_N_RESOLUTIONS : SP_RES_1H);
+			assert_int_equal(a.resolution, SP_RES_1H); /* days stand for them */
 		}
 		/* the writer that opens it again finds all of it */
 		sp_store_close(f.store);
@@ -337,14 +336,21 @@ static void compare_chart(struct sp_store *s, uint64_t from_ns, uint64_t to_ns, 
 	struct sp_store_chart *c;
 	uint64_t covered = 0;
 
-	ok(sp_store_chart(s, "cpu", value == 0 ? NULL : "cpu", from_ns, to_ns, slice_ns, &c));
+	struct sp_store_query q = {.from_ns = from_ns, .to_ns = to_ns, .all_users = true, .resolution = -1};
+	const struct sp_store_query moved = q;
+	struct sp_store_answer a;
+
+	ok(sp_store_chart(s, &q, value == 0 ? NULL : "cpu", slice_ns, &c, &a));
 	assert_string_equal(c->value, value == 0 ? "samples" : "cpu");
 	assert_string_equal(c->unit, value == 0 ? "count" : "nanoseconds");
 	assert_true(c->from_ns <= from_ns && from_ns - c->from_ns < slice_ns);
 	assert_true(c->from_ns + c->n_slices * slice_ns >= to_ns && c->n_libraries > 5);
 	size_t n = (size_t)c->n_slices * c->n_libraries;
 	struct wanted w = {c, calloc(n, sizeof(int64_t)), calloc(n, sizeof(int64_t)), value};
-	ok(sp_store_totals(s, "cpu", from_ns, to_ns, SP_RES_1M, take_total, &w));
+	q.resolution = SP_RES_1M;
+	q.from_ns = sp_store_end(&moved, from_ns);
+	q.to_ns = sp_store_end(&moved, to_ns);
+	ok(sp_store_totals(s, &q, false, take_total, &w, &a));
 	for (size_t i = 0; i < n; i++) {
 		if (c->self[i] != w.self[i])
 			fail_msg("%s at %zu of %u: %" PRId64 " instead of %" PRId64,
@@ -367,15 +373,26 @@ static void compare_chart(struct sp_store *s, uint64_t from_ns, uint64_t to_ns, 
 	sp_store_chart_free(c);
 }
 
+static int chart(struct sp_store *s, uint64_t from_ns, uint64_t to_ns, uint64_t slice_ns, struct sp_store_chart **c)
+{
+	struct sp_store_query q = {.from_ns = from_ns, .to_ns = to_ns, .all_users = true, .resolution = -1};
+	struct sp_store_answer a;
+
+	return sp_store_chart(s, &q, NULL, slice_ns, c, &a);
+}
+
 static void charts(void **state)
 {
 	struct sp_store_chart *c;
+	struct sp_store_answer a;
 	struct fixture f = {0};
 
 	(void)state;
 	seed = 25;
 	fixture_open(&f, 0);
 	fill(&f, DAY, 27 * 12, 300 * S, 8);
+	sp_store_close(f.store); /* so that the last minute is one */
+	ok(sp_store_open(f.place, &(struct sp_store_options){0}, &f.store));
 	for (uint32_t value = 0; value < 2; value++) {
 		compare_chart(f.store, DAY, DAY + 24 * HOUR, 600 * S, value);
 		compare_chart(f.store, DAY + 2 * HOUR, DAY + 26 * HOUR, HOUR, value);
@@ -386,11 +403,13 @@ static void charts(void **state)
 	sql(&f, "DELETE FROM chart WHERE t % 7 = 1; UPDATE chart SET record = zeroblob(9) WHERE t % 5 = 0");
 	ok(sp_store_open(f.place, &(struct sp_store_options){.read_only = true}, &f.store));
 	compare_chart(f.store, DAY, DAY + 24 * HOUR, 600 * S, 0);
-	assert_int_equal(sp_store_chart(f.store, "cpu", NULL, DAY, DAY, 60 * S, &c), -EINVAL);
-	assert_int_equal(sp_store_chart(f.store, "cpu", NULL, DAY, DAY + S, 0, &c), -EINVAL);
-	assert_int_equal(sp_store_chart(f.store, "cpu", NULL, DAY, DAY + S, 61 * S, &c), -EINVAL);
-	assert_int_equal(sp_store_chart(f.store, "cpu", NULL, 0, DAY, 60 * S, &c), -E2BIG);
-	ok(sp_store_chart(f.store, "nobody", NULL, DAY, DAY + HOUR, 60 * S, &c));
+	assert_int_equal(chart(f.store, DAY, DAY, 60 * S, &c), -EINVAL);
+	assert_int_equal(chart(f.store, DAY, DAY + S, 0, &c), -EINVAL);
+	assert_int_equal(chart(f.store, DAY, DAY + S, 61 * S, &c), -EINVAL);
+	assert_int_equal(chart(f.store, 0, DAY, 60 * S, &c), -E2BIG);
+	struct sp_store_query q = {
+	    .from_ns = DAY, .to_ns = DAY + HOUR, .all_users = true, .resolution = -1, .source = "nobody"};
+	ok(sp_store_chart(f.store, &q, NULL, 60 * S, &c, &a));
 	assert_int_equal(c->n_libraries, 0);
 	sp_store_chart_free(c);
 	fixture_done(&f);
