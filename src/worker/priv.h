@@ -4,7 +4,6 @@
  *
  * Ownership: a job owns its descriptors, offsets and results until its callback has been called; a list owns its jobs,
  * a process the jobs that were sent to it, a crew its processes. Errors: 0 or negative errno. One thread: the caller's.
- * What goes over the socket is in message.h.
  */
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H
@@ -120,8 +119,7 @@ int sp_broker_kill(struct sp_broker *b, int pid);
 int sp_broker_seal(struct sp_broker *b); /* no more outputs */
 int sp_broker_pid(const struct sp_broker *b);
 
-/* One message, with a descriptor or -1. 0 or a negative errno. */
-int sp_put_message(int socket, const void *bytes, size_t n, int fd);
+int sp_put_message(int socket, const void *bytes, size_t n, int fd); /* one; fd may be -1; 0 or a negative errno */
 /* In the child. */
 _Noreturn void sp_worker_begin(enum sp_role role, int socket);  /* a new process becomes a worker */
 _Noreturn void sp_worker_become(enum sp_role role, int socket); /* the same in the broker's */

@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The front doors in a Debian 12 that has nothing: ./run installs, builds and runs, for a user with sudo and for root without,
-# works without a network afterwards, and the unit tests pass. The packages come from the machine's own source of Debian packages.
-# deadline: 1800
+# and works without a network afterwards. Then the whole ./test there, without a network, from homes that nobody else may
+# enter, with gawk, and with the debuginfod server that Debian configures: as root where the system is a container's root,
+# as an ordinary user there, and as root in a plain chroot. The packages come from the machine's own source of Debian
+# packages.
+# deadline: 9000
 set -eu
 source=${SOPROF_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=${TMPDIR:-/tmp}/debian
@@ -13,9 +16,8 @@ command -v debootstrap >/dev/null || skip "debootstrap is not installed"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Component: main' | head -n 1)
 [ -n "$mirror" ] || skip "apt knows no source of bookworm"
 
-trap 'umount -l "$work/proc" "$work/sys" "$work" 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT
+trap 'umount -l "$work/proc" "$work/sys" 2>/dev/null || :; rm -rf --one-file-system "$work"' EXIT
 debootstrap --variant=minbase bookworm "$work" "$mirror" >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
-mount --bind "$work" "$work" # so that / is a mount inside, as on a machine
 mount -t proc proc "$work/proc"
 mount -t sysfs -o ro sysfs "$work/sys"
 cp /etc/resolv.conf "$work/etc/resolv.conf"
@@ -69,6 +71,56 @@ expect_version "./run without a network" <"$work.log"
 [ "$(wc -l <"$work.log")" = 1 ] || { cat "$work.log"; exit 1; }
 awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s\n", b - a; exit !(b - a < 2) }'
 
-echo "--- unit tests"
-inside chroot "$work" bash -c 'cd /src && . tools/setup.sh && need_packages build test &&
-	build_in "$build" all -Dtests=enabled && meson test -C "$build" --print-errorlogs'
+echo "--- what ./test wants: packages, the second kernel; debuginfod as Debian configures it; a user"
+inside DEBIAN_FRONTEND=noninteractive chroot "$work" bash -ec 'cd /src && . tools/setup.sh
+	need_packages build test vm
+	echo "libdebuginfod-common libdebuginfod/usedebiandebuginfod boolean true" | debconf-set-selections
+	apt-get install -y -q --no-install-recommends gawk libdebuginfod-common
+	useradd --create-home tester
+	tests/vm/kernel
+	mkdir -p /home/tester/.cache
+	cp -r /var/cache/soprof-test /home/tester/.cache/
+	rm -rf build
+	cp -r /src /home/tester/soprof
+	mv /src /root/soprof
+	chown -R tester: /home/tester
+	chmod 700 /root /home/tester' >"$work.log" 2>&1 || { tail -n 20 "$work.log"; exit 1; }
+[ -e "$work/etc/profile.d/debuginfod.sh" ] || { echo "no configuration of debuginfod"; exit 1; }
+umount "$work/proc" "$work/sys"
+
+# whole MODE USER: all of ./test, as a login shell of that user runs it whose settings are unusual.
+cat >"$work/enter" <<'END'
+mode=$1 root=$2 user=$3
+ip link set lo up
+hostname nowhere
+[ "$mode" = chroot ] || mount --bind "$root" "$root" # so that / is a mount inside
+cd "$root"
+mount -t proc proc proc
+mount --rbind /sys sys
+mount --rbind /dev dev
+enter=(chroot "$root")
+if [ "$mode" = container ]; then
+	mkdir -p old
+	pivot_root . old
+	umount -l old
+	enter=()
+fi
+umask 077
+ulimit -S -n 256
+exec "${enter[@]}" setpriv --reuid "$user" --regid "$user" --init-groups env -i TZ=Asia/Kathmandu LC_ALL=C.UTF-8 \
+	XDG_CONFIG_HOME=/nowhere PATH=/usr/local/bin:/usr/bin:/bin HOME="$4" bash -l -c 'cd ~/soprof && echo "asks $DEBUGINFOD_URLS" && ./test'
+END
+n_failed=0
+whole() {
+	local home=/root
+	[ "$2" = root ] || home=/home/$2
+	echo "--- ./test, in a $1, as $2"
+	unshare --mount --uts --ipc --net bash -e "$work/enter" "$1" "$work" "$2" "$home" 2>&1 | tee "$work.log"
+	grep -q '^asks http' "$work.log" || { echo "no debuginfod server is configured in this $1"; n_failed=$((n_failed + 1)); }
+	tail -n 1 "$work.log" | grep -q '^[1-9][0-9]* passed, 0 failed, ' || n_failed=$((n_failed + 1))
+}
+whole container root
+whole container tester
+whole chroot root
+echo "of three whole runs, $n_failed were not as they should be"
+[ "$n_failed" = 0 ]
