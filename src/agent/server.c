@@ -518,7 +518,10 @@ int sp_server_directory(const char *path)
 	if (!slash || slash == directory)
 		return slash ? 0 : -ENOMEM;
 	*slash = '\0';
-	return mkdir(directory, 0755) && errno != EEXIST ? sp_fail(-errno, "make %s", directory) : 0;
+	if (mkdir(directory, 0755) < 0)
+		return errno == EEXIST ? 0 : sp_fail(-errno, "make %s", directory);
+	/* Everybody may ask, whatever the umask is. */
+	return chmod(directory, 0755) < 0 ? sp_fail(-errno, "%s", directory) : 0;
 }
 
 static int server_listen(struct sp_server *s)

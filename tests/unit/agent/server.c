@@ -58,6 +58,28 @@ static void test_place(void **state)
 	memcpy(socket_path, old, sizeof(old));
 }
 
+/* The directory of the socket is for everybody, also where files are made for nobody else. */
+static void test_directory(void **state)
+{
+	char path[128], made[64];
+	struct stat st;
+	mode_t mask = umask(077);
+
+	(void)state;
+	snprintf(made, sizeof(made), "%s/made", directory);
+	snprintf(path, sizeof(path), "%s/agent.sock", made);
+	assert_int_equal(sp_server_directory(path), 0);
+	umask(mask);
+	assert_int_equal(stat(made, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	/* what was there is left as it is */
+	assert_int_equal(chmod(made, 0700), 0);
+	assert_int_equal(sp_server_directory(path), 0);
+	assert_int_equal(stat(made, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	rmdir(made);
+}
+
 static void test_malformed(void **state)
 {
 	struct sp_agent_config c = config();
@@ -223,8 +245,9 @@ static void test_false_agent(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-	    cmocka_unit_test(test_status), cmocka_unit_test(test_place), cmocka_unit_test(test_malformed),
-	    cmocka_unit_test(test_crowd),  cmocka_unit_test(test_users), cmocka_unit_test(test_false_agent),
+	    cmocka_unit_test(test_status),      cmocka_unit_test(test_place), cmocka_unit_test(test_directory),
+	    cmocka_unit_test(test_malformed),   cmocka_unit_test(test_crowd), cmocka_unit_test(test_users),
+	    cmocka_unit_test(test_false_agent),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

@@ -244,7 +244,7 @@ static void as_dpkg_says(void **state)
 
 	(void)state;
 	if (!ask_dpkg()) {
-		print_message("no dpkg on this machine\n");
+		printf("skip: no dpkg on this machine\n");
 		skip();
 	}
 	uint64_t before = sp_time_ns(CLOCK_MONOTONIC);

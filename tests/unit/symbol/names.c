@@ -219,8 +219,10 @@ static void build(const char *compiler, const char *option, const char *source, 
 	in_scratch(ret_program, "program");
 	unlink(ret_program);
 	FILE *f = TOOL_RUN(NULL, compiler, option, "-O", "-o", ret_program, source);
-	if (!f)
+	if (!f) {
+		printf("skip: there is no %s that takes %s\n", compiler, option);
 		skip();
+	}
 	fclose(f);
 }
 
@@ -458,8 +460,10 @@ static void test_vdso(void **state)
 	(void)state;
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	char path[256];
-	if (!h)
+	if (!h) {
+		printf("skip: there is no vDSO\n");
 		skip();
+	}
 	in_scratch(path, "vdso");
 	FILE *f = fopen(path, "w");
 	assert_non_null(f);
