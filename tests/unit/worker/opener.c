@@ -163,7 +163,7 @@ static void needs_root(void)
 {
 	if (geteuid() == 0)
 		return;
-	printf("not root\n");
+	printf("skip: needs root\n");
 	skip();
 }
 
@@ -238,7 +238,7 @@ static void live_and_die(void)
 	struct stat st;
 	char other[140];
 	map_file("lib", &m);
-	check_now(m.q, -EALREADY, 0);
+	check_now(m.q, geteuid() == 0 ? -EALREADY : 0, m.st.st_ino); /* without privileges the caller has to compare */
 	snprintf(other, sizeof(other), "%s.new", m.path);
 	int fd = create(other, 'b');
 	assert_int_equal(fstat(fd, &st), 0);
@@ -305,7 +305,7 @@ static void test_unprivileged(void **state)
 	map_file("file", &m);
 	unlink(m.path);
 	struct answer a = ask(&m.q);
-	check_refused(&a, -EPERM, "deleted, which takes CAP_CHECKPOINT_RESTORE to open");
+	check_refused(&a, -EACCES, "deleted, which takes CAP_CHECKPOINT_RESTORE to open");
 	done(&m);
 }
 
@@ -346,7 +346,7 @@ static void test_gone(void **state)
 {
 	(void)state;
 	if (!can_use_handles()) {
-		printf("no file handles of inode and generation in %s, or not root\n", directory);
+		printf("skip: no file handles of inode and generation in %s, or not root\n", directory);
 		skip();
 	}
 	struct mapped m = {0};
@@ -376,11 +376,8 @@ static void test_mapping_gone(void **state)
 	map_file("file", &m);
 	struct sp_open_request q = m.q;
 	q.start += 4096;
-	struct answer a = ask(&q);
-	if (can_use_handles())
-		check_file(&a, &m, m.path, 0);
-	else
-		check_refused(&a, -ENOENT, "No such file or directory");
+	struct answer a = ask(&q); /* there is another at this address: by its path */
+	check_file(&a, &m, m.path, 0);
 	answer_done(&a);
 	q.key = (struct sp_file_key){0};
 	a = ask(&q);
@@ -392,17 +389,24 @@ static void test_mapping_gone(void **state)
 static void test_no_file(void **state)
 {
 	(void)state;
-	struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_DUMMY,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	void *at = fd < 0 ? MAP_FAILED : mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED) {
-		printf("no perf event to be had\n");
+		printf("skip: no perf event to be had\n");
 		skip();
 	}
 	struct sp_open_request q = {
 	    .pid = getpid(), .start = (uint64_t)(uintptr_t)at, .end = (uint64_t)(uintptr_t)at + 8192};
 	struct answer a = ask(&q);
-	check_refused(&a, -EINVAL, "not a regular file");
+	if (geteuid() == 0)
+		check_refused(&a, -EINVAL, "not a regular file");
+	else
+		check_refused(&a, -EPERM, "deleted, which takes CAP_CHECKPOINT_RESTORE to open");
 	munmap(at, 8192);
 	close(fd);
 }
@@ -450,7 +454,8 @@ static void test_many(void **state)
 static int make_directory(void **state)
 {
 	(void)state;
-	snprintf(directory, sizeof(directory), "/var/tmp/soprof-opener-XXXXXX");
+	snprintf(directory, sizeof(directory), "%s/soprof-opener-XXXXXX",
+		 access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"); /* which may be tmpfs */
 	return mkdtemp(directory) ? 0 : -1;
 }
 

@@ -231,7 +231,8 @@ int make_directories(void **state)
 {
 	(void)state;
 	char path[128];
-	snprintf(directory, sizeof(directory), "/var/tmp/soprof-hang-XXXXXX");
+	snprintf(directory, sizeof(directory), "%s/soprof-hang-XXXXXX",
+		 access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"); /* which may be tmpfs */
 	if (!mkdtemp(directory))
 		return -1;
 	for (size_t i = 0; i < SP_COUNT(subdirectories); i++) {
