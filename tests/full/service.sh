@@ -34,7 +34,7 @@ deb=${SOPROF_DEB:-$("$source/tools/make-deb" "$work-build")} || exit 1
 for file in prometheus/soprof.rules.yaml grafana/soprof.json systemd/network.conf; do
 	dpkg-deb --contents "$deb" | grep "./usr/share/soprof/$file\$" >/dev/null || fail "$file in the package"
 done
-debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,sudo,adduser,xz-utils,curl,prometheus bookworm "$work" "$mirror" >"$work.log" 2>&1 ||
+debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,sudo,adduser,xz-utils,curl,procps,prometheus bookworm "$work" "$mirror" >"$work.log" 2>&1 ||
 	{ tail -n 20 "$work.log"; exit 1; }
 cp /etc/resolv.conf "$work/etc/resolv.conf"
 for file in /etc/apt/apt.conf.d/*proxy* /etc/hosts; do
@@ -101,8 +101,9 @@ soon '^PrivateNetwork=no$' systemctl show soprof -p PrivateNetwork
 soon '^soprof_alerts_firing\{alert="compression"\} 0$' curl -s http://127.0.0.1:9877/metrics
 
 sed -n '/^# in \/etc\/prometheus\/prometheus.yml$/,/^```$/p' "$tutorial" | grep -v '^```' >"$work/etc/prometheus/prometheus.yml"
+soon '^soprof_library_self_cpu_seconds_total' curl -s http://127.0.0.1:9877/metrics
 tutorial 'PROMETHEUS AND GRAFANA' 'AN UPGRADE'
-said '^soprof_.*liblzma'
+said '^soprof_library_self_cpu_seconds_total.*libc.so'
 said '^ *SUCCESS: /etc/prometheus/prometheus.yml is valid'
 soon '"health":"up"' curl -s http://127.0.0.1:9090/api/v1/targets
 
