@@ -102,6 +102,7 @@ struct sp_agent_status {
 	uint64_t cpu_ppm;                            /* over the last minutes; 0 = not known yet */
 	uint64_t memory_bytes, peak_bytes;           /* now and most, as seen each minute: all processes, and BPF */
 	uint64_t n_gaps, gap_ns, n_late;             /* gaps and their time, late windows */
+	uint64_t unstored_ns;                        /* up to so much the agent before had sampled when it was killed */
 	uint64_t n_errors;                           /* of sampling, names, labels: told in the log */
 	const char *store_error;                     /* why the store takes nothing now; "" = it does */
 	size_t n_sources;

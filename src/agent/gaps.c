@@ -43,25 +43,52 @@ void sp_gap(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *su
 	sp_event(a, from_ns, to_ns, "gap", subject, "", "%s for %.1f s", text, seconds(to_ns - from_ns));
 }
 
+/*
+ * One that was killed had sampled what is not in the store: the window under way, and those that waited for names or
+ * the disk. It said that it lived whenever a window ended: so it was at most a window longer.
+ */
+static uint64_t gap_of_killed(struct sp_agent *a, uint64_t from, uint64_t alive, uint64_t now)
+{
+	uint64_t until = SP_MIN(SP_MAX(SP_MIN(alive, now), from) + a->window_ns, now);
+
+	a->status.n_gaps++;
+	a->status.gap_ns += until - from;
+	a->status.unstored_ns = until - from;
+	sp_event(a, from, until, "gap", "killed", "",
+		 "the agent was killed, or the machine went down: up to %.0f s that were sampled are not stored",
+		 seconds(until - from));
+	return until;
+}
+
+static void gap_before(struct sp_agent *a, const struct sp_store_stats *stats, uint64_t now)
+{
+	uint64_t from = stats->last_end_ns;
+
+	if (stats->was_killed)
+		from = gap_of_killed(a, from, stats->alive_ns, now);
+	if (from < now)
+		sp_gap(a, from, now, "stopped", "the agent did not run");
+}
+
 void sp_gap_since_last(struct sp_agent *a)
 {
 	struct sp_store_stats stats;
-	uint64_t now = a->began.wall_ns, from;
+	uint64_t now = a->began.wall_ns;
 	int r = sp_store_stats(a->env.store, &stats);
 
+	sp_store_alive(a->env.store);
 	if (r < 0) {
 		sp_error_clear();
 		return;
 	}
-	from = stats.last_end_ns;
-	a->env.latest_wall_ns = stats.n_windows ? from : 0;
+	a->env.latest_wall_ns = stats.last_end_ns;
 	a->env.n_set_back = (unsigned)(a->began.boot_ns >> 20); /* by chance: other than the last agent's */
-	sp_upgrades_begin(&a->env.upgrades, stats.n_windows ? from : 0, now);
-	if (stats.n_windows && stats.last_ns > now)
+	sp_upgrades_begin(&a->env.upgrades, stats.last_end_ns, now);
+	if (stats.last_ns > now)
 		sp_event(a, now, now, "clock", "back", "", "the store has windows of a time that lies %.1f s ahead",
 			 seconds(stats.last_ns - now));
-	else if (stats.n_windows && from < now)
-		sp_gap(a, from, now, "stopped", "the agent did not run");
+	else if (stats.last_ns > 0 && stats.last_end_ns < now)
+		gap_before(a, &stats, now);
 }
 
 void sp_gap_clocks(struct sp_agent *a, const struct sp_clock *now, const struct sp_clock_change *change)

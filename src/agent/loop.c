@@ -223,6 +223,7 @@ static int window_end(struct sp_agent *a, const struct sp_clock *now, bool is_la
 	if (r >= 0)
 		sp_gap_samples(a, now);
 	a->env.latest_wall_ns = SP_MAX(a->env.latest_wall_ns, now->wall_ns);
+	sp_store_alive(a->env.store);
 	window_begin(a, now);
 	return r;
 }

@@ -128,6 +128,7 @@ int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FIL
 	number(out, "max_memory", c->max_memory_bytes);
 	number(out, "gaps", s.n_gaps);
 	number(out, "gap_ns", s.gap_ns);
+	number(out, "unstored_ns", s.unstored_ns);
 	number(out, "errors", s.n_errors);
 	word(out, "store_error", s.store_error);
 	put_store(out, a, c);
@@ -360,6 +361,11 @@ static void show(const struct screen *s, FILE *out)
 			number_of(s, 0, "http_requests"), number_of(s, 0, "http_refused"));
 	if (number_of(s, 0, "gaps"))
 		fprintf(out, "gaps      %" PRIu64 ", %s in all\n", number_of(s, 0, "gaps"), gaps);
+	if (number_of(s, 0, "unstored_ns")) {
+		duration((number_of(s, 0, "unstored_ns") + SP_NS_PER_S / 2) / SP_NS_PER_S, gaps, sizeof(gaps));
+		fprintf(out, "          the agent before was killed: up to %s that it had sampled are not stored\n",
+			gaps);
+	}
 	if (number_of(s, 0, "errors"))
 		fprintf(out, "errors    %" PRIu64 ", told in the log\n", number_of(s, 0, "errors"));
 	fprintf(out, "questions %s answered, %s failed, %s clients turned away\n", text_of(s, 0, "answered"),

@@ -109,6 +109,9 @@ void sp_directory_close(struct sp_directory *d)
 	*d = (struct sp_directory){.fd = -1};
 }
 
+/* Behind the number of the process, as long as it has the directory open. */
+#define OPEN " open"
+
 /* The directories that this process writes to. */
 struct held {
 	struct held *next;
@@ -116,6 +119,7 @@ struct held {
 	ino_t ino;
 	pid_t pid; /* a child that was forked holds nothing */
 	int fd;
+	bool is_locked;
 };
 static struct held *all_held;
 
@@ -134,10 +138,30 @@ static int hold(struct held *h, const struct sp_directory *d)
 	return 0;
 }
 
+/* For people, and for the next writer; the kernel knows better who has it. */
+static void write_holder(int fd, const char *word)
+{
+	char text[32];
+	int n = snprintf(text, sizeof(text), "%d%s\n", getpid(), word);
+
+	if (ftruncate(fd, 0) == 0)
+		(void)!pwrite(fd, text, (size_t)n, 0);
+}
+
+static void look_at_last(int fd, struct sp_lock *lock)
+{
+	char text[32] = "";
+	struct stat st;
+
+	if (pread(fd, text, sizeof(text) - 1, 0) <= 0 || strstr(text, OPEN) == NULL || fstat(fd, &st) < 0)
+		return;
+	lock->was_open = true;
+	lock->alive_ns = (uint64_t)st.st_mtim.tv_sec * SP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+}
+
 static int lock_file(const struct sp_directory *d, int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}, holder = lock;
-	char pid[32];
 
 	if (fcntl(fd, F_SETLK, &lock) < 0) {
 		if (errno != EAGAIN && errno != EACCES)
@@ -146,9 +170,6 @@ static int lock_file(const struct sp_directory *d, int fd)
 			return sp_fail_said(-EBUSY, "%s is in use by another process", d->path);
 		return sp_fail_said(-EBUSY, "%s is in use by process %d", d->path, holder.l_pid);
 	}
-	int n = snprintf(pid, sizeof(pid), "%d\n", getpid());
-	if (ftruncate(fd, 0) == 0) /* for people; the kernel knows better */
-		(void)!pwrite(fd, pid, (size_t)n, 0);
 	return 0;
 }
 
@@ -196,10 +217,15 @@ int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock)
 	}
 	h->fd = openat(d->fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
 	r = h->fd < 0 ? sp_fail(-errno, "open %s/lock", d->path) : lock_file(d, h->fd);
-	ret_lock->held = h;
-	if (r < 0)
+	*ret_lock = (struct sp_lock){.held = h};
+	if (r < 0) {
 		sp_directory_unlock(ret_lock);
-	return r;
+		return r;
+	}
+	h->is_locked = true;
+	look_at_last(h->fd, ret_lock);
+	write_holder(h->fd, OPEN);
+	return 0;
 }
 
 void sp_directory_unlock(struct sp_lock *lock)
@@ -211,10 +237,20 @@ void sp_directory_unlock(struct sp_lock *lock)
 	while (*at != h)
 		at = &(*at)->next;
 	*at = h->next;
+	if (h->is_locked && h->pid == getpid())
+		write_holder(h->fd, "");
 	if (h->fd >= 0)
 		(void)close(h->fd);
 	free(h);
 	lock->held = NULL;
+}
+
+void sp_directory_alive(const struct sp_lock *lock)
+{
+	const struct held *h = lock->held;
+
+	if (h != NULL && h->is_locked)
+		(void)futimens(h->fd, NULL);
 }
 
 int sp_directory_unlink(const struct sp_directory *d, const char *name)

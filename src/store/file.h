@@ -24,12 +24,16 @@ struct sp_directory {
 };
 int sp_directory_open(const char *place, bool make, bool read_only, struct sp_directory *ret_directory);
 void sp_directory_close(struct sp_directory *d);
-/* The lock of the writer: -EBUSY, with its pid in the text. */
+/* The lock of the writer: -EBUSY, with its pid in the text. The file says whether a writer has it open, and its time
+ * when that one was last alive: so the next one knows of one that was killed. */
 struct sp_lock {
 	void *held;
+	bool was_open;     /* who had it before did not give it back ... */
+	uint64_t alive_ns; /* ... and was alive then */
 };
 int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock);
 void sp_directory_unlock(struct sp_lock *lock);
+void sp_directory_alive(const struct sp_lock *lock);
 
 struct sp_day {
 	uint64_t day_s; /* when it began */

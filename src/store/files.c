@@ -222,44 +222,96 @@ static uint64_t end_of_last(struct sp_day_file *f, uint64_t last_ns)
 	return last_ns;
 }
 
-static int count_windows(struct sp_day_file *f, struct sp_store_stats *stats)
+/* When windows of a file begin and the last one ends; n: 0 = there are none. */
+struct span {
+	uint64_t n, first_ns, last_ns, end_ns;
+};
+
+static int span_of(struct sp_day_file *f, bool counted, struct span *ret_span)
 {
 	SP_STATEMENT *s = NULL;
-	int r = sp_file_prepare(f, "SELECT count(*), min(t), max(t) FROM window", &s);
+	const char *sql = counted ? "SELECT count(*), min(t), max(t) FROM window"
+				  : "SELECT EXISTS(SELECT * FROM window), (SELECT min(t) FROM window), "
+				    "(SELECT max(t) FROM window)";
+	int r = sp_file_prepare(f, sql, &s);
 
 	if (r < 0)
 		return r;
 	int code = sqlite3_step(s);
 	if (code != SQLITE_ROW)
 		return sp_file_error(f, code, "read");
-	uint64_t n = (uint64_t)sqlite3_column_int64(s, 0), first = (uint64_t)sqlite3_column_int64(s, 1) * NS_PER_MS;
-	if (n == 0)
-		return 0;
-	stats->first_ns = stats->n_windows == 0 ? first : SP_MIN(stats->first_ns, first);
-	uint64_t last = (uint64_t)sqlite3_column_int64(s, 2) * NS_PER_MS;
-	stats->last_ns = SP_MAX(stats->last_ns, last);
-	stats->last_end_ns = SP_MAX(stats->last_end_ns, end_of_last(f, last));
-	stats->n_windows += n;
+	*ret_span = (struct span){.n = (uint64_t)sqlite3_column_int64(s, 0),
+				  .first_ns = (uint64_t)sqlite3_column_int64(s, 1) * NS_PER_MS,
+				  .last_ns = (uint64_t)sqlite3_column_int64(s, 2) * NS_PER_MS};
+	if (ret_span->n > 0)
+		ret_span->end_ns = end_of_last(f, ret_span->last_ns);
 	return 0;
 }
 
-static int count_file(struct sp_store *s, const struct sp_day *day, struct sp_store_stats *stats)
+static void add_first(struct sp_store_stats *stats, const struct span *span)
+{
+	if (span->n > 0)
+		stats->first_ns = stats->first_ns == 0 ? span->first_ns : SP_MIN(stats->first_ns, span->first_ns);
+}
+
+static void add_last(struct sp_store_stats *stats, const struct span *span)
+{
+	stats->last_ns = SP_MAX(stats->last_ns, span->last_ns);
+	stats->last_end_ns = SP_MAX(stats->last_end_ns, span->end_ns);
+}
+
+/* One that cannot be read has no windows to be counted. */
+static int look_at(struct sp_store *s, const struct sp_day *day, bool counted, struct span *ret_span)
 {
 	struct sp_day_file f = {0};
-	int r;
+	int r = sp_file_open(&s->directory, day, false, &f);
+
+	if (r == 0)
+		r = span_of(&f, counted, ret_span);
+	sp_file_close(&f);
+	if (r < 0)
+		sp_error_clear();
+	return r;
+}
+
+static void count_file(struct sp_store *s, const struct sp_day *day, struct sp_store_stats *stats)
+{
+	struct span span = {0};
 
 	stats->bytes += day->bytes;
 	stats->n_files++;
 	if (day->resolution > SP_RES_10S)
-		return 0;
-	r = sp_file_open(&s->directory, day, false, &f);
-	if (r == 0 && f.day.resolution <= SP_RES_10S)
-		r = count_windows(&f, stats);
-	sp_file_close(&f);
-	if (r < 0)
+		return;
+	stats->n_damaged_files += look_at(s, day, true, &span) == -EBADMSG;
+	stats->n_windows += span.n;
+	add_first(stats, &span);
+	add_last(stats, &span);
+}
+
+/* The finest windows go first: what is older has minutes and hours only, and perhaps there is nothing else. */
+static void look_at_coarser(struct sp_store *s, const struct sp_day *days, size_t n, struct sp_store_stats *stats)
+{
+	for (size_t i = 0; i < n && (stats->first_ns == 0 || days[i].day_s * SP_NS_PER_S <= stats->first_ns); i++) {
+		struct span span = {0};
+		if (days[i].resolution > SP_RES_10S && look_at(s, &days[i], false, &span) == 0)
+			add_first(stats, &span);
+	}
+	for (size_t i = n; i-- > 0 && stats->last_ns == 0;) {
+		struct span span = {0};
+		if (days[i].resolution > SP_RES_10S && look_at(s, &days[i], false, &span) == 0)
+			add_last(stats, &span);
+	}
+}
+
+static void stats_of_memory(struct sp_store *s, struct sp_store_stats *stats)
+{
+	struct span span = {0};
+
+	if (span_of(s->memory, true, &span) < 0)
 		sp_error_clear();
-	stats->n_damaged_files += r == -EBADMSG;
-	return 0;
+	stats->n_windows = span.n;
+	add_first(stats, &span);
+	add_last(stats, &span);
 }
 
 static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
@@ -271,11 +323,19 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 				       .n_outgrown = s->n_outgrown};
 	SP_FREE struct sp_day *days = NULL;
 	size_t n = 0;
-	int r = s->memory != NULL ? count_windows(s->memory, &stats)
-				  : sp_directory_list(&s->directory, &days, &n, &stats.n_damaged_files);
+	int r = 0;
 
+	if (s->memory != NULL)
+		stats_of_memory(s, &stats);
+	else
+		r = sp_directory_list(&s->directory, &days, &n, &stats.n_damaged_files);
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = count_file(s, &days[i], &stats);
+		count_file(s, &days[i], &stats);
+	look_at_coarser(s, days, n, &stats);
+	if (s->writer != NULL) {
+		stats.was_killed = s->writer->lock.was_open;
+		stats.alive_ns = s->writer->lock.alive_ns;
+	}
 	if (s->writer != NULL && s->writer->numbering != NULL)
 		stats.memory_bytes = sp_numbering_memory(s->writer->numbering);
 	if (s->leaving != NULL && s->leaving->numbering != NULL)

@@ -46,6 +46,12 @@ int sp_store_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 	return s->ops->events(s, from_ns, to_ns, each, arg);
 }
 
+void sp_store_alive(struct sp_store *s)
+{
+	if (s->writer != NULL)
+		sp_directory_alive(&s->writer->lock);
+}
+
 int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 {
 	return s->ops->stats(s, ret_stats);

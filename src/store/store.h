@@ -151,6 +151,9 @@ int sp_store_chart(struct sp_store *s, const struct sp_store_query *q, const cha
 		   struct sp_store_chart **ret_chart, struct sp_store_answer *ret_answer);
 void sp_store_chart_free(struct sp_store_chart *c);
 
+/* The writer lives: said from time to time, it tells the next one since when that was over, if it is killed. */
+void sp_store_alive(struct sp_store *s);
+
 struct sp_store_stats {
 	uint64_t first_ns;    /* when the first window began, of whatever resolution */
 	uint64_t n_windows;   /* of the finest resolution */
@@ -161,6 +164,8 @@ struct sp_store_stats {
 	uint64_t add_cpu_ns, add_worst_ns, n_added; /* since it was opened */
 	uint64_t memory_bytes;                      /* of the writer's dictionary */
 	uint64_t n_outgrown;                        /* dictionaries that had no room any more, since it was opened */
+	bool was_killed;                            /* the writer before this one did not close the store ... */
+	uint64_t alive_ns;                          /* ... and said last that it lived then */
 };
 int sp_store_stats(struct sp_store *s, struct sp_store_stats *ret_stats);
 

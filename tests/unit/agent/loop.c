@@ -45,8 +45,12 @@ static void windows(void)
 	if (!agent_begin(&a))
 		skip();
 	a->window_ns = SP_NS_PER_S;
-	noted.stats =
-	    (struct sp_store_stats){.n_windows = 1, .last_ns = sp_time_ns(CLOCK_REALTIME) - 3600 * SP_NS_PER_S};
+	uint64_t last = sp_time_ns(CLOCK_REALTIME) - 3600 * SP_NS_PER_S;
+	noted.stats = (struct sp_store_stats){.n_windows = 1,
+					      .last_ns = last,
+					      .last_end_ns = last + SP_NS_PER_S,
+					      .was_killed = true,
+					      .alive_ns = last + 5 * SP_NS_PER_S};
 	stop.agent = a;
 	assert_int_equal(
 	    sp_agent_watch(a,
@@ -71,7 +75,10 @@ static void windows(void)
 	}
 	assert_true(n_late <= 1); /* where others have the CPUs for so long */
 	check_names(&all);
-	assert_true(has_event("gap stopped"));
+	assert_true(has_event("gap killed") && has_event("gap stopped"));
+	assert_int_equal(status.unstored_ns, 5 * SP_NS_PER_S); /* from the last end, 4 s that it lived, and a window */
+	assert_true(status.gap_ns >= 3598 * SP_NS_PER_S && status.n_gaps == 2);
+	assert_true(noted.n_alive >= noted.n);
 	assert_int_equal(status.sources[0].n_windows, noted.n);
 	assert_int_equal(status.sources[0].n_lost, 0);
 	assert_int_equal(status.n_errors, a->workers_seen.n_late); /* a file of others may take a parser too long */

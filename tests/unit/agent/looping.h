@@ -42,6 +42,7 @@ struct noted_all {
 	size_t n_events;
 	int fails;
 	struct sp_store_stats stats;
+	size_t n_alive;
 };
 extern struct noted_all noted;
 struct stop {

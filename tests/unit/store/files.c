@@ -403,6 +403,11 @@ static void old_days_go(void **state)
 	sp_store_close(s);
 	o = (struct sp_store_options){.max_disk_bytes = 1};
 	s = made_store(path, &o);
+	struct sp_store_stats stats;
+	assert_int_equal(sp_store_stats(s, &stats), 0);
+	assert_int_equal(stats.n_windows, 2 * 6);
+	assert_int_equal(stats.first_ns, T0 + 2 * SP_DAY_S * SP_NS_PER_S); /* of which there are hours only */
+	assert_int_equal(stats.last_ns, T0 + (5 * SP_DAY_S + 5 * 1830) * SP_NS_PER_S);
 	for (uint64_t i = 0; i < 4; i++)
 		made_add(s, T0 + (6 * SP_DAY_S + i * 30) * SP_NS_PER_S, p, "cpu");
 	assert_true(sums_of_store(&sums, s, SP_RES_1H, true) <= 2); /* of today */
@@ -410,6 +415,42 @@ static void old_days_go(void **state)
 	sp_store_close(s);
 	sums_done(&sums);
 	sp_profile_free(p);
+	made_directory_gone(path);
+}
+
+/* A writer that was killed is told from one that ended, with the time when it said last that it lives. */
+static void killed_writers_are_known(void **state)
+{
+	(void)state;
+	char *path = made_directory();
+	struct sp_store_stats stats;
+	struct timespec then;
+	struct stat st;
+
+	for (int killed = 0; killed < 3; killed++) {
+		int how;
+		pid_t pid = fork();
+		if (pid == 0) {
+			struct sp_store *s = made_store(path, &(struct sp_store_options){0});
+			sp_store_alive(s);
+			if (killed == 0)
+				sp_store_close(s);
+			_exit(0);
+		}
+		assert_true(waitpid(pid, &how, 0) == pid && how == 0);
+		char *lock = in(path, "lock");
+		if (killed == 2) /* one of an older version, which says nothing of that */
+			assert_int_equal(truncate(lock, 0), 0);
+		assert_int_equal(stat(lock, &st), 0);
+		then = st.st_mtim;
+		struct sp_store *s = made_store(path, &(struct sp_store_options){0});
+		assert_int_equal(sp_store_stats(s, &stats), 0);
+		assert_int_equal(stats.was_killed, killed == 1);
+		if (killed == 1)
+			assert_int_equal(stats.alive_ns, (uint64_t)then.tv_sec * SP_NS_PER_S + (uint64_t)then.tv_nsec);
+		sp_store_close(s);
+		free(lock);
+	}
 	made_directory_gone(path);
 }
 
@@ -457,6 +498,7 @@ int main(void)
 	    cmocka_unit_test(planted_links_are_refused),
 	    cmocka_unit_test(others_directories_are_refused),
 	    cmocka_unit_test(old_days_go),
+	    cmocka_unit_test(killed_writers_are_known),
 	    cmocka_unit_test(events_are_kept_once),
 	};
 
