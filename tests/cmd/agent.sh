@@ -175,6 +175,23 @@ has "$out" "^$own;_start;.*;main;"
 expect 1 query --socket "$dir/a/agent.sock"
 one_line 'no agent answers at .*agent.sock$'
 
+# after it ended, no time was sampled and not stored; after it was killed, some may have been
+begin "$dir/a"
+has "$dir/a/log" 'gap: stopped: the agent did not run for [0-9.]+ s$'
+has_not "$dir/a/log" 'gap: killed'
+expect 0 agent --status --socket "$dir/a/agent.sock"
+has "$out" ", from $(date -d "@$then" '+%F %T') to " # the oldest window, not the last one's day
+has_not "$out" 'was killed'
+kill -KILL "$job"
+wait "$job" 2>/dev/null
+begin "$dir/a"
+has "$dir/a/log" 'gap: killed: the agent was killed, or the machine went down: up to [0-9]+ s that were sampled are not stored$'
+expect 0 agent --status --socket "$dir/a/agent.sock"
+has "$out" '^ +the agent before was killed: up to [0-9]+s that it had sampled are not stored$'
+ended
+expect 0 query --store "$dir/a/store" --from -5m --format folded
+has "$err" '^gap .*: the agent was killed, or the machine went down: up to [0-9]+ s that were sampled are not stored$'
+
 # the service manager hears what it wants to hear, from the agent alone
 command -v python3 >/dev/null || { say "no python3: no service manager"; finish; }
 mkdir "$dir/n"
