@@ -12,6 +12,7 @@
 #include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "read/read.h"
 #include "view/view.h"
 #include <crypt.h>

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "view/view.h"
 #include <errno.h>
 #include <signal.h>

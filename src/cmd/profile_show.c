@@ -9,6 +9,7 @@
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "recipe/recipe.h"
 #include "view/summary.h"
 #include "worker/worker.h"

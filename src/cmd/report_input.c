@@ -10,6 +10,7 @@
 #include "profile/filter.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "read/read.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -57,7 +57,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_NUMBER, 'n', "count", "COUNT", "pictures, then the end (tables: 1; 0 = no end)", AT(count), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_NUMBER, 0, "limit", "ROWS", "of each table (50; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_FLAG, 0, "agent", NULL, "what the running agent has sampled", AT(agent)},
-	{SP_OPT_STRING, 0, "socket", "PATH", "where it answers", AT(socket)},
+	{SP_OPT_STRING, 0, "socket", "PATH", "the same of the agent there", AT(socket)},
 	{0},
 };
 /* clang-format on */
@@ -333,12 +333,18 @@ static int loop(struct top *t)
 
 /* --- beginning -------------------------------------------------------------------------------------------------------
  */
+/* Who names a socket means the agent there, and nothing else. */
+static bool is_agent_wanted(const struct top *t)
+{
+	return t->args->agent || t->args->socket;
+}
+
 static int agent_open(struct top *t, const struct sp_top_wants *wants)
 {
 	int r = sp_top_agent_open(wants, &t->source);
 
 	t->info.is_agent = r >= 0;
-	if (!t->args->agent || (r != -ENOENT && r != -ECONNREFUSED))
+	if (!is_agent_wanted(t) || (r != -ENOENT && r != -ECONNREFUSED))
 		return r;
 	sp_error_clear();
 	return sp_fail_said(r, "no agent answers at %s; sudo soprof agent starts one",
@@ -357,7 +363,7 @@ static int source_open(struct top *t)
 	char why[SP_TOP_WORD];
 	int r, refused;
 
-	if (t->args->agent)
+	if (is_agent_wanted(t))
 		return agent_open(t, &wants);
 	refused = sp_privileges_check();
 	if (refused >= 0)
@@ -371,10 +377,8 @@ static int source_open(struct top *t)
 		return 0;
 	sp_error_clear();
 	if (r != -ENOENT && r != -ECONNREFUSED)
-		return sp_fail_said(refused, "%s; and the agent at %s does not answer", why,
-				    wants.socket ? wants.socket : SP_AGENT_SOCKET);
-	return sp_fail_said(refused, "%s; and no agent answers at %s", why,
-			    wants.socket ? wants.socket : SP_AGENT_SOCKET);
+		return sp_fail_said(refused, "%s; and the agent at %s does not answer", why, SP_AGENT_SOCKET);
+	return sp_fail_said(refused, "%s; and no agent answers at %s", why, SP_AGENT_SOCKET);
 }
 
 static void narrowed_tell(struct top *t)

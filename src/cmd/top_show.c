@@ -100,7 +100,7 @@ static void title_line(const struct sp_top_seen *seen, char *ret_line)
 
 static void source_put(const struct sp_top_info *info, char *ret_text, size_t size)
 {
-	const char *how = info->is_agent ? "by the agent" : "sampled";
+	const char *how = info->is_agent ? "by the agent" : "own sampling";
 
 	if (info->rate_mhz && info->n_cpus)
 		snprintf(ret_text, size, "%s at %g Hz on %" PRIu64 " CPU%s", how, (double)info->rate_mhz / 1000,

@@ -137,8 +137,7 @@ static void hand_out(struct charge *c, struct sp_matrix *ret_matrix)
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(c->p); i++) {
 		sp_saturating_add(&m.value, sp_profile_row(c->p, i)->values[c->value]);
-		sp_saturating_add(&m.n_samples,
-				  sp_identity_samples_with(&c->same, sp_profile_row(c->p, i), c->value));
+		sp_saturating_add(&m.n_samples, sp_identity_samples_with(&c->same, sp_profile_row(c->p, i), c->value));
 	}
 	if (m.n_cells > 0)
 		qsort(c->cells, m.n_cells, sizeof(*c->cells), compare);

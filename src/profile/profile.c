@@ -187,14 +187,6 @@ uint32_t sp_profile_n_value_types(const struct sp_profile *p)
 	return p->n_value_types;
 }
 
-uint32_t sp_profile_default_value(const struct sp_profile *p)
-{
-	for (uint32_t i = 0; p->info.default_type != 0 && i < p->n_value_types; i++)
-		if (p->value_types[i].name == p->info.default_type)
-			return i;
-	return p->n_value_types > 0 ? p->n_value_types - 1 : 0;
-}
-
 const struct sp_value_type *sp_profile_value_type(const struct sp_profile *p, uint32_t i)
 {
 	return &p->value_types[i];

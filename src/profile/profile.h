@@ -116,8 +116,6 @@ struct sp_profile_info *sp_profile_info(const struct sp_profile *p); /* mutable 
 int sp_profile_add_value_type(struct sp_profile *p, const char *name, const char *unit); /* before the first row */
 uint32_t sp_profile_n_value_types(const struct sp_profile *p);
 const struct sp_value_type *sp_profile_value_type(const struct sp_profile *p, uint32_t i);
-/* The value that is shown where nobody chose one, as pprof has it: that of info's default_type; without one the last. */
-uint32_t sp_profile_default_value(const struct sp_profile *p);
 
 int64_t sp_profile_add_string(struct sp_profile *p, const char *s);
 int64_t sp_profile_add_bytes(struct sp_profile *p, const void *s, size_t len); /* cut at the first NUL */

@@ -54,7 +54,7 @@ struct sp_read_result {
 	uint64_t n_labels_dropped; /* of samples that have too many of them, or too long ones */
 	bool wants_names;          /* the format has none; who has the object can name the frames without a function */
 	uint64_t bytes;            /* of the input, as it lies on disk */
-	char first_loss[256]; /* where and why, of the first one lost; "" = none */
+	char first_loss[256];      /* where and why, of the first one lost; "" = none */
 };
 
 /* Reads all of fd into a new profile. name is used in messages ("-" for standard input). fd stays open. */

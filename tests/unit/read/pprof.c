@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile.proto by hand: every field, in every order that protocol buffers allow. */
 #include "pprof_made.h"
+#include "profile/values.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile.proto that must be refused, and what keep_going keeps of it. */
 #include "pprof_made.h"
+#include "profile/values.h"
 
 #include <errno.h>
 #include <setjmp.h>
