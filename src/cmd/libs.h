@@ -32,11 +32,12 @@ struct sp_libs_args {
 enum sp_libs_state { SP_LIBS_CURRENT, SP_LIBS_REPLACED, SP_LIBS_MOVED, SP_LIBS_DELETED };
 extern const char *const sp_libs_states[];
 
-struct sp_libs_file {                  /* beside each file of the mapped table */
-	char *path, *soname;           /* NULL = not known */
-	const char *package, *version; /* as it says itself; NULL = it does not */
-	char *why;                     /* it could not be looked at; NULL = it could */
-	uint64_t dev, ino, ctime_ns, since_ns;
+struct sp_libs_file {                                       /* beside each file of the mapped table */
+	char *path, *soname;                                /* NULL = not known */
+	const char *package, *version;                      /* as it says itself; NULL = it does not */
+	const char *disk_version;                           /* of the one that is there now; NULL = not known */
+	char *why;                                          /* it could not be looked at; NULL = it could */
+	uint64_t dev, ino, ctime_ns, since_ns, unlinked_ns; /* unlinked: it has no name left, since then */
 	uint8_t build_id[32], disk_id[32]; /* of the one that is mapped, of the one that is there now */
 	uint8_t build_id_len, disk_id_len;
 	bool is_open, is_elf, is_gone, is_ours, has_disk;
@@ -51,7 +52,8 @@ struct sp_libs_use {                     /* a process uses a library */
 };
 
 struct sp_libs_library {
-	const char *name, *path, *package, *version; /* of the file that stands for it */
+	const char *name, *path, *package; /* of the file that stands for it */
+	const char *version;               /* of the package that this build is of, not of what replaced it; "" */
 	size_t file;
 	uint8_t build_id[32], build_id_len;
 	uint32_t first_use, n_uses;      /* n_uses: processes that map it now */
@@ -106,6 +108,8 @@ void sp_libs_tell(const struct sp_libs *l); /* what is to be known beside it, on
 
 /* A copy of the text that lives as long as l; NULL when memory is short. */
 const char *sp_libs_keep(struct sp_libs *l, const char *text);
+/* Whether the file that is there now is the same build. */
+bool sp_libs_is_same(const struct sp_libs_file *f);
 double sp_libs_percent(const struct sp_libs *l, int64_t samples);
 /* The names of the library's users or, with comms, of its processes, the most frequent first: "a 12, b 3, c". */
 int sp_libs_who(const struct sp_libs *l, const struct sp_libs_library *lib, bool comms, char **ret_text);

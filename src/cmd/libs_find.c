@@ -231,6 +231,8 @@ static void now_identified(void *arg, struct sp_identify_result *id)
 	if (id->r >= 0) {
 		memcpy(file->disk_id, id->build_id, len);
 		file->disk_id_len = (uint8_t)len;
+		if (id->package.name[0])
+			file->disk_version = sp_libs_keep(job->f->l, id->package.version);
 	} else {
 		sp_error_clear();
 	}
@@ -291,7 +293,8 @@ static void take_opened(struct job *job, const struct sp_open_result *o)
 	file->ctime_ns = o->ctime_ns;
 	file->is_ours = o->is_ours;
 	file->state = o->deleted ? SP_LIBS_DELETED : SP_LIBS_CURRENT;
-	file->since_ns = o->deleted && !o->nlink ? o->ctime_ns : 0;
+	file->unlinked_ns = o->deleted && !o->nlink ? o->ctime_ns : 0;
+	file->since_ns = file->unlinked_ns;
 }
 
 static void open_failed(struct job *job, int r)

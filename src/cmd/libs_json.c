@@ -52,6 +52,7 @@ static void put_state(const struct sp_libs_file *f, FILE *out)
 	if (f->since_ns && f->state != SP_LIBS_CURRENT)
 		fprintf(out, ",\"since\":%" PRIu64, f->since_ns / SP_NS_PER_S);
 	put_id(out, "on_disk", f->disk_id, f->disk_id_len);
+	put_word(out, "disk_version", f->disk_version);
 }
 
 static void put_files(const struct sp_libs *l, uint32_t library, FILE *out)
@@ -248,7 +249,9 @@ static void csv_use(const struct sp_libs *l, const struct sp_libs_library *lib, 
 	put_field(out, l->users[u->process]);
 	put_field(out, p->comm);
 	put_field(out, l->places[u->process]);
-	sp_encode(out, SP_ENCODE_CSV, f->path ? f->path : l->mapped->files[u->file].path);
+	put_field(out, f->path ? f->path : l->mapped->files[u->file].path);
+	put_field(out, lib->version);
+	sp_encode(out, SP_ENCODE_CSV, f->disk_version ? f->disk_version : "");
 	fputc('\n', out);
 }
 
@@ -259,9 +262,11 @@ int sp_libs_print_csv(struct sp_libs *l, FILE *out)
 	int r = 0;
 
 	fputs("self,self_percent,total,total_percent,", out);
-	fputs(uses ? "pid,state,since,build_id,on_disk,library,package,user,comm,where,path\n"
-		   : "processes,stale,build_id,library,package,package_version,users,used_by,path\n",
-	      out);
+	fputs(
+	    uses
+		? "pid,state,since,build_id,on_disk,library,package,user,comm,where,path,package_version,disk_version\n"
+		: "processes,stale,build_id,library,package,package_version,users,used_by,path\n",
+	    out);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		const struct sp_libs_library *lib = &l->libraries[l->order[i]];
 		if (!uses)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cmd/libs.h"
 #include "naming/owners.h"
+#include "proc/dpkg_log.h"
 #include "proc/process.h"
 #include <ctype.h>
 #include <errno.h>
@@ -29,23 +30,69 @@ double sp_libs_percent(const struct sp_libs *l, int64_t samples)
 
 /* --- packages --------------------------------------------------------------------------------------------------------
  * Only files that lie where our own package managers install are theirs: those of a container are another's, of which
- * there is only what the file itself says.
+ * there is only what the file itself says. The databases know the version of now: that is the mapped build's only where
+ * that build still lies there. Else the file's own note tells it, or dpkg's log of when the file was replaced.
  */
-static int package_set(struct sp_libs *l, size_t i, const char *package, const char *version)
+bool sp_libs_is_same(const struct sp_libs_file *f)
 {
-	struct sp_libs_library *lib = &l->libraries[l->files[i].library];
-	const char *name = sp_libs_keep(l, package), *its_version = sp_libs_keep(l, version);
+	return f->has_disk && f->disk_id_len && f->disk_id_len == f->build_id_len &&
+	       !memcmp(f->disk_id, f->build_id, f->disk_id_len);
+}
 
-	if (!name || !its_version)
+static int word_set(struct sp_libs *l, const char **word, const char *text)
+{
+	const char *kept = text && *text && !**word ? sp_libs_keep(l, text) : *word;
+
+	if (!kept)
 		return -ENOMEM;
-	lib->package = name;
-	lib->version = its_version;
+	*word = kept;
 	return 0;
 }
 
-static bool wants_package(const struct sp_libs *l, size_t i)
+static struct sp_libs_library *library_of(const struct sp_libs *l, size_t file)
 {
-	return l->files[i].library != UINT32_MAX && !*l->libraries[l->files[i].library].package;
+	return l->files[file].library == UINT32_MAX ? NULL : &l->libraries[l->files[file].library];
+}
+
+static int take_owner(struct sp_libs *l, size_t i, const struct sp_package *package)
+{
+	struct sp_libs_file *f = &l->files[i];
+	struct sp_libs_library *lib = library_of(l, i);
+	int r = lib && *package->name ? word_set(l, &lib->package, package->name) : 0;
+
+	if (r < 0 || !lib || !*package->name)
+		return r;
+	if (f->state == SP_LIBS_CURRENT || sp_libs_is_same(f))
+		r = word_set(l, &lib->version, package->version);
+	if (r >= 0 && f->state == SP_LIBS_REPLACED) {
+		f->disk_version = sp_libs_keep(l, package->version);
+		r = f->disk_version ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+/* A version is of the package that the note names: a database may call it otherwise. */
+static int take_note(struct sp_libs *l, size_t i)
+{
+	const struct sp_libs_file *f = &l->files[i];
+	struct sp_libs_library *lib = library_of(l, i);
+	int r = lib && f->package ? word_set(l, &lib->package, f->package) : 0;
+
+	if (r < 0 || !lib || !f->package || strcmp(lib->package, f->package) != 0)
+		return r;
+	return word_set(l, &lib->version, f->version);
+}
+
+static int take_log(struct sp_libs *l, size_t i, const struct sp_package *package)
+{
+	const struct sp_libs_file *f = &l->files[i];
+	struct sp_libs_library *lib = library_of(l, i);
+	char version[SP_DPKG_VERSION_BYTES];
+
+	if (!lib || *lib->version || !*package->name || !f->unlinked_ns ||
+	    sp_dpkg_log_replaced(NULL, package->name, package->arch, f->unlinked_ns, version) < 0)
+		return 0;
+	return word_set(l, &lib->version, version);
 }
 
 static int look_up_packages(struct sp_libs *l)
@@ -62,12 +109,14 @@ static int look_up_packages(struct sp_libs *l)
 	r = sp_owners_find(paths, n, &owners);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		struct sp_package package = sp_owners_get(&owners, i);
-		if (*package.name && wants_package(l, i))
-			r = package_set(l, i, package.name, package.version);
+		r = take_owner(l, i, &package);
 	}
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (l->files[i].package && l->files[i].version && wants_package(l, i))
-			r = package_set(l, i, l->files[i].package, l->files[i].version);
+		r = take_note(l, i);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct sp_package package = sp_owners_get(&owners, i);
+		r = take_log(l, i, &package);
+	}
 	sp_owners_done(&owners);
 	return r;
 }

@@ -196,7 +196,7 @@ static void put_head(const struct sp_libs *l, const struct sp_libs_library *lib,
 	if (*lib->package) {
 		fputs("  ", out);
 		sp_encode(out, SP_ENCODE_TERMINAL, lib->package);
-		fputc(' ', out);
+		fputs(*lib->version ? " " : ", version unknown", out);
 		sp_encode(out, SP_ENCODE_TERMINAL, lib->version);
 	}
 	fputc('\n', out);
@@ -254,10 +254,12 @@ static const struct sp_grid_column stale_columns[] = {
     {.title = "procs", .right = true},
     {.title = "state"},
     {.title = "since", .right = true},
-    {.title = "build id"},
+    {.title = "runs build"},
     {.title = "on disk"},
     {.title = "library", .min = 18},
-    {.title = "package", .min = 12, .drop = 1},
+    {.title = "package", .min = 12, .drop = 2},
+    {.title = "runs version", .min = 12, .drop = 1},
+    {.title = "on disk", .min = 12, .drop = 1},
 };
 
 /* A library that is stale in several ways (other containers) has a row for each. */
@@ -276,13 +278,14 @@ static void put_stale(struct sp_grid *g, const struct sp_libs *l, const struct s
 	sp_grid_put(g, SP_GRID_RED, "%s", sp_libs_states[f->state]);
 	sp_grid_put(g, SP_GRID_PLAIN, "%s", age);
 	put_id(g, lib->build_id, lib->build_id_len, l->args->verbose);
-	if (f->has_disk && f->disk_id_len && f->disk_id_len == f->build_id_len &&
-	    !memcmp(f->disk_id, f->build_id, f->disk_id_len))
+	if (sp_libs_is_same(f))
 		sp_grid_put(g, SP_GRID_PLAIN, "the same");
 	else
 		put_id(g, f->disk_id, f->disk_id_len, l->args->verbose);
 	sp_grid_put(g, SP_GRID_PLAIN, "%s", l->args->verbose && f->path ? f->path : sp_libs_file_name(l, file));
-	sp_grid_put(g, SP_GRID_PLAIN, "%s%s%s", lib->package, *lib->version ? " " : "", lib->version);
+	sp_grid_put(g, SP_GRID_PLAIN, "%s", lib->package);
+	sp_grid_put(g, SP_GRID_PLAIN, "%s", *lib->version ? lib->version : *lib->package ? "unknown" : "");
+	sp_grid_put(g, SP_GRID_PLAIN, "%s", f->disk_version ? f->disk_version : "");
 }
 
 static int print_stale_libraries(struct sp_libs *l, size_t n, FILE *out)

@@ -46,7 +46,7 @@ ln "$dir/linked/libplugin.so" "$dir/linked/other" && rm "$dir/linked/libplugin.s
 
 # each process: build id, state, what is on the disk
 expect 0 libs -s 0 --csv -p "$all" libplugin
-has "$out" '^self,self_percent,total,total_percent,pid,state,since,build_id,on_disk,library,package,user,comm,where,path$'
+has "$out" '^self,self_percent,total,total_percent,pid,state,since,build_id,on_disk,library,package,user,comm,where,path,package_version,disk_version$'
 is "$(grep -c '' "$out")" 6 "a header and five processes"
 for p in $kept $removed $changed $again $linked; do
 	is "$(field $id "$p" libplugin.so)" "$old" "the build id of process $p"
