@@ -189,12 +189,29 @@ struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
 	sp_u32 exec_id; /* changes at each execve: another program under the same number */
 };
 
+/*
+ * When a sample was taken, in ticks of some 4 ms since from_ns (CLOCK_MONOTONIC), rounded down by the mask; 0 if
+ * from_ns is 0. Both are changed by the user half, which makes slices of the time of the ticks.
+ */
+enum { SP_TICK_SHIFT = 22 };
+struct sp_ticks {
+	sp_u64 from_ns;
+	sp_u32 mask, pad;
+};
+static inline sp_u32 sp_tick(const volatile struct sp_ticks *t, sp_u64 now_ns)
+{
+	sp_u64 from_ns = t->from_ns;
+
+	return from_ns && now_ns > from_ns ? (sp_u32)((now_ns - from_ns) >> SP_TICK_SHIFT) & t->mask : 0;
+}
+
 /* The key of a counted row. Stack ids are hashes of frames and stop; 0 = no stack. */
 struct sp_count_key {
 	sp_u64 user_stack;
 	sp_u64 kernel_stack;
 	struct sp_process_key process;
 	char comm[SP_COMM_LEN];
+	sp_u32 tick, pad;
 };
 struct sp_count {
 	sp_u64 n;

@@ -53,8 +53,7 @@ struct sp_capture_options {
 	uint64_t period;       /* or that: ns for clocks, events else */
 	uint64_t cgroup;       /* id of the only cgroup (v2) wanted, 0 = all */
 	uint32_t cgroup_level;
-	bool slices; /* keys tell in which slice of the time a sample was taken: of a known time at most 20, else of 5 s
-		      */
+	bool slices;        /* keys tell in which slice of the time a sample was taken: see session.c */
 	bool no_seek;       /* files are announced when they are sampled, not all that are mapped at the start */
 	bool time_own;      /* the programs measure themselves, in place of the kernel's statistics of all programs */
 	uint64_t window_ns; /* between two drains of the counts, if the rate allows; 0 = 1 s */

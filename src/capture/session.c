@@ -5,6 +5,7 @@
 #include "capture/priv.h"
 #include "capture/source.h"
 #include "profile/profile.h"
+#include "profile/window.h"
 #include "unwind/cache.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_N_SLICES = 20, SP_SLICE_S = 5 };
+enum { SP_SETTLE_MS = 2000, SP_FINISH_MS = 15000, SP_MAX_SLICES = 64 };
 
 #define SP_DEFAULT_MEMORY (24ULL << 20)
 
@@ -181,25 +182,42 @@ int sp_capture_take_in(struct sp_capture *c)
 	return callback_failure(c);
 }
 
-/* The slice of the window that has just ended: of its middle. None is shorter than a window. */
-static uint32_t slice_now(const struct sp_capture *c)
+/* --- slices ---------------------------------------------------------------------------------------------------------
+ */
+/*
+ * What differs between recordings is judged by what varies between slices of each. How long it will be, nobody knows
+ * before it has ended: slices begin short, and when there are too many, each two become one. So there are always at
+ * least half of SP_MAX_SLICES, once so many ticks are over.
+ */
+static void slices_begin(struct sp_capture *c)
 {
-	uint64_t since = sp_time_ns(CLOCK_MONOTONIC) - c->run_ns;
-	uint64_t window = c->turn_ns, length = SP_SLICE_S * SP_NS_PER_S;
-	uint64_t at = since - SP_MIN(since, window / 2);
+	if (!c->o.slices)
+		return;
+	c->shared.ticks->mask = UINT32_MAX;
+	c->shared.ticks->from_ns = sp_time_ns(CLOCK_MONOTONIC);
+}
 
-	if (c->run_for_ns)
-		length = SP_MAX(window, (c->run_for_ns + SP_N_SLICES - 1) / SP_N_SLICES);
-	return 1 + (uint32_t)(at / length);
+static int slices_widen(struct sp_capture *c)
+{
+	uint64_t ticks = (sp_time_ns(CLOCK_MONOTONIC) - c->shared.ticks->from_ns) >> SP_TICK_SHIFT;
+	unsigned int by = 0;
+
+	if (!c->shared.ticks->from_ns)
+		return 0;
+	while (ticks >> (c->slice_shift + by) >= SP_MAX_SLICES)
+		by++;
+	c->slice_shift += by;
+	c->shared.ticks->mask = UINT32_MAX << c->slice_shift;
+	return by ? sp_profile_widen_slices(c->profile, by) : 0;
 }
 
 int sp_capture_turn(struct sp_capture *c)
 {
 	sp_u32 old = *c->shared.window;
-	int r;
+	int r = slices_widen(c);
 
-	if (c->o.slices)
-		c->slice = slice_now(c);
+	if (r < 0)
+		return r;
 	*c->shared.window = old + 1;
 	c->tables_turn++; /* an evicted table may be wanted again now */
 	sp_tables_turn(c->tables, old + 1);
@@ -274,9 +292,7 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN},
 			       {.fd = child_fd, .events = POLLIN}};
-	c->run_ns = now;
-	c->run_for_ns = duration_ns;
-	c->slice = c->o.slices; /* the first */
+	slices_begin(c);
 	c->turn_at_ns = now + c->turn_ns;
 
 	while (!end || now < end) {

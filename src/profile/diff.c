@@ -99,6 +99,21 @@ static int find_factors(struct sp_diff *d)
 	return r == -EAGAIN ? 0 : r;
 }
 
+static int find_growth(struct sp_diff *d)
+{
+	enum sp_diff_scale scale = d->scale;
+	int r = 0;
+
+	for (int i = 0; i < 2; i++)
+		d->growth[i] = 1;
+	for (int i = 0; i < 2 && r == 0 && d->method == SP_DIFF_FROM_SLICES; i++) {
+		d->scale = (enum sp_diff_scale)i;
+		r = sp_diff_find_growth(d, &d->growth[i]);
+	}
+	d->scale = scale;
+	return r;
+}
+
 int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *new_profile,
 		const struct sp_diff_options *o, struct sp_diff **ret_diff)
 {
@@ -114,6 +129,8 @@ int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *n
 	int r = sp_diff_join(p, o, d);
 	if (r == 0)
 		r = choose_method(d);
+	if (r == 0)
+		r = find_growth(d);
 	if (r == 0)
 		r = find_factors(d);
 	if (r < 0) {

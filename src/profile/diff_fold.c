@@ -11,7 +11,9 @@
 #include "profile/priv.h"
 
 enum { SELF, TOTAL, N_SUMS };
-enum { MAX_LEVEL = 3, MIN_BATCHES = 8 };
+/* Slices are taken together to so many batches, or up to twice as many; to see how variance grows, to half, a quarter.
+ */
+enum { BATCHES = 20, MIN_BATCHES = 5, N_SIZES = 3 };
 
 /* What a group is, without padding: interned, it gives the group's number. */
 struct group {
@@ -158,6 +160,27 @@ static int add_rows(struct rows *f)
 	return r;
 }
 
+static int sum_up(struct rows *f)
+{
+	int r = sp_identity_new(f->p, &f->same);
+
+	if (r == 0)
+		r = map_items(f);
+	return r == 0 ? add_rows(f) : r;
+}
+
+static void rows_done(struct rows *f)
+{
+	sp_identity_done(&f->same);
+	sp_intern_free(f->groups);
+	free(f->sums);
+	free(f->seen_in);
+	free(f->of_item);
+	free(f->met);
+	free(f->touched);
+	free(f->order);
+}
+
 /* --- variance from slices ----------------------------------------------------------------------------------------- */
 static uint32_t slice_of(const struct sp_profile *p, uint32_t row)
 {
@@ -171,135 +194,169 @@ static int compare_slices(const void *left, const void *right, void *arg)
 	return (a > b) - (a < b);
 }
 
-static uint32_t *order_by_slice(const struct sp_profile *p)
+static int order_by_slice(struct rows *f)
 {
-	uint32_t n = sp_profile_n_rows(p), *order = calloc((size_t)n + 1, sizeof(*order));
+	uint32_t n = sp_profile_n_rows(f->p);
 
-	for (uint32_t i = 0; order != NULL && i < n; i++)
-		order[i] = i;
-	if (order != NULL)
-		qsort_r(order, n, sizeof(*order), compare_slices, (void *)(uintptr_t)p);
-	return order;
+	f->order = calloc((size_t)n + 1, sizeof(*f->order));
+	if (f->order == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		f->order[i] = i;
+	qsort_r(f->order, n, sizeof(*f->order), compare_slices, (void *)(uintptr_t)f->p);
+	return 0;
 }
 
-/* All of the batch under way, and of the batches that are done. */
+/* All of the batch under way, and of the batches that are done; of one side. */
 struct batches {
-	double all[2], squares[2];
-	uint32_t n[2]; /* those that hold anything */
+	int side;
+	double all, squares;
+	uint32_t n; /* those that hold anything */
 };
 
 static void end_batch(struct rows *f, struct batches *b)
 {
 	for (size_t i = 0; i < f->n_touched; i++)
-		for (int k = 0; k < N_SUMS; k++)
-			for (int side = 0; side < 2; side++) {
-				struct sum *sum = &f->sums[f->touched[i]][k][side];
-				sum->squares += sum->batch * sum->batch;
-				sum->products += sum->batch * b->all[side];
-				sum->batch = 0;
-			}
-	for (int side = 0; side < 2; side++) {
-		b->n[side] += b->all[side] != 0;
-		b->squares[side] += b->all[side] * b->all[side];
-		b->all[side] = 0;
-	}
+		for (int k = 0; k < N_SUMS; k++) {
+			struct sum *sum = &f->sums[f->touched[i]][k][b->side];
+			sum->squares += sum->batch * sum->batch;
+			sum->products += sum->batch * b->all;
+			sum->batch = 0;
+		}
+	b->n += b->all != 0;
+	b->squares += b->all * b->all;
+	b->all = 0;
 	f->n_touched = 0;
 }
 
 /* A group may be touched more than once in a batch: the second time its batch is 0. */
-static int add_to_batch(struct rows *f, struct batches *b, const struct sp_row *row)
+static int add_to_batch(struct rows *f, struct batches *b, uint32_t number)
 {
-	int r = sp_grow(&f->touched, &f->touched_capacity, f->n_touched + f->n_met, sizeof(*f->touched));
+	double v = (double)sp_profile_row(f->p, number)->values[SP_DIFF_OLD + b->side];
+	int r = v != 0 ? meet_groups(f, number) : 0;
 
-	if (r < 0)
+	if (r < 0 || v == 0)
 		return r;
+	if (sp_grow(&f->touched, &f->touched_capacity, f->n_touched + f->n_met, sizeof(*f->touched)) < 0)
+		return -ENOMEM;
 	memcpy(f->touched + f->n_touched, f->met, f->n_met * sizeof(*f->met));
 	f->n_touched += f->n_met;
-	for (int side = 0; side < 2; side++) {
-		double v = (double)row->values[SP_DIFF_OLD + side];
-		b->all[side] += v;
-		for (size_t i = 0; i < f->n_met; i++)
-			for (int k = i == 0 ? SELF : TOTAL; k < N_SUMS; k++)
-				f->sums[f->met[i]][k][side].batch += v;
-	}
+	b->all += v;
+	for (size_t i = 0; i < f->n_met; i++)
+		for (int k = i == 0 ? SELF : TOTAL; k < N_SUMS; k++)
+			f->sums[f->met[i]][k][b->side].batch += v;
 	return 0;
 }
 
 /* The sum of the batches varies as n times one batch does. */
-static double variance_of(const struct rows *f, const struct sum *sum, const struct batches *b, int side, uint32_t n)
+static double variance_of(const struct rows *f, const struct sum *sum, const struct batches *b, uint32_t n)
 {
-	double all = f->whole[side].x, share = all > 0 ? sum->noise.x / all : 0, residuals;
+	double all = f->whole[b->side].x, share = all > 0 ? sum->noise.x / all : 0, residuals;
 
 	if (f->d->scale == SP_DIFF_ABSOLUTE)
 		return fmax(sum->squares - sum->noise.x * sum->noise.x / n, 0) * n / (n - 1);
-	residuals = sum->squares - 2 * share * sum->products + share * share * b->squares[side];
+	residuals = sum->squares - 2 * share * sum->products + share * share * b->squares;
 	return all > 0 ? fmax(residuals, 0) * n / (n - 1) / (all * all) : 0;
 }
 
-static void take_variance(struct rows *f, const struct batches *b, unsigned int level)
+static void take_variance(struct rows *f, const struct batches *b, uint32_t each)
 {
+	uint32_t idle_too = (f->d->n_slices[b->side] + each - 1) / each;
+	uint32_t n = f->d->scale == SP_DIFF_ABSOLUTE ? idle_too : b->n;
+
 	for (uint32_t g = 0; g < sp_intern_count(f->groups); g++)
-		for (int k = 0; k < N_SUMS; k++)
-			for (int side = 0; side < 2; side++) {
-				struct sum *sum = &f->sums[g][k][side];
-				uint32_t idle_too = ((f->d->n_slices[side] - 1) >> level) + 1;
-				uint32_t n = f->d->scale == SP_DIFF_ABSOLUTE ? idle_too : b->n[side];
-				double v = n > 1 ? variance_of(f, sum, b, side, n) : 0;
-				if (n > 1 && (level == 0 || (n >= MIN_BATCHES && v > sum->noise.variance))) {
-					sum->noise.variance = v;
-					sum->noise.freedom = n - 1;
-				}
-				sum->squares = sum->products = 0;
-			}
+		for (int k = 0; k < N_SUMS; k++) {
+			struct sum *sum = &f->sums[g][k][b->side];
+			sum->noise.variance = n > 1 ? variance_of(f, sum, b, n) : 0;
+			sum->noise.freedom = n > 1 ? n - 1 : INFINITY;
+			sum->squares = sum->products = 0;
+		}
 }
 
-static int sum_batches(struct rows *f, unsigned int level)
+/* Batches of `each` slices. */
+static int sum_batches(struct rows *f, int side, uint32_t each)
 {
-	struct batches b = {0};
+	struct batches b = {.side = side};
 	uint32_t batch = 0;
 	int r = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(f->p) && r == 0; i++) {
-		uint32_t slice = slice_of(f->p, f->order[i]), of = slice == 0 ? 0 : ((slice - 1) >> level) + 1;
+		uint32_t slice = slice_of(f->p, f->order[i]), of = slice == 0 ? 0 : (slice - 1) / each + 1;
 		if (of != batch)
 			end_batch(f, &b);
 		batch = of;
-		r = meet_groups(f, f->order[i]);
-		if (r == 0)
-			r = add_to_batch(f, &b, sp_profile_row(f->p, f->order[i]));
+		r = add_to_batch(f, &b, f->order[i]);
 	}
 	end_batch(f, &b);
-	take_variance(f, &b, level);
+	take_variance(f, &b, each);
 	return r;
 }
 
-/* Sums of evenly filled slices hardly vary; two recordings' samples are still two draws. */
-static void take_counts_at_least(struct rows *f)
+static uint32_t slices_of_batch(const struct sp_diff *d, int side)
 {
-	for (uint32_t g = 0; g < sp_intern_count(f->groups); g++)
-		for (int k = 0; k < N_SUMS; k++)
-			for (int side = 0; side < 2; side++) {
-				struct sp_noise_side *s = &f->sums[g][k][side].noise;
-				if (s->variance < s->q) {
-					s->variance = s->q;
-					s->freedom = INFINITY;
-				}
-			}
+	return SP_MAX(d->n_slices[side] / BATCHES, 1U);
+}
+
+/* Sums of evenly filled slices hardly vary; two recordings' samples are still two draws. */
+static void take_counts_at_least(struct sp_noise_side *s)
+{
+	if (s->variance < s->q) {
+		s->variance = s->q;
+		s->freedom = INFINITY;
+	}
 }
 
 static int variance_from_slices(struct rows *f)
 {
-	uint32_t most = SP_MAX(f->d->n_slices[0], f->d->n_slices[1]);
+	int r = order_by_slice(f);
+
+	for (int side = 0; side < 2 && r == 0; side++)
+		r = sum_batches(f, side, slices_of_batch(f->d, side));
+	for (uint32_t g = 0; g < sp_intern_count(f->groups) && r == 0; g++)
+		for (int k = 0; k < N_SUMS; k++)
+			for (int side = 0; side < 2; side++) {
+				struct sp_noise_side *s = &f->sums[g][k][side].noise;
+				sp_noise_grow(s, f->d->growth[f->d->scale]);
+				if (f->d->scale == SP_DIFF_ABSOLUTE)
+					take_counts_at_least(s);
+			}
+	return r;
+}
+
+/* --- how much larger it is than slices tell ----------------------------------------------------------------------- */
+/* Of all groups' self on both sides, from batches of so many times the usual number of slices. */
+static int variance_at(struct rows *f, uint32_t times, double *ret_variance)
+{
 	int r = 0;
 
-	f->order = order_by_slice(f->p);
-	if (f->order == NULL)
-		return -ENOMEM;
-	for (unsigned int level = 0; level <= MAX_LEVEL && r == 0; level++)
-		if (level == 0 || most >> level >= MIN_BATCHES)
-			r = sum_batches(f, level);
-	if (f->d->scale == SP_DIFF_ABSOLUTE)
-		take_counts_at_least(f);
+	*ret_variance = 0;
+	for (int side = 0; side < 2 && r == 0; side++) {
+		r = sum_batches(f, side, times * slices_of_batch(f->d, side));
+		for (uint32_t g = 0; g < sp_intern_count(f->groups) && r == 0; g++)
+			*ret_variance += f->sums[g][SELF][side].noise.variance;
+	}
+	return r;
+}
+
+/* Of the side that has fewer. */
+static uint32_t n_batches(const struct sp_diff *d)
+{
+	return SP_MIN(d->n_slices[0] / slices_of_batch(d, 0), d->n_slices[1] / slices_of_batch(d, 1));
+}
+
+int sp_diff_find_growth(const struct sp_diff *d, double *ret_growth)
+{
+	struct rows f = {.d = d, .p = d->joined, .by = SP_DIFF_BY_LIBRARY};
+	double at[N_SIZES] = {0};
+	size_t n = 0;
+	int r = sum_up(&f);
+
+	if (r == 0)
+		r = order_by_slice(&f);
+	for (; n < N_SIZES && r == 0 && n_batches(d) >> n >= MIN_BATCHES; n++)
+		r = variance_at(&f, 1U << n, &at[n]);
+	*ret_growth = sp_noise_growth(at, n);
+	rows_done(&f);
 	return r;
 }
 
@@ -351,27 +408,6 @@ static int hand_out(struct rows *f, struct sp_diff_rows *ret_rows)
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
-static int sum_up(struct rows *f)
-{
-	int r = sp_identity_new(f->p, &f->same);
-
-	if (r == 0)
-		r = map_items(f);
-	return r == 0 ? add_rows(f) : r;
-}
-
-static void rows_done(struct rows *f)
-{
-	sp_identity_done(&f->same);
-	sp_intern_free(f->groups);
-	free(f->sums);
-	free(f->seen_in);
-	free(f->of_item);
-	free(f->met);
-	free(f->touched);
-	free(f->order);
-}
-
 int sp_diff_fold_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows)
 {
 	struct rows f = {.d = d, .p = d->joined, .by = by};

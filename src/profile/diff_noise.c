@@ -16,6 +16,8 @@
 #define QUARTILE_CHI2_1 1.323304 /* and three quarters */
 #define MIN_SAMPLES 16           /* of a pair that tells the dispersion: fewer are too coarse */
 #define MIN_PAIRS 8              /* that tell it */
+#define MOST_GROWTH 1.75         /* of variances by one doubling that is believed */
+#define LEAST_BATCHES 2          /* as many as which all are taken at least */
 #define CAUTION 2 /* times what exceeds the counts: rows differ in their bursts, and a median tells of half */
 
 /* The value's squares less what belongs to the whole: (1 - share)^2 for what is in the row, share^2 for what is not. */
@@ -41,6 +43,32 @@ void sp_noise_take_counts(const struct sp_diff *d, struct sp_noise_side s[2], co
 		s[side].variance = factor * sp_noise_from_counts(d->scale, &s[side], &w[side]);
 		s[side].freedom = INFINITY;
 	}
+}
+
+/*
+ * Where samples near in time are alike, variances grow with the batches' size, twice as large where batches are far
+ * shorter than what clumps them. What grew by g at the last doubling is taken to grow by 1 / (2 - g) in all: of
+ * exponentially fading likeness that is a little more than it will.
+ */
+double sp_noise_growth(const double *variances, size_t n)
+{
+	double most = n > 0 ? variances[0] : 0;
+
+	for (size_t i = 1; i < n; i++)
+		most = fmax(most, variances[i]);
+	if (n < 3 || variances[0] <= 0)
+		return n > 0 && variances[0] > 0 ? most / variances[0] : 1;
+	double last = fmin(fmax(variances[n - 1] / variances[n - 2], 1), MOST_GROWTH);
+	return most / variances[0] / (2 - last);
+}
+
+void sp_noise_grow(struct sp_noise_side *s, double growth)
+{
+	if (isinf(s->freedom))
+		return;
+	double n = s->freedom + 1, like = fmax(n / growth, LEAST_BATCHES);
+	s->variance *= growth * (n - 1) / n * like / (like - 1);
+	s->freedom = like - 1;
 }
 
 static double deviate_of_t(double t, double freedom)

@@ -50,6 +50,9 @@ int sp_diff_join(const struct sp_profile *const p[2], const struct sp_diff_optio
 /* The rows, in no order, not marked as upgraded, and with the chance of a difference as large in place of q. */
 int sp_diff_fold_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows);
 
+/* For d->scale: see diff.h. */
+int sp_diff_find_growth(const struct sp_diff *d, double *ret_growth);
+
 /* What is known of one row's value (self or total) on one side. */
 struct sp_noise_side {
 	double x;        /* the value */
@@ -65,6 +68,10 @@ struct sp_noise_whole {
 double sp_noise_from_counts(enum sp_diff_scale scale, const struct sp_noise_side *s, const struct sp_noise_whole *w);
 /* Both sides' variance and freedom from their counts and from what rows vary by beyond them. */
 void sp_noise_take_counts(const struct sp_diff *d, struct sp_noise_side s[2], const struct sp_noise_whole w[2]);
+/* By how much the variance exceeds that of batches, from that of batches of 1, 2, 4 ... times their size. */
+double sp_noise_growth(const double *variances, size_t n);
+/* Takes it so: batches that vary so much together are as if there were fewer. */
+void sp_noise_grow(struct sp_noise_side *s, double growth);
 /* Fills in all but q of a change from its two sides; returns the chance of a difference as large, if nothing changed.
  */
 double sp_noise_change(enum sp_diff_scale scale, const struct sp_noise_side s[2], const struct sp_noise_whole w[2],

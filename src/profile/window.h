@@ -27,6 +27,9 @@ int sp_profile_keep_rows(const struct sp_profile *p, struct sp_profile_rows *ret
 int sp_profile_put_rows(struct sp_profile *p, const struct sp_profile_rows *rows);
 void sp_profile_rows_done(struct sp_profile_rows *rows);
 
+/* Makes each 1 << shift slices of the keys (key.h) one. On an error rows are missing. */
+int sp_profile_widen_slices(struct sp_profile *p, unsigned int shift);
+
 /* Memory without a file belongs to no process afterwards: what is met again has to be another file. On an error nothing
  * has changed. */
 int sp_profile_renew(struct sp_profile *p);

@@ -111,6 +111,7 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 
 	s->key.user_stack = 0;
 	s->key.kernel_stack = 0;
+	s->key.tick = sp_tick(&sp_ticks, bpf_ktime_get_ns());
 	s->key.process.start_ns = task->group_leader->start_boottime;
 	s->key.process.tgid = task->tgid;
 	s->key.process.exec_id = task->self_exec_id;
