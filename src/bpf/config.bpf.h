@@ -10,7 +10,7 @@
 
 const volatile struct sp_config sp_config = {};
 
-volatile struct sp_ticks sp_ticks; /* changed by the user half */
+volatile struct sp_slicing sp_slicing; /* changed by the user half */
 volatile sp_u32 sp_window; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
 
 /* One element of them all, so that a sample touches one or two lines of cache for its counters. */

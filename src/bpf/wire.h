@@ -190,19 +190,19 @@ struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
 };
 
 /*
- * When a sample was taken, in ticks of some 4 ms since from_ns (CLOCK_MONOTONIC), rounded down by the mask; 0 if
- * from_ns is 0. Both are changed by the user half, which makes slices of the time of the ticks.
+ * When a sample was taken, in units of some 4 ms since from_ns (CLOCK_MONOTONIC), rounded down by the mask; 0 if
+ * from_ns is 0. Both are changed by the user half, which makes slices of these units.
  */
-enum { SP_TICK_SHIFT = 22 };
-struct sp_ticks {
+enum { SP_SLICE_SHIFT = 22 };
+struct sp_slicing {
 	sp_u64 from_ns;
 	sp_u32 mask, pad;
 };
-static inline sp_u32 sp_tick(const volatile struct sp_ticks *t, sp_u64 now_ns)
+static inline sp_u32 sp_slice_unit(const volatile struct sp_slicing *s, sp_u64 now_ns)
 {
-	sp_u64 from_ns = t->from_ns;
+	sp_u64 from_ns = s->from_ns;
 
-	return from_ns && now_ns > from_ns ? (sp_u32)((now_ns - from_ns) >> SP_TICK_SHIFT) & t->mask : 0;
+	return from_ns && now_ns > from_ns ? (sp_u32)((now_ns - from_ns) >> SP_SLICE_SHIFT) & s->mask : 0;
 }
 
 /* The key of a counted row. Stack ids are hashes of frames and stop; 0 = no stack. */
@@ -211,7 +211,7 @@ struct sp_count_key {
 	sp_u64 kernel_stack;
 	struct sp_process_key process;
 	char comm[SP_COMM_LEN];
-	sp_u32 tick, pad;
+	sp_u32 slice_unit, pad;
 };
 struct sp_count {
 	sp_u64 n;

@@ -211,7 +211,7 @@ static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 		return -ENOMEM;
 	key.comm = (uint32_t)comm;
 	key.recipe = (uint32_t)recipe;
-	key.slice = c->o.slices ? (k->tick >> c->slice_shift) + 1 : 0;
+	key.slice = c->o.slices ? (k->slice_unit >> c->slice_shift) + 1 : 0;
 	return sp_profile_add_key(c->profile, &key);
 }
 

@@ -54,7 +54,7 @@ struct sp_perf {
 	uint32_t last_file, last_process;
 	uint32_t n_losses; /* how often records were lost */
 	uint64_t clock_to_boot_ns;
-	volatile struct sp_ticks ticks;
+	volatile struct sp_slicing slicing;
 	volatile sp_u32 window;
 	struct sp_record_pending pending; /* of the sample that is being walked */
 };

@@ -150,7 +150,7 @@ int sp_perf_sample(struct sp_capture *c, const struct sp_perf_record *record)
 	error = who(c, record, &t, &r->key);
 	if (error < 0)
 		return error;
-	r->key.tick = sp_tick(c->shared.ticks, record->time_ns);
+	r->key.slice_unit = sp_slice_unit(c->shared.slicing, record->time_ns);
 	c->stats.counter[SP_N_SAMPLES]++;
 	c->stats.counter[SP_N_KERNEL] += s->in_kernel;
 	if (c->perf->format.has_kernel)

@@ -85,7 +85,7 @@ struct sp_capture {
 	uint64_t tables_turn; /* counts what may let a waiting sample go on: tables that came or were refused */
 	int failure;          /* the first error inside a callback */
 	uint64_t began_ns;
-	unsigned int slice_shift;     /* a slice is 1 << so many ticks */
+	unsigned int slice_shift;     /* a slice is 1 << so many units of struct sp_slicing */
 	uint64_t turn_ns, turn_at_ns; /* how long counts are kept in the kernel, and until when now */
 	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;

@@ -187,27 +187,27 @@ int sp_capture_take_in(struct sp_capture *c)
 /*
  * What differs between recordings is judged by what varies between slices of each. How long it will be, nobody knows
  * before it has ended: slices begin short, and when there are too many, each two become one. So there are always at
- * least half of SP_MAX_SLICES, once so many ticks are over.
+ * least half of SP_MAX_SLICES, once so many units are over.
  */
 static void slices_begin(struct sp_capture *c)
 {
 	if (!c->o.slices)
 		return;
-	c->shared.ticks->mask = UINT32_MAX;
-	c->shared.ticks->from_ns = sp_time_ns(CLOCK_MONOTONIC);
+	c->shared.slicing->mask = UINT32_MAX;
+	c->shared.slicing->from_ns = sp_time_ns(CLOCK_MONOTONIC);
 }
 
 static int slices_widen(struct sp_capture *c)
 {
-	uint64_t ticks = (sp_time_ns(CLOCK_MONOTONIC) - c->shared.ticks->from_ns) >> SP_TICK_SHIFT;
+	uint64_t units = (sp_time_ns(CLOCK_MONOTONIC) - c->shared.slicing->from_ns) >> SP_SLICE_SHIFT;
 	unsigned int by = 0;
 
-	if (!c->shared.ticks->from_ns)
+	if (!c->shared.slicing->from_ns)
 		return 0;
-	while (ticks >> (c->slice_shift + by) >= SP_MAX_SLICES)
+	while (units >> (c->slice_shift + by) >= SP_MAX_SLICES)
 		by++;
 	c->slice_shift += by;
-	c->shared.ticks->mask = UINT32_MAX << c->slice_shift;
+	c->shared.slicing->mask = UINT32_MAX << c->slice_shift;
 	return by ? sp_profile_widen_slices(c->profile, by) : 0;
 }
 

@@ -20,14 +20,13 @@ volatile struct sp_ticks sp_ticks;
  * says what it is. A change cuts a period short, and comes to one CPU after the other. So a CPU's ticks while it goes
  * on, and its first one after it, stand for the time since the tick before, and none of it is lost or counted twice.
  */
-static __always_inline sp_u64 sp_weight(struct sp_scratch *s, struct bpf_perf_event_data *ctx)
+static __always_inline sp_u64 sp_weight(struct sp_scratch *s, struct bpf_perf_event_data *ctx, sp_u64 now)
 {
-	sp_u64 now, since, period = sp_ticks.period_ns;
+	sp_u64 since, period = sp_ticks.period_ns;
 	sp_u32 change = sp_ticks.change;
 
 	if (!period)
 		return ctx->sample_period;
-	now = bpf_ktime_get_ns();
 	since = now - s->tick_ns;
 	s->tick_ns = now;
 	if (change == s->tick_change && !(change & 1))
@@ -104,14 +103,14 @@ static __always_inline void sp_user_walk(struct sp_scratch *s, int in_kernel)
 }
 
 static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task,
-				      sp_u64 weight)
+				      sp_u64 now, sp_u64 weight)
 {
 	int in_kernel = sp_in_kernel_mode((const struct pt_regs *)&ctx->regs);
 	sp_u32 r = sp_user_begin(s, task);
 
 	s->key.user_stack = 0;
 	s->key.kernel_stack = 0;
-	s->key.tick = sp_tick(&sp_ticks, bpf_ktime_get_ns());
+	s->key.slice_unit = sp_slice_unit(&sp_slicing, now);
 	s->key.process.start_ns = task->group_leader->start_boottime;
 	s->key.process.tgid = task->tgid;
 	s->key.process.exec_id = task->self_exec_id;
@@ -141,7 +140,7 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 	sp_count(s);
 }
 
-static __always_inline void sp_take(struct bpf_perf_event_data *ctx)
+static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sp_scratch *s;
@@ -151,7 +150,7 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx)
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!s)
 		return;
-	weight = sp_weight(s, ctx);
+	weight = sp_weight(s, ctx, now);
 	if (!sp_is_wanted(task))
 		return;
 	if (s->busy) {
@@ -159,16 +158,16 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx)
 		return;
 	}
 	s->busy = 1;
-	sp_sample(s, ctx, task, weight);
+	sp_sample(s, ctx, task, now, weight);
 	s->busy = 0;
 }
 
 SEC("perf_event")
 int sp_cpu(struct bpf_perf_event_data *ctx)
 {
-	sp_u64 began = sp_config.time_own ? bpf_ktime_get_ns() : 0;
+	sp_u64 began = bpf_ktime_get_ns();
 
-	sp_take(ctx);
+	sp_take(ctx, began);
 	if (sp_config.time_own)
 		sp_tally(SP_N_OWN_NS, bpf_ktime_get_ns() - began);
 	return 0;
