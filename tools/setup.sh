@@ -39,7 +39,8 @@ need_packages() {
 	log=$(mktemp) || exit 1
 	as_root apt-get update -q >"$log" 2>&1 || say "apt-get update failed; trying with the package lists that are there"
 	# shellcheck disable=SC2086
-	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends -o DPkg::Lock::Timeout=120 $missing >>"$log" 2>&1; then
+	if ! as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
+		-o DPkg::Lock::Timeout=120 $missing >>"$log" 2>&1; then
 		tail -n 20 "$log" >&2
 		rm -f "$log"
 		die "could not install the packages above (apt-get's last lines are shown)"

@@ -101,9 +101,9 @@ soon '^PrivateNetwork=no$' systemctl show soprof -p PrivateNetwork
 soon '^soprof_alerts_firing\{alert="compression"\} 0$' curl -s http://127.0.0.1:9877/metrics
 
 sed -n '/^# in \/etc\/prometheus\/prometheus.yml$/,/^```$/p' "$tutorial" | grep -v '^```' >"$work/etc/prometheus/prometheus.yml"
-soon '^soprof_library_self_cpu_seconds_total' curl -s http://127.0.0.1:9877/metrics
+soon '^soprof_library_self_cpu_seconds_total.*libc\.so' curl -s http://127.0.0.1:9877/metrics
 tutorial 'PROMETHEUS AND GRAFANA' 'AN UPGRADE'
-said '^soprof_library_self_cpu_seconds_total.*libc.so'
+said '^soprof_library_self_cpu_seconds_total.*libc\.so'
 said '^ *SUCCESS: /etc/prometheus/prometheus.yml is valid'
 soon '"health":"up"' curl -s http://127.0.0.1:9090/api/v1/targets
 
