@@ -116,7 +116,7 @@ class Overview {
 			fill(a, b, hatch(c));
 		};
 		this.hole(...this.view);
-		fill(chart.now - 150, this.view[1], page); // minutes are summed up when they are over
+		fill(chart.now - 30, this.view[1], page); // the window under way, and that which waits for names
 		for (let i = 0, k; i < chart.n; i = k) {
 			for (k = i + 1; k < chart.n && !chart.covered[k] === !chart.covered[i];) k++;
 			if (chart.covered[i]) fill(chart.start + i * chart.step, chart.start + k * chart.step, page);

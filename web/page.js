@@ -5,6 +5,7 @@
 const SPANS = [[900, "Last 15 min"], [3600, "Last hour"], [21600, "Last 6 h"], [86400, "Last 24 h"], [604800, "Last 7 days"],
 	[2592000, "Last 30 days"]];
 const LIVES = [[0, "Live: off"], [10, "Live: 10 s"], [30, "Live: 30 s"], [60, "Live: 1 min"], [300, "Live: 5 min"]];
+const EDGES = 20; // seconds: a window at each end is of the range or not
 const LIVE_MS = 2000, CHART_MS = 10000, LEAST = 0.0005;
 const FILTERS = [["process", "Process", "processes"], ["cgroup", "Cgroup", "cgroups"], ["user", "User", "users"],
 	["byLibrary", "Library", "libraries"], ["byFunction", "Function", "functions"]];
@@ -38,7 +39,7 @@ const onlyOne = () => state.only && state.library ? {library: state.library.repl
 
 function times() {
 	const {range} = picked();
-	if (state.live) return {seconds: state.live};
+	if (state.live) return {seconds: state.live + 5}; // of windows of 10 s that begin then: as much, on the average
 	if (range) return {from: range[0], to: range[1]};
 	return state.end ? {from: state.end - state.span, to: state.end} : {from: `-${state.span}s`};
 }
@@ -176,9 +177,9 @@ function showStatus() {
 	const parts = [], {range, before} = picked();
 	if (problem) parts.push(problem + ".");
 	else if (data) {
-		const {raw} = data, c = choice(), [a, b] = [raw.from, raw.to];
+		const {raw} = data, c = choice(), [a, b] = state.live && raw.windows ? [raw.found_from, raw.found_to] : [raw.from, raw.to];
 		parts.push(before ? `${rangeText(before)} → ${rangeText(range || [raw.from2, raw.to2])}` : rangeText([a, b]));
-		if (!before) parts.push(worth(whole(data.tree, width()), c), raw.covered_seconds < 0.99 * (b - a) ?
+		if (!before) parts.push(worth(whole(data.tree, width()), c), raw.covered_seconds < 0.99 * (b - a) - EDGES ?
 			`${(100 * raw.covered_seconds / (b - a)).toFixed(0)} % of the time was sampled` : "");
 		if (raw.lost) parts.push(plural(raw.lost, "sample") + " lost");
 		if (raw.damaged) parts.push(plural(raw.damaged, "damaged window"));

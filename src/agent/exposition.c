@@ -295,20 +295,16 @@ void sp_expo_number(struct sp_expo *x, const char *labels, uint64_t value)
 	put(x, "\n", 1);
 }
 
-/*
- * The range as the page takes it, in whole seconds: within the window, since of its neighbours, too, what overlaps the
- * range would be shown.
- */
+/* The range as the page takes it, in whole seconds: the window begins in it, and the next one behind it. */
 static void link_make(struct sp_expo *x, const struct sp_exemplar *e)
 {
-	uint64_t from = (e->from_ns + NS_A_SECOND - 1) / NS_A_SECOND, to = e->to_ns / NS_A_SECOND;
+	uint64_t from = e->from_ns / NS_A_SECOND, to = e->to_ns / NS_A_SECOND;
 	size_t page = x->page ? strlen(x->page) : 0;
 	int n;
 
 	if (x->link_n && x->link_from_ns == e->from_ns && x->link_to_ns == e->to_ns)
 		return;
-	from -= from >= to; /* it is shorter than two seconds */
-	to += from >= to;
+	to += from >= to; /* it is shorter than a second */
 	x->link_from_ns = e->from_ns;
 	x->link_to_ns = e->to_ns;
 	n = snprintf(x->link, sizeof(x->link), " # {page=\"%s#to=%" PRIu64 "&at=%" PRIu64 "-%" PRIu64 "\"} ",

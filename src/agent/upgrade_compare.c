@@ -16,7 +16,7 @@
 
 enum { SLICES = 20, MAX_PROGRAMS = 4096, MAX_NAMED = 3, TEXT = 1024 };
 
-/* Windows end some milliseconds late: one that touches the upgrade's time from outside by less is not of that side. */
+/* A window is of the side that it begins in, and may begin some milliseconds before or after the full ten seconds. */
 #define MARGIN_NS SP_NS_PER_S
 
 /* Five looks at many programs: the interval of 95 % is taken so much wider; and so little is not worth telling. */
@@ -296,7 +296,7 @@ static int program_compare(struct compare *c, struct program *program)
  */
 static int side_read(struct sp_store *s, const struct sp_upgrade_question *q, bool is_after, struct sp_profile **ret)
 {
-	uint64_t from = q->from_ns - SP_MIN(q->from_ns, MARGIN_NS), to = q->to_ns + MARGIN_NS;
+	uint64_t from = q->from_ns - SP_MIN(q->from_ns, MARGIN_NS), to = q->to_ns - SP_MIN(q->to_ns, MARGIN_NS);
 	struct sp_store_query query = {.from_ns = is_after ? to : from - SP_MIN(from, q->span_ns),
 				       .to_ns = is_after ? to + q->span_ns : from,
 				       .source = q->source,

@@ -17,6 +17,8 @@
 #include "profile/profile.h"
 
 enum { MAX_EVENTS = 5, HEAP_BYTES = 64 << 20 };
+/* No window is longer. */
+#define LONGEST_NS (UINT64_C(3600) * SP_NS_PER_S)
 
 struct sp_history {
 	struct sp_store *store; /* NULL: the agent is asked; or nobody was yet */
@@ -92,10 +94,37 @@ static int take_range(void *arg, const char *name, const char *value)
 	return 0;
 }
 
+static int ask_once(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		    struct sp_store_answer *ret_answer);
+
+/* The window that a short range lies in, without its beginning; false: there is none. */
+static bool find_around(struct sp_history *h, const struct sp_store_query *q, struct sp_store_answer *ret_answer)
+{
+	struct sp_store_query before = *q;
+	struct sp_profile *p = NULL;
+
+	before.from_ns = q->from_ns - SP_MIN(q->from_ns, LONGEST_NS);
+	before.to_ns = q->from_ns;
+	if (q->to_ns - q->from_ns >= LONGEST_NS || before.from_ns >= before.to_ns ||
+	    ask_once(h, &before, &p, ret_answer) < 0)
+		return false;
+	sp_profile_free(p);
+	return ret_answer->n_windows > 0 && ret_answer->to_ns > q->from_ns;
+}
+
 static int says_nothing(struct sp_history *h, const struct sp_store_query *q)
 {
 	SP_FREE char *asked = sp_history_range_text(q->from_ns, q->to_ns), *there = NULL;
 	struct sp_store_stats stats = {0};
+	struct sp_store_answer around = {0};
+
+	if (find_around(h, q, &around)) {
+		char end[SP_WHEN_TEXT];
+		return sp_fail_said(-ENODATA,
+				    "no window begins from %s: that until %s is of the range that it begins in",
+				    asked == NULL ? "then" : asked, sp_when_text(around.to_ns, end));
+	}
+	sp_error_clear();
 	int r = h->store != NULL ? sp_store_stats(h->store, &stats) : sp_ask_status(&h->ask, take_range, &stats);
 
 	if (r == 0 && stats.last_ns > 0)
@@ -127,14 +156,22 @@ static int query_files(struct sp_history *h, const struct sp_store_query *q, str
 	return r;
 }
 
+static int ask_once(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		    struct sp_store_answer *ret_answer)
+{
+	int r = h->store == NULL ? sp_ask_query(&h->ask, q, ret_profile, ret_answer) : 0;
+
+	if (h->store != NULL || falls_back(h, &r))
+		r = query_files(h, q, ret_profile, ret_answer);
+	return r;
+}
+
 int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
 		     struct sp_store_answer *ret_answer)
 {
 	struct sp_profile *p = NULL;
-	int r = h->store == NULL ? sp_ask_query(&h->ask, q, &p, ret_answer) : 0;
+	int r = ask_once(h, q, &p, ret_answer);
 
-	if (h->store != NULL || falls_back(h, &r))
-		r = query_files(h, q, &p, ret_answer);
 	if (r == 0 && ret_answer->n_windows == 0)
 		r = says_nothing(h, q);
 	if (r < 0)
@@ -245,7 +282,7 @@ static void tell_events(struct sp_history *h, const char *label, const struct sp
 
 static void tell_range(const char *label, const struct sp_store_answer *answer)
 {
-	static const char *const lengths[] = {"10 s", "up to 1 min", "up to 1 h", "up to 1 day"};
+	static const char *const lengths[] = {"10 s", "up to 1 min", "up to 1 h"};
 	SP_FREE char *range = sp_history_range_text(answer->from_ns, answer->to_ns);
 	uint64_t all = answer->to_ns - answer->from_ns;
 	double share = all == 0 ? 100 : SP_MIN(100, 100 * (double)answer->covered_ns / (double)all);

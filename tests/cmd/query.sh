@@ -36,9 +36,17 @@ ask --from 'yesterday 11:00' --to 'yesterday 11:10' --csv
 has "$out" "^library,libz\\.so\\.1,.*,$(sum -3600 -3000 libz),"
 has "$out" "^library,libcrypto\\.so\\.3,.*,$(sum -3600 -3000 libcrypto),"
 has "$err" "^[0-9-]+ 11:00 to 11:10: 10 min sampled \(100 %\), in 60 windows of 10 s$"
+# a window is of the range that it begins in: ten minutes are sixty of them wherever they begin, and ranges that meet
+# have none in common
+ask --from 'yesterday 11:00:05' --to 'yesterday 11:10:05' --csv
+has "$err" "^[0-9-]+ 11:00:10 to 11:10:10: 10 min sampled \(100 %\), in 60 windows of 10 s$"
 ask --from 'yesterday 11:00:05' --to 'yesterday 11:00:11' --csv
-has "$out" "^library,libz\\.so\\.1,.*,40,"
-has "$err" '11:00 to 11:00:20: 20 s sampled \(100 %\), in 2 windows of 10 s'
+has "$out" "^library,libz\\.so\\.1,.*,20,"
+has "$err" '11:00:10 to 11:00:20: 10 s sampled \(100 %\), in 1 window of 10 s'
+ask --from 'yesterday 11:00:00' --to 'yesterday 11:00:05' --csv
+has "$err" '11:00 to 11:00:10: 10 s sampled \(100 %\), in 1 window of 10 s'
+expect 1 query --store "$store" --from 'yesterday 11:00:01' --to 'yesterday 11:00:05'
+one_line 'no window begins from .* 11:00:01 to 11:00:05: that until .* 11:00:10 is of the range that it begins in$'
 
 # --- a long range: from hours and minutes, and the gap is told
 ask --from yesterday --to 'yesterday 12:25' --csv
