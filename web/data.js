@@ -117,10 +117,10 @@ function readData(raw) {
 	const {tree, nNegative} = raw.trees ? {tree: more[0], nNegative: []} : readPaths(raw, entities.root);
 	const choices = readChoices(raw.values, raw.samples);
 	const d = {title: visible(raw.title || "") || "Profile", subtitle: (raw.subtitle || "").trim().split("\n").map(visible).join(" "),
-		noise: raw.noise || {value: -1, from: "counts", dispersion: 1, spread: 0, libraries: [], entities: []},
+		noise: raw.noise || {value: -1, from: "counts", other: [1, 1.96], libraries: [], entities: []},
 		libraries, entities, tree, more, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value)),
 		sums: raw.sums && readSums(raw.sums, libraries.length)};
 	for (const t of [tree, ...more]) t.data = d;
-	if (d.noise.of_library) d.noise.libraries = libraries.flatMap((l) => d.noise.of_library[l.i] || [-1, -1]);
+	if (d.noise.of_library) d.noise.libraries = libraries.flatMap((l) => d.noise.of_library[l.i] || Array(6).fill(-1));
 	return d;
 }

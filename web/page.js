@@ -93,7 +93,6 @@ function takeTree(raw, parameters) {
 	d.root = parameters.root || "";
 	d.tree.isUp = d.shaped && state.inverted;
 	d.raw = raw;
-	if (raw.functions) d.noise.entities = raw.functions.flatMap((f) => f.half);
 	data = d;
 	trees = {};
 	if (!was) {
@@ -256,7 +255,7 @@ function drawFunctions({rows, n_rows: n, whole: all}, changes) {
 	const {inLibraries, expression} = searched(), c = choice();
 	const some = state.search && expression ? rows.filter((r) => expression.test(inLibraries ? r.library : r.name)) : rows;
 	functionTable.show([{key: "name", title: "Function", of: (r) => r.name, cell: nameButton},
-		...(changes ? changeColumns(data.tree, "entities") : shareColumns(c, all)), ...(changes ? [] : samplesColumn(c)),
+		...(changes ? changeColumns(data.tree) : shareColumns(c, all)), ...(changes ? [] : samplesColumn(c)),
 		{key: "library", title: "Library", of: (r) => r.library, cell: (r) => libraryButton(r.library)}], some.slice(),
 	{rowClass: (r) => state.library && r.library !== selectedName() ? "out" : undefined,
 		empty: state.search ? "No function matches the search." : "There were no samples."});
@@ -267,7 +266,7 @@ const selectedName = () => (selected() || {name: state.library}).name;
 SHOW.functions = () => {
 	if (!isDiff()) return whenAsked("functions", "functions", question(), byId("panel-functions"), readRows, drawFunctions);
 	const rows = data.raw.functions.map((f, i) => ({i, order: i, name: visible(f.name), library: visible(f.library), oldSelf: f.self[0],
-		newSelf: f.self[1], oldTotal: f.total[0], newTotal: f.total[1]}));
+		newSelf: f.self[1], oldTotal: f.total[0], newTotal: f.total[1], halves: f.half}));
 	drawFunctions({rows, n_rows: data.raw.n_functions}, true);
 };
 

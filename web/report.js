@@ -129,17 +129,24 @@ function shareIn(t, v, i) {
 	return whole(t, v) ? layout(t, v).total[i] / whole(t, v) : 0;
 }
 
+const ownShare = (t, v, i) => whole(t, v) ? t.self[v][i] / whole(t, v) : 0;
+
 function nodeWords(t, i) {
 	const c = choice(), v = width(), e = t.entity[i], {total} = layout(t, v), own = t.isUp ? 0 : t.self[v][i], d = t.data || data;
 	const words = [`${worth(total[i], c)}, ${t.of ? percent(total[i], total[0]) + " of this, " : ""}` +
 		`${percent(total[i], whole(t.of || t, v))} of all`];
 	if (isDiff()) {
 		const [a, b] = [shareIn(t, c.old, i), shareIn(t, c.v, i)];
-		words[0] = `${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t))}); ` +
+		words[0] = `${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t, e, 1))}); ` +
 			`${amount(layout(t, c.old).total[i], c.unit)} → ${worth(layout(t, c.v).total[i], c)}`;
 	}
 	if (i) words.push(percent(total[i], total[t.parent[i]]) + (t.isUp ? " of its callee" : " of its caller"));
-	if (own && own < total[i]) words.push("self " + percent(own, total[0]));
+	if (isDiff() && !t.isUp && (own || t.self[c.old][i])) {
+		const [a, b] = [ownShare(t, c.old, i), ownShare(t, c.v, i)];
+		words.push(`self ${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t, e, 0))})`);
+	} else if (own && own < total[i]) {
+		words.push("self " + percent(own, total[0]));
+	}
 	return {name: d.entities.name[e], facts: words.join(" · "),
 		where: [libraryWords(e, d), ofKind(e, d)].filter(Boolean).join(" · ")};
 }
@@ -206,11 +213,20 @@ function select(key) {
 // --- the views ---
 function diffOf(t) {
 	if (!isDiff()) return null;
-	const c = choice();
-	return (i) => {
-		const {strength} = changeOf(shareIn(t, c.old, i), shareIn(t, c.v, i), t);
-		return Math.sign(strength) * Math.ceil(Math.abs(strength) * STEPS);
-	};
+	const {steps} = kept(t.of ? t.isUp ? "callers" : "callees" : "changes", [t, state.value], () => ({steps: stepsOf(t)}));
+	return (i) => steps[i];
+}
+
+// As in the SVG: a frame's colour is the change of its own share (of callers: of the whole), by the largest of those drawn.
+function stepsOf(t) {
+	const c = choice(), share = (v, i) => t.isUp ? shareIn(t, v, i) : ownShare(t, v, i), d = new Float64Array(t.n);
+	let most = 0;
+	for (let i = 1; i < t.n; i++) {
+		const x = changeOf(share(c.old, i), share(c.v, i), t, t.entity[i], t.isUp ? 1 : 0);
+		d[i] = x.noise ? 0 : x.d;
+		if (layout(t, c.v).total[i]) most = Math.max(most, Math.abs(d[i]));
+	}
+	return Int8Array.from(d, (x) => most ? Math.sign(x) * Math.ceil(Math.min(Math.abs(x) / most, 1) * STEPS) : 0);
 }
 
 function showFlame() {
@@ -344,7 +360,7 @@ function showFunctions() {
 	const some = found ? rows.filter((r) => found[r.i]) : rows, library = (r) => libraries[entities.library[r.i]];
 	functionTable.show([
 		{key: "name", title: "Function", of: (r) => r.i, cell: (r) => functionButton(r.i)},
-		...(isDiff() ? changeColumns(t, "entities") : shareColumns(c, all)), ...samplesColumn(c),
+		...(isDiff() ? changeColumns(t, (r) => r.i) : shareColumns(c, all)), ...samplesColumn(c),
 		{key: "library", title: "Library", of: (r) => library(r).name, cell: (r) => make("button", {type: "button",
 			click: () => select(library(r).key)}, swatch(library(r)), named(library(r).name))}],
 	some, {rowClass: (r) => state.library && library(r).key !== state.library ? "out" : undefined,
@@ -366,7 +382,7 @@ function showTree() {
 		const l = data.libraries[data.entities.library[t.entity[i]]];
 		const where = make("td", {}, ...(l.i ? [swatch(l), " ", named(l.name)] : [ofKind(t.entity[i])]));
 		if (!isDiff()) return [share(total[i]), number(amount(total[i], c.unit)), share(own[i]), where];
-		const a = shareIn(t, c.old, i), b = shareIn(t, c.v, i), x = changeOf(a, b, t);
+		const a = shareIn(t, c.old, i), b = shareIn(t, c.v, i), x = changeOf(a, b, t, t.entity[i], 1);
 		return [number(percent(a, 1)), number(percent(b, 1)),
 			changeCell(x, "td"), where];
 	}, matches().found);
@@ -397,7 +413,7 @@ function showLibraries() {
 	const rows = kept("libraries", [t, v, state.value], () => libraryRows(t, v)).slice();
 	libraryTable.sort = state.sort;
 	libraryTable.show([{key: "name", title: "Library", of: (r) => r.l.name, cell: libraryCell},
-		...(isDiff() ? changeColumns(t, "libraries") : shareColumns(c, all)), ...samplesColumn(c),
+		...(isDiff() ? changeColumns(t, (r) => data.entities.firstFold + r.i) : shareColumns(c, all)), ...samplesColumn(c),
 		{key: "id", title: "Build id", of: (r) => r.l.id, tip: (r) => r.l.id, cell: (r) => make("span", {class: "name"}, r.l.id.slice(0, 12))},
 		...(data.libraries.some((l) => l.pkg) ? [{key: "package", title: "Package", of: (r) => r.l.pkg, cell: (r) => r.l.pkg}] : [])],
 	rows, {rowClass: (r) => r.l.i && state.library === r.l.key ? "chosen" : undefined, empty: "There were no samples."});
@@ -466,7 +482,7 @@ function showLegend() {
 		const scale = entry("scale", "");
 		const steps = [-1, -0.6, -0.3, 0, 0.3, 0.6, 1].map((s) => css(changeColour(s)));
 		scale.firstChild.style.background = `linear-gradient(to right,${steps.join(",")})`;
-		parts.push(make("span", {}, "less"), scale, make("span", {title: noiseWords()}, "more than before; grey: unchanged, or within noise"));
+		parts.push(make("span", {}, "less"), scale, make("span", {title: noiseWords()}, "more than before, in frames’ own code; grey: unchanged, or within noise"));
 	}
 	if (kinds.has(KERNEL)) parts.push(entry("kernel", "kernel"));
 	if (kinds.has(GUESSED)) parts.push(entry("hatched", "guessed frame"));

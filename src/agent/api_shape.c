@@ -80,6 +80,7 @@ void sp_api_shape_done(struct sp_api_shape *s)
 	sp_identity_done(&s->same);
 	sp_intern_free(s->names);
 	sp_intern_free(s->entities);
+	free(s->label_of);
 	free(s->library_of);
 	free(s->libraries);
 }
@@ -220,13 +221,25 @@ static void find_kept(struct shaping *g, double least)
 }
 
 /* --- in order ----------------------------------------------------------------------------------------------------- */
+static int64_t entity_of_label(struct sp_api_shape *s, const struct sp_tree_label *l)
+{
+	uint32_t n = sp_intern_count(s->entities);
+	int64_t entity = entity_add(s, label_name(s, l), l->library, module_of(s, l), label_kind(l));
+
+	if (entity != n)
+		return entity;
+	if (sp_grow(&s->label_of, &s->label_capacity, (size_t)n + 1, sizeof(*s->label_of)) < 0)
+		return -ENOMEM;
+	s->label_of[n] = *l;
+	return entity;
+}
+
 static int64_t entity_of(struct shaping *g, uint32_t label)
 {
 	const struct sp_tree_label *l = &g->t->labels[label];
 
 	if (g->entity_of[label] < 0)
-		g->entity_of[label] =
-		    entity_add(g->s, label_name(g->s, l), l->library, module_of(g->s, l), label_kind(l));
+		g->entity_of[label] = entity_of_label(g->s, l);
 	return g->entity_of[label];
 }
 

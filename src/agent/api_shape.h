@@ -37,6 +37,8 @@ struct sp_api_shape {
 	struct sp_api_column columns[SP_API_COLUMNS];
 	uint32_t n_columns, samples; /* the column of samples */
 	struct sp_intern *names, *entities;
+	struct sp_tree_label *label_of; /* by entity: the first that it was made of */
+	size_t label_capacity;
 	uint32_t *library_of, *libraries; /* by file; by library: its file */
 	uint32_t n_libraries;
 };

@@ -4,10 +4,13 @@
 #include "agent/api_shape.h"
 #include "agent/api_sums.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/mem.h"
 #include "profile/diff.h"
+#include "profile/diff_judge.h"
 #include "profile/filter.h"
 #include "profile/totals.h"
+#include "view/html_noise.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -202,26 +205,52 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 }
 
 /* --- of two ranges ------------------------------------------------------------------------------------------------ */
-/* Half of the 95 % interval of each library's self and total share. */
+static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *j, struct sp_api_shape *s,
+				FILE *out)
+{
+	bool is_first = true;
+
+	fputs(",\"of_library\":{", out);
+	for (uint32_t i = 0; i < sp_profile_n_files(d->joined); i++) {
+		const struct sp_diff_row *row = sp_diff_judge_library(j, i);
+		int64_t library = row ? sp_api_shape_library(s, i) : 0;
+		if (library < 0)
+			return (int)library;
+		if (!row)
+			continue;
+		fprintf(out, "%s\"%" PRId64 "\":[", is_first ? "" : ",", library);
+		sp_html_noise_put(row, out);
+		fputc(']', out);
+		is_first = false;
+	}
+	fputc('}', out);
+	return 0;
+}
+
+/* Of those that the trees have; "[narrow]" is none of its own. */
+static void put_judged_entities(const struct sp_diff_judge *j, const struct sp_api_shape *s, FILE *out)
+{
+	fputs(",\"entities\":[", out);
+	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++) {
+		fputs(i ? "," : "", out);
+		sp_html_noise_put(i < s->label_capacity ? sp_diff_judge_label(j, &s->label_of[i]) : NULL, out);
+	}
+	fputc(']', out);
+}
+
+/* What of the trees' and the libraries' changes is noise: as in the html view's data (view/html_noise.h). */
 static int put_noise(const struct sp_diff *d, struct sp_api_shape *s, FILE *out)
 {
-	struct sp_diff_rows rows;
-	int r = sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &rows);
+	struct sp_diff_judge *j;
+	int r = sp_diff_judge_new(d, &j);
 
 	if (r < 0)
 		return r;
-	fprintf(out, "\"noise\":{\"value\":0,\"from\":\"%s\",\"dispersion\":%.6g,\"spread\":%.6g,\"entities\":[],",
-		d->method == SP_DIFF_FROM_SLICES ? "slices" : "counts", d->dispersion, d->spread);
-	fputs("\"of_library\":{", out);
-	for (size_t i = 0; i < rows.n_rows && r == 0; i++) {
-		const struct sp_diff_row *row = &rows.rows[i];
-		int64_t library = sp_api_shape_library(s, row->none ? 0 : row->id);
-		r = library < 0 ? (int)library : 0;
-		fprintf(out, "%s\"%" PRId64 "\":[%.4g,%.4g]", i ? "," : "", library,
-			(row->self.high - row->self.low) / 2, (row->total.high - row->total.low) / 2);
-	}
-	fputs("}},\n", out);
-	sp_diff_rows_done(&rows);
+	sp_html_noise_begin(d, j, 0, out);
+	put_judged_entities(j, s, out);
+	r = put_judged_libraries(d, j, s, out);
+	fputs("},\n", out);
+	sp_diff_judge_free(j);
 	return r;
 }
 

@@ -79,6 +79,7 @@ struct diff_run {
 	struct sp_store_query asked[2];
 	struct sp_store_answer answers[2];
 	bool is_time[2];
+	uint32_t value; /* of the new profile */
 	struct sp_diff *diff;
 };
 
@@ -134,6 +135,38 @@ static void ends_set(struct diff_run *d)
 		d->asked[side].ends_stay = d->is_time[0] && d->is_time[1] && differ;
 }
 
+/* The first of the old profile's values that the new one has, too, where their own choices differ. */
+static int value_share(struct diff_run *d, struct sp_diff_options *o)
+{
+	const struct sp_profile *old = d->profiles[0], *new = d->profiles[1];
+
+	for (uint32_t i = 0; i < sp_profile_n_value_types(old); i++)
+		for (uint32_t k = 0; k < sp_profile_n_value_types(new); k++)
+			if (sp_diff_is_same_value(old, i, new, k)) {
+				o->old_value = i;
+				o->new_value = k;
+				return 0;
+			}
+	const struct sp_value_type *a = sp_profile_value_type(old, o->old_value);
+	const struct sp_value_type *b = sp_profile_value_type(new, o->new_value);
+	return sp_fail_said(-EINVAL, "%s has %s in %s, %s has %s in %s: they have no value in common",
+			    d->args->files.words[0], sp_profile_string(old, a->name), sp_profile_string(old, a->unit),
+			    d->args->files.words[1], sp_profile_string(new, b->name), sp_profile_string(new, b->unit));
+}
+
+static int values_find(struct diff_run *d, struct sp_diff_options *o)
+{
+	int r = sp_inputs_value(d->profiles[0], d->args->value, &o->old_value);
+
+	if (r >= 0)
+		r = sp_inputs_value(d->profiles[1], d->args->value, &o->new_value);
+	if (r >= 0 && !d->args->value &&
+	    !sp_diff_is_same_value(d->profiles[0], o->old_value, d->profiles[1], o->new_value))
+		r = value_share(d, o);
+	d->value = o->new_value;
+	return r;
+}
+
 static int diff_make(struct diff_run *d)
 {
 	struct sp_diff_options o = {.scale = d->args->absolute ? SP_DIFF_ABSOLUTE : SP_DIFF_SHARES};
@@ -148,14 +181,17 @@ static int diff_make(struct diff_run *d)
 	if (r >= 0)
 		r = side_read(d, 1);
 	if (r >= 0)
-		r = sp_inputs_value(d->profiles[0], d->args->value, &o.old_value);
-	if (r >= 0)
-		r = sp_inputs_value(d->profiles[1], d->args->value, &o.new_value);
+		r = values_find(d, &o);
 	return r < 0 ? r : sp_diff_new(d->profiles[0], d->profiles[1], &o, &d->diff);
 }
 
 /* --- writing -------------------------------------------------------------------------------------------------------
  */
+static const char *value_name(const struct diff_run *d)
+{
+	return sp_profile_string(d->profiles[1], sp_profile_value_type(d->profiles[1], d->value)->name);
+}
+
 static int view_write(struct diff_run *d, FILE *out)
 {
 	const char *const *names = (const char *const *)d->args->files.words;
@@ -171,6 +207,7 @@ static int view_write(struct diff_run *d, FILE *out)
 	    .diff = d->diff,
 	    .second = SP_DIFF_OLD,
 	    .absolute = d->args->absolute,
+	    .value_name = value_name(d),
 	};
 
 	return d->view->write(d->diff->joined, &o, out);
@@ -188,6 +225,7 @@ static int changes_write(struct diff_run *d, FILE *out)
 	    .noise = a->noise,
 	    .colour = !a->output && isatty(STDOUT_FILENO),
 	    .width = sp_terminal_width(out, NULL),
+	    .value = value_name(d),
 	};
 	const struct sp_profile *const profiles[2] = {d->profiles[0], d->profiles[1]};
 

@@ -18,7 +18,7 @@
  * 1000 unchanged rows up to 50 lie outside, so headlines should use q (Benjamini and Hochberg): of rows with q <= 0.05
  * at most 5 % are expected to be chance. What differs from run to run, but not within a run, is no part of it; and when
  * one row's cost changes, all others' shares do. Not thread-safe on one diff. Errors: as usual; -EINVAL: no such value,
- * or the units differ.
+ * or it is not the same on both sides.
  */
 #ifndef SP_PROFILE_DIFF_H
 #define SP_PROFILE_DIFF_H
@@ -27,6 +27,7 @@
 
 #include "profile/profile.h"
 
+#define SP_DIFF_Z_95 1.959964 /* of the normal distribution: 95 % lie within so many deviations */
 enum { SP_DIFF_MIN_SLICES = 5 };
 enum sp_diff_scale { SP_DIFF_SHARES, SP_DIFF_ABSOLUTE };
 enum sp_diff_by { SP_DIFF_BY_LIBRARY, SP_DIFF_BY_FUNCTION, SP_DIFF_BY_STACK };
@@ -58,6 +59,7 @@ struct sp_change {
 	double delta, low, high; /* new - old, and its interval */
 	double q;                /* the share of chance among all rows that are no likelier chance than this one */
 	bool within_noise;       /* the interval holds 0 */
+	double factor, quantile; /* the variance is that of counts times this; half the interval: so many deviations */
 };
 
 struct sp_diff_row {
@@ -80,6 +82,9 @@ struct sp_diff_options {
 	enum sp_diff_scale scale;
 };
 
+/* By name and unit: no others can be compared. */
+bool sp_diff_is_same_value(const struct sp_profile *old_profile, uint32_t old_value,
+			   const struct sp_profile *new_profile, uint32_t new_value);
 int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *new_profile,
 		const struct sp_diff_options *o, struct sp_diff **ret_diff);
 void sp_diff_free(struct sp_diff *d);

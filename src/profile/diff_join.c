@@ -248,6 +248,16 @@ static int list_upgrades(const struct side s[2], uint32_t n_classes, struct sp_d
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
+bool sp_diff_is_same_value(const struct sp_profile *old_profile, uint32_t old_value,
+			   const struct sp_profile *new_profile, uint32_t new_value)
+{
+	const struct sp_value_type *a = sp_profile_value_type(old_profile, old_value);
+	const struct sp_value_type *b = sp_profile_value_type(new_profile, new_value);
+
+	return strcmp(sp_profile_string(old_profile, a->name), sp_profile_string(new_profile, b->name)) == 0 &&
+	       strcmp(sp_profile_string(old_profile, a->unit), sp_profile_string(new_profile, b->unit)) == 0;
+}
+
 static int add_value_types(const struct sp_profile *const p[2], const struct sp_diff_options *o,
 			   struct sp_profile *joined)
 {
@@ -255,7 +265,7 @@ static int add_value_types(const struct sp_profile *const p[2], const struct sp_
 	const struct sp_value_type *b = sp_profile_value_type(p[1], o->new_value);
 	const char *unit = sp_profile_string(p[0], a->unit), *new_unit = sp_profile_string(p[1], b->unit);
 
-	if (strcmp(unit, new_unit) != 0)
+	if (!sp_diff_is_same_value(p[0], o->old_value, p[1], o->new_value))
 		return sp_fail_said(-EINVAL, "cannot compare %s in %s with %s in %s", sp_profile_string(p[0], a->name),
 				    unit, sp_profile_string(p[1], b->name), new_unit);
 	if (sp_profile_add_value_type(joined, "old", unit) < 0 || sp_profile_add_value_type(joined, "new", unit) < 0 ||

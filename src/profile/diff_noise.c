@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "profile/diff_judge.h"
 #include "profile/priv.h"
 
-#define Z_95 1.959964            /* of the normal distribution: 95 % lie within */
 #define MEDIAN_CHI2_1 0.454936   /* of a squared normal deviate: half lie below, */
 #define QUARTILE_CHI2_1 1.323304 /* and three quarters */
 #define MIN_SAMPLES 16           /* of a pair that tells the dispersion: fewer are too coarse */
@@ -105,25 +105,69 @@ static double shown(enum sp_diff_scale scale, double x, const struct sp_noise_wh
 	return w->x > 0 ? x / w->x : 0;
 }
 
-double sp_noise_change(enum sp_diff_scale scale, const struct sp_noise_side s[2], const struct sp_noise_whole w[2],
-		       struct sp_change *ret_change)
+/* What counts alone say that the part varies by, if all samples are worth the same. */
+static double counts_say(enum sp_diff_scale scale, double part, const struct sp_noise_whole *w)
 {
-	struct sp_change c = {.old = shown(scale, s[0].x, &w[0]), .new = shown(scale, s[1].x, &w[1])};
-	double variance = 0, parts = 0;
+	if (w->x <= 0 || w->n_samples <= 0)
+		return 0;
+	if (scale == SP_DIFF_ABSOLUTE)
+		return fabs(part) * w->x / w->n_samples;
+	double share = fmin(fmax(part / w->x, 0), 1);
+	return share * (1 - share) / w->n_samples;
+}
 
-	for (int side = 0; side < 2; side++) {
-		double one = one_sample(scale, w, side);
-		variance += s[side].variance + one * one;
-		parts += isinf(s[side].freedom) ? 0 : s[side].variance * s[side].variance / s[side].freedom;
-	}
-	double freedom = parts > 0 ? variance * variance / parts : INFINITY, deviation = sqrt(variance);
-	double half = deviation * t_of_deviate(Z_95, freedom);
+static double one_samples(enum sp_diff_scale scale, const struct sp_noise_whole w[2])
+{
+	double old = one_sample(scale, w, 0), new = one_sample(scale, w, 1);
+
+	return old * old + new *new;
+}
+
+static struct sp_change make_change(enum sp_diff_scale scale, const double x[2], const struct sp_noise_whole w[2],
+				    double half)
+{
+	struct sp_change c = {.old = shown(scale, x[0], &w[0]), .new = shown(scale, x[1], &w[1])};
+
 	c.delta = c.new - c.old;
 	c.low = c.delta - half;
 	c.high = c.delta + half;
 	c.within_noise = !(c.low > 0 || c.high < 0);
+	return c;
+}
+
+double sp_noise_change(enum sp_diff_scale scale, const struct sp_noise_side s[2], const struct sp_noise_whole w[2],
+		       struct sp_change *ret_change)
+{
+	const double x[] = {s[0].x, s[1].x}, one = one_samples(scale, w);
+	double variance = s[0].variance + s[1].variance, parts = 0;
+	double counts = counts_say(scale, x[0], &w[0]) + counts_say(scale, x[1], &w[1]);
+
+	for (int side = 0; side < 2; side++)
+		parts += isinf(s[side].freedom) ? 0 : s[side].variance * s[side].variance / s[side].freedom;
+	double factor = counts > 0 ? variance / counts : 1;
+	variance += one;
+	double freedom = parts > 0 ? variance * variance / parts : INFINITY, deviation = sqrt(variance);
+	double quantile = t_of_deviate(SP_DIFF_Z_95, freedom);
+	struct sp_change c = make_change(scale, x, w, deviation * quantile);
+	c.factor = factor;
+	c.quantile = quantile;
 	*ret_change = c;
 	return deviation > 0 ? erfc(deviate_of_t(fabs(c.delta) / deviation, freedom) / M_SQRT2) : 1;
+}
+
+struct sp_change sp_diff_judge_part(const struct sp_diff *d, const struct sp_change *row, double old_value,
+				    double new_value)
+{
+	const struct sp_noise_whole w[] = {{.x = d->value[0], .n_samples = d->n_samples[0]},
+					   {.x = d->value[1], .n_samples = d->n_samples[1]}};
+	const double x[] = {old_value, new_value};
+	double counts = counts_say(d->scale, x[0], &w[0]) + counts_say(d->scale, x[1], &w[1]);
+	double half = row->quantile * sqrt(row->factor * counts + one_samples(d->scale, w));
+	struct sp_change c = make_change(d->scale, x, w, half);
+
+	c.factor = row->factor;
+	c.quantile = row->quantile;
+	return c;
 }
 
 /* --- dispersion --------------------------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ struct sp_perf_sum {
 	struct amounts *amounts; /* of cells */
 	size_t amount_capacity;
 	uint64_t first_ns, last_ns, to_wall_ns;
-	bool has_times, has_clock;
+	bool has_times, has_clock, leaves_times;
 	uint64_t origin_ns, slice_ns; /* of slice 1; the length of each */
 };
 
@@ -275,6 +275,11 @@ void sp_perf_sum_set_clock(struct sp_perf_sum *s, uint64_t to_wall_ns)
 	s->has_clock = true;
 }
 
+void sp_perf_sum_leave_times(struct sp_perf_sum *s)
+{
+	s->leaves_times = true;
+}
+
 /* --- the profile -------------------------------------------------------------------------------------------------- */
 static const char *name_of(const struct sp_perf_sum *s, const struct event *e)
 {
@@ -324,10 +329,12 @@ static int add_row(struct sp_perf_sum *s, const struct sp_perf_stacks *stacks, u
 	const struct thread *t = sp_intern_get(s->threads, c->thread, NULL);
 	const struct event *e = &s->events[c->event];
 	const struct amounts *a = &s->amounts[number];
-	struct sp_key key = {.process = t->process, .comm = t->comm, .recipe = e->name, .slice = c->slice};
-	int64_t key_number = sp_profile_add_key(s->p, &key), values[SP_MAX_VALUES] = {0};
+	struct sp_key key = {.process = t->process, .comm = t->comm, .recipe = e->name};
+	int64_t key_number, values[SP_MAX_VALUES] = {0};
 	uint32_t user, kernel;
 
+	key.slice = s->leaves_times ? 0 : c->slice;
+	key_number = sp_profile_add_key(s->p, &key);
 	if (key_number < 0)
 		return (int)key_number;
 	values[0] = is_samples(s) ? a->period : a->n;
@@ -342,7 +349,7 @@ static void tell_info(const struct sp_perf_sum *s)
 	struct sp_profile_info *info = sp_profile_info(s->p);
 	const struct event *e = &s->events[0];
 
-	if (s->has_times) {
+	if (s->has_times && !s->leaves_times) {
 		info->duration_ns = s->last_ns - s->first_ns;
 		if (s->has_clock)
 			info->time_ns = s->first_ns + s->to_wall_ns;

@@ -32,6 +32,8 @@ int sp_perf_sum_who(struct sp_perf_sum *s, const struct sp_perf_header *h, struc
 int sp_perf_sum_add(struct sp_perf_sum *s, const struct sp_perf_who *who, uint32_t stack);
 /* What to add to perf's clock to get the wall's. */
 void sp_perf_sum_set_clock(struct sp_perf_sum *s, uint64_t to_wall_ns);
+/* The times are none. */
+void sp_perf_sum_leave_times(struct sp_perf_sum *s);
 /* Declares the values, adds the rows, and tells start, duration and period in the profile's info. */
 int sp_perf_sum_finish(struct sp_perf_sum *s, const struct sp_perf_stacks *stacks);
 

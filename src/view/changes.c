@@ -12,8 +12,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NUMBER_COLUMNS = 9, INTERVAL_COLUMNS = 19, SHORT_BUILD_ID = 6, LEAST_NAME = 16 };
+
+#define MOST_CHANCE 0.05 /* of q (profile/diff.h) that is taken for sure */
 
 struct table {
 	const struct sp_diff *d;
@@ -31,6 +34,12 @@ static void put_number(const struct table *t, double x, const char *plus)
 
 	snprintf(text, sizeof(text), *plus ? "%+.*f" : "%.*f", t->decimals, x * t->scale);
 	fprintf(t->out, "%*s", NUMBER_COLUMNS, text);
+}
+
+/* Marks what one of so many rows shows by chance. */
+static const char *mark_of(const struct sp_change *c)
+{
+	return c->within_noise ? " ~" : c->q > MOST_CHANCE ? " ?" : "  ";
 }
 
 static void put_interval(const struct table *t, const struct sp_change *c)
@@ -57,7 +66,7 @@ static void put_change(const struct table *t, const struct sp_change *c)
 	fputs(colour, t->out);
 	put_number(t, c->delta, "+");
 	fputs(*colour ? "\033[0m" : "", t->out);
-	fputs(c->within_noise ? " ~" : "  ", t->out);
+	fputs(mark_of(c), t->out);
 	put_interval(t, c);
 }
 
@@ -72,9 +81,31 @@ static void put_side(const struct table *t, int side)
 	fputc('\n', t->out);
 }
 
+static const char *unit_of(const struct sp_diff *d)
+{
+	return sp_profile_string(d->joined, sp_profile_value_type(d->joined, SP_DIFF_NEW)->unit);
+}
+
+/* What the numbers are of: CPU time, samples, alloc_space in bytes. */
+static void put_value(const struct table *t)
+{
+	const char *unit = unit_of(t->d), *name = t->o->value;
+	bool is_cpu = !strcmp(name, "cpu") && !strcmp(unit, "nanoseconds"), is_count = !strcmp(unit, "count");
+
+	fputs(t->d->scale == SP_DIFF_SHARES ? "shares of all " : "", t->out);
+	sp_encode(t->out, SP_ENCODE_TERMINAL, is_cpu ? "CPU time" : name);
+	if (!is_count && (!is_cpu || t->d->scale == SP_DIFF_ABSOLUTE)) {
+		fputs(" in ", t->out);
+		sp_encode(t->out, SP_ENCODE_TERMINAL, unit);
+	}
+	fputs("; ", t->out);
+}
+
 static void put_method(const struct table *t)
 {
 	const struct sp_diff *d = t->d;
+
+	put_value(t);
 
 	if (d->method == SP_DIFF_FROM_SLICES)
 		fprintf(t->out, "intervals (95 %%) from %" PRIu32 " and %" PRIu32 " time slices; ~ = within noise\n",
@@ -198,7 +229,7 @@ static bool is_shown(const struct table *t, const struct sp_diff_row *row)
 
 static int put_rows(const struct table *t)
 {
-	size_t n_shown = 0, n_noise = 0, n_more = 0;
+	size_t n_shown = 0, n_noise = 0, n_more = 0, n_doubtful = 0;
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < t->rows->n_rows; i++) {
@@ -214,8 +245,12 @@ static int put_rows(const struct table *t)
 			put_change(t, &row->self);
 			r = put_name(t, row);
 			n_shown++;
+			n_doubtful += !row->self.within_noise && row->self.q > MOST_CHANCE;
 		}
 	}
+	if (n_doubtful)
+		fprintf(t->out, "? = of %zu rows that did not change, one may differ as much by chance\n",
+			t->rows->n_rows);
 	if (n_more)
 		fprintf(t->out, "%zu more row%s (--limit)\n", n_more, n_more == 1 ? "" : "s");
 	if (n_noise)

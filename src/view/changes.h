@@ -17,7 +17,7 @@
 struct sp_changes_options {
 	enum sp_diff_by by;
 	const char *names[2];    /* what old and new are called */
-	const char *values[2];   /* and their value: "samples" */
+	const char *value;       /* and what of them is compared: "samples" */
 	uint64_t duration_ns[2]; /* 0 = not known */
 	uint32_t limit;          /* rows shown, 0 = all; how many were left out is said */
 	bool noise;              /* table: rows within noise, too */

@@ -192,15 +192,22 @@ int sp_changes_put_json(const struct sp_diff *d, const struct sp_profile *const 
 
 	if (r < 0)
 		return r;
-	fprintf(
-	    out,
-	    "{\"format\":\"soprof-diff\",\"version\":1,\"by\":\"%s\",\"scale\":\"%s\",\"intervals\":\"%s\",\n\"old\":",
-	    by_words[o->by], d->scale == SP_DIFF_SHARES ? "shares" : "absolute",
-	    d->method == SP_DIFF_FROM_SLICES ? "slices" : "counts");
+	fprintf(out,
+		"{\"format\":\"soprof-diff\",\"version\":1,\"by\":\"%s\",\"scale\":\"%s\",\"intervals\":\"%s\","
+		"\n\"value\":\"",
+		by_words[o->by], d->scale == SP_DIFF_SHARES ? "shares" : "absolute",
+		d->method == SP_DIFF_FROM_SLICES ? "slices" : "counts");
+	sp_encode(out, SP_ENCODE_JSON, o->value);
+	fputs("\",\"unit\":\"", out);
+	sp_encode(out, SP_ENCODE_JSON,
+		  sp_profile_string(d->joined, sp_profile_value_type(d->joined, SP_DIFF_NEW)->unit));
+	fputs("\",\n\"old\":", out);
 	json_side(d, o, 0, out);
 	fputs(",\n\"new\":", out);
 	json_side(d, o, 1, out);
-	if (d->method == SP_DIFF_FROM_COUNTS)
+	if (d->method == SP_DIFF_FROM_SLICES)
+		fprintf(out, ",\n\"growth\":%.6g", d->growth[d->scale]);
+	else
 		fprintf(out, ",\n\"dispersion\":%.6g,\"spread\":%.6g", d->dispersion, d->spread);
 	json_upgrades(d, profiles, out);
 	fputs(",\n\"rows\":[", out);

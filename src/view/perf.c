@@ -7,8 +7,8 @@
  * periods of these add up to its other value (cpu nanoseconds), and the clock goes on by the period of each sample (for
  * values that are no time, by a microsecond for each unit). Samples of one thread stand together, in the order of the
  * recording's slices, so speedscope finds each thread's time between them, but for half of the first and of the last.
- * Above MAX_EVENTS samples, each stack gets its share of so many, at least one, and the periods still add up; a comment
- * at the end says so.
+ * Above MAX_EVENTS samples, each stack gets its share of so many, at least one, and the periods still add up; comments
+ * at the end say so, and that no time here is a sample's own.
  *
  * Names are encoded as in the folded view, and further where perf's own readers would split them: no white space in a
  * file's name, none before a digit in a thread's. Addresses are those of the file, as readelf prints them; a kernel's
@@ -261,6 +261,8 @@ static int take_rows(struct writer *w)
 /* No digits between spaces: readers that do not know comments would take them for a process. */
 static void put_comments(const struct writer *w)
 {
+	if (w->n_rows)
+		fputs("# soprof: times are made up\n", w->out);
 	if (w->n_samples > MAX_EVENTS)
 		fprintf(w->out, "# soprof: a sample here stands for several; there were %" PRId64 "\n", w->n_samples);
 	if (w->n_negative)

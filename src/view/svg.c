@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "profile/diff_judge.h"
 #include "profile/profile.h"
 #include "view/svg_colour.h"
 #include "view/svg_diff.h"
@@ -107,7 +108,7 @@ static void survey(struct drawing *d)
 		}
 		d->dropped += (uint64_t)node->total - (uint64_t)node->self; /* less what of it is drawn */
 		d->dropped -= i ? (uint64_t)node->total : 0;
-		if (d->t->is_diff)
+		if (d->t->is_diff && !sp_svg_diff_is_noise(&d->diff, i, d->t->callers))
 			d->diff.largest = fmax(d->diff.largest, fabs(sp_svg_diff_of_node(&d->diff, i)));
 		d->n_drawn++;
 		d->deepest = SP_MAX(d->deepest, node->depth);
@@ -153,7 +154,7 @@ static void put_percent(struct drawing *d, int64_t value)
 }
 
 /* ", was 5.90%: +1.14 pp", if there is something to compare with. */
-static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_amount)
+static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_amount, bool is_noise)
 {
 	if (!d->t->is_diff)
 		return;
@@ -165,6 +166,7 @@ static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_am
 	put_owned(d, sp_svg_fixed(100.0 * (double)old / (double)SP_MAX(d->all->second_total, 1), 2));
 	fputs("%: ", d->out);
 	put_owned(d, sp_svg_diff_text(&d->diff, sp_svg_diff_of(&d->diff, now, old)));
+	fputs(is_noise ? ", within noise" : "", d->out);
 }
 
 /* --- style ------------------------------------------------------------------------------------------------------ */
@@ -216,18 +218,19 @@ static void put_library_entry(struct drawing *d, struct legend *at, uint32_t lib
 	const struct sp_svg_library *l = &d->t->libraries[library];
 	uint32_t cells = SP_MIN(sp_svg_text_cells(l->name), NAME_CELLS);
 	double change = sp_svg_diff_of(&d->diff, l->self, l->old_self);
+	bool is_noise = d->t->is_diff && sp_svg_diff_is_noise_of_library(&d->diff, library);
 	begin_entry(d, at, "e", cells + (d->t->is_diff ? 10 : 7));
 	fputs("<title>", d->out);
 	sp_svg_put_text(d->out, l->name);
 	fputs("\nself ", d->out);
 	put_percent(d, l->self);
-	put_change(d, l->self, l->old_self, false);
+	put_change(d, l->self, l->old_self, false, is_noise);
 	fputs(d->t->is_diff ? "; total " : ", total ", d->out);
 	put_percent(d, l->total);
-	put_change(d, l->total, l->old_total, false);
+	put_change(d, l->total, l->old_total, false, false);
 	fprintf(d->out, "%s%s</title><rect class=\"%c%u\" width=\"11\" height=\"11\"/><text x=\"16\" y=\"10\">",
 		l->build_id[0] ? "\nbuild id " : "", l->build_id, d->t->is_diff ? 'd' : 'l',
-		d->t->is_diff ? sp_svg_diff_step(&d->diff, change) : library);
+		d->t->is_diff ? sp_svg_diff_step(&d->diff, is_noise ? 0 : change) : library);
 	put_label(d, l->name, NAME_CELLS);
 	fputc(' ', d->out);
 	if (d->t->is_diff)
@@ -336,7 +339,7 @@ static void put_class(struct drawing *d, uint32_t node)
 	enum sp_svg_kind kind = sp_svg_tree_kind(d->t, node);
 	uint32_t library = sp_svg_tree_library(d->t, node);
 	if (d->t->is_diff)
-		fprintf(d->out, "l%u d%u%s", library, sp_svg_diff_step(&d->diff, sp_svg_diff_of_node(&d->diff, node)),
+		fprintf(d->out, "l%u d%u%s", library, sp_svg_diff_step_of_node(&d->diff, node),
 			kind == SP_SVG_NOTE ? " n" : "");
 	else if (kind == SP_SVG_PLAIN || kind == SP_SVG_NOTE || !library)
 		fputs(kind == SP_SVG_NOTE ? "n" : "t", d->out);
@@ -359,11 +362,11 @@ static void put_title(struct drawing *d, uint32_t node)
 	put_amount(d, it->total);
 	fputs(", ", d->out);
 	put_percent(d, it->total);
-	put_change(d, it->total, it->second_total, true);
+	put_change(d, it->total, it->second_total, true, node && sp_svg_diff_is_noise(&d->diff, node, true));
 	if (d->t->is_diff && !d->t->callers && (it->self || it->second_self)) {
 		fputs("; self ", d->out);
 		put_percent(d, it->self);
-		put_change(d, it->self, it->second_self, false);
+		put_change(d, it->self, it->second_self, false, sp_svg_diff_is_noise(&d->diff, node, false));
 	}
 	fputs("</title>", d->out);
 }
@@ -579,8 +582,15 @@ static int write_svg(const struct sp_profile *p, const struct sp_view_options *o
 	d.diff = (struct sp_svg_diff){.t = t, .absolute = o->absolute, .value_name = d.value_name, .unit = d.unit};
 	d.scale = d.all->total ? INNER / (double)d.all->total : 0;
 	d.old_scale = d.all->second_total ? INNER / (double)d.all->second_total : 0;
-	survey(&d);
-	r = starts ? draw(&d, out) : -ENOMEM;
+	d.diff.diff = o->has_second ? o->diff : NULL;
+	r = starts ? 0 : -ENOMEM;
+	if (r >= 0 && d.diff.diff)
+		r = sp_diff_judge_new(d.diff.diff, &d.diff.judge);
+	if (r >= 0) {
+		survey(&d);
+		r = draw(&d, out);
+	}
+	sp_diff_judge_free(d.diff.judge);
 	sp_svg_tree_free(t);
 	return r < 0 ? sp_fail(r, "flame graph") : 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "profile/diff_judge.h"
 #include "profile/profile.h"
 #include "view/svg_text.h"
 #include "view/view.h"
@@ -31,12 +32,40 @@ double sp_svg_diff_of_node(const struct sp_svg_diff *d, uint32_t node)
 			     : sp_svg_diff_of(d, it->self, it->second_self);
 }
 
+bool sp_svg_diff_is_noise(const struct sp_svg_diff *d, uint32_t node, bool whole)
+{
+	const struct sp_tree_node *it = &d->t->tree.nodes[node];
+
+	if (!d->judge)
+		return false;
+	const struct sp_diff_row *row = sp_diff_judge_label(d->judge, &d->t->tree.labels[it->label]);
+	const struct sp_change *of = row && whole ? &row->total : row ? &row->self : sp_diff_judge_other(d->judge);
+	return sp_diff_judge_part(d->diff, of, (double)(whole ? it->second_total : it->second_self),
+				  (double)(whole ? it->total : it->self))
+	    .within_noise;
+}
+
+bool sp_svg_diff_is_noise_of_library(const struct sp_svg_diff *d, uint32_t library)
+{
+	uint32_t file = d->t->tree.libraries[library].file;
+	const struct sp_diff_row *row = d->judge ? sp_diff_judge_library(d->judge, file) : NULL;
+
+	return row && row->self.within_noise;
+}
+
 uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference)
 {
 	if (!(d->largest > 0))
 		return SP_SVG_STEP_MAX;
 	double part = fmin(fmax(difference / d->largest, -1), 1);
 	return (uint32_t)(SP_SVG_STEP_MAX + lround(part * SP_SVG_STEP_MAX));
+}
+
+uint32_t sp_svg_diff_step_of_node(const struct sp_svg_diff *d, uint32_t node)
+{
+	bool is_noise = sp_svg_diff_is_noise(d, node, d->t->callers);
+
+	return sp_svg_diff_step(d, is_noise ? 0 : sp_svg_diff_of_node(d, node));
 }
 
 char *sp_svg_diff_text(const struct sp_svg_diff *d, double difference)
@@ -61,5 +90,7 @@ const char *sp_svg_value_name(const struct sp_profile *p, const struct sp_view_o
 
 	if (!o->has_second || strcmp(name, "new") != 0)
 		return name;
+	if (o->value_name)
+		return o->value_name;
 	return strcmp(sp_profile_string(p, type->unit), "count") == 0 ? "samples" : "";
 }

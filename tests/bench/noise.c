@@ -5,7 +5,8 @@
  *
  * usage: noise PAIRS SECONDS HZ CPUS SLICES OLD-SHARE NEW-SHARE [KIND]
  * For each kind of program a line: its name, the pairs of which the target was found, rows of libraries, of functions
- * (self, total) and of stacks: how many, and of how many in a thousand nothing had changed, and the verdict was a change.
+ * (self, total) and of stacks: how many, and of how many in a thousand nothing had changed, and the verdict was a
+ * change.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #include "profile/profile.h"
 
 static const struct sp_made_kind kinds[] = {
-    {"even", 0.0003, 0, 0},         {"bursts", 0.05, 0, 0},       {"long bursts", 0.3, 0, 0},
+    {"even", 0.0003, 0, 0},           {"bursts", 0.05, 0, 0},   {"long bursts", 0.3, 0, 0},
     {"short phases", 0.05, 0.2, 0.6}, {"phases", 0.05, 1, 0.6}, {"long phases", 0.05, 3, 0.6},
 };
 

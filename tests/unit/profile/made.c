@@ -11,9 +11,9 @@
 enum { N_FUNCS = 6, N_PHASES = 4, N_CALLERS = 2, DEPTH = 4 }; /* functions of each library */
 
 struct program {
-	double weight[SP_MADE_LIBRARIES];           /* shares of the time */
-	double swing[N_PHASES][SP_MADE_LIBRARIES];  /* times these, in each phase */
-	double length_s[SP_MADE_LIBRARIES];         /* of an activity, on average */
+	double weight[SP_MADE_LIBRARIES];          /* shares of the time */
+	double swing[N_PHASES][SP_MADE_LIBRARIES]; /* times these, in each phase */
+	double length_s[SP_MADE_LIBRARIES];        /* of an activity, on average */
 	uint32_t caller[SP_MADE_LIBRARIES][N_FUNCS][N_CALLERS];
 };
 

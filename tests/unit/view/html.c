@@ -326,13 +326,16 @@ static void test_noise(void **state)
 	assert_int_equal(sp_diff_new(sides[0], sides[1], &(struct sp_diff_options){.scale = SP_DIFF_ABSOLUTE}, &d), 0);
 	struct sp_view_options o = {.value = SP_DIFF_NEW, .diff = d};
 	SP_FREE char *json = written(d->joined, &o, sp_html_data_write);
-	char half[32], libraries[160];
-	snprintf(half, sizeof(half), "%.4g", 1.959964 * sqrt(0.6 * 0.4 / 100 + 0.45 * 0.55 / 200 + 1e-4 + 0.25e-4));
-	snprintf(libraries, sizeof(libraries), "\"libraries\":[-1,-1,%s,%s,%s,%s],\n", half, half, half, half);
-	assert_non_null(strstr(json, "\"noise\":{\"value\":1,\"from\":\"counts\",\"dispersion\":1,\"spread\":0,"));
+	char half[64], libraries[400];
+	snprintf(half, sizeof(half), "%.6g,1,1.95996",
+		 1.959964 * sqrt(0.6 * 0.4 / 100 + 0.45 * 0.55 / 200 + 1e-4 + 0.25e-4));
+	snprintf(libraries, sizeof(libraries), "\"libraries\":[-1,-1,-1,-1,-1,-1,%s,%s,%s,%s],\n", half, half, half,
+		 half);
+	assert_non_null(strstr(json, "\"noise\":{\"value\":1,\"from\":\"counts\",\"other\":[1,1.95996],"));
 	assert_non_null(strstr(json, libraries));
 	/* f, g and the thread's name, which is no function */
-	snprintf(libraries, sizeof(libraries), "\"entities\":[%s,%s,%s,%s,-1,-1]},\n", half, half, half, half);
+	snprintf(libraries, sizeof(libraries), "\"entities\":[%s,%s,%s,%s,-1,-1,-1,-1,-1,-1]},\n", half, half, half,
+		 half);
 	assert_non_null(strstr(json, libraries));
 	sp_diff_free(d);
 	sp_profile_free(sides[0]);
