@@ -29,11 +29,11 @@ struct sp_recipe_object {
 	void *private;
 };
 
-struct sp_recipe_shared {                /* variables of the kernel half, mapped */
-	volatile sp_u32 *window;         /* picks the table of counts, stamps the use of unwind tables */
+struct sp_recipe_shared {                    /* variables of the kernel half, mapped */
+	volatile sp_u32 *window;             /* picks the table of counts, stamps the use of unwind tables */
 	volatile struct sp_slicing *slicing; /* what time a row is of */
-	volatile struct sp_check *check; /* of the self-test */
-	volatile sp_u32 *last_process;   /* the last number that a process record was given */
+	volatile struct sp_check *check;     /* of the self-test */
+	volatile sp_u32 *last_process;       /* the last number that a process record was given */
 };
 
 struct sp_recipe {
