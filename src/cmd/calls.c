@@ -386,17 +386,6 @@ static int run_counted(struct run *r)
 	return code;
 }
 
-static void place_leave(struct run *r, bool failed)
-{
-	bool stays = r->args->environment && !failed ? r->place.directory != NULL : !sp_calls_place_remove(&r->place);
-
-	if (!stays)
-		return;
-	fputs("soprof: programs that run on have the audit library from ", stderr);
-	sp_encode(stderr, SP_ENCODE_TERMINAL, r->place.directory);
-	fputs(": remove it when they have ended\n", stderr);
-}
-
 static void run_done(struct run *r)
 {
 	sp_calls_place_done(&r->place);
@@ -423,7 +412,6 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 			code = sp_cmd_error(cmd, e, e == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
 		else
 			code = a.environment ? environment_print(&r) : run_counted(&r);
-		place_leave(&r, e < 0);
 	}
 	run_done(&r);
 	sp_words_done(&a.operands);

@@ -5,13 +5,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -121,18 +119,15 @@ static int source_check(const char *directory)
 	    -EACCES, "programs of other users will complain that they cannot load %s: not all may read it", path);
 }
 
-/* --- the directory of a run --------------------------------------------------------------------------------------- */
-static int try_directory(const char *in, enum keeping keeping, char **ret_directory)
+/* --- directories of ours ------------------------------------------------------------------------------------------ */
+/* A new one with a name of its own, for all to enter. */
+static int directory_new(const char *in, char **ret_directory)
 {
-	SP_FREE char *whole = in != NULL ? realpath(in, NULL) : NULL;
 	SP_FREE char *path = NULL;
+	int r = join(in, "soprof-calls-XXXXXX", &path);
 
-	if (whole == NULL || strchr(whole, ':') != NULL || !is_for_all(whole, 0111, keeping))
-		return -EACCES;
-	if (keeping == NOBODY && !can_be_mapped(whole))
-		return -EACCES;
-	if (asprintf(&path, "%s/soprof-calls-XXXXXX", whole) < 0)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	if (mkdtemp(path) == NULL)
 		return -errno;
 	if (chmod(path, 0755) < 0) {
@@ -143,18 +138,18 @@ static int try_directory(const char *in, enum keeping keeping, char **ret_direct
 	return 0;
 }
 
-/*
- * For a library: where only root makes names, since what outlives us has the name in its environment, and nobody else
- * may make one in its place when ours has been removed.
- */
-static int directory_make(bool for_library, char **ret_directory)
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
-	const char *const places[] = {"/run", "/var/cache", getenv("TMPDIR"), "/tmp", "/var/tmp"};
-	int r = -EACCES;
+	(void)st;
+	(void)kind;
+	(void)at;
+	remove(path);
+	return 0;
+}
 
-	for (size_t i = 0; i < (for_library ? 2 : SP_COUNT(places)) && r < 0; i++)
-		r = try_directory(places[i], for_library ? NOBODY : OWNERS, ret_directory);
-	return r;
+static void directory_remove(const char *path)
+{
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static int file_make(const char *directory, const char *name, mode_t mode, const void *bytes, size_t len)
@@ -214,41 +209,71 @@ static int libraries_copy(const char *from, const char *to)
 	return r;
 }
 
-/* What programs open that cannot count, and who hears of it. */
-static int marker_make(struct sp_calls_place *p)
+/* --- a copy of the library ---------------------------------------------------------------------------------------- */
+static int copy_key(const char *source, char *ret_key, size_t size)
 {
-	SP_FREE char *path = NULL;
-	SP_CLOSE int fd = -1;
-	int r = file_make(p->directory, marker_name, 0444, NULL, 0);
+	SP_FREE char *path = NULL, *bytes = NULL;
+	uint64_t h = 0xcbf29ce484222325ULL;
+	size_t len = 0;
+	int r = join(source, library_name, &path);
 
 	if (r >= 0)
-		r = join(p->directory, marker_name, &path);
-	if (r < 0)
-		return r;
-	fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	/* Closed, too: equal events that follow each other become one. */
-	if (fd < 0 || inotify_add_watch(fd, path, IN_OPEN | IN_CLOSE) < 0)
-		return -errno;
-	p->opened_fd = sp_take_fd(&fd);
-	return 0;
+		r = sp_text_read(path, MAX_LIBRARY_BYTES, &bytes, &len);
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)bytes[i]) * 0x100000001b3ULL;
+	snprintf(ret_key, size, "%016llx-%zx", (unsigned long long)h, len);
+	return r;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+/* Whole, or not there. */
+static int copy_new(const char *source, const char *in, const char *path)
 {
-	(void)st;
-	(void)kind;
-	(void)at;
-	remove(path);
-	return 0;
-}
-
-static int copy_make(struct sp_calls_place *p, const char *source)
-{
-	int r = directory_make(true, &p->directory);
+	SP_FREE char *made = NULL;
+	int r = directory_new(in, &made);
 
 	if (r >= 0)
-		r = libraries_copy(source, p->directory);
-	return r < 0 ? r : join(p->directory, SP_AUDIT_NAME, &p->library);
+		r = libraries_copy(source, made);
+	if (r >= 0 && rename(made, path) < 0 && errno != EEXIST && errno != ENOTEMPTY) /* another run was first */
+		r = -errno;
+	if (made != NULL)
+		directory_remove(made);
+	return r;
+}
+
+static int copy_in(const char *place, const char *source, char **ret_library)
+{
+	SP_FREE char *in = NULL, *path = NULL;
+	char key[48];
+	int r = join(place, "soprof-calls", &in);
+
+	if (r >= 0 && (!is_for_all(place, 0111, NOBODY) || !can_be_mapped(place)))
+		r = -EACCES;
+	if (r >= 0 && mkdir(in, 0755) == 0 && chmod(in, 0755) < 0) /* whatever the umask is */
+		r = -errno;
+	if (r >= 0 && !is_for_all(in, 0111, NOBODY))
+		r = -EACCES;
+	if (r >= 0)
+		r = copy_key(source, key, sizeof(key));
+	if (r >= 0)
+		r = join(in, key, &path);
+	if (r >= 0 && access(path, F_OK) < 0)
+		r = copy_new(source, in, path);
+	return r < 0 ? r : join(path, SP_AUDIT_NAME, ret_library);
+}
+
+/*
+ * Where only root makes names, and kept: programs that are left running have the name in their environment, so that the
+ * copy must be there for their children, and nobody may put another in its place.
+ */
+static int copy_make(const char *source, char **ret_library)
+{
+	int r = copy_in("/run", source, ret_library);
+
+	if (r < 0) {
+		sp_error_clear();
+		r = copy_in("/var/cache", source, ret_library);
+	}
+	return r;
 }
 
 /* The library from where it is; if that does not serve all, from a copy; if there is none, as it is, with a word. */
@@ -263,45 +288,68 @@ static int library_place(struct sp_calls_place *p, const char *source)
 		return r;
 	why = strdup(sp_error_text(r));
 	sp_error_clear();
-	e = copy_make(p, source);
+	e = copy_make(source, &p->library);
 	if (e >= 0)
 		return 0;
 	sp_error_clear();
 	if (r != -EACCES)
 		return sp_fail_said(r, "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
 	snprintf(p->lacking, sizeof(p->lacking), "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
-	sp_calls_place_remove(p);
 	return join(source, SP_AUDIT_NAME, &p->library);
 }
 
-static void marker_place(struct sp_calls_place *p)
+/* --- who cannot count --------------------------------------------------------------------------------------------- */
+/* A directory for the marker that others cannot take away: a sticky one will do. */
+static int marker_directory(char **ret_directory)
 {
-	int r = p->directory ? 0 : directory_make(false, &p->directory);
+	const char *const places[] = {"/run", getenv("TMPDIR"), "/tmp", "/var/tmp"};
+	int r = -EACCES;
+
+	for (size_t i = 0; i < SP_COUNT(places) && r < 0; i++) {
+		SP_FREE char *whole = places[i] != NULL ? realpath(places[i], NULL) : NULL;
+
+		r = whole != NULL && is_for_all(whole, 0111, OWNERS) ? directory_new(whole, ret_directory) : -EACCES;
+	}
+	return r;
+}
+
+/* What programs open that cannot count, and who hears of it. */
+static int marker_make(struct sp_calls_place *p)
+{
+	SP_FREE char *path = NULL;
+	SP_CLOSE int fd = -1;
+	int r = marker_directory(&p->directory);
 
 	if (r >= 0)
-		r = marker_make(p);
+		r = file_make(p->directory, marker_name, 0444, NULL, 0);
+	if (r >= 0)
+		r = join(p->directory, marker_name, &path);
 	if (r < 0)
-		snprintf(p->lacking, sizeof(p->lacking), "programs that run uncounted will not be told of: %s",
-			 strerror(-r));
+		return r;
+	fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	/* Closed, too: equal events that follow each other become one. */
+	if (fd < 0 || inotify_add_watch(fd, path, IN_OPEN | IN_CLOSE) < 0)
+		return -errno;
+	p->opened_fd = sp_take_fd(&fd);
+	return 0;
 }
 
 int sp_calls_place_make(bool lasting, struct sp_calls_place *ret_place)
 {
 	struct sp_calls_place p = SP_CALLS_PLACE_NONE;
 	SP_FREE char *source = NULL;
-	int r = source_find(&source);
+	int e, r = source_find(&source);
 
 	if (r >= 0)
 		r = library_place(&p, source);
-	if (r >= 0 && !lasting)
-		marker_place(&p);
-	if (r < 0) {
-		sp_calls_place_remove(&p);
-		sp_calls_place_done(&p);
-	} else {
-		*ret_place = p;
-	}
-	return r;
+	if (r < 0)
+		return r;
+	e = lasting ? 0 : marker_make(&p);
+	if (e < 0)
+		snprintf(p.lacking, sizeof(p.lacking), "programs that run uncounted will not be told of: %s",
+			 strerror(-e));
+	*ret_place = p;
+	return 0;
 }
 
 /* --- who counts --------------------------------------------------------------------------------------------------- */
@@ -369,42 +417,10 @@ uint64_t sp_calls_place_uncounted(const struct sp_calls_place *place, bool *ret_
 	return n_opened;
 }
 
-/*
- * Whether a program has the copy mapped: only of a file that nobody else has open one may have a lease to write. The
- * kernel lets go of what a program had a moment after its end, which nothing tells.
- */
-static bool is_in_use(const char *directory)
-{
-	SP_FREE char *path = NULL;
-	bool is_used = true;
-
-	if (join(directory, library_name, &path) < 0)
-		return true;
-	SP_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	fcntl(fd, F_SETSIG, SIGURG); /* ignored by default, as SIGIO is not, when somebody opens it right now */
-	for (unsigned ms = 1; ms <= 512 && is_used; ms *= 2) { /* a second in all */
-		is_used = fcntl(fd, F_SETLEASE, F_WRLCK) < 0 && errno == EAGAIN;
-		if (is_used)
-			nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
-	}
-	return is_used;
-}
-
-bool sp_calls_place_remove(struct sp_calls_place *place)
-{
-	if (place->directory == NULL)
-		return true;
-	if (is_in_use(place->directory))
-		return false;
-	nftw(place->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	free(sp_take_ptr(place->directory));
-	return true;
-}
-
 void sp_calls_place_done(struct sp_calls_place *place)
 {
+	if (place->directory != NULL)
+		directory_remove(place->directory);
 	free(place->library);
 	free(place->directory);
 	if (place->opened_fd >= 0)

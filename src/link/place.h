@@ -2,10 +2,10 @@
 /*
  * place.h: where the programs of one run find the audit library, and where those that cannot count say so.
  *
- * The library is loaded from where it is built or installed. If we are root and not every user may read it there, a
- * copy in a new directory serves: in /run or /var/cache, where nobody else can put another in its place. In such a
- * directory (of others than root in $TMPDIR, /tmp or /var/tmp) is a file, too, that programs open when they cannot use
- * the file of counts; inotify tells. What cannot be had, and what follows, is in `lacking`. The caller owns the struct.
+ * The library is loaded from where it is built or installed. If we are root and not every user may read it there, from
+ * a copy: /run/soprof-calls/KEY or /var/cache/soprof-calls/KEY, one for each build of it, which stays.
+ * In a directory of the run (/run, $TMPDIR, /tmp or /var/tmp) is a file that programs open when they cannot use the
+ * file of counts; inotify tells. What cannot be had, and what follows, is in `lacking`. The caller owns the struct.
  * Errors are negative errno with words. Not thread-safe.
  */
 #ifndef SP_LINK_PLACE_H
@@ -24,7 +24,7 @@ struct sp_calls_place {
 #define SP_CALLS_PLACE_NONE ((struct sp_calls_place){.opened_fd = -1})
 
 /*
- * lasting: for a shell, nothing is told, so that a directory is made for a copy only. -ENOENT: there is no library;
+ * lasting: for a shell, so that nothing is told, and there is no directory of a run. -ENOENT: there is no library;
  * -EPERM, -EINVAL: ld.so cannot load it from where it is.
  */
 int sp_calls_place_make(bool lasting, struct sp_calls_place *ret_place);
@@ -40,8 +40,6 @@ int sp_calls_environment(const struct sp_calls_place *place, const char *path, c
 /* Programs that could not count, so far; asked once. *ret_more: there were more than inotify keeps. */
 uint64_t sp_calls_place_uncounted(const struct sp_calls_place *place, bool *ret_more);
 
-/* Removes the directory. false: a program that runs on has the library from it, so it stays, and `directory`, too. */
-bool sp_calls_place_remove(struct sp_calls_place *place);
 void sp_calls_place_done(struct sp_calls_place *place);
 
 #endif

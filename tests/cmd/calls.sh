@@ -150,32 +150,6 @@ mkdir -m 700 "$dir/home" && cp "$SOPROF" "$dir/home/soprof"
 [ -e /usr/local/lib/x86_64-linux-gnu/soprof ] || [ -e /usr/lib/x86_64-linux-gnu/soprof ] ||
 	SOPROF=$dir/home/soprof refused 1 'open the audit library .*/calls\.so: No such file' calls libz.so.1
 
-# A build in a directory that others may not enter: programs of theirs say nothing of it, run, and are told of. The library
-# stays where it is for as long as one that is counted runs, and where nobody else can put another.
-mkdir "$dir/home/src" && cp -r "$SOPROF_BUILD/src/audit" "$dir/home/src"
-if is_root; then
-	SOPROF=$dir/home/soprof expect 0 calls --no-times --csv -o "$dir/calls.csv" libc.so.6 -- setpriv --reuid 65534 --regid 65534 \
-		--clear-groups bash -c 'env; ls -ld "${LD_AUDIT%%/\$LIB*}" "${LD_AUDIT%%/\$LIB*}/.."; /bin/echo err >&2'
-	! grep -q 'ld\.so' "$err" || fail "nothing of ld.so's"
-	has "$err" '^err$'
-	says '^err soprof: 4 programs ran uncounted: .* soprof: [0-9]+ calls by 1 program' # bash, env, ls, echo
-	library=$(sed -n 's/^LD_AUDIT=//p' "$out") place=$(sed -n 's,^SOPROF_UNCOUNTED=\(.*\)/uncounted$,\1,p' "$out")
-	[[ $library == "$place"/* ]] || fail "the library from the directory of the run: $library"
-	[ "$(grep -cE "^drwxr-xr-x +[0-9]+ root root " "$out")" = 2 ] || fail "directories to which only root writes"
-	[ -n "$place" ] && [ ! -e "$place" ] || fail "that the directory is removed"
-	mkfifo "$dir/fifo"
-	SOPROF=$dir/home/soprof expect 0 calls --no-times -n 1 libc.so.6 -- bash -c '(read -r _ <"$1"; exec /bin/echo last) >"$1.out" 2>&1 &' \
-		bash "$dir/fifo"
-	place=$(sed -n 's/^soprof: programs that run on have the audit library from \(.*\): remove it .*/\1/p' "$err")
-	[ -n "$place" ] && [ -e "$place" ] || fail "a directory that stays while a program runs"
-	echo >"$dir/fifo"
-	for _ in $(seq 300); do grep -qs . "$dir/fifo.out" && break; sleep 0.1; done
-	[ "$(cat "$dir/fifo.out")" = last ] || fail "a program that starts after the end of soprof, without a word: $(cat "$dir/fifo.out")"
-	[ -z "$place" ] || rm -r "$place"
-else
-	SOPROF=$dir/home/soprof expect 0 calls --no-times -n 1 libc.so.6 -- env
-	has "$out" "^LD_AUDIT=$dir/home/src/audit/"
-fi
 head -c 1000 "$file" >"$dir/cut.profile"
 expect 1 report "$dir/cut.profile"
 one_line 'cut\.profile'
