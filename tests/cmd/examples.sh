@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 240
+# deadline: 400
 # Every command line of README.md and of each --help runs, ends well, and leaves what it promises; those of the tutorial are
 # all among the sections that tests/full/service.sh runs. The lines are taken from the texts (tests/commands.bash): a new
 # one is run, too, or must be excused below. They run with what ./run builds and nothing else: with copies of it, or in the
