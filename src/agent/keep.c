@@ -56,10 +56,15 @@ static void tell_of_dropped(struct sp_keep *k, struct sp_events *e, const char *
 	k->gone_n = k->gone_from_ns = k->gone_to_ns = 0;
 }
 
-/* The whole disk's trouble, which goes by: any other refusal is about this window. */
+/*
+ * The whole disk's trouble, which goes by, or the directory's, which somebody mends: any other refusal is about this
+ * window.
+ */
 static bool is_passing(int r)
 {
-	const int passing[] = {-ENOSPC, -EDQUOT, -EIO, -EROFS, -ENOMEM, -EMFILE, -ENFILE, -EAGAIN, -EBUSY, -EINTR};
+	static const int passing[] = {-ENOSPC,  -EDQUOT, -EIO,       -EROFS,  -ENOMEM,         -EMFILE, -ENFILE,
+				      -EAGAIN,  -EBUSY,  -EINTR,     -EACCES, -EPERM,          -ENOENT, -ESTALE,
+				      -ENOTDIR, -ELOOP,  -ENOTEMPTY, -EEXIST, -EPROTONOSUPPORT};
 	size_t i;
 
 	for (i = 0; i < SP_COUNT(passing); i++)

@@ -127,6 +127,9 @@ static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struc
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_outgrown_dictionaries", NULL,
 		       "Dictionaries of stacks that had no room any more.");
 	sp_expo_number(x, "", own->store.n_outgrown);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_moved", NULL,
+		       "Times that the store was removed or replaced while it was written to.");
+	sp_expo_number(x, "", own->store.n_moved);
 	gauge(x, "soprof_store_failing", NULL, "1: the store takes nothing now.", *s->store_error != 0);
 }
 

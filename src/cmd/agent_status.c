@@ -101,6 +101,7 @@ static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_confi
 	number(out, "damaged_files", s.n_damaged_files);
 	number(out, "damaged_windows", s.n_damaged_windows);
 	number(out, "outgrown_dictionaries", s.n_outgrown);
+	number(out, "moved_stores", s.n_moved);
 }
 
 int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FILE *out)
@@ -338,6 +339,10 @@ static void show_store(const struct screen *s, FILE *out)
 	if (number_of(s, 0, "outgrown_dictionaries"))
 		fprintf(out, "          %" PRIu64 " dictionaries of stacks had no room any more (max-memory)\n",
 			number_of(s, 0, "outgrown_dictionaries"));
+	if (number_of(s, 0, "moved_stores"))
+		fprintf(out,
+			"          removed or replaced %" PRIu64 " times while it was written to, and begun anew\n",
+			number_of(s, 0, "moved_stores"));
 	if (*text_of(s, 0, "store_error"))
 		fprintf(out, "          takes nothing now: %s\n", text_of(s, 0, "store_error"));
 }

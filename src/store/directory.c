@@ -175,6 +175,17 @@ static int lock_file(const struct sp_directory *d, int fd)
 
 static bool parse_name(const char *name, struct sp_day *ret_day);
 
+/* Is no reason not to make a store: an agent's alerts may have been written before it had its new directory. */
+static bool is_beside(const char *name)
+{
+	static const char *const names[] = {".", "..", "lost+found", "alerts", "alerts.new"};
+
+	for (size_t i = 0; i < SP_COUNT(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 /* Day files are made here, and removed when they are old: not among anybody's own. */
 static int check_own(const struct sp_directory *d)
 {
@@ -189,8 +200,7 @@ static int check_own(const struct sp_directory *d)
 	}
 	for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
 		is_store |= strcmp(e->d_name, "lock") == 0 || parse_name(e->d_name, &day);
-		has_other |=
-		    strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, "lost+found") != 0;
+		has_other |= !is_beside(e->d_name);
 	}
 	closedir(dir);
 	return has_other && !is_store ? sp_fail_said(-ENOTEMPTY,
@@ -251,6 +261,20 @@ void sp_directory_alive(const struct sp_lock *lock)
 
 	if (h != NULL && h->is_locked)
 		(void)futimens(h->fd, NULL);
+}
+
+static bool is_same(int r, const struct stat *a, const struct stat *b)
+{
+	return r == 0 && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool sp_directory_is_in_place(const struct sp_directory *d, const struct sp_lock *lock)
+{
+	const struct held *h = lock->held;
+	struct stat held, found;
+
+	return h != NULL && fstat(d->fd, &held) == 0 && is_same(stat(d->path, &found), &held, &found) &&
+	       fstat(h->fd, &held) == 0 && is_same(fstatat(d->fd, "lock", &found, AT_SYMLINK_NOFOLLOW), &held, &found);
 }
 
 int sp_directory_unlink(const struct sp_directory *d, const char *name)

@@ -454,6 +454,13 @@ int sp_file_finish(struct sp_day_file *f)
 	return r == -EAGAIN ? 0 : r;
 }
 
+bool sp_file_has_moved(struct sp_day_file *f)
+{
+	int moved = 0;
+
+	return sqlite3_file_control(f->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+}
+
 bool sp_file_is_sound(struct sp_day_file *f)
 {
 	SP_STATEMENT *s = NULL;

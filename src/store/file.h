@@ -34,6 +34,8 @@ struct sp_lock {
 int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock);
 void sp_directory_unlock(struct sp_lock *lock);
 void sp_directory_alive(const struct sp_lock *lock);
+/* Is what is held by the lock still what is found at the directory's path? */
+bool sp_directory_is_in_place(const struct sp_directory *d, const struct sp_lock *lock);
 
 struct sp_day {
 	uint64_t day_s; /* when it began */
@@ -83,6 +85,8 @@ void sp_file_close(struct sp_day_file *f);
 /* Into the file itself, without a journal from now on. */
 int sp_file_finish(struct sp_day_file *f);
 int sp_file_checkpoint(struct sp_day_file *f);
+/* It was removed, renamed or replaced since it was opened. */
+bool sp_file_has_moved(struct sp_day_file *f);
 /* Is its structure as SQLite wants it? Reads all of it. */
 bool sp_file_is_sound(struct sp_day_file *f);
 int sp_file_exec(struct sp_day_file *f, const char *sql);

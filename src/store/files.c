@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "store/place.h"
 #include "store/priv.h"
 #include "store/salvage.h"
 
@@ -134,10 +135,13 @@ static int files_event_add(struct sp_store *s, const struct sp_store_event *e)
 
 	if (s->writer == NULL)
 		return sp_fail_said(-EROFS, "the store is open for reading only");
+	int r = sp_writer_in_place(s);
+	if (r < 0)
+		return sp_fail(r, "store");
 	struct sp_day_file *f = sp_writer_file(s, &day);
 	if (f != NULL)
 		return put_event(f, e);
-	int r = sp_file_open(&s->directory, &day, true, &other);
+	r = sp_file_open(&s->directory, &day, true, &other);
 	r = r < 0 ? r : put_event(&other, e);
 	if (r == 0)
 		(void)sp_file_finish(&other);
@@ -320,6 +324,7 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 				       .add_cpu_ns = s->add_cpu_ns,
 				       .add_worst_ns = s->add_worst_ns,
 				       .n_added = s->n_added,
+				       .n_moved = s->n_moved,
 				       .n_outgrown = s->n_outgrown};
 	SP_FREE struct sp_day *days = NULL;
 	size_t n = 0;

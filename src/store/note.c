@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* note.c: what the writer did by itself, said in a line for a log (store.h). */
+#include "store/note.h"
+
+#include <limits.h>
 #include <stdio.h>
 
 #include "store/priv.h"
@@ -18,6 +21,20 @@ void sp_note_replaced(struct sp_store *s, struct sp_day_file *f, const char *nam
 	(void)snprintf(text, sizeof(text),
 		       "%s is damaged: %lld windows of it are salvaged, and it is kept as %s.damaged", name,
 		       (long long)n, name);
+	s->options.note(s->options.note_arg, text);
+}
+
+void sp_note_moved(struct sp_store *s, const char *what)
+{
+	char text[PATH_MAX + 128];
+
+	s->n_moved++;
+	if (s->options.note == NULL)
+		return;
+	(void)snprintf(text, sizeof(text),
+		       "%s was removed, renamed or replaced while it was written to: what is kept from now on is in a "
+		       "new one, or in what is there",
+		       what);
 	s->options.note(s->options.note_arg, text);
 }
 

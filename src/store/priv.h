@@ -43,6 +43,7 @@ struct sp_store {
 	uint64_t sound[64]; /* files that have gaps, but are as SQLite wants them: day_s + resolution */
 	size_t n_sound;
 	uint64_t add_cpu_ns, add_worst_ns, n_added;
+	uint64_t n_moved;                    /* how often it was not where it had been */
 	uint64_t n_outgrown, outgrown_day_s; /* dictionaries; and the day when that was last told */
 };
 
@@ -95,16 +96,15 @@ int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s);
 
 /* A file of another day that SQLite refuses is replaced by what can be had of it: so it is salvaged only once. */
 int sp_writer_mend(struct sp_store *s, const struct sp_day *day);
+void sp_writer_close_files(struct sp_writer *w);
+/* The days that a writer may have left before everything was rolled up: that with a journal, and the last one. */
+int sp_writer_catch_up_days(struct sp_store *s);
 /* Rolls up what the day has and closes its files; the next window opens them again. */
 void sp_writer_drop_day(struct sp_store *s);
 /* The same for good. */
 void sp_writer_finish_day(struct sp_store *s);
 /* All that is a day's, with its generation; the other has none then. */
 void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from);
-
-/* --- note.c --- */
-void sp_note_replaced(struct sp_store *s, struct sp_day_file *f, const char *name);
-void sp_note_outgrown(struct sp_store *s);
 
 /* --- leave.c: a day that is over is finished in steps ----------------------------------------------------------------
  */

@@ -163,6 +163,7 @@ struct sp_store_stats {
 	uint64_t n_files, n_damaged_files, n_damaged_windows;
 	uint64_t add_cpu_ns, add_worst_ns, n_added; /* since it was opened */
 	uint64_t memory_bytes;                      /* of the writer's dictionary */
+	uint64_t n_moved;                           /* times that it was removed or replaced, and made anew */
 	uint64_t n_outgrown;                        /* dictionaries that had no room any more, since it was opened */
 	bool was_killed;                            /* the writer before this one did not close the store ... */
 	uint64_t alive_ns;                          /* ... and said last that it lived then */

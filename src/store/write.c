@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "store/note.h"
+#include "store/place.h"
 #include "store/priv.h"
 #include "store/salvage.h"
 
@@ -190,7 +192,7 @@ static void end_generation(struct sp_writer *w)
 	}
 }
 
-static void close_files(struct sp_writer *w)
+void sp_writer_close_files(struct sp_writer *w)
 {
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
 		sp_file_close(&w->files[i]);
@@ -210,7 +212,7 @@ static void end_of_generation(struct sp_store *s)
 void sp_writer_drop_day(struct sp_store *s)
 {
 	end_of_generation(s);
-	close_files(s->writer);
+	sp_writer_close_files(s->writer);
 }
 
 void sp_writer_finish_day(struct sp_store *s)
@@ -219,7 +221,7 @@ void sp_writer_finish_day(struct sp_store *s)
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
 		(void)sp_file_finish(&s->writer->files[i]);
 	sp_error_clear();
-	close_files(s->writer);
+	sp_writer_close_files(s->writer);
 }
 
 void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from)
@@ -290,7 +292,7 @@ static int open_day(struct sp_store *s, uint64_t wall_ns)
 	for (int i = 0; i < SP_N_RESOLUTIONS && r == 0; i++)
 		r = read_sources(w, &w->files[i]);
 	if (r < 0)
-		close_files(w);
+		sp_writer_close_files(w);
 	return r;
 }
 
@@ -307,7 +309,7 @@ static bool set_damaged_aside(struct sp_store *s)
 		sp_file_close(&w->files[i]);
 		any |= replace_file(s, &day, &w->files[i]) == 0;
 	}
-	close_files(w);
+	sp_writer_close_files(w);
 	return any;
 }
 
@@ -487,8 +489,9 @@ static int add_window(struct sp_store *s, const struct sp_store_window *window, 
 int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, const struct sp_profile *p)
 {
 	uint64_t source;
-	int r = add_window(s, window, p, &source);
+	int r = sp_writer_in_place(s);
 
+	r = r < 0 ? r : add_window(s, window, p, &source);
 	if (r == -EBADMSG && set_damaged_aside(s)) {
 		sp_error_clear();
 		r = add_window(s, window, p, &source);
@@ -507,8 +510,7 @@ int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, cons
 /* --- life
  * -------------------------------------------------------------------------------------------------------------------
  */
-/* The days that a writer may have left before everything was rolled up: that with a journal, and the last one. */
-static int catch_up_days(struct sp_store *s)
+int sp_writer_catch_up_days(struct sp_store *s)
 {
 	SP_FREE struct sp_day *days = NULL;
 	uint64_t n_damaged, today = sp_day_of(sp_time_ns(CLOCK_REALTIME), 0).day_s;
@@ -546,13 +548,13 @@ int sp_writer_open(struct sp_store *s)
 		(void)snprintf(w->boot_id, sizeof(w->boot_id), "%.*s", (int)strcspn(boot_id, "\n"), boot_id);
 	sp_error_clear();
 	s->writer = w;
-	r = catch_up_days(s);
+	r = sp_writer_catch_up_days(s);
 	if (r == -EPROTONOSUPPORT) {
 		sp_writer_close(s);
 		return r;
 	}
 	if (r < 0) /* the disk may be full: windows are refused until it is not */
-		close_files(w);
+		sp_writer_close_files(w);
 	sp_error_clear();
 	return 0;
 }
@@ -563,6 +565,8 @@ void sp_writer_close(struct sp_store *s)
 
 	if (w == NULL)
 		return;
+	if (!sp_writer_is_in_place(s))
+		sp_writer_let_go(s);
 	sp_writer_finish_leaving(s);
 	if (w->files[0].db != NULL)
 		sp_writer_drop_day(s);

@@ -130,7 +130,7 @@ static void test_well(void **state)
 
 static void test_full_for_a_while(void **state)
 {
-	const int errors[] = {-ENOSPC, -EIO, -EROFS, -EMFILE};
+	const int errors[] = {-ENOSPC, -EIO, -EROFS, -EMFILE, -EACCES, -ENOENT, -ENOTEMPTY};
 	struct made *m = made_new();
 	uint64_t t = 10;
 
