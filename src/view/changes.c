@@ -249,7 +249,7 @@ static int put_rows(const struct table *t)
 		}
 	}
 	if (n_doubtful)
-		fprintf(t->out, "? = of %zu rows that did not change, one may differ as much by chance\n",
+		fprintf(t->out, "? = among %zu rows, some that did not change differ as much by chance\n",
 			t->rows->n_rows);
 	if (n_more)
 		fprintf(t->out, "%zu more row%s (--limit)\n", n_more, n_more == 1 ? "" : "s");

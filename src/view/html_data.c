@@ -70,7 +70,7 @@ static void put_values(struct writer *w)
 		if (samples == n && is_samples(value_name(w, i)))
 			samples = i;
 		fputs(i ? ",[" : "[", w->out);
-		put_string(w, value_name(w, i));
+		put_string(w, w->o->value_name && i == w->o->value ? w->o->value_name : value_name(w, i));
 		fputc(',', w->out);
 		put_string(w, sp_profile_string(w->p, sp_profile_value_type(w->p, i)->unit));
 		fprintf(w->out, ",%d]", old_of(w, i));

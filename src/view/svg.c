@@ -174,7 +174,7 @@ static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_am
 static void put_colours(struct drawing *d, bool is_dark)
 {
 	for (uint32_t i = 0; i < SP_SVG_N_STEPS && d->t->is_diff; i++)
-		fprintf(d->out, ".d%u{fill:#%06x}", i, sp_svg_diff_colour((double)i / SP_SVG_STEP_MAX - 1, is_dark));
+		fprintf(d->out, ".d%u{fill:#%06x}", i, sp_svg_diff_step_colour(i, is_dark));
 	for (uint32_t i = 1; i < sp_svg_tree_n_libraries(d->t) && !d->t->is_diff; i++) {
 		const struct sp_svg_library *l = &d->t->libraries[i];
 		if (l->total > 0)
@@ -278,10 +278,11 @@ static void put_scale(struct drawing *d, struct legend *at)
 {
 	static const char *const words[] = {"less: ", "", "", "", "more: "};
 	int n = d->diff.largest > 0 ? 2 : 0;
+	const char *same = d->diff.judge ? "the same, or within noise" : n ? "the same" : "no change";
 	for (int i = -n; i <= n; i++) {
 		SP_FREE char *change = sp_svg_diff_text(&d->diff, d->diff.largest * i / 2);
 		SP_FREE char *text = NULL;
-		if (!change || asprintf(&text, "%s%s", words[i + 2], i ? change : n ? "the same" : "no change") < 0) {
+		if (!change || asprintf(&text, "%s%s", words[i + 2], i ? change : same) < 0) {
 			d->no_memory = true;
 			return;
 		}

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "profile/diff_judge.h"
 #include "profile/profile.h"
+#include "view/svg_colour.h"
 #include "view/svg_text.h"
 #include "view/view.h"
 
@@ -57,8 +58,15 @@ uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference)
 {
 	if (!(d->largest > 0))
 		return SP_SVG_STEP_MAX;
-	double part = fmin(fmax(difference / d->largest, -1), 1);
-	return (uint32_t)(SP_SVG_STEP_MAX + lround(part * SP_SVG_STEP_MAX));
+	double part = fmin(fabs(difference) / d->largest, 1);
+	return (uint32_t)(SP_SVG_STEP_MAX + copysign(ceil(part * SP_SVG_STEP_MAX), difference));
+}
+
+uint32_t sp_svg_diff_step_colour(uint32_t step, bool is_dark)
+{
+	double part = (double)step / SP_SVG_STEP_MAX - 1;
+
+	return sp_svg_diff_colour(step == SP_SVG_STEP_MAX ? 0 : copysign(0.15 + 0.85 * fabs(part), part), is_dark);
 }
 
 uint32_t sp_svg_diff_step_of_node(const struct sp_svg_diff *d, uint32_t node)

@@ -44,7 +44,7 @@ struct sp_view_options {
 	uint32_t value;              /* index of the value shown where a view shows one */
 	bool has_second;             /* svg, folded, html: beside the value what it was before: the old one */
 	uint32_t second;             /* its index; the value itself is the new one */
-	const char *value_name;      /* svg: of a second value, which the joined profile calls "old", "new"; or NULL */
+	const char *value_name;      /* svg, html: of a second value, which the joined profile calls "old", "new"; or NULL */
 	const struct sp_diff *diff;  /* html, svg: what the profile, unfiltered, is the joined one of; NULL = none */
 	bool absolute;               /* svg: differences of the two values; else of their shares of all */
 	bool icicle;                 /* svg: the root at the top */

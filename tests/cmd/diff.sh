@@ -48,7 +48,7 @@ for i in {1..40}; do
 	echo "app;main [/bin/app];f$i [lib$((i % 13)).so] $((1000 + i * i % 7 * 120))" >>"$dir/bursts.folded"
 done
 expect 0 diff "$dir/even.folded" "$dir/even.folded"
-has "$out" '^intervals \(95 %\) from counts of samples; '
+has "$out" '^shares of all samples; intervals \(95 %\) from counts of samples; '
 expect 0 diff "$dir/even.folded" "$dir/bursts.folded"
 has "$out" 'from counts of samples, widened for bursts; '
 expect 0 diff --json "$dir/even.folded" "$dir/bursts.folded"
@@ -61,7 +61,7 @@ if is_root; then
 		expect 0 profile -F 199 -p "$pid" -o "$dir/$i.pb.gz" 6
 	done
 	expect 0 diff --by function "$dir/1.pb.gz" "$dir/2.pb.gz"
-	has "$out" '^intervals \(95 %\) from [0-9]+ and [0-9]+ time slices'
+	has "$out" '^shares of all samples; intervals \(95 %\) from [2-6][0-9] and [2-6][0-9] time slices; '
 fi
 
 expect 2 diff "$dir/old.folded"
