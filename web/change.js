@@ -30,22 +30,20 @@ function judged(e, k) {
 
 // Of old and new share of an entity, or of a part of it.
 function changeOf(old, now, t, e, k, isWhole) {
-	const c = choice(), n = (v) => v >= 0 ? whole(t, v) : -1, [half, factor, quantile] = judged(e, k);
-	if (half >= 0 && isWhole) return change(old, now, half);
-	return change(old, now, n(c.oldSamples) >= 0 ? halfWidth(old, now, n(c.oldSamples), n(c.samples), factor, quantile) : 0);
+	const {samples, oldSamples} = choice(), [half, ...how] = judged(e, k);
+	return change(old, now, half >= 0 && isWhole ? half : oldSamples < 0 ? 0 :
+		halfWidth(old, now, whole(t, oldSamples), whole(t, samples), ...how));
 }
-// What is summed up over all samples, of the value that the diff is of, is what the diff has judged.
-const isJudged = (t) => t === data.tree && choice().v === data.noise.value;
-
 const intervalWords = (c) => c.half > 0 ? `95 %: ${points(c.d - c.half)} to ${points(c.d + c.half)}` : "";
 const changeWords = (c) => c.d ? points(c.d) + " points" + (c.noise ? ", within noise" : "") : "no change";
 const changeCell = (c, name) => make(name, {class: "number " + (c.noise || !c.d ? "noise" : c.d > 0 ? "grown" : "shrunk"),
 	title: [c.noise && c.d && "within noise", intervalWords(c)].filter(Boolean).join("; ") || undefined},
 points(c.d) + (c.noise && c.d ? " ≈" : ""));
 
-// The columns of a table of differences; entityOf: which entity a row is.
+// The columns of a table of differences; entityOf: which entity a row is. What is summed up over all samples, of the
+// value that the diff is of, is what the diff has judged.
 function changeColumns(t, entityOf) {
-	const isWhole = isJudged(t);
+	const isWhole = t === data.tree && choice().v === data.noise.value;
 	const columns = (key, title, old, now, k) => [
 		{key: key + "old", title: "Old " + title, number: true, of: (r) => r[old], cell: (r) => percent(r[old], 1)},
 		{key: key + "new", title: "New " + title, number: true, of: (r) => r[now], cell: (r) => percent(r[now], 1)},
@@ -55,6 +53,4 @@ function changeColumns(t, entityOf) {
 	return [...columns("", "self", "oldSelf", "newSelf", 0), ...columns("total-", "total", "oldTotal", "newTotal", 1)];
 }
 
-const noiseWords = () => "Within noise: the 95 % interval of the change holds 0. It comes from " +
-	(data.noise.from === "slices" ? "how much slices of the time differ within each side." :
-		"counts of samples, widened for bursts: these profiles do not tell when their samples were taken.");
+const noiseWords = () => "Within noise: the 95 % interval, from " + data.noise.from + ", holds 0.";

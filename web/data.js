@@ -121,6 +121,5 @@ function readData(raw) {
 		libraries, entities, tree, more, nNegative, choices, choice: Math.max(0, choices.findIndex((c) => c.v === raw.value)),
 		sums: raw.sums && readSums(raw.sums, libraries.length)};
 	for (const t of [tree, ...more]) t.data = d;
-	if (d.noise.of_library) d.noise.libraries = libraries.flatMap((l) => d.noise.of_library[l.i] || Array(6).fill(-1));
 	return d;
 }

@@ -135,15 +135,14 @@ function nodeWords(t, i) {
 	const c = choice(), v = width(), e = t.entity[i], {total} = layout(t, v), own = t.isUp ? 0 : t.self[v][i], d = t.data || data;
 	const words = [`${worth(total[i], c)}, ${t.of ? percent(total[i], total[0]) + " of this, " : ""}` +
 		`${percent(total[i], whole(t.of || t, v))} of all`];
+	const fromTo = (a, b, k) => `${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t, e, k))})`;
 	if (isDiff()) {
-		const [a, b] = [shareIn(t, c.old, i), shareIn(t, c.v, i)];
-		words[0] = `${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t, e, 1))}); ` +
+		words[0] = `${fromTo(shareIn(t, c.old, i), shareIn(t, c.v, i), 1)}; ` +
 			`${amount(layout(t, c.old).total[i], c.unit)} → ${worth(layout(t, c.v).total[i], c)}`;
 	}
 	if (i) words.push(percent(total[i], total[t.parent[i]]) + (t.isUp ? " of its callee" : " of its caller"));
 	if (isDiff() && !t.isUp && (own || t.self[c.old][i])) {
-		const [a, b] = [ownShare(t, c.old, i), ownShare(t, c.v, i)];
-		words.push(`self ${percent(a, 1)} → ${percent(b, 1)} (${changeWords(changeOf(a, b, t, e, 0))})`);
+		words.push(`self ${fromTo(ownShare(t, c.old, i), ownShare(t, c.v, i), 0)}`);
 	} else if (own && own < total[i]) {
 		words.push("self " + percent(own, total[0]));
 	}
@@ -213,20 +212,19 @@ function select(key) {
 // --- the views ---
 function diffOf(t) {
 	if (!isDiff()) return null;
-	const {steps} = kept(t.of ? t.isUp ? "callers" : "callees" : "changes", [t, state.value], () => ({steps: stepsOf(t)}));
+	const steps = kept(t.of ? t.isUp ? "callers" : "callees" : "changes", [t, state.value], () => stepsOf(t));
 	return (i) => steps[i];
 }
 
 // As in the SVG: a frame's colour is the change of its own share (of callers: of the whole), by the largest of those drawn.
 function stepsOf(t) {
-	const c = choice(), share = (v, i) => t.isUp ? shareIn(t, v, i) : ownShare(t, v, i), d = new Float64Array(t.n);
-	let most = 0;
-	for (let i = 1; i < t.n; i++) {
-		const x = changeOf(share(c.old, i), share(c.v, i), t, t.entity[i], t.isUp ? 1 : 0);
-		d[i] = x.noise ? 0 : x.d;
-		if (layout(t, c.v).total[i]) most = Math.max(most, Math.abs(d[i]));
-	}
-	return Int8Array.from(d, (x) => most ? Math.sign(x) * Math.ceil(Math.min(Math.abs(x) / most, 1) * STEPS) : 0);
+	const c = choice(), share = t.isUp ? shareIn : ownShare, {total} = layout(t, c.v);
+	const changes = Float64Array.from({length: t.n}, (_, i) => {
+		const x = changeOf(share(t, c.old, i), share(t, c.v, i), t, t.entity[i], t.isUp ? 1 : 0);
+		return x.noise ? 0 : x.d;
+	});
+	const most = changes.reduce((m, x, i) => total[i] ? Math.max(m, Math.abs(x)) : m, 1e-12);
+	return Int8Array.from(changes, (x) => Math.sign(x) * Math.ceil(Math.min(Math.abs(x) / most, 1) * STEPS));
 }
 
 function showFlame() {
@@ -482,7 +480,7 @@ function showLegend() {
 		const scale = entry("scale", "");
 		const steps = [-1, -0.6, -0.3, 0, 0.3, 0.6, 1].map((s) => css(changeColour(s)));
 		scale.firstChild.style.background = `linear-gradient(to right,${steps.join(",")})`;
-		parts.push(make("span", {}, "less"), scale, make("span", {title: noiseWords()}, "more than before, in frames’ own code; grey: unchanged, or within noise"));
+		parts.push(make("span", {}, "less"), scale, make("span", {title: noiseWords()}, "more than before, by self; grey: unchanged, or within noise"));
 	}
 	if (kinds.has(KERNEL)) parts.push(entry("kernel", "kernel"));
 	if (kinds.has(GUESSED)) parts.push(entry("hatched", "guessed frame"));

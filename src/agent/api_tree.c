@@ -205,26 +205,21 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 }
 
 /* --- of two ranges ------------------------------------------------------------------------------------------------ */
+/* By the numbers of the libraries told; these are all that have rows. */
 static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *j, struct sp_api_shape *s,
 				FILE *out)
 {
-	bool is_first = true;
+	int64_t number = 0;
 
-	fputs(",\"of_library\":{", out);
-	for (uint32_t i = 0; i < sp_profile_n_files(d->joined); i++) {
-		const struct sp_diff_row *row = sp_diff_judge_library(j, i);
-		int64_t library = row ? sp_api_shape_library(s, i) : 0;
-		if (library < 0)
-			return (int)library;
-		if (!row)
-			continue;
-		fprintf(out, "%s\"%" PRId64 "\":[", is_first ? "" : ",", library);
-		sp_html_noise_put(row, out);
-		fputc(']', out);
-		is_first = false;
+	for (uint32_t i = 0; i < sp_profile_n_files(d->joined) && number >= 0; i++)
+		number = sp_diff_judge_library(j, i) ? sp_api_shape_library(s, i) : 0;
+	fputs(",\"libraries\":[", out);
+	for (uint32_t i = 0; i < s->n_libraries && number >= 0; i++) {
+		fputs(i ? "," : "", out);
+		sp_html_noise_put(sp_diff_judge_library(j, s->libraries[i]), out);
 	}
-	fputc('}', out);
-	return 0;
+	fputc(']', out);
+	return number < 0 ? (int)number : 0;
 }
 
 /* Of those that the trees have; "[narrow]" is none of its own. */
