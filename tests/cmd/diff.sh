@@ -54,8 +54,54 @@ has "$out" 'from counts of samples, widened for bursts; '
 expect 0 diff --json "$dir/even.folded" "$dir/bursts.folded"
 has "$out" '^"dispersion":[0-9.]+,"spread":[0-9.e-]+,?$'
 
+# values: the first that both have, or none
+cat >"$dir/time.perf" <<'X'
+app 7/7 1.000000000: 1000000 cpu-clock:
+	1010 work+0x10 (/bin/app)
+
+app 7/7 1.010000000: 1000000 cpu-clock:
+	1010 work+0x10 (/bin/app)
+
+X
+expect 0 diff --absolute --noise "$dir/time.perf" "$dir/old.folded"
+has "$out" '^samples; intervals'
+has "$out" '^old .*: 2 samples'
+expect 2 diff --value cpu-clock "$dir/time.perf" "$dir/old.folded"
+one_line "'cpu-clock' is none of samples"
+printf 'app;main [/bin/app] 5\n' >"$dir/few.folded"
+expect 0 report -o "$dir/few.pb.gz" "$dir/few.folded"
+gzip -dc "$dir/few.pb.gz" | sed 's/samples/callees/' | gzip >"$dir/calls.pb.gz" # of the same length
+expect 2 diff "$dir/old.folded" "$dir/calls.pb.gz"
+one_line 'has samples in count, .* has callees in count: they have no value in common'
+has_not "$out" .
+
+# the perf view's times are no times: each thread's stand behind the one before
+for i in {1..30}; do
+	echo "app$i;main [/bin/app];f$i [libf.so] 100"
+done >"$dir/threads.folded"
+expect 0 report -o "$dir/threads.perf" "$dir/threads.folded"
+expect 0 diff "$dir/threads.perf" "$dir/threads.perf"
+has "$out" 'from counts of samples'
+has_not "$out" ' in [0-9.]+ s$'
+
+# of many rows one shows so much by chance: that is marked
+for i in {1..300}; do
+	echo "app;main [/bin/app];g$i [lib.so] 50"
+done >"$dir/many.folded"
+sed 's/;g5 \(.*\) 50/;g5 \1 75/; s/;g7 \(.*\) 50/;g7 \1 150/' "$dir/many.folded" >"$dir/other.folded"
+expect 0 diff --by function "$dir/many.folded" "$dir/other.folded"
+has "$out" ' \+0\.[0-9]+ \?  .* g5 \[lib\.so\]$'
+has "$out" ' \+0\.[0-9]+    .* g7 \[lib\.so\]$'
+has "$out" '^\? = among 30[01] rows, some that did not change differ as much by chance$'
+
 # two profiles of one program: their slices of time say what is noise
 if is_root; then
+	for seconds in 1 2; do # of no known length
+		expect 124 profile -F 499 -o "$dir/s$seconds.pb.gz" -- timeout "$seconds" sh -c 'while :; do :; done'
+	done
+	expect 0 diff --json "$dir/s1.pb.gz" "$dir/s2.pb.gz"
+	has "$out" '"intervals":"slices"'
+	[ "$(grep -cE '"slices":(2[0-9]|[3-6][0-9])\}' "$out")" = 2 ] || fail "at least 20 slices of recordings of 1 s and 2 s"
 	start plain callback 600
 	for i in 1 2; do
 		expect 0 profile -F 199 -p "$pid" -o "$dir/$i.pb.gz" 6
