@@ -9,9 +9,9 @@
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
-#include "profile/values.h"
 #include "recipe/recipe.h"
 #include "view/summary.h"
+#include "view/value.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -123,14 +123,6 @@ static char *header_text(const struct sp_profile_args *a)
 	return text;
 }
 
-/* The layouts of bcc count samples; all others show what `soprof report` does. */
-static uint32_t value_of(const struct sp_profile_session *s)
-{
-	const char *view = s->args->view->name;
-
-	return !strcmp(view, "text") || !strcmp(view, "folded") ? 0 : sp_profile_default_value(s->sampling.profile);
-}
-
 static int view_write(void *arg, FILE *out)
 {
 	struct sp_profile_session *s = arg;
@@ -140,7 +132,7 @@ static int view_write(void *arg, FILE *out)
 	    .header = a->output ? header : NULL,
 	    .title = "CPU time by stack",
 	    .subtitle = header,
-	    .value = value_of(s),
+	    .value = sp_value_default(s->sampling.profile, a->view),
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,
 	    .delimiter = a->delimiter,

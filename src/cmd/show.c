@@ -190,7 +190,8 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 		s.view = sp_view_by_name("counts");
 	options_fill(&s);
 	s.options.totals = totals;
-	r = sp_inputs_value(p, a->value, &s.options.value);
+	s.options.value = sp_value_default(p, s.view);
+	r = a->value ? sp_inputs_value(p, a->value, &s.options.value) : 0;
 	if (r >= 0)
 		r = value_tell(&s, &text);
 	if (r >= 0)

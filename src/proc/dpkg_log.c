@@ -73,17 +73,16 @@ static void take_line(struct search *s, char *line)
 	}
 }
 
+/* The rest of a line that is too long is no line of an upgrade. */
 static void read_log(struct search *s, const char *path)
 {
-	SP_FREE char *line = NULL;
-	size_t capacity = 0, n_read = 0;
+	char line[LINE_BYTES];
+	size_t n_read = 0;
 	FILE *file = fopen(path, "re");
-	ssize_t n;
 
-	while (file && n_read < MAX_LOG_BYTES && (n = getline(&line, &capacity, file)) > 0) {
-		n_read += (size_t)n;
-		if (n < LINE_BYTES)
-			take_line(s, line);
+	while (file && n_read < MAX_LOG_BYTES && fgets(line, sizeof(line), file)) {
+		n_read += strlen(line);
+		take_line(s, line);
 	}
 	if (file)
 		fclose(file);

@@ -5,7 +5,9 @@
 #include "base/encode.h"
 #include "base/sum.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "view/units.h"
+#include "view/view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +28,15 @@ static uint32_t samples_of(const struct sp_profile *p)
 	while (i < n && strcmp(name_of(p, i), "samples") != 0)
 		i++;
 	return i;
+}
+
+uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view)
+{
+	uint32_t value = sp_profile_default_value(p), samples = samples_of(p);
+	bool is_of_bcc = !strcmp(view->name, "text") || !strcmp(view->name, "folded");
+	const char *unit = sp_profile_string(p, sp_profile_value_type(p, value)->unit);
+
+	return is_of_bcc && samples < sp_profile_n_value_types(p) && !strcmp(unit, "nanoseconds") ? samples : value;
 }
 
 bool sp_value_has_samples(const struct sp_profile *p, uint32_t value)

@@ -14,10 +14,13 @@
 #include <stdio.h>
 
 struct sp_profile;
+struct sp_view;
 
 void sp_value_put(const struct sp_profile *p, uint32_t value, int64_t all, int64_t n_samples, FILE *out);
 /* The same of all rows, as a new string; NULL = no memory. */
 char *sp_value_text(const struct sp_profile *p, uint32_t value);
+/* What the view shows where nobody chose a value: the profile's default; but bcc's layouts count samples of a time. */
+uint32_t sp_value_default(const struct sp_profile *p, const struct sp_view *view);
 /* Whether the value is not the number of samples, and these are counted. */
 bool sp_value_has_samples(const struct sp_profile *p, uint32_t value);
 
