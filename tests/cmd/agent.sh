@@ -142,7 +142,7 @@ has "$err" 'sampled \('
 grep -q '^0* ' /proc/kallsyms || has "$out" ';(do_syscall_64|asm_[a-z_]*);'
 # sums of a long range are the same through the socket and from the files; not for those who may not see all
 for way in --socket="$dir/a/agent.sock" --store="$dir/a/store"; do
-	TZ=UTC expect 0 query "$way" --from "$day" --to "$day 18:00" --csv
+	TZ=UTC expect 0 query "$way" --from "$day" --to "$day 18:00" --value samples --csv
 	has "$out" '^library,libz\.so\.1,.*,7220,40\.0+,7220,'
 	has "$out" '^library,libcrypto\.so\.3,.*,10830,60\.0+,10830,'
 	has "$err" '10:00 to 11:00:10: .*, in 2 windows of up to 1 h'

@@ -43,7 +43,7 @@ for ((n = 1; n * 30 <= whole; n++)); do
 done
 expect 0 query --socket "$dir/agent.sock" --from -30s --format folded
 has "$out" "^$stays;_start;.*;main;"
-expect 0 query --socket "$dir/agent.sock" --from -60s --by function --csv -n 0
+expect 0 query --socket "$dir/agent.sock" --from -60s --value samples --by function --csv -n 0
 awk -F, '$3 == "libc.so.6" { all += $8; if ($2 ~ /\+0x/) none += $8 } END { exit !(all > 20 && none * 10 < all) }' "$out" ||
 	fail "names in libc"
 expect 0 agent --status --socket "$dir/agent.sock"
