@@ -7,6 +7,7 @@
 #include "base/sum.h"
 #include "base/time.h"
 #include "profile/identity.h"
+#include "store/totals.h"
 #include "view/svg_colour.h"
 #include <errno.h>
 #include <inttypes.h>

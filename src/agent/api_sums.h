@@ -11,6 +11,7 @@
 #define SP_AGENT_API_SUMS_H
 
 #include "agent/api_priv.h"
+#include "store/totals.h"
 
 enum { SP_API_SUMS = 2 };
 

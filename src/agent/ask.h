@@ -12,7 +12,7 @@
 #ifndef SP_AGENT_ASK_H
 #define SP_AGENT_ASK_H
 
-#include "store/store.h"
+#include "store/totals.h"
 #include <stdbool.h>
 
 struct sp_profile;

@@ -9,7 +9,7 @@
 #define SP_AGENT_LONG_TOTALS_H
 
 #include "profile/totals.h"
-#include "store/store.h"
+#include "store/totals.h"
 
 /* Of ranges shorter than this the windows themselves are asked. */
 #define SP_LONG_TOTALS_NS(by) ((by) == SP_TOTAL_BY_LIBRARY ? SP_STORE_ROUGH_NS : SP_STORE_LONG_NS)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "base/when.h"
-#include "store/store.h"
+#include "store/totals.h"
 
 /* Of options, --store and --socket: they exclude each other. */
 enum { SP_HISTORY_PLACE = 1 << 30 };

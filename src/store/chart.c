@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "store/chart.h"
 #include "store/planned.h"
+#include "store/totals.h"
 
 enum { MAX_SLICES = 100000, MAX_LIBRARIES = 1 << 20 };
 #define MINUTE_NS (60 * SP_NS_PER_S)

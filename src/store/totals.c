@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "store/planned.h"
 #include "store/sums.h"
+#include "store/totals.h"
 
 struct totals {
 	int (*each)(void *arg, const struct sp_store_total *t);

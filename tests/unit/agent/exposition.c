@@ -52,7 +52,7 @@ static void test_openmetrics(void **state)
 	assert_string_equal(x.text,
 			    "# HELP a_seconds Time.\n# TYPE a_seconds counter\n# UNIT a_seconds seconds\n"
 			    "a_seconds_total{l=\"x\"} 12.34"
-			    " # {page=\"http://h:9877/#to=1700000010&at=1700000000-1700000010\"} 1.5 1700000010.004\n"
+			    " # {page=\"http://h:9877/#to=1700000010&at=1699999999-1700000010\"} 1.5 1700000010.004\n"
 			    "a_seconds_total{l=\"y\"} 0.000000001\na_seconds_total 0\n"
 			    "# HELP b What.\n# TYPE b info\nb_info{v=\"1\"} 1\n"
 			    "# HELP c Now.\n# TYPE c gauge\nc 18446744073709551615\n# EOF\n");

@@ -22,6 +22,7 @@
 #include "profile/totals.h"
 #include "profile/window.h"
 #include "store/priv.h"
+#include "store/totals.h"
 
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* an hour's beginning */
 

@@ -23,7 +23,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
-#include "store/store.h"
+#include "store/totals.h"
 
 static struct sp_profile *narrowed(struct sp_profile *p, enum sp_filter_by by, const char *glob)
 {

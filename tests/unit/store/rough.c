@@ -22,6 +22,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/totals.h"
+#include "store/totals.h"
 
 #define HOUR (3600 * S)
 #define SHARE 5000

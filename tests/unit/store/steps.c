@@ -18,6 +18,7 @@
 #include "made.h"
 #include "profile/window.h"
 #include "store/priv.h"
+#include "store/totals.h"
 
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* an hour's beginning */
 /* What is over at a moment, and windows before it and after it: in more of these than an hour has parts, they are done.

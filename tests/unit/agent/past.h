@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * past.h: what an agent may have stored in 40 days, by chance, and what ranges of it come to by the rules of store.h.
+ *
+ * The windows stay in memory beside the store that they are written to, so that sums need none of the store's code:
+ * only which of its files are there is looked at. Every failure is the test's. One past at a time.
+ */
+#ifndef SP_TEST_AGENT_PAST_H
+#define SP_TEST_AGENT_PAST_H
+
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "base/time.h"
+
+#define S SP_NS_PER_S
+#define HOUR (3600 * S)
+#define DAY (24 * HOUR)
+#define BEGIN (UINT64_C(20700) * DAY)
+enum { N_LIBRARIES = 6, N_FUNCTIONS = 4, N_PROCESSES = 3, MAX_FRAMES = 3, MAX_ROWS = 5, N_DAYS = 41 };
+
+/* A generator of our own: the same seed, the same past. */
+extern uint64_t seed;
+uint32_t below(uint32_t n);
+uint64_t below_ns(uint64_t n);
+
+struct row {
+	uint32_t process, n_frames, frames[MAX_FRAMES]; /* leaf first; a function's number in all libraries */
+	int64_t n;
+};
+struct window {
+	uint64_t wall_ns, duration_ns, n_lost;
+	uint32_t generation, n_rows;
+	struct row rows[MAX_ROWS];
+};
+extern struct window *windows;
+extern size_t n_windows, n_runs;
+extern char place[64];  /* of the store */
+extern uint64_t *tells; /* by window: when what it is told with begins: itself, its minute, its hour */
+#define CPU_OF_SAMPLE INT64_C(52631578)
+
+void history_make(void); /* from the seed */
+void store_write(void);  /* by one process for each writer */
+void tells_make(void);   /* after that */
+
+struct sums {
+	uint64_t from_ns, to_ns, covered_ns, n_lost;
+	int64_t n, of_process[N_PROCESSES];
+	int64_t library[2][N_LIBRARIES + 1], function[2][N_LIBRARIES * N_FUNCTIONS]; /* self, total; last: none */
+};
+struct sums sums_of(uint64_t from_ns, uint64_t to_ns);
+
+#endif
