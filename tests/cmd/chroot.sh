@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.bash"
 need_root
 need_profile
+unshare --mount true 2>/dev/null || skip "no namespaces here"
 [ "$(stat -f -c %T "$dir")" != tmpfs ] || skip "$dir is on tmpfs, where no file is found by its inode"
 root=$dir/root inside=in$$ outside=out$$ # names that nobody else's processes have
 mkdir -p "$root/"{proc,sys,tmp,bin}

@@ -52,8 +52,8 @@ cp /lib64/ld-linux-x86-64.so.2 "$root/lib64/" && cp -L /lib/x86_64-linux-gnu/lib
 	cp "$victim" "$root/plugin" && cp "$plugin" "$root/libplugin.so" && cd "$root" && pivot_root . old && cd / || exit 77
 exec /lib64/ld-linux-x86-64.so.2 --library-path /usr/lib/x86_64-linux-gnu /plugin "$seconds" /libplugin.so
 X
-if ! command -v unshare >/dev/null || ! command -v pivot_root >/dev/null; then
-	say "no unshare or pivot_root on this machine"
+if ! unshare --mount true 2>/dev/null || ! command -v pivot_root >/dev/null; then
+	say "no mount namespaces or pivot_root here"
 	finish
 fi
 for type in tmpfs bind; do

@@ -14,6 +14,7 @@ need_profile
 [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] || skip "perf_event_paranoid is over 2: the package lowers it"
 command -v strace >/dev/null || skip "strace is not installed"
 command -v curl >/dev/null || skip "curl is not installed"
+unshare --mount --net --ipc true 2>/dev/null || skip "no namespaces here"
 
 # --- what the unit says
 setting() { sed -n "s/^$1=//p" "$unit"; }
