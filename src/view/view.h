@@ -38,13 +38,13 @@ extern const char *const sp_view_sorts[SP_N_SORTS]; /* "self", "total" ... */
 struct sp_diff;
 struct sp_totals;
 struct sp_view_options {
-	const char *header;          /* text: the line(s) before the stacks, without the last newline; NULL = none */
-	const char *title;           /* svg */
-	const char *subtitle;        /* svg; NULL = none */
-	uint32_t value;              /* index of the value shown where a view shows one */
-	bool has_second;             /* svg, folded, html: beside the value what it was before: the old one */
-	uint32_t second;             /* its index; the value itself is the new one */
-	const char *value_name;      /* svg, html: of a second value, which the joined profile calls "old", "new"; or NULL */
+	const char *header;     /* text: the line(s) before the stacks, without the last newline; NULL = none */
+	const char *title;      /* svg */
+	const char *subtitle;   /* svg; NULL = none */
+	uint32_t value;         /* index of the value shown where a view shows one */
+	bool has_second;        /* svg, folded, html: beside the value what it was before: the old one */
+	uint32_t second;        /* its index; the value itself is the new one */
+	const char *value_name; /* svg, html: of a second value, which the joined profile calls "old", "new"; or NULL */
 	const struct sp_diff *diff;  /* html, svg: what the profile, unfiltered, is the joined one of; NULL = none */
 	bool absolute;               /* svg: differences of the two values; else of their shares of all */
 	bool icicle;                 /* svg: the root at the top */
