@@ -48,7 +48,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "absolute", NULL, "values as they are; else shares of all", AT(absolute)},
 	{SP_OPT_FLAG, 0, "noise", NULL, "rows within noise, too", AT(noise)},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (40; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
-	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values (the first)", AT(value)},
+	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values", AT(value)},
 	SP_INPUT_FILTERS(struct diff_args, input),
 	{SP_OPT_FLAG, 0, "csv", NULL, "all rows as CSV", AT(csv), .excludes = FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "all rows as JSON", AT(json), .excludes = FORMAT},

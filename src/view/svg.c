@@ -118,16 +118,6 @@ static void survey(struct drawing *d)
 	}
 }
 
-/* With one digit after the point if it needs one, whatever the locale. */
-static void put_px(FILE *out, double px)
-{
-	long tenths = lround(px * 10);
-	if (tenths % 10)
-		fprintf(out, "%ld.%ld", tenths / 10, tenths % 10);
-	else
-		fprintf(out, "%ld", tenths / 10);
-}
-
 static void put_owned(struct drawing *d, char *text)
 {
 	SP_FREE char *owned = text;
@@ -207,7 +197,7 @@ static void begin_entry(struct drawing *d, struct legend *at, const char *class,
 		at->y += LEGEND_ROW;
 	}
 	fprintf(d->out, "<g class=\"%s\" transform=\"translate(", class);
-	put_px(d->out, at->x);
+	sp_svg_put_px(d->out, at->x);
 	fprintf(d->out, " %d)\">", at->y);
 	at->x += width;
 }
@@ -383,13 +373,13 @@ static void put_frame(struct drawing *d, uint32_t node)
 	fputs("<rect class=\"", d->out);
 	put_class(d, node);
 	fputs("\" x=\"", d->out);
-	put_px(d->out, x);
+	sp_svg_put_px(d->out, x);
 	fprintf(d->out, "\" y=\"%d\" width=\"", y);
-	put_px(d->out, width > 2 ? width - 0.5 : width);
+	sp_svg_put_px(d->out, width > 2 ? width - 0.5 : width);
 	fprintf(d->out, "\" height=\"%d\"/>", ROW - 1);
 	if (width >= 3 * CELL + 6) {
 		fputs("<text x=\"", d->out);
-		put_px(d->out, x + 3);
+		sp_svg_put_px(d->out, x + 3);
 		fprintf(d->out, "\" y=\"%d\">", y + 12);
 		put_label(d, sp_svg_tree_name(d->t, node), (uint32_t)((width - 6) / CELL));
 		fputs("</text>", d->out);
@@ -556,6 +546,7 @@ static int draw(struct drawing *d, FILE *out)
 {
 	SP_FREE char *body = NULL;
 	size_t len = 0;
+	survey(d);
 	d->out = open_memstream(&body, &len);
 	if (!d->out)
 		return -ENOMEM;
@@ -584,13 +575,9 @@ static int write_svg(const struct sp_profile *p, const struct sp_view_options *o
 	d.scale = d.all->total ? INNER / (double)d.all->total : 0;
 	d.old_scale = d.all->second_total ? INNER / (double)d.all->second_total : 0;
 	d.diff.diff = o->has_second ? o->diff : NULL;
-	r = starts ? 0 : -ENOMEM;
-	if (r >= 0 && d.diff.diff)
-		r = sp_diff_judge_new(d.diff.diff, &d.diff.judge);
-	if (r >= 0) {
-		survey(&d);
+	r = !starts ? -ENOMEM : d.diff.diff ? sp_diff_judge_new(d.diff.diff, &d.diff.judge) : 0;
+	if (r >= 0)
 		r = draw(&d, out);
-	}
 	sp_diff_judge_free(d.diff.judge);
 	sp_svg_tree_free(t);
 	return r < 0 ? sp_fail(r, "flame graph") : 0;

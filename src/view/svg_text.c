@@ -147,3 +147,12 @@ char *sp_svg_amount(int64_t value, const char *name, const char *unit)
 		return NULL;
 	return sp_take_ptr(text);
 }
+
+void sp_svg_put_px(FILE *out, double px)
+{
+	long tenths = lround(px * 10);
+	if (tenths % 10)
+		fprintf(out, "%ld.%ld", tenths / 10, tenths % 10);
+	else
+		fprintf(out, "%ld", tenths / 10);
+}

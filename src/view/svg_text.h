@@ -14,6 +14,8 @@
 
 /* Text and attributes alike. */
 void sp_svg_put_text(FILE *out, const char *text);
+/* With one digit after the point if it needs one, whatever the locale. */
+void sp_svg_put_px(FILE *out, double px);
 /* The text, or as much of it as fits into n_cells with an ellipsis; nothing when less than two cells of it were left.
  */
 int sp_svg_put_label(FILE *out, const char *text, uint32_t n_cells);
