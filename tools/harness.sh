@@ -39,7 +39,7 @@ find_place() {
 		rm -f "$probe"
 	done | head -n 1
 }
-place=$(find_place /tmp /var/tmp "$build")
+place=$(find_place /tmp /var/tmp /var/cache "$build") # of which only the last may be out of other users' reach
 
 # Whether namespaces may be made; decided once.
 can_unshare=$([ "$(id -u)" = 0 ] && unshare --pid --fork --kill-child --mount-proc --net true 2>/dev/null && echo yes)
@@ -165,7 +165,7 @@ start_job() {
 		"${before[@]}" timeout -k 10 "$deadline" env SOPROF_TEST="$mark" "$@" </dev/null \
 			> >(tee "$log" | grep -v '^[0-9]* passed, ') 2>&1 &
 	else
-		dir=$(mktemp -d "${place:-/tmp}/soprof-test.XXXXXX") || die "cannot make a directory for tests in /tmp or /var/tmp"
+		dir=$(mktemp -d "${place:-/tmp}/soprof-test.XXXXXX") || die "cannot make a directory for tests in ${place:-/tmp}"
 		mkdir "$dir/home"
 		chmod 755 "$dir" "$dir/home"
 		{
