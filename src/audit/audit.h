@@ -39,8 +39,9 @@ struct sp_object {
 	uint32_t n_phdrs, n_relocations, build_id_len, n_code;
 	uint32_t shared_id; /* 0: not in the file yet */
 	uint32_t init;      /* its constructor stub + 1; 0: none */
-	uint8_t is_target, is_program, has_dladdr,
+	uint8_t is_target, is_program, is_linker,
 	    unpatched; /* unpatched: ld.so has not relocated it yet, as far as we know */
+	uint64_t got;  /* what its code may know as _GLOBAL_OFFSET_TABLE_; 0: none */
 	uint64_t init_function, init_array, n_init_array; /* as they were */
 };
 extern struct sp_object sp_objects[SP_OBJECTS];
@@ -68,9 +69,9 @@ struct sp_record {
 	};
 	struct sp_site sites[SP_RECORD_N_SITES]; /* that came first */
 	const char *name;
-	struct sp_object *owner, *callee; /* owner NULL: the one of its function for all who take its address */
-	uint32_t function;                /* id in the shared file; 0: not known yet */
-	uint32_t state, flags;            /* flags: SP_CALLS_FUNCTION_* */
+	struct sp_object *owner, *callee;
+	uint32_t function;     /* id in the shared file; 0: not known yet */
+	uint32_t state, flags; /* flags: SP_CALLS_FUNCTION_* */
 	uint32_t unused[7];
 };
 _Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
@@ -78,11 +79,8 @@ extern struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_sit
 /* The address of a trampoline to target, or 0 if there is none left. */
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags);
-/* The one for all who take the address; made if need be. */
-uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name, uint32_t flags);
-/* The address of a way to dladdr (next) that looks up the function behind a trampoline. */
-uint64_t sp_lookup_new(uint64_t next);
-bool sp_is_dladdr(const char *name);
+const struct sp_object *sp_trampoline_owner(uint64_t trampoline);
+void sp_trampoline_free(uint64_t trampoline); /* one that nobody was told of */
 /* What no longer can be called, because o goes away. */
 void sp_trampolines_close(const struct sp_object *o);
 
@@ -118,11 +116,26 @@ uint64_t sp_share_bytes(uint64_t len);    /* offset of so many, zeroed; 0: no ro
 void sp_share_note(enum sp_calls_counter counter);
 
 /* --- references that no binding shows -------------------------------------------------------------------------- */
-/* After ld.so has relocated o: leads its GLOB_DAT words to trampolines, where that is safe. */
-void sp_patch(struct sp_object *o);
-/* How each word of [low, high) is used by o's code: SP_USED_* by (address - low) / 8. */
-enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2 };
-void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses);
+/* After ld.so has relocated o: leads its GLOB_DAT words, or the stubs that call by them, to trampolines, where that is
+ * safe. before_code: none of its code can be running yet. */
+void sp_patch(struct sp_object *o, bool before_code);
+/* The address of callee's function gets about: calls by it are not seen. */
+void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, uint32_t flags);
+/* How each word of [low, high) is used by o's code: SP_USED_* by (address - low) / 8; and where its stubs lie. */
+enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2, SP_USED_STUB = 4 };
+void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs);
+
+/* --- stub.c: `jmp *WORD(%rip)` of .plt.got ------------------------------------------------------------------------ */
+struct sp_stubs { /* of an object */
+	struct sp_range range;
+	uint64_t next, open_page;
+};
+/* Whether this jump is one of a stub, as linkers make them; looks at 5 bytes before it and 8 from it on. */
+bool sp_stub_is(const uint8_t *jump);
+/* Has the stub of the word go by a word of its own to a trampoline. False: nothing was changed. */
+bool sp_stub_lead(struct sp_object *o, struct sp_stubs *s, uint64_t word, uint64_t trampoline);
+void sp_stubs_done(struct sp_stubs *s); /* its code can run again */
+void sp_stubs_close(const struct sp_object *o);
 /* Has sp_patch called between relocation and the constructors of an object that is being opened. */
 void sp_init_hook(struct sp_object *o);
 void sp_init_unhook(struct sp_object *o);

@@ -19,7 +19,6 @@ struct set { /* of trampolines of one kind */
 static const struct set by_object = {sp_records_object, sp_trampolines_object, SP_TRAMPOLINES_OBJECT};
 static const struct set by_site = {sp_records_site, sp_trampolines_site, SP_TRAMPOLINES_SITE};
 static uint32_t n_used_object, n_used_site; /* of the front, ever; when all were, free ones are looked for */
-static uint32_t common[SP_COMMON];          /* record numbers + 1 of those without an owner, by hash */
 static uint8_t site_pages[SP_SITES / 256];  /* those that have sites */
 
 static struct sp_record *take(const struct set *set, uint32_t *n_used)
@@ -51,7 +50,7 @@ static uint64_t code_of(const struct set *set, const struct sp_record *r)
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags)
 {
-	bool with_sites = owner == NULL || sp_share.header->depth == SP_CALLS_BY_SITE;
+	bool with_sites = sp_share.header->depth == SP_CALLS_BY_SITE;
 	const struct set *set = with_sites ? &by_site : &by_object;
 	struct sp_record *r = take(set, with_sites ? &n_used_site : &n_used_object);
 
@@ -72,53 +71,22 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	return code_of(set, r);
 }
 
-static bool is_common(const struct sp_record *r)
+static struct sp_record *record_of(uint64_t trampoline)
 {
-	return sp_load(&r->state) == RECORD_READY && r->owner == NULL;
+	const struct set *set =
+	    trampoline - (uint64_t)by_site.code < (uint64_t)by_site.n * SP_TRAMPOLINE_BYTES ? &by_site : &by_object;
+
+	return &set->records[(trampoline - (uint64_t)set->code) / SP_TRAMPOLINE_BYTES];
 }
 
-/* The place of the one that is there; else the one to put it: of one that is no more, or free. NULL: no room. */
-static uint32_t *common_place(const struct sp_object *callee, uint64_t target, const char *name, uint64_t *ret_code)
+const struct sp_object *sp_trampoline_owner(uint64_t trampoline)
 {
-	uint64_t hash = sp_mix_bytes(sp_mix(4, target), name, sp_len(name));
-	uint32_t *gone = NULL;
-
-	*ret_code = 0;
-	for (uint32_t i = 0; i < SP_COMMON; i++) {
-		uint32_t *place = &common[(hash + i) % SP_COMMON], number = sp_load(place);
-		if (number == 0)
-			return gone != NULL ? gone : place;
-		const struct sp_record *r = &sp_records_site[number - 1];
-		if (!is_common(r))
-			gone = gone != NULL ? gone : place;
-		else if (r->callee == callee && r->target == target && sp_equal(r->name, name, sp_len(name) + 1)) {
-			*ret_code = code_of(&by_site, r);
-			return place;
-		}
-	}
-	return gone;
+	return record_of(trampoline)->owner;
 }
 
-uint64_t sp_trampoline_common(struct sp_object *callee, uint64_t target, const char *name, uint32_t flags)
+void sp_trampoline_free(uint64_t trampoline)
 {
-	for (unsigned tries = 0; tries < 100; tries++) {
-		uint64_t code, made;
-		uint32_t *place = common_place(callee, target, name, &code),
-			 number = place != NULL ? sp_load(place) : 0;
-		if (code != 0)
-			return code;
-		if (place == NULL || (number != 0 && is_common(&sp_records_site[number - 1])))
-			continue;
-		made = sp_trampoline_new(NULL, callee, target, name, flags);
-		if (made == 0)
-			return 0;
-		uint32_t made_number = (uint32_t)((made - (uint64_t)by_site.code) / SP_TRAMPOLINE_BYTES);
-		if (sp_swap(place, number, made_number + 1))
-			return made;
-		sp_store(&sp_records_site[made_number].state, RECORD_FREE);
-	}
-	sp_share_note(SP_CALLS_N_NO_ROOM);
-	return 0;
+	sp_store(&record_of(trampoline)->state, RECORD_FREE);
 }
 
 static void forget_site(struct sp_site *s, uint64_t key)
@@ -216,18 +184,15 @@ static void keep_site(struct sp_record *r, uint64_t return_address, uint64_t bas
 			return;
 }
 
-/* By object, the row has the library that calls and no place in it. */
 static uint64_t site_counters(struct sp_record *r, uint64_t return_address)
 {
-	bool with_sites = sp_share.header->depth == SP_CALLS_BY_SITE;
 	struct sp_object *site = sp_object_at(return_address);
-	uint32_t owner = r->owner != NULL ? sp_object_id(r->owner) : 0, site_id = site != NULL ? sp_object_id(site) : 0;
+	uint32_t owner = sp_object_id(r->owner), site_id = site != NULL ? sp_object_id(site) : 0;
 	uint32_t function = function_of(r);
 	uint64_t base = 0;
 
-	if ((site_id != 0 || site == NULL) && (owner != 0 || r->owner == NULL))
-		base = counters_of(function, owner, site_id,
-				   site_id != 0 && with_sites ? sp_object_offset(site, return_address) : 0);
+	if ((site_id != 0 || site == NULL) && owner != 0)
+		base = counters_of(function, owner, site_id, site_id != 0 ? sp_object_offset(site, return_address) : 0);
 	if (base == 0) {
 		base = counters_of(function, 0, 0, 0);
 		if (base != 0)
@@ -255,36 +220,4 @@ void sp_count(struct sp_record *r, uint64_t return_address)
 		sp_add((uint64_t *)(base - SP_CALLS_PAGE), 1);
 	else
 		sp_share_note(SP_CALLS_N_LOST_CALLS);
-}
-
-/* --- dladdr ----------------------------------------------------------------------------------------------------- */
-struct found {
-	uint64_t address, next;
-};
-struct found sp_lookup(uint64_t address, uint32_t number);
-extern const uint8_t sp_lookup_stubs[];
-static uint64_t lookups[SP_LOOKUPS]; /* where each of them goes on */
-
-static uint64_t behind(const struct set *set, uint64_t address)
-{
-	uint64_t at = address - (uint64_t)set->code;
-
-	return at < (uint64_t)set->n * SP_TRAMPOLINE_BYTES ? set->records[at / SP_TRAMPOLINE_BYTES].target : 0;
-}
-
-struct found sp_lookup(uint64_t address, uint32_t number)
-{
-	uint64_t target = behind(&by_site, address);
-
-	if (target == 0)
-		target = behind(&by_object, address);
-	return (struct found){target != 0 ? target : address, lookups[number]};
-}
-
-uint64_t sp_lookup_new(uint64_t next)
-{
-	for (uint32_t i = 0; i < SP_LOOKUPS; i++)
-		if (lookups[i] == next || sp_swap(&lookups[i], 0, next))
-			return (uint64_t)sp_lookup_stubs + (uint64_t)i * SP_TRAMPOLINE_BYTES;
-	return next;
 }

@@ -79,7 +79,7 @@ uint64_t sp_init(uint32_t number, uint64_t argc, uint64_t argv, uint64_t environ
 	struct sp_object *o = hooked[number];
 
 	if (o->unpatched)
-		sp_patch(o);
+		sp_patch(o, true);
 	for (uint64_t i = 0; i < o->n_init_array; i++)
 		((void (*)(uint64_t, uint64_t, uint64_t))((const uint64_t *)o->init_array)[i])(argc, argv, environment);
 	return o->init_function;

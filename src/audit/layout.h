@@ -28,9 +28,7 @@
 #define SP_SITE_PAGE_BITS 9
 #define SP_SITE_MULTIPLIER 0x9e3779b1
 
-#define SP_COMMON 8192 /* places of trampolines for all who take an address */
 #define SP_INITS 1024
-#define SP_LOOKUPS 256
 #define SP_RSEQ_CPU 0
 #define SP_RSEQ_CS 8
 #define SP_RSEQ_SIGNATURE 0x53053053

@@ -7,6 +7,7 @@
 const Elf64_Phdr *sp_program_headers;
 uint64_t sp_n_program_headers;
 const char *sp_program_path;
+uint64_t sp_linker; /* where ld.so is; 0: the kernel has started it as the program */
 
 /* ld.so's: what the kernel put on the stack, and where each thread has its struct rseq. */
 extern uint64_t *__libc_stack_end;
@@ -68,6 +69,9 @@ static void start(void)
 		case AT_PHNUM:
 			sp_n_program_headers = a->a_un.a_val;
 			break;
+		case AT_BASE:
+			sp_linker = a->a_un.a_val;
+			break;
 		case AT_EXECFN:
 			sp_program_path = (const char *)a->a_un.a_val;
 			break;
@@ -118,7 +122,7 @@ unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 	if (started)
 		sp_init_hook(o);
 	/* One without a constructor is patched when somebody looks for its functions. */
-	return LA_FLG_BINDFROM | (o->is_target || o->has_dladdr || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
+	return LA_FLG_BINDFROM | (o->is_target || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
 }
 
 unsigned la_objclose(uintptr_t *cookie)
@@ -131,38 +135,60 @@ unsigned la_objclose(uintptr_t *cookie)
 	if (ended)
 		return 0;
 	sp_init_unhook(o);
+	sp_stubs_close(o);
 	sp_trampolines_close(o);
 	sp_object_close(o);
 	return 0;
 }
 
-static void patch_all(void)
+static void patch_all(bool before_code)
 {
 	for (uint32_t i = 0; i < sp_n_objects; i++)
 		if (sp_objects[i].whole.high != 0 && sp_objects[i].unpatched)
-			sp_patch(&sp_objects[i]);
+			sp_patch(&sp_objects[i], before_code);
 }
 
-/* What was opened before more is added was relocated by now. */
+/* ld.so has relocated the program and its libraries, and none of their code runs yet. */
+static void begin(void)
+{
+	if (__rseq_size != 0 && has_all_slots())
+		sp_rseq_offset = (uint64_t)__rseq_offset;
+	patch_all(true);
+	started = true;
+}
+
+/*
+ * At the start the program's namespace is told to be consistent when all is relocated, before the first constructor.
+ * Later that comes before relocation, in some versions; but what was opened before more is added was relocated by then.
+ */
 void la_activity(uintptr_t *cookie, unsigned flag)
 {
-	(void)cookie;
-	if (sp_share.base != NULL && started && flag == LA_ACT_ADD)
-		patch_all();
+	const struct sp_object *head = (const struct sp_object *)*cookie;
+
+	if (sp_share.base == NULL)
+		return;
+	if (!started && flag == LA_ACT_CONSISTENT && head != NULL && head->is_program)
+		begin();
+	else if (started && flag == LA_ACT_ADD)
+		patch_all(false);
 }
 
+/* After the constructors: nothing is left to do here as a rule. */
 void la_preinit(uintptr_t *cookie)
 {
 	(void)cookie;
 	if (sp_share.base == NULL)
 		return;
-	if (__rseq_size != 0 && has_all_slots())
-		sp_rseq_offset = (uint64_t)__rseq_offset;
-	patch_all();
-	started = true;
+	if (!started)
+		begin();
+	else
+		patch_all(false);
 }
 
-/* Where the reference shall lead. */
+/*
+ * Where the reference shall lead: that of a linkage table, by which code only calls. An address that a program has
+ * asked for stays what it is for all others. (Before the start ld.so asks for malloc and the like, for itself.)
+ */
 static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, const Elf64_Sym *symbol, unsigned flags,
 			 const char *name)
 {
@@ -175,14 +201,9 @@ static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, cons
 		return symbol->st_value;
 	if ((flags & LA_SYMB_DLSYM) == 0)
 		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name, kind);
-	else if (!owner->is_target)
-		trampoline = sp_trampoline_common(callee, symbol->st_value, name, kind);
+	else if (started)
+		sp_note_taken(callee, symbol->st_value, name, kind);
 	return trampoline != 0 ? trampoline : symbol->st_value;
-}
-
-bool sp_is_dladdr(const char *name)
-{
-	return sp_equal(name, "dladdr", 6) && (name[6] == '\0' || (name[6] == '1' && name[7] == '\0'));
 }
 
 uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from, uintptr_t *to, unsigned *flags,
@@ -194,7 +215,6 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned number, uintptr_t *from, uint
 	if (callee == NULL || owner == NULL)
 		return symbol->st_value;
 	if (callee->unpatched && started)
-		sp_patch(callee);
-	uint64_t address = redirect(owner, callee, symbol, *flags, name);
-	return callee->has_dladdr && sp_is_dladdr(name) ? sp_lookup_new(address) : address;
+		sp_patch(callee, false);
+	return redirect(owner, callee, symbol, *flags, name);
 }

@@ -11,6 +11,7 @@ uint32_t sp_n_objects;
 extern const Elf64_Phdr *sp_program_headers; /* main.c */
 extern uint64_t sp_n_program_headers;
 extern const char *sp_program_path;
+extern uint64_t sp_linker;
 
 static const Elf64_Phdr *headers_of(const struct link_map *map, bool is_program, uint32_t *ret_n)
 {
@@ -97,6 +98,9 @@ static void read_dynamic(struct sp_object *o)
 		case DT_RELA:
 			o->relocations = (const Elf64_Rela *)dynamic_address(o, d->d_un.d_ptr);
 			break;
+		case DT_PLTGOT:
+			o->got = dynamic_address(o, d->d_un.d_ptr);
+			break;
 		case DT_RELASZ:
 			relocation_bytes = d->d_un.d_val;
 			break;
@@ -165,8 +169,7 @@ struct sp_object *sp_object_open(const struct link_map *map)
 	read_headers(&made);
 	read_dynamic(&made);
 	made.is_target = (made.soname != NULL && is_in_list(made.soname)) || is_in_list(last_part(made.path));
-	made.has_dladdr =
-	    made.soname != NULL && (sp_equal(made.soname, "libc.so.6", 10) || sp_equal(made.soname, "libdl.so.2", 11));
+	made.is_linker = sp_linker != 0 && made.bias == sp_linker;
 	uint64_t high = made.whole.high;
 	made.whole.high = 0; /* other threads look through the table: the end comes last */
 	sp_copy(o, &made, sizeof(made));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * References that ld.so binds without telling auditors: words of R_X86_64_GLOB_DAT relocations. One that code only
- * calls through is led to a trampoline of its own; one that is also read, so that a function's address gets about, to
- * the one that all objects share, so that addresses stay equal; unless the counted library itself compares them with
- * words of its data, which stay as they are. All others are left alone, and counted as such.
+ * calls through is led to a trampoline. One whose value code may take stays as ld.so made it, since all objects of a
+ * process must see one address of a function; then the stub by which the object calls it is led to one instead, where
+ * there is one (stub.c). All else is left alone, and its function marked: calls by its address are not seen.
  */
 #include "audit/audit.h"
 
@@ -13,7 +13,9 @@ struct walk {
 	struct sp_object *o;
 	struct sp_range words; /* from the first to the last GLOB_DAT */
 	const uint8_t *uses;   /* NULL: not known */
-	bool writable;         /* RELRO was taken away, and is to be put back */
+	struct sp_stubs stubs;
+	bool before_code;
+	bool writable; /* RELRO was taken away, and is to be put back */
 	uint32_t n_by_address, n_mixed, n_words;
 };
 
@@ -30,17 +32,6 @@ static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r
 static const char *name_of(const struct sp_object *o, const Elf64_Rela *r)
 {
 	return o->strings + o->symbols[ELF64_R_SYM(r->r_info)].st_name;
-}
-
-static bool is_lookup(const struct sp_object *o, const Elf64_Rela *r)
-{
-	const struct sp_object *callee;
-	uint64_t value = *(const uint64_t *)(o->bias + r->r_offset);
-
-	if (!sp_is_dladdr(name_of(o, r)) || value == 0)
-		return false;
-	callee = sp_object_at(value);
-	return callee != NULL && callee->has_dladdr;
 }
 
 static bool find_words(struct walk *w)
@@ -60,9 +51,35 @@ static bool find_words(struct walk *w)
 			w->words.low = at;
 		if (at >= w->words.high)
 			w->words.high = at + sizeof(uint64_t);
-		leads = leads || leads_to(w->o, r) != NULL || is_lookup(w->o, r);
+		leads = leads || leads_to(w->o, r) != NULL;
 	}
 	return leads;
+}
+
+/* What is in the file of so many words, if all of that lies in it. */
+static const void *found(uint64_t offset, uint64_t bytes)
+{
+	return offset != 0 && bytes <= sp_share.size_bytes && offset <= sp_share.size_bytes - bytes
+		   ? sp_share.base + offset
+		   : NULL;
+}
+
+/* Looks, and keeps it for those who come after. */
+static bool look(struct walk *w, struct sp_calls_object *shared, uint64_t n)
+{
+	uint64_t verdicts = sp_share_bytes(n), stubs = sp_share_bytes(sizeof(struct sp_range));
+
+	if (verdicts == 0 || stubs == 0)
+		return false;
+	sp_scan(w->o, w->words, sp_share.base + verdicts, &w->stubs.range);
+	if (w->stubs.range.high != 0) {
+		struct sp_range *r = (struct sp_range *)(sp_share.base + stubs);
+		*r = (struct sp_range){w->stubs.range.low - w->o->bias, w->stubs.range.high - w->o->bias};
+		sp_store(&shared->stubs, (uint32_t)(stubs / 8));
+	}
+	shared->n_verdicts = (uint32_t)n;
+	sp_store(&shared->verdicts, verdicts);
+	return true;
 }
 
 /* What the code does with the words: as somebody found out before, or by looking. */
@@ -71,19 +88,15 @@ static void find_uses(struct walk *w)
 	uint64_t n = (w->words.high - w->words.low) / sizeof(uint64_t);
 	struct sp_calls_object *shared = sp_share_record(sp_object_id(w->o), SP_CALLS_OBJECT);
 
-	if (shared == NULL || n == 0 || n > SP_CALLS_BYTES)
+	if (shared == NULL || n == 0 || n > SP_CALLS_BYTES || (sp_load(&shared->verdicts) == 0 && !look(w, shared, n)))
 		return;
-	uint64_t verdicts = sp_load(&shared->verdicts);
-	if (verdicts == 0) {
-		verdicts = sp_share_bytes(n);
-		if (verdicts == 0)
-			return;
-		sp_scan(w->o, w->words, sp_share.base + verdicts);
-		shared->n_verdicts = (uint32_t)n;
-		sp_store(&shared->verdicts, verdicts);
-	}
-	if (shared->n_verdicts == n && verdicts <= sp_share.size_bytes && n <= sp_share.size_bytes - verdicts)
-		w->uses = sp_share.base + verdicts;
+	w->uses = shared->n_verdicts == n ? found(sp_load(&shared->verdicts), n) : NULL;
+	const struct sp_range *stubs = found((uint64_t)sp_load(&shared->stubs) * 8, sizeof(*stubs));
+	if (stubs == NULL || w->uses == NULL)
+		return;
+	w->stubs.range = (struct sp_range){stubs->low + w->o->bias, stubs->high + w->o->bias};
+	if (!sp_object_has_code(w->o, w->stubs.range.low - 8) || !sp_object_has_code(w->o, w->stubs.range.high))
+		w->stubs.range.high = w->stubs.range.low; /* it is damaged */
 }
 
 static bool make_writable(struct walk *w, uint64_t at)
@@ -95,12 +108,29 @@ static bool make_writable(struct walk *w, uint64_t at)
 	return w->writable;
 }
 
-static void note_taken(struct sp_object *callee, uint64_t value, const char *name)
+void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, uint32_t flags)
 {
 	uint32_t object = sp_object_id(callee);
 
 	if (object != 0)
-		sp_share_function(object, sp_object_offset(callee, value), name, SP_CALLS_FUNCTION_ADDRESS_TAKEN);
+		sp_share_function(object, sp_object_offset(callee, value), name,
+				  flags | SP_CALLS_FUNCTION_ADDRESS_TAKEN);
+}
+
+static bool lead_stub(struct walk *w, uint64_t at, struct sp_object *callee, const char *name)
+{
+	uint64_t trampoline;
+
+	/* ld.so runs just now */
+	if (!w->before_code || w->o->is_linker || w->stubs.range.high <= w->stubs.range.low)
+		return false;
+	trampoline = sp_trampoline_new(w->o, callee, *(const uint64_t *)at, name, 0);
+	if (trampoline == 0)
+		return false;
+	if (sp_stub_lead(w->o, &w->stubs, at, trampoline))
+		return true;
+	sp_trampoline_free(trampoline);
+	return false;
 }
 
 static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *callee)
@@ -109,19 +139,19 @@ static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *ca
 	const char *name = name_of(w->o, r);
 	uint8_t use = w->uses != NULL ? w->uses[(at - w->words.low) / sizeof(uint64_t)] : SP_USED_ADDRESS;
 
-	if (use == SP_USED_CALL)
+	if (use == 0)
+		return;
+	if ((use & SP_USED_ADDRESS) == 0) {
 		trampoline = sp_trampoline_new(w->o, callee, *word, name, 0);
-	else if ((use & SP_USED_CALL) != 0 && !w->o->is_target)
-		trampoline = sp_trampoline_common(callee, *word, name, 0);
-	else {
-		w->n_by_address += use == SP_USED_ADDRESS;
-		w->n_mixed += (use & SP_USED_CALL) != 0;
-		if (use != 0)
-			note_taken(callee, *word, name);
+		if (trampoline != 0 && make_writable(w, at))
+			sp_store(word, trampoline);
 		return;
 	}
-	if (trampoline != 0 && make_writable(w, at))
-		sp_store(word, trampoline);
+	bool is_led = (use & SP_USED_STUB) != 0 && lead_stub(w, at, callee, name);
+	bool is_called = (use & SP_USED_CALL) != 0 || ((use & SP_USED_STUB) != 0 && !is_led);
+	w->n_mixed += is_called;
+	w->n_by_address += !is_called;
+	sp_note_taken(callee, *word, name, 0);
 }
 
 static void look_at(struct walk *w, const Elf64_Rela *r)
@@ -131,28 +161,26 @@ static void look_at(struct walk *w, const Elf64_Rela *r)
 
 	if (type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
 		return;
-	uint64_t at = w->o->bias + r->r_offset, *word = (uint64_t *)at;
-	bool lookup = type == R_X86_64_GLOB_DAT && is_lookup(w->o, r);
 	callee = leads_to(w->o, r);
 	if (callee != NULL && type == R_X86_64_64) {
 		w->n_words++;
-		note_taken(callee, *word, name_of(w->o, r));
+		sp_note_taken(callee, *(const uint64_t *)(w->o->bias + r->r_offset), name_of(w->o, r), 0);
 	} else if (callee != NULL)
 		patch_word(w, r, callee);
-	if (lookup && make_writable(w, at))
-		sp_store(word, sp_lookup_new(*word));
 }
 
-void sp_patch(struct sp_object *o)
+void sp_patch(struct sp_object *o, bool before_code)
 {
-	struct walk w = {.o = o};
+	struct walk w = {.o = o, .before_code = before_code};
 
 	o->unpatched = 0;
 	if (!find_words(&w))
 		return;
 	find_uses(&w);
+	w.stubs.next = w.stubs.range.low;
 	for (uint32_t i = 0; i < o->n_relocations; i++)
 		look_at(&w, &o->relocations[i]);
+	sp_stubs_done(&w.stubs);
 	if (w.writable)
 		sp_sys(SYS_mprotect, o->relro.low, o->relro.high - o->relro.low, PROT_READ, 0, 0, 0);
 	struct sp_calls_object *shared = sp_share_record(sp_object_id(o), SP_CALLS_OBJECT);

@@ -248,40 +248,11 @@ sp_init_stubs:
 	.cfi_endproc
 	.size sp_init_stubs, . - sp_init_stubs
 
-	/* Ways to dladdr(3), which is to see the function and not its trampoline. */
-	.balign 64
-	.type lookup_common, @function
-lookup_common:
-	.cfi_startproc
-	push %rsi
-	push %rdx
-	push %rcx
-	.cfi_adjust_cfa_offset 24
-	mov %eax, %esi
-	call sp_lookup /* struct of two: where the address really leads; where to go on */
-	mov %rdx, %r11
-	pop %rcx
-	pop %rdx
-	pop %rsi
-	.cfi_adjust_cfa_offset -24
-	mov %rax, %rdi
-	jmp *%r11
-	.cfi_endproc
-	.size lookup_common, . - lookup_common
-
-	.balign 16
-	.globl sp_lookup_stubs
-	.hidden sp_lookup_stubs
-	.type sp_lookup_stubs, @function
-sp_lookup_stubs:
-	.cfi_startproc
-	.set number, 0
-	.rept SP_LOOKUPS
-	.balign 16
-	endbr64
-	mov $number, %eax
-	jmp lookup_common
-	.set number, number + 1
-	.endr
-	.cfi_endproc
-	.size sp_lookup_stubs, . - sp_lookup_stubs
+	/* A page on which it is tried whether code may be written: stub.c. */
+	.balign 4096
+	.globl sp_trial_page
+	.hidden sp_trial_page
+	.type sp_trial_page, @object
+sp_trial_page:
+	.fill 4096, 1, 0xcc
+	.size sp_trial_page, . - sp_trial_page

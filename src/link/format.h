@@ -95,9 +95,9 @@ struct sp_calls_object {
 	uint64_t size_bytes, mtime_ns; /* only without a build id */
 	uint64_t verdicts;             /* offset of a byte for each, 0: not known yet; for those who write */
 	uint32_t n_by_address;         /* references to counted functions left alone, as last seen: address taken, */
-	uint32_t n_mixed;              /* and taken and called, in the counted library itself */
+	uint32_t n_mixed;              /* and taken and called through one word */
 	uint32_t n_words;              /* words of data that hold a counted function's address */
-	uint32_t reserved;
+	uint32_t stubs; /* offset / 8 of where its .plt.got lies, from and to; 0: none known; for those who write */
 	char soname[64], path[360]; /* NUL behind; path as ld.so has it, cut from the left where it is longer */
 };
 _Static_assert(sizeof(struct sp_calls_object) == 512, "a power of two");

@@ -2,7 +2,7 @@
 /*
  * calls: calls functions of libcounted.so in every way there is, from threads, forks, signal handlers, plugins and other
  * programs that it starts, counts each call for itself in memory that its children share, and prints NAME COUNT at the
- * end. Exit code 0 if all that it called did what it should.
+ * end; of calls by an address "address NAME COUNT". Exit code 0 if all that it called did what it should.
  *   calls DIRECTORY        DIRECTORY has the plugins and `still`
  *   calls DIRECTORY child  a few calls, as another program
  *   calls DIRECTORY endless  prints "on", and calls until it is killed
@@ -34,6 +34,7 @@ enum { COUNTED_ALL N_ALL };
 static std::atomic<uint64_t> *truth; /* shared with children */
 static std::string directory;
 static std::atomic<int> n_wrong;
+static int n_by_word; /* calls of counted_mixed by plugins without a PLT */
 extern char **environ;
 
 #define CALL(name, ...) (truth[N_##name].fetch_add(1, std::memory_order_relaxed), name(__VA_ARGS__))
@@ -169,23 +170,24 @@ static void by_address()
 	long (*volatile mixed)(long) = counted_mixed, (*volatile taken)(long) = counted_taken;
 
 	for (int i = 0; i < 1000; i++) {
-		truth[N_counted_mixed] += 2;
+		truth[N_counted_mixed]++;
 		MUST(counted_mixed(i) == i + 1 && mixed(i) == i + 1 && taken(i) == i + 1);
 		truth[N_counted_tail]++;
 		MUST(tail(i) == i + 2);
 	}
 	auto found = reinterpret_cast<long (*)(long)>(dlsym(RTLD_DEFAULT, "counted_dlsym"));
 	MUST(found != nullptr && found == dlsym(RTLD_DEFAULT, "counted_dlsym"));
-	for (int i = 0; found != nullptr && i < 1000; i++) {
-		truth[N_counted_dlsym]++;
+	MUST(dlsym(RTLD_DEFAULT, "counted_mixed") == reinterpret_cast<void *>(counted_mixed));
+	for (int i = 0; found != nullptr && i < 1000; i++)
 		MUST(found(i) == i + 1);
-	}
+	puts("address counted_mixed 1000\naddress counted_taken 1000\naddress counted_dlsym 1000");
+	fflush(stdout); /* before forks */
 	Dl_info info = {};
 	MUST(dladdr(reinterpret_cast<void *>(found), &info) != 0 && strstr(info.dli_fname, "libcounted.so") != nullptr);
 }
 
-/* constructor: how many calls it makes. */
-static void plugin(const char *name, int constructor, bool other_namespace)
+/* constructor: how many calls it makes. Without a PLT, the one word by which it calls a function is its address, too. */
+static void plugin(const char *name, int constructor, bool has_plt, bool other_namespace)
 {
 	std::string path = directory + "/" + name;
 	void *handle = other_namespace ? dlmopen(LM_ID_NEWLM, path.c_str(), RTLD_NOW) : dlopen(path.c_str(), RTLD_LAZY);
@@ -198,7 +200,8 @@ static void plugin(const char *name, int constructor, bool other_namespace)
 	auto address = reinterpret_cast<void *(*)()>(dlsym(handle, "plugin_mixed"));
 	MUST(run(50) == 50);
 	truth[N_counted_two] += 50;
-	truth[N_counted_mixed]++;
+	truth[N_counted_mixed] += has_plt;
+	n_by_word += !has_plt;
 	MUST(other_namespace || address() == reinterpret_cast<void *>(counted_mixed));
 	dlclose(handle);
 }
@@ -206,12 +209,12 @@ static void plugin(const char *name, int constructor, bool other_namespace)
 static void plugins()
 {
 	for (int i = 0; i < 200; i++) {
-		plugin("libcallsplugin.so", 100, false);
-		plugin("libcallsplugin-raw.so", 100, false);
-		plugin("libcallsplugin-none.so", 0, false);
+		plugin("libcallsplugin.so", 100, true, false);
+		plugin("libcallsplugin-raw.so", 100, false, false);
+		plugin("libcallsplugin-none.so", 0, false, false);
 	}
 	for (int i = 0; i < 4; i++)
-		plugin("libcallsplugin.so", 100, true);
+		plugin("libcallsplugin.so", 100, true, true);
 }
 
 /* Starts a program by posix_spawn, or by vfork, and tells its exit code. */
@@ -267,6 +270,7 @@ static void coroutines()
 
 static int finish()
 {
+	printf("address counted_mixed %d\n", n_by_word);
 #define X(name) printf("%s %llu\n", #name, static_cast<unsigned long long>(truth[N_##name]));
 	COUNTED_ALL
 #undef X
