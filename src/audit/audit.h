@@ -40,10 +40,15 @@ struct sp_object {
 	uint32_t shared_id; /* 0: not in the file yet */
 	uint32_t init;      /* its constructor stub + 1; 0: none */
 	uint8_t is_target, is_program, is_linker,
-	    unpatched; /* unpatched: ld.so has not relocated it yet, as far as we know */
-	uint64_t got;  /* what its code may know as _GLOBAL_OFFSET_TABLE_; 0: none */
+	    unpatched;       /* unpatched: ld.so has not relocated it yet, as far as we know */
+	bool has_static_tls; /* or may take it */
+	uint64_t tls_bytes, tls_align;
+	const uint32_t *names;                            /* DT_GNU_HASH */
+	uint64_t got;                                     /* what its code may know as _GLOBAL_OFFSET_TABLE_; 0: none */
 	uint64_t init_function, init_array, n_init_array; /* as they were */
 };
+extern uint64_t sp_linker; /* where ld.so is; 0: the kernel has started it as the program */
+extern const char *sp_program_path;
 extern struct sp_object sp_objects[SP_OBJECTS];
 extern uint32_t sp_n_objects; /* places that were ever used */
 /* NULL: no room, or not an object that can be understood. */
@@ -52,7 +57,9 @@ void sp_object_close(struct sp_object *o);
 struct sp_object *sp_object_at(uint64_t address);
 /* Whose code this is, of the counted libraries; NULL. */
 struct sp_object *sp_target_at(uint64_t address);
+bool sp_object_defines(const struct sp_object *o, const char *name);
 bool sp_object_has_code(const struct sp_object *o, uint64_t address);
+const char *sp_last_part(const char *path);
 uint64_t sp_object_offset(const struct sp_object *o, uint64_t address); /* in its file */
 uint32_t sp_object_id(struct sp_object *o);                             /* in the shared file; 0: no room */
 
@@ -124,6 +131,13 @@ void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, u
 /* How each word of [low, high) is used by o's code: SP_USED_* by (address - low) / 8; and where its stubs lie. */
 enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2, SP_USED_STUB = 4 };
 void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs);
+
+/* --- again.c: programs that need more static TLS -------------------------------------------------------------------
+ */
+/* What the kernel put on the stack; whether it was us who have executed the program. */
+bool sp_again_begin(uint64_t *stack);
+/* Of the libraries that a program begins with: does not return if it is executed again. */
+void sp_again_opened(const struct sp_object *o);
 
 /* --- stub.c: `jmp *WORD(%rip)` of .plt.got ------------------------------------------------------------------------ */
 struct sp_stubs { /* of an object */

@@ -50,6 +50,7 @@ static void start(void)
 	static const char name[] = "SOPROF_CALLS=", uncounted[] = "SOPROF_UNCOUNTED=";
 	uint64_t *stack = __libc_stack_end, secure = 1, user = UINT64_MAX;
 	char *const *environment = (char *const *)(stack + stack[0] + 2);
+	bool again = sp_again_begin(stack);
 	const char *path = variable(environment, name, sizeof(name) - 1);
 	char *const *end = environment;
 
@@ -80,12 +81,13 @@ static void start(void)
 		}
 	if (secure != 0 || path == NULL || path[0] != '/' || sp_program_path == NULL)
 		return;
-	if (sp_share_open(path, (uint32_t)user)) {
-		sp_share_note(SP_CALLS_N_PROCESSES);
-		sp_share_prepare();
-	} else {
+	if (!sp_share_open(path, (uint32_t)user)) {
 		tell_uncounted(variable(environment, uncounted, sizeof(uncounted) - 1));
+		return;
 	}
+	if (!again)
+		sp_share_note(SP_CALLS_N_PROCESSES);
+	sp_share_prepare();
 }
 
 /* Has the file a slot for every CPU that may ever be here? It may come from another machine. */
@@ -112,11 +114,14 @@ unsigned la_version(unsigned version)
 
 unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 {
-	struct sp_object *o = sp_share.base != NULL ? sp_object_open(map) : NULL;
+	struct sp_object *o = sp_share.base != NULL || !started ? sp_object_open(map) : NULL;
 
-	(void)lmid;
 	*cookie = (uintptr_t)o;
 	if (o == NULL)
+		return 0;
+	if (!started && lmid == LM_ID_BASE)
+		sp_again_opened(o);
+	if (sp_share.base == NULL)
 		return 0;
 	o->unpatched = 1;
 	if (started)
@@ -151,10 +156,12 @@ static void patch_all(bool before_code)
 /* ld.so has relocated the program and its libraries, and none of their code runs yet. */
 static void begin(void)
 {
+	started = true;
+	if (sp_share.base == NULL)
+		return;
 	if (__rseq_size != 0 && has_all_slots())
 		sp_rseq_offset = (uint64_t)__rseq_offset;
 	patch_all(true);
-	started = true;
 }
 
 /*
@@ -165,11 +172,9 @@ void la_activity(uintptr_t *cookie, unsigned flag)
 {
 	const struct sp_object *head = (const struct sp_object *)*cookie;
 
-	if (sp_share.base == NULL)
-		return;
 	if (!started && flag == LA_ACT_CONSISTENT && head != NULL && head->is_program)
 		begin();
-	else if (started && flag == LA_ACT_ADD)
+	else if (sp_share.base != NULL && started && flag == LA_ACT_ADD)
 		patch_all(false);
 }
 
@@ -177,11 +182,9 @@ void la_activity(uintptr_t *cookie, unsigned flag)
 void la_preinit(uintptr_t *cookie)
 {
 	(void)cookie;
-	if (sp_share.base == NULL)
-		return;
 	if (!started)
 		begin();
-	else
+	else if (sp_share.base != NULL)
 		patch_all(false);
 }
 

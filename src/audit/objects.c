@@ -3,6 +3,7 @@
 #include "audit/audit.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 struct sp_object sp_objects[SP_OBJECTS];
@@ -10,8 +11,28 @@ uint32_t sp_n_objects;
 
 extern const Elf64_Phdr *sp_program_headers; /* main.c */
 extern uint64_t sp_n_program_headers;
-extern const char *sp_program_path;
-extern uint64_t sp_linker;
+
+/* Headers that were moved to the end of the file (by patchelf, BOLT), where nothing says at which address they are. */
+static const Elf64_Phdr *map_headers(const struct link_map *map, const Elf64_Ehdr *e)
+{
+	uint64_t skip = e->e_phoff % SP_CALLS_PAGE, bytes = skip + e->e_phnum * sizeof(Elf64_Phdr);
+	int64_t fd = sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t)map->l_name, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+
+	if (fd < 0)
+		return NULL;
+	int64_t at = sp_sys(SYS_mmap, 0, bytes, PROT_READ, MAP_PRIVATE, (uint64_t)fd, e->e_phoff - skip);
+	struct stat st = {.st_size = 0};
+	sp_sys(SYS_fstat, (uint64_t)fd, (uint64_t)&st, 0, 0, 0, 0);
+	sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
+	if (at < 0 && at > -4096)
+		return NULL;
+	const Elf64_Phdr *headers = (const Elf64_Phdr *)((uint64_t)at + skip);
+	for (uint32_t i = 0; i < e->e_phnum && e->e_phoff - skip + bytes <= (uint64_t)st.st_size; i++)
+		if (headers[i].p_type == PT_DYNAMIC && headers[i].p_vaddr + map->l_addr == (uint64_t)map->l_ld)
+			return headers;
+	sp_sys(SYS_munmap, (uint64_t)at, bytes, 0, 0, 0, 0); /* of another file */
+	return NULL;
+}
 
 static const Elf64_Phdr *headers_of(const struct link_map *map, bool is_program, uint32_t *ret_n)
 {
@@ -23,10 +44,11 @@ static const Elf64_Phdr *headers_of(const struct link_map *map, bool is_program,
 	}
 	/* A library that was linked to another address than 0 has no header there; such are not made any more. */
 	if (map->l_addr == 0 || (uint64_t)map->l_ld - map->l_addr > 1ULL << 31 ||
-	    !sp_equal(e->e_ident, ELFMAG, SELFMAG) || e->e_phentsize != sizeof(Elf64_Phdr) ||
-	    e->e_phoff > 4096 - sizeof(Elf64_Phdr))
+	    !sp_equal(e->e_ident, ELFMAG, SELFMAG) || e->e_phentsize != sizeof(Elf64_Phdr) || e->e_phnum == 0)
 		return NULL;
 	*ret_n = e->e_phnum;
+	if (e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr) > SP_CALLS_PAGE)
+		return map_headers(map, e);
 	return (const Elf64_Phdr *)(map->l_addr + e->e_phoff);
 }
 
@@ -71,7 +93,10 @@ static void read_headers(struct sp_object *o)
 			read_segment(o, p);
 		else if (p->p_type == PT_NOTE && o->build_id == NULL)
 			read_notes(o, p);
-		else if (p->p_type == PT_GNU_RELRO)
+		else if (p->p_type == PT_TLS) {
+			o->tls_bytes = p->p_memsz;
+			o->tls_align = p->p_align > 0 ? p->p_align : 1;
+		} else if (p->p_type == PT_GNU_RELRO)
 			o->relro = (struct sp_range){(o->bias + p->p_vaddr) & ~4095ULL,
 						     (o->bias + p->p_vaddr + p->p_memsz) & ~4095ULL};
 	}
@@ -107,6 +132,15 @@ static void read_dynamic(struct sp_object *o)
 		case DT_RELACOUNT:
 			n_relative = d->d_un.d_val;
 			break;
+		case DT_GNU_HASH:
+			o->names = (const uint32_t *)dynamic_address(o, d->d_un.d_ptr);
+			break;
+		case DT_FLAGS:
+			o->has_static_tls = o->has_static_tls || (d->d_un.d_val & DF_STATIC_TLS) != 0;
+			break;
+		case DT_TLSDESC_PLT:
+			o->has_static_tls = true;
+			break;
 		case DT_SONAME:
 			soname = d->d_un.d_val;
 			break;
@@ -122,7 +156,7 @@ static void read_dynamic(struct sp_object *o)
 		o->soname = o->strings + soname;
 }
 
-static const char *last_part(const char *path)
+const char *sp_last_part(const char *path)
 {
 	const char *last = path;
 
@@ -168,7 +202,8 @@ struct sp_object *sp_object_open(const struct link_map *map)
 		return NULL;
 	read_headers(&made);
 	read_dynamic(&made);
-	made.is_target = (made.soname != NULL && is_in_list(made.soname)) || is_in_list(last_part(made.path));
+	made.is_target = sp_share.base != NULL &&
+			 ((made.soname != NULL && is_in_list(made.soname)) || is_in_list(sp_last_part(made.path)));
 	made.is_linker = sp_linker != 0 && made.bias == sp_linker;
 	uint64_t high = made.whole.high;
 	made.whole.high = 0; /* other threads look through the table: the end comes last */
@@ -181,6 +216,10 @@ struct sp_object *sp_object_open(const struct link_map *map)
 
 void sp_object_close(struct sp_object *o)
 {
+	uint64_t headers = (uint64_t)o->phdrs, from = headers & ~(uint64_t)(SP_CALLS_PAGE - 1);
+
+	if (headers < o->whole.low || headers >= o->whole.high)
+		sp_sys(SYS_munmap, from, headers + o->n_phdrs * sizeof(Elf64_Phdr) - from, 0, 0, 0, 0);
 	sp_store(&o->whole.high, 0);
 }
 
@@ -194,6 +233,28 @@ struct sp_object *sp_object_at(uint64_t address)
 			return o;
 	}
 	return NULL;
+}
+
+/* By its table of names, as ld.so looks for them. */
+bool sp_object_defines(const struct sp_object *o, const char *name)
+{
+	const uint32_t *h = o->names; /* buckets, first symbol, words of a filter of 8 bytes, shift */
+	uint32_t hash = 5381;
+
+	if (h == NULL || h[0] == 0)
+		return false;
+	for (const char *c = name; *c != '\0'; c++)
+		hash = hash * 33 + (uint8_t)*c;
+	const uint32_t *buckets = h + 4 + 2 * h[2], *chain = buckets + h[0];
+	uint32_t i = buckets[hash % h[0]];
+	for (; i >= h[1]; i++) {
+		if ((chain[i - h[1]] | 1) == (hash | 1) && o->symbols[i].st_shndx != SHN_UNDEF &&
+		    sp_equal(o->strings + o->symbols[i].st_name, name, sp_len(name) + 1))
+			return true;
+		if ((chain[i - h[1]] & 1) != 0)
+			break;
+	}
+	return false;
 }
 
 bool sp_object_has_code(const struct sp_object *o, uint64_t address)

@@ -60,7 +60,7 @@ static void print_marks(const struct sp_calls_snapshot *s)
 
 static void print_counters(const struct sp_calls_snapshot *s)
 {
-	static const char *const names[] = {"processes", "folded", "no_room", "no_block", "lost"};
+	static const char *const names[] = {"processes", "folded", "no_room", "no_block", "lost", "uncounted"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		printf("%s %" PRIu64 "\n", names[i], s->counters[i]);

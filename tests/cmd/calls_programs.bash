@@ -3,9 +3,8 @@
 #   programs: lines NAME|NEEDS|COMMAND, run by bash in an empty directory; what they print must not depend on when
 #   compare NAME COMMAND          plain, then counted into $file: output, errors and exit code must be the same
 #   compare_all PATTERN           all whose NAME matches and whose NEEDS are there; n_run counts them
-# Two things that any auditor does to programs, also one that does nothing: ld.so has less room for the thread-local memory
-# of libraries with the flag STATIC_TLS (rustc's wants 24 KiB), and valgrind's memcheck, when it makes libc free all that it
-# has at exit, sees ld.so's own blocks among that.
+# What any auditor does to programs, also one that does nothing: valgrind's memcheck, when it makes libc free all that it has
+# at exit, sees ld.so's own blocks among that.
 n_run=0
 left_out=()
 six=(libc.so.6 libstdc++.so.6 libcrypto.so.3 libz.so.1 libm.so.6 libsqlite3.so.0)
@@ -59,7 +58,7 @@ ssh|ssh|ssh -V; ssh -o BatchMode=yes -p 1 127.0.0.1 true
 cmake|cmake|cmake -E md5sum /etc/services; cmake -P nowhere.cmake
 meson|meson|meson --version; ninja -C nowhere
 qemu|qemu-system-x86_64|qemu-system-x86_64 --version | head -n 1; qemu-system-x86_64 -machine help | wc -l
-rust|rustc|export GLIBC_TUNABLES=glibc.rtld.optional_static_tls=32768; echo 'fn main() { let v: Vec<u32> = (1..5).collect(); println!("{}", v.iter().sum::<u32>()); std::thread::spawn(|| panic!("x")).join().unwrap_err(); }' >a.rs; rustc -O a.rs -o a 2>&1 && ./a 2>/dev/null; echo $?
+rust|rustc|echo 'fn main() { let v: Vec<u32> = (1..5).collect(); println!("{}", v.iter().sum::<u32>()); std::thread::spawn(|| panic!("x")).join().unwrap_err(); }' >a.rs; rustc -O a.rs -o a 2>&1 && ./a 2>/dev/null; echo $?
 go|go|printf 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println(6 * 7) }\n' >a.go; HOME=$PWD GOCACHE=$PWD/c GOTOOLCHAIN=local go run a.go
 ps|ps|ps -o comm= -p 1; top -b -n 1 | wc -w | grep -c .; less -FX /etc/debian_version </dev/null
 patch|patch|seq 9 >a; sed s/5/x/ a >b; diff -u a b | sed 1,2d >p; (echo '--- a'; echo '+++ a'; cat p) | patch -p0; cat a; cmp a b; diff a nowhere

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs whose libraries want more static TLS than ld.so has beside an auditor. With one it lays out the initial
+ * block before it knows the program's libraries, and theirs must do with what is left over: some 1800 bytes, of which
+ * libraries that are opened later should find as much as always. So, as soon as all libraries are mapped, before one of
+ * them is relocated, the program is executed once more, with GLIBC_TUNABLES that make room for what they need; which
+ * ld.so has read when we come to see it: then it is taken out of the environment, in place, so that neither the program
+ * nor its children find it. Where no room would help, the program is executed without us, and counted as that.
+ */
+#include "audit/audit.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+enum {
+	ROOM_OF_AUDITOR = 288, /* what ld.so adds for one: two namespaces' */
+	ROOM_OPTIONAL = 512,   /* glibc.rtld.optional_static_tls, if nobody says otherwise */
+	TLS_ALIGN = 64,
+	MAX_TIMES = 3,
+	NAME_BYTES = 16, /* of a thread */
+};
+#define TUNABLES "GLIBC_TUNABLES="
+#define ROOM "glibc.rtld.optional_static_tls="
+#define AGAIN ":soprof.again="
+#define CALLS ":soprof.calls="
+#define VARIABLE "SOPROF_CALLS="
+#define BEGINS(text, word) sp_equal((text), (word), sizeof(word) - 1)
+
+static uint64_t *start_of_stack;
+static uint64_t n_times, room; /* executed by us before; with how much */
+
+static char **arguments(void)
+{
+	return (char **)(start_of_stack + 1);
+}
+
+static char **environment(void)
+{
+	return (char **)(start_of_stack + start_of_stack[0] + 2);
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+static char *put(char *to, const char *text)
+{
+	size_t len = sp_len(text);
+
+	sp_copy(to, text, len + 1);
+	return to + len;
+}
+
+static char *put_number(char *to, uint64_t n)
+{
+	char digits[24], *at = &digits[sizeof(digits) - 1];
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + n % 10);
+	while ((n /= 10) > 0);
+	return put(to, at);
+}
+
+static uint64_t number(const char **at)
+{
+	uint64_t n = 0;
+
+	for (; **at >= '0' && **at <= '9'; (*at)++)
+		n = n * 10 + (uint64_t)(**at - '0');
+	return n;
+}
+
+/* Letters a to p for half bytes: names of tunables and their values have signs of their own. */
+static char *put_letters(char *to, const char *bytes)
+{
+	for (; *bytes != '\0'; bytes++) {
+		*to++ = (char)('a' + ((uint8_t)*bytes >> 4));
+		*to++ = (char)('a' + ((uint8_t)*bytes & 15));
+	}
+	*to = '\0';
+	return to;
+}
+
+static const char *take_letters(const char *from, char *to, size_t room_for)
+{
+	for (; room_for > 1 && from[0] >= 'a' && from[0] <= 'p' && from[1] >= 'a' && from[1] <= 'p';
+	     from += 2, room_for--)
+		*to++ = (char)((from[0] - 'a') << 4 | (from[1] - 'a'));
+	*to = '\0';
+	return from;
+}
+
+static char *find(char *text, const char *word)
+{
+	size_t len = sp_len(word);
+
+	for (; *text != '\0'; text++)
+		if (sp_equal(text, word, len))
+			return text;
+	return NULL;
+}
+
+/* The last one counts. */
+static uint64_t room_in(char *tunables)
+{
+	uint64_t n = ROOM_OPTIONAL;
+
+	for (char *at = find(tunables, ROOM); at != NULL; at = find(at, ROOM)) {
+		const char *digits = at += sizeof(ROOM) - 1;
+		n = number(&digits);
+	}
+	return n;
+}
+
+/* --- executed again ----------------------------------------------------------------------------------------------- */
+/* The variable is ours: ours that was in its place is made of it. Nothing gets longer by that. */
+static char *take_back(char *variable, char *calls)
+{
+	char *to = put(variable, VARIABLE);
+
+	if (calls == NULL)
+		return variable;
+	take_letters(calls + sizeof(CALLS) - 1, to, sp_len(calls));
+	return variable;
+}
+
+static void clean(char **variable, char *again)
+{
+	char name[NAME_BYTES], now[NAME_BYTES] = "", *calls = find(again, CALLS), *ours = find(*variable, ROOM);
+	const char *at = again + sizeof(AGAIN) - 1;
+
+	for (char *next = ours; next != NULL && next < again; next = find(next + 1, ROOM))
+		ours = next;
+	room = room_in(*variable);
+	n_times = number(&at);
+	take_letters(at + (*at == '.'), name, sizeof(name));
+	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)now, 0, 0, 0, 0);
+	if (!sp_equal(name, now, sp_len(name) + 1))
+		sp_sys(SYS_prctl, PR_SET_NAME, (uint64_t)name, 0, 0, 0, 0);
+	if (calls != NULL)
+		*variable = take_back(*variable, calls);
+	else if (ours != NULL)
+		ours[-1] = '\0';
+}
+
+bool sp_again_begin(uint64_t *stack)
+{
+	start_of_stack = stack;
+	for (char **e = environment(); *e != NULL; e++) {
+		char *again = BEGINS(*e, TUNABLES) ? find(*e, AGAIN) : NULL;
+		if (again != NULL)
+			clean(e, again);
+	}
+	return n_times > 0;
+}
+
+/* --- what is needed ----------------------------------------------------------------------------------------------- */
+static bool fits(const struct sp_object *o)
+{
+	uint64_t align = TLS_ALIGN;
+
+	for (uint32_t i = 0; i < sp_n_objects; i++)
+		if (sp_objects[i].is_program && sp_objects[i].tls_align > align)
+			align = sp_objects[i].tls_align;
+	return o->tls_align <= align;
+}
+
+static bool is_library_with_tls(const struct sp_object *o)
+{
+	return !o->is_program && !o->is_linker && o->tls_bytes > 0;
+}
+
+/* Whether another object reaches this one's thread-local data from the thread pointer. */
+static bool is_reached(const struct sp_object *o)
+{
+	for (uint32_t i = 0; i < sp_n_objects; i++) {
+		const struct sp_object *by = &sp_objects[i];
+		for (uint32_t k = 0; (by->is_program || by->has_static_tls) && k < by->n_relocations; k++) {
+			const Elf64_Rela *r = &by->relocations[k];
+			const Elf64_Sym *s = &by->symbols[ELF64_R_SYM(r->r_info)];
+			if (ELF64_R_TYPE(r->r_info) == R_X86_64_TPOFF64 && ELF64_R_SYM(r->r_info) != 0 &&
+			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name))
+				return true;
+		}
+	}
+	return false;
+}
+
+static uint64_t sum(bool all, bool *ret_fits)
+{
+	uint64_t bytes = 0;
+
+	*ret_fits = true;
+	for (uint32_t i = 0; i < sp_n_objects; i++) {
+		const struct sp_object *o = &sp_objects[i];
+		if (!is_library_with_tls(o) || (!all && !o->has_static_tls && !is_reached(o)))
+			continue;
+		bytes += (o->tls_bytes + o->tls_align - 1) & ~(o->tls_align - 1);
+		*ret_fits = *ret_fits && fits(o);
+	}
+	return bytes;
+}
+
+/* --- whether all libraries are there ------------------------------------------------------------------------------ */
+static bool is_named(const struct sp_object *o, const char *name)
+{
+	size_t len = sp_len(name) + 1;
+
+	return sp_equal(sp_last_part(o->path), name, len) || (o->soname != NULL && sp_equal(o->soname, name, len));
+}
+
+static bool is_there(const char *needed, const struct sp_object *besides)
+{
+	const char *name = sp_last_part(needed);
+
+	for (uint32_t i = 0; i < sp_n_objects; i++)
+		if (&sp_objects[i] != besides && is_named(&sp_objects[i], name))
+			return true;
+	return false;
+}
+
+/* A DT_NEEDED, in the order in which ld.so goes through them. */
+struct needed {
+	uint32_t object, entry;
+};
+static struct needed missing; /* the first that is not there */
+
+static const char *next_needed(struct needed *n)
+{
+	for (; n->object < sp_n_objects; n->object++, n->entry = 0) {
+		const struct sp_object *o = &sp_objects[n->object];
+		for (; o->dynamic[n->entry].d_tag != DT_NULL; n->entry++)
+			if (o->dynamic[n->entry].d_tag == DT_NEEDED && o->strings != NULL)
+				return o->strings + o->dynamic[n->entry].d_un.d_val;
+	}
+	return NULL;
+}
+
+static const char *find_missing(const struct sp_object *besides)
+{
+	const char *name;
+
+	while ((name = next_needed(&missing)) != NULL && is_there(name, besides))
+		missing.entry++;
+	return name;
+}
+
+/* o was opened just now. What is needed before it and has another name is there, too: it is the same file as something.
+ */
+static bool is_complete(const struct sp_object *o)
+{
+	const char *name = find_missing(o);
+
+	if (name != NULL && !is_named(o, sp_last_part(name))) {
+		struct needed n = missing;
+		while ((name = next_needed(&n)) != NULL && !is_named(o, sp_last_part(name)))
+			n.entry++;
+		if (name != NULL)
+			missing = n;
+	}
+	return find_missing(NULL) == NULL;
+}
+
+/* --- executing ---------------------------------------------------------------------------------------------------- */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return sp_sys(SYS_newfstatat, (uint64_t)AT_FDCWD, (uint64_t)a, (uint64_t)&x, 0, 0, 0) == 0 &&
+	       sp_sys(SYS_newfstatat, (uint64_t)AT_FDCWD, (uint64_t)b, (uint64_t)&y, 0, 0, 0) == 0 &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* As it was executed, if that is an ELF file; of a script, its interpreter. */
+static const char *path_to_execute(char *text, size_t room_for)
+{
+	static const char exe[] = "/proc/self/exe";
+
+	if (is_same_file(sp_program_path, exe))
+		return sp_program_path;
+	int64_t n = sp_sys(SYS_readlink, (uint64_t)exe, (uint64_t)text, room_for - 1, 0, 0, 0);
+	if (n <= 0)
+		return NULL;
+	text[n] = '\0';
+	return is_same_file(text, exe) ? text : exe;
+}
+
+static void execute(char **variables)
+{
+	char text[4096];
+	const char *path = path_to_execute(text, sizeof(text));
+
+	if (path != NULL)
+		sp_sys(SYS_execve, (uint64_t)path, (uint64_t)arguments(), (uint64_t)variables, 0, 0, 0);
+}
+
+struct copy { /* of the environment, and room for one more variable's text */
+	char **variables, *text;
+	uint64_t n, bytes;
+};
+
+static bool copy_environment(struct copy *c)
+{
+	size_t longest = 0;
+
+	c->n = 0;
+	for (char **e = environment(); *e != NULL; e++, c->n++)
+		longest = sp_len(*e) > longest ? sp_len(*e) : longest;
+	c->bytes = (c->n + 1) * sizeof(char *) + 3 * longest + 256;
+	int64_t at = sp_sys(SYS_mmap, 0, c->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
+	if (at < 0 && at > -4096)
+		return false;
+	c->variables = (char **)at;
+	c->text = (char *)&c->variables[c->n + 1];
+	sp_copy(c->variables, environment(), (c->n + 1) * sizeof(char *));
+	return true;
+}
+
+static char **variable_in(char **variables, const char *name)
+{
+	for (; *variables != NULL; variables++)
+		if (sp_equal(*variables, name, sp_len(name)))
+			return variables;
+	return NULL;
+}
+
+static bool put_tunables(struct copy *c, uint64_t bytes)
+{
+	char **tunables = variable_in(c->variables, TUNABLES), **calls = variable_in(c->variables, VARIABLE);
+	char name[NAME_BYTES] = "", *to = put(c->text, tunables != NULL ? *tunables : TUNABLES);
+
+	if (tunables == NULL && calls == NULL)
+		return false;
+	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)name, 0, 0, 0, 0);
+	to = put_number(put(put(to, tunables != NULL ? ":" : ""), ROOM), bytes);
+	to = put_letters(put(put_number(put(to, AGAIN), n_times + 1), "."), name);
+	if (tunables == NULL)
+		put_letters(put(to, CALLS), *calls + sizeof(VARIABLE) - 1);
+	*(tunables != NULL ? tunables : calls) = c->text;
+	return true;
+}
+
+static void execute_with(uint64_t bytes)
+{
+	struct copy c;
+
+	if (!copy_environment(&c))
+		return;
+	if (put_tunables(&c, bytes))
+		execute(c.variables);
+	sp_sys(SYS_munmap, (uint64_t)c.variables, c.bytes, 0, 0, 0, 0);
+}
+
+/* Without LD_AUDIT if only we are in it; others stay. We are the last, as sp_calls_environment() puts us. */
+static void execute_without(void)
+{
+	static const char name[] = "LD_AUDIT=";
+	struct copy c;
+	char **audit;
+
+	if (sp_share.base != NULL)
+		sp_share_note(SP_CALLS_N_UNCOUNTED);
+	if (!copy_environment(&c))
+		return;
+	audit = variable_in(c.variables, name);
+	if (audit == NULL)
+		return;
+	char *end = put(c.text, *audit), *after = c.text + sizeof(name) - 1;
+	while (end > after && *end != ':')
+		end--;
+	*end = '\0';
+	*audit = c.text;
+	for (char **e = audit; end == after && *e != NULL; e++)
+		*e = e[1];
+	execute(c.variables);
+	sp_sys(SYS_munmap, (uint64_t)c.variables, c.bytes, 0, 0, 0, 0);
+}
+
+void sp_again_opened(const struct sp_object *o)
+{
+	static bool given_up;
+	bool all_fit, fit;
+
+	/* ld.so as the program: what it was called with is not there any more */
+	if (given_up || sp_linker == 0 || (sum(true, &all_fit) <= ROOM_OF_AUDITOR && all_fit) || !is_complete(o))
+		return;
+	uint64_t bytes = sum(false, &fit);
+	char **tunables = variable_in(environment(), TUNABLES);
+	uint64_t wanted = (tunables != NULL ? room_in(*tunables) : ROOM_OPTIONAL) + bytes - ROOM_OF_AUDITOR;
+	if (fit && (bytes <= ROOM_OF_AUDITOR || (n_times > 0 && wanted <= room)))
+		return;
+	if (fit && n_times < MAX_TIMES)
+		execute_with(wanted);
+	execute_without();
+	given_up = true;
+}
