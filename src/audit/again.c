@@ -358,7 +358,7 @@ static void execute_without(void)
 	struct copy c;
 	char **audit;
 
-	if (sp_share.base != NULL)
+	if (sp_share.header != NULL)
 		sp_share_note(SP_CALLS_N_UNCOUNTED);
 	if (!copy_environment(&c))
 		return;

@@ -22,7 +22,7 @@
 #pragma GCC visibility push(hidden)
 
 /* --- objects -------------------------------------------------------------------------------------------------- */
-enum { SP_OBJECTS = 4096, SP_CODE_RANGES = 6 };
+enum { SP_OBJECTS = 1024, SP_CODE_RANGES = 6 };
 struct sp_range {
 	uint64_t low, high;
 };
@@ -37,8 +37,9 @@ struct sp_object {
 	const uint8_t *build_id;
 	struct sp_range code[SP_CODE_RANGES], relro;
 	uint32_t n_phdrs, n_relocations, build_id_len, n_code;
-	uint32_t shared_id; /* 0: not in the file yet */
-	uint32_t init;      /* its constructor stub + 1; 0: none */
+	uint32_t shared_id;            /* 0: not in the file yet */
+	uint64_t size_bytes, mtime_ns; /* only without a build id */
+	uint32_t init;                 /* its constructor stub + 1; 0: none */
 	uint8_t is_target, is_program, is_linker,
 	    unpatched;       /* unpatched: ld.so has not relocated it yet, as far as we know */
 	bool has_static_tls; /* or may take it */
@@ -75,14 +76,15 @@ struct sp_record {
 		uint64_t tag;  /* by site: its number << 48 */
 	};
 	struct sp_site sites[SP_RECORD_N_SITES]; /* that came first */
+};
+_Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
+struct sp_reference { /* of a record, by its number: what calls do not need once they are known */
 	const char *name;
 	struct sp_object *owner, *callee;
 	uint32_t function;     /* id in the shared file; 0: not known yet */
-	uint32_t state, flags; /* flags: SP_CALLS_FUNCTION_* */
-	uint32_t unused[7];
+	uint16_t state, flags; /* flags: SP_CALLS_FUNCTION_* */
 };
-_Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
-extern struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_site[SP_TRAMPOLINES_SITE];
+extern struct sp_record sp_records[SP_TRAMPOLINES];
 /* The address of a trampoline to target, or 0 if there is none left. */
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags);
@@ -98,28 +100,40 @@ extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: no
 void sp_count(struct sp_record *r, uint64_t return_address);
 
 /* --- the shared file ------------------------------------------------------------------------------------------ */
+enum { SP_WINDOWS = 16 };
+struct sp_window { /* a part of the file that is mapped */
+	uint64_t low, high;
+	uint8_t *at;
+};
 struct sp_share {
-	uint8_t *base; /* NULL: this program is not counted */
-	struct sp_calls_header *header;
+	struct sp_calls_header *header; /* NULL: this program is not counted */
 	struct sp_calls_block *blocks;
+	struct sp_window windows[SP_WINDOWS];
+	uint32_t n_windows;
 	uint64_t size_bytes;
 	uint32_t n_slots;
+	enum sp_calls_depth depth;
 	bool full;
 };
 extern struct sp_share sp_share;
 /* False: it cannot be used. */
 bool sp_share_open(const char *path, uint32_t user);
-/* Makes room for what a program usually adds, so that it makes no system calls later, when it may be in a sandbox. */
+/*
+ * Makes room for what a program usually adds. Only this makes system calls, at times at which ld.so makes them, too:
+ * later the program may be in a sandbox. What then finds no room is folded.
+ */
 void sp_share_prepare(void);
-void sp_share_reserve(uint32_t n_records);         /* in the index */
-uint32_t sp_share_take(unsigned kind);             /* id of a new record, zeroed; 0: no room */
-uint32_t sp_share_new_level(unsigned level);       /* number of a block of the index, or 0 */
-void *sp_share_record(uint32_t id, unsigned kind); /* NULL: there is none */
+void *sp_share_at(uint64_t offset, uint64_t bytes); /* NULL: not in the file, or not mapped */
+bool sp_share_reserve(uint64_t n_records);          /* in the index; false: no room */
+uint32_t sp_share_take(unsigned kind);              /* id of a new record, zeroed; 0: no room */
+uint32_t sp_share_new_level(unsigned level);        /* number of a block of the index, or 0; for sp_share_reserve() */
+bool sp_share_is_short(void);                       /* the last rows that there are: none for sites any more */
+void *sp_share_record(uint32_t id, unsigned kind);  /* NULL: there is none */
 uint32_t sp_share_object(const struct sp_calls_object *wanted);
 uint32_t sp_share_function(uint32_t object, uint64_t offset, const char *name, uint32_t flags);
 uint32_t sp_share_row(const struct sp_calls_row *wanted);
-uint64_t sp_share_counters(uint32_t row); /* of slot 1; slot 0 is a page before. 0: no such row */
-uint64_t sp_share_bytes(uint64_t len);    /* offset of so many, zeroed; 0: no room */
+uint64_t sp_share_counters(uint32_t row);                   /* of slot 1; slot 0 is a page before. 0: no such row */
+uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes); /* offset of so many, zeroed; 0: no room */
 void sp_share_note(enum sp_calls_counter counter);
 
 /* --- references that no binding shows -------------------------------------------------------------------------- */

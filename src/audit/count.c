@@ -2,91 +2,88 @@
 /* Trampolines given out, and the first call through each of them, or from each site. */
 #include "audit/audit.h"
 
-struct sp_record sp_records_object[SP_TRAMPOLINES_OBJECT], sp_records_site[SP_TRAMPOLINES_SITE];
+struct sp_record sp_records[SP_TRAMPOLINES];
+static struct sp_reference references[SP_TRAMPOLINES];
 struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 uint64_t sp_rseq_offset;
 
 extern const uint8_t sp_trampolines_object[], sp_trampolines_site[];
 
-enum { RECORD_FREE, RECORD_TAKEN, RECORD_READY };
+enum { REFERENCE_FREE, REFERENCE_TAKEN, REFERENCE_READY };
 enum { SITE_GONE = 1 }; /* in place of a key */
 
-struct set { /* of trampolines of one kind */
-	struct sp_record *records;
-	const uint8_t *code;
-	uint32_t n;
-};
-static const struct set by_object = {sp_records_object, sp_trampolines_object, SP_TRAMPOLINES_OBJECT};
-static const struct set by_site = {sp_records_site, sp_trampolines_site, SP_TRAMPOLINES_SITE};
-static uint32_t n_used_object, n_used_site; /* of the front, ever; when all were, free ones are looked for */
-static uint8_t site_pages[SP_SITES / 256];  /* those that have sites */
+static uint32_t n_used;                    /* of the front, ever; when all were, free ones are looked for */
+static uint8_t site_pages[SP_SITES / 256]; /* those that have sites */
 
-static struct sp_record *take(const struct set *set, uint32_t *n_used)
+static bool with_sites(void)
 {
-	static uint32_t hint;
-	uint32_t next = sp_load(n_used), start = sp_load(&hint);
-
-	while (next < set->n && !sp_swap(n_used, next, next + 1))
-		next = sp_load(n_used);
-	if (next < set->n) {
-		sp_store(&set->records[next].state, RECORD_TAKEN);
-		return &set->records[next];
-	}
-	for (uint32_t i = 0; i < set->n; i++) {
-		uint32_t at = (start + i) % set->n;
-		if (sp_swap(&set->records[at].state, RECORD_FREE, RECORD_TAKEN)) {
-			sp_store(&hint, at + 1);
-			return &set->records[at];
-		}
-	}
-	return NULL;
+	return sp_share.depth == SP_CALLS_BY_SITE;
 }
 
-static uint64_t code_of(const struct set *set, const struct sp_record *r)
+static uint64_t code(void)
 {
-	return (uint64_t)set->code + (uint64_t)(r - set->records) * SP_TRAMPOLINE_BYTES;
+	return (uint64_t)(with_sites() ? sp_trampolines_site : sp_trampolines_object);
+}
+
+static uint32_t take(void)
+{
+	static uint32_t hint;
+	uint32_t next = sp_load(&n_used), start = sp_load(&hint);
+
+	while (next < SP_TRAMPOLINES && !sp_swap(&n_used, next, next + 1))
+		next = sp_load(&n_used);
+	if (next < SP_TRAMPOLINES) {
+		sp_store(&references[next].state, REFERENCE_TAKEN);
+		return next;
+	}
+	for (uint32_t i = 0; i < SP_TRAMPOLINES; i++) {
+		uint32_t at = (start + i) % SP_TRAMPOLINES;
+		if (sp_swap(&references[at].state, REFERENCE_FREE, REFERENCE_TAKEN)) {
+			sp_store(&hint, at + 1);
+			return at;
+		}
+	}
+	return SP_TRAMPOLINES;
 }
 
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags)
 {
-	bool with_sites = sp_share.header->depth == SP_CALLS_BY_SITE;
-	const struct set *set = with_sites ? &by_site : &by_object;
-	struct sp_record *r = take(set, with_sites ? &n_used_site : &n_used_object);
+	uint32_t number = take();
 
-	if (r == NULL) {
+	if (number == SP_TRAMPOLINES) {
 		sp_share_note(SP_CALLS_N_NO_ROOM);
 		return 0;
 	}
-	r->function = 0;
-	r->flags = flags;
+	struct sp_record *r = &sp_records[number];
+	struct sp_reference *f = &references[number];
 	r->target = target;
-	r->base = 0;
-	if (with_sites)
-		r->tag = (uint64_t)(r - set->records) << 48;
-	r->name = name;
-	r->owner = owner;
-	r->callee = callee;
-	sp_store(&r->state, RECORD_READY);
-	return code_of(set, r);
+	if (with_sites())
+		r->tag = (uint64_t)number << 48;
+	else
+		r->base = 0;
+	f->function = 0;
+	f->flags = (uint16_t)flags;
+	f->name = name;
+	f->owner = owner;
+	f->callee = callee;
+	sp_store(&f->state, REFERENCE_READY);
+	return code() + (uint64_t)number * SP_TRAMPOLINE_BYTES;
 }
 
-static struct sp_record *record_of(uint64_t trampoline)
+static struct sp_reference *reference_of(uint64_t trampoline)
 {
-	const struct set *set =
-	    trampoline - (uint64_t)by_site.code < (uint64_t)by_site.n * SP_TRAMPOLINE_BYTES ? &by_site : &by_object;
-
-	return &set->records[(trampoline - (uint64_t)set->code) / SP_TRAMPOLINE_BYTES];
+	return &references[(trampoline - code()) / SP_TRAMPOLINE_BYTES];
 }
 
 const struct sp_object *sp_trampoline_owner(uint64_t trampoline)
 {
-	return record_of(trampoline)->owner;
+	return reference_of(trampoline)->owner;
 }
 
 void sp_trampoline_free(uint64_t trampoline)
 {
-	sp_store(&record_of(trampoline)->state, RECORD_FREE);
+	sp_store(&reference_of(trampoline)->state, REFERENCE_FREE);
 }
 
 static void forget_site(struct sp_site *s, uint64_t key)
@@ -101,54 +98,38 @@ static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_obje
 		uint64_t key = sites[i].key, at = key & ((1ULL << 48) - 1);
 		if (key <= SITE_GONE)
 			continue;
-		const struct sp_record *r = &sp_records_site[key >> 48];
-		if ((at >= o->whole.low && at < o->whole.high) || r->owner == o || r->callee == o)
+		const struct sp_reference *f = &references[key >> 48];
+		if ((at >= o->whole.low && at < o->whole.high) || f->owner == o || f->callee == o)
 			forget_site(&sites[i], SITE_GONE);
 	}
 }
 
-static void free_record(const struct set *set, struct sp_record *r, const struct sp_object *o)
+static void free_record(uint32_t number, const struct sp_object *o)
 {
-	bool all = r->owner == o || r->callee == o;
+	struct sp_reference *f = &references[number];
+	struct sp_site *sites = sp_records[number].sites;
+	bool all = f->owner == o || f->callee == o;
 
-	for (uint32_t i = 0; set == &by_site && i < SP_RECORD_N_SITES; i++)
-		if (all || (r->sites[i].key >= o->whole.low && r->sites[i].key < o->whole.high))
-			forget_site(&r->sites[i], 0);
+	for (uint32_t i = 0; i < SP_RECORD_N_SITES; i++)
+		if (all || (sites[i].key >= o->whole.low && sites[i].key < o->whole.high))
+			forget_site(&sites[i], 0);
 	if (all)
-		sp_store(&r->state, RECORD_FREE);
-}
-
-static void free_records(const struct set *set, uint32_t n, const struct sp_object *o)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (sp_load(&set->records[i].state) == RECORD_READY)
-			free_record(set, &set->records[i], o);
+		sp_store(&f->state, REFERENCE_FREE);
 }
 
 void sp_trampolines_close(const struct sp_object *o)
 {
+	uint32_t n = sp_load(&n_used);
+
 	for (uint32_t page = 0; page < SP_SITES / 256; page++)
 		if (sp_load(&site_pages[page]) != 0)
 			forget_sites(&sp_sites[page * 256], 256 + SP_SITE_PROBES, o);
-	free_records(&by_object, sp_load(&n_used_object), o);
-	free_records(&by_site, sp_load(&n_used_site), o);
+	for (uint32_t i = 0; i < n; i++)
+		if (sp_load(&references[i].state) == REFERENCE_READY)
+			free_record(i, o);
 }
 
 /* --- the first call --------------------------------------------------------------------------------------------- */
-static uint32_t function_of(struct sp_record *r)
-{
-	uint32_t function = sp_load(&r->function), object;
-
-	if (function != 0)
-		return function;
-	object = sp_object_id(r->callee);
-	if (object == 0)
-		return 0;
-	function = sp_share_function(object, sp_object_offset(r->callee, r->target), r->name, r->flags);
-	sp_store(&r->function, function);
-	return function;
-}
-
 static uint64_t counters_of(uint32_t function, uint32_t caller, uint32_t site_object, uint64_t site_offset)
 {
 	const struct sp_calls_row row = {
@@ -156,6 +137,23 @@ static uint64_t counters_of(uint32_t function, uint32_t caller, uint32_t site_ob
 	uint32_t id = function != 0 ? sp_share_row(&row) : 0;
 
 	return id != 0 ? sp_share_counters(id) : 0;
+}
+
+/* The row for calls that get none of their own is made now, while there is room. */
+static uint32_t function_of(struct sp_reference *f)
+{
+	uint32_t function = sp_load(&f->function), object;
+
+	if (function != 0)
+		return function;
+	object = sp_object_id(f->callee);
+	if (object == 0)
+		return 0;
+	function = sp_share_function(object, sp_object_offset(f->callee, sp_records[f - references].target), f->name,
+				     f->flags);
+	counters_of(function, 0, 0, 0);
+	sp_store(&f->function, function);
+	return function;
 }
 
 /* The key comes last: whoever finds it finds the counters, too. */
@@ -172,8 +170,9 @@ static bool keep_here(struct sp_site *s, uint64_t key, uint64_t base)
 /* Kept for the trampoline to find. Where all places are taken the site goes the slow way each time. */
 static void keep_site(struct sp_record *r, uint64_t return_address, uint64_t base)
 {
-	uint32_t page = (uint32_t)(return_address >> 12) * SP_SITE_MULTIPLIER >> (32 - SP_SITE_PAGE_BITS);
-	struct sp_site *s = &sp_sites[page * 256 + (return_address >> 4 & 0xff)];
+	uint32_t piece = (uint32_t)(return_address >> SP_SITE_CODE_BITS),
+		 page = piece * SP_SITE_MULTIPLIER >> (32 - SP_SITE_PAGE_BITS);
+	struct sp_site *s = &sp_sites[page * 256 + (return_address & SP_SITE_CODE_MASK) / 4];
 
 	for (unsigned i = 0; i < SP_RECORD_N_SITES; i++)
 		if (keep_here(&r->sites[i], return_address, base))
@@ -184,40 +183,47 @@ static void keep_site(struct sp_record *r, uint64_t return_address, uint64_t bas
 			return;
 }
 
-static uint64_t site_counters(struct sp_record *r, uint64_t return_address)
+static uint64_t folded(uint32_t function)
+{
+	uint64_t base = counters_of(function, 0, 0, 0);
+
+	if (base != 0)
+		sp_share_note(SP_CALLS_N_FOLDED_SITES);
+	return base;
+}
+
+static uint64_t site_counters(struct sp_reference *f, uint64_t return_address)
 {
 	struct sp_object *site = sp_object_at(return_address);
-	uint32_t owner = sp_object_id(r->owner), site_id = site != NULL ? sp_object_id(site) : 0;
-	uint32_t function = function_of(r);
+	uint32_t owner = sp_object_id(f->owner), site_id = site != NULL ? sp_object_id(site) : 0;
+	uint32_t function = function_of(f);
 	uint64_t base = 0;
 
 	if ((site_id != 0 || site == NULL) && owner != 0)
 		base = counters_of(function, owner, site_id, site_id != 0 ? sp_object_offset(site, return_address) : 0);
-	if (base == 0) {
-		base = counters_of(function, 0, 0, 0);
-		if (base != 0)
-			sp_share_note(SP_CALLS_N_FOLDED_SITES);
-	}
-	return base;
+	return base != 0 ? base : folded(function);
+}
+
+static uint64_t object_counters(struct sp_reference *f)
+{
+	uint32_t owner = sp_object_id(f->owner), function = function_of(f);
+	uint64_t base = owner != 0 ? counters_of(function, owner, 0, 0) : 0;
+
+	return base != 0 ? base : folded(function);
 }
 
 void sp_count(struct sp_record *r, uint64_t return_address)
 {
-	bool by_sites = r >= sp_records_site && r < sp_records_site + SP_TRAMPOLINES_SITE;
-	uint64_t base;
+	struct sp_reference *f = &references[r - sp_records];
+	uint64_t base = with_sites() ? site_counters(f, return_address) : object_counters(f);
 
-	if (by_sites) {
-		base = site_counters(r, return_address);
-		if (base != 0)
-			keep_site(r, return_address, base);
-	} else {
-		base = counters_of(function_of(r), sp_object_id(r->owner), 0, 0);
-		if (base == 0)
-			base = counters_of(function_of(r), 0, 0, 0);
-		sp_store(&r->base, base);
-	}
-	if (base != 0)
-		sp_add((uint64_t *)(base - SP_CALLS_PAGE), 1);
-	else
+	if (base == 0) {
 		sp_share_note(SP_CALLS_N_LOST_CALLS);
+		return;
+	}
+	if (with_sites())
+		keep_site(r, return_address, base);
+	else
+		sp_store(&r->base, base);
+	sp_add((uint64_t *)(base - SP_CALLS_PAGE), 1);
 }

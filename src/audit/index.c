@@ -18,12 +18,11 @@ struct search {
 static uint64_t *level_words(unsigned level)
 {
 	struct sp_calls_header *h = sp_share.header;
-	uint64_t offset = sp_load(&h->index[level]), bytes = sp_calls_block_bytes(SP_CALLS_INDEX, level, 0);
+	uint64_t offset = sp_load(&h->index[level]);
 
-	if (offset == 0 || offset % SP_CALLS_PAGE != 0 || bytes > sp_share.size_bytes ||
-	    offset > sp_share.size_bytes - bytes)
+	if (offset == 0 || offset % SP_CALLS_PAGE != 0)
 		return NULL;
-	return (uint64_t *)(sp_share.base + offset);
+	return sp_share_at(offset, sp_calls_block_bytes(SP_CALLS_INDEX, level, 0));
 }
 
 static uint64_t *level_made(unsigned level)
@@ -35,15 +34,17 @@ static uint64_t *level_made(unsigned level)
 	return level_words(level);
 }
 
-void sp_share_reserve(uint32_t n_records)
+/* So many words that hardly a key finds its windows full on all levels: nobody can add one then. */
+bool sp_share_reserve(uint64_t n_records)
 {
 	uint64_t n_words = 0;
 
-	for (unsigned level = 0; level < SP_CALLS_LEVELS && n_words < 2 * (uint64_t)n_records; level++) {
+	for (unsigned level = 0; level < SP_CALLS_LEVELS && 4 * n_words < 11 * n_records; level++) {
 		if (level_words(level) == NULL && level_made(level) == NULL)
-			return;
+			return false;
 		n_words += (uint64_t)SP_CALLS_LEVEL_0 << level;
 	}
+	return true;
 }
 
 /* The record of the word, if it is the one. */
@@ -91,8 +92,6 @@ static uint32_t find_or_make(const struct search *s)
 
 	for (unsigned level = 0; level < SP_CALLS_LEVELS; level++) {
 		uint64_t *words = level_words(level), mask = ((uint64_t)SP_CALLS_LEVEL_0 << level) - SP_CALLS_WINDOW;
-		if (words == NULL)
-			words = level_made(level);
 		if (words == NULL)
 			return 0;
 		if (search_window(s, words + (s->hash * SP_CALLS_WINDOW & mask), &made, &id))
@@ -144,9 +143,7 @@ struct function_wanted {
 
 static const char *name_of(const struct sp_calls_function *f)
 {
-	if (f->name > sp_share.size_bytes || f->name_len > sp_share.size_bytes - f->name)
-		return NULL;
-	return (const char *)sp_share.base + f->name;
+	return sp_share_at(f->name, f->name_len);
 }
 
 static bool same_function(const void *record, const void *wanted)
@@ -162,13 +159,14 @@ static bool same_function(const void *record, const void *wanted)
 static uint32_t make_function(const void *wanted)
 {
 	const struct function_wanted *w = wanted;
-	uint64_t name = sp_share_bytes(w->record.name_len + 1);
+	uint8_t *bytes;
+	uint64_t name = sp_share_bytes(w->record.name_len + 1, &bytes);
 	uint32_t id = name != 0 ? sp_share_take(SP_CALLS_FUNCTION) : 0;
 	struct sp_calls_function *f = id != 0 ? sp_share_record(id, SP_CALLS_FUNCTION) : NULL;
 
 	if (f == NULL)
 		return 0;
-	sp_copy(sp_share.base + name, w->name, w->record.name_len);
+	sp_copy(bytes, w->name, w->record.name_len);
 	*f = w->record;
 	f->name = name;
 	return id;
@@ -204,7 +202,8 @@ static bool same_row(const void *record, const void *wanted)
 
 static uint32_t make_row(const void *wanted)
 {
-	uint32_t id = sp_share_take(SP_CALLS_ROW);
+	bool for_site = ((const struct sp_calls_row *)wanted)->caller != 0;
+	uint32_t id = for_site && sp_share_is_short() ? 0 : sp_share_take(SP_CALLS_ROW);
 	struct sp_calls_row *row = id != 0 ? sp_share_record(id, SP_CALLS_ROW) : NULL;
 
 	if (row == NULL)

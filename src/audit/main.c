@@ -114,18 +114,20 @@ unsigned la_version(unsigned version)
 
 unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 {
-	struct sp_object *o = sp_share.base != NULL || !started ? sp_object_open(map) : NULL;
+	struct sp_object *o = sp_share.header != NULL || !started ? sp_object_open(map) : NULL;
 
 	*cookie = (uintptr_t)o;
 	if (o == NULL)
 		return 0;
 	if (!started && lmid == LM_ID_BASE)
 		sp_again_opened(o);
-	if (sp_share.base == NULL)
+	if (sp_share.header == NULL)
 		return 0;
 	o->unpatched = 1;
-	if (started)
+	if (started) {
 		sp_init_hook(o);
+		sp_share_prepare();
+	}
 	/* One without a constructor is patched when somebody looks for its functions. */
 	return LA_FLG_BINDFROM | (o->is_target || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
 }
@@ -134,7 +136,7 @@ unsigned la_objclose(uintptr_t *cookie)
 {
 	struct sp_object *o = (struct sp_object *)*cookie;
 
-	if (o == NULL || sp_share.base == NULL)
+	if (o == NULL || sp_share.header == NULL)
 		return 0;
 	ended = ended || o->is_program; /* the program comes first */
 	if (ended)
@@ -157,11 +159,12 @@ static void patch_all(bool before_code)
 static void begin(void)
 {
 	started = true;
-	if (sp_share.base == NULL)
+	if (sp_share.header == NULL)
 		return;
 	if (__rseq_size != 0 && has_all_slots())
 		sp_rseq_offset = (uint64_t)__rseq_offset;
 	patch_all(true);
+	sp_share_prepare();
 }
 
 /*
@@ -174,7 +177,7 @@ void la_activity(uintptr_t *cookie, unsigned flag)
 
 	if (!started && flag == LA_ACT_CONSISTENT && head != NULL && head->is_program)
 		begin();
-	else if (sp_share.base != NULL && started && flag == LA_ACT_ADD)
+	else if (sp_share.header != NULL && started && flag == LA_ACT_ADD)
 		patch_all(false);
 }
 
@@ -184,7 +187,7 @@ void la_preinit(uintptr_t *cookie)
 	(void)cookie;
 	if (!started)
 		begin();
-	else if (sp_share.base != NULL)
+	else if (sp_share.header != NULL)
 		patch_all(false);
 }
 

@@ -190,6 +190,16 @@ static struct sp_object *free_place(void)
 	return sp_n_objects < SP_OBJECTS ? &sp_objects[sp_n_objects] : NULL;
 }
 
+static void read_file(struct sp_object *o)
+{
+	struct stat st;
+
+	if (sp_sys(SYS_newfstatat, (uint64_t)AT_FDCWD, (uint64_t)o->path, (uint64_t)&st, 0, 0, 0) != 0)
+		return;
+	o->size_bytes = (uint64_t)st.st_size;
+	o->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+}
+
 struct sp_object *sp_object_open(const struct link_map *map)
 {
 	struct sp_object *o = free_place(), made = {.bias = map->l_addr, .dynamic = map->l_ld, .path = map->l_name};
@@ -202,7 +212,9 @@ struct sp_object *sp_object_open(const struct link_map *map)
 		return NULL;
 	read_headers(&made);
 	read_dynamic(&made);
-	made.is_target = sp_share.base != NULL &&
+	if (made.build_id_len == 0)
+		read_file(&made);
+	made.is_target = sp_share.header != NULL &&
 			 ((made.soname != NULL && is_in_list(made.soname)) || is_in_list(sp_last_part(made.path)));
 	made.is_linker = sp_linker != 0 && made.bias == sp_linker;
 	uint64_t high = made.whole.high;
@@ -302,7 +314,6 @@ static bool copy_name(char *to, size_t room, const char *from)
 uint32_t sp_object_id(struct sp_object *o)
 {
 	struct sp_calls_object wanted = {.build_id_len = o->build_id_len};
-	struct stat st;
 
 	if (o->shared_id != 0)
 		return o->shared_id;
@@ -312,10 +323,8 @@ uint32_t sp_object_id(struct sp_object *o)
 	copy_name(wanted.soname, sizeof(wanted.soname), o->soname);
 	if (o->build_id_len > 0)
 		sp_copy(wanted.build_id, o->build_id, o->build_id_len);
-	else if (sp_sys(SYS_newfstatat, (uint64_t)AT_FDCWD, (uint64_t)o->path, (uint64_t)&st, 0, 0, 0) == 0) {
-		wanted.size_bytes = (uint64_t)st.st_size;
-		wanted.mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-	}
+	wanted.size_bytes = o->size_bytes;
+	wanted.mtime_ns = o->mtime_ns;
 	uint32_t id = sp_share_object(&wanted);
 	sp_store(&o->shared_id, id);
 	return id;

@@ -56,24 +56,17 @@ static bool find_words(struct walk *w)
 	return leads;
 }
 
-/* What is in the file of so many words, if all of that lies in it. */
-static const void *found(uint64_t offset, uint64_t bytes)
-{
-	return offset != 0 && bytes <= sp_share.size_bytes && offset <= sp_share.size_bytes - bytes
-		   ? sp_share.base + offset
-		   : NULL;
-}
-
 /* Looks, and keeps it for those who come after. */
 static bool look(struct walk *w, struct sp_calls_object *shared, uint64_t n)
 {
-	uint64_t verdicts = sp_share_bytes(n), stubs = sp_share_bytes(sizeof(struct sp_range));
+	uint8_t *uses, *range;
+	uint64_t verdicts = sp_share_bytes(n, &uses), stubs = sp_share_bytes(sizeof(struct sp_range), &range);
 
 	if (verdicts == 0 || stubs == 0)
 		return false;
-	sp_scan(w->o, w->words, sp_share.base + verdicts, &w->stubs.range);
+	sp_scan(w->o, w->words, uses, &w->stubs.range);
 	if (w->stubs.range.high != 0) {
-		struct sp_range *r = (struct sp_range *)(sp_share.base + stubs);
+		struct sp_range *r = (struct sp_range *)range;
 		*r = (struct sp_range){w->stubs.range.low - w->o->bias, w->stubs.range.high - w->o->bias};
 		sp_store(&shared->stubs, (uint32_t)(stubs / 8));
 	}
@@ -90,8 +83,9 @@ static void find_uses(struct walk *w)
 
 	if (shared == NULL || n == 0 || n > SP_CALLS_BYTES || (sp_load(&shared->verdicts) == 0 && !look(w, shared, n)))
 		return;
-	w->uses = shared->n_verdicts == n ? found(sp_load(&shared->verdicts), n) : NULL;
-	const struct sp_range *stubs = found((uint64_t)sp_load(&shared->stubs) * 8, sizeof(*stubs));
+	w->uses = shared->n_verdicts == n ? sp_share_at(sp_load(&shared->verdicts), n) : NULL;
+	const struct sp_range *stubs =
+	    sp_load(&shared->stubs) != 0 ? sp_share_at((uint64_t)sp_load(&shared->stubs) * 8, sizeof(*stubs)) : NULL;
 	if (stubs == NULL || w->uses == NULL)
 		return;
 	w->stubs.range = (struct sp_range){stubs->low + w->o->bias, stubs->high + w->o->bias};

@@ -8,6 +8,8 @@
 
 struct sp_share sp_share;
 
+enum { WINDOW_AHEAD = 1 << 20 };
+
 static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
 {
 	return sp_equal(h->magic, SP_CALLS_MAGIC, sizeof(h->magic)) && h->version == SP_CALLS_VERSION &&
@@ -23,31 +25,111 @@ static bool file_fits(const struct stat *st, uint32_t user)
 	       st->st_size >= SP_CALLS_LEAST;
 }
 
+static uint64_t page_up(uint64_t n)
+{
+	return (n + SP_CALLS_PAGE - 1) & ~(uint64_t)(SP_CALLS_PAGE - 1);
+}
+
+static uint64_t row_bytes(void)
+{
+	return page_up(sp_calls_block_bytes(SP_CALLS_ROW, 0, sp_share.n_slots));
+}
+
+/* What is mapped beyond what is used: address space is short in some programs. */
+static uint64_t ahead(void)
+{
+	uint64_t rows = SP_CALLS_SPARE_ROWS * row_bytes();
+
+	return rows > WINDOW_AHEAD ? rows : WINDOW_AHEAD;
+}
+
+static bool add_window(int64_t at, uint64_t low, uint64_t high)
+{
+	struct sp_window *w = &sp_share.windows[sp_share.n_windows];
+
+	if (at < 0 && at > -4096)
+		return false;
+	*w = (struct sp_window){low, high, (uint8_t *)at};
+	sp_store(&sp_share.n_windows, sp_share.n_windows + 1);
+	return true;
+}
+
+static bool open_with(int64_t fd, uint32_t user)
+{
+	struct sp_calls_header h;
+	struct stat st;
+
+	if (sp_sys(SYS_fstat, (uint64_t)fd, (uint64_t)&st, 0, 0, 0, 0) != 0 || !file_fits(&st, user) ||
+	    sp_sys(SYS_pread64, (uint64_t)fd, (uint64_t)&h, sizeof(h), 0, 0, 0) != sizeof(h) || !header_fits(&h, &st))
+		return false;
+	sp_share.n_windows = 0;
+	sp_share.size_bytes = (uint64_t)st.st_size;
+	sp_share.n_slots = h.n_slots;
+	sp_share.depth = h.depth;
+	sp_share.full = false;
+	uint64_t wanted = h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + ahead()) : sp_share.size_bytes;
+	wanted = wanted < sp_share.size_bytes ? wanted : sp_share.size_bytes;
+	wanted = wanted > SP_CALLS_LEAST ? wanted : SP_CALLS_LEAST;
+	return add_window(sp_sys(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0), 0, wanted);
+}
+
 bool sp_share_open(const char *path, uint32_t user)
 {
-	struct stat st;
 	int64_t fd = sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t)path,
 			    O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
 
 	if (fd < 0)
 		return false;
-	int64_t at = -1;
-	if (sp_sys(SYS_fstat, (uint64_t)fd, (uint64_t)&st, 0, 0, 0, 0) == 0 && file_fits(&st, user))
-		at = sp_sys(SYS_mmap, 0, (uint64_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0);
+	bool opened = open_with(fd, user);
 	sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
-	if (at < 0 && at > -4096)
+	if (!opened)
 		return false;
-	struct sp_calls_header *h = (struct sp_calls_header *)at;
-	if (!header_fits(h, &st)) {
-		sp_sys(SYS_munmap, (uint64_t)at, (uint64_t)st.st_size, 0, 0, 0, 0);
-		return false;
-	}
-	sp_share = (struct sp_share){.base = (uint8_t *)at,
-				     .header = h,
-				     .size_bytes = (uint64_t)st.st_size,
-				     .n_slots = h->n_slots,
-				     .blocks = (struct sp_calls_block *)(h + 1)};
+	sp_share.header = (struct sp_calls_header *)sp_share.windows[0].at;
+	sp_share.blocks = (struct sp_calls_block *)(sp_share.header + 1);
 	return true;
+}
+
+void *sp_share_at(uint64_t offset, uint64_t bytes)
+{
+	uint32_t n = sp_load(&sp_share.n_windows);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct sp_window *w = &sp_share.windows[i];
+		if (offset >= w->low && offset < w->high && bytes <= w->high - offset)
+			return w->at + (offset - w->low);
+	}
+	return NULL;
+}
+
+/* Where the first block begins that is not whole in a window, if that is before this. */
+static uint64_t first_cut(uint64_t before)
+{
+	uint64_t n = sp_load(&sp_share.header->n_blocks);
+
+	for (uint32_t i = 0; i < n && i < SP_CALLS_MAX_BLOCKS; i++) {
+		const struct sp_calls_block *b = &sp_share.blocks[i];
+		if (sp_load(&b->state) == SP_CALLS_READY && b->offset < before && b->offset % SP_CALLS_PAGE == 0 &&
+		    b->level < SP_CALLS_LEVELS &&
+		    sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)) == NULL)
+			before = b->offset;
+	}
+	return before;
+}
+
+/*
+ * More of the file, to behind `end`, without a descriptor: a second mapping of a part of a window, and of what follows.
+ * It begins so early that a block (one that begins at `from`, too) that lies across the window's end is whole in it.
+ */
+static void grow(uint64_t from, uint64_t end)
+{
+	uint64_t last = sp_share.windows[sp_share.n_windows - 1].high - SP_CALLS_PAGE,
+		 low = first_cut(from < last ? from : last), high = page_up(end + ahead() * (sp_share.n_windows + 1));
+	const uint8_t *at = sp_share_at(low, SP_CALLS_PAGE);
+
+	high = high < sp_share.size_bytes ? high : sp_share.size_bytes;
+	if (sp_share.n_windows == SP_WINDOWS || high <= last + SP_CALLS_PAGE || at == NULL)
+		return;
+	add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
 }
 
 void sp_share_note(enum sp_calls_counter counter)
@@ -60,8 +142,8 @@ static const struct sp_calls_block *block_of(uint32_t number, unsigned kind)
 	const struct sp_calls_block *b = &sp_share.blocks[number];
 
 	if (number >= SP_CALLS_MAX_BLOCKS || sp_load(&b->state) != SP_CALLS_READY || b->kind != kind ||
-	    b->level >= SP_CALLS_LEVELS || b->offset % SP_CALLS_PAGE != 0 || b->offset > sp_share.size_bytes ||
-	    sp_calls_block_bytes(kind, b->level, sp_share.n_slots) > sp_share.size_bytes - b->offset)
+	    b->level >= SP_CALLS_LEVELS || b->offset % SP_CALLS_PAGE != 0 ||
+	    sp_share_at(b->offset, sp_calls_block_bytes(kind, b->level, sp_share.n_slots)) == NULL)
 		return NULL;
 	return b;
 }
@@ -69,16 +151,21 @@ static const struct sp_calls_block *block_of(uint32_t number, unsigned kind)
 /* Takes pages from the disk by touching them; says so if there are none, where a write would be SIGBUS. */
 static bool populate(uint64_t offset, uint64_t bytes)
 {
-	return sp_sys(SYS_madvise, (uint64_t)sp_share.base + offset, bytes, MADV_POPULATE_WRITE, 0, 0, 0) == 0;
+	uint64_t at = (uint64_t)sp_share_at(offset, bytes);
+
+	if (at == 0) { /* several at once may have taken room */
+		grow(offset, offset + bytes);
+		at = (uint64_t)sp_share_at(offset, bytes);
+	}
+	return at != 0 && sp_sys(SYS_madvise, at, bytes, MADV_POPULATE_WRITE, 0, 0, 0) == 0;
 }
 
 /* The number of a new block, or 0. Block 0 is of the index, from when the file was made. */
 static uint32_t new_block(unsigned kind, unsigned level)
 {
 	struct sp_calls_header *h = sp_share.header;
-	uint64_t bytes = sp_calls_block_bytes(kind, level, sp_share.n_slots);
+	uint64_t bytes = page_up(sp_calls_block_bytes(kind, level, sp_share.n_slots));
 
-	bytes = (bytes + SP_CALLS_PAGE - 1) & ~(uint64_t)(SP_CALLS_PAGE - 1);
 	if (sp_share.full || sp_load(&h->n_blocks) >= SP_CALLS_MAX_BLOCKS || bytes > sp_share.size_bytes ||
 	    sp_load(&h->used_bytes) > sp_share.size_bytes - bytes) {
 		sp_share_note(SP_CALLS_N_NO_BLOCK);
@@ -100,7 +187,7 @@ static uint32_t new_block(unsigned kind, unsigned level)
 	return (uint32_t)number;
 }
 
-/* The next block of the kind behind this one, made if there is none. */
+/* The next block of the kind behind this one; 0: there is none. */
 static uint32_t next_block(unsigned kind, uint32_t after)
 {
 	uint64_t n = sp_load(&sp_share.header->n_blocks);
@@ -108,7 +195,12 @@ static uint32_t next_block(unsigned kind, uint32_t after)
 	for (uint32_t i = after + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
 		if (block_of(i, kind) != NULL)
 			return i;
-	return new_block(kind, 0);
+	return 0;
+}
+
+bool sp_share_is_short(void)
+{
+	return next_block(SP_CALLS_ROW, (uint32_t)(sp_load(&sp_share.header->cursors[SP_CALLS_ROW]) >> 32)) == 0;
 }
 
 /* Takes n of a kind's places: where they begin, and in which block; false: there is no room. */
@@ -146,7 +238,7 @@ uint32_t sp_share_new_level(unsigned level)
 	return new_block(SP_CALLS_INDEX, level);
 }
 
-uint64_t sp_share_bytes(uint64_t len)
+uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes)
 {
 	uint32_t block, place;
 	uint64_t rounded = (len + 7) & ~7ULL;
@@ -154,7 +246,9 @@ uint64_t sp_share_bytes(uint64_t len)
 	if (len == 0 || rounded > SP_CALLS_BYTES ||
 	    !take(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &place))
 		return 0;
-	return sp_share.blocks[block].offset + place;
+	uint64_t offset = sp_share.blocks[block].offset + place;
+	*ret_bytes = sp_share_at(offset, rounded);
+	return *ret_bytes != NULL ? offset : 0;
 }
 
 void *sp_share_record(uint32_t id, unsigned kind)
@@ -167,7 +261,7 @@ void *sp_share_record(uint32_t id, unsigned kind)
 
 	if (b == NULL || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
 		return NULL;
-	return sp_share.base + b->offset + (uint64_t)place * bytes[kind];
+	return sp_share_at(b->offset + (uint64_t)place * bytes[kind], bytes[kind]);
 }
 
 uint64_t sp_share_counters(uint32_t row)
@@ -176,8 +270,8 @@ uint64_t sp_share_counters(uint32_t row)
 
 	if (b == NULL)
 		return 0;
-	return (uint64_t)sp_share.base + b->offset + SP_CALLS_ROWS * sizeof(struct sp_calls_row) + SP_CALLS_PAGE +
-	       row % SP_CALLS_PLACES * sizeof(uint64_t);
+	return (uint64_t)sp_share_at(b->offset, row_bytes()) + SP_CALLS_ROWS * sizeof(struct sp_calls_row) +
+	       SP_CALLS_PAGE + row % SP_CALLS_PLACES * sizeof(uint64_t);
 }
 
 /* How many blocks of a kind there are, and how many of them nobody writes to yet. */
@@ -200,8 +294,11 @@ void sp_share_prepare(void)
 {
 	static const uint8_t wanted[SP_CALLS_KINDS] = {
 	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1, [SP_CALLS_ROW] = SP_CALLS_SPARE_ROWS};
-	uint32_t spare, n_records = 0;
+	uint32_t spare;
+	uint64_t n_records = 0, used = sp_load(&sp_share.header->used_bytes);
 
+	if (sp_share.windows[sp_share.n_windows - 1].high < used) /* others have added what we may look for */
+		grow(used, used);
 	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
 		uint32_t n = count_blocks(kind, &spare);
 		if (spare < (wanted[kind] + 1U) / 2)

@@ -94,8 +94,8 @@ object_locked:
 	.balign 16
 	.endm
 
-	/* The sites of the record first; then the place of a site in the table: (page of code, mixed) * 4096 + place in the
-	 * page, in 16 byte steps. */
+	/* The sites of the record first; then the place of a site in the table: (piece of code, mixed) * 4096 + 16 bytes for
+	 * each 4 of the piece. */
 	.balign 64
 	.type count_site, @function
 count_site:
@@ -109,12 +109,12 @@ count_site:
 	mov %rcx, -24(%rsp)
 	mov %r10, %rax
 	mov %r10d, %ecx
-	shr $12, %r10
-	and $0xff0, %ecx
+	shr $SP_SITE_CODE_BITS, %r10
+	and $SP_SITE_CODE_MASK, %ecx
 	imul $(SP_SITE_MULTIPLIER - (1 << 32)), %r10d, %r10d
 	shr $(32 - SP_SITE_PAGE_BITS), %r10d
 	shl $12, %r10d
-	add %rcx, %r10
+	lea (%r10, %rcx, 4), %r10
 	lea sp_sites(%rip), %rcx
 	or SP_RECORD_TAG(%r11), %rax
 	add %rcx, %r10
@@ -185,7 +185,7 @@ count_slowly:
 	.cfi_endproc
 	.size count_slowly, . - count_slowly
 
-	.macro TRAMPOLINES name, n
+	.macro TRAMPOLINES name
 	.balign 4096
 	.globl sp_trampolines_\name
 	.hidden sp_trampolines_\name
@@ -193,18 +193,18 @@ count_slowly:
 sp_trampolines_\name:
 	.cfi_startproc
 	.set number, 0
-	.rept \n
+	.rept SP_TRAMPOLINES
 	.balign SP_TRAMPOLINE_BYTES
 	endbr64
-	lea sp_records_\name + number * SP_RECORD_BYTES(%rip), %r11
+	lea sp_records + number * SP_RECORD_BYTES(%rip), %r11
 	jmp count_\name
 	.set number, number + 1
 	.endr
 	.cfi_endproc
 	.size sp_trampolines_\name, . - sp_trampolines_\name
 	.endm
-	TRAMPOLINES object, SP_TRAMPOLINES_OBJECT
-	TRAMPOLINES site, SP_TRAMPOLINES_SITE
+	TRAMPOLINES object
+	TRAMPOLINES site
 
 	/* Constructor stubs: sp_init(number, argc, argv, environment), then on to what it returns, if anything. */
 	.balign 64

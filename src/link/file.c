@@ -176,7 +176,7 @@ _Static_assert(sizeof(struct layout) == SP_CALLS_LEAST, "what a program looks fo
 
 static void add_index(struct layout *l)
 {
-	for (unsigned level = 0; level < 3; level++) {
+	for (unsigned level = 0; level < 4; level++) {
 		l->header.index[level] = l->header.used_bytes;
 		l->blocks[l->header.n_blocks++] = (struct sp_calls_block){.state = SP_CALLS_READY,
 									  .kind = SP_CALLS_INDEX,
@@ -196,6 +196,13 @@ static void add_blocks(struct layout *l, unsigned kind, unsigned n)
 		    .state = SP_CALLS_READY, .kind = (uint8_t)kind, .offset = l->header.used_bytes};
 		l->header.used_bytes += bytes;
 	}
+}
+
+static unsigned first_rows(uint32_t n_slots)
+{
+	uint64_t n = SP_CALLS_FIRST_BYTES / sp_calls_block_bytes(SP_CALLS_ROW, 0, n_slots);
+
+	return (unsigned)SP_MIN(SP_MAX(n, (uint64_t)SP_CALLS_SPARE_ROWS), (uint64_t)SP_CALLS_FIRST_ROWS);
 }
 
 static void lay_out(struct layout *l, const char *list, enum sp_calls_depth depth, uint32_t n_cpus)
@@ -218,7 +225,7 @@ static void lay_out(struct layout *l, const char *list, enum sp_calls_depth dept
 	add_blocks(l, SP_CALLS_OBJECT, 2);
 	add_blocks(l, SP_CALLS_FUNCTION, 3);
 	add_blocks(l, SP_CALLS_NAME, 2);
-	add_blocks(l, SP_CALLS_ROW, SP_CALLS_SPARE_ROWS);
+	add_blocks(l, SP_CALLS_ROW, first_rows(h->n_slots));
 }
 
 /* On a file system that never overwrites in place, room that was taken would not be room for the next write. */

@@ -34,7 +34,9 @@ enum {
 	SP_CALLS_TARGETS = 2048, /* bytes of the list of libraries */
 	SP_CALLS_BUILD_ID = 32,
 	SP_CALLS_MAX_NAME = 4095,
-	SP_CALLS_SPARE_ROWS = 16,                                  /* blocks that are ready before they are needed */
+	SP_CALLS_SPARE_ROWS = 16, /* blocks that are ready before they are needed */
+	SP_CALLS_FIRST_ROWS = 40, /* in a new file, where they are not larger than */
+	SP_CALLS_FIRST_BYTES = 1280 << 10,
 	SP_CALLS_LEAST = SP_CALLS_PAGE + SP_CALLS_MAX_BLOCKS * 16, /* bytes of header and directory */
 };
 enum sp_calls_state { SP_CALLS_FREE, SP_CALLS_TAKEN, SP_CALLS_READY };

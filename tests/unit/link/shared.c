@@ -28,11 +28,15 @@ static uint32_t add_object(unsigned number)
 
 	memcpy(o.build_id, &number, sizeof(number));
 	snprintf(o.path, sizeof(o.path), "/lib/lib%u.so", number);
+	uint32_t id = sp_share_object(&o);
+	if (id != 0)
+		return id;
+	sp_share_prepare(); /* more room is made only when asked for */
 	return sp_share_object(&o);
 }
 
 /* One call of the function by the site. False: there was no room. */
-static bool add_call(uint32_t object, unsigned function, unsigned site)
+static bool add_call_now(uint32_t object, unsigned function, unsigned site)
 {
 	char name[32];
 
@@ -45,6 +49,17 @@ static bool add_call(uint32_t object, unsigned function, unsigned site)
 	if (counters != 0)
 		sp_add((uint64_t *)(counters - SP_CALLS_PAGE), 1);
 	return counters != 0;
+}
+
+static bool add_call(uint32_t object, unsigned function, unsigned site)
+{
+	bool added = add_call_now(object, function, site);
+
+	for (unsigned tries = 0; !added && tries < 50; tries++) { /* others may use it up first */
+		sp_share_prepare();
+		added = add_call_now(object, function, site);
+	}
+	return added;
 }
 
 static void add_all(struct sum *sum, unsigned seed)
