@@ -8,7 +8,7 @@
 
 struct sp_share sp_share;
 
-enum { WINDOW_AHEAD = 1 << 20 };
+enum { WINDOW_AHEAD = 512 << 10 };
 
 static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
 {
@@ -294,6 +294,9 @@ void sp_share_prepare(void)
 {
 	static const uint8_t wanted[SP_CALLS_KINDS] = {
 	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1, [SP_CALLS_ROW] = SP_CALLS_SPARE_ROWS};
+	static const uint16_t places[SP_CALLS_KINDS] = {[SP_CALLS_OBJECT] = SP_CALLS_OBJECTS,
+							[SP_CALLS_FUNCTION] = SP_CALLS_FUNCTIONS,
+							[SP_CALLS_ROW] = SP_CALLS_ROWS};
 	uint32_t spare;
 	uint64_t n_records = 0, used = sp_load(&sp_share.header->used_bytes);
 
@@ -304,7 +307,7 @@ void sp_share_prepare(void)
 		if (spare < (wanted[kind] + 1U) / 2)
 			for (; spare < wanted[kind] && new_block(kind, 0) != 0; spare++)
 				n++;
-		n_records += kind != SP_CALLS_NAME ? n * SP_CALLS_PLACES : 0;
+		n_records += n * places[kind];
 	}
 	sp_share_reserve(n_records);
 }

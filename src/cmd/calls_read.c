@@ -112,12 +112,16 @@ void sp_calls_tell(const struct sp_calls_told *t)
 {
 	uint64_t n_programs = t->counters[SP_CALLS_N_PROCESSES];
 
-	fprintf(stderr, "soprof: %" PRIu64 " call%s by %" PRIu64 " program%s\n", t->n_calls, t->n_calls == 1 ? "" : "s",
-		n_programs, n_programs == 1 ? "" : "s");
+	fprintf(stderr, "soprof: %s%" PRIu64 " call%s by %" PRIu64 " program%s\n", t->n_references ? "at least " : "",
+		t->n_calls, t->n_calls == 1 ? "" : "s", n_programs, n_programs == 1 ? "" : "s");
 	tell_counter(t->n_references, "reference was", "references were",
 		     "left alone, since addresses of functions are taken by them: calls through those are not counted");
 	tell_counter(t->counters[SP_CALLS_N_NO_ROOM], "reference was", "references were",
 		     "left alone, since a table in the program was full: calls through those are not counted");
+	tell_counter(
+	    t->counters[SP_CALLS_N_UNCOUNTED], "program ran", "programs ran",
+	    "uncounted, with all that it started: its libraries want static TLS that an auditor's programs cannot "
+	    "have");
 	tell_counter(t->counters[SP_CALLS_N_FOLDED_SITES], "place of calls has", "places of calls have",
 		     "no row of their own: their calls are counted without a caller");
 	tell_counter(t->counters[SP_CALLS_N_NO_BLOCK], "time the file", "times the file",

@@ -126,7 +126,8 @@ static void put_rest(const struct lines *l, size_t n_shown)
 		fprintf(l->out, "  %zu more function%s\n", n, n == 1 ? "" : "s");
 	}
 	if (l->marked)
-		fputs("* its address is known to others: calls by that are not counted\n", l->out);
+		fputs("* at least so many: its address is known to others, and calls by that are not counted\n",
+		      l->out);
 }
 
 static void lay_out(struct lines *l)

@@ -23,8 +23,8 @@ def counting(depth, library):
     return {"LD_AUDIT": AUDIT, "SOPROF_CALLS": path}
 
 
-def start_calls(variant, extra, repeats=REPEATS, before=()):
-    return subprocess.Popen([*before, tool(f"calls-{variant}"), str(repeats)], env=os.environ | extra, text=True,
+def start_calls(variant, extra, repeats=REPEATS, before=(), how=()):
+    return subprocess.Popen([*before, tool(f"calls-{variant}"), str(repeats), *how], env=os.environ | extra, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
@@ -60,6 +60,8 @@ def a_call():
                 row(f"... two processes, {what}, {variant}", "ns", ns_of_two(variant, extra) - ns_of_two(variant, {}), most=goal)
             row(f"... no rseq, {what}, {variant}", "ns",
                 ns(variant, extra | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}) - plain)
+            row(f"... from 100 places close together, {what}, {variant}", "ns",
+                ns(variant, extra, how=["dense"]) - ns(variant, how=["dense"]), most=goal)
     peers(added["now", "object"])
 
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
+# deadline: 120
 # Programs whose libraries want more static TLS than ld.so has beside an auditor: they run as without one, are counted, and
 # find themselves, their environment and the room for libraries opened later as they are without (tests/victim/calls/tls.c).
 . "$(dirname "$0")/lib.bash"

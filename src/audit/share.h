@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * share.h: the shared file (link/format.h) as the audit library uses it.
+ *
+ * Parts of it are mapped, windows, which are never taken away; pointers into them last. Records are found by an index
+ * or added to it, by any thread and in signal handlers, without a lock and without system calls; room for them is made
+ * ahead, under ld.so's lock. Nothing here fails but for want of room, or because the file is damaged: what it says is
+ * checked before it is followed.
+ */
+#ifndef SP_AUDIT_SHARE_H
+#define SP_AUDIT_SHARE_H
+
+#include "audit/sys.h"
+#include "link/format.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { SP_WINDOWS = 16 };
+struct sp_window { /* a part of the file that is mapped */
+	uint64_t low, high;
+	uint8_t *at;
+};
+struct sp_share {
+	struct sp_calls_header *header; /* NULL: this program is not counted */
+	struct sp_calls_block *blocks;
+	struct sp_window windows[SP_WINDOWS];
+	uint32_t n_windows;
+	uint64_t size_bytes;
+	uint32_t n_slots;
+	enum sp_calls_depth depth;
+	bool full;
+};
+extern struct sp_share sp_share;
+/* False: it cannot be used. */
+bool sp_share_open(const char *path, uint32_t user);
+/*
+ * Makes room for what a program usually adds. Only this makes system calls, at times at which ld.so makes them, too:
+ * later the program may be in a sandbox. What then finds no room is folded.
+ */
+void sp_share_prepare(void);
+void *sp_share_at(uint64_t offset, uint64_t bytes); /* NULL: not in the file, or not mapped */
+bool sp_share_reserve(uint64_t n_records);          /* in the index; false: no room */
+uint32_t sp_share_take(unsigned kind);              /* id of a new record, zeroed; 0: no room */
+uint32_t sp_share_new_level(unsigned level);        /* number of a block of the index, or 0; for sp_share_reserve() */
+bool sp_share_is_short(void);                       /* the last rows that there are: none for sites any more */
+void *sp_share_record(uint32_t id, unsigned kind);  /* NULL: there is none */
+uint32_t sp_share_object(const struct sp_calls_object *wanted);
+uint32_t sp_share_function(uint32_t object, uint64_t offset, const char *name, uint32_t flags);
+uint32_t sp_share_row(const struct sp_calls_row *wanted);
+uint64_t sp_share_counters(uint32_t row);                   /* of slot 1; slot 0 is a page before. 0: no such row */
+uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes); /* offset of so many, zeroed; 0: no room */
+void sp_share_note(enum sp_calls_counter counter);
+
+#pragma GCC visibility pop
+
+#endif

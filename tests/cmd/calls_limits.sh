@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# After the start a counted program makes no system call that is not its own: it lives in a sandbox in which all kill, with
+# libraries without a build id and 20,000 places of calls; those that find no room are counted in their function's row. And
+# programs whose address space, locked memory or descriptors are limited run as without us.
+. "$(dirname "$0")/lib.bash"
+. "$(dirname "$0")/calls.bash"
+command -v gcc >/dev/null || skip "needs gcc"
+from=$SOPROF_SOURCE/tests/victim/calls
+flags=(-O1 -w -D_GNU_SOURCE -Wl,--build-id=none)
+gcc "${flags[@]}" -shared -fPIC -Wl,-soname,libcounted.so -o "$dir/libcounted.so" "$from/libcounted.c"
+for variant in lazy now; do
+	gcc "${flags[@]}" -Wl,-z,$variant -o "$dir/$variant" "$from/sandbox.c" "$dir/libcounted.so" -Wl,-rpath,"$dir"
+done
+gcc "${flags[@]}" -fno-plt -o "$dir/noplt" "$from/sandbox.c" "$dir/libcounted.so" -Wl,-rpath,"$dir"
+
+sandboxed() { # PROGRAM KIND DEPTH
+	what=$*
+	rm -f "$dir/a.profile"
+	count_into "$dir/a.profile" "$3" libcounted.so
+	[ -z "${full:-}" ] || "$full"
+	counted "$dir/$1" "$2" >"$out" 2>"$err"
+	status=$?
+	[ "$status" = 3 ] && [ "$(cat "$out")" = 20001 ] && [ ! -s "$err" ] || fail "exit code 3, 20001 calls"
+	[ "$(sums | paste -sd ' ')" = 'counted_one 20000 counted_two 1' ] || fail "all calls: $(sums | paste -sd ' ')"
+	[ "$(counter lost)" = 0 ] || fail "no call lost"
+}
+for program in noplt now lazy; do
+	for kind in strict filter; do
+		sandboxed $program $kind site
+	done
+	sandboxed $program strict object
+done
+sandboxed now strict site
+[ "$("$calls_file" rows "$file" | wc -l)" -ge $((20001 - $(counter folded))) ] || fail "a row for each place"
+# 10,000 programs' worth of places is there already: the rest is folded, and told
+for try in 1 2 3 4; do
+	cp "$dir/now" "$dir/now$try"
+	counted "$dir/now$try" strict >"$out"
+done
+[ "$(sums | paste -sd ' ')" = 'counted_one 100000 counted_two 5' ] || fail "all calls of five: $(sums | paste -sd ' ')"
+
+# An address space of 100 MB, of which the program itself takes 90; all locked; no more than four descriptors.
+cat >"$dir/memory.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+int main(int argc, char **argv)
+{
+	size_t bytes = (size_t)atol(argv[1]) << 20;
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int locked = argc > 2 ? mlockall(MCL_CURRENT | MCL_FUTURE) : 0;
+	printf("%d %d\n", p != MAP_FAILED, locked);
+	return 0;
+}
+C
+gcc -O1 -w -o "$dir/memory" "$dir/memory.c"
+count_into "$dir/libc.profile" site libc.so.6
+limited() { # LIMIT COMMAND...
+	what=$*
+	bash -c "ulimit $1; exec \"\${@:2}\"" - "$@" >"$dir/plain" 2>&1
+	status=$?
+	LD_AUDIT=$audit SOPROF_CALLS=$file bash -c "ulimit $1; exec \"\${@:2}\"" - "$@" >"$out" 2>&1 || [ $? = $status ] || fail "exit code $status"
+	diff "$dir/plain" "$out" || fail "the same output"
+}
+before=$(counter processes)
+limited '-v 100000' "$dir/memory" 84
+limited '-n 4' "$dir/memory" 1
+limited '-n 4' ls -d /
+if (ulimit -l 16384) 2>/dev/null; then
+	is_root || limited '-l 16384' "$dir/memory" 1 lock
+	! is_root || limited '-l 16384' setpriv --bounding-set=-ipc_lock "$dir/memory" 1 lock
+fi
+[ "$(counter processes)" -ge $((before + 6)) ] || fail "all of them counted"
+[ "$("$calls_file" counters "$file" | grep -cE '^(lost|no_block) 0$')" = 2 ] || fail "no loss"
+
+# By how much a program's address space grows: 8 MB, beside what ld.so takes for any auditor.
+echo 'unsigned la_version(unsigned v) { return v; }' >"$dir/idle.c"
+gcc -shared -fPIC -nostdlib -o "$dir/idle.so" "$dir/idle.c"
+idle=$(LD_AUDIT=$dir/idle.so awk '/VmSize/ { print $2 }' /proc/self/status)
+now=$(counted awk '/VmSize/ { print $2 }' /proc/self/status)
+[ "$(nproc)" -gt 4 ] || [ $((now - idle)) -le 8192 ] || fail "8 MB more at most, not $((now - idle)) KB"
+say "address space: $((now - idle)) KB more"
+finish
