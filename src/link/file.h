@@ -53,7 +53,7 @@ struct sp_calls_callee {
 };
 struct sp_calls_arc {
 	uint32_t callee;       /* into callees */
-	uint32_t caller;       /* into libraries: whose reference was called; SP_CALLS_NONE: reached by its address */
+	uint32_t caller;       /* into libraries: whose reference was called; SP_CALLS_NONE: of places without a row */
 	uint32_t site_library; /* where it returns to; SP_CALLS_NONE: not known (by object), or no file (JIT) */
 	uint64_t site_offset;  /* in the file: return address; look up less 1. 0 with SP_CALLS_NONE */
 	uint64_t n_calls;      /* > 0 */

@@ -45,6 +45,7 @@ try gcc -Wl,-z,lazy
 same libc.so.6 libxml2.so.2 libcrypto.so.3
 try gcc -Wl,-z,now -fcf-protection -Wl,-z,ibtplt
 try gcc -fno-plt
+try gcc -fuse-ld=gold
 try gcc -no-pie -Wl,-z,lazy
 try clang -Wl,-z,lazy
 try clang -fno-plt -fuse-ld=lld
