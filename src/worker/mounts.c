@@ -246,8 +246,7 @@ static bool may_be_of(int fd, const struct statx *st, uint32_t dev)
 	       (fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC && !(dev >> 20));
 }
 
-/* The root of a chroot, which need not be a mount point, is in no list; a handle is as good with any other directory.
- */
+/* The root of a chroot need not be a mount point, and is in no list then; any directory is as good for a handle. */
 int sp_mount_open_root(uint32_t dev)
 {
 	SP_CLOSE int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

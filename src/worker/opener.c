@@ -369,7 +369,7 @@ static bool has_whole_name(const struct sp_open_request *q)
 	return n > 0 && n < sizeof(q->name) - 1 && !memchr(q->name, '/', n);
 }
 
-static int found_by_handle(const struct sp_open_request *q, struct found *f)
+static int find_own_name(const struct sp_open_request *q, struct found *f)
 {
 	return has_whole_name(q) ? find_name(q->name, f) : 0;
 }
@@ -378,7 +378,7 @@ static int found_by_handle(const struct sp_open_request *q, struct found *f)
  * In a chroot, what is outside of it is found as well, but the path that the kernel shows of it means something else,
  * or nothing, from here.
  */
-static int find_below_root(const struct sp_open_request *q, struct found *f)
+static int find_by_root(const struct sp_open_request *q, struct found *f)
 {
 	SP_CLOSE int root = sp_mount_open_root(q->key.dev);
 	int r = root < 0 ? root : open_handle(root, &q->key, f);
@@ -386,7 +386,7 @@ static int find_below_root(const struct sp_open_request *q, struct found *f)
 		return r;
 	if (f->st.stx_nlink > 0 && !path_leads_to(0, f->path, &f->st))
 		f->path[0] = 0;
-	return *f->path ? found_by_handle(q, f) : 0;
+	return *f->path ? find_own_name(q, f) : 0;
 }
 
 static int find_by_handle(const struct sp_open_request *q, struct found *f)
@@ -394,11 +394,11 @@ static int find_by_handle(const struct sp_open_request *q, struct found *f)
 	for (unsigned position = 0;;) {
 		SP_CLOSE int mount = sp_mount_open(q->key.dev, &position);
 		if (mount == -ENOENT)
-			return find_below_root(q, f);
+			return find_by_root(q, f);
 		if (mount < 0)
 			return mount;
 		if (open_handle(mount, &q->key, f) == 0)
-			return found_by_handle(q, f);
+			return find_own_name(q, f);
 		found_again(f);
 	}
 }

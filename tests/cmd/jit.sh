@@ -6,13 +6,12 @@
 . "$(dirname "$0")/lib.bash"
 need_profile
 
-# (numbers, not names: other tests run it, too)
 start plain jit 600 A
 first=$pid
 start stripped jit 600 B
 wait_working "$first" "$pid"
 samples_of() { grep "^$1;" "$out" | count; }
-for time in $seconds $((3 * seconds)) $((6 * seconds)); do # others have the CPUs, too
+for time in $seconds $((3 * seconds)) $((6 * seconds)); do # others have the CPUs, too, and run jit with names
 	expect 0 profile -U -f -F 199 -p "$first,$pid" $time
 	[ "$(samples_of jit-A)" -lt 10 ] || [ "$(samples_of jit-B)" -lt 10 ] || break
 done
