@@ -185,7 +185,7 @@ bool set_trap(bool overlay, struct trap *t)
 	(void)!read(hear[0], &told, sizeof(told));
 	close(hear[0]);
 	if (told.error) {
-		printf("cannot %s: %s\n", told.what, strerror(told.error));
+		printf("skip: cannot %s: %s\n", told.what, strerror(told.error));
 		return false;
 	}
 	char path[128];
