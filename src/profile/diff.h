@@ -6,9 +6,10 @@
  * by name, by name without version. A library with another set of build ids is upgraded; its functions are paired by
  * name, and those named by their range alone, which move from build to build, are one function "unnamed functions of
  * LIB". Rows tell old and new as shares of all, or absolute, and a 95 % interval of the difference:
- * - From slices, if both profiles have at least SP_DIFF_MIN_SLICES: the spread of the slices' sums (shares: their
- *   residuals, as in ratio estimation), also of 2, 4 ... slices taken together while there are 8 such batches,
- * whichever is largest, as samples near in time are alike; Student's t with Welch's degrees of freedom.
+ * - From slices, if both profiles have at least SP_DIFF_MIN_SLICES: the spread of the sums of some 20 batches of slices
+ * (shares: their residuals, as in ratio estimation) within each side, times growth: by how much the variances of all
+ * libraries grow with batches of two and four times the size, as samples near in time are alike, and batches count for
+ * so many fewer; Student's t with Welch's degrees of freedom.
  * - From counts else: a multinomial in samples, times what the rows tell themselves: dispersion, from the median and
  * the upper quartile of functions' squared deviations from the median ratio (quasi-Poisson, made robust as Efron's
  * empirical null, 2004), and spread, from libraries' weighted median, which grows with a row's samples, as bursts do

@@ -41,7 +41,8 @@ struct sp_key {
 	uint32_t process;
 	uint32_t comm;   /* string: the thread's name */
 	uint32_t recipe; /* string */
-	uint32_t slice;  /* 0 = not told, else which of the recording's slices of equal length, from 1 */
+	uint32_t
+	    slice; /* 0 = not told, else which of the recording's slices of equal length, from 1; real times only */
 	uint32_t labels; /* set of labels, 0 = none */
 	uint32_t flags;
 };

@@ -19,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "profile/diff_judge.h"
 #include "profile/profile.h"
 #include "view/svg_colour.h"
 #include "view/svg_diff.h"
@@ -208,7 +207,7 @@ static void put_library_entry(struct drawing *d, struct legend *at, uint32_t lib
 	const struct sp_svg_library *l = &d->t->libraries[library];
 	uint32_t cells = SP_MIN(sp_svg_text_cells(l->name), NAME_CELLS);
 	double change = sp_svg_diff_of(&d->diff, l->self, l->old_self);
-	bool is_noise = d->t->is_diff && sp_svg_diff_is_noise_of_library(&d->diff, library);
+	bool is_noise = sp_svg_diff_is_noise_of_library(&d->diff, library);
 	begin_entry(d, at, "e", cells + (d->t->is_diff ? 10 : 7));
 	fputs("<title>", d->out);
 	sp_svg_put_text(d->out, l->name);
@@ -268,11 +267,10 @@ static void put_scale(struct drawing *d, struct legend *at)
 {
 	static const char *const words[] = {"less: ", "", "", "", "more: "};
 	int n = d->diff.largest > 0 ? 2 : 0;
-	const char *same = d->diff.judge ? "the same, or within noise" : n ? "the same" : "no change";
 	for (int i = -n; i <= n; i++) {
 		SP_FREE char *change = sp_svg_diff_text(&d->diff, d->diff.largest * i / 2);
 		SP_FREE char *text = NULL;
-		if (!change || asprintf(&text, "%s%s", words[i + 2], i ? change : same) < 0) {
+		if (!change || asprintf(&text, "%s%s", words[i + 2], i ? change : "the same, or within noise") < 0) {
 			d->no_memory = true;
 			return;
 		}
@@ -343,6 +341,8 @@ static void put_title(struct drawing *d, uint32_t node)
 {
 	const struct sp_tree_node *it = &d->nodes[node];
 	uint32_t library = sp_svg_tree_library(d->t, node);
+	const bool is_noise[] = {sp_svg_diff_is_noise(&d->diff, node, false),
+				 sp_svg_diff_is_noise(&d->diff, node, true)};
 	fputs("<title>", d->out);
 	sp_svg_put_text(d->out, sp_svg_tree_name(d->t, node));
 	if (library) {
@@ -353,11 +353,11 @@ static void put_title(struct drawing *d, uint32_t node)
 	put_amount(d, it->total);
 	fputs(", ", d->out);
 	put_percent(d, it->total);
-	put_change(d, it->total, it->second_total, true, node && sp_svg_diff_is_noise(&d->diff, node, true));
+	put_change(d, it->total, it->second_total, true, is_noise[1]);
 	if (d->t->is_diff && !d->t->callers && (it->self || it->second_self)) {
 		fputs("; self ", d->out);
 		put_percent(d, it->self);
-		put_change(d, it->self, it->second_self, false, sp_svg_diff_is_noise(&d->diff, node, false));
+		put_change(d, it->self, it->second_self, false, is_noise[0]);
 	}
 	fputs("</title>", d->out);
 }
@@ -574,11 +574,10 @@ static int write_svg(const struct sp_profile *p, const struct sp_view_options *o
 	d.diff = (struct sp_svg_diff){.t = t, .absolute = o->absolute, .value_name = d.value_name, .unit = d.unit};
 	d.scale = d.all->total ? INNER / (double)d.all->total : 0;
 	d.old_scale = d.all->second_total ? INNER / (double)d.all->second_total : 0;
-	d.diff.diff = o->has_second ? o->diff : NULL;
-	r = !starts ? -ENOMEM : d.diff.diff ? sp_diff_judge_new(d.diff.diff, &d.diff.judge) : 0;
+	r = starts ? sp_svg_diff_begin(&d.diff, o) : -ENOMEM;
 	if (r >= 0)
 		r = draw(&d, out);
-	sp_diff_judge_free(d.diff.judge);
+	sp_svg_diff_done(&d.diff);
 	sp_svg_tree_free(t);
 	return r < 0 ? sp_fail(r, "flame graph") : 0;
 }

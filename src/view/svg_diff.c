@@ -33,11 +33,22 @@ double sp_svg_diff_of_node(const struct sp_svg_diff *d, uint32_t node)
 			     : sp_svg_diff_of(d, it->self, it->second_self);
 }
 
+int sp_svg_diff_begin(struct sp_svg_diff *d, const struct sp_view_options *o)
+{
+	d->diff = o->has_second ? o->diff : NULL;
+	return d->diff ? sp_diff_judge_new(d->diff, &d->judge) : 0;
+}
+
+void sp_svg_diff_done(struct sp_svg_diff *d)
+{
+	sp_diff_judge_free(d->judge);
+}
+
 bool sp_svg_diff_is_noise(const struct sp_svg_diff *d, uint32_t node, bool whole)
 {
 	const struct sp_tree_node *it = &d->t->tree.nodes[node];
 
-	if (!d->judge)
+	if (!d->judge || !node)
 		return false;
 	const struct sp_diff_row *row = sp_diff_judge_label(d->judge, &d->t->tree.labels[it->label]);
 	const struct sp_change *of = row && whole ? &row->total : row ? &row->self : sp_diff_judge_other(d->judge);

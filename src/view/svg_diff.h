@@ -34,6 +34,9 @@ struct sp_svg_diff {
 
 double sp_svg_diff_of(const struct sp_svg_diff *d, int64_t now, int64_t old);
 double sp_svg_diff_of_node(const struct sp_svg_diff *d, uint32_t node);
+/* Finds what is noise, if the options have the diff: -ENOMEM. */
+int sp_svg_diff_begin(struct sp_svg_diff *d, const struct sp_view_options *o);
+void sp_svg_diff_done(struct sp_svg_diff *d);
 /* Whether the node's difference is noise: of its whole value, or its own; a library's own. */
 bool sp_svg_diff_is_noise(const struct sp_svg_diff *d, uint32_t node, bool whole);
 bool sp_svg_diff_is_noise_of_library(const struct sp_svg_diff *d, uint32_t library);

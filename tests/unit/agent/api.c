@@ -292,7 +292,7 @@ static void test_tables(void **state)
 	is_in("\"uid\":54321");
 	assert_int_equal(ask(&a, "/api/v1/diff", "from=-620s&to=-600s&from2=-20s&to2=now"), 200);
 	is_in("[\"new\",\"nanoseconds\",1],[\"old\",\"nanoseconds\",-1]");
-	is_in("\"of_library\":{");
+	is_in("\"entities\":[");
 	assert_int_equal(ask(&a, "/api/v1/diff", "from=-620s&to=-600s&from2=1&to2=2"), 404);
 	is_in("no samples in the new range");
 	assert_int_equal(ask(&a, "/api/v1/flame", "from=1&to=2"), 200); /* nothing was sampled then */
