@@ -104,11 +104,13 @@ static int find_growth(struct sp_diff *d)
 	enum sp_diff_scale scale = d->scale;
 	int r = 0;
 
-	for (int i = 0; i < 2; i++)
-		d->growth[i] = 1;
-	for (int i = 0; i < 2 && r == 0 && d->method == SP_DIFF_FROM_SLICES; i++) {
+	for (int i = 0; i < 2 && r == 0; i++) {
 		d->scale = (enum sp_diff_scale)i;
-		r = sp_diff_find_growth(d, &d->growth[i]);
+		r = sp_diff_find_growth(d, SP_DIFF_BY_LIBRARY, &d->growth[i]);
+		if (r == -EAGAIN)
+			r = sp_diff_find_growth(d, SP_DIFF_BY_FUNCTION, &d->growth[i]);
+		if (r == -EAGAIN)
+			r = 0;
 	}
 	d->scale = scale;
 	return r;
@@ -130,9 +132,7 @@ int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *n
 	if (r == 0)
 		r = choose_method(d);
 	if (r == 0)
-		r = find_growth(d);
-	if (r == 0)
-		r = find_factors(d);
+		r = d->method == SP_DIFF_FROM_SLICES ? find_growth(d) : find_factors(d);
 	if (r < 0) {
 		sp_diff_free(d);
 		return r;

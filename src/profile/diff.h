@@ -51,8 +51,9 @@ struct sp_diff {
 	enum sp_diff_method method;
 	uint32_t n_slices[2];          /* of old, new: the highest slice that a row has */
 	double value[2], n_samples[2]; /* of the whole of old, new */
-	double growth[2];              /* by scale: slices' variance is taken times this */
-	double dispersion, spread;     /* counts' variance is taken times dispersion + spread * a row's samples */
+	double growth[2];              /* from slices, by scale: their variance is taken times this */
+	double dispersion,
+	    spread; /* from counts: their variance is taken times dispersion + spread * a row's samples */
 };
 
 struct sp_change {

@@ -344,9 +344,9 @@ static uint32_t n_batches(const struct sp_diff *d)
 	return SP_MIN(d->n_slices[0] / slices_of_batch(d, 0), d->n_slices[1] / slices_of_batch(d, 1));
 }
 
-int sp_diff_find_growth(const struct sp_diff *d, double *ret_growth)
+int sp_diff_find_growth(const struct sp_diff *d, enum sp_diff_by by, double *ret_growth)
 {
-	struct rows f = {.d = d, .p = d->joined, .by = SP_DIFF_BY_LIBRARY};
+	struct rows f = {.d = d, .p = d->joined, .by = by};
 	double at[N_SIZES] = {0};
 	size_t n = 0;
 	int r = sum_up(&f);
@@ -357,7 +357,7 @@ int sp_diff_find_growth(const struct sp_diff *d, double *ret_growth)
 		r = variance_at(&f, 1U << n, &at[n]);
 	*ret_growth = sp_noise_growth(at, n);
 	rows_done(&f);
-	return r;
+	return r == 0 && n > 0 && at[0] <= 0 ? -EAGAIN : r;
 }
 
 /* --- variance from counts ----------------------------------------------------------------------------------------- */

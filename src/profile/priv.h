@@ -50,8 +50,8 @@ int sp_diff_join(const struct sp_profile *const p[2], const struct sp_diff_optio
 /* The rows, in no order, not marked as upgraded, and with the chance of a difference as large in place of q. */
 int sp_diff_fold_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows);
 
-/* For d->scale: see diff.h. */
-int sp_diff_find_growth(const struct sp_diff *d, double *ret_growth);
+/* For d->scale: see diff.h. -EAGAIN: no row varies, as one alone does not in shares; the growth is 1. */
+int sp_diff_find_growth(const struct sp_diff *d, enum sp_diff_by by, double *ret_growth);
 
 /* What is known of one row's value (self or total) on one side. */
 struct sp_noise_side {
