@@ -70,7 +70,8 @@ uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference)
 	if (!(d->largest > 0))
 		return SP_SVG_STEP_MAX;
 	double part = fmin(fabs(difference) / d->largest, 1);
-	return (uint32_t)(SP_SVG_STEP_MAX + copysign(ceil(part * SP_SVG_STEP_MAX), difference));
+	double steps = part * SP_SVG_STEP_MAX, size = d->judge ? ceil(steps) : round(steps);
+	return (uint32_t)(SP_SVG_STEP_MAX + copysign(size, difference));
 }
 
 uint32_t sp_svg_diff_step_colour(uint32_t step, bool is_dark)

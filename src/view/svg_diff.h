@@ -40,7 +40,8 @@ void sp_svg_diff_done(struct sp_svg_diff *d);
 /* Whether the node's difference is noise: of its whole value, or its own; a library's own. */
 bool sp_svg_diff_is_noise(const struct sp_svg_diff *d, uint32_t node, bool whole);
 bool sp_svg_diff_is_noise_of_library(const struct sp_svg_diff *d, uint32_t library);
-/* 0: much less, SP_SVG_STEP_MAX: about the same, SP_SVG_N_STEPS - 1: much more. */
+/* What is known to be beyond noise has never the middle step.
+ * 0: much less, SP_SVG_STEP_MAX: about the same, SP_SVG_N_STEPS - 1: much more. */
 uint32_t sp_svg_diff_step(const struct sp_svg_diff *d, double difference);
 uint32_t sp_svg_diff_step_colour(uint32_t step, bool is_dark); /* 0xRRGGBB; the least step can be told from none */
 uint32_t sp_svg_diff_step_of_node(const struct sp_svg_diff *d, uint32_t node);
