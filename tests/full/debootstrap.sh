@@ -76,6 +76,7 @@ inside DEBIAN_FRONTEND=noninteractive chroot "$work" bash -ec 'cd /src && . tool
 	need_packages build test vm
 	echo "libdebuginfod-common libdebuginfod/usedebiandebuginfod boolean true" | debconf-set-selections
 	apt-get install -y -q --no-install-recommends gawk libdebuginfod-common
+	dpkg-reconfigure libdebuginfod-common # which may be there already, unasked
 	useradd --create-home tester
 	tests/vm/kernel
 	mkdir -p /home/tester/.cache

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -144,10 +145,13 @@ static void nothing(void)
 {
 }
 
+static const char child_ready[] = "ready";
+
 static int child(void)
 {
 	called *f = nothing;
 
+	prctl(PR_SET_NAME, child_ready);
 	for (;;) {
 		derive_pushes(f);
 		derive_pointer(f);
@@ -167,6 +171,20 @@ static int child(void)
 	return 0;
 }
 
+/* Its start is over, which takes its time on a busy machine. */
+static void wait_ready(pid_t pid)
+{
+	char path[64], name[32] = "";
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	for (int i = 0; i < 6000 && strcmp(name, child_ready) != 0; i++) {
+		stopped_pause_ns(10000000);
+		SP_FCLOSE FILE *f = fopen(path, "re");
+		assert_non_null(f);
+		assert_int_equal(fscanf(f, "%31s", name), 1);
+	}
+	assert_string_equal(name, child_ready);
+}
+
 static void every_frame_of_assembly(void **state)
 {
 	char self[MAX_PATH] = "";
@@ -176,7 +194,7 @@ static void every_frame_of_assembly(void **state)
 	struct victim v = {.name = "assembly", .pid = stopped_start(args), .r = malloc(sizeof(*v.r))};
 	struct tally t = {0};
 
-	stopped_pause_ns(50000000);
+	wait_ready(v.pid);
 	assert_true(seize(&v, v.pid) && steps_take(&v, 4000, &t));
 	stopped_done(&v);
 	print_message("%llu steps, %llu checked, %llu by derived rows: %llu wrong; %llu guessed or cut\n",
