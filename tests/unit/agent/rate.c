@@ -42,6 +42,7 @@ static void change(void *arg)
 		assert_int_equal(sp_agent_reload(a, &config), 0);
 		break;
 	case 1:
+		a->limits.max_memory_bytes = 0; /* a sanitizer takes more */
 		a->limits.max_cpu_ppm = 1;
 		minutes_were(a, UINT64_MAX);
 		break;
