@@ -2,17 +2,18 @@
 /*
  * upgrade.h: libraries whose build id changed under a program, and what that did to its cost.
  *
- * sp_upgrades_look() sees each window's rows: where a program (executable and container) runs a library of a name that
- * it ran before, with a build id that it did not, an upgrade is noticed. Upgrades within ten minutes are one job. A job
- * is looked at after a minute, ten minutes, an hour, six hours and a day: a process of its own (this program, executed
- * again as for clients' questions) compares as much time before the upgrade with as much after it, program by program,
- * by profile/diff.h: shares of the program's time, intervals from the variance between slices of the time. What it
- * finds comes back as events: "upgrade", once a library and job, and "change" of a library in a program, once, as soon
- * as it is significant. Five looks at many programs would find something by chance: so the interval is taken half as
- * wide again (about 99.7 %), and a change below half a percent of the program's time is not told.
- * At its start the agent compares with the time before it was stopped.
- * Bounded: SP_UPGRADE_JOBS (the oldest gives way, counted), SP_UPGRADE_SEEN pairs of program and library (then the
- * table begins anew: what was seen before is not missed, only not noticed). One thread.
+ * sp_upgrades_look() sees each window's rows: where a program (executable, and its container or else the root that its
+ * paths begin in) runs a library of a name that it ran before from the same directory, with a build id that it did not,
+ * an upgrade is noticed: another root's or directory's other build is none. Upgrades within ten minutes are one job. A
+ * job is looked at after a minute, ten minutes, an hour, six hours and a day: a process of its own (this program,
+ * executed again as for clients' questions) compares as much time before the upgrade with as much after it, program by
+ * program, by profile/diff.h: shares of the program's time, intervals from the variance between slices of the time.
+ * What it finds comes back as events: "upgrade", once a library and job, and "change" of a library in a program, once,
+ * as soon as it is significant. Five looks at many programs would find something by chance: so the interval is taken
+ * half as wide again (about 99.7 %), and a change below half a percent of the program's time is not told. At its start
+ * the agent compares with the time before it was stopped. Bounded: SP_UPGRADE_JOBS (the oldest gives way, counted),
+ * SP_UPGRADE_SEEN pairs of program and library (then the table begins anew: what was seen before is not missed, only
+ * not noticed). One thread.
  */
 #ifndef SP_AGENT_UPGRADE_H
 #define SP_AGENT_UPGRADE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* upgrade_compare.c: before and after an upgrade, program by program: what was upgraded, and whether it mattered. */
 #include "agent/request.h"
-#include "agent/upgrade.h"
+#include "agent/upgrade_priv.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -23,7 +23,7 @@ enum { SLICES = 20, MAX_PROGRAMS = 4096, MAX_NAMED = 3, TEXT = 1024 };
 static const double wider = 1.5, least = 0.005;
 
 struct program { /* of the profile after */
-	const char *path, *container;
+	const char *path, *container, *place;
 };
 
 struct upgraded { /* a library, over all programs */
@@ -63,8 +63,7 @@ static bool is_of_program(const struct sp_profile *p, const struct sp_row *row, 
 	const struct sp_process *process = sp_profile_process(p, sp_profile_key(p, row->key)->process);
 	const struct program *program = arg;
 
-	return !strcmp(exe_path(p, process), program->path) &&
-	       !strcmp(sp_profile_string(p, process->container), program->container);
+	return !strcmp(exe_path(p, process), program->path) && !strcmp(sp_upgrades_place(p, process), program->place);
 }
 
 static int by_name(const void *a, const void *b)
@@ -72,7 +71,7 @@ static int by_name(const void *a, const void *b)
 	const struct program *x = a, *y = b;
 	int c = strcmp(x->path, y->path);
 
-	return c ? c : strcmp(x->container, y->container);
+	return c ? c : strcmp(x->place, y->place);
 }
 
 static int programs_find(const struct sp_profile *p, struct program **ret_programs, size_t *ret_n)
@@ -87,8 +86,8 @@ static int programs_find(const struct sp_profile *p, struct program **ret_progra
 		const struct sp_process *process = sp_profile_process(p, i);
 
 		if (process->exe)
-			programs[k++] =
-			    (struct program){exe_path(p, process), sp_profile_string(p, process->container)};
+			programs[k++] = (struct program){exe_path(p, process), sp_profile_string(p, process->container),
+							 sp_upgrades_place(p, process)};
 	}
 	qsort(programs, k, sizeof(*programs), by_name);
 	for (i = 0; i < k; i++)
@@ -119,30 +118,69 @@ static bool is_same_build(const struct sp_file *a, const struct sp_file *b)
 	return a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
 }
 
-/* A side may have several builds: the first that the other side does not have, if there is one. */
-static uint32_t own_build(const struct sp_profile *p, const uint32_t *files, uint32_t n, const struct sp_profile *other,
-			  const uint32_t *others, uint32_t n_others)
+static bool has_build(const struct sp_profile *p, const struct sp_file *build)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = 0;
-
-		while (k < n_others && !is_same_build(sp_profile_file(p, files[i]), sp_profile_file(other, others[k])))
-			k++;
-		if (k == n_others)
-			return files[i];
-	}
-	return files[0];
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)
+		if (is_same_build(sp_profile_file(p, i), build))
+			return true;
+	return false;
 }
 
-static void versions_text(const struct compare *c, const struct sp_upgrade *u, char *ret_text, size_t size)
+/* What a program takes for the other when it is started. */
+static bool is_same_place(const struct compare *c, const struct sp_file *old, const struct sp_file *new)
 {
+	const char *a = sp_profile_string(c->before, old->path), *b = sp_profile_string(c->after, new->path);
+	size_t n = sp_upgrades_directory(a);
+
+	return old->kind == new->kind &&n == sp_upgrades_directory(b) && !memcmp(a, b, n) &&
+	       !strcmp(sp_profile_string(c->before, old->name), sp_profile_string(c->after, new->name));
+}
+
+/* The build that was where this one is, preferably one that is gone; 0: none. */
+static uint32_t old_build(const struct compare *c, const struct sp_file *new)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < sp_profile_n_files(c->before); i++) {
+		const struct sp_file *old = sp_profile_file(c->before, i);
+
+		if (!is_same_place(c, old, new))
+			continue;
+		if (!has_build(c->after, old))
+			return i;
+		found = i;
+	}
+	return found;
+}
+
+/* A side may have several builds, in several directories. False: no directory has another one than it had. */
+static bool pair_find(const struct compare *c, const struct sp_upgrade *u, uint32_t *ret_old, uint32_t *ret_new)
+{
+	for (uint32_t i = 0; i < u->n_new; i++) {
+		const struct sp_file *new = sp_profile_file(c->after, u->new_files[i]);
+		uint32_t old = has_build(c->before, new) ? 0 : old_build(c, new);
+
+		if (!old)
+			continue;
+		*ret_old = old;
+		*ret_new = u->new_files[i];
+		return true;
+	}
+	return false;
+}
+
+/* False: it is not upgraded. */
+static bool versions_text(const struct compare *c, const struct sp_upgrade *u, char *ret_text, size_t size)
+{
+	uint32_t old_file, new_file;
 	char old[96], new[96];
 
-	build_text(c->before, own_build(c->before, u->old_files, u->n_old, c->after, u->new_files, u->n_new), old,
-		   sizeof(old));
-	build_text(c->after, own_build(c->after, u->new_files, u->n_new, c->before, u->old_files, u->n_old), new,
-		   sizeof(new));
+	if (!pair_find(c, u, &old_file, &new_file))
+		return false;
+	build_text(c->before, old_file, old, sizeof(old));
+	build_text(c->after, new_file, new, sizeof(new));
 	snprintf(ret_text, size, "%s -> %s", old, new);
+	return true;
 }
 
 /* Whether "a, b, c" has it. */
@@ -245,7 +283,8 @@ static int row_tell(struct compare *c, const struct program *program, const stru
 	char versions[256];
 	int r;
 
-	versions_text(c, u, versions, sizeof(versions));
+	if (!versions_text(c, u, versions, sizeof(versions)))
+		return 0;
 	r = upgrade_note(c, library, versions, program);
 	if (r < 0 || !is_significant(d, &row->total))
 		return r;

@@ -21,14 +21,17 @@ static bool is_library(const struct sp_file *f)
 	return f->kind == SP_FILE_ELF && f->build_id_len && f->name;
 }
 
-/* What stays the same when a program is started again: no process, no path of a library, as that may hold a version. */
+/* What stays the same when a program is started again: no process, no file's name of a library, as that may hold a
+ * version. */
 static int64_t pair_number(struct sp_upgrades *u, const struct sp_profile *p, const struct sp_process *process,
 			   const struct sp_file *f)
 {
 	char name[MAX_NAME];
 	const struct sp_file *exe = sp_profile_file(p, process->exe);
-	int n = snprintf(name, sizeof(name), "%s%c%s%c%s", sp_profile_string(p, exe->path ? exe->path : exe->name), 1,
-			 sp_profile_string(p, process->container), 1, sp_profile_string(p, f->name));
+	const char *path = sp_profile_string(p, f->path);
+	int n = snprintf(name, sizeof(name), "%s%c%s%c%s%c%.*s",
+			 sp_profile_string(p, exe->path ? exe->path : exe->name), 1, sp_upgrades_place(p, process), 1,
+			 sp_profile_string(p, f->name), 1, (int)sp_upgrades_directory(path), path);
 
 	return sp_intern_add(u->names, name, SP_MIN((size_t)n, sizeof(name) - 1));
 }

@@ -50,6 +50,45 @@ struct {
 
 sp_u32 sp_last_process;
 
+enum { SP_TOP_MOUNTS = 24 /* one below the other */ };
+
+static __always_inline sp_u64 sp_mount_root(sp_u64 mount)
+{
+	return sp_kload(mount + bpf_core_field_offset(struct mount, mnt) +
+			bpf_core_field_offset(struct vfsmount, mnt_root));
+}
+
+/*
+ * Up from the mount that the task's root is in, as d_path() goes that writes paths for /proc, to the mount that is on
+ * /: at the root of the mount below it, or nowhere. A chroot is passed: its paths are shown from above it.
+ */
+__noinline int sp_top_find(struct sp_scratch *s)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	sp_u64 mount, parent, inode;
+	int i;
+
+	if (!s)
+		return 0;
+	s->top.ino = 0;
+	mount = sp_kload((sp_u64)task->fs + bpf_core_field_offset(struct fs_struct, root) +
+			 bpf_core_field_offset(struct path, mnt)) -
+		bpf_core_field_offset(struct mount, mnt);
+	for (i = 0; i < SP_TOP_MOUNTS; i++) {
+		parent = sp_kfield(mount, struct mount, mnt_parent);
+		if (parent == mount || sp_kfield(mount, struct mount, mnt_mountpoint) == sp_mount_root(parent))
+			break;
+		mount = parent;
+	}
+	if (i == SP_TOP_MOUNTS)
+		return 0;
+	inode = sp_kfield(sp_mount_root(mount), struct dentry, d_inode);
+	s->top.ino = sp_kfield(inode, struct inode, i_ino);
+	s->top.generation = sp_kfield32(inode, struct inode, i_generation);
+	s->top.dev = sp_kfield32(sp_kfield(inode, struct inode, i_sb), struct super_block, s_dev);
+	return 0;
+}
+
 /* The file that the program was started from, found by its code: the same key as its mappings have. */
 static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
 {
@@ -74,11 +113,15 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	struct sp_process_key own;
 	struct sp_record_process *r;
+	sp_u32 exe;
 	sp_u64 id;
 
 	if (!s || !key)
 		return 0;
 	own = *key;
+	sp_top_find(s);
+	/* before there is a record: its file's is in front of it then */
+	exe = task->flags & SP_PF_KTHREAD ? 0 : sp_exe_file(s, task);
 	id = __sync_fetch_and_add(&sp_last_process, 1) + 1;
 	r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 	if (!r) {
@@ -92,9 +135,12 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	r->uid = bpf_get_current_uid_gid();
 	r->cgroup = bpf_get_current_cgroup_id();
 	r->ns_tgid = sp_ns_tgid(leader);
-	r->exe = task->flags & SP_PF_KTHREAD ? 0 : sp_exe_file(s, task);
+	r->exe = exe;
+	r->top = s->top;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader->comm);
-	if (bpf_map_update_elem(&processes, &own, &id, BPF_NOEXIST)) {
+	/* Within execve there is no file yet: it is announced once more. */
+	if ((exe || !BPF_CORE_READ_BITFIELD(task, in_execve)) &&
+	    bpf_map_update_elem(&processes, &own, &id, BPF_NOEXIST)) {
 		sp_u64 *known = bpf_map_lookup_elem(&processes, &own);
 
 		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);

@@ -9,7 +9,7 @@
 #ifndef SP_BPF_CHECK_BPF_H
 #define SP_BPF_CHECK_BPF_H
 
-#include "bpf/vma.bpf.h"
+#include "bpf/aggregate.bpf.h"
 
 struct sp_check sp_check = {};
 
@@ -35,8 +35,11 @@ int sp_check_maps(void *ctx)
 	sp_check.end = sight.end;
 	sp_check.pgoff = sight.pgoff;
 	sp_check.is_own = sp_kfield(vma, struct vm_area_struct, vm_mm) == (sp_u64)task->mm;
-	if (sight.file)
-		sp_file_key_of(sight.file, &sp_check.key);
+	if (!sight.file)
+		return 0;
+	sp_file_key_of(sight.file, &sp_check.key);
+	sp_top_find(s);
+	sp_check.top = s->top;
 	return 0;
 }
 

@@ -70,6 +70,7 @@ struct sp_scratch {
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
 	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
+	struct sp_root_key top;
 	sp_u64 node[32];
 	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
 	sp_u32 window_bytes;

@@ -87,10 +87,26 @@ struct qstr {
 
 struct dentry {
 	struct qstr d_name;
+	struct inode *d_inode;
+} SP_CORE;
+
+struct vfsmount {
+	struct dentry *mnt_root;
+} SP_CORE;
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
 } SP_CORE;
 
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
+} SP_CORE;
+
+struct fs_struct {
+	struct path root;
 } SP_CORE;
 
 struct file {
@@ -113,6 +129,7 @@ struct task_struct {
 	unsigned int in_execve : 1;
 	int pid, tgid;
 	struct mm_struct *mm;
+	struct fs_struct *fs;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	sp_u64 start_boottime;

@@ -168,11 +168,20 @@ struct sp_file_key {
 	sp_u32 generation;
 };
 
+/* The directory that a process's paths begin in, as /proc shows them: the same in all mount namespaces that share it.
+ */
+struct sp_root_key {
+	sp_u64 ino; /* 0: not known */
+	sp_u32 dev; /* major << 20 | minor */
+	sp_u32 generation;
+};
+
 struct sp_check { /* of the self-test: addr goes in, what is mapped there comes out */
 	sp_u64 addr;
 	sp_u64 start, end, pgoff;
 	sp_u64 is_own; /* the mapping names our own address space */
 	struct sp_file_key key;
+	struct sp_root_key top; /* our own */
 };
 
 /* Of a clock's events: what a tick stands for. The user half changes it, and the events' periods (see sp_weight()). */
@@ -244,6 +253,7 @@ struct sp_record_process {
 	sp_u32 exe; /* file id, 0 = unknown */
 	sp_u32 pid; /* as the user's /proc shows it: 0 = the same as key.tgid, SP_PID_HIDDEN = it does not */
 	sp_u64 cgroup;
+	struct sp_root_key top;
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
 };
 

@@ -143,6 +143,20 @@ static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
 		   : sp_numbers_set(&c->cgroups, &id, sizeof(id), sp_profile_process(c->profile, process)->cgroup_path);
 }
 
+/* Paths of another root than ours mean other files than ours. */
+static int64_t root_word(struct sp_capture *c, const struct sp_root_key *top)
+{
+	const struct sp_root_key *own = &c->own_top;
+	char word[64];
+
+	if (!top->ino || !own->ino ||
+	    (top->ino == own->ino && top->dev == own->dev && top->generation == own->generation))
+		return 0;
+	snprintf(word, sizeof(word), "%u:%u %llu.%u", top->dev >> 20, top->dev & 0xfffff, (unsigned long long)top->ino,
+		 top->generation);
+	return sp_profile_add_string(c->profile, word);
+}
+
 static int process_record(struct sp_capture *c, const struct sp_record_process *r)
 {
 	struct sp_process p = {.pid = r->pid == SP_PID_HIDDEN ? 0
@@ -152,17 +166,20 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 			       .uid = r->uid,
 			       .exec_id = r->key.exec_id,
 			       .start_ns = r->key.start_ns};
-	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), number;
+	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), root = root_word(c, &r->top), number;
 	int error;
 
-	if (comm < 0)
-		return (int)comm;
+	if (comm < 0 || root < 0)
+		return (int)(comm < 0 ? comm : root);
 	p.comm = (uint32_t)comm;
+	p.root = (uint32_t)root;
 	p.cgroup = r->cgroup;
 	p.exe = sp_files_number(c, r->exe);
 	number = sp_profile_add_process(c->profile, &p);
 	if (number < 0)
 		return (int)number;
+	if (p.exe) /* it may have been announced without one */
+		sp_profile_process(c->profile, (uint32_t)number)->exe = p.exe;
 	error = sp_numbers_set(&c->process_keys, &r->key, sizeof(r->key), (uint32_t)number);
 	if (!error)
 		error = sp_grow(&c->process, &c->n_process, (size_t)r->id + 1, sizeof(*c->process));

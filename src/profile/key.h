@@ -21,6 +21,7 @@ struct sp_process {
 	uint32_t comm;        /* string: the leader's */
 	uint32_t cgroup_path; /* string, "" until looked up */
 	uint32_t container;   /* string: the one that its cgroup tells (container.h), "" = none; set together */
+	uint32_t root;        /* string: in which its paths begin, "" = in ours; distinct while it is there */
 	uint32_t exec_id;     /* changes at each execve: another program in the same process */
 	uint64_t start_ns;    /* CLOCK_BOOTTIME */
 	uint64_t cgroup;

@@ -172,7 +172,7 @@ static int64_t merge_process(struct merge *m, uint32_t number)
 		return exe;
 	process.exe = (uint32_t)exe;
 	if (translate_string(m, &process.comm) < 0 || translate_string(m, &process.cgroup_path) < 0 ||
-	    translate_string(m, &process.container) < 0)
+	    translate_string(m, &process.container) < 0 || translate_string(m, &process.root) < 0)
 		return -ENOMEM;
 	int64_t n = sp_profile_add_process(m->into, &process);
 	if (n < 0)
@@ -183,6 +183,7 @@ static int64_t merge_process(struct merge *m, uint32_t number)
 	if (!there->cgroup_path)
 		there->container = process.container;
 	fill_in(&there->cgroup_path, process.cgroup_path);
+	fill_in(&there->root, process.root);
 	m->processes[number] = (uint32_t)n;
 	return n;
 }

@@ -298,7 +298,7 @@ int64_t sp_profile_add_process(struct sp_profile *p, const struct sp_process *pr
 	    .pid = process->pid, .exec_id = process->exec_id, .start_ns = process->start_ns};
 
 	if (!is_file(p, process->exe) || !is_string(p, process->comm) || !is_string(p, process->cgroup_path) ||
-	    !is_string(p, process->container))
+	    !is_string(p, process->container) || !is_string(p, process->root))
 		return -EINVAL;
 	return table_add(&p->processes, &identity, sizeof(identity), process);
 }

@@ -220,7 +220,8 @@ static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 /* A process for each group of the profile's words; a file's number is the same for all that are the same. */
 static int64_t group_number(struct sp_answer_writer *a, const struct sp_process *process)
 {
-	const uint32_t words[] = {process->exe, process->uid, process->comm, process->cgroup_path, process->container};
+	const uint32_t words[] = {process->exe,         process->uid,       process->comm,
+				  process->cgroup_path, process->container, process->root};
 
 	return sp_intern_add(a->groups, words, sizeof(words));
 }
@@ -240,15 +241,17 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 	uint32_t number = k != NULL ? k->group : a->g->by_group && who < d->n_groups ? who : 0;
 	const struct sp_dict_group *g = &d->groups[number < d->n_groups ? number : 0];
 	int64_t exe = add_file(a, g->exe), comm = add_string(a, g->comm), path = add_string(a, g->cgroup_path);
-	int64_t container = add_string(a, g->container), thread = k != NULL ? add_string(a, k->thread) : comm;
+	int64_t container = add_string(a, g->container), root = add_string(a, g->root);
+	int64_t thread = k != NULL ? add_string(a, k->thread) : comm;
 
-	if (exe < 0 || comm < 0 || path < 0 || container < 0 || thread < 0)
+	if (exe < 0 || comm < 0 || path < 0 || container < 0 || root < 0 || thread < 0)
 		return -ENOMEM;
 	struct sp_process process = {.exe = (uint32_t)exe,
 				     .uid = g->uid,
 				     .comm = (uint32_t)comm,
 				     .cgroup_path = (uint32_t)path,
-				     .container = (uint32_t)container};
+				     .container = (uint32_t)container,
+				     .root = (uint32_t)root};
 	if (k != NULL) {
 		process.pid = k->pid;
 		process.ns_pid = k->ns_pid;

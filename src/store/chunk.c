@@ -68,7 +68,8 @@ static const struct field fields[] = {
     FIELD(SP_GROUPS, sp_dict_group, uid, DELTA),
     FIELD(SP_GROUPS, sp_dict_group, comm, PLAIN),
     FIELD(SP_GROUPS, sp_dict_group, cgroup_path, DELTA),
-    FIELD(SP_GROUPS, sp_dict_group, container, DELTA),
+    /* with root in the upper half: so records without one are what they were before it was kept */
+    {SP_GROUPS, DELTA, 8, offsetof(struct sp_dict_group, container), 0},
     FIELD(SP_KEYS, sp_dict_key, group, DELTA),
     FIELD(SP_KEYS, sp_dict_key, pid, DELTA),
     BASED(SP_KEYS, sp_dict_key, ns_pid, pid),
@@ -78,6 +79,7 @@ static const struct field fields[] = {
     FIELD(SP_KEYS, sp_dict_key, cgroup, DELTA),
 };
 _Static_assert(SP_BUILD_ID_MAX == 32, "a build id is four columns");
+_Static_assert(offsetof(struct sp_dict_group, root) == offsetof(struct sp_dict_group, container) + 4, "one word");
 
 size_t sp_thing_bytes(enum sp_thing thing)
 {

@@ -157,6 +157,7 @@ static void check_group(const struct sp_dict_room *d, void *item)
 	check(d, SP_STRINGS, &g->comm);
 	check(d, SP_STRINGS, &g->cgroup_path);
 	check(d, SP_STRINGS, &g->container);
+	check(d, SP_STRINGS, &g->root);
 }
 
 static void check_key(const struct sp_dict_room *d, void *item)

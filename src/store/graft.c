@@ -133,6 +133,7 @@ static int64_t group(struct grafting *t, uint32_t number)
 	string(t, &g.comm, &error);
 	string(t, &g.cgroup_path, &error);
 	string(t, &g.container, &error);
+	string(t, &g.root, &error);
 	int64_t n = error < 0 ? error : number_of(t->g, SP_GROUPS, &g, sizeof(g));
 	t->groups[from] = n < 0 ? 0 : (uint32_t)n;
 	return n;

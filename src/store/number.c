@@ -351,7 +351,8 @@ static int64_t key_number(struct sp_numbering *n, const struct sp_profile *p, ui
 				  .uid = process->uid,
 				  .comm = process->comm,
 				  .cgroup_path = process->cgroup_path,
-				  .container = process->container};
+				  .container = process->container,
+				  .root = process->container == 0 ? process->root : 0};
 	struct sp_dict_key k = {.pid = process->pid,
 				.ns_pid = process->ns_pid,
 				.exec_id = process->exec_id,
@@ -362,6 +363,7 @@ static int64_t key_number(struct sp_numbering *n, const struct sp_profile *p, ui
 	translate(n, p, &g.comm, &error);
 	translate(n, p, &g.cgroup_path, &error);
 	translate(n, p, &g.container, &error);
+	translate(n, p, &g.root, &error);
 	translate(n, p, &k.thread, &error);
 	int64_t group = error < 0 ? error : number_of(n, SP_GROUPS, &g, sizeof(g), &g);
 	if (group < 0)

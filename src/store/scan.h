@@ -32,7 +32,7 @@ struct sp_dict_group {
 	uint32_t exe; /* file */
 	uint32_t uid;
 	uint32_t comm, cgroup_path, container; /* strings; the leader's name */
-	uint32_t unused;
+	uint32_t root;                         /* string; "" where there is a container, which says as much */
 };
 struct sp_dict_key {
 	uint32_t group;

@@ -221,13 +221,14 @@ static size_t put_stack(char *text, size_t n, struct from *from, bool in_kernel,
 }
 
 static size_t put_group(char *text, size_t n, const struct from *from, uint32_t exe, uint32_t uid, uint32_t comm,
-			uint32_t cgroup, uint32_t container)
+			uint32_t cgroup, uint32_t container, uint32_t root)
 {
 	n = put_file(text, n, from, exe);
 	n = put_number(text, put(text, n, " uid"), uid);
 	n = put_string(text, n, from, comm);
 	n = put_string(text, n, from, cgroup);
-	return put_string(text, n, from, container);
+	n = put_string(text, n, from, container);
+	return put_string(text, n, from, root);
 }
 
 static size_t put_process(char *text, size_t n, uint32_t pid, uint32_t ns_pid, uint32_t exec_id, uint64_t start_ns,
@@ -247,7 +248,7 @@ static size_t put_key(char *text, size_t n, const struct from *from, uint32_t ke
 	const struct sp_key *k = sp_profile_key(from->p, key);
 	const struct sp_process *q = sp_profile_process(from->p, k->process);
 
-	n = put_group(text, n, from, q->exe, q->uid, q->comm, q->cgroup_path, q->container);
+	n = put_group(text, n, from, q->exe, q->uid, q->comm, q->cgroup_path, q->container, q->root);
 	if (by_group)
 		return n;
 	n = put_process(text, n, q->pid, q->ns_pid, q->exec_id, q->start_ns, q->cgroup);
@@ -281,7 +282,7 @@ static size_t put_who(char *text, size_t n, const struct from *from, uint32_t wh
 	const struct sp_dict_key *k = is_key ? &from->d->keys[who] : NULL;
 	const struct sp_dict_group *g = &from->d->groups[is_key ? k->group : who];
 
-	n = put_group(text, n, from, g->exe, g->uid, g->comm, g->cgroup_path, g->container);
+	n = put_group(text, n, from, g->exe, g->uid, g->comm, g->cgroup_path, g->container, g->root);
 	if (by_group)
 		return n;
 	n = put_process(text, n, k->pid, k->ns_pid, k->exec_id, k->start_ns, k->cgroup);
@@ -442,7 +443,8 @@ static void add_key(struct sp_profile *p, const struct made *m, uint32_t i, uint
 			       .exe = 1 + i / 3 % m->n_files,
 			       .comm = word(p, "comm", i / 3 % 6),
 			       .cgroup_path = word(p, "/system.slice/", i / 3 % 5),
-			       .container = word(p, "container", i / 3 % 3),
+			       .container = i / 3 % 2 ? word(p, "container", i / 3 % 3) : 0,
+			       .root = i / 3 % 2 ? 0 : word(p, "254:0 ", i / 3 % 3),
 			       .exec_id = i / 3 % 2,
 			       .start_ns = UINT64_C(123456789) * (i / 3),
 			       .cgroup = i / 3 % 5};
