@@ -35,9 +35,11 @@ find_place() {
 	local place probe
 	for place; do
 		probe=$(mktemp "$place/soprof-test.XXXXXX" 2>/dev/null) || continue
-		cp /bin/true "$probe" && chmod 700 "$probe" && "$probe" 2>/dev/null && echo "$place"
+		cp /bin/true "$probe" && chmod 700 "$probe" && "$probe" 2>/dev/null || { rm -f "$probe"; continue; }
 		rm -f "$probe"
-	done | head -n 1
+		echo "$place"
+		return
+	done
 }
 place=$(find_place /tmp /var/tmp /var/cache "$build") # of which only the last may be out of other users' reach
 
