@@ -107,7 +107,7 @@ if is_root; then
 		expect 0 profile -F 199 -p "$pid" -o "$dir/$i.pb.gz" 6
 	done
 	expect 0 diff --by function "$dir/1.pb.gz" "$dir/2.pb.gz"
-	has "$out" '^shares of all samples; intervals \(95 %\) from [2-6][0-9] and [2-6][0-9] time slices; '
+	has "$out" '^shares of all CPU time; intervals \(95 %\) from [2-6][0-9] and [2-6][0-9] time slices; '
 fi
 
 expect 2 diff "$dir/old.folded"

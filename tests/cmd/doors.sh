@@ -28,7 +28,7 @@ door() {
 	rm -f "$asked"
 	# shellcheck disable=SC2086 # MORE: words
 	(cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups env -u SOPROF_BUILD -u SOPROF_SOURCE -u SOPROF_TEST -u SOPROF -u CI \
-		PATH="$1" HOME="$dir/home" REFUSES="${REFUSES:-}" ${MORE:-} "$tree/$2" "${@:3}") >"$out" 2>"$err" </dev/null
+		PATH="$1" HOME="$dir/home" TMPDIR="$dir/home" REFUSES="${REFUSES:-}" ${MORE:-} "$tree/$2" "${@:3}") >"$out" 2>"$err" </dev/null
 	status=$?
 	touch "$asked"
 }
