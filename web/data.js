@@ -102,8 +102,8 @@ function readChoices(values, samples) {
 	const olds = new Set(values.map((v) => v[2])), choices = [];
 	values.forEach(([name, unit, old], v) => {
 		const shown = old < 0 ? name : name.replace(/^new ?/, "") || {nanoseconds: "time", count: "value"}[unit] || unit;
-		if (!olds.has(v) && !choices.some((c) => c.name === visible(shown) && c.unit === visible(unit))) choices.push({name: visible(shown), unit: visible(unit), v, old, samples,
-			oldSamples: old < 0 ? -1 : values[samples][2]});
+		const c = {name: visible(shown), unit: visible(unit), v, old, samples, oldSamples: old < 0 ? -1 : values[samples][2]};
+		if (!olds.has(v) && !choices.some((other) => other.name === c.name && other.unit === c.unit)) choices.push(c);
 	});
 	return choices;
 }

@@ -287,7 +287,7 @@ SHOW.matrix = () => whenAsked("matrix", "matrix", question(), byId("panel-matrix
 	drawMatrix(cells, of, name, (cell) => {
 		const place = make("div"), [called, caller] = cell.names;
 		whenAsked("entries", "matrix", {...question(), called, caller}, place, readRows, ({rows}) => {
-			new Table(place, "Functions through which the library was entered", "-self").show([
+			entriesTable(place).show([
 				{key: "entry", title: "Entered through", of: (r) => r.entry, cell: (r) => nameButton({...r, name: visible(r.entry)})},
 				...shareColumns(choice(), of)], rows.slice(), {empty: "Nothing."});
 		});
@@ -346,7 +346,7 @@ SHOW.events = () => {
 		{key: "text", title: "In words", of: (r) => r.text, cell: (r) => visible(r.text)},
 		{key: "around", title: "", of: () => 0, cell: (r) => r.kind === "gap" ? "" : make("button", {type: "button",
 			"aria-label": "Compare before and after: " + visible(r.text), click: () => around(r)}, "Before and after")}], rows,
-	{empty: "Nothing happened in the time of the chart: no upgrade, no gap."});
+	{empty: "No upgrade and no gap in the time of the chart."});
 	byId("side").hidden = true;
 };
 let eventTable;

@@ -116,7 +116,7 @@ function variants(d = data) {
 // --- words for a node ---
 const ofKind = (e, d = data) => ({[GUESSED]: "guessed frame", [KERNEL]: "kernel", [NOTE]: "the stack is not whole",
 	[THREAD]: e === d.entities.root ? "" : "thread", [FOLDED]: "all frames of this library",
-	[NARROW]: "frames too narrow to be sent: a zoom to the frame below brings them"})[d.entities.kind[e]] || "";
+	[NARROW]: "frames too narrow to be sent: zoom to the frame below"})[d.entities.kind[e]] || "";
 
 function libraryWords(e, d = data) {
 	const l = d.libraries[d.entities.library[e]], module = d.entities.module[e];
@@ -297,8 +297,8 @@ function drawMatrix(cells, all, name, entriesOf) {
 		click: () => go({totals}, true)}, text);
 	const list = make("div"), detail = chosen ? entriesOf(chosen) : [];
 	replace(panel, make("div", {class: "panel-head"}, pressed(!state.totals, "Self", false),
-		pressed(state.totals, "Total", true), make("p", {}, "What each library (row) costs under the nearest other library " +
-			"below it on the stack (column), in % of all. A cell tells the functions through which it was entered.")),
+		pressed(state.totals, "Total", true), make("p", {}, "What each library (row) costs under the nearest other one below it on the " +
+			"stack (column), in % of all. A cell tells by which functions it was entered.")),
 	...(cells.length ? [table] : []), ...(left ? [make("p", {class: "note"}, left + ": in the list below.")] : []), ...detail,
 	make("h2", {class: "note"}, "As a list"), list);
 	new Table(list, "Costs by library and caller", state.totals ? "-total" : "-self").show([
@@ -307,10 +307,12 @@ function drawMatrix(cells, all, name, entriesOf) {
 		...shareColumns(c, all)], cells.map((x) => ({...x})), {empty: "There were no samples."});
 }
 
+const entriesTable = (place) => new Table(place, "Functions through which the library was entered", "-self");
+
 function entryTable(t, v, cell, all, name) {
 	const place = make("div"), c = choice(), rows = entrySums(t, v, data.entities, cell.library, cell.caller);
 	const of = (e) => e >= 0 ? data.entities.name[e] : "";
-	new Table(place, "Functions through which the library was entered", "-self").show([
+	entriesTable(place).show([
 		{key: "entry", title: "Entered through", of: (r) => of(r.entry), cell: (r) => functionButton(r.entry)},
 		{key: "from", title: "Called by", of: (r) => of(r.from), cell: (r) => r.from >= 0 ? functionButton(r.from) : ""},
 		...shareColumns(c, all).slice(0, 2)], rows, {empty: "Nothing of it is its own cost: see Total."});
@@ -480,7 +482,7 @@ function showLegend() {
 		const scale = entry("scale", "");
 		const steps = [-1, -0.6, -0.3, 0, 0.3, 0.6, 1].map((s) => css(changeColour(s)));
 		scale.firstChild.style.background = `linear-gradient(to right,${steps.join(",")})`;
-		parts.push(make("span", {}, "less"), scale, make("span", {title: noiseWords()}, "more than before, by self; grey: unchanged, or within noise"));
+		parts.push(make("span", {}, "less"), scale, make("span", {title: noiseWords()}, "more than before, by self; grey: within noise"));
 	}
 	if (kinds.has(KERNEL)) parts.push(entry("kernel", "kernel"));
 	if (kinds.has(GUESSED)) parts.push(entry("hatched", "guessed frame"));
