@@ -285,12 +285,16 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
 	struct sp_rule rule = {};
+	sp_u32 r;
 
 	if (sp_rule_of(s, e, offset, &rule))
 		return SP_STOP_TABLE;
 	if (rule.cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
-	return sp_step_rule(s, &s->regs, &s->how, &rule);
+	r = sp_step_rule(s, &s->regs, &s->how, &rule, sp_config.unwind != SP_UNWIND_DWARF);
+	if (s->how & SP_HOW_GUESSED)
+		s->guessed = SP_STACK_GUESSED;
+	return r;
 }
 
 /* One frame: its word is stored and the registers become its caller's. SP_STEP_NEXT, or the stop. */

@@ -44,7 +44,7 @@ enum {
 #define SP_FRAME_FILE 0ULL
 #define SP_FRAME_KERNEL 1ULL
 #define SP_FRAME_ANON 2ULL
-#define SP_FRAME_GUESSED (1ULL << 61) /* reached by a frame-pointer step where frame pointers are not the ABI */
+#define SP_FRAME_GUESSED (1ULL << 61) /* reached by a step that the unwind information does not vouch for */
 #define SP_FRAME_DERIVED (1ULL << 60) /* reached by rows that were derived from instructions */
 #define SP_FRAME_ID_SHIFT 40
 #define SP_FRAME_ID_MASK 0xfffffULL
@@ -107,12 +107,14 @@ struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the
 
 /* Registers have their DWARF numbers. `sp` and `fp` are 7 and 6 on x86-64. */
 enum sp_cfa_kind {
-	SP_CFA_NONE,  /* a gap: no unwind information for this address */
-	SP_CFA_ROOT,  /* the return address is undefined: the outermost frame */
-	SP_CFA_REG,   /* reg + off */
-	SP_CFA_DEREF, /* *(reg + off) + add */
-	SP_CFA_PLT,   /* sp + off + ((ip & 15) >= add ? 8 : 0) */
-	SP_CFA_BAD,   /* known, but not expressible: SP_STOP_RULE */
+	SP_CFA_NONE,        /* a gap: no unwind information for this address */
+	SP_CFA_ROOT,        /* the return address is undefined: the outermost frame */
+	SP_CFA_REG,         /* reg + off */
+	SP_CFA_DEREF,       /* *(reg + off) + add */
+	SP_CFA_INDEX,       /* reg + off + index * scale */
+	SP_CFA_INDEX_DEREF, /* *(reg + off + index * scale) + add */
+	SP_CFA_PLT,         /* sp + off + ((ip & 15) >= add ? 8 : 0) */
+	SP_CFA_BAD,         /* known, but not expressible: SP_STOP_RULE */
 };
 /* In `reg` of SP_CFA_BAD: what it is that a row cannot hold. */
 enum sp_bad_why {
@@ -136,23 +138,30 @@ enum sp_ra_kind {
 	SP_RA_REG,    /* still in register ra_off (link-register machines; __vfork keeps it in rdi) */
 	SP_RA_SWITCH, /* as CFA, and the caller's frame is on another stack, so that it may lie anywhere */
 };
-#define SP_RULE_SIGNAL 0x80u /* in `ra`: a signal frame; the caller was interrupted, not calling */
-/*
- * In `ra`, too: what becomes of the base register (rbx), which a hand-written function may keep its CFA in across
- * calls. Only files with such a function tell; anywhere else it is lost in the caller.
- */
-#define SP_RULE_BASE_SAME 0x40u /* not touched */
-#define SP_RULE_BASE_CFA 0x20u  /* saved at CFA + add (SP_CFA_REG, which has no other use for it) */
-#define SP_RULE_DERIVED 0x10u   /* in `ra`, too: not told by the file but derived from its instructions */
-#define SP_RULE_RA_MASK 0x0fu
+/* In `ra`, too. */
+#define SP_RULE_SIGNAL 0x80u /* a signal frame; the caller was interrupted, not calling */
+#define SP_RULE_BASE_CFA                                                                                               \
+	0x20u                 /* the base register (rbx) is saved at CFA + add (SP_CFA_REG, which has no use for it)   \
+			       */
+#define SP_RULE_DERIVED 0x10u /* not told by the file but derived from its instructions */
+#define SP_RULE_SCALE 0x0cu   /* of SP_CFA_INDEX*: the index is multiplied by 1, 2, 4 or 8 */
+#define SP_RULE_SCALE_SHIFT 2
+#define SP_RULE_RA_MASK 0x03u
 
+/*
+ * `kept`: a bit for each register that is in the caller what it is here. A hand-written function may count its CFA from
+ * any register while it calls others, which leave that alone. Only files with such a function tell, only of such
+ * registers; all others are lost in the caller, but for the stack pointer and the frame pointer, which every rule
+ * tells.
+ */
 struct sp_rule { /* 16 bytes */
 	sp_u8 cfa;
-	sp_u8 reg;
+	sp_u8 reg; /* of SP_CFA_INDEX*: and << 4 the index */
 	sp_u8 fp;
 	sp_u8 ra;
 	sp_s32 off;
-	sp_s32 add;
+	sp_s16 add;
+	sp_u16 kept;
 	sp_s16 fp_off;
 	sp_s16 ra_off;
 };
@@ -266,14 +275,15 @@ struct sp_record_stack {
 };
 
 /* What is known about a machine state. */
-#define SP_HOW_EXACT 1u    /* ip is where the thread is, not a return address */
-#define SP_HOW_REGS 2u     /* r[] hold */
-#define SP_HOW_NO_FP 4u    /* fp is lost */
-#define SP_HOW_GUESSED 8u  /* reached by a frame-pointer guess */
-#define SP_HOW_BASE 16u    /* of r[], the base register holds */
-#define SP_HOW_DERIVED 32u /* reached by a derived rule */
+#define SP_HOW_EXACT 1u         /* ip is where the thread is, not a return address */
+#define SP_HOW_FIRST 2u         /* the sample's own, nothing was walked yet */
+#define SP_HOW_NO_FP 4u         /* fp is lost */
+#define SP_HOW_GUESSED 8u       /* reached by a guess */
+#define SP_HOW_DERIVED 32u      /* reached by a derived rule */
+#define SP_HOW_REGS 0xffff0000u /* a bit for each of r[] that holds */
+#define SP_HOW_REGS_SHIFT 16
 
-/* A machine state to go on from; r[] (DWARF order) as far as SP_HOW_REGS or SP_HOW_BASE. */
+/* A machine state to go on from; r[] in DWARF order. What does not hold of it is what the sample had. */
 struct sp_regs {
 	sp_u64 ip;
 	sp_u64 sp;

@@ -131,7 +131,7 @@ static int user_stack(struct sp_capture *c, const struct sp_perf_sample *s, stru
 	if (stop != SP_STOP_COMPLETE)
 		return stack_without_frames(c, r, stop);
 	r->regs = s->regs;
-	r->how = SP_HOW_REGS | (s->is_call ? 0 : SP_HOW_EXACT);
+	r->how = SP_HOW_FIRST | SP_HOW_REGS | (s->is_call ? 0 : SP_HOW_EXACT);
 	memory.stack_at = s->regs.sp;
 	sp_space_memory(t->space, &memory);
 	return sp_pending_walk(c, r, &memory, t->space);

@@ -102,6 +102,19 @@ static void bad_lines(struct page *p, const struct sp_doctor_file *f)
 	     f->survey.bad_bytes, text, f->blob->n_lost_fp, f->blob->n_bad_fdes);
 }
 
+static void register_lines(struct page *p, const struct sp_blob *b)
+{
+	if (!b->n_register_calls)
+		return;
+	line(p, "registers", "%u calls while the frame's address is counted from a register that callees may change",
+	     b->n_register_calls);
+	if (b->n_unsure_calls)
+		line(p, "", "%u of them to code that may do so: through those, stacks are guessed or cut",
+		     b->n_unsure_calls);
+	else
+		line(p, "", "none of those that are called does so");
+}
+
 static const char *cache_words(const struct sp_doctor_file *f)
 {
 	switch (f->cache) {
@@ -156,6 +169,7 @@ static void table_lines(struct page *p, const struct sp_doctor_file *f)
 	line(p, "table", "%u rows, %u rules, %" PRIu64 " bytes%s", f->blob->n_rows, f->blob->n_rules, f->blob->bytes,
 	     f->blob->flags & SP_BLOB_PARTIAL ? "; partial: it is over a limit" : "");
 	bad_lines(p, f);
+	register_lines(p, f->blob);
 	line(p, "cache", "%s%s%s%s%s", cache_words(f), f->cache_dir ? " (" : "", f->cache_dir ? f->cache_dir : "",
 	     f->cache_dir ? ")" : "",
 	     f->cache == -EACCES   ? ""
@@ -253,6 +267,8 @@ static void json_bad(const struct sp_doctor_file *f, FILE *out)
 	for (size_t i = 0; i < SP_N_BAD; i++)
 		fprintf(out, ",\"%s\":%" PRIu64, bad_keys[i], f->survey.n_bad[i]);
 	fprintf(out, ",\"frame_pointer_rows\":%u,\"fdes\":%u}", f->blob->n_lost_fp, f->blob->n_bad_fdes);
+	put_number("register_calls", f->blob->n_register_calls, out);
+	put_number("unsure_register_calls", f->blob->n_unsure_calls, out);
 }
 
 static void json_names(const struct sp_doctor_file *f, FILE *out)

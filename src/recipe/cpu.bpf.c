@@ -60,7 +60,7 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	s->n_frames = 0;
 	s->hash = 1;
 	s->guessed = 0;
-	s->how = SP_HOW_EXACT | SP_HOW_REGS;
+	s->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;
 	s->n_seen = 0;
 	s->last_seen = 0;
 	s->n_walks = 0;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct sp_blob) == 120, "the header of a blob is part of its format");
+_Static_assert(sizeof(struct sp_blob) == 128, "the header of a blob is part of its format");
 _Static_assert(sizeof(struct sp_rule) == 16, "so are its rules");
 
 enum { MIN_SHIFT = 8, MAX_SHIFT = 16, MAX_RULES = 1 << 16 };
@@ -101,9 +101,11 @@ static bool rows_are_sound(const struct sp_blob *b)
 
 static bool rule_is_sound(const struct sp_rule *r)
 {
+	const unsigned known = SP_RULE_SIGNAL | SP_RULE_BASE_CFA | SP_RULE_DERIVED | SP_RULE_SCALE | SP_RULE_RA_MASK;
 	uint8_t ra = r->ra & SP_RULE_RA_MASK;
-	return r->cfa <= SP_CFA_BAD && r->reg < SP_REG_RA && r->fp <= SP_FP_LOST && ra <= SP_RA_SWITCH &&
-	       (ra != SP_RA_REG || (r->ra_off >= 0 && r->ra_off < SP_REG_RA));
+	bool indexed = r->cfa == SP_CFA_INDEX || r->cfa == SP_CFA_INDEX_DEREF;
+	return r->cfa <= SP_CFA_BAD && (indexed || r->reg < SP_REG_RA) && r->fp <= SP_FP_LOST && !(r->ra & ~known) &&
+	       (indexed || !(r->ra & SP_RULE_SCALE)) && (ra != SP_RA_REG || (r->ra_off >= 0 && r->ra_off < SP_REG_RA));
 }
 
 static bool rules_are_sound(const struct sp_blob *b)

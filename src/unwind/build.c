@@ -10,13 +10,14 @@
 #include "elf/elf.h"
 #include "elf/go.h"
 #include "unwind/derive.h"
+#include "unwind/kept.h"
 #include "unwind/priv.h"
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RULES = 1 << 16, RULE_CACHE = 64 };
+enum { MAX_RULES = 1 << 16, RULE_CACHE = 64, MAX_NEEDS = 1 << 16 };
 
 struct builder {
 	struct sp_elf *elf;
@@ -38,12 +39,15 @@ struct builder {
 		bool used;
 	} cache[RULE_CACHE]; /* in front of `rules` */
 	struct sp_derived derived;
-	size_t next_derived; /* row that has not been passed yet */
-	uint64_t entry;      /* file offset of the ELF entry point; UINT64_MAX: none */
-	uint64_t end;        /* of what FDEs have covered so far */
-	uint64_t fde_start;  /* of the FDE that is being run */
-	bool uses_base;      /* a row counts its CFA from the base register */
-	bool with_base;      /* so rows tell where it is saved */
+	size_t next_derived;        /* row that has not been passed yet */
+	uint64_t entry;             /* file offset of the ELF entry point; UINT64_MAX: none */
+	uint64_t end;               /* of what FDEs have covered so far */
+	uint64_t fde_start;         /* of the FDE that is being run */
+	bool uses_base;             /* a row counts its CFA from the base register */
+	bool with_base;             /* so rows tell where it is saved */
+	struct sp_kept_need *needs; /* rows that count it from another that callees may change */
+	size_t n_needs, needs_capacity;
+	bool need_open; /* the last of them goes on */
 };
 
 static int rule_add(struct builder *b, const struct sp_rule *rule)
@@ -146,11 +150,47 @@ static int fill_gap(struct builder *b, uint64_t to)
 	return r == 0 && to > end ? fill_part(b, end, to) : r;
 }
 
+/* The registers that a rule counts from and that no other rule tells. */
+static uint16_t needed_regs(const struct sp_rule *rule)
+{
+	const unsigned told = 1u << SP_REG_SP | 1u << SP_REG_FP | 1u << SP_REG_BASE;
+	unsigned regs = 0;
+	if (rule->cfa >= SP_CFA_REG && rule->cfa <= SP_CFA_INDEX_DEREF)
+		regs |= 1u << (rule->reg & 15);
+	if (rule->cfa == SP_CFA_INDEX || rule->cfa == SP_CFA_INDEX_DEREF)
+		regs |= 1u << (rule->reg >> 4);
+	return (uint16_t)(regs & ~told);
+}
+
+static void end_need(struct builder *b, uint64_t offset)
+{
+	if (b->need_open)
+		b->needs[b->n_needs - 1].end = offset;
+	b->need_open = false;
+}
+
+static int note_need(struct builder *b, uint64_t offset, const struct sp_rule *rule)
+{
+	uint16_t regs = needed_regs(rule);
+	if (b->need_open && b->needs[b->n_needs - 1].regs == regs)
+		return 0;
+	end_need(b, offset);
+	if (!regs || b->n_needs == MAX_NEEDS)
+		return 0;
+	int r = sp_grow(&b->needs, &b->needs_capacity, b->n_needs + 1, sizeof(*b->needs));
+	if (r < 0)
+		return r;
+	b->needs[b->n_needs++] = (struct sp_kept_need){.function = b->fde_start, .start = offset, .regs = regs};
+	b->need_open = true;
+	return 0;
+}
+
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
 {
 	struct builder *b = arg;
 	b->uses_base |= rule->cfa == SP_CFA_REG && rule->reg == SP_REG_BASE;
-	return row_push(b, SP_MAX(b->fde_start + at, b->end), rule, lost);
+	int r = note_need(b, b->fde_start + at, rule);
+	return r < 0 ? r : row_push(b, SP_MAX(b->fde_start + at, b->end), rule, lost);
 }
 
 static int run_program(struct builder *b, const struct sp_fde *fde)
@@ -178,6 +218,7 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	b->fde_start = fde->start;
 	size_t n_rows = b->n_rows;
 	r = run_program(b, fde);
+	end_need(b, fde->start + fde->size);
 	if (r == -EBADMSG) {
 		b->n_rows = n_rows;
 		b->head.n_bad_fdes++;
@@ -299,6 +340,7 @@ static int run_fdes(struct builder *b)
 {
 	int r = 0;
 	b->n_rows = 0;
+	b->n_needs = 0;
 	b->next_derived = 0;
 	b->end = 0;
 	for (size_t i = 0; i < b->n_fdes && r == 0; i++)
@@ -356,8 +398,35 @@ static int derive(struct builder *b)
 	return 0;
 }
 
+/* The number of a rule that keeps these registers, too. */
+static int rule_keeping(void *arg, uint16_t number, uint16_t regs)
+{
+	struct builder *b = arg;
+	struct sp_rule rule;
+	memcpy(&rule, sp_intern_get(b->rules, number, NULL), sizeof(rule));
+	if (!regs || rule.cfa < SP_CFA_REG || rule.cfa > SP_CFA_PLT || rule.ra & SP_RULE_SIGNAL)
+		return number;
+	rule.kept |= regs;
+	return rule_number(b, &rule);
+}
+
+/* Few files have functions that count from a register while they call others; one over the cap is none of them. */
+static int keep_registers(struct builder *b)
+{
+	struct sp_kept kept;
+	bool asks = b->n_needs && b->n_needs < MAX_NEEDS;
+	int r = asks ? sp_kept_find(b->elf, b->needs, b->n_needs, &kept) : 1;
+	if (r != 0)
+		return r < 0 ? r : 0;
+	b->head.n_register_calls = kept.n_calls;
+	b->head.n_unsure_calls = kept.n_unsure;
+	r = sp_kept_apply(&kept, &b->rows, &b->n_rows, &b->rows_capacity, rule_keeping, b);
+	sp_kept_done(&kept);
+	return r;
+}
+
 /* Few files use the base register, and these are run a second time, so that the rows of all others stay few. */
-static int make_rows(struct builder *b)
+static int run_all(struct builder *b)
 {
 	int r = derive(b);
 	struct sp_blob head = b->head;
@@ -371,6 +440,12 @@ static int make_rows(struct builder *b)
 	b->with_base = true;
 	r = rules_start(b);
 	return r < 0 ? r : run_fdes(b);
+}
+
+static int make_rows(struct builder *b)
+{
+	int r = run_all(b);
+	return r < 0 ? r : keep_registers(b);
 }
 
 static int make_blob(struct builder *b, struct sp_blob **ret_blob)
@@ -407,6 +482,7 @@ static void inputs_free(struct builder *b)
 {
 	free(sp_take_ptr(b->bytes));
 	free(sp_take_ptr(b->fdes));
+	free(sp_take_ptr(b->needs));
 	b->n_fdes = b->fdes_capacity = 0;
 	sp_derived_done(&b->derived);
 }
@@ -439,6 +515,7 @@ static void builder_done(struct builder *b)
 	sp_intern_free(b->rules);
 	free(b->bytes);
 	free(b->fdes);
+	free(b->needs);
 	free(b->rows);
 }
 

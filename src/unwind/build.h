@@ -9,10 +9,10 @@
  * The ELF entry point, where no FDE covers it, is SP_CFA_ROOT up to the next FDE, 256 bytes at most (it has no caller:
  * x86-64 psABI 3.4.1), but for shared libraries whose entry point is only the start of .text. Where the caller's stack
  * pointer is told to be elsewhere than the CFA, a row is SP_CFA_BAD. A file in which a function's CFA is counted from
- * the base register (ld.so's lazy binding) tells in all its rows what becomes of that register. Go's functions have
- * rows from Go's own table. Caps: SP_MAX_ROWS rows and 65,535 rules a file; beyond them the table is partial, and says
- * so. Sources: DWARF 5, section 6.4 (call frame information); Linux Standard Base, exception frames (.eh_frame
- * encoding).
+ * the base register (ld.so's lazy binding) tells in all its rows what becomes of that register; one with a function
+ * that counts from another while it calls somebody tells who keeps it (kept.h). Go's functions have rows from Go's own
+ * table. Caps: SP_MAX_ROWS rows and 65,535 rules a file; beyond them the table is partial, and says so. Sources: DWARF
+ * 5, section 6.4 (call frame information); Linux Standard Base, exception frames (.eh_frame encoding).
  */
 #ifndef SP_UNWIND_BUILD_H
 #define SP_UNWIND_BUILD_H
@@ -22,10 +22,10 @@
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 8 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
+enum { SP_BLOB_VERSION = 9 };     /* of the format and of what the builder makes of a file: blobs are kept on disk */
 enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2, SP_BLOB_DERIVED_PART = 4 }; /* DERIVED_PART: over a cap */
 
-struct sp_blob { /* 120 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
+struct sp_blob { /* 128 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
 	uint32_t magic, version;
 	uint32_t flags;
 	uint32_t shift; /* of a group, 8 to 16: chosen for about 16 rows a group */
@@ -46,6 +46,9 @@ struct sp_blob { /* 120 bytes, then n_groups index words, n_rows rows, padding t
 	uint64_t uncovered_bytes; /* of code (not padding) that no FDE covers */
 	uint64_t derived_bytes;   /* of these, with derived rules */
 	uint64_t left_out_bytes;  /* of these, over a cap and so not looked at (padding too) */
+	uint32_t
+	    n_register_calls;    /* made while the frame is counted from a register that callees may change (kept.h) */
+	uint32_t n_unsure_calls; /* of these, where the callee may */
 };
 
 struct sp_elf;

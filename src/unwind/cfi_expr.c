@@ -3,8 +3,8 @@
  * cfi_expr.c: DWARF expressions, evaluated symbolically to the few shapes that rows can say.
  *
  * Not by pattern: a small stack machine over symbolic values, so that reg + a; deref; lit b; plus and reg + a; deref;
- * plus_uconst b come to the same. Branches, calls and everything else make the result SP_CFI_OTHER. One step for each
- * operation, no loops: linear in the block. (DWARF 5, section 2.5.)
+ * plus_uconst b come to the same, and index * 8 and index << 3. Branches, calls and everything else make the result
+ * SP_CFI_OTHER. One step for each operation, no loops: linear in the block. (DWARF 5, section 2.5.)
  */
 #include "unwind/priv.h"
 
@@ -57,10 +57,21 @@ static void push_reg(struct machine *m, uint64_t reg, int64_t off)
 
 static struct sp_cfi_value add_const(struct sp_cfi_value v, int64_t n)
 {
-	int64_t *to = v.kind == SP_CFI_DEREF ? &v.add : &v.off;
-	bool can = v.kind == SP_CFI_CONST || v.kind == SP_CFI_REG || v.kind == SP_CFI_CFA || v.kind == SP_CFI_DEREF ||
-		   v.kind == SP_CFI_PLT;
+	bool is_deref = v.kind == SP_CFI_DEREF || v.kind == SP_CFI_INDEX_DEREF;
+	int64_t *to = is_deref ? &v.add : &v.off;
+	bool can = is_deref || v.kind == SP_CFI_CONST || v.kind == SP_CFI_REG || v.kind == SP_CFI_CFA ||
+		   v.kind == SP_CFI_SCALED || v.kind == SP_CFI_INDEX || v.kind == SP_CFI_PLT;
 	if (!can || __builtin_add_overflow(*to, n, to))
+		v.kind = SP_CFI_OTHER;
+	return v;
+}
+
+/* reg + off and an index, in whatever order. */
+static struct sp_cfi_value plus_index(struct sp_cfi_value base, struct sp_cfi_value index)
+{
+	struct sp_cfi_value v = {.kind = SP_CFI_INDEX, .reg = base.reg, .shift = index.shift};
+	v.index = index.kind == SP_CFI_SCALED ? index.index : index.reg;
+	if (__builtin_add_overflow(base.off, index.off, &v.off))
 		v.kind = SP_CFI_OTHER;
 	return v;
 }
@@ -78,6 +89,10 @@ static struct sp_cfi_value plus(struct sp_cfi_value a, struct sp_cfi_value b)
 	}
 	if (a.kind == SP_CFI_REG && a.reg == SP_REG_SP && b.kind == SP_CFI_STEP)
 		return (struct sp_cfi_value){.kind = SP_CFI_PLT, .reg = SP_REG_SP, .off = a.off, .add = b.add};
+	if (a.kind == SP_CFI_REG && (b.kind == SP_CFI_SCALED || b.kind == SP_CFI_REG))
+		return plus_index(a, b);
+	if (a.kind == SP_CFI_SCALED && b.kind == SP_CFI_REG)
+		return plus_index(b, a);
 	return (struct sp_cfi_value){.kind = SP_CFI_OTHER};
 }
 
@@ -92,8 +107,29 @@ static struct sp_cfi_value minus(struct sp_cfi_value a, struct sp_cfi_value b)
 static struct sp_cfi_value deref(struct sp_cfi_value v)
 {
 	bool can = v.kind == SP_CFI_REG && v.reg != SP_REG_RA;
-	v.kind = can ? SP_CFI_DEREF : SP_CFI_OTHER;
+	if (v.kind == SP_CFI_INDEX)
+		v.kind = SP_CFI_INDEX_DEREF;
+	else
+		v.kind = can ? SP_CFI_DEREF : SP_CFI_OTHER;
 	return v;
+}
+
+/* (reg + off) << n, for the scales that addresses have. */
+static struct sp_cfi_value shift(struct sp_cfi_value a, int64_t n)
+{
+	struct sp_cfi_value v = {.kind = SP_CFI_SCALED, .index = a.reg, .shift = (uint8_t)n};
+	if (a.kind != SP_CFI_REG || n < 0 || n > 3 || __builtin_mul_overflow(a.off, 1 << n, &v.off))
+		v.kind = SP_CFI_OTHER;
+	return v;
+}
+
+static struct sp_cfi_value mul(struct sp_cfi_value a, struct sp_cfi_value b)
+{
+	if (a.kind == SP_CFI_CONST)
+		return b.kind == SP_CFI_CONST ? (struct sp_cfi_value){.kind = SP_CFI_OTHER} : mul(b, a);
+	if (b.kind != SP_CFI_CONST || b.off < 1 || b.off > 8 || b.off & (b.off - 1))
+		return (struct sp_cfi_value){.kind = SP_CFI_OTHER};
+	return shift(a, __builtin_ctzll((uint64_t)b.off));
 }
 
 /* The steps of the PLT's expression: ip & 15; >= n; << 3. */
@@ -112,7 +148,7 @@ static struct sp_cfi_value plt_step(uint8_t op, struct sp_cfi_value a, struct sp
 		v.kind = SP_CFI_STEP;
 		v.add = a.add;
 	}
-	return v;
+	return op == 0x24 && v.kind == SP_CFI_OTHER ? shift(a, b.off) : v;
 }
 
 static int64_t read_const(struct sp_cursor *c, uint8_t op)
@@ -150,7 +186,19 @@ static void swap(struct machine *m)
 static void step_binary(struct machine *m, uint8_t op)
 {
 	struct sp_cfi_value b = pop(m), a = pop(m);
-	push(m, op == 0x22 ? plus(a, b) : op == 0x1c ? minus(a, b) : plt_step(op, a, b));
+	switch (op) {
+	case 0x22:
+		push(m, plus(a, b));
+		break;
+	case 0x1c:
+		push(m, minus(a, b));
+		break;
+	case 0x1e:
+		push(m, mul(a, b));
+		break;
+	default:
+		push(m, plt_step(op, a, b));
+	}
 }
 
 static void step_other(struct machine *m, struct sp_cursor *c, uint8_t op)
@@ -178,6 +226,7 @@ static void step_other(struct machine *m, struct sp_cursor *c, uint8_t op)
 		break;
 	case 0x1a: /* and */
 	case 0x1c: /* minus */
+	case 0x1e: /* mul */
 	case 0x22: /* plus */
 	case 0x24: /* shl */
 	case 0x2a: /* ge */

@@ -12,13 +12,22 @@ static bool fits32(int64_t n)
 	return n == (int32_t)n;
 }
 
+static bool put_index(struct sp_rule *rule, const struct sp_cfi_value *v)
+{
+	if (v->reg >= SP_REG_RA || v->index >= SP_REG_RA)
+		return false;
+	rule->reg = (uint8_t)(v->reg | v->index << 4);
+	rule->ra |= (uint8_t)(v->shift << SP_RULE_SCALE_SHIFT);
+	return true;
+}
+
 static bool put_cfa(struct sp_rule *rule, const struct sp_cfi_value *v)
 {
-	if (!fits32(v->off) || !fits32(v->add))
+	if (!fits32(v->off) || !fits16(v->add))
 		return false;
 	rule->reg = v->reg;
 	rule->off = (int32_t)v->off;
-	rule->add = (int32_t)v->add;
+	rule->add = (int16_t)v->add;
 	switch (v->kind) {
 	case SP_CFI_REG:
 		rule->cfa = SP_CFA_REG;
@@ -27,6 +36,12 @@ static bool put_cfa(struct sp_rule *rule, const struct sp_cfi_value *v)
 	case SP_CFI_DEREF:
 		rule->cfa = SP_CFA_DEREF;
 		return true;
+	case SP_CFI_INDEX:
+		rule->cfa = SP_CFA_INDEX;
+		return put_index(rule, v);
+	case SP_CFI_INDEX_DEREF:
+		rule->cfa = SP_CFA_INDEX_DEREF;
+		return put_index(rule, v);
 	case SP_CFI_PLT:
 		rule->cfa = SP_CFA_PLT;
 		return true;
@@ -39,14 +54,14 @@ static bool put_ra(struct sp_rule *rule, const struct sp_cfi_column *ra)
 {
 	const struct sp_cfi_value *v = &ra->value;
 	if (ra->how == SP_HOW_REG) {
-		rule->ra = SP_RA_REG;
+		rule->ra |= SP_RA_REG;
 		rule->ra_off = v->reg;
 		return v->reg < SP_REG_RA;
 	}
 	if (ra->how != SP_HOW_AT || !fits16(v->off))
 		return false;
 	rule->ra_off = (int16_t)v->off;
-	rule->ra = v->kind == SP_CFI_CFA ? SP_RA_CFA : SP_RA_SP;
+	rule->ra |= v->kind == SP_CFI_CFA ? SP_RA_CFA : SP_RA_SP;
 	return v->kind == SP_CFI_CFA || (v->kind == SP_CFI_REG && v->reg == SP_REG_SP);
 }
 
@@ -94,10 +109,10 @@ static void put_base(struct sp_rule *rule, const struct sp_cfi_column *base)
 {
 	const struct sp_cfi_value *v = &base->value;
 	if (base->how == SP_HOW_SAME) {
-		rule->ra |= SP_RULE_BASE_SAME;
-	} else if (base->how == SP_HOW_AT && rule->cfa == SP_CFA_REG && v->kind == SP_CFI_CFA && fits32(v->off)) {
+		rule->kept = 1 << SP_REG_BASE;
+	} else if (base->how == SP_HOW_AT && rule->cfa == SP_CFA_REG && v->kind == SP_CFI_CFA && fits16(v->off)) {
 		rule->ra |= SP_RULE_BASE_CFA;
-		rule->add = (int32_t)v->off;
+		rule->add = (int16_t)v->off;
 	}
 }
 

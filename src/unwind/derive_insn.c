@@ -219,6 +219,20 @@ static void forget_written(struct sp_state *s, const struct sp_insn *i)
 	}
 }
 
+uint16_t sp_insn_writes(const struct sp_insn *i)
+{
+	unsigned written = 0;
+	if (i->z.meta.category == ZYDIS_CATEGORY_SYSCALL || i->z.meta.category == ZYDIS_CATEGORY_INTERRUPT)
+		return UINT16_MAX;
+	for (unsigned k = 0; k < i->z.operand_count; k++) {
+		const ZydisDecodedOperand *op = &i->op[k];
+		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    gpr_of[op->reg.value] != SP_R_NONE)
+			written |= 1u << sp_reg_dwarf(gpr_of[op->reg.value]);
+	}
+	return (uint16_t)written;
+}
+
 static void assign(struct sp_state *s, const struct sp_insn *i, sp_val value)
 {
 	const ZydisDecodedOperand *to = &i->op[0];

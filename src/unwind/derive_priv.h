@@ -55,6 +55,9 @@ struct sp_reference {
 	uint64_t target; /* virtual address */
 };
 bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t vaddr, struct sp_reference *ret);
+/* The registers that it writes, a bit for each, by DWARF numbers; all of them for one that enters the kernel. */
+uint16_t sp_insn_writes(const struct sp_insn *i);
+uint8_t sp_reg_dwarf(unsigned reg);
 void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 
 /* --- code ------------------------------------------------------------------------------------------------------- */

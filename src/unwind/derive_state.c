@@ -67,7 +67,7 @@ bool sp_state_merge(struct sp_state *s, const struct sp_state *other)
 	return merge_slots(s, other) || changed;
 }
 
-static uint8_t dwarf_number(unsigned reg)
+uint8_t sp_reg_dwarf(unsigned reg)
 {
 	static const uint8_t number[16] = {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15};
 	return number[reg & 15];
@@ -79,7 +79,7 @@ static bool by_register(const struct sp_state *s, unsigned reg, struct sp_rule *
 	if (sp_val_kind(s->reg[reg]) != SP_VAL_CFA)
 		return false;
 	rule->cfa = SP_CFA_REG;
-	rule->reg = dwarf_number(reg);
+	rule->reg = sp_reg_dwarf(reg);
 	rule->off = -sp_val_off(s->reg[reg]);
 	return true;
 }
@@ -94,7 +94,7 @@ static bool by_slot(const struct sp_state *s, unsigned reg, struct sp_rule *rule
 		if (sp_val_kind(t->at) != SP_VAL_ALIGNED || sp_val_kind(t->value) != SP_VAL_CFA)
 			continue;
 		rule->cfa = SP_CFA_DEREF;
-		rule->reg = dwarf_number(reg);
+		rule->reg = sp_reg_dwarf(reg);
 		rule->off = sp_val_off(t->at) - sp_val_off(s->reg[reg]);
 		rule->add = -sp_val_off(t->value);
 		return true;

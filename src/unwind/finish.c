@@ -128,14 +128,16 @@ static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offse
 	larger = was_larger(w, table, offset, at, rule->off);
 	if (fp)
 		rule->fp = larger ? SP_FP_SAME : SP_FP_LOST;
+	if (base)
+		rule->ra &= (sp_u8)~SP_RULE_BASE_CFA;
 	if (base && larger)
-		rule->ra = (sp_u8)((rule->ra & ~SP_RULE_BASE_CFA) | SP_RULE_BASE_SAME);
+		rule->kept |= 1u << SP_REG_BASE;
 }
 
 static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, enum sp_unwind_mode mode)
 {
 	struct sp_rule rule;
-	sp_u32 at;
+	sp_u32 at, stop;
 
 	if (mode == SP_UNWIND_FP || !table || table->state != SP_TABLE_LOADED)
 		return step_guessed(w, mode);
@@ -145,7 +147,10 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	if (sp_rule_get(w, at, &rule))
 		return SP_STOP_TABLE;
 	popped(w, table, offset, at, &rule);
-	return sp_step_rule(w, &w->r->regs, &w->r->how, &rule);
+	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
+	if (w->r->how & SP_HOW_GUESSED)
+		w->r->guessed = SP_STACK_GUESSED;
+	return stop;
 }
 
 static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)

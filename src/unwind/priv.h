@@ -29,18 +29,21 @@ enum {
 
 /* What a DWARF expression, or a rule, comes to. */
 enum sp_cfi_kind {
-	SP_CFI_OTHER, /* not expressible */
-	SP_CFI_CONST, /* off */
-	SP_CFI_REG,   /* reg + off */
-	SP_CFI_CFA,   /* CFA + off */
-	SP_CFI_DEREF, /* *(reg + off) + add */
-	SP_CFI_AND15, /* ip & 15 */
-	SP_CFI_GE,    /* (ip & 15) >= add */
-	SP_CFI_STEP,  /* ((ip & 15) >= add) << 3 */
-	SP_CFI_PLT,   /* sp + off + STEP */
+	SP_CFI_OTHER,       /* not expressible */
+	SP_CFI_CONST,       /* off */
+	SP_CFI_REG,         /* reg + off */
+	SP_CFI_CFA,         /* CFA + off */
+	SP_CFI_DEREF,       /* *(reg + off) + add */
+	SP_CFI_SCALED,      /* index << shift */
+	SP_CFI_INDEX,       /* reg + off + (index << shift) */
+	SP_CFI_INDEX_DEREF, /* *(reg + off + (index << shift)) + add */
+	SP_CFI_AND15,       /* ip & 15 */
+	SP_CFI_GE,          /* (ip & 15) >= add */
+	SP_CFI_STEP,        /* ((ip & 15) >= add) << 3 */
+	SP_CFI_PLT,         /* sp + off + STEP */
 };
 struct sp_cfi_value {
-	uint8_t kind, reg;
+	uint8_t kind, reg, index, shift;
 	int64_t off, add;
 };
 /* Evaluates a block; SP_CFI_OTHER for what it cannot follow. with_cfa: the CFA is on the stack at the start. */

@@ -171,7 +171,7 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 		*how = SP_HOW_GUESSED;
 		return SP_STEP_NEXT;
 	}
-	if ((*how & (SP_HOW_EXACT | SP_HOW_REGS)) && !sp_env_stack(w, regs->sp, &ra) && sp_env_is_return(w, ra)) {
+	if ((*how & (SP_HOW_EXACT | SP_HOW_FIRST)) && !sp_env_stack(w, regs->sp, &ra) && sp_env_is_return(w, ra)) {
 		regs->ip = ra;
 		regs->sp += 8;
 		*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
@@ -180,8 +180,8 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 	return !fp && !(*how & SP_HOW_NO_FP) ? SP_STOP_COMPLETE : SP_STOP_GUESS;
 }
 
-/* A register's value, or a stop. */
-SP_STEP_INLINE sp_u32 sp_reg_get(const struct sp_regs *regs, sp_u32 how, sp_u32 reg, sp_u64 *ret)
+/* A register's value, and its bit in *unsure if it is only what the sample had; or a stop. */
+SP_STEP_INLINE sp_u32 sp_reg_get(const struct sp_regs *regs, sp_u32 how, sp_u32 reg, sp_u64 *ret, sp_u32 *unsure)
 {
 	if (reg == SP_REG_SP) {
 		*ret = regs->sp;
@@ -190,31 +190,35 @@ SP_STEP_INLINE sp_u32 sp_reg_get(const struct sp_regs *regs, sp_u32 how, sp_u32 
 			return SP_STOP_REGISTER;
 		*ret = regs->fp;
 	} else {
-		if (!(how & (reg == SP_REG_BASE ? SP_HOW_REGS | SP_HOW_BASE : SP_HOW_REGS)) || reg > 15)
+		if (reg > 15)
 			return SP_STOP_REGISTER;
 		sp_opaque(reg);
-		*ret = regs->r[reg & 15];
+		reg &= 15;
+		*unsure |= ~(how >> SP_HOW_REGS_SHIFT) & 1u << reg;
+		*ret = regs->r[reg];
 	}
 	return SP_STEP_NEXT;
 }
 
 SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
-			     sp_u64 *ret)
+			     sp_u64 *ret, sp_u32 *unsure)
 {
-	sp_u64 base;
+	sp_u64 base, index = 0;
 	sp_u32 r;
 
 	if (rule->cfa == SP_CFA_PLT) {
 		*ret = regs->sp + rule->off + ((regs->ip & 15) >= (sp_u32)rule->add ? 8 : 0);
 		return SP_STEP_NEXT;
 	}
-	if (rule->cfa != SP_CFA_REG && rule->cfa != SP_CFA_DEREF)
+	if (rule->cfa < SP_CFA_REG || rule->cfa > SP_CFA_INDEX_DEREF)
 		return SP_STOP_RULE;
-	r = sp_reg_get(regs, how, rule->reg, &base);
+	r = sp_reg_get(regs, how, rule->reg & 15, &base, unsure);
+	if (r == SP_STEP_NEXT && rule->cfa >= SP_CFA_INDEX)
+		r = sp_reg_get(regs, how, rule->reg >> 4, &index, unsure);
 	if (r != SP_STEP_NEXT)
 		return r;
-	base += rule->off;
-	if (rule->cfa == SP_CFA_DEREF) {
+	base += rule->off + (index << ((rule->ra & SP_RULE_SCALE) >> SP_RULE_SCALE_SHIFT));
+	if (rule->cfa == SP_CFA_DEREF || rule->cfa == SP_CFA_INDEX_DEREF) {
 		if (sp_env_stack(w, base, &base))
 			return SP_STOP_READ;
 		base += rule->add;
@@ -223,9 +227,16 @@ SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how,
 	return SP_STEP_NEXT;
 }
 
-/* The caller's frame pointer into *fp. Sets SP_HOW_NO_FP where it is lost. */
-SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const struct sp_rule *rule, sp_u64 cfa,
-				   sp_u64 *fp, sp_u32 *how)
+/* What is found out of the caller. */
+struct sp_caller {
+	sp_u64 cfa, ip, fp;
+	sp_u32 how;
+	sp_u32 unsure; /* a bit for each register that was used though it is only what the sample had */
+};
+
+/* The caller's frame pointer. Sets SP_HOW_NO_FP where it is lost. */
+SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const struct sp_rule *rule,
+				   struct sp_caller *c)
 {
 	sp_u64 at;
 
@@ -233,10 +244,10 @@ SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const
 	case SP_FP_SAME:
 		return SP_STEP_NEXT;
 	case SP_FP_CFA:
-		at = cfa;
+		at = c->cfa;
 		break;
 	case SP_FP_FP:
-		if (*how & SP_HOW_NO_FP)
+		if (c->how & SP_HOW_NO_FP)
 			return SP_STOP_REGISTER;
 		at = regs->fp;
 		break;
@@ -244,67 +255,82 @@ SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const
 		at = regs->sp;
 		break;
 	default:
-		*how |= SP_HOW_NO_FP;
+		c->how |= SP_HOW_NO_FP;
 		return SP_STEP_NEXT;
 	}
-	*how &= ~SP_HOW_NO_FP;
-	return sp_env_stack(w, at + rule->fp_off, fp) ? SP_STOP_READ : SP_STEP_NEXT;
+	c->how &= ~SP_HOW_NO_FP;
+	return sp_env_stack(w, at + rule->fp_off, &c->fp) ? SP_STOP_READ : SP_STEP_NEXT;
 }
 
 SP_STEP_INLINE sp_u32 sp_caller_ip(SP_WALK *w, const struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
-				   sp_u64 cfa, sp_u64 *ip)
+				   struct sp_caller *c)
 {
 	sp_u32 kind = rule->ra & SP_RULE_RA_MASK;
 
 	if (kind == SP_RA_REG)
-		return sp_reg_get(regs, how, rule->ra_off, ip);
-	return sp_env_stack(w, (kind == SP_RA_SP ? regs->sp : cfa) + rule->ra_off, ip) ? SP_STOP_READ : SP_STEP_NEXT;
+		return sp_reg_get(regs, how, rule->ra_off, &c->ip, &c->unsure);
+	return sp_env_stack(w, (kind == SP_RA_SP ? regs->sp : c->cfa) + rule->ra_off, &c->ip) ? SP_STOP_READ
+											      : SP_STEP_NEXT;
 }
 
-/* The caller's base register into regs, where this file tells. SP_HOW_BASE, or 0: it is lost. */
-SP_STEP_INLINE sp_u32 sp_caller_base(SP_WALK *w, struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
+/* Which of r[] hold in the caller; its base register into regs, where this file tells. */
+SP_STEP_INLINE sp_u32 sp_caller_regs(SP_WALK *w, struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
 				     sp_u64 cfa)
 {
-	if (rule->ra & SP_RULE_BASE_SAME)
-		return how & (SP_HOW_REGS | SP_HOW_BASE) ? SP_HOW_BASE : 0;
-	if (!(rule->ra & SP_RULE_BASE_CFA))
-		return 0;
-	return sp_env_stack(w, cfa + rule->add, &regs->r[SP_REG_BASE]) ? 0 : SP_HOW_BASE;
+	sp_u32 known = how & (sp_u32)rule->kept << SP_HOW_REGS_SHIFT;
+
+	if (rule->ra & SP_RULE_BASE_CFA && !sp_env_stack(w, cfa + rule->add, &regs->r[SP_REG_BASE]))
+		known |= 1u << (SP_HOW_REGS_SHIFT + SP_REG_BASE);
+	return known;
 }
 
 /*
- * Applies a rule. A frame must lie above the one that it called (the stack grows down), but where the stack changes:
- * for a signal's, which may have come from another one, and where the rule says so, and for a return address in a
- * register, which may have no frame yet.
+ * A frame must lie above the one that it called (the stack grows down), but where the stack changes: for a signal's,
+ * which may have come from another one, and where the rule says so, and for a return address in a register, which may
+ * have no frame yet.
  */
-SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, const struct sp_rule *rule)
+SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_u32 how, const struct sp_rule *rule,
+				     struct sp_caller *c)
 {
-	sp_u64 cfa = 0, ip = 0, fp = regs->fp;
-	sp_u32 next_how = *how & SP_HOW_NO_FP, r;
+	sp_u32 r = sp_cfa(w, regs, how, rule, &c->cfa, &c->unsure);
+
+	if (r != SP_STEP_NEXT)
+		return r;
+	if ((c->cfa & 7) || c->cfa >= SP_USER_END || c->cfa < 4096)
+		return SP_STOP_CFA;
+	if (!(rule->ra & SP_RULE_SIGNAL) && (rule->ra & SP_RULE_RA_MASK) != SP_RA_SWITCH &&
+	    ((rule->ra & SP_RULE_RA_MASK) == SP_RA_REG ? c->cfa < regs->sp : c->cfa <= regs->sp))
+		return SP_STOP_CFA;
+	/* The frame pointer first: it is saved below the return address, and memory is read in chunks upwards. */
+	r = sp_caller_fp(w, regs, rule, c);
+	return r == SP_STEP_NEXT ? sp_caller_ip(w, regs, how, rule, c) : r;
+}
+
+/*
+ * Applies a rule. What it takes from a register that may have been changed since is believed where it leads to a return
+ * address behind a call, not far away, and then guessed; not where nothing may be (may_guess).
+ */
+SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, const struct sp_rule *rule,
+				   int may_guess)
+{
+	struct sp_caller c = {.fp = regs->fp, .how = *how & SP_HOW_NO_FP};
+	sp_u32 r;
 
 	if (rule->cfa == SP_CFA_ROOT)
 		return SP_STOP_COMPLETE;
-	r = sp_cfa(w, regs, *how, rule, &cfa);
+	r = sp_caller_find(w, regs, *how, rule, &c);
+	if (c.unsure) {
+		if (r != SP_STEP_NEXT || !may_guess || c.cfa - regs->sp >= SP_GUESS_REACH || !sp_env_is_return(w, c.ip))
+			return SP_STOP_REGISTER;
+		c.how |= SP_HOW_GUESSED;
+	}
 	if (r != SP_STEP_NEXT)
 		return r;
-	if ((cfa & 7) || cfa >= SP_USER_END || cfa < 4096)
-		return SP_STOP_CFA;
-	if (!(rule->ra & SP_RULE_SIGNAL) && (rule->ra & SP_RULE_RA_MASK) != SP_RA_SWITCH &&
-	    ((rule->ra & SP_RULE_RA_MASK) == SP_RA_REG ? cfa < regs->sp : cfa <= regs->sp))
-		return SP_STOP_CFA;
-	/* The frame pointer first: it is saved below the return address, and memory is read in chunks upwards. */
-	r = sp_caller_fp(w, regs, rule, cfa, &fp, &next_how);
-	if (r != SP_STEP_NEXT)
-		return r;
-	r = sp_caller_ip(w, regs, *how, rule, cfa, &ip);
-	if (r != SP_STEP_NEXT)
-		return r;
-	next_how |= sp_caller_base(w, regs, *how, rule, cfa);
-	*how = next_how | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
+	*how = c.how | sp_caller_regs(w, regs, *how, rule, c.cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
 	       (rule->ra & SP_RULE_DERIVED ? SP_HOW_DERIVED : 0);
-	regs->ip = ip;
-	regs->sp = cfa;
-	regs->fp = fp;
+	regs->ip = c.ip;
+	regs->sp = c.cfa;
+	regs->fp = c.fp;
 	return SP_STEP_NEXT;
 }
 

@@ -99,6 +99,34 @@ if command -v objcopy >/dev/null; then
 	is "$(field debug_file)" "" "no debug file"
 fi
 
+# Frames that are counted from a register over calls: both callees of asm_kept leave it alone. One that does not.
+expect 0 doctor --file "$victims/plain/assembly" --json
+is "$(field register_calls) $(field unsure_register_calls)" '2 0' "calls and unsure calls"
+expect 0 doctor --file "$victims/plain/assembly"
+has "$out" '^registers +2 calls while'
+has "$out" '^ +none of those that are called'
+if command -v as >/dev/null && command -v ld >/dev/null; then
+	cat >"$dir/unsure.s" <<-'END'
+		.text
+		f:	.cfi_startproc
+			mov %rsp, %r11
+			.cfi_def_cfa_register %r11
+			sub $24, %rsp
+			call g
+			mov %r11, %rsp
+			.cfi_def_cfa_register %rsp
+			ret
+			.cfi_endproc
+		g:	.cfi_startproc
+			xor %r11d, %r11d
+			ret
+			.cfi_endproc
+	END
+	as -o "$dir/unsure.o" "$dir/unsure.s" && ld -shared -o "$dir/unsure.so" "$dir/unsure.o"
+	expect 0 doctor --file "$dir/unsure.so"
+	has "$out" '^ +1 of them to code that may do so'
+fi
+
 # Without unwind information, and more than anybody would follow: that is said, and nothing else is claimed.
 if command -v as >/dev/null && command -v ld >/dev/null; then
 	echo '.text; .fill 33 << 20, 1, 0xc3' | as -o "$dir/large.o" && ld -shared -o "$dir/large.so" "$dir/large.o"

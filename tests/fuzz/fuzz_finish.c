@@ -58,11 +58,15 @@ static struct sp_rule take_rule(void)
 			    .fp = (uint8_t)(take(1) % (SP_FP_LOST + 1)),
 			    .ra = (uint8_t)(take(1) % (SP_RA_SWITCH + 1))};
 
+	if (r.cfa == SP_CFA_INDEX || r.cfa == SP_CFA_INDEX_DEREF)
+		r.reg |= (uint8_t)(take(1) % 16 << 4);
 	r.off = (int32_t)((uint32_t)take(1) - 32 + (r.reg % 8 ? 0 : (uint32_t)take(4))); /* wraps */
-	r.add = (int32_t)take(2) - 256;
+	r.add = (int16_t)((int)take(2) - 256);
+	r.kept = (uint16_t)take(2);
 	r.fp_off = (int16_t)take(2);
 	r.ra_off = r.ra == SP_RA_REG ? (int16_t)(take(1) % 16) : (int16_t)(take(1) - 128);
-	r.ra |= (uint8_t)(take(1) & (SP_RULE_SIGNAL | SP_RULE_BASE_SAME | SP_RULE_BASE_CFA | SP_RULE_DERIVED));
+	r.ra |= (uint8_t)(take(1) &
+			  (SP_RULE_SIGNAL | SP_RULE_BASE_CFA | SP_RULE_DERIVED | (r.reg > 15 ? SP_RULE_SCALE : 0)));
 	return r;
 }
 

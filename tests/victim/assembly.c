@@ -5,6 +5,8 @@
 void asm_rax(void);
 void asm_r10(void);
 void asm_r11(void);
+void asm_kept(void);
+void asm_index(void);
 void asm_deref(void (*f)(void));
 void asm_saved(void (*f)(void));
 
@@ -22,6 +24,8 @@ VICTIM static void around(unsigned int n)
 	asm_rax();
 	asm_r10();
 	asm_r11();
+	asm_kept();
+	asm_index();
 	asm_deref(below);
 	asm_saved(below);
 	array[1] = array[0];

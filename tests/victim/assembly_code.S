@@ -27,6 +27,80 @@
 	in_register asm_r10, r10, 10
 	in_register asm_r11, r11, 11
 
+/*
+ * void asm_kept(void): the CFA is in rax while others are called, as in libcrypto's AES-GCM: they leave it alone. One
+ * of them calls the other, and has a frame while it does.
+ */
+	.globl	asm_kept
+	.type	asm_kept, @function
+	.p2align 4
+asm_kept:
+	.cfi_startproc
+	movq	%rsp, %rax
+	.cfi_def_cfa_register 0
+	subq	$264, %rsp
+	andq	$-64, %rsp
+	call	asm_counts
+	call	asm_nests
+	movq	%rax, %rsp
+	.cfi_def_cfa_register 7
+	ret
+	.cfi_endproc
+	.size	asm_kept, . - asm_kept
+
+	.globl	asm_nests
+	.type	asm_nests, @function
+	.p2align 4
+asm_nests:
+	.cfi_startproc
+	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbx, 0
+	call	asm_counts
+	popq	%rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbx
+	ret
+	.cfi_endproc
+	.size	asm_nests, . - asm_nests
+
+	.globl	asm_counts
+	.type	asm_counts, @function
+	.p2align 4
+asm_counts:
+	.cfi_startproc
+	movl	$100000, %ecx
+1:	movq	%rcx, -8(%rsp)
+	subl	$1, %ecx
+	jnz	1b
+	ret
+	.cfi_endproc
+	.size	asm_counts, . - asm_counts
+
+/* void asm_index(void): the old stack pointer lies behind an array on the stack, as in bn_mul_mont. */
+	.globl	asm_index
+	.type	asm_index, @function
+	.p2align 4
+asm_index:
+	.cfi_startproc
+	movq	%rsp, %rax
+	.cfi_def_cfa_register 0
+	movl	$30, %r9d
+	subq	$256, %rsp
+	andq	$-64, %rsp
+	movq	%rax, 8(%rsp, %r9, 8)
+	.cfi_escape 0x0f, 0x0a, 0x77, 0x08, 0x79, 0x00, 0x38, 0x1e, 0x22, 0x06, 0x23, 0x08 /* *(rsp + 8 + r9 * 8) + 8 */
+	xorl	%eax, %eax
+	movl	$100000, %ecx
+1:	movq	%rcx, (%rsp)
+	subl	$1, %ecx
+	jnz	1b
+	movq	8(%rsp, %r9, 8), %rsp
+	.cfi_def_cfa 7, 8
+	ret
+	.cfi_endproc
+	.size	asm_index, . - asm_index
+
 /* void asm_deref(void (*f)(void)): the old stack pointer is in memory: CFA = *(rsp + 16) + 8; calls f. */
 	.globl	asm_deref
 	.type	asm_deref, @function

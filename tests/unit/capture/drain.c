@@ -174,7 +174,7 @@ static struct sp_record_pending *pending_new(void)
 	r->type = SP_RECORD_PENDING;
 	r->key.process = process_key;
 	r->value = (struct sp_count){.n = 2, .weight = 20};
-	r->how = SP_HOW_EXACT | SP_HOW_REGS;
+	r->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;
 	r->regs = (struct sp_regs){.ip = 0x10010, .sp = 0x7f0000000000};
 	r->stack_at = r->regs.sp;
 	r->stack_bytes = 64;

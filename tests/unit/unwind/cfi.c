@@ -68,19 +68,21 @@ static void rows_of_a_prologue(void **state)
 static void rows_of_the_base_register(void **state)
 {
 	static const uint8_t program[] = {0x41, 0x0e, 16, 0x83, 2, 0x43, 0x0d, 3, 0x44, 0xc3, 0x41, 0x09, 3, 12};
-	const uint8_t flags[] = {SP_RULE_BASE_SAME, SP_RULE_BASE_CFA, SP_RULE_BASE_CFA, SP_RULE_BASE_SAME, 0};
+	const uint8_t flags[] = {0, SP_RULE_BASE_CFA, SP_RULE_BASE_CFA, 0, 0};
+	const uint16_t kept[] = {1 << SP_REG_BASE, 0, 0, 1 << SP_REG_BASE, 0};
 	struct rows r;
 	(void)state;
 	assert_int_equal(run_with(program, sizeof(program), true, &r), 0);
 	assert_int_equal(r.n, SP_COUNT(flags));
 	for (size_t i = 0; i < r.n; i++) {
 		assert_int_equal(r.rule[i].ra, flags[i]);
+		assert_int_equal(r.rule[i].kept, kept[i]);
 		assert_int_equal(r.rule[i].add, flags[i] == SP_RULE_BASE_CFA ? -16 : 0);
 	}
 	assert_int_equal(r.rule[2].reg, SP_REG_BASE);
 	assert_int_equal(run(program, sizeof(program), &r), 0);
 	for (size_t i = 0; i < r.n; i++)
-		assert_int_equal(r.rule[i].ra | r.rule[i].add, 0);
+		assert_int_equal(r.rule[i].ra | r.rule[i].add | r.rule[i].kept, 0);
 }
 
 static void rows_behind_the_end_are_dropped(void **state)

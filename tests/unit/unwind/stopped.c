@@ -226,7 +226,7 @@ static void regs_take(struct victim *v)
 	    .r = {u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8, u.r9, u.r10, u.r11, u.r12, u.r13, u.r14,
 		  u.r15},
 	};
-	r->how = SP_HOW_EXACT | SP_HOW_REGS;
+	r->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;
 	r->n_frames = r->guessed = 0;
 	r->code_bytes = stopped_memory(v, u.rip, r->code, sizeof(r->code)) == sizeof(r->code) ? sizeof(r->code) : 0;
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * kept.h: which registers are left alone by hand-written functions whose callers count their frames from them.
+ *
+ * libcrypto's AES-GCM keeps its CFA in rax while it calls functions of its own that do not write rax; no calling
+ * convention says so, but their code does. Given the rows that count from such registers, the calls in them are looked
+ * up, and what each called function writes, over all branches and calls from its first instruction on. One that makes a
+ * call or a jump to nobody knows where, or over a cap, keeps nothing; and a register that such a row counts from while
+ * it calls nobody knows whom is kept by no function of the file.
+ * A pure function from bytes to spans, which may be hostile; linear in the code up to SP_KEPT_MAX_STEPS. Instructions
+ * are decoded by Zydis.
+ */
+#ifndef SP_UNWIND_KEPT_H
+#define SP_UNWIND_KEPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SP_KEPT_MAX_STEPS = 1 << 20,     /* instructions decoded for a file */
+	SP_KEPT_MAX_FUNCTION = 64 << 10, /* for one function and what it calls */
+};
+
+/* File offsets all. Bits of registers have their DWARF numbers. */
+struct sp_kept_need { /* a row: what it counts its CFA from */
+	uint64_t function, start, end;
+	uint16_t regs;
+};
+struct sp_kept_span { /* in this code, this much is as it was when the function was called */
+	uint64_t start, end;
+	uint16_t regs;
+};
+struct sp_kept {
+	struct sp_kept_span *spans; /* ascending, disjoint */
+	size_t n;
+	uint32_t n_calls;  /* from rows that need a register */
+	uint32_t n_unsure; /* of these, to functions that may not keep it */
+};
+
+struct sp_elf;
+/* needs: ascending, those of one function one after the other. 0 or -ENOMEM. */
+int sp_kept_find(struct sp_elf *e, const struct sp_kept_need *needs, size_t n, struct sp_kept *ret_kept);
+void sp_kept_done(struct sp_kept *k);
+/*
+ * Rows (priv.h) with what the code keeps: those that a span cuts become several. rule_with gives the number of a rule
+ * that keeps these registers, too, or a negative errno.
+ */
+int sp_kept_apply(const struct sp_kept *k, uint64_t **rows, size_t *n_rows, size_t *capacity,
+		  int (*rule_with)(void *arg, uint16_t rule, uint16_t regs), void *arg);
+
+#endif
