@@ -51,7 +51,8 @@ enum {
 #define SP_FRAME_OFFSET_MASK ((1ULL << 40) - 1)
 #define SP_FRAME_KERNEL_MASK ((1ULL << 60) - 1)
 
-/* Why a user stack ended. COMPLETE: the root was reached. NONE, GONE: there was no user stack to walk. */
+/* Why a user stack ended. COMPLETE, THREAD, FIBER: the root was reached, and of what. NONE, GONE: there was no user
+ * stack to walk. */
 enum sp_stop {
 	SP_STOP_COMPLETE,
 	SP_STOP_NONE,     /* kernel thread, idle, or user stacks not asked for */
@@ -69,6 +70,8 @@ enum sp_stop {
 	SP_STOP_FILES,    /* no file id left */
 	SP_STOP_BITS,     /* a 32-bit program */
 	SP_STOP_COPY,     /* a word outside the copy of the stack that was taken */
+	SP_STOP_THREAD,   /* complete: where a thread begins */
+	SP_STOP_FIBER,    /* complete: where a fiber, coroutine or context begins, whoever resumed it */
 	SP_N_STOPS,
 };
 #define SP_STACK_GUESSED 0x100u /* flag beside an sp_stop: at least one frame was guessed */
@@ -116,6 +119,8 @@ enum sp_cfa_kind {
 	SP_CFA_PLT,         /* sp + off + ((ip & 15) >= add ? 8 : 0) */
 	SP_CFA_BAD,         /* known, but not expressible: SP_STOP_RULE */
 };
+/* In `reg` of SP_CFA_ROOT: what begins there. */
+enum sp_root_kind { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
 /* In `reg` of SP_CFA_BAD: what it is that a row cannot hold. */
 enum sp_bad_why {
 	SP_BAD_CAP,     /* the file has more rules than a table */
@@ -140,9 +145,14 @@ enum sp_ra_kind {
 };
 /* In `ra`, too. */
 #define SP_RULE_SIGNAL 0x80u /* a signal frame; the caller was interrupted, not calling */
-#define SP_RULE_BASE_CFA                                                                                               \
-	0x20u                 /* the base register (rbx) is saved at CFA + add (SP_CFA_REG, which has no use for it)   \
-			       */
+/*
+ * Of a function that never returns. Who makes up a fiber's stack by hand puts 0 where the return address of its first
+ * function belongs, at the top of the stack, where the calling convention wants the frame's address to be a multiple of
+ * 16. There, and only there, 0 is the root; anywhere else it is an address that is not mapped.
+ */
+#define SP_RULE_FIRST 0x40u
+/* The base register (rbx) is saved at CFA + add (SP_CFA_REG, which has no other use for it). */
+#define SP_RULE_BASE_CFA 0x20u
 #define SP_RULE_DERIVED 0x10u /* not told by the file but derived from its instructions */
 #define SP_RULE_SCALE 0x0cu   /* of SP_CFA_INDEX*: the index is multiplied by 1, 2, 4 or 8 */
 #define SP_RULE_SCALE_SHIFT 2

@@ -5,6 +5,7 @@
 #include "proc/cgroup.h"
 #include "profile/container.h"
 #include "profile/profile.h"
+#include "unwind/step_types.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -83,7 +84,7 @@ static void stack_classify(struct sp_stack *s, uint32_t stop)
 	s->reason = stop & 0xff;
 	if (s->reason == SP_STOP_NONE || s->reason == SP_STOP_GONE)
 		s->stack_class = SP_STACK_ABSENT;
-	else if (s->reason != SP_STOP_COMPLETE)
+	else if (!sp_stop_is_whole(s->reason))
 		s->stack_class = SP_STACK_CUT;
 	else
 		s->stack_class = stop & SP_STACK_GUESSED ? SP_STACK_GUESS : SP_STACK_COMPLETE;

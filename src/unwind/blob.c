@@ -101,7 +101,8 @@ static bool rows_are_sound(const struct sp_blob *b)
 
 static bool rule_is_sound(const struct sp_rule *r)
 {
-	const unsigned known = SP_RULE_SIGNAL | SP_RULE_BASE_CFA | SP_RULE_DERIVED | SP_RULE_SCALE | SP_RULE_RA_MASK;
+	const unsigned known =
+	    SP_RULE_SIGNAL | SP_RULE_FIRST | SP_RULE_BASE_CFA | SP_RULE_DERIVED | SP_RULE_SCALE | SP_RULE_RA_MASK;
 	uint8_t ra = r->ra & SP_RULE_RA_MASK;
 	bool indexed = r->cfa == SP_CFA_INDEX || r->cfa == SP_CFA_INDEX_DEREF;
 	return r->cfa <= SP_CFA_BAD && (indexed || r->reg < SP_REG_RA) && r->fp <= SP_FP_LOST && !(r->ra & ~known) &&

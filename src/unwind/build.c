@@ -5,10 +5,11 @@
  * Where FDEs overlap, the one that starts first keeps its bytes (of equal starts, the first in .eh_frame), and the
  * other keeps what is left of it. A malformed FDE whose range is known is one row of SP_CFA_BAD.
  */
-#include "base/intern.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "unwind/build_rows.h"
+#include "unwind/context.h"
 #include "unwind/derive.h"
 #include "unwind/kept.h"
 #include "unwind/priv.h"
@@ -17,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RULES = 1 << 16, RULE_CACHE = 64, MAX_NEEDS = 1 << 16 };
+enum { LATE_PUSH = 8, WORD = 8 };
+
+/* What the rows of an FDE say so far of the frame: never there, set up soon and not taken down, or neither of these. */
+enum frame { FRAME_NONE, FRAME_STAYS, FRAME_GOES };
 
 struct builder {
 	struct sp_elf *elf;
@@ -30,86 +34,24 @@ struct builder {
 	size_t segment; /* where the last FDE was found */
 	struct sp_fde *fdes;
 	size_t n_fdes, fdes_capacity;
-	uint64_t *rows;
-	size_t n_rows, rows_capacity;
-	struct sp_intern *rules;
-	struct {
-		struct sp_rule rule;
-		uint16_t number;
-		bool used;
-	} cache[RULE_CACHE]; /* in front of `rules` */
+	struct sp_row_list rows;
 	struct sp_derived derived;
-	size_t next_derived;        /* row that has not been passed yet */
-	uint64_t entry;             /* file offset of the ELF entry point; UINT64_MAX: none */
-	uint64_t end;               /* of what FDEs have covered so far */
-	uint64_t fde_start;         /* of the FDE that is being run */
-	bool uses_base;             /* a row counts its CFA from the base register */
-	bool with_base;             /* so rows tell where it is saved */
-	struct sp_kept_need *needs; /* rows that count it from another that callees may change */
-	size_t n_needs, needs_capacity;
-	bool need_open; /* the last of them goes on */
+	size_t next_derived; /* row that has not been passed yet */
+	uint64_t entry;      /* file offset of the ELF entry point; UINT64_MAX: none */
+	uint64_t context;    /* of what contexts return to (context.h), likewise */
+	uint64_t end;        /* of what FDEs have covered so far */
+	uint64_t fde_start;  /* of the FDE that is being run */
+	bool uses_base;      /* a row counts its CFA from the base register */
+	bool with_base;      /* so rows tell where it is saved */
+	struct sp_kept_needs needs;
+	enum frame frame; /* of the FDE that is being run */
+	bool tells_root;  /* it knows what begins there */
 };
-
-static int rule_add(struct builder *b, const struct sp_rule *rule)
-{
-	int64_t n = sp_intern_find(b->rules, rule, sizeof(*rule));
-	if (n >= 0)
-		return (int)n;
-	if (sp_intern_count(b->rules) < MAX_RULES)
-		return (int)sp_intern_add(b->rules, rule, sizeof(*rule));
-	b->head.flags |= SP_BLOB_PARTIAL;
-	return -ENOSPC;
-}
-
-/* The number of a rule; when there is no room for it, of SP_CFA_BAD, which is always rule 1. */
-static int rule_number(struct builder *b, const struct sp_rule *rule)
-{
-	uint64_t w[2];
-	memcpy(w, rule, sizeof(w));
-	uint64_t h = (w[0] ^ w[1] * 0x9e3779b97f4a7c15ULL) * 0xd6e8feb86659fd93ULL;
-	size_t i = (size_t)(h >> 58) % RULE_CACHE;
-	if (b->cache[i].used && memcmp(&b->cache[i].rule, rule, sizeof(*rule)) == 0)
-		return b->cache[i].number;
-	int n = rule_add(b, rule);
-	if (n == -ENOSPC)
-		return 1;
-	if (n < 0)
-		return n;
-	b->cache[i].rule = *rule;
-	b->cache[i].number = (uint16_t)n;
-	b->cache[i].used = true;
-	return n;
-}
-
-static int row_append(struct builder *b, uint64_t row)
-{
-	if (b->n_rows == SP_MAX_ROWS) {
-		b->head.flags |= SP_BLOB_PARTIAL;
-		return -EFBIG;
-	}
-	int r = sp_grow(&b->rows, &b->rows_capacity, b->n_rows + 1, sizeof(*b->rows));
-	if (r == 0)
-		b->rows[b->n_rows++] = row;
-	return r;
-}
-
-/* A row at this offset, not below the last one's; it takes the place of one that begins there, and equal ones merge. */
-static int row_push(struct builder *b, uint64_t offset, const struct sp_rule *rule, bool lost)
-{
-	int n = rule_number(b, rule);
-	if (n < 0)
-		return n;
-	if (b->n_rows > 0 && sp_row_offset(b->rows[b->n_rows - 1]) == offset)
-		b->n_rows--;
-	if (b->n_rows > 0 && (uint16_t)b->rows[b->n_rows - 1] == n)
-		return 0;
-	return row_append(b, sp_row_make(offset, lost, (uint16_t)n));
-}
 
 static int row_none(struct builder *b, uint64_t offset)
 {
 	static const struct sp_rule none = {.cfa = SP_CFA_NONE};
-	return b->n_rows > 0 ? row_push(b, offset, &none, false) : 0;
+	return b->rows.n > 0 ? sp_row_list_push(&b->rows, offset, &none, false) : 0;
 }
 
 /* The first derived row at or behind an offset; offsets only grow. NULL: there is none. */
@@ -129,7 +71,7 @@ static int fill_part(struct builder *b, uint64_t from, uint64_t to)
 	bool hole = any ? row->offset > from : to - from >= SP_PADDING_BYTES; /* and not padding only */
 	int r = hole ? row_none(b, from) : 0;
 	for (; r == 0 && row && row->offset < to; row = derived_at(b, row->offset + 1))
-		r = row->rule ? row_push(b, row->offset, &b->derived.rules[row->rule], false)
+		r = row->rule ? sp_row_list_push(&b->rows, row->offset, &b->derived.rules[row->rule], false)
 			      : row_none(b, row->offset);
 	return r;
 }
@@ -142,7 +84,7 @@ static int fill_gap(struct builder *b, uint64_t to)
 		return fill_part(b, b->end, to);
 	int r = fill_part(b, b->end, b->entry);
 	if (r == 0)
-		r = row_push(b, b->entry, &root, false);
+		r = sp_row_list_push(&b->rows, b->entry, &root, false);
 	const struct sp_derived_row *next = derived_at(b, b->entry);
 	uint64_t end = SP_MIN(to, b->entry + SP_ENTRY_BYTES);
 	if (next)
@@ -150,47 +92,29 @@ static int fill_gap(struct builder *b, uint64_t to)
 	return r == 0 && to > end ? fill_part(b, end, to) : r;
 }
 
-/* The registers that a rule counts from and that no other rule tells. */
-static uint16_t needed_regs(const struct sp_rule *rule)
+/* Whether a function ever takes its frame down again; one with a `ret` has a row for it. */
+static void note_frame(struct builder *b, uint64_t at, const struct sp_rule *rule)
 {
-	const unsigned told = 1u << SP_REG_SP | 1u << SP_REG_FP | 1u << SP_REG_BASE;
-	unsigned regs = 0;
-	if (rule->cfa >= SP_CFA_REG && rule->cfa <= SP_CFA_INDEX_DEREF)
-		regs |= 1u << (rule->reg & 15);
-	if (rule->cfa == SP_CFA_INDEX || rule->cfa == SP_CFA_INDEX_DEREF)
-		regs |= 1u << (rule->reg >> 4);
-	return (uint16_t)(regs & ~told);
-}
-
-static void end_need(struct builder *b, uint64_t offset)
-{
-	if (b->need_open)
-		b->needs[b->n_needs - 1].end = offset;
-	b->need_open = false;
-}
-
-static int note_need(struct builder *b, uint64_t offset, const struct sp_rule *rule)
-{
-	uint16_t regs = needed_regs(rule);
-	if (b->need_open && b->needs[b->n_needs - 1].regs == regs)
-		return 0;
-	end_need(b, offset);
-	if (!regs || b->n_needs == MAX_NEEDS)
-		return 0;
-	int r = sp_grow(&b->needs, &b->needs_capacity, b->n_needs + 1, sizeof(*b->needs));
-	if (r < 0)
-		return r;
-	b->needs[b->n_needs++] = (struct sp_kept_need){.function = b->fde_start, .start = offset, .regs = regs};
-	b->need_open = true;
-	return 0;
+	bool up =
+	    (rule->cfa == SP_CFA_REG && (rule->reg == SP_REG_FP || rule->off > WORD)) || rule->cfa == SP_CFA_DEREF;
+	if (at == 0)
+		b->frame = up || rule->cfa != SP_CFA_REG ? FRAME_GOES : FRAME_NONE;
+	else if (b->frame == FRAME_NONE)
+		b->frame = up && at <= LATE_PUSH ? FRAME_STAYS : FRAME_GOES;
+	else if (!up)
+		b->frame = FRAME_GOES;
 }
 
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
 {
+	static const struct sp_rule thread = {.cfa = SP_CFA_ROOT, .reg = SP_ROOT_THREAD};
 	struct builder *b = arg;
+	if (rule->cfa == SP_CFA_ROOT && !b->tells_root)
+		rule = &thread;
 	b->uses_base |= rule->cfa == SP_CFA_REG && rule->reg == SP_REG_BASE;
-	int r = note_need(b, b->fde_start + at, rule);
-	return r < 0 ? r : row_push(b, SP_MAX(b->fde_start + at, b->end), rule, lost);
+	note_frame(b, at, rule);
+	int r = sp_kept_note(&b->needs, b->fde_start, b->fde_start + at, rule);
+	return r < 0 ? r : sp_row_list_push(&b->rows, SP_MAX(b->fde_start + at, b->end), rule, lost);
 }
 
 static int run_program(struct builder *b, const struct sp_fde *fde)
@@ -207,6 +131,7 @@ static int run_program(struct builder *b, const struct sp_fde *fde)
 static int run_fde(struct builder *b, const struct sp_fde *fde)
 {
 	static const struct sp_rule bad = {.cfa = SP_CFA_BAD, .reg = SP_BAD_PROGRAM};
+	static const struct sp_rule context = {.cfa = SP_CFA_ROOT, .reg = SP_ROOT_FIBER};
 	if (fde->start + fde->size <= b->end) {
 		b->head.n_bad_fdes++;
 		return 0;
@@ -214,15 +139,23 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	int r = fde->start > b->end ? fill_gap(b, fde->start) : 0;
 	if (r < 0)
 		return r;
+	if (fde->start == b->context && fde->start > b->end)
+		r = sp_row_list_push(&b->rows, fde->start - 1, &context, false);
+	if (r < 0)
+		return r;
 	b->end = SP_MAX(b->end, fde->start);
 	b->fde_start = fde->start;
-	size_t n_rows = b->n_rows;
+	b->frame = FRAME_GOES;
+	b->tells_root = fde->cie == SP_CIE_GO || (b->entry >= fde->start && b->entry - fde->start < fde->size);
+	size_t n_rows = b->rows.n;
 	r = run_program(b, fde);
-	end_need(b, fde->start + fde->size);
+	if (r == 0 && b->frame == FRAME_STAYS)
+		r = sp_row_list_mark_first(&b->rows, n_rows);
+	sp_kept_end(&b->needs, fde->start + fde->size);
 	if (r == -EBADMSG) {
-		b->n_rows = n_rows;
+		b->rows.n = n_rows;
 		b->head.n_bad_fdes++;
-		r = row_push(b, b->end, &bad, false);
+		r = sp_row_list_push(&b->rows, b->end, &bad, false);
 	}
 	b->end = fde->start + fde->size;
 	return r;
@@ -339,8 +272,7 @@ static void find_entry(struct builder *b)
 static int run_fdes(struct builder *b)
 {
 	int r = 0;
-	b->n_rows = 0;
-	b->n_needs = 0;
+	b->needs.n = 0;
 	b->next_derived = 0;
 	b->end = 0;
 	for (size_t i = 0; i < b->n_fdes && r == 0; i++)
@@ -348,21 +280,9 @@ static int run_fdes(struct builder *b)
 	if (r == 0 && (b->n_fdes > 0 || b->derived.n_rows > 0))
 		r = fill_gap(b, UINT64_MAX);
 	if (r == -EFBIG) { /* a partial table, and so marked: it ends with its last row */
-		b->rows[b->n_rows - 1] = sp_row_make(sp_row_offset(b->rows[b->n_rows - 1]), false, 0);
+		b->rows.row[b->rows.n - 1] = sp_row_make(sp_row_offset(b->rows.row[b->rows.n - 1]), false, 0);
 		r = 0;
 	}
-	return r;
-}
-
-static int rules_start(struct builder *b)
-{
-	static const struct sp_rule first[] = {{.cfa = SP_CFA_NONE}, {.cfa = SP_CFA_BAD}};
-	sp_intern_free(b->rules);
-	b->rules = NULL;
-	memset(b->cache, 0, sizeof(b->cache));
-	int r = sp_intern_new(&b->rules);
-	for (size_t i = 0; i < SP_COUNT(first) && r == 0; i++)
-		r = rule_number(b, &first[i]) == (int)i ? 0 : -ENOMEM;
 	return r;
 }
 
@@ -388,6 +308,8 @@ static int derive(struct builder *b)
 		return -ENOMEM;
 	sort_fdes(b);
 	find_entry(b);
+	if (sp_context_find(b->elf, &b->context) < 0)
+		b->context = UINT64_MAX;
 	int r = sp_derive(b->elf, covered, find_covered(b, covered), b->entry, &b->derived);
 	if (r < 0 || b->derived.cut)
 		b->head.flags |= SP_BLOB_DERIVED_PART;
@@ -402,25 +324,23 @@ static int derive(struct builder *b)
 static int rule_keeping(void *arg, uint16_t number, uint16_t regs)
 {
 	struct builder *b = arg;
-	struct sp_rule rule;
-	memcpy(&rule, sp_intern_get(b->rules, number, NULL), sizeof(rule));
+	struct sp_rule rule = sp_row_list_rule_at(&b->rows, number);
 	if (!regs || rule.cfa < SP_CFA_REG || rule.cfa > SP_CFA_PLT || rule.ra & SP_RULE_SIGNAL)
 		return number;
 	rule.kept |= regs;
-	return rule_number(b, &rule);
+	return sp_row_list_rule(&b->rows, &rule);
 }
 
-/* Few files have functions that count from a register while they call others; one over the cap is none of them. */
+/* Few files have functions that count from a register while they call others. */
 static int keep_registers(struct builder *b)
 {
 	struct sp_kept kept;
-	bool asks = b->n_needs && b->n_needs < MAX_NEEDS;
-	int r = asks ? sp_kept_find(b->elf, b->needs, b->n_needs, &kept) : 1;
+	int r = b->needs.n ? sp_kept_find(b->elf, &b->needs, &kept) : 1;
 	if (r != 0)
 		return r < 0 ? r : 0;
 	b->head.n_register_calls = kept.n_calls;
 	b->head.n_unsure_calls = kept.n_unsure;
-	r = sp_kept_apply(&kept, &b->rows, &b->n_rows, &b->rows_capacity, rule_keeping, b);
+	r = sp_kept_apply(&kept, &b->rows.row, &b->rows.n, &b->rows.capacity, rule_keeping, b);
 	sp_kept_done(&kept);
 	return r;
 }
@@ -431,14 +351,14 @@ static int run_all(struct builder *b)
 	int r = derive(b);
 	struct sp_blob head = b->head;
 	if (r == 0)
-		r = rules_start(b);
+		r = sp_row_list_start(&b->rows);
 	if (r == 0)
 		r = run_fdes(b);
 	if (r < 0 || !b->uses_base)
 		return r;
 	b->head = head;
 	b->with_base = true;
-	r = rules_start(b);
+	r = sp_row_list_start(&b->rows);
 	return r < 0 ? r : run_fdes(b);
 }
 
@@ -450,15 +370,16 @@ static int make_rows(struct builder *b)
 
 static int make_blob(struct builder *b, struct sp_blob **ret_blob)
 {
-	size_t n = sp_intern_count(b->rules);
+	size_t n = sp_intern_count(b->rows.rules);
 	SP_FREE struct sp_rule *rules = calloc(n, sizeof(*rules));
 	if (!rules)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		memcpy(&rules[i], sp_intern_get(b->rules, (uint32_t)i, NULL), sizeof(rules[i]));
+		memcpy(&rules[i], sp_intern_get(b->rows.rules, (uint32_t)i, NULL), sizeof(rules[i]));
 	int len = sp_elf_build_id(b->elf, b->head.build_id, sizeof(b->head.build_id));
 	b->head.build_id_len = len > 0 ? (uint32_t)len : 0;
-	return sp_blob_pack(&b->head, b->rows, b->n_rows, rules, n, ret_blob);
+	b->head.flags |= b->rows.partial ? SP_BLOB_PARTIAL : 0;
+	return sp_blob_pack(&b->head, b->rows.row, b->rows.n, rules, n, ret_blob);
 }
 
 static int add_go(void *arg, struct sp_fde *fde)
@@ -482,7 +403,7 @@ static void inputs_free(struct builder *b)
 {
 	free(sp_take_ptr(b->bytes));
 	free(sp_take_ptr(b->fdes));
-	free(sp_take_ptr(b->needs));
+	free(sp_take_ptr(b->needs.at));
 	b->n_fdes = b->fdes_capacity = 0;
 	sp_derived_done(&b->derived);
 }
@@ -512,11 +433,10 @@ static void builder_done(struct builder *b)
 	sp_eh_done(&b->reader);
 	sp_go_close(b->go);
 	sp_derived_done(&b->derived);
-	sp_intern_free(b->rules);
+	sp_row_list_done(&b->rows);
 	free(b->bytes);
 	free(b->fdes);
-	free(b->needs);
-	free(b->rows);
+	free(b->needs.at);
 }
 
 int sp_blob_build(struct sp_elf *e, struct sp_blob **ret_blob)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODE_ALIGNMENT = 16 };
+enum { CODE_ALIGNMENT = 16, HLT = 0xf4 };
 
 static bool enough(const struct sp_deriver *d)
 {
@@ -62,6 +62,53 @@ static int follow_maybe(struct sp_deriver *d)
 		}
 	}
 	return r < 0 ? r : 0;
+}
+
+/* --- code that is only returned to -------------------------------------------------------------------------------- */
+
+enum { MAX_LANDING = 64 };
+
+/* From here to an instruction that nothing runs beyond there is none that returns or leaves. */
+static bool never_returns(struct sp_deriver *d, uint32_t pos)
+{
+	const struct sp_island *i = sp_code_island(d, pos);
+	uint32_t end = SP_MIN(i->base + i->size, pos + MAX_LANDING);
+	struct sp_insn insn;
+	for (; pos < end && sp_code_decode(d, i, pos, &insn); pos += insn.length) {
+		if (insn.flow == SP_FLOW_RETURN || insn.flow == SP_FLOW_JUMP)
+			return false;
+		if (insn.flow == SP_FLOW_STOP)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An address that is taken of code that never returns, without a call in front of it: who makes up a fiber's stack puts
+ * it where a return address belongs (make_fcontext of Boost and PHP). Such a stack is looked up at the byte before, the
+ * last one of another instruction, at which nothing ever is.
+ */
+static int mark_landing(struct sp_deriver *d, uint32_t pos)
+{
+	static const struct sp_rule root = {.cfa = SP_CFA_ROOT, .reg = SP_ROOT_FIBER, .ra = SP_RULE_DERIVED};
+	const struct sp_island *i = sp_code_island(d, pos);
+	if (pos == i->base || d->flags[pos] & (SP_POS_DONE | SP_POS_DONE_IN) || d->flags[pos - 1] & SP_POS_DONE ||
+	    i->bytes[pos - 1 - i->base] == HLT || !never_returns(d, pos))
+		return 0;
+	int64_t n = sp_intern_add(d->rules, &root, sizeof(root));
+	if (n < 0 || n > UINT16_MAX)
+		return n < 0 ? (int)n : 0;
+	d->rule_at[pos - 1] = (uint16_t)n;
+	d->flags[pos - 1] = (uint8_t)((d->flags[pos - 1] & ~SP_POS_DONE_IN) | SP_POS_DONE);
+	return 0;
+}
+
+static int mark_landings(struct sp_deriver *d)
+{
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < d->maybe.n && !enough(d); i++)
+		r = mark_landing(d, d->maybe.at[i]);
+	return r;
 }
 
 /* --- code that nothing leads to ----------------------------------------------------------------------------------- */
@@ -173,6 +220,8 @@ static int follow_all(struct sp_deriver *d)
 		r = follow_maybe(d);
 	if (r == 0)
 		r = follow_jumps(d);
+	if (r == 0)
+		r = mark_landings(d);
 	d->cut |= enough(d);
 	return r;
 }

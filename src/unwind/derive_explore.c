@@ -12,37 +12,11 @@
  * reached without it in the same state. What stays in doubt gets no rules. And a refused function is tried again with
  * calls that stand before padding ending there.
  */
+#include "unwind/derive_explore.h"
 #include "base/mem.h"
-#include "unwind/derive_doubt.h"
-#include "unwind/derive_priv.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct head {
-	uint32_t at, slot; /* slot: only while it is cleared */
-	bool queued;
-	struct sp_state state;
-};
-struct sp_explorer {
-	struct sp_doubts doubts;
-	struct head *heads;
-	size_t n_heads, heads_capacity;
-	uint32_t *slots; /* hash table: number of a head + 1 */
-	size_t n_slots;
-	uint32_t *queue;
-	size_t n_queue, queue_capacity;
-	uint32_t *seen; /* instructions tried */
-	size_t n_seen, seen_capacity;
-	uint32_t start, n_ends; /* n_ends: proper ends reached */
-	uint32_t open_at;       /* behind a computed jump, or 0 */
-	struct sp_state open_state;
-	uint64_t n_steps;
-	enum sp_trust trust;
-	bool calls_end;
-	bool speaks; /* of other code: calls, addresses, computed jumps */
-	bool refused;
-};
 
 void sp_explorer_free(struct sp_explorer *x)
 {
@@ -58,7 +32,7 @@ void sp_explorer_free(struct sp_explorer *x)
 
 /* --- heads of blocks ---------------------------------------------------------------------------------------------- */
 
-static uint32_t *slot_of(struct sp_explorer *x, uint32_t pos)
+uint32_t *sp_explorer_slot(struct sp_explorer *x, uint32_t pos)
 {
 	size_t i = (pos * 0x9e3779b97f4a7c15ULL >> 32) & (x->n_slots - 1);
 	while (x->slots[i] && x->heads[x->slots[i] - 1].at != pos)
@@ -78,7 +52,7 @@ static int slots_grow(struct sp_explorer *x)
 	x->slots = slots;
 	x->n_slots = n;
 	for (size_t i = 0; i < x->n_heads; i++)
-		*slot_of(x, x->heads[i].at) = (uint32_t)i + 1;
+		*sp_explorer_slot(x, x->heads[i].at) = (uint32_t)i + 1;
 	return 0;
 }
 
@@ -104,7 +78,7 @@ static int rerun_holder(struct sp_deriver *d, uint32_t pos)
 		x->n_steps++;
 		pos--;
 	}
-	return enqueue(x, *slot_of(x, pos) - 1);
+	return enqueue(x, *sp_explorer_slot(x, pos) - 1);
 }
 
 static int head_add(struct sp_deriver *d, uint32_t pos, const struct sp_state *s)
@@ -121,7 +95,7 @@ static int head_add(struct sp_deriver *d, uint32_t pos, const struct sp_state *s
 		r = slots_grow(x);
 	if (r < 0)
 		return r;
-	*slot_of(x, pos) = (uint32_t)x->n_heads + 1;
+	*sp_explorer_slot(x, pos) = (uint32_t)x->n_heads + 1;
 	x->heads[x->n_heads] = (struct head){.at = pos, .state = *s};
 	d->flags[pos] |= SP_POS_HEAD;
 	return enqueue(x, x->n_heads++);
@@ -215,7 +189,7 @@ static int flow_to(struct sp_deriver *d, uint32_t pos, const struct sp_state *s)
 		refuse(x);
 		return 0;
 	}
-	return flags & SP_POS_HEAD ? flow_to_head(x, *slot_of(x, pos) - 1, s) : head_add(d, pos, s);
+	return flags & SP_POS_HEAD ? flow_to_head(x, *sp_explorer_slot(x, pos) - 1, s) : head_add(d, pos, s);
 }
 
 static int flow_to_target(struct sp_deriver *d, const struct sp_insn *i, const struct sp_state *s)
@@ -268,15 +242,6 @@ static int rule_number(struct sp_deriver *d, const struct sp_state *s)
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */
 
-struct cursor {
-	const struct sp_island *island;
-	uint32_t pos;
-	bool after_call; /* only padding since a call, which may not return */
-	int rule;        /* of state; -1: not known yet */
-	struct sp_state state;
-	struct sp_insn insn;
-};
-
 /* Whether the block goes on at c->pos. */
 static int block_ends(struct sp_deriver *d, struct cursor *c)
 {
@@ -302,8 +267,7 @@ static bool is_sound(const struct sp_state *s)
 	return sp_val_kind(sp) != SP_VAL_CFA || sp_val_off(sp) <= -8;
 }
 
-/* A jump to one of several places; but for `jmp *word(%rip)`, which goes to another function. */
-static bool is_open(const struct sp_insn *i)
+bool sp_insn_is_open(const struct sp_insn *i)
 {
 	return i->flow == SP_FLOW_JUMP && !i->has_target &&
 	       !(i->op[0].type == ZYDIS_OPERAND_TYPE_MEMORY && i->op[0].mem.base == ZYDIS_REGISTER_RIP);
@@ -348,7 +312,7 @@ static int follow(struct sp_deriver *d, struct cursor *c)
 	case SP_FLOW_JUMP:
 		if (i->has_target)
 			r = flow_to_target(d, i, &c->state);
-		else if (!is_open(i))
+		else if (!sp_insn_is_open(i))
 			end_if_returning(x, &c->state); /* another library's function */
 		else
 			note_open(x, c);
@@ -384,7 +348,7 @@ static int block_step(struct sp_deriver *d, struct cursor *c)
 		return r;
 	}
 	x->n_steps++;
-	x->speaks |= c->insn.flow == SP_FLOW_CALL || c->insn.has_address || is_open(&c->insn);
+	x->speaks |= c->insn.flow == SP_FLOW_CALL || c->insn.has_address || sp_insn_is_open(&c->insn);
 	r = note_rule(d, c);
 	if (r < 0)
 		return r;
@@ -429,103 +393,7 @@ static int run_blocks(struct sp_deriver *d)
 	return r;
 }
 
-/* --- what comes of it --------------------------------------------------------------------------------------------- */
-
-static int note_jump(struct sp_deriver *d, const struct cursor *c)
-{
-	int r = sp_grow(&d->jumps, &d->jumps_capacity, d->n_jumps + 1, sizeof(*d->jumps));
-	if (r == 0)
-		d->jumps[d->n_jumps++] = (struct sp_open_jump){.at = c->pos, .state = c->state};
-	return r;
-}
-
-/* What a committed instruction says of other code. */
-static int note_insn(struct sp_deriver *d, const struct cursor *c)
-{
-	const struct sp_insn *i = &c->insn;
-	if (i->flow == SP_FLOW_CALL && i->has_target)
-		return sp_starts_add(d, &d->sure, i->target);
-	if (i->has_address)
-		return sp_starts_add(d, &d->maybe, i->address);
-	return is_open(i) ? note_jump(d, c) : 0;
-}
-
-static void mark_done(struct sp_deriver *d, uint32_t pos, unsigned length)
-{
-	d->flags[pos] |= SP_POS_DONE;
-	for (unsigned i = 1; i < length; i++)
-		d->flags[pos + i] |= SP_POS_DONE_IN;
-}
-
-/* The block again, from the state that it has in the end, for what it says of other code, as far as it is believed. */
-static int commit_block(struct sp_deriver *d, const struct head *h)
-{
-	struct cursor c = {.pos = h->at, .state = h->state};
-	bool first = true;
-	int r = 0;
-	c.island = sp_code_island(d, c.pos);
-	while (r == 0 && c.pos - c.island->base < c.island->size && (d->flags[c.pos] & SP_POS_TRY) &&
-	       (first || !(d->flags[c.pos] & SP_POS_HEAD))) {
-		first = false;
-		if (sp_in_doubt(&d->explorer->doubts, c.state.doubt) || !sp_code_decode(d, c.island, c.pos, &c.insn))
-			break;
-		sp_insn_apply(&c.insn, c.pos, &c.state);
-		mark_done(d, c.pos, c.insn.length);
-		c.pos += c.insn.length;
-		if (c.insn.flow == SP_FLOW_CALL)
-			c.state.doubt = c.pos + 1;
-		r = note_insn(d, &c);
-		if (c.insn.flow == SP_FLOW_JUMP || c.insn.flow == SP_FLOW_RETURN || c.insn.flow == SP_FLOW_STOP)
-			break;
-	}
-	return r;
-}
-
-/* Without calls all of it is believed. */
-static void commit_all(struct sp_deriver *d)
-{
-	const struct sp_explorer *x = d->explorer;
-	for (size_t i = 0; i < x->n_seen; i++) {
-		unsigned length = 1;
-		while (x->seen[i] + length < d->n_bytes && d->flags[x->seen[i] + length] & SP_POS_TRY_IN)
-			length++;
-		mark_done(d, x->seen[i], length);
-	}
-}
-
-static int commit(struct sp_deriver *d)
-{
-	struct sp_explorer *x = d->explorer;
-	int r = 0;
-	if (!x->speaks) {
-		commit_all(d);
-		return 0;
-	}
-	sp_doubts_settle(&x->doubts);
-	for (size_t i = 0; r == 0 && i < x->n_heads; i++)
-		r = commit_block(d, &x->heads[i]);
-	return r;
-}
-
-/* Takes the marks of the exploration off. */
-static void settle(struct sp_deriver *d)
-{
-	struct sp_explorer *x = d->explorer;
-	for (size_t i = 0; i < x->n_heads; i++)
-		d->flags[x->heads[i].at] &= (uint8_t)~SP_POS_HEAD;
-	for (size_t i = 0; i < x->n_seen; i++) {
-		uint8_t *f = &d->flags[x->seen[i]], *end = d->flags + d->n_bytes;
-		*f &= (uint8_t)~SP_POS_TRY;
-		for (f++; f < end && *f & SP_POS_TRY_IN; f++)
-			*f &= (uint8_t)~SP_POS_TRY_IN;
-	}
-	for (size_t i = 0; i < x->n_heads; i++) /* all are found before any is gone */
-		x->heads[i].slot = (uint32_t)(slot_of(x, x->heads[i].at) - x->slots);
-	for (size_t i = 0; i < x->n_heads; i++)
-		x->slots[x->heads[i].slot] = 0;
-	x->n_heads = x->n_queue = x->n_seen = 0;
-	sp_doubts_clear(&x->doubts);
-}
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 /*
  * Nothing but a computed jump was found: what stands right behind it is where one of its ways leads. A function that
@@ -568,8 +436,8 @@ static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, boo
 		r = run_open(d);
 	bool believed = r == 0 && !x->refused && (x->trust == SP_TRUST_SURE || x->n_ends);
 	if (believed)
-		r = commit(d);
-	settle(d);
+		r = sp_explorer_commit(d);
+	sp_explorer_settle(d);
 	if (x->doubts.short_of_memory)
 		r = -ENOMEM;
 	return r < 0 ? r : believed;

@@ -20,7 +20,6 @@ enum { WORD = 8, INT3 = 0xcc };
 /* The kernel's struct rt_sigframe behind its return address: struct ucontext, and the registers in it. */
 enum { SIGNAL_RBP = 40 + 10 * 8, SIGNAL_RSP = 40 + 15 * 8, SIGNAL_RIP = 40 + 16 * 8 };
 
-static const struct sp_rule root = {.cfa = SP_CFA_ROOT};
 static const struct sp_rule by_fp = {.cfa = SP_CFA_REG,
 				     .reg = SP_REG_FP,
 				     .ra = SP_RA_SWITCH,
@@ -68,12 +67,23 @@ static int emit_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 	return g->emit(g->arg, start - g->func->start, may_have_switched(g, bytes) ? &by_fp : &by_sp, false);
 }
 
+/* A goroutine returns to goexit; rt0 is of the program, and all others are of a thread of the runtime. */
+static int emit_root(const struct go_run *g)
+{
+	struct sp_rule root = {.cfa = SP_CFA_ROOT, .reg = SP_ROOT_THREAD};
+	if (strcmp(g->func->name, "runtime.goexit") == 0)
+		root.reg = SP_ROOT_FIBER;
+	else if (strstr(g->func->name, "rt0"))
+		root.reg = SP_ROOT_PROCESS;
+	return g->emit(g->arg, 0, &root, false);
+}
+
 int sp_go_run(const struct sp_go *go, const struct sp_go_func *f, sp_cfi_emit *emit, void *arg)
 {
 	struct go_run g = {.func = f, .emit = emit, .arg = arg};
 	int r = 0;
 	if (f->kind == SP_GO_ROOT)
-		return emit(arg, 0, &root, false);
+		return emit_root(&g);
 	if (f->kind == SP_GO_SIGNAL)
 		return emit(arg, 0, &by_signal, false);
 	if (f->kind == SP_GO_SWITCH)

@@ -28,6 +28,43 @@ struct search {
 	size_t n_insns, insns_capacity;
 };
 
+/* --- rows that count from registers ------------------------------------------------------------------------------- */
+
+/* The registers that a rule counts from and that no rule of its callees tells. */
+static uint16_t needed_regs(const struct sp_rule *rule)
+{
+	const unsigned told = 1u << SP_REG_SP | 1u << SP_REG_FP | 1u << SP_REG_BASE;
+	unsigned regs = 0;
+	if (rule->cfa >= SP_CFA_REG && rule->cfa <= SP_CFA_INDEX_DEREF)
+		regs |= 1u << (rule->reg & 15);
+	if (rule->cfa == SP_CFA_INDEX || rule->cfa == SP_CFA_INDEX_DEREF)
+		regs |= 1u << (rule->reg >> 4);
+	return (uint16_t)(regs & ~told);
+}
+
+void sp_kept_end(struct sp_kept_needs *n, uint64_t offset)
+{
+	if (n->open)
+		n->at[n->n - 1].end = offset;
+	n->open = false;
+}
+
+int sp_kept_note(struct sp_kept_needs *n, uint64_t function, uint64_t offset, const struct sp_rule *rule)
+{
+	uint16_t regs = needed_regs(rule);
+	if (n->open && n->at[n->n - 1].regs == regs)
+		return 0;
+	sp_kept_end(n, offset);
+	if (!regs || n->n == SP_KEPT_MAX_NEEDS)
+		return 0;
+	int r = sp_grow(&n->at, &n->capacity, n->n + 1, sizeof(*n->at));
+	if (r < 0)
+		return r;
+	n->at[n->n++] = (struct sp_kept_need){.function = function, .start = offset, .regs = regs};
+	n->open = true;
+	return 0;
+}
+
 /* --- code --------------------------------------------------------------------------------------------------------- */
 
 static const struct sp_elf_segment *segment_of(const struct search *s, uint64_t at)
@@ -112,14 +149,15 @@ static int by_target(const void *a, const void *b)
 	return (x->target > y->target) - (x->target < y->target);
 }
 
-static int find_calls(struct search *s, const struct sp_kept_need *needs, size_t n)
+static int find_calls(struct search *s, const struct sp_kept_needs *needs)
 {
 	uint64_t at = 0;
 	int r = 0;
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		if (i == 0 || needs[i].function != needs[i - 1].function)
-			at = needs[i].function;
-		r = find_calls_in(s, &needs[i], &at);
+	for (size_t i = 0; r == 0 && i < needs->n; i++) {
+		const struct sp_kept_need *need = &needs->at[i];
+		if (i == 0 || need->function != need[-1].function)
+			at = need->function;
+		r = find_calls_in(s, need, &at);
 	}
 	if (s->n_calls)
 		qsort(s->calls, s->n_calls, sizeof(*s->calls), by_target);
@@ -238,12 +276,14 @@ static void join(struct search *s, struct sp_kept *k)
 	k->n = n;
 }
 
-int sp_kept_find(struct sp_elf *e, const struct sp_kept_need *needs, size_t n, struct sp_kept *ret_kept)
+int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_kept *ret_kept)
 {
 	struct search s = {.elf = e};
 	*ret_kept = (struct sp_kept){0};
+	if (needs->n == SP_KEPT_MAX_NEEDS)
+		return 0;
 	sp_insn_init(&s.decoder);
-	int r = find_calls(&s, needs, n);
+	int r = find_calls(&s, needs);
 	if (r == 0)
 		r = explore_all(&s, ret_kept);
 	if (r == 0)

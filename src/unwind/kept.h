@@ -13,18 +13,25 @@
 #ifndef SP_UNWIND_KEPT_H
 #define SP_UNWIND_KEPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
 	SP_KEPT_MAX_STEPS = 1 << 20,     /* instructions decoded for a file */
+	SP_KEPT_MAX_NEEDS = 1 << 16,     /* of a file; where there are more, nothing is kept */
 	SP_KEPT_MAX_FUNCTION = 64 << 10, /* for one function and what it calls */
 };
 
 /* File offsets all. Bits of registers have their DWARF numbers. */
-struct sp_kept_need { /* a row: what it counts its CFA from */
+struct sp_kept_need { /* code whose rows count their CFA from these */
 	uint64_t function, start, end;
 	uint16_t regs;
+};
+struct sp_kept_needs { /* ascending, those of one function one after the other */
+	struct sp_kept_need *at;
+	size_t n, capacity;
+	bool open; /* the last one goes on */
 };
 struct sp_kept_span { /* in this code, this much is as it was when the function was called */
 	uint64_t start, end;
@@ -38,8 +45,12 @@ struct sp_kept {
 };
 
 struct sp_elf;
-/* needs: ascending, those of one function one after the other. 0 or -ENOMEM. */
-int sp_kept_find(struct sp_elf *e, const struct sp_kept_need *needs, size_t n, struct sp_kept *ret_kept);
+struct sp_rule;
+/* A row of a function begins, or its last one ends. 0 or -ENOMEM. */
+int sp_kept_note(struct sp_kept_needs *n, uint64_t function, uint64_t offset, const struct sp_rule *rule);
+void sp_kept_end(struct sp_kept_needs *n, uint64_t offset);
+/* 0 or -ENOMEM. */
+int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_kept *ret_kept);
 void sp_kept_done(struct sp_kept *k);
 /*
  * Rows (priv.h) with what the code keeps: those that a span cuts become several. rule_with gives the number of a rule

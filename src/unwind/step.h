@@ -25,6 +25,14 @@
 
 enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7, SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
 
+/* The stop at a rule that says where something begins. */
+SP_STEP_INLINE sp_u32 sp_root_stop(const struct sp_rule *rule)
+{
+	if (rule->reg == SP_ROOT_FIBER)
+		return SP_STOP_FIBER;
+	return rule->reg == SP_ROOT_THREAD ? SP_STOP_THREAD : SP_STOP_COMPLETE;
+}
+
 /* The marks of a frame word that say how the frame was reached. */
 SP_STEP_INLINE sp_u64 sp_frame_marks(sp_u32 how)
 {
@@ -317,7 +325,7 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	sp_u32 r;
 
 	if (rule->cfa == SP_CFA_ROOT)
-		return SP_STOP_COMPLETE;
+		return sp_root_stop(rule);
 	r = sp_caller_find(w, regs, *how, rule, &c);
 	if (c.unsure) {
 		if (r != SP_STEP_NEXT || !may_guess || c.cfa - regs->sp >= SP_GUESS_REACH || !sp_env_is_return(w, c.ip))
@@ -326,6 +334,8 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	}
 	if (r != SP_STEP_NEXT)
 		return r;
+	if (!c.ip && rule->ra & SP_RULE_FIRST && !(c.cfa & 15))
+		return SP_STOP_FIBER;
 	*how = c.how | sp_caller_regs(w, regs, *how, rule, c.cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
 	       (rule->ra & SP_RULE_DERIVED ? SP_HOW_DERIVED : 0);
 	regs->ip = c.ip;

@@ -10,6 +10,12 @@
 
 #include "bpf/wire.h"
 
+/* Whether a stack that ended so is whole. */
+static inline int sp_stop_is_whole(sp_u32 stop)
+{
+	return stop == SP_STOP_COMPLETE || stop == SP_STOP_THREAD || stop == SP_STOP_FIBER;
+}
+
 struct sp_segment { /* of table words */
 	sp_u32 word[SP_SEG_WORDS];
 };

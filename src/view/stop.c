@@ -21,6 +21,8 @@ static const char *const words[] = {
     "no file number left",
     "32-bit program",
     "outside the copied stack",
+    "thread",
+    "fiber",
 };
 
 const char *sp_stop_words(unsigned int reason)

@@ -11,7 +11,11 @@
 #ifndef SP_VIEW_STOP_H
 #define SP_VIEW_STOP_H
 
-enum { SP_STOP_WORDS_NONE = 1 }; /* the reason of a stack that never was: SP_STOP_NONE */
+enum {
+	SP_STOP_WORDS_NONE = 1,    /* the reason of a stack that never was: SP_STOP_NONE */
+	SP_STOP_WORDS_THREAD = 16, /* of whole stacks: what they begin with: SP_STOP_THREAD, SP_STOP_FIBER */
+	SP_STOP_WORDS_FIBER = 17,
+};
 
 const char *sp_stop_words(unsigned int reason);
 

@@ -59,6 +59,19 @@ static void say_reasons(const int64_t *reasons, FILE *words)
 	}
 }
 
+/* What whole stacks begin with, if it is not the program's start. */
+static void say_begins(const int64_t *reasons, FILE *words)
+{
+	const char *gap = "; of the complete,";
+
+	for (unsigned int i = SP_STOP_WORDS_THREAD; i <= SP_STOP_WORDS_FIBER; i++) {
+		if (!reasons[i])
+			continue;
+		fprintf(words, "%s %" PRId64 " begin with a %s", gap, reasons[i], sp_stop_words(i));
+		gap = ",";
+	}
+}
+
 /* Shares are of the samples that have a user stack; those without are no fault of the unwinder. */
 static void say_stacks(const struct classes *c, FILE *words)
 {
@@ -71,6 +84,7 @@ static void say_stacks(const struct classes *c, FILE *words)
 	say_reasons(c->reasons[SP_STACK_CUT], words);
 	fprintf(words, "); without a user stack %" PRId64, n[SP_STACK_ABSENT]);
 	say_reasons(c->reasons[SP_STACK_ABSENT], words);
+	say_begins(c->reasons[SP_STACK_COMPLETE], words);
 	if (c->derived)
 		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) by rows derived from code", c->derived,
 			sp_percent(c->derived, user));

@@ -65,7 +65,8 @@ static void check_rules(const struct sp_derived *d)
 {
 	for (size_t i = 1; i < d->n_rules; i++) {
 		const struct sp_rule *r = &d->rules[i];
-		require(r->cfa == SP_CFA_REG || r->cfa == SP_CFA_DEREF || r->cfa == SP_CFA_NONE);
+		require(r->cfa == SP_CFA_REG || r->cfa == SP_CFA_DEREF || r->cfa == SP_CFA_NONE ||
+			r->cfa == SP_CFA_ROOT);
 		require(r->reg < 16 && r->fp <= SP_FP_LOST);
 		require(r->cfa == SP_CFA_NONE || r->ra == (SP_RA_CFA | SP_RULE_DERIVED));
 	}

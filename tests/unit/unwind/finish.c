@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "stopped.h"
+#include "unwind/step_types.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static bool excused(const struct victim *v, uint32_t same)
 	 * Lazy binding's CFA is counted from rbx. libdw loses rbx where the callee (_dl_fixup's first instructions) has
 	 * not saved it yet, and ends the stack without an error; gdb goes on, to the caller that we find.
 	 */
-	if (v->stop == SP_STOP_COMPLETE && same && same == v->n_frames && !v->libdw && is_in(v, same - 1, "/ld-linux-"))
+	if (sp_stop_is_whole(v->stop) && same && same == v->n_frames && !v->libdw && is_in(v, same - 1, "/ld-linux-"))
 		return true;
 	if (v->stop != SP_STOP_UNMAPPED || same != v->r->n_frames)
 		return false;
@@ -133,10 +134,10 @@ static void compare(struct victim *v, struct tally *t)
 	t->n_stops++;
 	t->n_frames += same;
 	t->deepest = SP_MAX(t->deepest, same);
-	t->n_complete += v->stop == SP_STOP_COMPLETE && !r->guessed;
-	t->n_guessed += v->stop == SP_STOP_COMPLETE && r->guessed;
-	t->n_cut += v->stop != SP_STOP_COMPLETE;
-	if (same == r->n_frames && same == v->n_frames && (v->stop == SP_STOP_COMPLETE || v->libdw < 0))
+	t->n_complete += sp_stop_is_whole(v->stop) && !r->guessed;
+	t->n_guessed += sp_stop_is_whole(v->stop) && r->guessed;
+	t->n_cut += !sp_stop_is_whole(v->stop);
+	if (same == r->n_frames && same == v->n_frames && (sp_stop_is_whole(v->stop) || v->libdw < 0))
 		return;
 	if (same == r->n_frames && v->stop == SP_STOP_DEEP)
 		return;
@@ -319,7 +320,7 @@ static struct stepped *stepped_in(const struct victim *v, uint64_t ip, struct st
 static void place_check(struct victim *v, uint64_t ip, struct stepped *f)
 {
 	stopped_unwind_ours(v);
-	if (v->stop != SP_STOP_COMPLETE || (f->n_places && v->r->n_frames != f->n_frames)) {
+	if (!sp_stop_is_whole(v->stop) || (f->n_places && v->r->n_frames != f->n_frames)) {
 		print_message("%s at %#llx: %u frames, not %u; stop %u\n", f->function, (unsigned long long)ip,
 			      v->r->n_frames, f->n_frames, v->stop);
 		fail();

@@ -137,9 +137,9 @@ static sp_u32 walk_from(const uint8_t *callee, const uint8_t *behind, unsigned r
 	m.stack[40] = (uint64_t)kept_root + CALL_BYTES;
 	m.r->regs.r[reg] = value;
 	sp_u32 stop = walk(&m, mode);
-	assert_int_equal(m.r->n_frames, stop == SP_STOP_COMPLETE ? 3 : 2);
+	assert_int_equal(m.r->n_frames, stop == SP_STOP_THREAD ? 3 : 2);
 	*ret_guessed = m.r->guessed;
-	if (stop == SP_STOP_COMPLETE)
+	if (stop == SP_STOP_THREAD)
 		assert_true(!(m.r->frames[2] & SP_FRAME_GUESSED) == !m.r->guessed);
 	unmake(&m);
 	return stop;
@@ -152,9 +152,9 @@ static void a_kept_register_is_believed(void **state)
 	sp_u32 guessed;
 
 	(void)state;
-	assert_int_equal(walk_from(kept_leaf, kept_rax_leaf, RAX, FRAME, SP_UNWIND_AUTO, &guessed), SP_STOP_COMPLETE);
+	assert_int_equal(walk_from(kept_leaf, kept_rax_leaf, RAX, FRAME, SP_UNWIND_AUTO, &guessed), SP_STOP_THREAD);
 	assert_int_equal(guessed, 0);
-	assert_int_equal(walk_from(kept_leaf, kept_r11_leaf, R11, FRAME, SP_UNWIND_DWARF, &guessed), SP_STOP_COMPLETE);
+	assert_int_equal(walk_from(kept_leaf, kept_r11_leaf, R11, FRAME, SP_UNWIND_DWARF, &guessed), SP_STOP_THREAD);
 	assert_int_equal(guessed, 0);
 	/* believed, and so wrong is wrong: not a second guess */
 	assert_int_equal(walk_from(kept_leaf, kept_rax_leaf, RAX, 24, SP_UNWIND_AUTO, &guessed), SP_STOP_CFA);
@@ -165,8 +165,7 @@ static void another_is_guessed_if_it_leads_somewhere(void **state)
 	sp_u32 guessed;
 
 	(void)state;
-	assert_int_equal(walk_from(kept_writes, kept_rax_writes, RAX, FRAME, SP_UNWIND_AUTO, &guessed),
-			 SP_STOP_COMPLETE);
+	assert_int_equal(walk_from(kept_writes, kept_rax_writes, RAX, FRAME, SP_UNWIND_AUTO, &guessed), SP_STOP_THREAD);
 	assert_int_equal(guessed, SP_STACK_GUESSED);
 	/* a small number, an odd place, no return address there, far away, and where nothing may be guessed */
 	const uint64_t wrong[] = {24, FRAME + 4, FRAME + 8, FRAME + (16ULL << 20), 0};
@@ -190,7 +189,7 @@ static void all_on_the_way_have_to_keep_it(void **state)
 		m.stack[1] = (uint64_t)(keeps ? kept_r11_writes_below : kept_rax_nests);
 		m.stack[40] = (uint64_t)kept_root + CALL_BYTES;
 		m.r->regs.r[keeps ? R11 : RAX] = FRAME;
-		assert_int_equal(walk(&m, SP_UNWIND_DWARF), SP_STOP_COMPLETE);
+		assert_int_equal(walk(&m, SP_UNWIND_DWARF), SP_STOP_THREAD);
 		assert_int_equal(m.r->n_frames, 4);
 		assert_int_equal(m.r->guessed, 0);
 		unmake(&m);
@@ -205,7 +204,7 @@ static void an_index_leads_to_the_caller(void **state)
 	m.r->regs.r[R9] = 20;
 	m.stack[21] = FRAME;
 	m.stack[40] = (uint64_t)kept_root + CALL_BYTES;
-	assert_int_equal(walk(&m, SP_UNWIND_DWARF), SP_STOP_COMPLETE);
+	assert_int_equal(walk(&m, SP_UNWIND_DWARF), SP_STOP_THREAD);
 	assert_int_equal(m.r->n_frames, 2);
 	unmake(&m);
 }

@@ -30,8 +30,11 @@ static const char *const words[] = {
     [SP_STOP_FILES] = "no file number left",
     [SP_STOP_BITS] = "32-bit program",
     [SP_STOP_COPY] = "outside the copied stack",
+    [SP_STOP_THREAD] = "thread",
+    [SP_STOP_FIBER] = "fiber",
 };
 _Static_assert(SP_STOP_NONE == (int)SP_STOP_WORDS_NONE, "no user stack has another number");
+_Static_assert(SP_STOP_THREAD == (int)SP_STOP_WORDS_THREAD && SP_STOP_FIBER == (int)SP_STOP_WORDS_FIBER, "nor roots");
 _Static_assert(sizeof(words) / sizeof(words[0]) == SP_N_STOPS, "a reason has no words");
 
 static void words_follow_the_enum(void **state)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * build_rows.h: the rows of a table while it is built: pushed in order, with their rules numbered.
+ *
+ * Rule 0 is SP_CFA_NONE and rule 1 SP_CFA_BAD, which stands for every rule that there is no number left for. Rows are
+ * those of priv.h. What is here belongs to the builder; sp_row_list_done() frees it. `partial` is set where a cap was
+ * met. Errors: 0 or -ENOMEM; -EFBIG: SP_MAX_ROWS.
+ */
+#ifndef SP_UNWIND_BUILD_ROWS_H
+#define SP_UNWIND_BUILD_ROWS_H
+
+#include "base/intern.h"
+#include "bpf/wire.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SP_ROWS_CACHE = 64 };
+struct sp_row_list {
+	uint64_t *row;
+	size_t n, capacity;
+	struct sp_intern *rules;
+	struct {
+		struct sp_rule rule;
+		uint16_t number;
+		bool used;
+	} cache[SP_ROWS_CACHE]; /* in front of `rules` */
+	bool partial;
+};
+
+int sp_row_list_start(struct sp_row_list *r); /* anew */
+void sp_row_list_done(struct sp_row_list *r);
+/* A row at this offset, not below the last one's; it takes the place of one that begins there, and equal ones merge. */
+int sp_row_list_push(struct sp_row_list *r, uint64_t offset, const struct sp_rule *rule, bool lost);
+/* The number of a rule, or negative. */
+int sp_row_list_rule(struct sp_row_list *r, const struct sp_rule *rule);
+struct sp_rule sp_row_list_rule_at(const struct sp_row_list *r, uint16_t number);
+/* The rows from this one on are of a function that cannot return: SP_RULE_FIRST. */
+int sp_row_list_mark_first(struct sp_row_list *r, size_t from);
+
+#endif
