@@ -7,7 +7,8 @@
  * is known of each register relative to the canonical frame address: pushes, pops, adjustments, frame pointers, aligned
  * frames whose old stack pointer is kept in a register or on the stack. Where paths disagree or an adjustment cannot be
  * followed there is no row. A start is believed only as long as every `ret` that it leads to finds the return address:
- * a wrong one, of whatever height, cannot. Rows carry SP_RULE_DERIVED.
+ * a wrong one, of whatever height, cannot; or, where there is none, if it finds in registers that it saved at first
+ * what it put there before a call. Where a `syscall` has made a thread, its stack begins. Rows carry SP_RULE_DERIVED.
  * A pure function from bytes to rows, which may be hostile. Caps: SP_DERIVE_*; beyond them the rest has no rows, and
  * `cut` says so. Code with FDEs is read a piece at a time, so that what this takes is a few times the code without.
  * Instructions are decoded by Zydis.

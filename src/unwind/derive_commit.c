@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* derive_commit.c: what comes of an exploration that is believed, and its marks taken off. */
 #include "base/mem.h"
+#include "elf/elf.h"
 #include "unwind/derive_explore.h"
+#include <elf.h>
 
 static int note_jump(struct sp_deriver *d, const struct cursor *c)
 {
@@ -9,6 +11,13 @@ static int note_jump(struct sp_deriver *d, const struct cursor *c)
 	if (r == 0)
 		d->jumps[d->n_jumps++] = (struct sp_open_jump){.at = c->pos, .state = c->state};
 	return r;
+}
+
+/* A program at a fixed address may name code by its address, as any number; functions begin at round ones. */
+static bool is_address(const struct sp_deriver *d, const struct sp_insn *i)
+{
+	return sp_elf_type(d->elf) == ET_EXEC && i->z.mnemonic == ZYDIS_MNEMONIC_MOV &&
+	       i->op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && i->op[1].imm.value.u % 16 == 0;
 }
 
 /* What a committed instruction says of other code. */
@@ -19,6 +28,8 @@ static int note_insn(struct sp_deriver *d, const struct cursor *c)
 		return sp_starts_add(d, &d->sure, i->target);
 	if (i->has_address)
 		return sp_starts_add(d, &d->maybe, i->address);
+	if (is_address(d, i))
+		return sp_starts_add(d, &d->maybe, i->op[1].imm.value.u);
 	return sp_insn_is_open(i) ? note_jump(d, c) : 0;
 }
 
@@ -73,7 +84,7 @@ int sp_explorer_commit(struct sp_deriver *d)
 		commit_all(d);
 		return 0;
 	}
-	sp_doubts_settle(&x->doubts);
+	sp_doubts_settle(&x->doubts, !x->is_open && !x->n_ends);
 	for (size_t i = 0; r == 0 && i < x->n_heads; i++)
 		r = commit_block(d, &x->heads[i]);
 	return r;

@@ -65,8 +65,18 @@ static void follow_links(struct sp_doubts *d, uint32_t doubt)
 	}
 }
 
-void sp_doubts_settle(struct sp_doubts *d)
+void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t before)
 {
+	if (sp_grow(&d->proofs, &d->proofs_capacity, d->n_proofs + 1, sizeof(*d->proofs)) < 0)
+		d->short_of_memory = true;
+	else
+		d->proofs[d->n_proofs++] = (struct sp_doubt_link){doubt, before};
+}
+
+void sp_doubts_settle(struct sp_doubts *d, bool with_proofs)
+{
+	for (size_t i = 0; with_proofs && i < d->n_proofs; i++)
+		sp_doubt_link(d, d->proofs[i].from, d->proofs[i].to);
 	if (d->n_links)
 		qsort(d->links, d->n_links, sizeof(*d->links), by_to);
 	sort(d);
@@ -82,11 +92,12 @@ bool sp_in_doubt(const struct sp_doubts *d, uint32_t doubt)
 
 void sp_doubts_clear(struct sp_doubts *d)
 {
-	d->n_lifted = d->n_links = 0;
+	d->n_lifted = d->n_links = d->n_proofs = 0;
 }
 
 void sp_doubts_free(struct sp_doubts *d)
 {
 	free(d->lifted);
 	free(d->links);
+	free(d->proofs);
 }

@@ -22,12 +22,16 @@ struct sp_doubts {
 	size_t n_lifted, lifted_capacity;
 	struct sp_doubt_link *links;
 	size_t n_links, links_capacity;
+	struct sp_doubt_link *proofs;
+	size_t n_proofs, proofs_capacity;
 	bool short_of_memory;
 };
 void sp_doubt_lift(struct sp_doubts *d, uint32_t doubt); /* 0: nothing to lift */
 /* to: 0, where the other is in no doubt. */
 void sp_doubt_link(struct sp_doubts *d, uint32_t from, uint32_t to);
-void sp_doubts_settle(struct sp_doubts *d);
+/* That the call of this doubt returned, if `before`, what was in doubt when it was made, is so no more (0: nothing). */
+void sp_doubt_prove(struct sp_doubts *d, uint32_t doubt, uint32_t before);
+void sp_doubts_settle(struct sp_doubts *d, bool with_proofs);
 bool sp_in_doubt(const struct sp_doubts *d, uint32_t doubt);
 void sp_doubts_clear(struct sp_doubts *d);
 void sp_doubts_free(struct sp_doubts *d);

@@ -9,8 +9,9 @@
  *
  * A call that never returns runs into whatever stands behind it. So what follows a call is in doubt, and states carry
  * the last such call: a doubt is lifted by a proper end, by a computed jump in the state of one, or by code that is
- * reached without it in the same state. What stays in doubt gets no rules. And a refused function is tried again with
- * calls that stand before padding ending there.
+ * reached without it in the same state. In a function without a proper end, also by code behind the call that reads
+ * what the function kept in a register over it. What stays in doubt gets no rules. And a refused function is tried
+ * again with calls that stand before padding ending there.
  */
 #include "unwind/derive_explore.h"
 #include "base/mem.h"
@@ -242,6 +243,11 @@ static int rule_number(struct sp_deriver *d, const struct sp_state *s)
 
 /* --- one block ---------------------------------------------------------------------------------------------------- */
 
+static bool is_round(const struct sp_island *i, uint32_t pos)
+{
+	return (i->vaddr + (pos - i->base)) % 16 == 0;
+}
+
 /* Whether the block goes on at c->pos. */
 static int block_ends(struct sp_deriver *d, struct cursor *c)
 {
@@ -254,7 +260,8 @@ static int block_ends(struct sp_deriver *d, struct cursor *c)
 	uint8_t flags = d->flags[c->pos];
 	if (!(flags & (SP_POS_HEAD | SP_POS_START | SP_POS_DONE | SP_POS_DONE_IN | SP_POS_TRY_IN)))
 		return 0;
-	if (c->after_call && flags & SP_POS_START)
+	/* Behind a call that does not return stands another function, which may be known already. */
+	if (c->after_call && (flags & SP_POS_START || (flags & SP_POS_DONE && is_round(c->island, c->pos))))
 		return 1;
 	int r = flow_to(d, c->pos, &c->state);
 	return r < 0 ? r : 1;
@@ -264,7 +271,7 @@ static int block_ends(struct sp_deriver *d, struct cursor *c)
 static bool is_sound(const struct sp_state *s)
 {
 	sp_val sp = s->reg[SP_R_SP];
-	return sp_val_kind(sp) != SP_VAL_CFA || sp_val_off(sp) <= -8;
+	return sp_val_kind(sp) != SP_VAL_CFA || sp_val_off(sp) <= -8 || s->thread == SP_THREAD_BEGINS;
 }
 
 bool sp_insn_is_open(const struct sp_insn *i)
@@ -278,6 +285,7 @@ static void note_open(struct sp_explorer *x, const struct cursor *c)
 {
 	if (is_end(&c->state))
 		sp_doubt_lift(&x->doubts, c->state.doubt);
+	x->is_open = true;
 	x->open_at = c->pos;
 	x->open_state = c->state;
 }
@@ -287,6 +295,7 @@ static int follow_call(struct sp_deriver *d, struct cursor *c)
 	struct sp_explorer *x = d->explorer;
 	c->after_call = true;
 	sp_doubt_link(&x->doubts, c->state.doubt, c->pos + 1);
+	c->state.before = c->state.doubt;
 	c->state.doubt = c->pos + 1;
 	return x->calls_end && padding_ends(d, c->island, c->pos);
 }
@@ -318,7 +327,7 @@ static int follow(struct sp_deriver *d, struct cursor *c)
 			note_open(x, c);
 		return r < 0 ? r : 1;
 	case SP_FLOW_RETURN:
-		if (c->state.reg[SP_R_SP] && !returns_here(&c->state))
+		if (c->state.reg[SP_R_SP] && !returns_here(&c->state) && c->state.thread != SP_THREAD_BEGINS)
 			refuse(x);
 		end_if_returning(x, &c->state);
 		return 1;
@@ -352,6 +361,8 @@ static int block_step(struct sp_deriver *d, struct cursor *c)
 	r = note_rule(d, c);
 	if (r < 0)
 		return r;
+	if (c->state.doubt && sp_insn_proves_return(&c->insn, &c->state))
+		sp_doubt_prove(&x->doubts, c->state.doubt, c->state.before);
 	struct sp_state before = c->state;
 	sp_insn_apply(&c->insn, c->pos, &c->state);
 	if (memcmp(&before, &c->state, sizeof(before)) != 0)
@@ -409,7 +420,7 @@ static int run_open(struct sp_deriver *d)
 		uint32_t pos = x->open_at;
 		const struct sp_island *i = sp_code_island(d, pos - 1);
 		x->open_at = 0;
-		bool may_begin = (i->vaddr + (pos - i->base)) % 16 == 0 && returns_here(&x->open_state);
+		bool may_begin = is_round(i, pos) && returns_here(&x->open_state);
 		if (pos - i->base >= i->size || d->flags[pos] & known || may_begin || sp_code_padding(d, i, pos))
 			break;
 		struct sp_state s = x->open_state;
@@ -420,13 +431,21 @@ static int run_open(struct sp_deriver *d)
 	return r;
 }
 
+/* Without a `ret`, but with what it keeps in registers over its calls: a function all the same, if it begins like one.
+ */
+static bool never_ends(struct sp_deriver *d, uint32_t pos)
+{
+	const struct sp_explorer *x = d->explorer;
+	return x->trust == SP_TRUST_GUESS && x->doubts.n_proofs && !x->is_open && is_round(sp_code_island(d, pos), pos);
+}
+
 /* 1: believed. */
 static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, bool calls_end)
 {
 	struct sp_explorer *x = d->explorer;
 	x->n_ends = x->open_at = 0;
 	x->n_steps = 0;
-	x->refused = false;
+	x->refused = x->is_open = false;
 	x->calls_end = calls_end;
 	x->speaks = false;
 	int r = head_add(d, pos, s);
@@ -434,7 +453,7 @@ static int try(struct sp_deriver *d, uint32_t pos, const struct sp_state *s, boo
 		r = run_blocks(d);
 	if (r == 0 && (x->trust == SP_TRUST_GUESS || x->trust == SP_TRUST_WEAK))
 		r = run_open(d);
-	bool believed = r == 0 && !x->refused && (x->trust == SP_TRUST_SURE || x->n_ends);
+	bool believed = r == 0 && !x->refused && (x->trust == SP_TRUST_SURE || x->n_ends || never_ends(d, pos));
 	if (believed)
 		r = sp_explorer_commit(d);
 	sp_explorer_settle(d);

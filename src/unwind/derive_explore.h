@@ -35,6 +35,7 @@ struct sp_explorer {
 	bool calls_end;
 	bool speaks; /* of other code: calls, addresses, computed jumps */
 	bool refused;
+	bool is_open; /* a computed jump was met */
 };
 struct cursor {
 	const struct sp_island *island;

@@ -329,7 +329,7 @@ static void call(struct sp_state *s)
 	slots_below(s, 0);
 }
 
-void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s)
+static void apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s)
 {
 	switch (i->z.mnemonic) {
 	case ZYDIS_MNEMONIC_PUSH:
@@ -377,4 +377,83 @@ void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s)
 	default:
 		forget_written(s, i);
 	}
+}
+
+/* --- what speaks for a function ---------------------------------------------------------------------------------- */
+
+enum { KEPT = 1 << 3 | 1 << SP_R_FP | 0xf << 12 }; /* rbx, rbp, r12 to r15 */
+
+static unsigned bit_of(ZydisRegister reg)
+{
+	return gpr_of[reg] == SP_R_NONE ? 0 : 1u << gpr_of[reg];
+}
+
+static unsigned written_by(const struct sp_insn *i)
+{
+	unsigned written = 0;
+	for (unsigned k = 0; k < i->z.operand_count; k++)
+		if (i->op[k].type == ZYDIS_OPERAND_TYPE_REGISTER && i->op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+			written |= bit_of(i->op[k].reg.value);
+	return written;
+}
+
+static bool clears(const struct sp_insn *i)
+{
+	return i->z.mnemonic == ZYDIS_MNEMONIC_XOR && i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	       i->op[1].type == ZYDIS_OPERAND_TYPE_REGISTER && i->op[0].reg.value == i->op[1].reg.value;
+}
+
+bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s)
+{
+	unsigned read = 0;
+	if (!s->held || i->z.mnemonic == ZYDIS_MNEMONIC_PUSH || clears(i))
+		return false;
+	for (unsigned k = 0; k < i->z.operand_count; k++) {
+		const ZydisDecodedOperand *op = &i->op[k];
+		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY)
+			read |= bit_of(op->mem.base) | bit_of(op->mem.index);
+		else if (op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+			read |= bit_of(op->reg.value);
+	}
+	return read & s->held;
+}
+
+static void note_kept(const struct sp_insn *i, struct sp_state *s)
+{
+	bool restores = i->z.mnemonic == ZYDIS_MNEMONIC_POP || i->z.mnemonic == ZYDIS_MNEMONIC_LEAVE;
+	unsigned written = written_by(i) & KEPT;
+	if (i->z.mnemonic == ZYDIS_MNEMONIC_PUSH && i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER)
+		s->saved |= (uint16_t)(bit_of(i->op[0].reg.value) & KEPT & ~s->own);
+	written &= s->saved;
+	s->own = (uint16_t)(restores ? s->own & ~written : s->own | written);
+	s->held = i->flow == SP_FLOW_CALL ? s->own : (uint16_t)(s->held & ~written);
+}
+
+static bool fp_is_saved(const struct sp_state *s)
+{
+	for (uint32_t i = 0; i < s->n_slots; i++)
+		if (sp_val_kind(s->slot[i].value) == SP_VAL_FP)
+			return true;
+	return false;
+}
+
+/*
+ * A frame pointer of 0 is the psABI's mark of the outermost frame (3.4.1). Behind a `syscall`, where the caller's was
+ * not saved and nothing lies above the return address, a new thread begins, on a stack of its own.
+ */
+static void note_thread(const struct sp_insn *i, struct sp_state *s)
+{
+	if (i->z.mnemonic == ZYDIS_MNEMONIC_SYSCALL && s->thread == SP_THREAD_NO)
+		s->thread = SP_THREAD_MAYBE;
+	else if (s->thread == SP_THREAD_MAYBE && clears(i) && bit_of(i->op[0].reg.value) == 1u << SP_R_FP &&
+		 s->reg[SP_R_FP] == sp_val_make(SP_VAL_FP, 0) && s->reg[SP_R_SP] == sp_val_make(SP_VAL_CFA, -WORD) &&
+		 !fp_is_saved(s))
+		s->thread = SP_THREAD_BEGINS;
+}
+
+void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s)
+{
+	note_thread(i, s);
+	apply(i, pos, s);
+	note_kept(i, s);
 }

@@ -15,24 +15,6 @@
 #include "unwind/derive_value.h"
 #include <Zydis/Zydis.h>
 
-enum { SP_R_SP = 4, SP_R_FP = 5, SP_R_NONE = 0xff, SP_MAX_SLOTS = 16 };
-struct sp_slot { /* 8 bytes of the stack whose content is known */
-	sp_val at, value;
-};
-struct sp_state {
-	sp_val reg[16];
-	uint32_t aligned_at; /* position + 1 of the instruction that SP_VAL_ALIGNED is relative to */
-	uint32_t doubt;      /* position + 1 behind the last call on the way here, or 0: it may not have returned */
-	uint32_t n_slots;
-	struct sp_slot slot[SP_MAX_SLOTS]; /* in order of `at` */
-};
-void sp_state_enter(struct sp_state *s); /* as at a function's first instruction */
-/* The stack pointer has been rounded down, by the instruction at pos. */
-void sp_state_align(struct sp_state *s, uint32_t pos);
-/* Keeps what both know. Whether *s has changed. */
-bool sp_state_merge(struct sp_state *s, const struct sp_state *other);
-struct sp_rule sp_state_rule(const struct sp_state *s); /* SP_CFA_NONE where the frame is not known */
-
 /* --- one instruction -------------------------------------------------------------------------------------------- */
 enum sp_flow { SP_FLOW_NEXT, SP_FLOW_CALL, SP_FLOW_JUMP, SP_FLOW_BRANCH, SP_FLOW_RETURN, SP_FLOW_STOP };
 struct sp_insn {
@@ -58,6 +40,11 @@ bool sp_insn_refers(const ZydisDecoder *d, const uint8_t *bytes, size_t size, ui
 /* The registers that it writes, a bit for each, by DWARF numbers; all of them for one that enters the kernel. */
 uint16_t sp_insn_writes(const struct sp_insn *i);
 uint8_t sp_reg_dwarf(unsigned reg);
+/*
+ * Whether it reads what the function itself has put into a register that callees keep, before the last call: no other
+ * function that might stand behind that would do so, and the call has returned.
+ */
+bool sp_insn_proves_return(const struct sp_insn *i, const struct sp_state *s);
 void sp_insn_apply(const struct sp_insn *i, uint32_t pos, struct sp_state *s);
 
 /* --- code ------------------------------------------------------------------------------------------------------- */

@@ -235,9 +235,31 @@ static int add_covered(struct sp_deriver *d, const struct sp_span *covered, size
 	return r;
 }
 
+/* Nobody calls the code at the entry point; but it calls, and no FDE may tell whom (musl's). */
+static int add_entry(struct sp_deriver *d)
+{
+	enum { MAX_INSNS = 16 };
+	uint64_t vaddr;
+	struct sp_insn insn;
+	uint32_t pos = sp_elf_vaddr_of(d->elf, d->entry, &vaddr) < 0 ? SP_POS_NONE : sp_code_pos(d, vaddr);
+	const struct sp_island *i = pos == SP_POS_NONE ? NULL : sp_code_island(d, pos);
+	int r = 0;
+	for (int n = 0; i && r == 0 && n < MAX_INSNS && sp_code_decode(d, i, pos, &insn); n++, pos += insn.length) {
+		if (insn.flow == SP_FLOW_CALL && insn.has_target)
+			r = sp_starts_add(d, &d->sure, insn.target);
+		if (insn.flow != SP_FLOW_NEXT && insn.flow != SP_FLOW_CALL)
+			break;
+		if (pos + insn.length - i->base >= i->size)
+			break;
+	}
+	return r;
+}
+
 int sp_starts_find(struct sp_deriver *d, const struct sp_span *covered, size_t n)
 {
-	int r = add_sections(d);
+	int r = d->entry == UINT64_MAX ? 0 : add_entry(d);
+	if (r == 0)
+		r = add_sections(d);
 	if (r == 0)
 		r = add_symbols(d, ".symtab");
 	if (r == 0)

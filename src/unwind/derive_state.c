@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* derive_state.c: what is known of the registers and the frame, and the rule that it comes to. */
+#include "base/mem.h"
 #include "unwind/derive_priv.h"
 #include "unwind/priv.h"
 #include <string.h>
@@ -58,6 +59,14 @@ static bool merge_slots(struct sp_state *s, const struct sp_state *other)
 bool sp_state_merge(struct sp_state *s, const struct sp_state *other)
 {
 	bool changed = s->aligned_at != other->aligned_at && drop_aligned(s);
+	changed |= (s->saved & ~other->saved) || (s->own & ~other->own) || (s->held & ~other->held) ||
+		   s->thread > other->thread;
+	s->saved &= other->saved;
+	s->own &= other->own;
+	s->held &= other->held;
+	if (s->thread == SP_THREAD_BEGINS && other->thread != SP_THREAD_BEGINS)
+		s->reg[SP_R_SP] = 0;
+	s->thread = SP_MIN(s->thread, other->thread);
 	for (int i = 0; i < 16; i++) {
 		if (s->reg[i] == other->reg[i] || !s->reg[i])
 			continue;
@@ -149,6 +158,8 @@ static void put_fp(const struct sp_state *s, struct sp_rule *rule)
 struct sp_rule sp_state_rule(const struct sp_state *s)
 {
 	struct sp_rule rule = {0};
+	if (s->thread == SP_THREAD_BEGINS)
+		return (struct sp_rule){.cfa = SP_CFA_ROOT, .reg = SP_ROOT_THREAD, .ra = SP_RULE_DERIVED};
 	if (!put_cfa(s, &rule))
 		return (struct sp_rule){.cfa = SP_CFA_NONE};
 	rule.ra = SP_RA_CFA | SP_RULE_DERIVED;

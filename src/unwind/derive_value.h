@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * derive_value.h: what a register or a word of the stack is known to hold, in 32 bits.
+ * derive_value.h: what a register or a word of the stack is known to hold, in 32 bits, and all of it at one place.
  *
  * Values are relative to the canonical frame address (CFA), to the stack pointer as an alignment left it, or are the
  * caller's frame pointer; anything else is unknown, and so is what lies too far away. Numbers: nothing is owned,
- * nothing fails. Private to the deriver.
+ * nothing fails. States are compared and copied as bytes. Registers have their numbers in instructions. Private to the
+ * deriver.
  */
 #ifndef SP_UNWIND_DERIVE_VALUE_H
 #define SP_UNWIND_DERIVE_VALUE_H
 
+#include "bpf/wire.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 enum sp_val_kind { SP_VAL_UNKNOWN, SP_VAL_CFA, SP_VAL_ALIGNED, SP_VAL_FP };
@@ -35,5 +38,27 @@ static inline sp_val sp_val_add(sp_val v, int64_t n)
 		return 0;
 	return sp_val_make(kind, sp_val_off(v) + n);
 }
+
+enum { SP_R_SP = 4, SP_R_FP = 5, SP_R_NONE = 0xff, SP_MAX_SLOTS = 16 };
+struct sp_slot { /* 8 bytes of the stack whose content is known */
+	sp_val at, value;
+};
+enum sp_thread { SP_THREAD_NO, SP_THREAD_MAYBE, SP_THREAD_BEGINS }; /* MAYBE: behind a `syscall` */
+struct sp_state {
+	sp_val reg[16];
+	uint32_t aligned_at; /* position + 1 of the instruction that SP_VAL_ALIGNED is relative to */
+	uint32_t doubt;      /* position + 1 behind the last call on the way here, or 0: it may not have returned */
+	uint32_t before;     /* what was in doubt when that call was made */
+	uint16_t saved, own, held; /* registers that callees keep: pushed; then written; and not since the last call */
+	uint32_t thread;           /* enum sp_thread */
+	uint32_t n_slots;
+	struct sp_slot slot[SP_MAX_SLOTS]; /* in order of `at` */
+};
+void sp_state_enter(struct sp_state *s); /* as at a function's first instruction */
+/* The stack pointer has been rounded down, by the instruction at pos. */
+void sp_state_align(struct sp_state *s, uint32_t pos);
+/* Keeps what both know. Whether *s has changed. */
+bool sp_state_merge(struct sp_state *s, const struct sp_state *other);
+struct sp_rule sp_state_rule(const struct sp_state *s); /* SP_CFA_NONE where the frame is not known */
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The share of user samples whose stacks are complete, on stock programs, beside the share in which perf record -g and
-bpftrace get to the program's or the thread's start; and rows inside known files that are an address, not a function."""
+"""The share of user samples whose stacks are complete, on stock programs, beside the share in which perf record (-g, and
+--call-graph dwarf) and bpftrace get to the program's or the thread's start; and rows inside known files that are an
+address, not a function."""
 import collections
 import functools
 import glob
@@ -27,6 +28,11 @@ WORKLOADS = {
     "sqlite3": forever(f"sqlite3 :memory: \"{SQL}\" >/dev/null"),
     "gcc": forever(f"gcc -O2 -c -o {WORK}/many.o {C_FILE}"),
     "git": forever(f"git -C {REPO} log -p --stat >/dev/null; git -C {REPO} fsck --no-dangling >/dev/null 2>&1"),
+    "AES-GCM": ["openssl", "speed", "-seconds", "1000", "-bytes", "16384", "-evp", "aes-256-gcm"],
+    "AES-XTS": ["openssl", "speed", "-seconds", "1000", "-bytes", "16384", "-decrypt", "-evp", "aes-128-xts"],
+    "ECDSA P-384": ["openssl", "speed", "-seconds", "1000", "ecdsap384"],
+    "ECDH P-521": ["openssl", "speed", "-seconds", "1000", "ecdhp521"],
+    "fibers": victim("fibers"),
     "C++ program": victim("cxx"),
     "Rust program": victim("rusty"),
 }
@@ -129,9 +135,9 @@ def share(stacks):
     return 100 * sum(is_start(int(s[-1][0], 16), *s[-1][1:]) for s in stacks) / max(len(stacks), 1)
 
 
-def of_perf(command):
+def of_perf(command, mode="fp"):
     path = os.path.join(WORK, "perf.data")
-    run(perf_record("fp", HZ, path, "--", *command), check=False)
+    run(perf_record(mode, HZ, path, "--", *command), check=False)
     text = run(["perf", "script", "-i", path, "-F", "comm,ip,sym,dso"]).stdout
     os.unlink(path)
     return share([s for s in perf_stacks(text) if s])
@@ -155,5 +161,5 @@ for name, command in WORKLOADS.items():
     percent, n = of_soprof(timed)
     bare += n
     beside = {} if command[0] == "bash" else {"bpftrace": of_bpftrace(command)}
-    row(f"complete: {name}", "%", percent, least=99, perf_g=of_perf(timed), **beside)
+    row(f"complete: {name}", "%", percent, least=99, perf_g=of_perf(timed), perf_dwarf=of_perf(timed, "dwarf"), **beside)
 row("rows in known files, no function", "rows", bare, most=0)
