@@ -284,14 +284,14 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
 
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
-	struct sp_rule rule = {};
+	struct sp_rule *rule = &s->rule;
 	sp_u32 r;
 
-	if (sp_rule_of(s, e, offset, &rule))
+	if (sp_rule_of(s, e, offset, rule))
 		return SP_STOP_TABLE;
-	if (rule.cfa == SP_CFA_NONE)
+	if (rule->cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
-	r = sp_step_rule(s, &s->regs, &s->how, &rule, sp_config.unwind != SP_UNWIND_DWARF);
+	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF, &s->caller);
 	if (s->how & SP_HOW_GUESSED)
 		s->guessed = SP_STACK_GUESSED;
 	return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/finish.h"
 #include "base/search.h"
+#include "unwind/step_types.h"
 #include "unwind/tables.h"
 #include <errno.h>
 #include <stddef.h>
@@ -136,6 +137,7 @@ static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offse
 
 static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, enum sp_unwind_mode mode)
 {
+	struct sp_caller caller;
 	struct sp_rule rule;
 	sp_u32 at, stop;
 
@@ -147,7 +149,7 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	if (sp_rule_get(w, at, &rule))
 		return SP_STOP_TABLE;
 	popped(w, table, offset, at, &rule);
-	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
+	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF, &caller);
 	if (w->r->how & SP_HOW_GUESSED)
 		w->r->guessed = SP_STACK_GUESSED;
 	return stop;

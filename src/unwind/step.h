@@ -200,10 +200,9 @@ SP_STEP_INLINE sp_u32 sp_reg_get(const struct sp_regs *regs, sp_u32 how, sp_u32 
 	} else {
 		if (reg > 15)
 			return SP_STOP_REGISTER;
-		sp_opaque(reg);
-		reg &= 15;
 		*unsure |= ~(how >> SP_HOW_REGS_SHIFT) & 1u << reg;
-		*ret = regs->r[reg];
+		sp_opaque(reg);
+		*ret = regs->r[reg & 15];
 	}
 	return SP_STEP_NEXT;
 }
@@ -234,13 +233,6 @@ SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how,
 	*ret = base;
 	return SP_STEP_NEXT;
 }
-
-/* What is found out of the caller. */
-struct sp_caller {
-	sp_u64 cfa, ip, fp;
-	sp_u32 how;
-	sp_u32 unsure; /* a bit for each register that was used though it is only what the sample had */
-};
 
 /* The caller's frame pointer. Sets SP_HOW_NO_FP where it is lost. */
 SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const struct sp_rule *rule,
@@ -316,31 +308,32 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 
 /*
  * Applies a rule. What it takes from a register that may have been changed since is believed where it leads to a return
- * address behind a call, not far away, and then guessed; not where nothing may be (may_guess).
+ * address behind a call, not far away, and then guessed; not where nothing may be (may_guess). c is room to work in.
  */
 SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, const struct sp_rule *rule,
-				   int may_guess)
+				   int may_guess, struct sp_caller *c)
 {
-	struct sp_caller c = {.fp = regs->fp, .how = *how & SP_HOW_NO_FP};
 	sp_u32 r;
 
 	if (rule->cfa == SP_CFA_ROOT)
 		return sp_root_stop(rule);
-	r = sp_caller_find(w, regs, *how, rule, &c);
-	if (c.unsure) {
-		if (r != SP_STEP_NEXT || !may_guess || c.cfa - regs->sp >= SP_GUESS_REACH || !sp_env_is_return(w, c.ip))
+	*c = (struct sp_caller){.fp = regs->fp, .how = *how & SP_HOW_NO_FP};
+	r = sp_caller_find(w, regs, *how, rule, c);
+	if (c->unsure) {
+		if (r != SP_STEP_NEXT || !may_guess || c->cfa - regs->sp >= SP_GUESS_REACH ||
+		    !sp_env_is_return(w, c->ip))
 			return SP_STOP_REGISTER;
-		c.how |= SP_HOW_GUESSED;
+		c->how |= SP_HOW_GUESSED;
 	}
 	if (r != SP_STEP_NEXT)
 		return r;
-	if (!c.ip && rule->ra & SP_RULE_FIRST && !(c.cfa & 15))
+	if (!c->ip && rule->ra & SP_RULE_FIRST && !(c->cfa & 15))
 		return SP_STOP_FIBER;
-	*how = c.how | sp_caller_regs(w, regs, *how, rule, c.cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
+	*how = c->how | sp_caller_regs(w, regs, *how, rule, c->cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
 	       (rule->ra & SP_RULE_DERIVED ? SP_HOW_DERIVED : 0);
-	regs->ip = c.ip;
-	regs->sp = c.cfa;
-	regs->fp = c.fp;
+	regs->ip = c->ip;
+	regs->sp = c->cfa;
+	regs->fp = c->fp;
 	return SP_STEP_NEXT;
 }
 

@@ -65,6 +65,17 @@ one_line() {
 has() { grep -qE -- "$2" "$1" || fail "$(basename "$1") to match: $2"; }
 # What stderr says, its lines joined: the summary is broken into lines of 80 columns.
 says() { tr -s ' \n' ' ' <"$err" | grep -qE -- "$1" || fail "the summary to say: $1"; }
+# whole PERCENT WHAT: so many of the stacks are complete, by the summary. One that is not is always allowed: it may be of a
+# program's first moments.
+whole() {
+	local n all
+	read -r -a n < <(tr -s ' \n' ' ' <"$err" |
+		sed -nE 's/.*complete ([0-9]+) \([^)]*\), guessed ([0-9]+) \([^)]*\), cut ([0-9]+) .*/\1 \2 \3/p')
+	all=$((n[0] + n[1] + n[2]))
+	say "$2: complete, guessed, cut: ${n[*]}"
+	[ "${n[0]:-0}" -gt 0 ] && [ $((100 * n[0])) -ge $(($1 * (all - 1))) ] ||
+		fail "$2: $1 % of the stacks complete, not: ${n[*]:-none} (complete, guessed, cut)"
+}
 has_not() { ! grep -qE -- "$2" "$1" || fail "$(basename "$1") not to match: $2"; }
 
 check_victim() {

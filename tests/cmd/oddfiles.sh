@@ -8,13 +8,6 @@
 need_profile
 here=$(cd "$(dirname "$0")/.." && pwd -P)
 profile_of() { expect 0 profile -U -f -F 199 "$@"; }
-# whole WHAT: 98 % of the stacks are complete. One that is not is always allowed: it may be of a program's first moments.
-whole() {
-	local n
-	read -r -a n < <(tr -s ' \n' ' ' <"$err" | sed -nE 's/.*complete ([0-9]+) \([^)]*\), guessed ([0-9]+) \([^)]*\), cut ([0-9]+) .*/\1 \2 \3/p')
-	[ "${n[0]:-0}" -gt 0 ] && [ $(((n[1] + n[2] - 1) * 50)) -le $((n[0] + n[1] + n[2])) ] ||
-		fail "$1: 98 % of the stacks complete, not: ${n[*]:-none} (complete, guessed, cut)"
-}
 # sectionless FROM TO: a copy whose header knows of no sections (e_shoff; e_shnum and e_shstrndx). It has a length of its
 # own, as a file that was stripped would: names that were kept of the whole file, of the same build id, are not the copy's.
 sectionless() {
@@ -28,7 +21,7 @@ mkdir "$dir/bin"
 sectionless "$victims/plain/plt" "$dir/bin/plt"
 sectionless "$victims/plain/libplt.so" "$dir/bin/libplt.so"
 profile_of -- "$dir/bin/plt" $seconds
-whole "no sections"
+whole 98 "no sections"
 # the library's exported functions by PT_DYNAMIC, the program's own by their ranges
 readelf -W --dyn-syms "$victims/plain/libplt.so" 2>/dev/null | awk '$4 == "FUNC" && $7 != "UND" { print $8 }' >"$dir/exported"
 if [ -s "$dir/exported" ]; then
@@ -48,7 +41,7 @@ if command -v python3 >/dev/null; then
 	wait_working $pid
 	profile_of -p $pid $seconds
 	kill -KILL $pid
-	whole memfd
+	whole 98 memfd
 	has "$out" ';main;even;odd;even;'
 fi
 
@@ -56,7 +49,7 @@ fi
 if command -v gcc >/dev/null && gcc -std=gnu17 -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE -w \
 	-static-pie -fPIE -o "$dir/staticpie" "$here/victim/recursion.c" 2>/dev/null; then
 	profile_of -- "$dir/staticpie" $seconds
-	whole "static PIE"
+	whole 98 "static PIE"
 	has "$out" ';main;even;odd;even;'
 fi
 
@@ -66,7 +59,7 @@ if command -v rustc >/dev/null; then
 		rustc --edition 2021 -O -C codegen-units=1 -C symbol-mangling-version=$how -o "$dir/rusty-$how" \
 			"$here/victim/rusty.rs" 2>"$dir/log" || { grep -q 'requires.*unstable' "$dir/log" && continue; fail "rusty.rs to compile: $(head -n 3 "$dir/log")"; }
 		profile_of -- "$dir/rusty-$how" $seconds
-		whole "Rust $how"
+		whole 98 "Rust $how"
 		has "$out" ';rusty(\[[0-9a-f]+\])?::nested::middle(::<[^;]*>)?(;|$| )'
 		has_not "$out" '(;|^)_(R|ZN)[A-Za-z0-9]'
 	done

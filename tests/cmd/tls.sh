@@ -7,18 +7,15 @@
 need_profile
 command -v openssl >/dev/null || skip "there is no openssl"
 
-whole() { # WORD...: openssl speed
-	local n time
+computes() { # WORD...: openssl speed
+	local time
 	for time in 1 4; do
-		expect 0 profile -U -f -F $hz -- openssl speed -seconds $((time * slow)) "$@"
-		read -r -a n < <(tr -s ' \n' ' ' <"$err" |
-			sed -n 's/.*complete \([0-9]*\) .*guessed \([0-9]*\) .*cut \([0-9]*\) .*/\1 \2 \3/p')
-		[ $((n[0] + n[1] + n[2])) -lt 50 ] || break
+		expect 0 profile -U -f -F $hz -o "$dir/folded" -- openssl speed -seconds $((time * slow)) "$@"
+		[ "$(count <"$dir/folded")" -lt 50 ] || break
 	done
-	say "$*: complete ${n[0]}, guessed ${n[1]}, cut ${n[2]}"
-	[ $((100 * n[0])) -ge $((99 * (n[0] + n[1] + n[2] - 1))) ] || fail "$*: 99 % complete"
+	whole 99 "$*"
 }
-whole -bytes 16384 -evp aes-256-gcm
-whole -bytes 16384 -decrypt -evp aes-128-xts
-whole ecdsap384
+computes -bytes 16384 -evp aes-256-gcm
+computes -bytes 16384 -decrypt -evp aes-128-xts
+computes ecdsap384
 finish

@@ -8,7 +8,7 @@ need_profile
 
 for variant in "${variants[@]}"; do
 	profile_victim $variant recursion --complete 99 --deepest even,odd=100 -- 100
-	for name in callback vdso threads assembly kernel plt lazy coroutine fibers; do
+	for name in callback vdso threads assembly kernel plt lazy fibers; do
 		profile_victim $variant $name --complete 99 --
 	done
 	profile_running $variant recursion --complete 99 --deepest even,odd=300 -- 300
@@ -22,6 +22,10 @@ for variant in "${variants[@]}"; do
 	profile_victim $variant recursion --samples 10 -- 300
 	profile_victim $variant frames --samples 10 --
 	profile_victim $variant signals --samples 10 --
+	# a context returns to code of libc's that has a name only where there are symbols of it
+	profile_victim $variant coroutine --samples 10 --
+	whole 99 coroutine
+	says 'begin with a fiber'
 	# a return address of 0 in a function that could return is no root
 	profile_victim $variant fibers --samples 10 -- plain
 	says 'cut .*unmapped address'
