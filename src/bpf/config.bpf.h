@@ -7,7 +7,6 @@
 #define SP_BPF_CONFIG_BPF_H
 
 #include "bpf/core.bpf.h"
-#include "unwind/step_types.h"
 
 const volatile struct sp_config sp_config = {};
 
@@ -73,7 +72,6 @@ struct sp_scratch {
 	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
 	struct sp_root_key top;
 	struct sp_rule rule; /* likewise */
-	struct sp_caller caller;
 	sp_u64 node[32];
 	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
 	sp_u32 window_bytes;

@@ -291,7 +291,7 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 		return SP_STOP_TABLE;
 	if (rule->cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
-	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF, &s->caller);
+	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
 		s->guessed = SP_STACK_GUESSED;
 	return r;

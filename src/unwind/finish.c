@@ -137,7 +137,6 @@ static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offse
 
 static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, enum sp_unwind_mode mode)
 {
-	struct sp_caller caller;
 	struct sp_rule rule;
 	sp_u32 at, stop;
 
@@ -149,7 +148,7 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	if (sp_rule_get(w, at, &rule))
 		return SP_STOP_TABLE;
 	popped(w, table, offset, at, &rule);
-	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF, &caller);
+	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
 	if (w->r->how & SP_HOW_GUESSED)
 		w->r->guessed = SP_STACK_GUESSED;
 	return stop;

@@ -213,6 +213,10 @@ SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how,
 	sp_u64 base, index = 0;
 	sp_u32 r;
 
+	if (rule->cfa == SP_CFA_REG && rule->reg == SP_REG_SP) { /* nearly always */
+		*ret = regs->sp + rule->off;
+		return SP_STEP_NEXT;
+	}
 	if (rule->cfa == SP_CFA_PLT) {
 		*ret = regs->sp + rule->off + ((regs->ip & 15) >= (sp_u32)rule->add ? 8 : 0);
 		return SP_STEP_NEXT;
@@ -233,6 +237,13 @@ SP_STEP_INLINE sp_u32 sp_cfa(SP_WALK *w, const struct sp_regs *regs, sp_u32 how,
 	*ret = base;
 	return SP_STEP_NEXT;
 }
+
+/* What is found out of a frame's caller. */
+struct sp_caller {
+	sp_u64 cfa, ip, fp;
+	sp_u32 how;
+	sp_u32 unsure; /* a bit for each register that was used though it is only what the sample had */
+};
 
 /* The caller's frame pointer. Sets SP_HOW_NO_FP where it is lost. */
 SP_STEP_INLINE sp_u32 sp_caller_fp(SP_WALK *w, const struct sp_regs *regs, const struct sp_rule *rule,
@@ -308,32 +319,31 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 
 /*
  * Applies a rule. What it takes from a register that may have been changed since is believed where it leads to a return
- * address behind a call, not far away, and then guessed; not where nothing may be (may_guess). c is room to work in.
+ * address behind a call, not far away, and then guessed; not where nothing may be (may_guess).
  */
 SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, const struct sp_rule *rule,
-				   int may_guess, struct sp_caller *c)
+				   int may_guess)
 {
+	struct sp_caller c = {.fp = regs->fp, .how = *how & SP_HOW_NO_FP};
 	sp_u32 r;
 
 	if (rule->cfa == SP_CFA_ROOT)
 		return sp_root_stop(rule);
-	*c = (struct sp_caller){.fp = regs->fp, .how = *how & SP_HOW_NO_FP};
-	r = sp_caller_find(w, regs, *how, rule, c);
-	if (c->unsure) {
-		if (r != SP_STEP_NEXT || !may_guess || c->cfa - regs->sp >= SP_GUESS_REACH ||
-		    !sp_env_is_return(w, c->ip))
+	r = sp_caller_find(w, regs, *how, rule, &c);
+	if (c.unsure) {
+		if (r != SP_STEP_NEXT || !may_guess || c.cfa - regs->sp >= SP_GUESS_REACH || !sp_env_is_return(w, c.ip))
 			return SP_STOP_REGISTER;
-		c->how |= SP_HOW_GUESSED;
+		c.how |= SP_HOW_GUESSED;
 	}
 	if (r != SP_STEP_NEXT)
 		return r;
-	if (!c->ip && rule->ra & SP_RULE_FIRST && !(c->cfa & 15))
+	if (!c.ip && rule->ra & SP_RULE_FIRST && !(c.cfa & 15))
 		return SP_STOP_FIBER;
-	*how = c->how | sp_caller_regs(w, regs, *how, rule, c->cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
+	*how = c.how | sp_caller_regs(w, regs, *how, rule, c.cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
 	       (rule->ra & SP_RULE_DERIVED ? SP_HOW_DERIVED : 0);
-	regs->ip = c->ip;
-	regs->sp = c->cfa;
-	regs->fp = c->fp;
+	regs->ip = c.ip;
+	regs->sp = c.cfa;
+	regs->fp = c.fp;
 	return SP_STEP_NEXT;
 }
 

@@ -10,13 +10,6 @@
 
 #include "bpf/wire.h"
 
-/* What is found out of a frame's caller. */
-struct sp_caller {
-	sp_u64 cfa, ip, fp;
-	sp_u32 how;
-	sp_u32 unsure; /* a bit for each register that was used though it is only what the sample had */
-};
-
 /* Whether a stack that ended so is whole. */
 static inline int sp_stop_is_whole(sp_u32 stop)
 {
