@@ -88,6 +88,7 @@ int sp_row_list_start(struct sp_row_list *r)
 	sp_intern_free(r->rules);
 	r->rules = NULL;
 	r->n = 0;
+	r->partial = false;
 	memset(r->cache, 0, sizeof(r->cache));
 	int e = sp_intern_new(&r->rules);
 	for (size_t i = 0; i < SP_COUNT(first) && e == 0; i++)
