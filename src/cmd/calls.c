@@ -3,8 +3,8 @@
  * calls.c: `soprof calls`: counts the calls of libraries' functions inside a command and all that it starts.
  *
  * What would keep us from counting is told before the command runs, and it does not run then; whatever happens later,
- * it runs on, and its exit code is ours. What is shown are the calls of this run; the file goes on from run to run.
- * Where the kernel lets us sample the command, the same table has times.
+ * it runs on, and its exit code is ours. A run counts its own programs, in a file of its own; with --keep, and for a
+ * shell, one goes on from run to run. Where the kernel lets us sample the command, the same table has times.
  */
 #include "cmd/calls.h"
 #include "base/encode.h"
@@ -14,6 +14,7 @@
 #include "cmd/profile_parts.h"
 #include "cmd/show.h"
 #include "link/place.h"
+#include "link/run.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "view/view.h"
@@ -26,8 +27,8 @@
 #include <unistd.h>
 
 struct calls_args {
-	struct sp_words operands; /* lists of libraries */
-	struct sp_words libraries;
+	struct sp_words operands;  /* lists of libraries */
+	struct sp_words libraries; /* strings of our own */
 	const char *directory;
 	bool environment, no_times;
 	int depth;
@@ -47,7 +48,7 @@ static const char *depth_choice(size_t i)
 #define AT(member) .offset = offsetof(struct calls_args, member)
 static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by place of the call, or by library", AT(depth), .choice = depth_choice},
-	{SP_OPT_STRING, 0, "output", "DIR", "keep the counts in DIR", AT(directory)},
+	{SP_OPT_STRING, 0, "keep", "DIR", "add the counts to those in DIR", AT(directory)},
 	{SP_OPT_FLAG, 0, "env", NULL, "print the environment that counts, for a shell's eval", AT(environment)},
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
@@ -57,8 +58,8 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},
 	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(show.json), .excludes = SP_SHOW_FORMAT},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(show.view), .choice = sp_view_choice, .excludes = SP_SHOW_FORMAT},
-	{SP_OPT_STRING, 'o', "file", "FILE", "write to FILE, in the view of its suffix", AT(show.output)},
-	{SP_OPT_OPERANDS, 0, NULL, "LIB[,LIB...]", "sonames of the libraries to count", AT(operands)},
+	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(show.output)},
+	{SP_OPT_OPERANDS, 0, NULL, "LIB[,LIB...]", "the libraries to count: sonames, or files", AT(operands)},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, counts in it and all that it starts", AT(command)},
 	{0},
 };
@@ -73,20 +74,19 @@ static const struct sp_example examples[] = {
 
 /* --- the arguments --------------------------------------------------------------------------------------------------
  */
-static int library_add(struct calls_args *a, const char *name)
+static int library_add(struct calls_args *a, const char *given)
 {
-	const char *slash = strrchr(name, '/');
+	SP_FREE char *name = NULL;
 	size_t capacity = a->libraries.n;
 	int r;
 
-	name = slash ? slash + 1 : name;
-	if (!*name)
-		return sp_fail_said(-EINVAL, "the name of a library is empty");
 	if (a->libraries.n == SP_LIST_MAX)
 		return sp_fail_said(-EINVAL, "more than %d libraries", SP_LIST_MAX);
-	r = sp_grow(&a->libraries.words, &capacity, a->libraries.n + 1, sizeof(*a->libraries.words));
+	r = sp_calls_library_name(given, &name);
 	if (r >= 0)
-		a->libraries.words[a->libraries.n++] = name;
+		r = sp_grow(&a->libraries.words, &capacity, a->libraries.n + 1, sizeof(*a->libraries.words));
+	if (r >= 0)
+		a->libraries.words[a->libraries.n++] = sp_take_ptr(name);
 	return r;
 }
 
@@ -115,6 +115,7 @@ static int args_check(struct calls_args *a, const struct sp_view **ret_view)
 		r = sp_fail_said(-EINVAL, "no COMMAND to count in: put it behind --");
 	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
 		a->show.by = SP_BY_FUNCTION;
+	a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
 	return r < 0 ? r : sp_show_view(&a->show, ret_view);
 }
 
@@ -124,26 +125,43 @@ struct run {
 	const struct sp_cmd *cmd;
 	const struct calls_args *args;
 	const struct sp_view *view;
-	char *path, *environment[SP_CALLS_VARIABLES + 1];
+	char *environment[SP_CALLS_VARIABLES + 1];
 	struct sp_calls_place place;
+	struct sp_calls_run file;
 	uint64_t n_uncounted; /* programs */
 	bool has_more_uncounted;
 	struct sp_calls_snapshot before, now;
-	bool has_before, has_now;
+	bool has_before, has_now, has_failed;
 };
 
+static int default_directory(const struct calls_args *a, char **ret_directory)
+{
+	SP_FREE char *path = NULL;
+	char *slash;
+	int e = sp_calls_path(a->directory, "", a->libraries.words, a->libraries.n, &path);
+
+	if (e < 0)
+		return e;
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	*ret_directory = sp_take_ptr(path);
+	return 0;
+}
+
+/* A shell's programs outlive us: their file is one that is shared. */
 static int file_prepare(struct run *r)
 {
 	const struct calls_args *a = r->args;
 	enum sp_calls_depth depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE;
-	bool made;
-	int e = sp_calls_path(a->directory, a->libraries.words, a->libraries.n, &r->path);
+	SP_FREE char *directory = NULL;
+	int e = a->environment || a->directory ? default_directory(a, &directory) : 0;
 
 	if (e >= 0)
-		e = sp_calls_prepare(r->path, a->libraries.words, a->libraries.n, depth, &made);
-	if (e < 0 || made)
+		e = sp_calls_run_make(directory, r->place.directory, a->libraries.words, a->libraries.n, depth,
+				      &r->file);
+	if (e < 0 || r->file.is_new)
 		return e;
-	e = sp_calls_read(r->path, &r->before);
+	e = sp_calls_read(r->file.path, &r->before);
 	r->has_before = e >= 0;
 	return e;
 }
@@ -155,19 +173,33 @@ static void lacking_tell(const char *text)
 	fputc('\n', stderr);
 }
 
+static void doubt_tell(const struct calls_args *a)
+{
+	SP_FREE char *doubt = sp_calls_doubt(a->command, &a->libraries);
+
+	if (doubt)
+		lacking_tell(doubt);
+}
+
 /* All that can be known before the command runs. */
 static int run_prepare(struct run *r)
 {
-	int e = sp_output_check(r->args->show.output);
+	int e = sp_files_raise();
 
+	if (e >= 0)
+		e = sp_output_check(r->args->show.output);
 	if (e >= 0)
 		e = sp_calls_place_make(r->args->environment, &r->place);
 	if (e >= 0)
 		e = file_prepare(r);
 	if (e >= 0)
-		e = sp_calls_environment(&r->place, r->path, r->environment);
+		e = sp_calls_environment(&r->place, r->file.path, r->environment);
 	if (e >= 0 && *r->place.lacking)
 		lacking_tell(r->place.lacking);
+	if (e >= 0 && *r->file.lacking)
+		lacking_tell(r->file.lacking);
+	if (e >= 0 && r->args->command)
+		doubt_tell(r->args);
 	return e;
 }
 
@@ -193,7 +225,7 @@ static int environment_print(struct run *r)
 		putchar('\n');
 	}
 	fputs("soprof: when the commands have run: soprof report ", stderr);
-	sp_encode(stderr, SP_ENCODE_TERMINAL, r->path);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, r->file.path);
 	fputc('\n', stderr);
 	return SP_EXIT_OK;
 }
@@ -221,7 +253,11 @@ static int run_unsampled(struct sp_profile_session *s)
 
 	if (r >= 0)
 		r = sp_child_start(&s->child, s);
-	return r < 0 ? r : sp_child_release(&s->child);
+	if (r >= 0)
+		r = sp_child_release(&s->child);
+	while (r >= 0 && sp_child_signals_pass(&s->child, s->sampling.signal_fd, -1))
+		;
+	return r;
 }
 
 static void tell_no_times(int r)
@@ -239,7 +275,7 @@ static void session_reset(struct sp_profile_session *s, const struct sp_profile_
 	sp_sampling_signals_back(&s->sampling);
 	sp_profile_session_done(s);
 	*s = SP_PROFILE_SESSION(p);
-	s->quiet = true;
+	s->quiet = s->to_the_end = true;
 	s->child.environment = environment;
 }
 
@@ -266,7 +302,7 @@ static int command_run(const struct calls_args *a, const struct sp_profile_args 
  */
 static int counts_read(struct run *r)
 {
-	int e = sp_calls_read(r->path, &r->now);
+	int e = sp_calls_read(r->file.path, &r->now);
 
 	r->has_now = e >= 0;
 	if (e >= 0 && r->has_before)
@@ -313,10 +349,14 @@ static void uncounted_tell(struct run *r)
 
 static int nothing_tell(struct run *r)
 {
+	struct sp_calls_told told = {0};
 	SP_FREE char *why = NULL;
 
+	r->has_failed = !sp_calls_is_loaded(&r->now);
 	if (r->n_uncounted && !r->now.counters[SP_CALLS_N_PROCESSES])
 		return 0; /* that has been told */
+	sp_calls_told_add(&told, &r->now);
+	sp_calls_losses_tell(&told);
 	why = sp_calls_why(r->args->command, &r->args->libraries, &r->now);
 	if (!why)
 		return -ENOMEM;
@@ -328,9 +368,14 @@ static int nothing_tell(struct run *r)
 
 static void file_tell(const struct run *r)
 {
+	if (sp_calls_run_has_others(&r->file))
+		fputs("soprof: other runs have counted in the file at the same time: their calls are here, too\n",
+		      stderr);
+	if (*r->file.lacking)
+		return; /* it goes away */
 	fputs(r->has_before ? "soprof: with those of earlier runs: soprof report " : "soprof: again: soprof report ",
 	      stderr);
-	sp_encode(stderr, SP_ENCODE_TERMINAL, r->path);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, r->file.path);
 	fputc('\n', stderr);
 }
 
@@ -345,7 +390,8 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 		uncounted_tell(r);
 	if (e < 0 || !r->now.n_arcs)
 		return e < 0 ? e : nothing_tell(r);
-	if (sampled)
+	e = sp_calls_run_keep(&r->file);
+	if (e >= 0 && sampled)
 		e = sp_profile_session_name(s);
 	if (e >= 0)
 		e = sp_calls_make(&r->now, s->sampling.workers, &calls);
@@ -371,16 +417,20 @@ static int run_counted(struct run *r)
 	bool sampled = false;
 	int code = SP_EXIT_FAILED, e = profile_args_make(r->args, &p);
 
-	s.quiet = true;
+	s.quiet = s.to_the_end = true;
 	s.child.environment = r->environment;
 	if (e >= 0)
 		e = command_run(r->args, &p, &s, &sampled);
-	if (s.child.is_released)
+	if (e >= 0)
+		e = sp_sampling_signals_back(&s.sampling); /* naming may take its time */
+	if (s.child.is_released || e == -ECHILD)
 		code = sp_child_code(&s.child);
 	if (e >= 0)
 		e = counts_show(r, &s, sampled);
 	if (e < 0)
 		sp_cmd_error(r->cmd, e, 0);
+	if (code == SP_EXIT_OK && (e < 0 || (r->has_failed && r->file.is_own)))
+		code = SP_EXIT_FAILED;
 	sp_profile_session_done(&s);
 	sp_profile_args_done(&p);
 	return code;
@@ -389,7 +439,7 @@ static int run_counted(struct run *r)
 static void run_done(struct run *r)
 {
 	sp_calls_place_done(&r->place);
-	free(r->path);
+	sp_calls_run_done(&r->file);
 	for (size_t i = 0; i < SP_CALLS_VARIABLES; i++)
 		free(r->environment[i]);
 	if (r->has_before)
@@ -401,7 +451,7 @@ static void run_done(struct run *r)
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct calls_args a = {.show = SP_SHOW_DEFAULTS, .frequency_hz = 199};
-	struct run r = {.cmd = cmd, .args = &a, .place = SP_CALLS_PLACE_NONE};
+	struct run r = {.cmd = cmd, .args = &a, .place = SP_CALLS_PLACE_NONE, .file = SP_CALLS_RUN_NONE};
 	int code, e = sp_options_parse(options, argc, argv, &a);
 
 	if (e == SP_PARSED)
@@ -415,6 +465,8 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	}
 	run_done(&r);
 	sp_words_done(&a.operands);
+	for (size_t i = 0; i < a.libraries.n; i++)
+		free((char *)a.libraries.words[i]);
 	sp_words_done(&a.libraries);
 	return code;
 }

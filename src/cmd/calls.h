@@ -3,9 +3,9 @@
  * calls.h: the parts of `soprof calls`: files of counted calls as profiles with names, and why nothing was counted.
  *
  * calls.c runs the command; calls_read.c reads, names, and tells what a file says beside its calls;
- * calls_why.c looks at a command that counted nothing. Names come from the files at the libraries' paths, where those
- * are the same builds still; what a file has none for stays LIBRARY+0xOFFSET, and its note says why. 0 or a negative
- * errno with words. One thread.
+ * calls_library.c finds what a library is called; calls_why.c looks at a command that counts nothing. Names come from
+ * the files at the libraries' paths, where those are the same builds still; what a file has none for stays
+ * LIBRARY+0xOFFSET, and its note says why. 0 or a negative errno with words. One thread.
  */
 #ifndef SP_CMD_CALLS_H
 #define SP_CMD_CALLS_H
@@ -29,8 +29,19 @@ struct sp_calls_told {
 void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *s);
 /* On stderr: calls, programs, and what was not counted, with why; nothing that is not so. */
 void sp_calls_tell(const struct sp_calls_told *t);
+void sp_calls_losses_tell(const struct sp_calls_told *t); /* without the first line, of calls */
+
+/* --- calls_library.c --- */
+/* What ld.so calls the library that the user has named, by its soname or as a file: a new string. */
+int sp_calls_library_name(const char *given, char **ret_name);
+/* Whether it is where ld.so looks by itself: programs may have others from elsewhere. */
+bool sp_calls_library_is_known(const char *name);
 
 /* --- calls_why.c --- */
+/* Before `command` runs: one line about a library that nobody knows, a new string; NULL: there is nothing to say. */
+char *sp_calls_doubt(char *const *command, const struct sp_words *libraries);
+/* Whether a program that counted has loaded one of the libraries. */
+bool sp_calls_is_loaded(const struct sp_calls_snapshot *s);
 /* One line: why `command` has counted nothing in these libraries. A new string, or NULL: memory is short. */
 char *sp_calls_why(char *const *command, const struct sp_words *libraries, const struct sp_calls_snapshot *s);
 

@@ -114,6 +114,11 @@ void sp_calls_tell(const struct sp_calls_told *t)
 
 	fprintf(stderr, "soprof: %s%" PRIu64 " call%s by %" PRIu64 " program%s\n", t->n_references ? "at least " : "",
 		t->n_calls, t->n_calls == 1 ? "" : "s", n_programs, n_programs == 1 ? "" : "s");
+	sp_calls_losses_tell(t);
+}
+
+void sp_calls_losses_tell(const struct sp_calls_told *t)
+{
 	tell_counter(t->n_references, "reference was", "references were",
 		     "left alone, since addresses of functions are taken by them: calls through those are not counted");
 	tell_counter(t->counters[SP_CALLS_N_NO_ROOM], "reference was", "references were",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * calls_why.c: why a command has counted nothing. Its program is looked at as the kernel does: a script's first line
- * names the interpreter. What a program would load, its own dynamic linker says (--list), which runs nothing of it.
+ * calls_why.c: why a command has counted nothing, or will not. Its program is looked at as the kernel does: a script's
+ * first line names the interpreter. What a program would load, its own dynamic linker says (--list), which runs nothing
+ * of it.
  */
 #include "base/error.h"
 #include "base/mem.h"
@@ -150,13 +151,17 @@ static void list_read(const struct program *p, char *ret_text, size_t size)
 		waitpid(pid, NULL, 0);
 }
 
-/* Makes of the linker's lines "libz.so.1, libc.so.6", and offers them as what may have been meant. */
-static void names_take(char *text, char *ret_names, size_t size, struct sp_suggest *near)
+/*
+ * Makes of the linker's lines "libz.so.1, libc.so.6", and offers them as what may have been meant. *ret_has: near->word
+ * is one of them.
+ */
+static void names_take(char *text, char *ret_names, size_t size, struct sp_suggest *near, bool *ret_has)
 {
 	char *save = NULL, *line;
 	size_t len = 0;
 
 	*ret_names = '\0';
+	*ret_has = false;
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *name = line + strspn(line, " \t"), *slash;
 
@@ -166,6 +171,7 @@ static void names_take(char *text, char *ret_names, size_t size, struct sp_sugge
 		if (!strncmp(name, "linux-vdso", 10))
 			continue;
 		sp_suggest_offer(near, name);
+		*ret_has = *ret_has || !strcmp(near->word, name);
 		if (len < size)
 			len += (size_t)snprintf(ret_names + len, size - len, "%s%s", len ? ", " : "", name);
 	}
@@ -176,9 +182,15 @@ static char *not_loaded(const char *command, const struct program *p, const stru
 	struct sp_suggest near = {.word = libraries->words[0]};
 	char list[LIST_BYTES], names[LIST_BYTES / 4];
 	char *text = NULL;
+	bool has;
 
 	list_read(p, list, sizeof(list));
-	names_take(list, names, sizeof(names), &near);
+	names_take(list, names, sizeof(names), &near, &has);
+	if (has)
+		return asprintf(&text, "nothing that was counted has loaded %s; %s loads it, and was not counted",
+				near.word, command) < 0
+			   ? NULL
+			   : text;
 	if (asprintf(&text, "nothing that ran has loaded %s%s; %s loads %s%s%s%s", libraries->words[0],
 		     libraries->n > 1 ? " or one of the others" : "", command, *names ? names : "nothing",
 		     near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "") < 0)
@@ -193,7 +205,7 @@ __attribute__((format(printf, 1, 0))) static char *said(const char *format, cons
 	return asprintf(&text, format, word) < 0 ? NULL : text;
 }
 
-static bool is_loaded(const struct sp_calls_snapshot *s)
+bool sp_calls_is_loaded(const struct sp_calls_snapshot *s)
 {
 	for (size_t i = 0; i < s->n_libraries; i++)
 		if (s->libraries[i].is_target)
@@ -205,7 +217,7 @@ char *sp_calls_why(char *const *command, const struct sp_words *libraries, const
 {
 	struct program p;
 
-	if (is_loaded(s))
+	if (sp_calls_is_loaded(s))
 		return said("nothing was counted: %s was loaded, and not called from outside or by the linkage table",
 			    libraries->words[0]);
 	program_look(command[0], &p);
@@ -225,4 +237,41 @@ char *sp_calls_why(char *const *command, const struct sp_words *libraries, const
 	if (strstr(p.interpreter, "musl"))
 		return said("nothing was counted: %s runs with musl, whose dynamic linker has no LD_AUDIT", p.path);
 	return said("nothing was counted: no program that ran was linked dynamically with glibc (%s)", p.path);
+}
+
+/* --- what can be known before ---------------------------------------------------------------------------------------
+ */
+static char *doubt(const char *command, const char *library)
+{
+	struct sp_suggest near = {.word = library};
+	char list[LIST_BYTES], names[LIST_BYTES / 4], *text = NULL;
+	struct program p;
+	bool has = false;
+
+	program_look(command, &p);
+	*list = '\0';
+	if (*p.interpreter && !strstr(p.interpreter, "musl"))
+		list_read(&p, list, sizeof(list));
+	names_take(list, names, sizeof(names), &near, &has);
+	if (has)
+		return NULL;
+	return asprintf(&text,
+			"%s is nowhere where ld.so looks by itself, and %s does not name it%s%s%s: counted if a "
+			"program loads it from elsewhere",
+			library, command, near.best ? " (did you mean " : "", near.best ? near.best : "",
+			near.best ? "?)" : "") < 0
+		   ? NULL
+		   : text;
+}
+
+char *sp_calls_doubt(char *const *command, const struct sp_words *libraries)
+{
+	for (size_t i = 0; i < libraries->n; i++)
+		if (!sp_calls_library_is_known(libraries->words[i])) {
+			char *text = doubt(command[0], libraries->words[i]);
+
+			if (text)
+				return text;
+		}
+	return NULL;
 }

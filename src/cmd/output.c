@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 struct output {
-	const char *path; /* as the user wrote it; NULL = standard output */
+	const char *path; /* as the user wrote it; NULL: stream_name */
+	const char *stream_name;
 	int (*write)(void *arg, FILE *out);
 	void *arg;
 };
@@ -26,7 +27,7 @@ static int put(const struct output *o, FILE *out)
 	if (r < 0)
 		return r;
 	if (fflush(out) || ferror(out))
-		return sp_fail(errno ? -errno : -EIO, "write %s", o->path ? o->path : "to standard output");
+		return sp_fail(errno ? -errno : -EIO, "write %s", o->path ? o->path : o->stream_name);
 	return 0;
 }
 
@@ -106,9 +107,26 @@ static int to_stdout(const struct output *o)
 
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg)
 {
-	struct output o = {.path = path, .write = write, .arg = arg};
+	struct output o = {.path = path, .stream_name = "to standard output", .write = write, .arg = arg};
 
 	return path ? to_file(&o) : to_stdout(&o);
+}
+
+/* By a stream with a buffer: a table is many small pieces. */
+int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg)
+{
+	struct output o = {.stream_name = "to standard error", .write = write, .arg = arg};
+	int r, fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!out) {
+		if (fd >= 0)
+			close(fd);
+		return sp_fail(-errno, "write to standard error");
+	}
+	r = put(&o, out);
+	fclose(out);
+	return r;
 }
 
 int sp_output_check(const char *path)

@@ -17,6 +17,8 @@ struct sp_view;
 
 /* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
+/* On standard error, where standard output is somebody else's. */
+int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg);
 
 /* Whether that could begin now; leaves nothing behind. For what is long in coming. */
 int sp_output_check(const char *path);

@@ -2,7 +2,8 @@
 /*
  * profile.c: the run of `soprof profile`: capture -> profile -> symbol -> filter -> view, then the summary on stderr.
  *
- * Ctrl-C and SIGTERM end the sampling, not the command: what was sampled is named and printed.
+ * Ctrl-C and SIGTERM end the sampling, not the command: what was sampled is named and printed. Where that is of no use
+ * without the rest (`soprof calls`), they are passed on to the command.
  */
 #include "profile/profile.h"
 #include "base/encode.h"
@@ -175,6 +176,18 @@ static int privileges_drop(struct sp_profile_session *s)
 	return r < 0 ? r : sp_sampling_drop_privileges(&s->sampling);
 }
 
+static int sampling_run(struct sp_profile_session *s)
+{
+	int r;
+
+	if (!s->to_the_end)
+		return sp_sampling_run(&s->sampling, s->args->duration_s, s->child.pid_fd);
+	do
+		r = sp_capture_run(s->sampling.capture, 0, s->sampling.signal_fd, s->child.pid_fd);
+	while (r >= 0 && sp_child_signals_pass(&s->child, s->sampling.signal_fd, 0));
+	return r;
+}
+
 int sp_profile_session_sample(struct sp_profile_session *s)
 {
 	int r = child_begin(s);
@@ -191,7 +204,7 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 		way_tell(s);
 		sp_header_print(s);
 	}
-	r = sp_sampling_run(&s->sampling, s->args->duration_s, s->child.pid_fd);
+	r = sampling_run(s);
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
 }
 
@@ -278,7 +291,8 @@ int sp_cmd_profile_run(const struct sp_profile_args *a)
 	if (r >= 0)
 		r = session_show(&s);
 	if (r < 0)
-		code = sp_cmd_error(&sp_cmd_profile, r, sp_sampling_exit_code(r));
+		code =
+		    sp_cmd_error(&sp_cmd_profile, r, r == -ECHILD ? sp_child_code(&s.child) : sp_sampling_exit_code(r));
 	else if (a->command)
 		code = sp_child_code(&s.child);
 	sp_profile_session_done(&s);

@@ -5,7 +5,9 @@
 #include "cmd/profile_parts.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +19,7 @@ static void child_run(int gate, int told, const struct sp_profile_session *s)
 	int error;
 
 	sigprocmask(SIG_SETMASK, &s->sampling.old_signals, NULL);
-	setrlimit(RLIMIT_NOFILE, &s->sampling.old_files);
+	sp_files_back();
 	signal(SIGPIPE, SIG_DFL);
 	for (size_t i = 0; s->child.environment && s->child.environment[i]; i++)
 		putenv(s->child.environment[i]);
@@ -25,9 +27,8 @@ static void child_run(int gate, int told, const struct sp_profile_session *s)
 		;
 	execvp(command[0], command);
 	error = errno;
-	if (write(told, &error, sizeof(error)) < 0)
-		_exit(126);
-	_exit(127);
+	(void)!write(told, &error, sizeof(error));
+	_exit(error == ENOENT ? 127 : 126); /* as a shell has it */
 }
 
 /* The child reads `gate`'s other end and writes to `told`; both are closed by its exec. */
@@ -73,6 +74,25 @@ int sp_child_release(struct sp_child *child)
 	child->is_released = n != (ssize_t)sizeof(error);
 	return n == (ssize_t)sizeof(error) ? sp_fail_said(-ECHILD, "cannot run %s: %s", child->command, strerror(error))
 					   : 0;
+}
+
+/* One of the terminal's, or of the kernel's, has reached the command already. */
+static void signals_pass(struct sp_child *child, int signal_fd)
+{
+	struct signalfd_siginfo taken;
+
+	while (read(signal_fd, &taken, sizeof(taken)) == (ssize_t)sizeof(taken))
+		if (taken.ssi_code <= 0) /* SI_USER and its like */
+			syscall(SYS_pidfd_send_signal, child->pid_fd, taken.ssi_signo, NULL, 0);
+}
+
+bool sp_child_signals_pass(struct sp_child *child, int signal_fd, int timeout_ms)
+{
+	struct pollfd fds[] = {{.fd = child->pid_fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+
+	if (poll(fds, SP_COUNT(fds), timeout_ms) > 0 && fds[1].revents)
+		signals_pass(child, signal_fd);
+	return !fds[0].revents;
 }
 
 static void child_wait(struct sp_child *child)

@@ -53,6 +53,7 @@ struct sp_profile_session {
 	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
 	uint64_t n_left_out; /* samples outside --library and --comm */
 	bool quiet;          /* nothing is printed but what is wrong */
+	bool to_the_end;     /* of the command: signals are its, and do not end the sampling */
 };
 #define SP_PROFILE_SESSION(a)                                                                                          \
 	((struct sp_profile_session){                                                                                  \
@@ -69,7 +70,10 @@ extern const struct sp_cmd sp_cmd_profile;
 /* Forks the command; it waits before its exec. An exec that fails is told by sp_child_release(). */
 int sp_child_start(struct sp_child *child, const struct sp_profile_session *s);
 int sp_child_release(struct sp_child *child);
-int sp_child_code(struct sp_child *child); /* waits for it; its exit code, or 128 + signal */
+/* Waits so long, or until it ends (false); signals that somebody has sent us are its. timeout_ms -1: for ever. */
+bool sp_child_signals_pass(struct sp_child *child, int signal_fd, int timeout_ms);
+/* Waits for it: its exit code, or 128 + signal; 127 or 126 if it could not be run. */
+int sp_child_code(struct sp_child *child);
 void sp_child_done(struct sp_child *child);
 
 void sp_header_print(const struct sp_profile_session *s);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -37,25 +38,40 @@ int sp_signals_take(int more, sigset_t *ret_old, int *ret_fd)
 	return 0;
 }
 
-/* Every file that was seen stays open: as many as the system lets us. A command gets back what it had. */
-static void files_raise(struct sp_sampling *s)
+enum { LEAST_FILES = 64, WANTED_FILES = 4096 };
+static struct rlimit files_at_start;
+
+/* Every file that was seen stays open: as many as the system lets us. */
+int sp_files_raise(void)
 {
 	struct rlimit most;
 
-	if (getrlimit(RLIMIT_NOFILE, &s->old_files))
-		return;
-	most = s->old_files;
-	most.rlim_cur = most.rlim_max;
+	if (!files_at_start.rlim_max && getrlimit(RLIMIT_NOFILE, &files_at_start))
+		return sp_fail(-errno, "ask for the limit of open files");
+	most.rlim_cur = most.rlim_max = SP_MAX(files_at_start.rlim_max, (rlim_t)WANTED_FILES);
+	if (!setrlimit(RLIMIT_NOFILE, &most)) /* root may have more than he was given */
+		return 0;
+	most.rlim_cur = most.rlim_max = files_at_start.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &most);
+	if (most.rlim_cur < LEAST_FILES)
+		return sp_fail_said(-EMFILE, "the limit of open files is %llu (ulimit -Hn); soprof needs %d",
+				    (unsigned long long)most.rlim_cur, LEAST_FILES);
+	return 0;
+}
+
+void sp_files_back(void)
+{
+	if (files_at_start.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &files_at_start);
 }
 
 int sp_sampling_begin(struct sp_sampling *s)
 {
 	struct sp_workers_options w = {0};
-	int r;
+	int r = sp_files_raise();
 
-	files_raise(s);
-	r = sp_privileges() ? sp_broker_new(&s->broker) : 0;
+	if (r >= 0 && sp_privileges())
+		r = sp_broker_new(&s->broker);
 	if (r < 0)
 		return r;
 	w.broker = s->broker;

@@ -15,7 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 struct sp_capture;
 struct sp_capture_options;
@@ -32,8 +31,7 @@ struct sp_sampling {
 	unsigned *cpus;
 	size_t n_cpus;
 	int signal_fd;
-	sigset_t old_signals;    /* as they were, for a child */
-	struct rlimit old_files; /* this too */
+	sigset_t old_signals; /* as they were, for a child */
 };
 #define SP_SAMPLING_NONE ((struct sp_sampling){.signal_fd = -1})
 
@@ -42,6 +40,13 @@ struct sp_sampling {
  * ignored. ret_old: the mask as it was, or NULL.
  */
 int sp_signals_take(int more, sigset_t *ret_old, int *ret_fd);
+
+/*
+ * As many open files as may be, from the first call on; -EMFILE: too few for anything. A child that is to become a
+ * command gets back what the process had before.
+ */
+int sp_files_raise(void);
+void sp_files_back(void);
 
 int sp_sampling_begin(struct sp_sampling *s);
 /* After sp_capture_start(): what is still needed from here on, the broker does. */

@@ -51,6 +51,9 @@ int sp_show_view(const struct sp_show_args *a, const struct sp_view **ret_view)
 		view = sp_view_by_name(is_tree ? "tree" : "table");
 	if (r >= 0)
 		r = sp_output_fits(view, a->output);
+	if (r >= 0 && a->on_stderr && !a->output && view->binary)
+		r = sp_fail_said(-EINVAL, "the view %s is not for standard error; give -o FILE%s", view->name,
+				 view->suffix);
 	if (r >= 0)
 		*ret_view = view;
 	return r;
@@ -122,7 +125,7 @@ static void options_fill(struct show *r)
 	    .fold_recursion = a->fold_recursion,
 	    .icicle = a->icicle,
 	    .min_share = (double)a->min_percent / 100,
-	    .colour = !a->output && isatty(STDOUT_FILENO),
+	    .colour = !a->output && isatty(a->on_stderr ? STDERR_FILENO : STDOUT_FILENO),
 	};
 }
 
@@ -151,6 +154,15 @@ static int beside_write(void *arg, FILE *out)
 	struct show *r = arg;
 
 	return r->view->write_beside(r->profile, &r->options, out);
+}
+
+static int output_write(struct show *s)
+{
+	const struct sp_show_args *a = s->args;
+
+	if (a->prepared)
+		return sp_output_prepared(a->output, a->broker, a->prepared, view_write, s);
+	return !a->output && a->on_stderr ? sp_output_stderr(view_write, s) : sp_output(a->output, view_write, s);
 }
 
 /* And which command reads the two. */
@@ -199,8 +211,7 @@ int sp_show(const struct sp_show_args *a, const struct sp_view *view, struct sp_
 	if (r >= 0)
 		r = labels_fill(&s);
 	if (r >= 0)
-		r = a->prepared ? sp_output_prepared(a->output, a->broker, a->prepared, view_write, &s)
-				: sp_output(a->output, view_write, &s);
+		r = output_write(&s);
 	free(s.header);
 	return r >= 0 && s.view->write_beside ? beside_show(&s) : r;
 }

@@ -22,6 +22,7 @@ struct sp_show_args {
 	bool csv, json, tree, inverted, icicle, verbose, fold_recursion, user_only, kernel_only, external;
 	int by, sort, view, fold;
 	uint64_t limit, min_percent;
+	bool on_stderr; /* in place of standard output, where there is no file */
 	/* The output, where it was made before the privileges were dropped (sp_output_prepare); NULL: not yet. */
 	FILE *prepared;
 	struct sp_broker *broker;

@@ -107,9 +107,9 @@ static int named_directory(const char *path)
 }
 
 /* A long list is cut and ends in a hash of all of it. */
-static int file_name(const char *list, const char *user, char **ret_name)
+static int file_name(const char *list, const char *tag, const char *user, char **ret_name)
 {
-	const int room = NAME_MAX - 60;
+	const int room = NAME_MAX - 80;
 	char hash[24] = "";
 
 	if (strlen(list) > (size_t)room) {
@@ -118,10 +118,10 @@ static int file_name(const char *list, const char *user, char **ret_name)
 			h = (h ^ (unsigned char)*c) * 0x100000001b3ULL;
 		snprintf(hash, sizeof(hash), "-%016llx", (unsigned long long)h);
 	}
-	return asprintf(ret_name, "%.*s%s%s.profile", room, list, hash, user) < 0 ? -ENOMEM : 0;
+	return asprintf(ret_name, "%.*s%s%s%s.profile", room, list, hash, tag, user) < 0 ? -ENOMEM : 0;
 }
 
-int sp_calls_path(const char *directory, const char *const *libraries, size_t n, char **ret_path)
+int sp_calls_path(const char *directory, const char *tag, const char *const *libraries, size_t n, char **ret_path)
 {
 	SP_FREE char *list = NULL, *made = NULL, *whole = NULL, *name = NULL, *path = NULL;
 	char user[16] = "";
@@ -138,7 +138,7 @@ int sp_calls_path(const char *directory, const char *const *libraries, size_t n,
 	for (unsigned tries = 0; tries < 2; tries++) {
 		free(sp_take_ptr(name));
 		free(sp_take_ptr(path));
-		r = file_name(list, user, &name);
+		r = file_name(list, tag, user, &name);
 		if (r < 0 || asprintf(&path, "%s/%s", whole, name) < 0)
 			return -ENOMEM;
 		if (lstat(path, &st) < 0 || st.st_uid == geteuid())

@@ -76,7 +76,8 @@ struct sp_calls_header {
 	uint64_t cursors[8];            /* by kind: number of the block * 2^32 + what of it is taken */
 	uint64_t index[16];             /* offsets of its levels, 0: not there yet */
 	char targets[SP_CALLS_TARGETS]; /* sonames (or last parts of paths), one comma between, NUL behind */
-	uint8_t reserved[SP_CALLS_PAGE - 40 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS];
+	uint64_t run;                   /* of the runs of soprof that share the file, the one that began last */
+	uint8_t reserved[SP_CALLS_PAGE - 48 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS];
 };
 _Static_assert(sizeof(struct sp_calls_header) == SP_CALLS_PAGE, "one page");
 

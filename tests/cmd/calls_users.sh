@@ -47,7 +47,7 @@ for _ in $(seq 300); do grep -qs . "$dir/fifo.out" && break; sleep 0.1; done
 [ "$(cat "$dir/fifo.out")" = last ] || fail "a program that starts after the end of soprof, without a word: $(cat "$dir/fifo.out")"
 
 # who counts already counts for the inner one only
-expect 0 calls --no-times -n 1 libc.so.6 -- "$SOPROF" calls --no-times -n 1 libz.so.1 -- env
+expect 0 calls --no-times -n 1 libc.so.6 -- "$SOPROF" calls --no-times -n 1 libc.so.6 -- env
 [[ $(sed -n 's/^LD_AUDIT=//p' "$out") == /run/soprof-calls/* && $(sed -n 's/^LD_AUDIT=//p' "$out") != *:* ]] ||
 	fail "one auditor of ours: $(grep LD_AUDIT "$out")"
 

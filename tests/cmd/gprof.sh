@@ -66,7 +66,7 @@ readelf -hS gmon.out.stub | grep -q '\.text *NOBITS' || fail "a stub without cod
 
 # --- soprof's own count of the same: equal, and who called from outside has a name
 mkdir state
-expect 0 calls --no-times --output "$dir/state" libpair.so.2 -- "$dir/run"
+expect 0 calls --no-times --keep "$dir/state" libpair.so.2 -- "$dir/run"
 expect 0 report --format pairs state/libpair.so.2.profile
 has "$out" '^run:main +pair_leaf +3000$'
 has "$out" '^run:main +pair_walk +3000$'

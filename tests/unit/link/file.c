@@ -46,14 +46,14 @@ static void test_path(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
-	assert_int_equal(sp_calls_path(directory, two, 2, &path), 0);
+	assert_int_equal(sp_calls_path(directory, "", two, 2, &path), 0);
 	snprintf(wanted, sizeof(wanted), "%s/libone.so.1,libtwo.so.profile", directory);
 	assert_string_equal(path, wanted);
 	if (geteuid() == 0) { /* somebody else's file has the name */
 		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 		assert_int_equal(chown(path, 65534, 65534), 0);
 		free(path);
-		assert_int_equal(sp_calls_path(directory, two, 2, &path), 0);
+		assert_int_equal(sp_calls_path(directory, "", two, 2, &path), 0);
 		snprintf(wanted, sizeof(wanted), "%s/libone.so.1,libtwo.so.0.profile", directory);
 		assert_string_equal(path, wanted);
 		snprintf(wanted, sizeof(wanted), "%s/libone.so.1,libtwo.so.profile", directory);
@@ -61,18 +61,18 @@ static void test_path(void **state)
 	}
 	free(path);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		refuses(sp_calls_path(directory, &bad[i], 1, &path), -EINVAL, "is not the name of a library");
-	refuses(sp_calls_path(directory, two, 0, &path), -EINVAL, "no library");
-	refuses(sp_calls_path("/nowhere/at/all", two, 2, &path), -ENOENT, "/nowhere/at/all");
+		refuses(sp_calls_path(directory, "", &bad[i], 1, &path), -EINVAL, "is not the name of a library");
+	refuses(sp_calls_path(directory, "", two, 0, &path), -EINVAL, "no library");
+	refuses(sp_calls_path("/nowhere/at/all", "", two, 2, &path), -ENOENT, "/nowhere/at/all");
 	snprintf(wanted, sizeof(wanted), "%s/new", directory);
 	umask(002);
-	assert_int_equal(sp_calls_path(wanted, two, 1, &path), 0);
+	assert_int_equal(sp_calls_path(wanted, "", two, 1, &path), 0);
 	free(path);
 	assert_int_equal(stat(wanted, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0755);
 	rmdir(wanted);
 	setenv("XDG_STATE_HOME", directory, 1);
-	assert_int_equal(sp_calls_path(NULL, two, 1, &path), 0);
+	assert_int_equal(sp_calls_path(NULL, "", two, 1, &path), 0);
 	snprintf(wanted, sizeof(wanted), "%s/soprof/calls/libone.so.1.profile", directory);
 	assert_string_equal(path, wanted);
 	free(path);
@@ -80,7 +80,7 @@ static void test_path(void **state)
 	assert_int_equal(stat(wanted, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_int_equal(chmod(wanted, 0777), 0);
-	refuses(sp_calls_path(NULL, two, 1, &path), -EPERM, "only you can write to");
+	refuses(sp_calls_path(NULL, "", two, 1, &path), -EPERM, "only you can write to");
 	rmdir(wanted);
 	snprintf(wanted, sizeof(wanted), "%s/soprof", directory);
 	rmdir(wanted);
@@ -98,10 +98,10 @@ static void test_long_list(void **state)
 		snprintf(names[i], sizeof(names[i]), "libnumber%d.so.%d", i, i);
 		list[i] = names[i];
 	}
-	assert_int_equal(sp_calls_path("/tmp", list, 60, &path), 0);
+	assert_int_equal(sp_calls_path("/tmp", "", list, 60, &path), 0);
 	assert_true(strlen(strrchr(path, '/') + 1) < 255);
 	snprintf(names[59], sizeof(names[59]), "libother.so");
-	assert_int_equal(sp_calls_path("/tmp", list, 60, &other), 0);
+	assert_int_equal(sp_calls_path("/tmp", "", list, 60, &other), 0);
 	assert_string_not_equal(path, other);
 	free(path);
 	free(other);
