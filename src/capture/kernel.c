@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/priv.h"
+#include "proc/process.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -124,6 +125,9 @@ static int load_failed(int r)
 		return sp_fail_said(-EPERM,
 				    "cannot sample: this kernel is locked down (confidentiality), and lets no BPF "
 				    "program read its memory; boot it with lockdown=integrity");
+	if (r == -EPERM && sp_process_is_filtered())
+		return sp_fail_said(r, "a seccomp filter refuses bpf(2): in a container its profile must allow bpf and "
+				       "perf_event_open");
 	return sp_fail(r, "load the BPF programs: %s", log_cause());
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/perf.h"
+#include "proc/process.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,10 @@ int sp_event_refused(int r, const char *event, unsigned cpu)
 		return sp_fail_said(-EOPNOTSUPP,
 				    "this machine has no event %s (no hardware counters?); use -e cpu-clock",
 				    event ? event : "cpu-clock");
+	if (r == -EPERM && sp_process_is_filtered())
+		return sp_fail_said(
+		    r, "a seccomp filter refuses perf_event_open(2): in a container its profile must allow "
+		       "bpf and perf_event_open");
 	return sp_fail(r, "open the event %s on CPU %u", event ? event : "cpu-clock", cpu);
 }
 

@@ -34,16 +34,16 @@ static void user(struct sp_doctor *d)
 }
 
 /* The kernel's own namespaces have fixed inode numbers (include/linux/proc_ns.h). */
-static bool is_initial(const char *path, ino_t number)
+static bool is_in_initial_pid_namespace(void)
 {
 	struct stat st;
 
-	return stat(path, &st) || st.st_ino == number;
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == 0xeffffffc;
 }
 
 static void namespaces(struct sp_doctor *d)
 {
-	bool pid = is_initial("/proc/self/ns/pid", 0xeffffffc), users = is_initial("/proc/self/ns/user", 0xeffffffd);
+	bool pid = is_in_initial_pid_namespace(), users = !sp_process_is_in_user_namespace();
 
 	d->in_namespace = !users;
 	if (pid && users) {
@@ -97,22 +97,9 @@ static void capabilities_all(struct sp_doctor *d)
 }
 
 /* The number behind "\nNAME:\t" of /proc/self/status; -1: none. */
-static long status_number(const char *status, const char *name)
-{
-	const char *at = strstr(status, name);
-
-	return at ? strtol(at + strlen(name), NULL, 10) : -1;
-}
-
 static void seccomp(struct sp_doctor *d)
 {
-	SP_FREE char *status = NULL;
-	long mode;
-
-	if (sp_text_read("/proc/self/status", TEXT_BYTES, &status, NULL) < 0)
-		return;
-	mode = status_number(status, "\nSeccomp:\t");
-	if (mode <= 0) {
+	if (!sp_process_is_filtered()) {
 		sp_doctor_add(d, "seccomp", "no seccomp filter", SP_DOCTOR_YES, "all system calls reach the kernel");
 		return;
 	}

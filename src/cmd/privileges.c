@@ -21,12 +21,17 @@ static void missing_put(uint64_t have, char *ret_text, size_t size)
 		int number;
 		const char *name;
 	} needed[] = {{CAP_BPF, "CAP_BPF"}, {CAP_PERFMON, "CAP_PERFMON"}};
+	bool in_namespace = sp_process_is_in_user_namespace();
 	size_t i, n = 0;
 
+	if (in_namespace) /* the kernel asks for those of the first one */
+		have = 0;
 	*ret_text = 0;
 	for (i = 0; i < SP_COUNT(needed) && !(have >> CAP_SYS_ADMIN & 1); i++)
 		if (!(have >> needed[i].number & 1))
 			n += (size_t)snprintf(ret_text + n, size - n, "%s%s", n ? " and " : "", needed[i].name);
+	if (in_namespace)
+		snprintf(ret_text + n, size - n, " outside of this user namespace");
 }
 
 static int paranoid_level(void)

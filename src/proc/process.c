@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -72,7 +74,7 @@ int sp_process_cpus_online(uint32_t **ret_cpus, size_t *ret_n)
 	int r = sp_text_read(path, CPUS_MAX_BYTES, &text, NULL);
 
 	if (r < 0)
-		return r;
+		return access("/sys/devices", F_OK) < 0 ? sp_fail(r, "see the CPUs: is /sys mounted") : r;
 	text[strcspn(text, "\n")] = '\0';
 	r = sp_parse_list(text, CPUS_MAX - 1, CPUS_MAX, ret_cpus, ret_n);
 	return r < 0 ? sp_fail(r, "understand %s", path) : 0;
@@ -107,4 +109,25 @@ int sp_process_setting(const char *name, int *ret_value)
 		return sp_fail(-EBADMSG, "read a number in %s", path);
 	*ret_value = is_negative ? -(int)value : (int)value;
 	return 0;
+}
+
+bool sp_process_is_filtered(void)
+{
+	SP_FREE char *status = NULL;
+	const char *mode;
+
+	if (sp_text_read("/proc/self/status", STATUS_MAX_BYTES, &status, NULL) < 0) {
+		sp_error_clear();
+		return false;
+	}
+	mode = strstr(status, "\nSeccomp:\t");
+	return mode != NULL && strtol(mode + sizeof("\nSeccomp:\t") - 1, NULL, 10) > 0;
+}
+
+/* The kernel's own namespaces have fixed inode numbers (include/linux/proc_ns.h). */
+bool sp_process_is_in_user_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != 0xeffffffd;
 }

@@ -9,6 +9,7 @@
 #ifndef SP_PROC_PROCESS_H
 #define SP_PROC_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +30,10 @@ void sp_process_user_name(uint32_t uid, char *ret_name, size_t size);
 
 /* Settings under /proc/sys/kernel: "perf_event_paranoid", "kptr_restrict" ... -ENOENT: this kernel has no such one. */
 int sp_process_setting(const char *name, int *ret_value);
+
+/* Whether a seccomp filter may refuse us system calls; false, too, where /proc does not tell. */
+bool sp_process_is_filtered(void);
+/* Whether our user namespace is not the first one: its capabilities are not the machine's. */
+bool sp_process_is_in_user_namespace(void);
 
 #endif
