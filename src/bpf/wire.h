@@ -141,7 +141,8 @@ enum sp_ra_kind {
 	SP_RA_CFA,    /* saved at CFA + ra_off */
 	SP_RA_SP,     /* saved at sp + ra_off */
 	SP_RA_REG,    /* still in register ra_off (link-register machines; __vfork keeps it in rdi) */
-	SP_RA_SWITCH, /* as CFA, and the caller's frame is on another stack, so that it may lie anywhere */
+	SP_RA_SWITCH, /* as CFA, and the caller's frame is on another stack, so that it may lie anywhere; if add is not
+			 0 there is one between, which cannot be told: what it leads to is guessed */
 };
 /* In `ra`, too. */
 #define SP_RULE_SIGNAL 0x80u /* a signal frame; the caller was interrupted, not calling */

@@ -5,7 +5,8 @@
  * Go writes no .eh_frame. Its table says how far the stack pointer is below the return address, which is all of a rule
  * but for the frame pointer: a function with a frame keeps its caller's in the word below the return address. Where the
  * runtime goes over to another stack the frame pointer leads back. Up to Go 1.20 that skips the function that asked for
- * it, since the functions that change stacks had no frame of their own.
+ * it, since the functions that change stacks had no frame of their own; how far its frame reaches below its frame
+ * pointer, where the return address into it lies, only its own row would tell. So what comes next is marked as guessed.
  */
 #include "base/mem.h"
 #include "elf/elf.h"
@@ -27,6 +28,14 @@ static const struct sp_rule by_fp = {.cfa = SP_CFA_REG,
 				     .ra_off = -WORD,
 				     .fp = SP_FP_CFA,
 				     .fp_off = -2 * WORD};
+static const struct sp_rule by_fp_of_caller = {.cfa = SP_CFA_REG,
+					       .reg = SP_REG_FP,
+					       .ra = SP_RA_SWITCH,
+					       .add = 1,
+					       .off = 2 * WORD,
+					       .ra_off = -WORD,
+					       .fp = SP_FP_CFA,
+					       .fp_off = -2 * WORD};
 static const struct sp_rule by_signal = {.cfa = SP_CFA_DEREF,
 					 .reg = SP_REG_SP,
 					 .ra = SP_RA_SP | SP_RULE_SIGNAL,
@@ -64,7 +73,8 @@ static int emit_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 	by_sp.fp = bytes ? SP_FP_CFA : SP_FP_SAME;
 	by_sp.fp_off = bytes ? -2 * WORD : 0;
 	(void)end;
-	return g->emit(g->arg, start - g->func->start, may_have_switched(g, bytes) ? &by_fp : &by_sp, false);
+	const struct sp_rule *rule = !may_have_switched(g, bytes) ? &by_sp : g->has_frame ? &by_fp : &by_fp_of_caller;
+	return g->emit(g->arg, start - g->func->start, rule, false);
 }
 
 /* A goroutine returns to goexit; rt0 is of the program, and all others are of a thread of the runtime. */

@@ -309,8 +309,10 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 		return r;
 	if ((c->cfa & 7) || c->cfa >= SP_USER_END || c->cfa < 4096)
 		return SP_STOP_CFA;
-	if (!(rule->ra & SP_RULE_SIGNAL) && (rule->ra & SP_RULE_RA_MASK) != SP_RA_SWITCH &&
-	    ((rule->ra & SP_RULE_RA_MASK) == SP_RA_REG ? c->cfa < regs->sp : c->cfa <= regs->sp))
+	if ((rule->ra & SP_RULE_RA_MASK) == SP_RA_SWITCH)
+		c->how |= rule->add ? SP_HOW_GUESSED : 0;
+	else if (!(rule->ra & SP_RULE_SIGNAL) &&
+		 ((rule->ra & SP_RULE_RA_MASK) == SP_RA_REG ? c->cfa < regs->sp : c->cfa <= regs->sp))
 		return SP_STOP_CFA;
 	/* The frame pointer first: it is saved below the return address, and memory is read in chunks upwards. */
 	r = sp_caller_fp(w, regs, rule, c);
