@@ -13,13 +13,13 @@ expect 143 profile -f -- bash -c 'kill -TERM $$'
 expect 0 profile -f -- bash -c 'echo from the command; echo and here >&2'
 has "$out" '^from the command$'
 has "$err" '^and here$'
-expect 1 profile -f -- "$dir/there is no such program"
+expect 127 profile -f -- "$dir/there is no such program"
 one_line 'there is no such program.*(No such file|not found)'
 touch "$dir/not-executable"
-expect 1 profile -f -- "$dir/not-executable"
+expect 126 profile -f -- "$dir/not-executable"
 one_line 'not-executable.*(denied|not executable)'
 mkdir "$dir/empty"
-PATH=$dir/empty expect 1 profile -f -- ls
+PATH=$dir/empty expect 127 profile -f -- ls
 one_line 'ls'
 
 # children and grandchildren are followed; nobody else is there
