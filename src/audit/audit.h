@@ -91,6 +91,7 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 			   uint32_t flags);
 const struct sp_object *sp_trampoline_owner(uint64_t trampoline);
 void sp_trampoline_free(uint64_t trampoline); /* one that nobody was told of */
+uint32_t sp_trampolines_used(void);           /* ever */
 /* What no longer can be called, because o goes away. */
 void sp_trampolines_close(const struct sp_object *o);
 

@@ -86,6 +86,11 @@ void sp_trampoline_free(uint64_t trampoline)
 	sp_store(&reference_of(trampoline)->state, REFERENCE_FREE);
 }
 
+uint32_t sp_trampolines_used(void)
+{
+	return sp_load(&n_used);
+}
+
 static void forget_site(struct sp_site *s, uint64_t key)
 {
 	sp_store(&s->key, key);

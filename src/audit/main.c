@@ -164,6 +164,7 @@ static void begin(void)
 	if (__rseq_size != 0 && has_all_slots())
 		sp_rseq_offset = (uint64_t)__rseq_offset;
 	patch_all(true);
+	sp_share.n_expected = sp_trampolines_used();
 	sp_share_prepare();
 }
 

@@ -182,6 +182,16 @@ static bool is_in_list(const char *name)
 	return false;
 }
 
+/* Of all libraries ld.so is one; the vdso is not, since ld.so does not show it, and no table leads there. */
+static bool is_counted(const struct sp_object *o)
+{
+	if (sp_share.header == NULL)
+		return false;
+	if (sp_share.all)
+		return !o->is_program;
+	return (o->soname != NULL && is_in_list(o->soname)) || is_in_list(sp_last_part(o->path));
+}
+
 static struct sp_object *free_place(void)
 {
 	for (uint32_t i = 0; i < sp_n_objects; i++)
@@ -214,8 +224,7 @@ struct sp_object *sp_object_open(const struct link_map *map)
 	read_dynamic(&made);
 	if (made.build_id_len == 0)
 		read_file(&made);
-	made.is_target = sp_share.header != NULL &&
-			 ((made.soname != NULL && is_in_list(made.soname)) || is_in_list(sp_last_part(made.path)));
+	made.is_target = is_counted(&made);
 	made.is_linker = sp_linker != 0 && made.bias == sp_linker;
 	uint64_t high = made.whole.high;
 	made.whole.high = 0; /* other threads look through the table: the end comes last */
@@ -277,15 +286,25 @@ bool sp_object_has_code(const struct sp_object *o, uint64_t address)
 	return false;
 }
 
+static bool is_target_at(const struct sp_object *o, uint64_t address)
+{
+	return o->is_target && address < sp_load(&o->whole.high) && address >= o->whole.low &&
+	       sp_object_has_code(o, address);
+}
+
+/* Most references of an object lead to a few others, one after the other. */
 struct sp_object *sp_target_at(uint64_t address)
 {
-	uint32_t n = sp_load(&sp_n_objects);
+	static uint32_t last;
+	uint32_t n = sp_load(&sp_n_objects), hint = sp_load(&last);
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct sp_object *o = &sp_objects[i];
-		if (o->is_target && sp_load(&o->whole.high) != 0 && sp_object_has_code(o, address))
-			return o;
-	}
+	if (is_target_at(&sp_objects[hint], address))
+		return &sp_objects[hint];
+	for (uint32_t i = 0; i < n; i++)
+		if (is_target_at(&sp_objects[i], address)) {
+			sp_store(&last, i);
+			return &sp_objects[i];
+		}
 	return NULL;
 }
 

@@ -9,6 +9,8 @@
 
 #include <sys/mman.h>
 
+enum { NOTES = 256 }; /* for which the room that is made ahead must do */
+
 struct walk {
 	struct sp_object *o;
 	struct sp_range words; /* from the first to the last GLOB_DAT */
@@ -60,8 +62,10 @@ static bool find_words(struct walk *w)
 static bool look(struct walk *w, struct sp_calls_object *shared, uint64_t n)
 {
 	uint8_t *uses, *range;
-	uint64_t verdicts = sp_share_bytes(n, &uses), stubs = sp_share_bytes(sizeof(struct sp_range), &range);
 
+	if (w->before_code)
+		sp_share_prepare(); /* of all libraries there are many to look at, one after the other */
+	uint64_t verdicts = sp_share_bytes(n, &uses), stubs = sp_share_bytes(sizeof(struct sp_range), &range);
 	if (verdicts == 0 || stubs == 0)
 		return false;
 	sp_scan(w->o, w->words, uses, &w->stubs.range);
@@ -111,6 +115,16 @@ void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, u
 				  flags | SP_CALLS_FUNCTION_ADDRESS_TAKEN);
 }
 
+/* Which a table of functions or a vtable has by the thousand: room for them is made in between. */
+static void note(const struct walk *w, struct sp_object *callee, uint64_t value, const char *name)
+{
+	static uint32_t n_noted;
+
+	if (w->before_code && ++n_noted % NOTES == 0)
+		sp_share_prepare();
+	sp_note_taken(callee, value, name, 0);
+}
+
 static bool lead_stub(struct walk *w, uint64_t at, struct sp_object *callee, const char *name)
 {
 	uint64_t trampoline;
@@ -145,7 +159,7 @@ static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *ca
 	bool is_called = (use & SP_USED_CALL) != 0 || ((use & SP_USED_STUB) != 0 && !is_led);
 	w->n_mixed += is_called;
 	w->n_by_address += !is_called;
-	sp_note_taken(callee, *word, name, 0);
+	note(w, callee, *word, name);
 }
 
 static void look_at(struct walk *w, const Elf64_Rela *r)
@@ -158,7 +172,7 @@ static void look_at(struct walk *w, const Elf64_Rela *r)
 	callee = leads_to(w->o, r);
 	if (callee != NULL && type == R_X86_64_64) {
 		w->n_words++;
-		sp_note_taken(callee, *(const uint64_t *)(w->o->bias + r->r_offset), name_of(w->o, r), 0);
+		note(w, callee, *(const uint64_t *)(w->o->bias + r->r_offset), name_of(w->o, r));
 	} else if (callee != NULL)
 		patch_word(w, r, callee);
 }

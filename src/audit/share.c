@@ -66,6 +66,7 @@ static bool open_with(int64_t fd, uint32_t user)
 	sp_share.size_bytes = (uint64_t)st.st_size;
 	sp_share.n_slots = h.n_slots;
 	sp_share.depth = h.depth;
+	sp_share.all = sp_equal(h.targets, SP_CALLS_ALL, sizeof(SP_CALLS_ALL));
 	sp_share.full = false;
 	uint64_t wanted = h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + ahead()) : sp_share.size_bytes;
 	wanted = wanted < sp_share.size_bytes ? wanted : sp_share.size_bytes;
@@ -290,10 +291,32 @@ static uint32_t count_blocks(unsigned kind, uint32_t *ret_spare)
 	return all;
 }
 
-void sp_share_prepare(void)
+/* Spare blocks of a kind. */
+static uint32_t wanted_of(unsigned kind)
 {
 	static const uint8_t wanted[SP_CALLS_KINDS] = {
 	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1, [SP_CALLS_ROW] = SP_CALLS_SPARE_ROWS};
+
+	if (!sp_share.all)
+		return wanted[kind];
+	return wanted[kind] * (kind == SP_CALLS_ROW ? SP_CALLS_ALL_ROWS : SP_CALLS_ALL_TIMES);
+}
+
+/*
+ * Blocks of a kind, spare or not, so that a program can call all that it refers to: a function has a row for who finds
+ * no room, and one for who calls it. The next program like it finds them used.
+ */
+static uint32_t least_of(unsigned kind)
+{
+	static const uint16_t places[SP_CALLS_KINDS] = {[SP_CALLS_FUNCTION] = SP_CALLS_FUNCTIONS,
+							[SP_CALLS_NAME] = SP_CALLS_BYTES / 32,
+							[SP_CALLS_ROW] = SP_CALLS_ROWS / 2};
+
+	return places[kind] != 0 ? sp_share.n_expected / places[kind] + wanted_of(kind) : 0;
+}
+
+void sp_share_prepare(void)
+{
 	static const uint16_t places[SP_CALLS_KINDS] = {[SP_CALLS_OBJECT] = SP_CALLS_OBJECTS,
 							[SP_CALLS_FUNCTION] = SP_CALLS_FUNCTIONS,
 							[SP_CALLS_ROW] = SP_CALLS_ROWS};
@@ -303,9 +326,10 @@ void sp_share_prepare(void)
 	if (sp_share.windows[sp_share.n_windows - 1].high < used) /* others have added what we may look for */
 		grow(used, used);
 	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
-		uint32_t n = count_blocks(kind, &spare);
-		if (spare < (wanted[kind] + 1U) / 2)
-			for (; spare < wanted[kind] && new_block(kind, 0) != 0; spare++)
+		uint32_t n = count_blocks(kind, &spare), wanted = wanted_of(kind);
+		uint32_t least = least_of(kind);
+		if (spare < (wanted + 1) / 2 || n < least)
+			for (; (spare < wanted || n < least) && new_block(kind, 0) != 0; spare++)
 				n++;
 		n_records += n * places[kind];
 	}

@@ -28,6 +28,8 @@ struct sp_share {
 	uint64_t size_bytes;
 	uint32_t n_slots;
 	enum sp_calls_depth depth;
+	bool all;            /* all libraries are counted */
+	uint32_t n_expected; /* functions and rows that there should be at least: references of this program */
 	bool full;
 };
 extern struct sp_share sp_share;

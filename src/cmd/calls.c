@@ -59,7 +59,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "json", NULL, "the table as JSON", AT(show.json), .excludes = SP_SHOW_FORMAT},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(show.view), .choice = sp_view_choice, .excludes = SP_SHOW_FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(show.output)},
-	{SP_OPT_OPERANDS, 0, NULL, "LIB[,LIB...]", "the libraries to count: sonames, or files", AT(operands)},
+	{SP_OPT_OPERANDS, 0, NULL, "LIB[,LIB...]", "the libraries to count: sonames, or files; '*' = all", AT(operands)},
 	{SP_OPT_COMMAND, 0, NULL, "COMMAND", "runs COMMAND, counts in it and all that it starts", AT(command)},
 	{0},
 };
@@ -68,6 +68,7 @@ static const struct sp_option options[] = {
 static const struct sp_example examples[] = {
     {"soprof calls libz.so.1 -- git fsck", "which functions, how often, called by whom"},
     {"soprof calls libcrypto.so.3,libc.so.6 -- make -j2", "two libraries, over a whole build"},
+    {"soprof calls '*' -- git status", "every call between libraries, and into them"},
     {"eval \"$(soprof calls --env libc.so.6)\"", "all that this shell starts from now on"},
     {0},
 };

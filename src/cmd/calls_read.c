@@ -111,8 +111,10 @@ void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *
 void sp_calls_tell(const struct sp_calls_told *t)
 {
 	uint64_t n_programs = t->counters[SP_CALLS_N_PROCESSES];
+	bool is_least = t->n_references || t->counters[SP_CALLS_N_NO_ROOM] || t->counters[SP_CALLS_N_LOST_CALLS] ||
+			t->counters[SP_CALLS_N_UNCOUNTED];
 
-	fprintf(stderr, "soprof: %s%" PRIu64 " call%s by %" PRIu64 " program%s\n", t->n_references ? "at least " : "",
+	fprintf(stderr, "soprof: %s%" PRIu64 " call%s by %" PRIu64 " program%s\n", is_least ? "at least " : "",
 		t->n_calls, t->n_calls == 1 ? "" : "s", n_programs, n_programs == 1 ? "" : "s");
 	sp_calls_losses_tell(t);
 }
@@ -131,5 +133,6 @@ void sp_calls_losses_tell(const struct sp_calls_told *t)
 		     "no row of their own: their calls are counted without a caller");
 	tell_counter(t->counters[SP_CALLS_N_NO_BLOCK], "time the file", "times the file",
 		     "could not grow, since it or the disk is full");
-	tell_counter(t->counters[SP_CALLS_N_LOST_CALLS], "call was", "calls were", "lost, since the file is full");
+	tell_counter(t->counters[SP_CALLS_N_LOST_CALLS], "call was", "calls were",
+		     "lost, since their functions found no room");
 }

@@ -217,6 +217,8 @@ char *sp_calls_why(char *const *command, const struct sp_words *libraries, const
 {
 	struct program p;
 
+	if (sp_calls_is_loaded(s) && !strcmp(libraries->words[0], SP_CALLS_ALL))
+		return said("nothing was counted: no library was called from outside or by its linkage table%s", "");
 	if (sp_calls_is_loaded(s))
 		return said("nothing was counted: %s was loaded, and not called from outside or by the linkage table",
 			    libraries->words[0]);
@@ -267,7 +269,7 @@ static char *doubt(const char *command, const char *library)
 char *sp_calls_doubt(char *const *command, const struct sp_words *libraries)
 {
 	for (size_t i = 0; i < libraries->n; i++)
-		if (!sp_calls_library_is_known(libraries->words[i])) {
+		if (strcmp(libraries->words[i], SP_CALLS_ALL) && !sp_calls_library_is_known(libraries->words[i])) {
 			char *text = doubt(command[0], libraries->words[i]);
 
 			if (text)

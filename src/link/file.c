@@ -26,6 +26,8 @@ static int check_name(const char *name)
 {
 	size_t len = strlen(name);
 
+	if (strcmp(name, SP_CALLS_ALL) == 0)
+		return sp_fail(-EINVAL, "\"" SP_CALLS_ALL "\" is all libraries: no other beside it");
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '/' || name[i] == ',')
 			len = 0;
@@ -34,14 +36,15 @@ static int check_name(const char *name)
 	return 0;
 }
 
-/* The names with commas between. */
+/* The names with commas between, or that of all. */
 static int join(const char *const *libraries, size_t n, char **ret_list)
 {
 	size_t len = 0;
+	bool all = n == 1 && strcmp(libraries[0], SP_CALLS_ALL) == 0;
 	int r = n > 0 ? 0 : sp_fail(-EINVAL, "no library");
 
 	for (size_t i = 0; i < n && r == 0; i++) {
-		r = check_name(libraries[i]);
+		r = all ? 0 : check_name(libraries[i]);
 		len += strlen(libraries[i]) + 1;
 	}
 	if (r < 0)
@@ -106,12 +109,14 @@ static int named_directory(const char *path)
 	return 0;
 }
 
-/* A long list is cut and ends in a hash of all of it. */
+/* A long list is cut and ends in a hash of all of it; of all libraries there is a plain name. */
 static int file_name(const char *list, const char *tag, const char *user, char **ret_name)
 {
 	const int room = NAME_MAX - 80;
 	char hash[24] = "";
 
+	if (strcmp(list, SP_CALLS_ALL) == 0)
+		list = "all";
 	if (strlen(list) > (size_t)room) {
 		uint64_t h = 0xcbf29ce484222325ULL;
 		for (const char *c = list; *c != '\0'; c++)
@@ -208,6 +213,8 @@ static unsigned first_rows(uint32_t n_slots)
 static void lay_out(struct layout *l, const char *list, enum sp_calls_depth depth, uint32_t n_cpus)
 {
 	struct sp_calls_header *h = &l->header;
+	bool all = strcmp(list, SP_CALLS_ALL) == 0;
+	unsigned times = all ? SP_CALLS_ALL_TIMES : 1;
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -220,12 +227,12 @@ static void lay_out(struct layout *l, const char *list, enum sp_calls_depth dept
 	memcpy(h->magic, SP_CALLS_MAGIC, sizeof(h->magic));
 	memcpy(h->targets, list, strlen(list));
 	uint64_t most = 256 * sp_calls_block_bytes(SP_CALLS_ROW, 0, h->n_slots);
-	h->size_bytes = SP_MAX(most, (uint64_t)32 << 20);
+	h->size_bytes = SP_MAX(most, (uint64_t)32 << 20) * times;
 	add_index(l);
-	add_blocks(l, SP_CALLS_OBJECT, 2);
-	add_blocks(l, SP_CALLS_FUNCTION, 3);
-	add_blocks(l, SP_CALLS_NAME, 2);
-	add_blocks(l, SP_CALLS_ROW, first_rows(h->n_slots));
+	add_blocks(l, SP_CALLS_OBJECT, 2 * times);
+	add_blocks(l, SP_CALLS_FUNCTION, 3 * times);
+	add_blocks(l, SP_CALLS_NAME, 2 * times);
+	add_blocks(l, SP_CALLS_ROW, first_rows(h->n_slots) * (all ? SP_CALLS_ALL_ROWS : 1));
 }
 
 /* On a file system that never overwrites in place, room that was taken would not be room for the next write. */

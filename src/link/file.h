@@ -19,11 +19,11 @@
 #include "link/format.h"
 
 /*
- * Where the calls of these libraries go: DIRECTORY/LIB[,LIB...]TAG.profile, a new string (free it). directory NULL:
- * $XDG_STATE_HOME/soprof/calls, or ~/.local/state/soprof/calls, made 0700 and refused (-EPERM) if others own it or may
- * write to it. One that the user names is made if its last part alone is missing: 0755 less the umask. Where a file of
- * another user has the name, ours is LIB[,LIB...]TAG.UID.profile: each user has his own, and readers merge. -EINVAL: no
- * library, or a name with '/', ',' or controls.
+ * Where the calls of these libraries go: DIRECTORY/LIB[,LIB...]TAG.profile, of SP_CALLS_ALL, which stands alone,
+ * allTAG.profile; a new string (free it). directory NULL: $XDG_STATE_HOME/soprof/calls, or ~/.local/state/soprof/calls,
+ * made 0700 and refused (-EPERM) if others own it or may write to it. One that the user names is made if its last part
+ * alone is missing: 0755 less the umask. Where a file of another user has the name, ours is LIB[,LIB...]TAG.UID.profile:
+ * each user has his own, and readers merge. -EINVAL: no library, or a name with '/', ',' or controls.
  */
 int sp_calls_path(const char *directory, const char *tag, const char *const *libraries, size_t n, char **ret_path);
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #define SP_CALLS_MAGIC "soprofC" /* with its NUL, 8 bytes */
+#define SP_CALLS_ALL "*"         /* in place of a list: every library, the dynamic linker too, and not the program */
 enum {
 	SP_CALLS_VERSION = 1,
 	SP_CALLS_PAGE = 4096,
@@ -35,6 +36,8 @@ enum {
 	SP_CALLS_BUILD_ID = 32,
 	SP_CALLS_MAX_NAME = 4095,
 	SP_CALLS_SPARE_ROWS = 16, /* blocks that are ready before they are needed */
+	SP_CALLS_ALL_TIMES = 8,   /* where all libraries are counted there is so much more room ... */
+	SP_CALLS_ALL_ROWS = 2,    /* ... and for rows so much more */
 	SP_CALLS_FIRST_ROWS = 40, /* in a new file, where they are not larger than */
 	SP_CALLS_FIRST_BYTES = 1280 << 10,
 	SP_CALLS_LEAST = SP_CALLS_PAGE + SP_CALLS_MAX_BLOCKS * 16, /* bytes of header and directory */

@@ -17,7 +17,7 @@ FEW = "the shortest of many repeats in several processes, less that of the plain
 
 # --- a call -----------------------------------------------------------------------------------------------------------
 def counting(depth, library):
-    path = os.path.join(WORK, f"{library}-{depth}.profile")
+    path = os.path.join(WORK, f"{library.replace('*', 'all')}-{depth}.profile")
     if not os.path.exists(path):
         run([FILE, "prepare", path, depth, library])
     return {"LD_AUDIT": AUDIT, "SOPROF_CALLS": path}
@@ -62,6 +62,7 @@ def a_call():
                 ns(variant, extra | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}) - plain)
             row(f"... from 100 places close together, {what}, {variant}", "ns",
                 ns(variant, extra, how=["dense"]) - ns(variant, how=["dense"]), most=goal)
+    row("added to a call, by call site, all libraries counted", "ns", ns("now", counting("site", "*")) - ns("now"), note=FEW)
     peers(added["now", "object"])
 
 
@@ -109,6 +110,7 @@ def cpu_s(command, extra):
 
 def whole_programs():
     kinds = {"plain": {}, "object": counting("object", "libc.so.6"), "site": counting("site", "libc.so.6"),
+             "all": counting("site", "*"),
              "LD_PROFILE": {"LD_PROFILE": "libc.so.6", "LD_PROFILE_OUTPUT": WORK}}
     for name, command in programs().items():
         best = {}
@@ -118,17 +120,26 @@ def whole_programs():
         say(f"{name}: plain {best['plain']:.3f} s; LD_PROFILE {best['LD_PROFILE'] / best['plain']:.2f} times that")
         row(f"{name}, libc: CPU, counts", "x", best["object"] / best["plain"], most=1.10)
         row(f"{name}, libc: CPU, by call site", "x", best["site"] / best["plain"])
+        row(f"{name}, all libraries: CPU, by call site", "x", best["all"] / best["plain"])
+
+
+def spawned(command, extra):
+    """Milliseconds of a start, plain and counted."""
+    environment = os.environ | {"SPAWN_AUDIT": extra["LD_AUDIT"], "SOPROF_CALLS": extra["SOPROF_CALLS"]}
+    words = [tool("spawn"), str(choose(300, 30)), *command]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    return map(float, done.stdout.split())
 
 
 def starts():
-    for command, goal in ((["/bin/true"], 0.3), (["/usr/bin/git", "--version"], 1.0), ([PYTHON, "-S", "-c", "pass"], None)):
-        extra = counting("site", "libc.so.6")
-        environment = os.environ | {"SPAWN_AUDIT": extra["LD_AUDIT"], "SOPROF_CALLS": extra["SOPROF_CALLS"]}
-        words = [tool("spawn"), str(choose(300, 30)), *command]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
-        plain, counted = map(float, done.stdout.split())
-        say(f"{command[0]}: {plain:.2f} ms plain")
-        row(f"start of {os.path.basename(command[0])}: added, libc", "ms", counted - plain, most=goal)
+    for command, goal in ((["/bin/true"], 0.3), (["/usr/bin/git", "--version"], 1.0), ([PYTHON, "-S", "-c", "pass"], None),
+                          ([shutil.which("clang") or "/bin/false", "--version"], None)):
+        for library in ("libc.so.6", "*"):
+            plain, counted = spawned(command, counting("site", library))
+            name = os.path.basename(command[0])
+            what = "libc" if library != "*" else "all libraries"
+            say(f"{name}: {plain:.2f} ms plain, {counted / plain:.2f} times that with calls of {what} counted")
+            row(f"start of {name}: added, {what}", "ms", counted - plain, most=goal if library != "*" else None)
 
 
 a_call()
