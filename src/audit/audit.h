@@ -7,7 +7,8 @@
  * counted is in the shared file (link/format.h). All memory is static. Nothing here may fail in a way that the program
  * notices: where there is no room a reference is left as it is. Functions are called by ld.so under its lock, but
  * sp_count() and la_symbind64() by any thread and in signal handlers: these take no lock, and what they write is
- * claimed by compare-and-swap. The only code of the project that the audit library may include is link/format.h.
+ * claimed by compare-and-swap. The only code of the project that the audit library may include is link/format.h and
+ * link/blocks.h.
  */
 #ifndef SP_AUDIT_AUDIT_H
 #define SP_AUDIT_AUDIT_H
@@ -18,7 +19,7 @@
 #include "audit/layout.h"
 #include "audit/share.h"
 #include "audit/sys.h"
-#include "link/format.h"
+#include "link/blocks.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -100,6 +101,12 @@ extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: not to be used */
 /* Counts a call that the trampoline could not count alone. */
 void sp_count(struct sp_record *r, uint64_t return_address);
+
+/* --- glob.c: which functions are counted ------------------------------------------------------------------------- */
+/* As fnmatch(3) without flags has it, in the C locale and without classes of characters. */
+bool sp_glob_matches(const char *glob, size_t len, const char *name);
+/* Whether one of the list's globs, with commas between, is the name or matches it; an empty list means all. */
+bool sp_globs_match(const char *list, const char *name);
 
 /* --- references that no binding shows -------------------------------------------------------------------------- */
 /* After ld.so has relocated o: leads its GLOB_DAT words, or the stubs that call by them, to trampolines, where that is

@@ -204,7 +204,7 @@ static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, cons
 	uint32_t kind = type == STT_GNU_IFUNC ? SP_CALLS_FUNCTION_IFUNC : 0;
 
 	if (!callee->is_target || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
-	    !sp_object_has_code(callee, symbol->st_value))
+	    !sp_object_has_code(callee, symbol->st_value) || !sp_globs_match(sp_share.header->functions, name))
 		return symbol->st_value;
 	if ((flags & LA_SYMB_DLSYM) == 0)
 		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name, kind);

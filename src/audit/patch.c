@@ -21,6 +21,11 @@ struct walk {
 	uint32_t n_by_address, n_mixed, n_words;
 };
 
+static const char *name_of(const struct sp_object *o, const Elf64_Rela *r)
+{
+	return o->strings + o->symbols[ELF64_R_SYM(r->r_info)].st_name;
+}
+
 static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r)
 {
 	unsigned type = ELF64_ST_TYPE(o->symbols[ELF64_R_SYM(r->r_info)].st_info);
@@ -28,12 +33,7 @@ static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r
 
 	if (value == 0 || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 		return NULL;
-	return sp_target_at(value);
-}
-
-static const char *name_of(const struct sp_object *o, const Elf64_Rela *r)
-{
-	return o->strings + o->symbols[ELF64_R_SYM(r->r_info)].st_name;
+	return sp_globs_match(sp_share.header->functions, name_of(o, r)) ? sp_target_at(value) : NULL;
 }
 
 static bool find_words(struct walk *w)
@@ -182,6 +182,8 @@ void sp_patch(struct sp_object *o, bool before_code)
 	struct walk w = {.o = o, .before_code = before_code};
 
 	o->unpatched = 0;
+	if (o->is_target)
+		sp_object_id(o); /* that it was loaded is known, though nothing of it may be called */
 	if (!find_words(&w))
 		return;
 	find_uses(&w);

@@ -15,6 +15,7 @@ static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
 	return sp_equal(h->magic, SP_CALLS_MAGIC, sizeof(h->magic)) && h->version == SP_CALLS_VERSION &&
 	       h->header_bytes == sizeof(*h) && h->size_bytes == (uint64_t)st->st_size && h->n_slots > 1 &&
 	       h->n_slots <= SP_CALLS_MAX_SLOTS && h->targets[SP_CALLS_TARGETS - 1] == '\0' &&
+	       h->functions[SP_CALLS_GLOBS - 1] == '\0' &&
 	       (h->depth == SP_CALLS_BY_OBJECT || h->depth == SP_CALLS_BY_SITE);
 }
 

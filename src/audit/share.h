@@ -11,7 +11,7 @@
 #define SP_AUDIT_SHARE_H
 
 #include "audit/sys.h"
-#include "link/format.h"
+#include "link/blocks.h"
 
 #pragma GCC visibility push(hidden)
 

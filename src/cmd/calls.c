@@ -29,6 +29,8 @@
 struct calls_args {
 	struct sp_words operands;  /* lists of libraries */
 	struct sp_words libraries; /* strings of our own */
+	const char *globs;         /* of functions */
+	struct sp_words functions;
 	const char *directory;
 	bool environment, no_times;
 	int depth;
@@ -48,6 +50,7 @@ static const char *depth_choice(size_t i)
 #define AT(member) .offset = offsetof(struct calls_args, member)
 static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by place of the call, or by library", AT(depth), .choice = depth_choice},
+	{SP_OPT_STRING, 0, "function", "GLOB[,GLOB]", "count only functions of such a name", AT(globs), .separator = ','},
 	{SP_OPT_STRING, 0, "keep", "DIR", "add the counts to those in DIR", AT(directory)},
 	{SP_OPT_FLAG, 0, "env", NULL, "print the environment that counts, for a shell's eval", AT(environment)},
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
@@ -68,6 +71,7 @@ static const struct sp_option options[] = {
 static const struct sp_example examples[] = {
     {"soprof calls libz.so.1 -- git fsck", "which functions, how often, called by whom"},
     {"soprof calls libcrypto.so.3,libc.so.6 -- make -j2", "two libraries, over a whole build"},
+    {"soprof calls --function 'mem*,str*' libc.so.6 -- ls /", "only these: all others cost nothing"},
     {"soprof calls '*' -- git status", "every call between libraries, and into them"},
     {"eval \"$(soprof calls --env libc.so.6)\"", "all that this shell starts from now on"},
     {0},
@@ -106,10 +110,26 @@ static int libraries_take(struct calls_args *a)
 	return r;
 }
 
+static int functions_take(struct calls_args *a)
+{
+	char *rest = (char *)a->globs, *glob;
+	size_t capacity = 0;
+	int r = 0;
+
+	while (r >= 0 && (glob = strsep(&rest, ","))) {
+		r = sp_grow(&a->functions.words, &capacity, a->functions.n + 1, sizeof(*a->functions.words));
+		if (r >= 0)
+			a->functions.words[a->functions.n++] = glob;
+	}
+	return r;
+}
+
 static int args_check(struct calls_args *a, const struct sp_view **ret_view)
 {
 	int r = libraries_take(a);
 
+	if (r >= 0)
+		r = functions_take(a);
 	if (r >= 0 && a->environment && a->command)
 		r = sp_fail_said(-EINVAL, "--env is for what the shell starts: no COMMAND beside it");
 	if (r >= 0 && !a->environment && !a->command)
@@ -135,11 +155,11 @@ struct run {
 	bool has_before, has_now, has_failed;
 };
 
-static int default_directory(const struct calls_args *a, char **ret_directory)
+static int default_directory(const struct calls_args *a, const struct sp_calls_what *what, char **ret_directory)
 {
 	SP_FREE char *path = NULL;
 	char *slash;
-	int e = sp_calls_path(a->directory, "", a->libraries.words, a->libraries.n, &path);
+	int e = sp_calls_path(a->directory, "", what, &path);
 
 	if (e < 0)
 		return e;
@@ -153,13 +173,16 @@ static int default_directory(const struct calls_args *a, char **ret_directory)
 static int file_prepare(struct run *r)
 {
 	const struct calls_args *a = r->args;
-	enum sp_calls_depth depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE;
+	const struct sp_calls_what what = {.libraries = a->libraries.words,
+					   .n_libraries = a->libraries.n,
+					   .functions = a->functions.words,
+					   .n_functions = a->functions.n,
+					   .depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE};
 	SP_FREE char *directory = NULL;
-	int e = a->environment || a->directory ? default_directory(a, &directory) : 0;
+	int e = a->environment || a->directory ? default_directory(a, &what, &directory) : 0;
 
 	if (e >= 0)
-		e = sp_calls_run_make(directory, r->place.directory, a->libraries.words, a->libraries.n, depth,
-				      &r->file);
+		e = sp_calls_run_make(directory, r->place.directory, &what, &r->file);
 	if (e < 0 || r->file.is_new)
 		return e;
 	e = sp_calls_read(r->file.path, &r->before);
@@ -358,11 +381,24 @@ static int nothing_tell(struct run *r)
 		return 0; /* that has been told */
 	sp_calls_told_add(&told, &r->now);
 	sp_calls_losses_tell(&told);
-	why = sp_calls_why(r->args->command, &r->args->libraries, &r->now);
+	why = sp_calls_why(r->args->command, &r->args->libraries, &r->args->functions, &r->now);
 	if (!why)
 		return -ENOMEM;
 	fputs("soprof: calls: ", stderr);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, why);
+	fputc('\n', stderr);
+	return 0;
+}
+
+static int unmatched_tell(const struct run *r)
+{
+	SP_FREE char *text = NULL;
+	int e = sp_calls_unmatched(&r->args->libraries, &r->args->functions, &r->now, &text);
+
+	if (!text)
+		return e;
+	fputs("soprof: ", stderr);
+	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
 	fputc('\n', stderr);
 	return 0;
 }
@@ -407,8 +443,9 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 		return e;
 	sp_calls_told_add(&told, &r->now);
 	sp_calls_tell(&told);
+	e = unmatched_tell(r);
 	file_tell(r);
-	return 0;
+	return e;
 }
 
 static int run_counted(struct run *r)
@@ -469,6 +506,7 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	for (size_t i = 0; i < a.libraries.n; i++)
 		free((char *)a.libraries.words[i]);
 	sp_words_done(&a.libraries);
+	sp_words_done(&a.functions);
 	return code;
 }
 

@@ -42,7 +42,11 @@ bool sp_calls_library_is_known(const char *name);
 char *sp_calls_doubt(char *const *command, const struct sp_words *libraries);
 /* Whether a program that counted has loaded one of the libraries. */
 bool sp_calls_is_loaded(const struct sp_calls_snapshot *s);
-/* One line: why `command` has counted nothing in these libraries. A new string, or NULL: memory is short. */
-char *sp_calls_why(char *const *command, const struct sp_words *libraries, const struct sp_calls_snapshot *s);
+/* One line: why `command` has counted nothing of these. A new string, or NULL: memory is short. */
+char *sp_calls_why(char *const *command, const struct sp_words *libraries, const struct sp_words *functions,
+		   const struct sp_calls_snapshot *s);
+/* One line, a new string: which of the functions' globs have matched nothing that was called. NULL: all have. */
+int sp_calls_unmatched(const struct sp_words *libraries, const struct sp_words *functions,
+		       const struct sp_calls_snapshot *s, char **ret_text);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cmd/calls.h"
 #include "cmd/suggest.h"
+#include "profile/filter.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -213,10 +214,45 @@ bool sp_calls_is_loaded(const struct sp_calls_snapshot *s)
 	return false;
 }
 
-char *sp_calls_why(char *const *command, const struct sp_words *libraries, const struct sp_calls_snapshot *s)
+static bool is_matched(const struct sp_calls_snapshot *s, const char *glob)
+{
+	for (size_t i = 0; i < s->n_arcs; i++)
+		if (sp_glob_means(glob, s->callees[s->arcs[i].callee].name))
+			return true;
+	return false;
+}
+
+int sp_calls_unmatched(const struct sp_words *libraries, const struct sp_words *functions,
+		       const struct sp_calls_snapshot *s, char **ret_text)
+{
+	SP_FREE char *text = NULL;
+	size_t len, n = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return -ENOMEM;
+	fputs("no function of ", out);
+	for (size_t i = 0; i < libraries->n; i++)
+		fprintf(out, "%s%s", i ? " or " : "",
+			strcmp(libraries->words[i], SP_CALLS_ALL) ? libraries->words[i] : "any library");
+	fputs(" that was called matches ", out);
+	for (size_t i = 0; i < functions->n; i++)
+		if (!is_matched(s, functions->words[i]))
+			fprintf(out, "%s'%s'", n++ ? " or " : "", functions->words[i]);
+	if (fclose(out))
+		return -ENOMEM;
+	*ret_text = n ? sp_take_ptr(text) : NULL;
+	return 0;
+}
+
+char *sp_calls_why(char *const *command, const struct sp_words *libraries, const struct sp_words *functions,
+		   const struct sp_calls_snapshot *s)
 {
 	struct program p;
+	char *text = NULL;
 
+	if (sp_calls_is_loaded(s) && functions->n)
+		return sp_calls_unmatched(libraries, functions, s, &text) < 0 ? NULL : text;
 	if (sp_calls_is_loaded(s) && !strcmp(libraries->words[0], SP_CALLS_ALL))
 		return said("nothing was counted: no library was called from outside or by its linkage table%s", "");
 	if (sp_calls_is_loaded(s))

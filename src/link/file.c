@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "link/file.h"
+#include "link/blocks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,30 +37,61 @@ static int check_name(const char *name)
 	return 0;
 }
 
-/* The names with commas between, or that of all. */
-static int join(const char *const *libraries, size_t n, char **ret_list)
+static int check_glob(const char *glob)
 {
-	size_t len = 0;
-	bool all = n == 1 && strcmp(libraries[0], SP_CALLS_ALL) == 0;
-	int r = n > 0 ? 0 : sp_fail(-EINVAL, "no library");
+	size_t len = strlen(glob);
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		r = all ? 0 : check_name(libraries[i]);
-		len += strlen(libraries[i]) + 1;
-	}
-	if (r < 0)
-		return r;
-	if (len > SP_CALLS_TARGETS)
-		return sp_fail_said(-EINVAL, "too many libraries");
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)glob[i] < ' ' || glob[i] == 0x7f || glob[i] == ',' ||
+		    (glob[i] == '[' && glob[i + 1] != '\0' && strchr(":.=", glob[i + 1]) != NULL))
+			return sp_fail(-EINVAL, "\"%s\" is not a glob of functions", glob);
+	return len > 0 ? 0 : sp_fail_said(-EINVAL, "a glob of functions is empty");
+}
+
+/* With commas between, and room for them. */
+static int join(const char *const *words, size_t n, size_t room, const char *what, char **ret_list)
+{
+	size_t len = 1;
+
+	for (size_t i = 0; i < n; i++)
+		len += strlen(words[i]) + 1;
+	if (len > room)
+		return sp_fail_said(-EINVAL, "too many %s", what);
 	char *list = malloc(len), *at = list;
 	if (list == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		at = mempcpy(at, libraries[i], strlen(libraries[i]));
-		*at++ = i + 1 < n ? ',' : '\0';
+		at = mempcpy(at, words[i], strlen(words[i]));
+		if (i + 1 < n)
+			*at++ = ',';
 	}
+	*at = '\0';
 	*ret_list = list;
 	return 0;
+}
+
+struct lists {
+	char *libraries, *functions;
+};
+
+static void lists_done(struct lists *l)
+{
+	free(l->libraries);
+	free(l->functions);
+}
+
+static int lists_make(const struct sp_calls_what *w, struct lists *l)
+{
+	bool all = w->n_libraries == 1 && strcmp(w->libraries[0], SP_CALLS_ALL) == 0;
+	int r = w->n_libraries > 0 ? 0 : sp_fail(-EINVAL, "no library");
+
+	for (size_t i = 0; i < w->n_libraries && r == 0; i++)
+		r = all ? 0 : check_name(w->libraries[i]);
+	for (size_t i = 0; i < w->n_functions && r == 0; i++)
+		r = check_glob(w->functions[i]);
+	if (r == 0)
+		r = join(w->libraries, w->n_libraries, SP_CALLS_TARGETS, "libraries", &l->libraries);
+	return r == 0 ? join(w->functions, w->n_functions, SP_CALLS_GLOBS, "functions", &l->functions) : r;
 }
 
 static int make_directories(char *path)
@@ -109,32 +141,34 @@ static int named_directory(const char *path)
 	return 0;
 }
 
-/* A long list is cut and ends in a hash of all of it; of all libraries there is a plain name. */
-static int file_name(const char *list, const char *tag, const char *user, char **ret_name)
+static uint64_t hash_of(uint64_t h, const char *list)
+{
+	for (; *list != '\0'; list++)
+		h = (h ^ (unsigned char)*list) * 0x100000001b3ULL;
+	return h;
+}
+
+/* A long list is cut and ends in a hash of all of it, as where functions are picked; all libraries have a plain name.
+ */
+static int file_name(const struct lists *l, const char *tag, const char *user, char **ret_name)
 {
 	const int room = NAME_MAX - 80;
+	const char *list = strcmp(l->libraries, SP_CALLS_ALL) == 0 ? "all" : l->libraries;
 	char hash[24] = "";
 
-	if (strcmp(list, SP_CALLS_ALL) == 0)
-		list = "all";
-	if (strlen(list) > (size_t)room) {
-		uint64_t h = 0xcbf29ce484222325ULL;
-		for (const char *c = list; *c != '\0'; c++)
-			h = (h ^ (unsigned char)*c) * 0x100000001b3ULL;
-		snprintf(hash, sizeof(hash), "-%016llx", (unsigned long long)h);
-	}
+	if (strlen(list) > (size_t)room || *l->functions != '\0')
+		snprintf(hash, sizeof(hash), "-%016llx",
+			 (unsigned long long)hash_of(hash_of(0xcbf29ce484222325ULL, list), l->functions));
 	return asprintf(ret_name, "%.*s%s%s%s.profile", room, list, hash, tag, user) < 0 ? -ENOMEM : 0;
 }
 
-int sp_calls_path(const char *directory, const char *tag, const char *const *libraries, size_t n, char **ret_path)
+static int path_of(const char *directory, const char *tag, const struct lists *l, char **ret_path)
 {
-	SP_FREE char *list = NULL, *made = NULL, *whole = NULL, *name = NULL, *path = NULL;
+	SP_FREE char *made = NULL, *whole = NULL, *name = NULL, *path = NULL;
 	char user[16] = "";
 	struct stat st;
-	int r = join(libraries, n, &list);
+	int r = directory == NULL ? default_directory(&made) : named_directory(directory);
 
-	if (r == 0)
-		r = directory == NULL ? default_directory(&made) : named_directory(directory);
 	if (r < 0)
 		return r;
 	whole = realpath(directory != NULL ? directory : made, NULL);
@@ -143,7 +177,7 @@ int sp_calls_path(const char *directory, const char *tag, const char *const *lib
 	for (unsigned tries = 0; tries < 2; tries++) {
 		free(sp_take_ptr(name));
 		free(sp_take_ptr(path));
-		r = file_name(list, tag, user, &name);
+		r = file_name(l, tag, user, &name);
 		if (r < 0 || asprintf(&path, "%s/%s", whole, name) < 0)
 			return -ENOMEM;
 		if (lstat(path, &st) < 0 || st.st_uid == geteuid())
@@ -152,6 +186,17 @@ int sp_calls_path(const char *directory, const char *tag, const char *const *lib
 	}
 	*ret_path = sp_take_ptr(path);
 	return 0;
+}
+
+int sp_calls_path(const char *directory, const char *tag, const struct sp_calls_what *what, char **ret_path)
+{
+	struct lists l = {0};
+	int r = lists_make(what, &l);
+
+	if (r == 0)
+		r = path_of(directory, tag, &l, ret_path);
+	lists_done(&l);
+	return r;
 }
 
 /* --- a new file ------------------------------------------------------------------------------------------------- */
@@ -210,10 +255,10 @@ static unsigned first_rows(uint32_t n_slots)
 	return (unsigned)SP_MIN(SP_MAX(n, (uint64_t)SP_CALLS_SPARE_ROWS), (uint64_t)SP_CALLS_FIRST_ROWS);
 }
 
-static void lay_out(struct layout *l, const char *list, enum sp_calls_depth depth, uint32_t n_cpus)
+static void lay_out(struct layout *l, const struct lists *lists, enum sp_calls_depth depth, uint32_t n_cpus)
 {
 	struct sp_calls_header *h = &l->header;
-	bool all = strcmp(list, SP_CALLS_ALL) == 0;
+	bool all = strcmp(lists->libraries, SP_CALLS_ALL) == 0;
 	unsigned times = all ? SP_CALLS_ALL_TIMES : 1;
 	struct timespec now;
 
@@ -225,7 +270,8 @@ static void lay_out(struct layout *l, const char *list, enum sp_calls_depth dept
 				      .used_bytes = sizeof(*l),
 				      .created_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
 	memcpy(h->magic, SP_CALLS_MAGIC, sizeof(h->magic));
-	memcpy(h->targets, list, strlen(list));
+	memcpy(h->targets, lists->libraries, strlen(lists->libraries));
+	memcpy(h->functions, lists->functions, strlen(lists->functions));
 	uint64_t most = 256 * sp_calls_block_bytes(SP_CALLS_ROW, 0, h->n_slots);
 	h->size_bytes = SP_MAX(most, (uint64_t)32 << 20) * times;
 	add_index(l);
@@ -289,7 +335,8 @@ static int check_header(const struct sp_calls_header *h, const struct stat *st)
 		return sp_fail_said(-EPROTONOSUPPORT, "version %u, and this soprof writes %u: move it away", h->version,
 				    (unsigned)SP_CALLS_VERSION);
 	if (h->header_bytes != sizeof(*h) || h->size_bytes != (uint64_t)st->st_size || h->n_slots < 2 ||
-	    h->n_slots > SP_CALLS_MAX_SLOTS || h->targets[SP_CALLS_TARGETS - 1] != '\0')
+	    h->n_slots > SP_CALLS_MAX_SLOTS || h->targets[SP_CALLS_TARGETS - 1] != '\0' ||
+	    h->functions[SP_CALLS_GLOBS - 1] != '\0')
 		return sp_fail_said(-EBADMSG, "damaged: its header and its size do not agree");
 	return 0;
 }
@@ -298,6 +345,9 @@ static int check_same(const struct sp_calls_header *h, const struct sp_calls_hea
 {
 	if (strcmp(h->targets, wanted->targets) != 0)
 		return sp_fail_said(-EEXIST, "it counts calls of %s", h->targets);
+	if (strcmp(h->functions, wanted->functions) != 0)
+		return sp_fail_said(-EEXIST, "it counts %s of %s", *h->functions ? h->functions : "all functions",
+				    h->targets);
 	if (h->n_slots < wanted->n_slots)
 		return sp_fail_said(-EEXIST, "it was made on a machine with fewer CPUs: move it away");
 	return 0;
@@ -326,19 +376,27 @@ static int continue_file(int fd, const struct layout *l)
 	return r;
 }
 
-int sp_calls_prepare(const char *path, const char *const *libraries, size_t n, enum sp_calls_depth depth,
-		     bool *ret_made)
+static int layout_make(const struct sp_calls_what *what, struct layout *l)
 {
-	SP_FREE char *list = NULL;
-	SP_FREE struct layout *l = calloc(1, sizeof(*l));
+	struct lists lists = {0};
 	uint32_t n_cpus = 0;
-	int r = l != NULL ? join(libraries, n, &list) : -ENOMEM;
+	int r = lists_make(what, &lists);
 
 	if (r == 0)
 		r = n_possible_cpus(&n_cpus);
+	if (r == 0)
+		lay_out(l, &lists, what->depth, n_cpus);
+	lists_done(&lists);
+	return r;
+}
+
+int sp_calls_prepare(const char *path, const struct sp_calls_what *what, bool *ret_made)
+{
+	SP_FREE struct layout *l = calloc(1, sizeof(*l));
+	int r = l != NULL ? layout_make(what, l) : -ENOMEM;
+
 	if (r < 0)
 		return r;
-	lay_out(l, list, depth, n_cpus);
 	for (unsigned tries = 0; tries < 10; tries++) {
 		SP_CLOSE int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0 && errno != ENOENT)

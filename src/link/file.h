@@ -18,22 +18,30 @@
 
 #include "link/format.h"
 
+struct sp_calls_what {                /* is counted */
+	const char *const *libraries; /* sonames; or SP_CALLS_ALL alone */
+	size_t n_libraries;
+	const char *const *functions; /* globs of their functions' names, as symbols have them; none: all */
+	size_t n_functions;
+	enum sp_calls_depth depth;
+};
+
 /*
  * Where the calls of these libraries go: DIRECTORY/LIB[,LIB...]TAG.profile, of SP_CALLS_ALL, which stands alone,
- * allTAG.profile; a new string (free it). directory NULL: $XDG_STATE_HOME/soprof/calls, or ~/.local/state/soprof/calls,
- * made 0700 and refused (-EPERM) if others own it or may write to it. One that the user names is made if its last part
- * alone is missing: 0755 less the umask. Where a file of another user has the name, ours is LIB[,LIB...]TAG.UID.profile:
- * each user has his own, and readers merge. -EINVAL: no library, or a name with '/', ',' or controls.
+ * allTAG.profile; of some functions LIB-HASHTAG.profile; a new string (free it). directory NULL:
+ * $XDG_STATE_HOME/soprof/calls, or ~/.local/state/soprof/calls, made 0700 and refused (-EPERM) if others own it or may
+ * write to it. One that the user names is made if its last part alone is missing: 0755 less the umask. Where a file of
+ * another user has the name, ours is LIB[,LIB...]TAG.UID.profile: each user has his own, and readers merge. -EINVAL: no
+ * library, or a name with '/', ',' or controls, or a glob with ',', controls or a class of characters.
  */
-int sp_calls_path(const char *directory, const char *tag, const char *const *libraries, size_t n, char **ret_path);
+int sp_calls_path(const char *directory, const char *tag, const struct sp_calls_what *what, char **ret_path);
 
 /*
  * Makes the file (0600, no links followed), or looks whether it can be continued: owner, mode, version, size, number of
- * CPUs, libraries; its depth becomes this. -EPERM: owner or mode; -EEXIST: it counts other libraries, or was made on a
- * machine with fewer CPUs; -ENOSPC; -EBADMSG; -EPROTONOSUPPORT. Nothing is left behind where it fails.
+ * CPUs, libraries, functions; its depth becomes this. -EPERM: owner or mode; -EEXIST: it counts others, or was made on
+ * a machine with fewer CPUs; -ENOSPC; -EBADMSG; -EPROTONOSUPPORT. Nothing is left behind where it fails.
  */
-int sp_calls_prepare(const char *path, const char *const *libraries, size_t n, enum sp_calls_depth depth,
-		     bool *ret_made);
+int sp_calls_prepare(const char *path, const struct sp_calls_what *what, bool *ret_made);
 
 /* --- what a file says ------------------------------------------------------------------------------------------ */
 enum { SP_CALLS_NONE = UINT32_MAX };

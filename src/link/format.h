@@ -33,13 +33,9 @@ enum {
 	SP_CALLS_WINDOW = 8, /* words of a level in which a key may stand */
 	SP_CALLS_MAX_SLOTS = 4097,
 	SP_CALLS_TARGETS = 2048, /* bytes of the list of libraries */
+	SP_CALLS_GLOBS = 1024,   /* bytes of the list of functions */
 	SP_CALLS_BUILD_ID = 32,
 	SP_CALLS_MAX_NAME = 4095,
-	SP_CALLS_SPARE_ROWS = 16, /* blocks that are ready before they are needed */
-	SP_CALLS_ALL_TIMES = 8,   /* where all libraries are counted there is so much more room ... */
-	SP_CALLS_ALL_ROWS = 2,    /* ... and for rows so much more */
-	SP_CALLS_FIRST_ROWS = 40, /* in a new file, where they are not larger than */
-	SP_CALLS_FIRST_BYTES = 1280 << 10,
 	SP_CALLS_LEAST = SP_CALLS_PAGE + SP_CALLS_MAX_BLOCKS * 16, /* bytes of header and directory */
 };
 enum sp_calls_state { SP_CALLS_FREE, SP_CALLS_TAKEN, SP_CALLS_READY };
@@ -79,8 +75,9 @@ struct sp_calls_header {
 	uint64_t cursors[8];            /* by kind: number of the block * 2^32 + what of it is taken */
 	uint64_t index[16];             /* offsets of its levels, 0: not there yet */
 	char targets[SP_CALLS_TARGETS]; /* sonames (or last parts of paths), one comma between, NUL behind */
+	char functions[SP_CALLS_GLOBS]; /* globs of those that are counted, as in targets; "": all */
 	uint64_t run;                   /* of the runs of soprof that share the file, the one that began last */
-	uint8_t reserved[SP_CALLS_PAGE - 48 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS];
+	uint8_t reserved[SP_CALLS_PAGE - 48 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS - SP_CALLS_GLOBS];
 };
 _Static_assert(sizeof(struct sp_calls_header) == SP_CALLS_PAGE, "one page");
 
@@ -131,21 +128,5 @@ struct sp_calls_row {
 	uint64_t reserved;
 };
 /* A block of rows: SP_CALLS_ROWS of them, then n_slots pages of counters: counter of row r in slot s is word [s][r]. */
-
-static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint32_t n_slots)
-{
-	switch (kind) {
-	case SP_CALLS_INDEX:
-		return (uint64_t)SP_CALLS_LEVEL_0 * sizeof(uint64_t) << level;
-	case SP_CALLS_OBJECT:
-		return SP_CALLS_OBJECTS * sizeof(struct sp_calls_object);
-	case SP_CALLS_FUNCTION:
-		return SP_CALLS_FUNCTIONS * sizeof(struct sp_calls_function);
-	case SP_CALLS_ROW:
-		return SP_CALLS_ROWS * sizeof(struct sp_calls_row) + (uint64_t)n_slots * SP_CALLS_PAGE;
-	default:
-		return SP_CALLS_BYTES;
-	}
-}
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "link/blocks.h"
 #include "link/snapshot.h"
 
 enum { ID_FREE = 0 }; /* else number + 1 */
@@ -71,8 +72,9 @@ static int check_header(const struct sp_calls_header *h, uint64_t size)
 	if (h->header_bytes != sizeof(*h) || h->size_bytes != size || size < SP_CALLS_LEAST || h->n_slots < 2 ||
 	    h->n_slots > SP_CALLS_MAX_SLOTS || (h->depth != SP_CALLS_BY_OBJECT && h->depth != SP_CALLS_BY_SITE))
 		return damaged("its header and its size do not agree");
-	if (memchr(h->targets, '\0', sizeof(h->targets)) == NULL || h->targets[0] == '\0')
-		return damaged("its list of libraries has no end");
+	if (memchr(h->targets, '\0', sizeof(h->targets)) == NULL || h->targets[0] == '\0' ||
+	    memchr(h->functions, '\0', sizeof(h->functions)) == NULL)
+		return damaged("its list of libraries or functions has no end");
 	return 0;
 }
 

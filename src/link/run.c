@@ -62,13 +62,12 @@ static int lock(struct sp_calls_run *r)
 }
 
 /* The directory is locked until the file is, so that no other run takes it for one that was left. */
-static int own_make_in(const char *directory, const char *const *libraries, size_t n, enum sp_calls_depth depth,
-		       struct sp_calls_run *r)
+static int own_make_in(const char *directory, const struct sp_calls_what *what, struct sp_calls_run *r)
 {
 	char tag[32];
 
 	snprintf(tag, sizeof(tag), "%s%ld", run_tag, (long)getpid());
-	int e = sp_calls_path(directory, tag, libraries, n, &r->path);
+	int e = sp_calls_path(directory, tag, what, &r->path);
 	if (e < 0)
 		return e;
 	SP_FREE char *in = strndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
@@ -78,24 +77,23 @@ static int own_make_in(const char *directory, const char *const *libraries, size
 	if (directory_fd < 0 || flock(directory_fd, LOCK_EX) < 0)
 		return sp_fail(-errno, "lock %s", in);
 	leftovers_remove(directory_fd);
-	e = sp_calls_prepare(r->path, libraries, n, depth, &r->is_new);
+	e = sp_calls_prepare(r->path, what, &r->is_new);
 	r->is_own = e == 0;
 	return e < 0 ? e : lock(r);
 }
 
-static int own_make(const char *spare, const char *const *libraries, size_t n, enum sp_calls_depth depth,
-		    struct sp_calls_run *r)
+static int own_make(const char *spare, const struct sp_calls_what *what, struct sp_calls_run *r)
 {
-	int e = own_make_in(NULL, libraries, n, depth, r);
+	int e = own_make_in(NULL, what, r);
 
 	if (e == 0)
-		return sp_calls_path(NULL, ".last", libraries, n, &r->last);
+		return sp_calls_path(NULL, ".last", what, &r->last);
 	if (spare == NULL || e == -EINVAL || e == -ENOMEM)
 		return e;
 	snprintf(r->lacking, sizeof(r->lacking), "the counts will not be kept: %s", sp_error_text(e));
 	sp_error_clear();
 	sp_calls_run_done(r);
-	return own_make_in(spare, libraries, n, depth, r);
+	return own_make_in(spare, what, r);
 }
 
 /* --- a file that is shared ---------------------------------------------------------------------------------------- */
@@ -128,22 +126,20 @@ static int shared_join(struct sp_calls_run *r)
 	return 0;
 }
 
-static int shared_make(const char *directory, const char *const *libraries, size_t n, enum sp_calls_depth depth,
-		       struct sp_calls_run *r)
+static int shared_make(const char *directory, const struct sp_calls_what *what, struct sp_calls_run *r)
 {
-	int e = sp_calls_path(directory, "", libraries, n, &r->path);
+	int e = sp_calls_path(directory, "", what, &r->path);
 
 	if (e == 0)
-		e = sp_calls_prepare(r->path, libraries, n, depth, &r->is_new);
+		e = sp_calls_prepare(r->path, what, &r->is_new);
 	return e == 0 ? shared_join(r) : e;
 }
 
-int sp_calls_run_make(const char *directory, const char *spare, const char *const *libraries, size_t n,
-		      enum sp_calls_depth depth, struct sp_calls_run *ret_run)
+int sp_calls_run_make(const char *directory, const char *spare, const struct sp_calls_what *what,
+		      struct sp_calls_run *ret_run)
 {
 	*ret_run = SP_CALLS_RUN_NONE;
-	int r = directory == NULL ? own_make(spare, libraries, n, depth, ret_run)
-				  : shared_make(directory, libraries, n, depth, ret_run);
+	int r = directory == NULL ? own_make(spare, what, ret_run) : shared_make(directory, what, ret_run);
 	if (r < 0)
 		sp_calls_run_done(ret_run);
 	return r;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "link/format.h"
+#include "link/file.h"
 
 struct sp_calls_run {
 	char *path; /* absolute: where programs count */
@@ -33,8 +33,8 @@ struct sp_calls_run {
  * directory NULL: a file of this run, or, if no directory of ours can be had, one in spare (NULL: then it fails), which
  * is not kept. Else as for sp_calls_path() and sp_calls_prepare().
  */
-int sp_calls_run_make(const char *directory, const char *spare, const char *const *libraries, size_t n,
-		      enum sp_calls_depth depth, struct sp_calls_run *ret_run);
+int sp_calls_run_make(const char *directory, const char *spare, const struct sp_calls_what *what,
+		      struct sp_calls_run *ret_run);
 
 /* Whether other runs have counted in the file since it was made ready for this one. */
 bool sp_calls_run_has_others(const struct sp_calls_run *run);

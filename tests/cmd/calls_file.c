@@ -91,8 +91,11 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	if (strcmp(argv[1], "prepare") == 0 && argc > 4) {
-		r = sp_calls_prepare(argv[2], (const char *const *)argv + 4, (size_t)argc - 4,
-				     strcmp(argv[3], "site") == 0 ? SP_CALLS_BY_SITE : SP_CALLS_BY_OBJECT, &made);
+		const struct sp_calls_what what = {.libraries = (const char *const *)argv + 4,
+						   .n_libraries = (size_t)argc - 4,
+						   .depth = strcmp(argv[3], "site") == 0 ? SP_CALLS_BY_SITE
+											 : SP_CALLS_BY_OBJECT};
+		r = sp_calls_prepare(argv[2], &what, &made);
 		return r < 0 ? fail(r) : 0;
 	}
 	r = read_all(argv + 2, &s);

@@ -13,11 +13,24 @@
 
 static const char *const two[] = {"libone.so.1", "libtwo.so"};
 
+static int path_of(const char *directory, const char *const *libraries, size_t n, char **ret_path)
+{
+	return sp_calls_path(directory, "", &(struct sp_calls_what){.libraries = libraries, .n_libraries = n},
+			     ret_path);
+}
+
+static int prepare_as(const char *path, const char *const *libraries, size_t n, enum sp_calls_depth depth, bool *made)
+{
+	const struct sp_calls_what what = {.libraries = libraries, .n_libraries = n, .depth = depth};
+
+	return sp_calls_prepare(path, &what, made);
+}
+
 static int prepare(const char *path)
 {
 	bool made;
 
-	return sp_calls_prepare(path, two, 2, SP_CALLS_BY_OBJECT, &made);
+	return prepare_as(path, two, 2, SP_CALLS_BY_OBJECT, &made);
 }
 
 static void refuses(int r, int wanted, const char *words)
@@ -46,14 +59,14 @@ static void test_path(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
-	assert_int_equal(sp_calls_path(directory, "", two, 2, &path), 0);
+	assert_int_equal(path_of(directory, two, 2, &path), 0);
 	snprintf(wanted, sizeof(wanted), "%s/libone.so.1,libtwo.so.profile", directory);
 	assert_string_equal(path, wanted);
 	if (geteuid() == 0) { /* somebody else's file has the name */
 		close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 		assert_int_equal(chown(path, 65534, 65534), 0);
 		free(path);
-		assert_int_equal(sp_calls_path(directory, "", two, 2, &path), 0);
+		assert_int_equal(path_of(directory, two, 2, &path), 0);
 		snprintf(wanted, sizeof(wanted), "%s/libone.so.1,libtwo.so.0.profile", directory);
 		assert_string_equal(path, wanted);
 		snprintf(wanted, sizeof(wanted), "%s/libone.so.1,libtwo.so.profile", directory);
@@ -61,18 +74,18 @@ static void test_path(void **state)
 	}
 	free(path);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		refuses(sp_calls_path(directory, "", &bad[i], 1, &path), -EINVAL, "is not the name of a library");
-	refuses(sp_calls_path(directory, "", two, 0, &path), -EINVAL, "no library");
-	refuses(sp_calls_path("/nowhere/at/all", "", two, 2, &path), -ENOENT, "/nowhere/at/all");
+		refuses(path_of(directory, &bad[i], 1, &path), -EINVAL, "is not the name of a library");
+	refuses(path_of(directory, two, 0, &path), -EINVAL, "no library");
+	refuses(path_of("/nowhere/at/all", two, 2, &path), -ENOENT, "/nowhere/at/all");
 	snprintf(wanted, sizeof(wanted), "%s/new", directory);
 	umask(002);
-	assert_int_equal(sp_calls_path(wanted, "", two, 1, &path), 0);
+	assert_int_equal(path_of(wanted, two, 1, &path), 0);
 	free(path);
 	assert_int_equal(stat(wanted, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0755);
 	rmdir(wanted);
 	setenv("XDG_STATE_HOME", directory, 1);
-	assert_int_equal(sp_calls_path(NULL, "", two, 1, &path), 0);
+	assert_int_equal(path_of(NULL, two, 1, &path), 0);
 	snprintf(wanted, sizeof(wanted), "%s/soprof/calls/libone.so.1.profile", directory);
 	assert_string_equal(path, wanted);
 	free(path);
@@ -80,7 +93,7 @@ static void test_path(void **state)
 	assert_int_equal(stat(wanted, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_int_equal(chmod(wanted, 0777), 0);
-	refuses(sp_calls_path(NULL, "", two, 1, &path), -EPERM, "only you can write to");
+	refuses(path_of(NULL, two, 1, &path), -EPERM, "only you can write to");
 	rmdir(wanted);
 	snprintf(wanted, sizeof(wanted), "%s/soprof", directory);
 	rmdir(wanted);
@@ -98,13 +111,50 @@ static void test_long_list(void **state)
 		snprintf(names[i], sizeof(names[i]), "libnumber%d.so.%d", i, i);
 		list[i] = names[i];
 	}
-	assert_int_equal(sp_calls_path("/tmp", "", list, 60, &path), 0);
+	assert_int_equal(path_of("/tmp", list, 60, &path), 0);
 	assert_true(strlen(strrchr(path, '/') + 1) < 255);
 	snprintf(names[59], sizeof(names[59]), "libother.so");
-	assert_int_equal(sp_calls_path("/tmp", "", list, 60, &other), 0);
+	assert_int_equal(path_of("/tmp", list, 60, &other), 0);
 	assert_string_not_equal(path, other);
 	free(path);
 	free(other);
+}
+
+static int prepare_some(const char *path, const char *const *functions, size_t n, char **ret_path)
+{
+	const struct sp_calls_what what = {
+	    .libraries = two, .n_libraries = 2, .functions = functions, .n_functions = n, .depth = SP_CALLS_BY_SITE};
+	bool made;
+	int r = sp_calls_prepare(path, &what, &made);
+
+	return r < 0 ? r : sp_calls_path("/tmp", "", &what, ret_path);
+}
+
+/* The functions are a part of what a file counts: another file has another name, and this one is no file of others. */
+static void test_functions(void **state)
+{
+	const char *const some[] = {"str*", "mem?py"}, *const bad[] = {"a,b", "", "[[:alpha:]]", "a\nb"};
+	char directory[] = "/tmp/soprof-some-XXXXXX", path[64], *name, *other, *all;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/a.profile", directory);
+	assert_int_equal(prepare_some(path, some, 2, &name), 0);
+	assert_int_equal(prepare_some(path, some, 2, &other), 0);
+	assert_string_equal(name, other);
+	free(other);
+	refuses(prepare_some(path, some, 1, &other), -EEXIST, "it counts str*,mem?py of libone.so.1,libtwo.so");
+	refuses(prepare_some(path, NULL, 0, &other), -EEXIST, "it counts str*,mem?py of");
+	unlink(path);
+	assert_int_equal(prepare_some(path, NULL, 0, &all), 0);
+	refuses(prepare_some(path, some, 2, &other), -EEXIST, "it counts all functions of libone.so.1,libtwo.so");
+	assert_string_not_equal(name, all);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refuses(prepare_some(path, &bad[i], 1, &other), -EINVAL, "glob of functions");
+	free(name);
+	free(all);
+	unlink(path);
+	rmdir(directory);
 }
 
 static void test_prepare(void **state)
@@ -120,20 +170,19 @@ static void test_prepare(void **state)
 	snprintf(path, sizeof(path), "%s/a.profile", directory);
 	snprintf(other, sizeof(other), "%s/b.profile", directory);
 	umask(0);
-	assert_int_equal(sp_calls_prepare(path, two, 2, SP_CALLS_BY_OBJECT, &made), 0);
+	assert_int_equal(prepare_as(path, two, 2, SP_CALLS_BY_OBJECT, &made), 0);
 	assert_true(made);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_true((uint64_t)st.st_blocks * 512 < 64 << 20);
-	assert_int_equal(sp_calls_prepare(path, two, 2, SP_CALLS_BY_SITE, &made), 0);
+	assert_int_equal(prepare_as(path, two, 2, SP_CALLS_BY_SITE, &made), 0);
 	assert_false(made);
 	assert_int_equal(sp_calls_read(path, &s), 0);
 	assert_int_equal(s.depth, SP_CALLS_BY_SITE);
 	assert_string_equal(s.targets, "libone.so.1,libtwo.so");
 	assert_int_equal(s.n_arcs + s.n_libraries + s.n_callees, 0);
 	sp_calls_done(&s);
-	refuses(sp_calls_prepare(path, one, 1, SP_CALLS_BY_SITE, &made), -EEXIST,
-		"it counts calls of libone.so.1,libtwo.so");
+	refuses(prepare_as(path, one, 1, SP_CALLS_BY_SITE, &made), -EEXIST, "it counts calls of libone.so.1,libtwo.so");
 
 	assert_int_equal(symlink(path, other), 0);
 	refuses(prepare(other), -ELOOP, "b.profile");
@@ -380,9 +429,10 @@ static void test_flipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_path),           cmocka_unit_test(test_long_list), cmocka_unit_test(test_prepare),
-	    cmocka_unit_test(test_other_versions), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_read),
-	    cmocka_unit_test(test_merge),          cmocka_unit_test(test_damaged),   cmocka_unit_test(test_flipped),
+	    cmocka_unit_test(test_path),    cmocka_unit_test(test_long_list),      cmocka_unit_test(test_functions),
+	    cmocka_unit_test(test_prepare), cmocka_unit_test(test_other_versions), cmocka_unit_test(test_full_disk),
+	    cmocka_unit_test(test_read),    cmocka_unit_test(test_merge),          cmocka_unit_test(test_damaged),
+	    cmocka_unit_test(test_flipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,14 +27,15 @@ struct made {
 
 static inline bool made_open(struct made *m)
 {
-	const char *library = "libmade.so";
+	const struct sp_calls_what what = {
+	    .libraries = (const char *const[]){"libmade.so"}, .n_libraries = 1, .depth = SP_CALLS_BY_SITE};
 	bool is_new;
 
 	*m = (struct made){.directory = "/tmp/soprof-made-XXXXXX"};
 	if (mkdtemp(m->directory) == NULL)
 		return false;
 	snprintf(m->path, sizeof(m->path), "%s/made.profile", m->directory);
-	if (sp_calls_prepare(m->path, &library, 1, SP_CALLS_BY_SITE, &is_new) < 0 || !is_new)
+	if (sp_calls_prepare(m->path, &what, &is_new) < 0 || !is_new)
 		return false;
 	int fd = open(m->path, O_RDWR | O_CLOEXEC);
 	struct sp_calls_header h;

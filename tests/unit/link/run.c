@@ -22,6 +22,7 @@
 #include "base/error.h"
 
 static const char *const one[] = {"libone.so.1"};
+static const struct sp_calls_what what = {.libraries = one, .n_libraries = 1, .depth = SP_CALLS_BY_SITE};
 static char directory[64], state[128];
 
 static int setup(void **unused)
@@ -72,7 +73,7 @@ static unsigned n_files(const char *path)
 
 static void make(const char *where, struct sp_calls_run *r)
 {
-	assert_int_equal(sp_calls_run_make(where, NULL, one, 1, SP_CALLS_BY_SITE, r), 0);
+	assert_int_equal(sp_calls_run_make(where, NULL, &what, r), 0);
 }
 
 static void test_own(void **unused)
@@ -111,7 +112,7 @@ static pid_t other_run(const char *where, int *ret_ready)
 	pid = fork();
 	if (pid == 0) {
 		struct sp_calls_run r;
-		if (sp_calls_run_make(where, NULL, one, 1, SP_CALLS_BY_SITE, &r) < 0 || write(ready[1], "", 1) != 1)
+		if (sp_calls_run_make(where, NULL, &what, &r) < 0 || write(ready[1], "", 1) != 1)
 			_exit(1);
 		pause();
 	}
@@ -155,11 +156,11 @@ static void test_no_directory(void **unused)
 	(void)unused;
 	snprintf(file, sizeof(file), "%s/soprof", directory);
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* in place of the directory */
-	assert_int_equal(sp_calls_run_make(NULL, NULL, one, 1, SP_CALLS_BY_SITE, &r), -ENOTDIR);
+	assert_int_equal(sp_calls_run_make(NULL, NULL, &what, &r), -ENOTDIR);
 	sp_error_clear();
 	snprintf(spare, sizeof(spare), "%s/spare", directory);
 	mkdir(spare, 0755);
-	assert_int_equal(sp_calls_run_make(NULL, spare, one, 1, SP_CALLS_BY_SITE, &r), 0);
+	assert_int_equal(sp_calls_run_make(NULL, spare, &what, &r), 0);
 	assert_int_equal(strncmp(r.path, spare, strlen(spare)), 0);
 	assert_non_null(strstr(r.lacking, "will not be kept: "));
 	assert_int_equal(sp_calls_run_keep(&r), 0);

@@ -195,7 +195,8 @@ static void test_full(void **state)
 static void test_disk(void **state)
 {
 	char directory[] = "/tmp/soprof-disk-XXXXXX", path[64];
-	const char *library = "libmade.so";
+	const struct sp_calls_what what = {
+	    .libraries = (const char *const[]){"libmade.so"}, .n_libraries = 1, .depth = SP_CALLS_BY_SITE};
 	struct sp_calls_snapshot s;
 	uint64_t n_added = 0;
 	bool made;
@@ -208,7 +209,7 @@ static void test_disk(void **state)
 		skip();
 	}
 	snprintf(path, sizeof(path), "%s/a.profile", directory);
-	int r = sp_calls_prepare(path, &library, 1, SP_CALLS_BY_SITE, &made);
+	int r = sp_calls_prepare(path, &what, &made);
 	if (r == -ENOSPC) {
 		umount2(directory, MNT_DETACH);
 		print_message("skip: so many CPUs that the file does not fit\n");

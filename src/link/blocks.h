@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * blocks.h: sizes of blocks of the file of calls (format.h), and how much room it begins with: what the audit library
+ * and the user half must agree on.
+ *
+ * Nothing here is in the file. Freestanding, as format.h. The room is for one library or a few; where all are counted
+ * there are more functions and names by far, and more rows.
+ */
+#ifndef SP_LINK_BLOCKS_H
+#define SP_LINK_BLOCKS_H
+
+#include "link/format.h"
+
+enum {
+	SP_CALLS_SPARE_ROWS = 16, /* blocks that are ready before they are needed */
+	SP_CALLS_ALL_TIMES = 8,   /* where all libraries are counted there is so much more room ... */
+	SP_CALLS_ALL_ROWS = 2,    /* ... and for rows so much more */
+	SP_CALLS_FIRST_ROWS = 40, /* in a new file, where they are not larger than */
+	SP_CALLS_FIRST_BYTES = 1280 << 10,
+};
+
+static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint32_t n_slots)
+{
+	switch (kind) {
+	case SP_CALLS_INDEX:
+		return (uint64_t)SP_CALLS_LEVEL_0 * sizeof(uint64_t) << level;
+	case SP_CALLS_OBJECT:
+		return SP_CALLS_OBJECTS * sizeof(struct sp_calls_object);
+	case SP_CALLS_FUNCTION:
+		return SP_CALLS_FUNCTIONS * sizeof(struct sp_calls_function);
+	case SP_CALLS_ROW:
+		return SP_CALLS_ROWS * sizeof(struct sp_calls_row) + (uint64_t)n_slots * SP_CALLS_PAGE;
+	default:
+		return SP_CALLS_BYTES;
+	}
+}
+
+#endif
