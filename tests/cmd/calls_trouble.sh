@@ -58,7 +58,7 @@ file=$good
 
 if [ "$(id -u)" = 0 ]; then
 	chmod 711 "$dir"
-	cp "$audit" "$dir/calls.so" # nobody may be kept from the tree
+	install -m 755 "$audit" "$dir/calls.so" # nobody may be kept from the tree
 	audit=$dir/calls.so silent "somebody else's file" setpriv --reuid 65534 --regid 65534 --clear-groups "${say_here[@]}"
 	uncounted 2 # setpriv itself
 	install -m 4755 -o 65534 /bin/echo "$dir/setuid"

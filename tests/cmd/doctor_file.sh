@@ -184,7 +184,7 @@ bad "$dir/nearly" 'truncated'
 bad "$dir/arm" 'of another architecture'
 bad "$dir/bits" 'not a 64-bit ELF file'
 if is_root && command -v setpriv >/dev/null; then
-	cp "$SOPROF" "$dir/soprof"
+	install -m 755 "$SOPROF" "$dir/soprof"
 	cp "$libc" "$dir/secret"
 	chmod 700 "$dir/secret"
 	what='doctor --file, of a file that may not be read'
