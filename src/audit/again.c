@@ -30,6 +30,7 @@ enum {
 
 static uint64_t *start_of_stack;
 static uint64_t n_times, room; /* executed by us before; with how much */
+char sp_again_name[NAME_BYTES];
 
 static char **arguments(void)
 {
@@ -126,14 +127,14 @@ static char *take_back(char *variable, char *calls)
 
 static void clean(char **variable, char *again)
 {
-	char name[NAME_BYTES], now[NAME_BYTES] = "", *calls = find(again, CALLS), *ours = find(*variable, ROOM);
+	char *name = sp_again_name, now[NAME_BYTES] = "", *calls = find(again, CALLS), *ours = find(*variable, ROOM);
 	const char *at = again + sizeof(AGAIN) - 1;
 
 	for (char *next = ours; next != NULL && next < again; next = find(next + 1, ROOM))
 		ours = next;
 	room = room_in(*variable);
 	n_times = number(&at);
-	take_letters(at + (*at == '.'), name, sizeof(name));
+	take_letters(at + (*at == '.'), name, sizeof(sp_again_name));
 	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)now, 0, 0, 0, 0);
 	if (!sp_equal(name, now, sp_len(name) + 1))
 		sp_sys(SYS_prctl, PR_SET_NAME, (uint64_t)name, 0, 0, 0, 0);
@@ -179,7 +180,7 @@ static bool is_reached(const struct sp_object *o)
 			const Elf64_Rela *r = &by->relocations[k];
 			const Elf64_Sym *s = &by->symbols[ELF64_R_SYM(r->r_info)];
 			if (ELF64_R_TYPE(r->r_info) == R_X86_64_TPOFF64 && ELF64_R_SYM(r->r_info) != 0 &&
-			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name))
+			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name) != NULL)
 				return true;
 		}
 	}

@@ -7,8 +7,7 @@
  * counted is in the shared file (link/format.h). All memory is static. Nothing here may fail in a way that the program
  * notices: where there is no room a reference is left as it is. Functions are called by ld.so under its lock, but
  * sp_count() and la_symbind64() by any thread and in signal handlers: these take no lock, and what they write is
- * claimed by compare-and-swap. The only code of the project that the audit library may include is link/format.h and
- * link/blocks.h.
+ * claimed by compare-and-swap. Of the project's code it includes link/format.h and link/blocks.h alone.
  */
 #ifndef SP_AUDIT_AUDIT_H
 #define SP_AUDIT_AUDIT_H
@@ -60,7 +59,7 @@ void sp_object_close(struct sp_object *o);
 struct sp_object *sp_object_at(uint64_t address);
 /* Whose code this is, of the counted libraries; NULL. */
 struct sp_object *sp_target_at(uint64_t address);
-bool sp_object_defines(const struct sp_object *o, const char *name);
+const Elf64_Sym *sp_object_defines(const struct sp_object *o, const char *name); /* NULL: it does not */
 bool sp_object_has_code(const struct sp_object *o, uint64_t address);
 const char *sp_last_part(const char *path);
 uint64_t sp_object_offset(const struct sp_object *o, uint64_t address); /* in its file */
@@ -75,12 +74,13 @@ struct sp_record {
 	uint64_t target; /* where it leads */
 	union {
 		uint64_t base; /* by object: counters of its row; 0: not known yet */
-		uint64_t tag;  /* by site: its number << 48 */
+		uint64_t tag;  /* by site: its number + 1, << 48 */
 	};
 	struct sp_site sites[SP_RECORD_N_SITES]; /* that came first */
 };
 _Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
 struct sp_reference { /* of a record, by its number: what calls do not need once they are known */
+	uint64_t target;
 	const char *name;
 	struct sp_object *owner, *callee;
 	uint32_t function;     /* id in the shared file; 0: not known yet */
@@ -97,7 +97,10 @@ uint32_t sp_trampolines_used(void);           /* ever */
 void sp_trampolines_close(const struct sp_object *o);
 
 /* --- call sites that were seen: read by trampolines.S --------------------------------------------------------- */
-extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
+enum { SP_SITES_ALL = SP_SITES + 256 }; /* whole pages, and SP_SITE_PROBES behind the last place */
+_Static_assert(SP_SITE_PROBES < 256 && SP_SITES_ALL * sizeof(struct sp_site) % SP_CALLS_PAGE == 0,
+	       "see sp_process_begin()");
+extern struct sp_site sp_sites[SP_SITES_ALL];
 extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: not to be used */
 /* Counts a call that the trampoline could not count alone. */
 void sp_count(struct sp_record *r, uint64_t return_address);
@@ -122,6 +125,7 @@ void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses
  */
 /* What the kernel put on the stack; whether it was us who have executed the program. */
 bool sp_again_begin(uint64_t *stack);
+extern char sp_again_name[16]; /* what the process was called before; "": it is the first time */
 /* Of the libraries that a program begins with: does not return if it is executed again. */
 void sp_again_opened(const struct sp_object *o);
 

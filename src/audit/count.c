@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trampolines given out, and the first call through each of them, or from each site. */
 #include "audit/audit.h"
+#include "audit/process.h"
 
-struct sp_record sp_records[SP_TRAMPOLINES];
+/* Whole pages: a child of fork may find them zeroed (process.c). */
+struct sp_record sp_records[SP_TRAMPOLINES] __attribute__((aligned(SP_CALLS_PAGE)));
 static struct sp_reference references[SP_TRAMPOLINES];
-struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
+struct sp_site sp_sites[SP_SITES_ALL] __attribute__((aligned(SP_CALLS_PAGE)));
 uint64_t sp_rseq_offset;
 
 extern const uint8_t sp_trampolines_object[], sp_trampolines_site[];
@@ -46,6 +48,14 @@ static uint32_t take(void)
 	return SP_TRAMPOLINES;
 }
 
+/* What the trampoline reads of the reference. */
+static void fill(struct sp_record *r, const struct sp_reference *f)
+{
+	sp_store(&r->target, f->target);
+	if (with_sites())
+		r->tag = (uint64_t)(f - references + 1) << 48;
+}
+
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags)
 {
@@ -57,11 +67,9 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	}
 	struct sp_record *r = &sp_records[number];
 	struct sp_reference *f = &references[number];
-	r->target = target;
-	if (with_sites())
-		r->tag = (uint64_t)number << 48;
-	else
-		r->base = 0;
+	f->target = target;
+	r->base = 0;
+	fill(r, f);
 	f->function = 0;
 	f->flags = (uint16_t)flags;
 	f->name = name;
@@ -103,7 +111,7 @@ static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_obje
 		uint64_t key = sites[i].key, at = key & ((1ULL << 48) - 1);
 		if (key <= SITE_GONE)
 			continue;
-		const struct sp_reference *f = &references[key >> 48];
+		const struct sp_reference *f = &references[(key >> 48) - 1];
 		if ((at >= o->whole.low && at < o->whole.high) || f->owner == o || f->callee == o)
 			forget_site(&sites[i], SITE_GONE);
 	}
@@ -135,10 +143,14 @@ void sp_trampolines_close(const struct sp_object *o)
 }
 
 /* --- the first call --------------------------------------------------------------------------------------------- */
-static uint64_t counters_of(uint32_t function, uint32_t caller, uint32_t site_object, uint64_t site_offset)
+static uint64_t counters_of(uint32_t function, uint32_t process, uint32_t caller, uint32_t site_object,
+			    uint64_t site_offset)
 {
-	const struct sp_calls_row row = {
-	    .function = function, .caller = caller, .site_object = site_object, .site_offset = site_offset};
+	const struct sp_calls_row row = {.function = function,
+					 .caller = caller,
+					 .site_object = site_object,
+					 .site_offset = site_offset,
+					 .process = process};
 	uint32_t id = function != 0 ? sp_share_row(&row) : 0;
 
 	return id != 0 ? sp_share_counters(id) : 0;
@@ -154,9 +166,8 @@ static uint32_t function_of(struct sp_reference *f)
 	object = sp_object_id(f->callee);
 	if (object == 0)
 		return 0;
-	function = sp_share_function(object, sp_object_offset(f->callee, sp_records[f - references].target), f->name,
-				     f->flags);
-	counters_of(function, 0, 0, 0);
+	function = sp_share_function(object, sp_object_offset(f->callee, f->target), f->name, f->flags);
+	counters_of(function, 0, 0, 0, 0);
 	sp_store(&f->function, function);
 	return function;
 }
@@ -190,8 +201,10 @@ static void keep_site(struct sp_record *r, uint64_t return_address, uint64_t bas
 
 static uint64_t folded(uint32_t function)
 {
-	uint64_t base = counters_of(function, 0, 0, 0);
+	uint64_t base = counters_of(function, sp_process_id(), 0, 0, 0);
 
+	if (base == 0) /* the process has none, and all together do */
+		base = counters_of(function, 0, 0, 0, 0);
 	if (base != 0)
 		sp_share_note(SP_CALLS_N_FOLDED_SITES);
 	return base;
@@ -205,14 +218,15 @@ static uint64_t site_counters(struct sp_reference *f, uint64_t return_address)
 	uint64_t base = 0;
 
 	if ((site_id != 0 || site == NULL) && owner != 0)
-		base = counters_of(function, owner, site_id, site_id != 0 ? sp_object_offset(site, return_address) : 0);
+		base = counters_of(function, sp_process_id(), owner, site_id,
+				   site_id != 0 ? sp_object_offset(site, return_address) : 0);
 	return base != 0 ? base : folded(function);
 }
 
 static uint64_t object_counters(struct sp_reference *f)
 {
 	uint32_t owner = sp_object_id(f->owner), function = function_of(f);
-	uint64_t base = owner != 0 ? counters_of(function, owner, 0, 0) : 0;
+	uint64_t base = owner != 0 ? counters_of(function, sp_process_id(), owner, 0, 0) : 0;
 
 	return base != 0 ? base : folded(function);
 }
@@ -220,6 +234,9 @@ static uint64_t object_counters(struct sp_reference *f)
 void sp_count(struct sp_record *r, uint64_t return_address)
 {
 	struct sp_reference *f = &references[r - sp_records];
+
+	if (sp_load(&r->target) == 0) /* a child's first call by it */
+		fill(r, f);
 	uint64_t base = with_sites() ? site_counters(f, return_address) : object_counters(f);
 
 	if (base == 0) {

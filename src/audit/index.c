@@ -197,7 +197,7 @@ static bool same_row(const void *record, const void *wanted)
 	const struct sp_calls_row *a = record, *b = wanted;
 
 	return a->function == b->function && a->caller == b->caller && a->site_object == b->site_object &&
-	       a->site_offset == b->site_offset;
+	       a->site_offset == b->site_offset && a->process == b->process;
 }
 
 static uint32_t make_row(const void *wanted)
@@ -214,9 +214,22 @@ static uint32_t make_row(const void *wanted)
 
 uint32_t sp_share_row(const struct sp_calls_row *wanted)
 {
-	uint64_t hash = sp_mix(sp_mix(3, (uint64_t)wanted->function << 32 | wanted->caller),
+	uint64_t hash = sp_mix(sp_mix(sp_mix(3, (uint64_t)wanted->function << 32 | wanted->caller), wanted->process),
 			       (uint64_t)wanted->site_object << 40 ^ wanted->site_offset);
 	const struct search s = {SP_CALLS_ROW, hash, wanted, same_row, make_row};
 
 	return find_or_make(&s);
+}
+
+/* --- processes -------------------------------------------------------------------------------------------------- */
+uint32_t sp_share_process(const struct sp_calls_process *wanted)
+{
+	uint32_t id = sp_share_take(SP_CALLS_PROCESS);
+	struct sp_calls_process *p = id != 0 ? sp_share_record(id, SP_CALLS_PROCESS) : NULL;
+
+	if (p == NULL)
+		return 0;
+	*p = *wanted;
+	sp_store(&p->state, SP_CALLS_READY);
+	return id;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What ld.so calls: rtld-audit(7). A program that cannot be counted just runs; `soprof calls` hears of it. */
 #include "audit/audit.h"
+#include "audit/process.h"
 
 #include <fcntl.h>
 
@@ -87,6 +88,7 @@ static void start(void)
 	}
 	if (!again)
 		sp_share_note(SP_CALLS_N_PROCESSES);
+	sp_process_begin();
 	sp_share_prepare();
 }
 
@@ -161,6 +163,7 @@ static void begin(void)
 	started = true;
 	if (sp_share.header == NULL)
 		return;
+	sp_process_loaded();
 	if (__rseq_size != 0 && has_all_slots())
 		sp_rseq_offset = (uint64_t)__rseq_offset;
 	patch_all(true);

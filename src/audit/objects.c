@@ -257,13 +257,13 @@ struct sp_object *sp_object_at(uint64_t address)
 }
 
 /* By its table of names, as ld.so looks for them. */
-bool sp_object_defines(const struct sp_object *o, const char *name)
+const Elf64_Sym *sp_object_defines(const struct sp_object *o, const char *name)
 {
 	const uint32_t *h = o->names; /* buckets, first symbol, words of a filter of 8 bytes, shift */
 	uint32_t hash = 5381;
 
 	if (h == NULL || h[0] == 0)
-		return false;
+		return NULL;
 	for (const char *c = name; *c != '\0'; c++)
 		hash = hash * 33 + (uint8_t)*c;
 	const uint32_t *buckets = h + 4 + 2 * h[2], *chain = buckets + h[0];
@@ -271,11 +271,11 @@ bool sp_object_defines(const struct sp_object *o, const char *name)
 	for (; i >= h[1]; i++) {
 		if ((chain[i - h[1]] | 1) == (hash | 1) && o->symbols[i].st_shndx != SHN_UNDEF &&
 		    sp_equal(o->strings + o->symbols[i].st_name, name, sp_len(name) + 1))
-			return true;
+			return &o->symbols[i];
 		if ((chain[i - h[1]] & 1) != 0)
 			break;
 	}
-	return false;
+	return NULL;
 }
 
 bool sp_object_has_code(const struct sp_object *o, uint64_t address)

@@ -16,7 +16,7 @@ static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
 	       h->header_bytes == sizeof(*h) && h->size_bytes == (uint64_t)st->st_size && h->n_slots > 1 &&
 	       h->n_slots <= SP_CALLS_MAX_SLOTS && h->targets[SP_CALLS_TARGETS - 1] == '\0' &&
 	       h->functions[SP_CALLS_GLOBS - 1] == '\0' &&
-	       (h->depth == SP_CALLS_BY_OBJECT || h->depth == SP_CALLS_BY_SITE);
+	       (h->depth == SP_CALLS_BY_OBJECT || h->depth == SP_CALLS_BY_SITE) && h->apart <= SP_CALLS_BY_PROCESS;
 }
 
 /* Ours alone, and nobody else may write to it: what is in it becomes addresses. */
@@ -67,6 +67,7 @@ static bool open_with(int64_t fd, uint32_t user)
 	sp_share.size_bytes = (uint64_t)st.st_size;
 	sp_share.n_slots = h.n_slots;
 	sp_share.depth = h.depth;
+	sp_share.apart = h.apart;
 	sp_share.all = sp_equal(h.targets, SP_CALLS_ALL, sizeof(SP_CALLS_ALL));
 	sp_share.full = false;
 	uint64_t wanted = h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + ahead()) : sp_share.size_bytes;
@@ -257,7 +258,8 @@ void *sp_share_record(uint32_t id, unsigned kind)
 {
 	static const uint16_t bytes[SP_CALLS_KINDS] = {[SP_CALLS_OBJECT] = sizeof(struct sp_calls_object),
 						       [SP_CALLS_FUNCTION] = sizeof(struct sp_calls_function),
-						       [SP_CALLS_ROW] = sizeof(struct sp_calls_row)};
+						       [SP_CALLS_ROW] = sizeof(struct sp_calls_row),
+						       [SP_CALLS_PROCESS] = sizeof(struct sp_calls_process)};
 	const struct sp_calls_block *b = block_of(id / SP_CALLS_PLACES, kind);
 	uint32_t place = id % SP_CALLS_PLACES;
 
@@ -298,6 +300,8 @@ static uint32_t wanted_of(unsigned kind)
 	static const uint8_t wanted[SP_CALLS_KINDS] = {
 	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1, [SP_CALLS_ROW] = SP_CALLS_SPARE_ROWS};
 
+	if (kind == SP_CALLS_PROCESS)
+		return sp_share.apart == SP_CALLS_BY_PROCESS ? SP_CALLS_SPARE_PROCESSES : 0;
 	if (!sp_share.all)
 		return wanted[kind];
 	return wanted[kind] * (kind == SP_CALLS_ROW ? SP_CALLS_ALL_ROWS : SP_CALLS_ALL_TIMES);

@@ -28,6 +28,7 @@ struct sp_share {
 	uint64_t size_bytes;
 	uint32_t n_slots;
 	enum sp_calls_depth depth;
+	enum sp_calls_apart apart;
 	bool all;            /* all libraries are counted */
 	uint32_t n_expected; /* functions and rows that there should be at least: references of this program */
 	bool full;
@@ -49,6 +50,7 @@ void *sp_share_record(uint32_t id, unsigned kind);  /* NULL: there is none */
 uint32_t sp_share_object(const struct sp_calls_object *wanted);
 uint32_t sp_share_function(uint32_t object, uint64_t offset, const char *name, uint32_t flags);
 uint32_t sp_share_row(const struct sp_calls_row *wanted);
+uint32_t sp_share_process(const struct sp_calls_process *wanted); /* a new one each time */
 uint64_t sp_share_counters(uint32_t row);                   /* of slot 1; slot 0 is a page before. 0: no such row */
 uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes); /* offset of so many, zeroed; 0: no room */
 void sp_share_note(enum sp_calls_counter counter);

@@ -55,7 +55,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "env", NULL, "print the environment that counts, for a shell's eval", AT(environment)},
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
-	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(show.by), .choice = sp_grouping_choice},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by; process: counted apart", AT(show.by), .choice = sp_grouping_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},
@@ -177,7 +177,9 @@ static int file_prepare(struct run *r)
 					   .n_libraries = a->libraries.n,
 					   .functions = a->functions.words,
 					   .n_functions = a->functions.n,
-					   .depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE};
+					   .depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE,
+					   .apart =
+					       a->show.by == SP_BY_PROCESS ? SP_CALLS_BY_PROCESS : SP_CALLS_TOGETHER};
 	SP_FREE char *directory = NULL;
 	int e = a->environment || a->directory ? default_directory(a, &what, &directory) : 0;
 

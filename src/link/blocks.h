@@ -15,6 +15,7 @@ enum {
 	SP_CALLS_SPARE_ROWS = 16, /* blocks that are ready before they are needed */
 	SP_CALLS_ALL_TIMES = 8,   /* where all libraries are counted there is so much more room ... */
 	SP_CALLS_ALL_ROWS = 2,    /* ... and for rows so much more */
+	SP_CALLS_SPARE_PROCESSES = 4,
 	SP_CALLS_FIRST_ROWS = 40, /* in a new file, where they are not larger than */
 	SP_CALLS_FIRST_BYTES = 1280 << 10,
 };
@@ -28,6 +29,8 @@ static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint3
 		return SP_CALLS_OBJECTS * sizeof(struct sp_calls_object);
 	case SP_CALLS_FUNCTION:
 		return SP_CALLS_FUNCTIONS * sizeof(struct sp_calls_function);
+	case SP_CALLS_PROCESS:
+		return SP_CALLS_PLACES * sizeof(struct sp_calls_process);
 	case SP_CALLS_ROW:
 		return SP_CALLS_ROWS * sizeof(struct sp_calls_row) + (uint64_t)n_slots * SP_CALLS_PAGE;
 	default:

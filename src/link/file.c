@@ -255,7 +255,7 @@ static unsigned first_rows(uint32_t n_slots)
 	return (unsigned)SP_MIN(SP_MAX(n, (uint64_t)SP_CALLS_SPARE_ROWS), (uint64_t)SP_CALLS_FIRST_ROWS);
 }
 
-static void lay_out(struct layout *l, const struct lists *lists, enum sp_calls_depth depth, uint32_t n_cpus)
+static void lay_out(struct layout *l, const struct lists *lists, const struct sp_calls_what *what, uint32_t n_cpus)
 {
 	struct sp_calls_header *h = &l->header;
 	bool all = strcmp(lists->libraries, SP_CALLS_ALL) == 0;
@@ -266,7 +266,8 @@ static void lay_out(struct layout *l, const struct lists *lists, enum sp_calls_d
 	*h = (struct sp_calls_header){.version = SP_CALLS_VERSION,
 				      .header_bytes = sizeof(*h),
 				      .n_slots = n_cpus + 1,
-				      .depth = depth,
+				      .depth = what->depth,
+				      .apart = what->apart,
 				      .used_bytes = sizeof(*l),
 				      .created_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec};
 	memcpy(h->magic, SP_CALLS_MAGIC, sizeof(h->magic));
@@ -278,6 +279,7 @@ static void lay_out(struct layout *l, const struct lists *lists, enum sp_calls_d
 	add_blocks(l, SP_CALLS_OBJECT, 2 * times);
 	add_blocks(l, SP_CALLS_FUNCTION, 3 * times);
 	add_blocks(l, SP_CALLS_NAME, 2 * times);
+	add_blocks(l, SP_CALLS_PROCESS, what->apart == SP_CALLS_BY_PROCESS ? SP_CALLS_SPARE_PROCESSES : 0);
 	add_blocks(l, SP_CALLS_ROW, first_rows(h->n_slots) * (all ? SP_CALLS_ALL_ROWS : 1));
 }
 
@@ -353,6 +355,13 @@ static int check_same(const struct sp_calls_header *h, const struct sp_calls_hea
 	return 0;
 }
 
+static int write_word(int fd, const void *word, size_t len, size_t offset)
+{
+	ssize_t n = pwrite(fd, word, len, (off_t)offset);
+
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
+}
+
 static int continue_file(int fd, const struct layout *l)
 {
 	struct sp_calls_header h;
@@ -370,10 +379,9 @@ static int continue_file(int fd, const struct layout *l)
 	int r = check_header(&h, &st);
 	if (r == 0)
 		r = check_same(&h, &l->header);
-	if (r == 0 && pwrite(fd, &l->header.depth, sizeof(h.depth), offsetof(struct sp_calls_header, depth)) !=
-			  (ssize_t)sizeof(h.depth))
-		r = errno != 0 ? -errno : -EIO;
-	return r;
+	if (r == 0)
+		r = write_word(fd, &l->header.depth, sizeof(h.depth), offsetof(struct sp_calls_header, depth));
+	return r == 0 ? write_word(fd, &l->header.apart, sizeof(h.apart), offsetof(struct sp_calls_header, apart)) : r;
 }
 
 static int layout_make(const struct sp_calls_what *what, struct layout *l)
@@ -385,7 +393,7 @@ static int layout_make(const struct sp_calls_what *what, struct layout *l)
 	if (r == 0)
 		r = n_possible_cpus(&n_cpus);
 	if (r == 0)
-		lay_out(l, &lists, what->depth, n_cpus);
+		lay_out(l, &lists, what, n_cpus);
 	lists_done(&lists);
 	return r;
 }

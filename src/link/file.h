@@ -24,6 +24,7 @@ struct sp_calls_what {                /* is counted */
 	const char *const *functions; /* globs of their functions' names, as symbols have them; none: all */
 	size_t n_functions;
 	enum sp_calls_depth depth;
+	enum sp_calls_apart apart;
 };
 
 /*
@@ -38,8 +39,8 @@ int sp_calls_path(const char *directory, const char *tag, const struct sp_calls_
 
 /*
  * Makes the file (0600, no links followed), or looks whether it can be continued: owner, mode, version, size, number of
- * CPUs, libraries, functions; its depth becomes this. -EPERM: owner or mode; -EEXIST: it counts others, or was made on
- * a machine with fewer CPUs; -ENOSPC; -EBADMSG; -EPROTONOSUPPORT. Nothing is left behind where it fails.
+ * CPUs, libraries, functions; depth and apart become these. -EPERM: owner or mode; -EEXIST: it counts others, or was
+ * made on a machine with fewer CPUs; -ENOSPC; -EBADMSG; -EPROTONOSUPPORT. Nothing is left behind where it fails.
  */
 int sp_calls_prepare(const char *path, const struct sp_calls_what *what, bool *ret_made);
 
@@ -59,8 +60,16 @@ struct sp_calls_callee {
 	const char *name; /* as the caller asked for it: mangled, without version */
 	bool address_taken, is_ifunc, name_cut;
 };
+struct sp_calls_who {      /* a program in a process */
+	uint64_t file_ns;  /* of which file: when that was made */
+	uint32_t number;   /* of the record in it */
+	uint32_t pid, uid; /* pid 0: not known */
+	uint32_t program;  /* into libraries; SP_CALLS_NONE: not known */
+	const char *name;
+};
 struct sp_calls_arc {
 	uint32_t callee;       /* into callees */
+	uint32_t who;          /* SP_CALLS_NONE: processes were not told apart, or there was no room */
 	uint32_t caller;       /* into libraries: whose reference was called; SP_CALLS_NONE: of places without a row */
 	uint32_t site_library; /* where it returns to; SP_CALLS_NONE: not known (by object), or no file (JIT) */
 	uint64_t site_offset;  /* in the file: return address; look up less 1. 0 with SP_CALLS_NONE */
@@ -69,8 +78,9 @@ struct sp_calls_arc {
 struct sp_calls_snapshot {
 	struct sp_calls_library *libraries;
 	struct sp_calls_callee *callees;
+	struct sp_calls_who *whos;
 	struct sp_calls_arc *arcs; /* no two alike in everything but n_calls */
-	size_t n_libraries, n_callees, n_arcs;
+	size_t n_libraries, n_callees, n_whos, n_arcs;
 	char *targets;       /* as in the header; of merged files that of the first */
 	uint64_t created_ns; /* of the oldest */
 	uint64_t counters[SP_CALLS_COUNTERS];

@@ -46,8 +46,10 @@ enum sp_calls_kind {
 	SP_CALLS_FUNCTION,
 	SP_CALLS_ROW,
 	SP_CALLS_NAME,
+	SP_CALLS_PROCESS,
 	SP_CALLS_KINDS
 };
+enum sp_calls_apart { SP_CALLS_TOGETHER, SP_CALLS_BY_PROCESS };
 
 /* Numbers that programs add to. */
 enum sp_calls_counter {
@@ -76,8 +78,9 @@ struct sp_calls_header {
 	uint64_t index[16];             /* offsets of its levels, 0: not there yet */
 	char targets[SP_CALLS_TARGETS]; /* sonames (or last parts of paths), one comma between, NUL behind */
 	char functions[SP_CALLS_GLOBS]; /* globs of those that are counted, as in targets; "": all */
+	uint64_t apart;                 /* enum sp_calls_apart, of programs that start from now on */
 	uint64_t run;                   /* of the runs of soprof that share the file, the one that began last */
-	uint8_t reserved[SP_CALLS_PAGE - 48 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS - SP_CALLS_GLOBS];
+	uint8_t reserved[SP_CALLS_PAGE - 56 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS - SP_CALLS_GLOBS];
 };
 _Static_assert(sizeof(struct sp_calls_header) == SP_CALLS_PAGE, "one page");
 
@@ -115,6 +118,14 @@ struct sp_calls_function {
 	uint64_t name;   /* offset of its bytes in this file: the symbol's name, as it was asked for; no NUL */
 };
 
+/* A program in a process, or a child that goes on with its parent's. Nothing is distinct: each adds one of its own. */
+struct sp_calls_process {
+	uint32_t state, pid; /* pid 0: not known */
+	uint32_t program;    /* object */
+	uint32_t reserved;
+	char name[16]; /* as the kernel named it when it began; NUL behind */
+};
+
 /*
  * Calls of a function by a caller. caller: object that holds the reference (0: reached by an address, or folded).
  * site_object, site_offset: where the call returns to (object 0: no file there; both 0: by object, or folded). Where
@@ -125,7 +136,8 @@ struct sp_calls_row {
 	uint32_t state, function;
 	uint32_t caller, site_object;
 	uint64_t site_offset;
-	uint64_t reserved;
+	uint32_t process; /* whose calls; 0: not told apart */
+	uint32_t reserved;
 };
 /* A block of rows: SP_CALLS_ROWS of them, then n_slots pages of counters: counter of row r in slot s is word [s][r]. */
 

@@ -16,6 +16,7 @@ struct job {
 	uint32_t *files;   /* of libraries */
 	uint32_t *wholes;  /* of libraries: the frame "[LIBRARY]", 0 = not made yet */
 	uint32_t *callees; /* of callees: frames */
+	uint32_t *keys;    /* of processes */
 	uint32_t unknown;  /* the file of memory without a file, 0 = not made yet */
 };
 
@@ -199,6 +200,30 @@ static int callers_of(struct job *j, const struct sp_calls_arc *a, uint32_t *fra
 	return 0;
 }
 
+static int key_add(struct job *j, size_t i)
+{
+	const struct sp_calls_who *w = &j->s->whos[i];
+	struct sp_process process = {.pid = w->pid,
+				     .ns_pid = w->pid,
+				     .uid = w->uid,
+				     .exe = w->program != SP_CALLS_NONE ? j->files[w->program] : 0,
+				     .exec_id = w->number,
+				     .start_ns = w->file_ns}; /* numbers are those of a file */
+	struct sp_key key;
+	int64_t name = sp_profile_add_string(j->p, w->name), number;
+
+	if (name < 0)
+		return -ENOMEM;
+	process.comm = (uint32_t)name;
+	number = sp_profile_add_process(j->p, &process);
+	if (number < 0)
+		return (int)number;
+	key = (struct sp_key){.process = (uint32_t)number, .comm = process.comm};
+	number = sp_profile_add_key(j->p, &key);
+	j->keys[i] = number < 0 ? 0 : (uint32_t)number;
+	return number < 0 ? (int)number : 0;
+}
+
 static int arc_add(struct job *j, const struct sp_calls_arc *a)
 {
 	uint32_t frames[3] = {j->callees[a->callee]};
@@ -209,7 +234,9 @@ static int arc_add(struct job *j, const struct sp_calls_arc *a)
 	if (r < 0)
 		return r;
 	number = sp_profile_add_stack(j->p, &stack);
-	return number < 0 ? (int)number : sp_profile_add(j->p, 0, (uint32_t)number, 0, &n_calls);
+	return number < 0
+		   ? (int)number
+		   : sp_profile_add(j->p, a->who != SP_CALLS_NONE ? j->keys[a->who] : 0, (uint32_t)number, 0, &n_calls);
 }
 
 static int fill(struct job *j)
@@ -221,6 +248,8 @@ static int fill(struct job *j)
 		r = file_add(j, i);
 	if (r >= 0)
 		r = callees_add(j);
+	for (i = 0; i < j->s->n_whos && r >= 0; i++)
+		r = key_add(j, i);
 	for (i = 0; i < j->s->n_arcs && r >= 0; i++)
 		r = arc_add(j, &j->s->arcs[i]);
 	sp_profile_info(j->p)->time_ns = j->s->created_ns;
@@ -235,8 +264,9 @@ int sp_calls_profile(const struct sp_calls_snapshot *s, const struct sp_calls_na
 	SP_FREE uint32_t *files = calloc(s->n_libraries + 1, sizeof(*files));
 	SP_FREE uint32_t *wholes = calloc(s->n_libraries + 1, sizeof(*wholes));
 	SP_FREE uint32_t *callees = calloc(s->n_callees + 1, sizeof(*callees));
-	struct job j = {.s = s, .namer = namer, .files = files, .wholes = wholes, .callees = callees};
-	int r = files && wholes && callees ? sp_profile_new(&j.p) : -ENOMEM;
+	SP_FREE uint32_t *keys = calloc(s->n_whos + 1, sizeof(*keys));
+	struct job j = {.s = s, .namer = namer, .files = files, .wholes = wholes, .callees = callees, .keys = keys};
+	int r = files && wholes && callees && keys ? sp_profile_new(&j.p) : -ENOMEM;
 
 	if (r >= 0)
 		r = fill(&j);

@@ -34,9 +34,13 @@ struct reader {
 	struct sp_calls_function *functions;
 	uint32_t *function_ids;
 	size_t n_functions, function_room, function_id_room;
-	uint32_t *objects, *callees; /* ids to numbers + 1 in the builder */
-	size_t object_room, callee_room;
-	char *names; /* one block of them */
+	struct sp_calls_process *processes;
+	uint32_t *process_ids;
+	size_t n_processes, process_room, process_id_room;
+	uint32_t *objects, *callees, *whos; /* ids to numbers + 1 in the builder */
+	size_t object_room, callee_room, who_room;
+	uint32_t uid; /* whose file it is */
+	char *names;  /* one block of them */
 	uint64_t names_at;
 };
 
@@ -70,7 +74,8 @@ static int check_header(const struct sp_calls_header *h, uint64_t size)
 		return sp_fail_said(-EPROTONOSUPPORT, "version %u, and this soprof reads %u", h->version,
 				    (unsigned)SP_CALLS_VERSION);
 	if (h->header_bytes != sizeof(*h) || h->size_bytes != size || size < SP_CALLS_LEAST || h->n_slots < 2 ||
-	    h->n_slots > SP_CALLS_MAX_SLOTS || (h->depth != SP_CALLS_BY_OBJECT && h->depth != SP_CALLS_BY_SITE))
+	    h->n_slots > SP_CALLS_MAX_SLOTS || (h->depth != SP_CALLS_BY_OBJECT && h->depth != SP_CALLS_BY_SITE) ||
+	    h->apart > SP_CALLS_BY_PROCESS)
 		return damaged("its header and its size do not agree");
 	if (memchr(h->targets, '\0', sizeof(h->targets)) == NULL || h->targets[0] == '\0' ||
 	    memchr(h->functions, '\0', sizeof(h->functions)) == NULL)
@@ -200,6 +205,30 @@ static int read_functions(struct reader *r, uint32_t number)
 			continue;
 		r->function_ids[r->n_functions] = number * SP_CALLS_PLACES + i;
 		r->functions[r->n_functions++] = functions[i];
+	}
+	return e;
+}
+
+/* --- processes -------------------------------------------------------------------------------------------------- */
+static int read_processes(struct reader *r, uint32_t number)
+{
+	struct sp_calls_process processes[SP_CALLS_PLACES];
+	size_t wanted = r->n_processes + SP_CALLS_PLACES;
+	int e = read_at(r, processes, sizeof(processes), r->blocks[number].offset);
+
+	if (e == 0)
+		e = sp_grow(&r->processes, &r->process_room, wanted, sizeof(*r->processes));
+	if (e == 0)
+		e = sp_grow(&r->process_ids, &r->process_id_room, wanted, sizeof(*r->process_ids));
+	for (uint32_t i = 0; i < SP_CALLS_PLACES && e == 0; i++) {
+		const struct sp_calls_process *p = &processes[i];
+		e = look_at_state(r, p->state, p->name[0] == '\0');
+		if (e < 0 || p->state != SP_CALLS_READY)
+			continue;
+		if (memchr(p->name, '\0', sizeof(p->name)) == NULL)
+			return damaged("a process's name has no end");
+		r->process_ids[r->n_processes] = number * SP_CALLS_PLACES + i;
+		r->processes[r->n_processes++] = *p;
 	}
 	return e;
 }
@@ -334,6 +363,24 @@ static int add_functions(struct reader *r)
 	return 0;
 }
 
+static int add_processes(struct reader *r)
+{
+	for (size_t i = 0; i < r->n_processes; i++) {
+		const struct sp_calls_process *p = &r->processes[i];
+		struct sp_calls_who who = {.file_ns = r->header.created_ns,
+					   .number = r->process_ids[i],
+					   .pid = p->pid,
+					   .uid = r->uid,
+					   .name = p->name};
+		int e = find_caller(r, p->program, &who.program);
+		int64_t at = e < 0 ? e : sp_calls_add_who(&r->builder, &who);
+		e = at < 0 ? (int)at : set_number(&r->whos, &r->who_room, r->process_ids[i], (uint32_t)at);
+		if (e < 0)
+			return e;
+	}
+	return 0;
+}
+
 static int add_rows(struct reader *r)
 {
 	for (size_t i = 0; i < r->n_rows; i++) {
@@ -344,6 +391,9 @@ static int add_rows(struct reader *r)
 			e = find_caller(r, row->caller, &arc.caller);
 		if (e == 0)
 			e = find_caller(r, row->site_object, &arc.site_library);
+		arc.who = SP_CALLS_NONE;
+		if (e == 0 && row->process != 0)
+			e = find(r->whos, r->who_room, row->process, &arc.who);
 		if (e == 0 && row->site_object == 0 && row->site_offset != 0)
 			e = damaged("a call site lies in no library");
 		int64_t at = e < 0 ? e : sp_calls_add_arc(&r->builder, &arc);
@@ -360,9 +410,13 @@ static int read_all(struct reader *r)
 	if (e == 0)
 		e = each_block(r, SP_CALLS_FUNCTION, read_functions);
 	if (e == 0)
+		e = each_block(r, SP_CALLS_PROCESS, read_processes);
+	if (e == 0)
 		e = each_block(r, SP_CALLS_OBJECT, read_objects);
 	if (e == 0)
 		e = add_functions(r);
+	if (e == 0)
+		e = add_processes(r);
 	if (e == 0)
 		e = add_rows(r);
 	if (e < 0)
@@ -386,6 +440,7 @@ static int read_with(struct reader *r, struct sp_calls_snapshot *ret_snapshot)
 		e = -errno;
 	else if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(r->header))
 		e = sp_fail_said(-EBADMSG, "not a file of calls");
+	r->uid = e == 0 ? st.st_uid : 0;
 	if (e == 0)
 		e = read_at(r, &r->header, sizeof(r->header), 0);
 	if (e == 0)
@@ -411,6 +466,9 @@ int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_sna
 	free(r->callees);
 	free(r->functions);
 	free(r->function_ids);
+	free(r->processes);
+	free(r->process_ids);
+	free(r->whos);
 	return e < 0 ? sp_fail(e, "%s", name) : 0;
 }
 

@@ -17,6 +17,8 @@ int sp_calls_begin(struct sp_calls_builder *b)
 	if (r == 0)
 		r = sp_intern_new(&b->callees);
 	if (r == 0)
+		r = sp_intern_new(&b->whos);
+	if (r == 0)
 		r = sp_intern_new(&b->arcs);
 	if (r < 0)
 		sp_calls_end(b, NULL);
@@ -32,6 +34,7 @@ void sp_calls_end(struct sp_calls_builder *b, struct sp_calls_snapshot *ret_snap
 		sp_calls_done(&b->made);
 	sp_intern_free(b->libraries);
 	sp_intern_free(b->callees);
+	sp_intern_free(b->whos);
 	sp_intern_free(b->arcs);
 	*b = (struct sp_calls_builder){0};
 }
@@ -40,6 +43,7 @@ void sp_calls_done(struct sp_calls_snapshot *s)
 {
 	free(s->libraries);
 	free(s->callees);
+	free(s->whos);
 	free(s->arcs);
 	free(s->targets);
 	sp_intern_free(s->strings);
@@ -138,12 +142,32 @@ int64_t sp_calls_add_callee(struct sp_calls_builder *b, const struct sp_calls_ca
 	return at;
 }
 
+int64_t sp_calls_add_who(struct sp_calls_builder *b, const struct sp_calls_who *who)
+{
+	struct {
+		uint64_t file_ns;
+		uint32_t number, uid;
+	} words = {who->file_ns, who->number, who->uid};
+	struct sp_calls_who copy = *who;
+	bool is_new;
+	int r = sp_calls_add_string(b, who->name, strlen(who->name), &copy.name);
+
+	if (r < 0)
+		return r;
+	int64_t at = number_of(b->whos, &words, sizeof(words), &b->made.whos, &b->who_room, sizeof(copy), &is_new);
+	if (at >= 0 && is_new) {
+		b->made.whos[at] = copy;
+		b->made.n_whos++;
+	}
+	return at;
+}
+
 int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *arc)
 {
 	struct {
 		uint64_t site_offset;
-		uint32_t callee, caller, site_library, nothing;
-	} words = {arc->site_offset, arc->callee, arc->caller, arc->site_library, 0};
+		uint32_t callee, caller, site_library, who;
+	} words = {arc->site_offset, arc->callee, arc->caller, arc->site_library, arc->who};
 	bool is_new;
 	int64_t at = number_of(b->arcs, &words, sizeof(words), &b->made.arcs, &b->arc_room, sizeof(*arc), &is_new);
 
@@ -165,12 +189,12 @@ int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *
 
 /* --- several files ---------------------------------------------------------------------------------------------- */
 struct numbers { /* of what a snapshot has, in the builder */
-	uint32_t *libraries, *callees;
+	uint32_t *libraries, *callees, *whos;
 };
 
-static uint32_t translated(const uint32_t *numbers, uint32_t library)
+static uint32_t translated(const uint32_t *numbers, uint32_t number)
 {
-	return library == SP_CALLS_NONE ? SP_CALLS_NONE : numbers[library];
+	return number == SP_CALLS_NONE ? SP_CALLS_NONE : numbers[number];
 }
 
 static int add_all(struct sp_calls_builder *b, const struct sp_calls_snapshot *s, const struct numbers *to)
@@ -187,8 +211,15 @@ static int add_all(struct sp_calls_builder *b, const struct sp_calls_snapshot *s
 		at = sp_calls_add_callee(b, &callee);
 		to->callees[i] = (uint32_t)at;
 	}
+	for (size_t i = 0; i < s->n_whos && at >= 0; i++) {
+		struct sp_calls_who who = s->whos[i];
+		who.program = translated(to->libraries, who.program);
+		at = sp_calls_add_who(b, &who);
+		to->whos[i] = (uint32_t)at;
+	}
 	for (size_t i = 0; i < s->n_arcs && at >= 0; i++) {
 		struct sp_calls_arc arc = s->arcs[i];
+		arc.who = translated(to->whos, arc.who);
 		arc.callee = to->callees[arc.callee];
 		arc.caller = translated(to->libraries, arc.caller);
 		arc.site_library = translated(to->libraries, arc.site_library);
@@ -201,10 +232,11 @@ static int add_snapshot(struct sp_calls_builder *b, const struct sp_calls_snapsh
 {
 	SP_FREE uint32_t *libraries = calloc(s->n_libraries + 1, sizeof(*libraries));
 	SP_FREE uint32_t *callees = calloc(s->n_callees + 1, sizeof(*callees));
+	SP_FREE uint32_t *whos = calloc(s->n_whos + 1, sizeof(*whos));
 
-	if (libraries == NULL || callees == NULL)
+	if (libraries == NULL || callees == NULL || whos == NULL)
 		return -ENOMEM;
-	return add_all(b, s, &(struct numbers){libraries, callees});
+	return add_all(b, s, &(struct numbers){libraries, callees, whos});
 }
 
 static int join(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *from, bool takes_away)

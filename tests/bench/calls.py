@@ -134,12 +134,12 @@ def spawned(command, extra):
 def starts():
     for command, goal in ((["/bin/true"], 0.3), (["/usr/bin/git", "--version"], 1.0), ([PYTHON, "-S", "-c", "pass"], None),
                           ([shutil.which("clang") or "/bin/false", "--version"], None)):
-        for library in ("libc.so.6", "*"):
-            plain, counted = spawned(command, counting("site", library))
+        for what, depth, library in (("libc", "site", "libc.so.6"), ("libc, by process", "site-process", "libc.so.6"),
+                                     ("all libraries", "site", "*")):
+            plain, counted = spawned(command, counting(depth, library))
             name = os.path.basename(command[0])
-            what = "libc" if library != "*" else "all libraries"
             say(f"{name}: {plain:.2f} ms plain, {counted / plain:.2f} times that with calls of {what} counted")
-            row(f"start of {name}: added, {what}", "ms", counted - plain, most=goal if library != "*" else None)
+            row(f"start of {name}: added, {what}", "ms", counted - plain, most=goal if what == "libc" else None)
 
 
 a_call()

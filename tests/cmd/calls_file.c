@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * calls-file: files of calls for the scripts here, without the command line of soprof.
- *   calls-file prepare FILE site|object LIBRARY...   makes or continues it
+ *   calls-file prepare FILE site|object[-process] LIBRARY...   makes or continues it
  *   calls-file rows FILE...                          their rows, merged: library function calls caller site offset
  *   calls-file sums FILE...                          calls of each function: function calls
+ *   calls-file processes FILE...                     calls of each process: pid name program calls
  *   calls-file marks FILE...                         functions whose address was seen to be taken
  *   calls-file counters FILE                         name value
  */
@@ -51,6 +52,24 @@ static int print_sums(const struct sp_calls_snapshot *s)
 	return 0;
 }
 
+static int print_processes(const struct sp_calls_snapshot *s)
+{
+	uint64_t *sums = calloc(s->n_whos + 1, sizeof(*sums));
+
+	if (sums == NULL)
+		return 1;
+	for (size_t i = 0; i < s->n_arcs; i++)
+		sums[s->arcs[i].who == SP_CALLS_NONE ? s->n_whos : s->arcs[i].who] += s->arcs[i].n_calls;
+	for (size_t i = 0; i < s->n_whos; i++)
+		if (sums[i] > 0)
+			printf("%" PRIu32 " %s %s %" PRIu64 "\n", s->whos[i].pid, s->whos[i].name,
+			       path_of(s, s->whos[i].program), sums[i]);
+	if (sums[s->n_whos] > 0)
+		printf("none %" PRIu64 "\n", sums[s->n_whos]);
+	free(sums);
+	return 0;
+}
+
 static void print_marks(const struct sp_calls_snapshot *s)
 {
 	for (size_t i = 0; i < s->n_callees; i++)
@@ -91,10 +110,11 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	if (strcmp(argv[1], "prepare") == 0 && argc > 4) {
-		const struct sp_calls_what what = {.libraries = (const char *const *)argv + 4,
-						   .n_libraries = (size_t)argc - 4,
-						   .depth = strcmp(argv[3], "site") == 0 ? SP_CALLS_BY_SITE
-											 : SP_CALLS_BY_OBJECT};
+		const struct sp_calls_what what = {
+		    .libraries = (const char *const *)argv + 4,
+		    .n_libraries = (size_t)argc - 4,
+		    .depth = strncmp(argv[3], "site", 4) == 0 ? SP_CALLS_BY_SITE : SP_CALLS_BY_OBJECT,
+		    .apart = strchr(argv[3], '-') != NULL ? SP_CALLS_BY_PROCESS : SP_CALLS_TOGETHER};
 		r = sp_calls_prepare(argv[2], &what, &made);
 		return r < 0 ? fail(r) : 0;
 	}
@@ -105,6 +125,8 @@ int main(int argc, char **argv)
 		print_rows(&s);
 	else if (strcmp(argv[1], "sums") == 0)
 		r = print_sums(&s);
+	else if (strcmp(argv[1], "processes") == 0)
+		r = print_processes(&s);
 	else if (strcmp(argv[1], "marks") == 0)
 		print_marks(&s);
 	else

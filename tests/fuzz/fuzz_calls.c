@@ -28,6 +28,7 @@ static void fill(struct made *m)
 					       .site_offset = 16 * i},
 			 i, 1);
 	made_row(m, (struct sp_calls_row){.function = one}, 3, 0);
+	made_row(m, (struct sp_calls_row){.function = one, .process = made_process(m, 17, program, "seventeen")}, 4, 0);
 }
 
 static bool known(uint32_t library, const struct sp_calls_snapshot *s)
@@ -43,9 +44,12 @@ static uint64_t check(const struct sp_calls_snapshot *s)
 		require(s->callees[i].library < s->n_libraries && s->callees[i].name[0] != '\0');
 	for (size_t i = 0; i < s->n_libraries; i++)
 		require(strlen(s->libraries[i].path) < 4096 && s->libraries[i].build_id_len <= SP_CALLS_BUILD_ID);
+	for (size_t i = 0; i < s->n_whos; i++)
+		require(known(s->whos[i].program, s) && strlen(s->whos[i].name) < 16);
 	for (size_t i = 0; i < s->n_arcs; i++) {
 		const struct sp_calls_arc *a = &s->arcs[i];
 		require(a->callee < s->n_callees && known(a->caller, s) && known(a->site_library, s));
+		require(a->who == SP_CALLS_NONE || a->who < s->n_whos);
 		require(a->n_calls > 0 && a->n_calls <= INT64_MAX);
 		sum += a->n_calls;
 	}

@@ -316,6 +316,44 @@ static void test_read(void **state)
 	made_close(&m);
 }
 
+/* Two processes of two files are two, though their records have one number; those of one file are those read before. */
+static void test_processes(void **state)
+{
+	struct sp_calls_snapshot s, more;
+	struct made first, second, *const m[] = {&first, &second};
+	uint32_t row = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(made_open(m[i]));
+		uint32_t library = made_object(m[i], "/lib/libmade.so", 1, SP_CALLS_OBJECT_TARGET),
+			 program = made_object(m[i], "/bin/program", 2, SP_CALLS_OBJECT_PROGRAM),
+			 one = made_function(m[i], library, 0x1000, "made_one");
+		struct sp_calls_row r = {.function = one, .caller = program, .site_object = program, .site_offset = 16};
+		made_row(m[i], r, 3, 0);
+		r.process = made_process(m[i], 100 + i, program, "name");
+		row = made_row(m[i], r, 5 + i, 0);
+	}
+	assert_int_equal(sp_calls_read(m[0]->path, &s), 0);
+	assert_int_equal(sp_calls_read(m[1]->path, &more), 0);
+	assert_int_equal(sp_calls_merge(&s, &more), 0);
+	assert_true(s.n_whos == 2 && s.n_arcs == 3 && s.whos[0].pid == 100 && s.whos[1].pid == 101);
+	assert_string_equal(s.whos[1].name, "name");
+	assert_string_equal(s.libraries[s.whos[1].program].path, "/bin/program");
+	assert_int_equal(s.whos[1].uid, geteuid());
+	for (size_t i = 0; i < s.n_arcs; i++)
+		assert_int_equal(s.arcs[i].n_calls, s.arcs[i].who == SP_CALLS_NONE ? 6 : 5 + s.arcs[i].who);
+	sp_calls_done(&s);
+	*made_counter(m[1], row, 1) += 4;
+	assert_int_equal(sp_calls_read(m[1]->path, &s), 0);
+	assert_int_equal(sp_calls_since(&s, &more), 0);
+	assert_true(s.n_arcs == 1 && s.arcs[0].n_calls == 4 && s.whos[s.arcs[0].who].pid == 101);
+	sp_calls_done(&s);
+	sp_calls_done(&more);
+	made_close(m[0]);
+	made_close(m[1]);
+}
+
 static void test_merge(void **state)
 {
 	struct sp_calls_snapshot s, more;
@@ -431,8 +469,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_path),    cmocka_unit_test(test_long_list),      cmocka_unit_test(test_functions),
 	    cmocka_unit_test(test_prepare), cmocka_unit_test(test_other_versions), cmocka_unit_test(test_full_disk),
-	    cmocka_unit_test(test_read),    cmocka_unit_test(test_merge),          cmocka_unit_test(test_damaged),
-	    cmocka_unit_test(test_flipped),
+	    cmocka_unit_test(test_read),    cmocka_unit_test(test_processes),      cmocka_unit_test(test_merge),
+	    cmocka_unit_test(test_damaged), cmocka_unit_test(test_flipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

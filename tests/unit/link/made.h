@@ -27,8 +27,10 @@ struct made {
 
 static inline bool made_open(struct made *m)
 {
-	const struct sp_calls_what what = {
-	    .libraries = (const char *const[]){"libmade.so"}, .n_libraries = 1, .depth = SP_CALLS_BY_SITE};
+	const struct sp_calls_what what = {.libraries = (const char *const[]){"libmade.so"},
+					   .n_libraries = 1,
+					   .depth = SP_CALLS_BY_SITE,
+					   .apart = SP_CALLS_BY_PROCESS};
 	bool is_new;
 
 	*m = (struct made){.directory = "/tmp/soprof-made-XXXXXX"};
@@ -86,6 +88,17 @@ static inline uint32_t made_object(struct made *m, const char *path, uint8_t bui
 	snprintf(o->path, sizeof(o->path), "%s", path);
 	snprintf(o->soname, sizeof(o->soname), "%s", strrchr(path, '/') + 1);
 	o->state = SP_CALLS_READY;
+	return id;
+}
+
+static inline uint32_t made_process(struct made *m, uint32_t pid, uint32_t program, const char *name)
+{
+	uint32_t id;
+	struct sp_calls_process *p = made_record(m, SP_CALLS_PROCESS, sizeof(*p), &id);
+
+	*p = (struct sp_calls_process){.pid = pid, .program = program};
+	memcpy(p->name, name, strnlen(name, sizeof(p->name) - 1));
+	p->state = SP_CALLS_READY;
 	return id;
 }
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * process.h: which process counts, where processes are told apart (process.c says how).
+ *
+ * sp_process_begin() before anything is counted: from then on a child of fork finds what trampolines know zeroed.
+ * sp_process_loaded() when the program's libraries are there. Both under ld.so's lock; sp_process_id() by any thread
+ * and in signal handlers, without a lock and without system calls. Nothing here fails: where processes cannot be told
+ * apart, or the file has no room, the number is 0.
+ */
+#ifndef SP_AUDIT_PROCESS_H
+#define SP_AUDIT_PROCESS_H
+
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+void sp_process_begin(void);
+void sp_process_loaded(void);
+uint32_t sp_process_id(void); /* of the record in the shared file */
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 120
+# Calls by process: exactly those that each process says it has made (tests/victim/calls/processes.c), over fork, by a thread
+# and beside threads that call, vfork, exec and clone, with a sandbox in which all else kills; by site and by object, with
+# and without restartable sequences, bound when loaded and at the first call. Then what the command shows.
+. "$(dirname "$0")/lib.bash"
+. "$(dirname "$0")/calls.bash"
+command -v gcc >/dev/null || skip "needs gcc"
+from=$SOPROF_SOURCE/tests/victim/calls
+flags=(-O1 -w -D_GNU_SOURCE)
+gcc "${flags[@]}" -shared -fPIC -Wl,-soname,libcounted.so -o "$dir/libcounted.so" "$from/libcounted.c"
+for variant in lazy now; do
+	gcc "${flags[@]}" -Wl,-z,$variant -o "$dir/$variant" "$from/processes.c" "$dir/libcounted.so" -Wl,-rpath,"$dir" -pthread
+done
+
+exact() { # VARIANT DEPTH [VARIABLE=VALUE]
+	what=$*
+	rm -f "$dir/a.profile"
+	count_into "$dir/a.profile" "$2-process" libcounted.so
+	counted env "${@:3}" "$dir/$1" >"$out" 2>"$err"
+	status=$?
+	[ "$status" = 0 ] && [ ! -s "$err" ] || fail "a run as always: $(cat "$err")"
+	awk -v name="$1" '{ print $1, name, $3 }' "$out" | sort >"$dir/truth"
+	"$calls_file" processes "$file" | awk '{ print $1, $2, $4 }' | sort >"$dir/seen"
+	[ "$(wc -l <"$dir/truth")" = 13 ] || fail "13 processes, not $(wc -l <"$dir/truth")"
+	diff "$dir/truth" "$dir/seen" || fail "what each process has called"
+	[ "$("$calls_file" counters "$file" | grep -cE '^(folded|no_room|no_block|lost|torn) 0$')" = 5 ] || fail "no loss"
+}
+for variant in now lazy; do
+	exact $variant site
+	exact $variant object
+	exact $variant site GLIBC_TUNABLES=glibc.pthread.rseq=0
+done
+exact now object GLIBC_TUNABLES=glibc.pthread.rseq=0
+
+# Together in a file that goes on: only the sum is told apart.
+what="together"
+count_into "$dir/a.profile" site libcounted.so
+counted "$dir/now" >"$out"
+[ "$("$calls_file" processes "$file" | sed -n 's/^none //p')" = "$(awk '{ n += $3 } END { print n }' "$out")" ] || fail "a sum"
+
+# The command and what it keeps, in every view.
+expect 0 calls --no-times --by process --csv -o "$dir/by.csv" --keep "$dir/counts" libcounted.so -- "$dir/now"
+awk '{ print $1, $3 }' "$out" | sort >"$dir/truth"
+
+awk -F, 'NR > 1 { print $7, $8 }' "$dir/by.csv" | sort >"$dir/seen"
+diff "$dir/truth" "$dir/seen" || { cat "$dir/by.csv"; fail "the processes' calls"; }
+expect 0 report --by process "$dir/counts/libcounted.so.profile"
+[ "$(grep -c ' now$' "$out")" = 13 ] || fail "13 processes in the table"
+has_not "$out" 'no process'
+expect 0 report --by process --json "$dir/counts/libcounted.so.profile"
+[ "$(grep -o '"pid": *[0-9]*' "$out" | sort -u | wc -l)" = 13 ] || fail "13 processes in JSON"
+expect 0 report --format folded "$dir/counts/libcounted.so.profile"
+has "$out" '^now;.*counted_one [0-9]+$'
+expect 0 report -o "$dir/calls.svg" "$dir/counts/libcounted.so.profile"
+has "$dir/calls.svg" '>now<|now \('
+expect 0 report --process now --by function --csv "$dir/counts/libcounted.so.profile"
+has "$out" '^counted_two,'
+finish
