@@ -49,8 +49,8 @@ struct sp_object {
 	uint64_t got;                                     /* what its code may know as _GLOBAL_OFFSET_TABLE_; 0: none */
 	uint64_t init_function, init_array, n_init_array; /* as they were */
 };
-extern uint64_t sp_linker; /* where ld.so is; 0: the kernel has started it as the program */
-extern const char *sp_program_path;
+extern uint64_t sp_linker;                            /* where ld.so is; 0: the kernel has started it as the program */
+extern const char *sp_program_path, *sp_program_file; /* as it was executed: of a script, that; its own file */
 extern struct sp_object sp_objects[SP_OBJECTS];
 extern uint32_t sp_n_objects; /* places that were ever used */
 /* NULL: no room, or not an object that can be understood. */

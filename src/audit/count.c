@@ -231,12 +231,26 @@ static uint64_t object_counters(struct sp_reference *f)
 	return base != 0 ? base : folded(function);
 }
 
+/*
+ * ld.so calls malloc and the like for itself, by words of its own. In a program at a fixed address that has malloc's
+ * address these lead to the program's PLT, and so to us; but it is not the program that calls.
+ */
+static bool is_of_linker(const struct sp_reference *f, uint64_t return_address)
+{
+	const struct sp_object *site = f->owner->is_program ? sp_object_at(return_address) : NULL;
+	const uint8_t *call = (const uint8_t *)return_address - 6;
+
+	return site != NULL && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */
+}
+
 void sp_count(struct sp_record *r, uint64_t return_address)
 {
 	struct sp_reference *f = &references[r - sp_records];
 
 	if (sp_load(&r->target) == 0) /* a child's first call by it */
 		fill(r, f);
+	if (is_of_linker(f, return_address))
+		return;
 	uint64_t base = with_sites() ? site_counters(f, return_address) : object_counters(f);
 
 	if (base == 0) {

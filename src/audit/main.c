@@ -7,7 +7,7 @@
 
 const Elf64_Phdr *sp_program_headers;
 uint64_t sp_n_program_headers;
-const char *sp_program_path;
+const char *sp_program_path, *sp_program_file;
 uint64_t sp_linker; /* where ld.so is; 0: the kernel has started it as the program */
 
 /* ld.so's: what the kernel put on the stack, and where each thread has its struct rseq. */
@@ -46,6 +46,20 @@ static void tell_uncounted(const char *path)
 		sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
 }
 
+/* Absolute, and of a script its interpreter; where /proc does not tell, as the program was executed. ld.so knows. */
+static void find_program(void)
+{
+	static const char exe[] = "/proc/self/exe", deleted[] = " (deleted)";
+	static char text[4096];
+	int64_t n = sp_linker == 0 ? 0 : sp_sys(SYS_readlink, (uint64_t)exe, (uint64_t)text, sizeof(text) - 1, 0, 0, 0);
+	int64_t end = n - (int64_t)sizeof(deleted) + 1;
+
+	if (end > 0 && sp_equal(text + end, deleted, sizeof(deleted) - 1))
+		n = end;
+	sp_program_file = n > 0 && text[0] == '/' ? text : sp_program_path;
+	text[n > 0 ? n : 0] = '\0';
+}
+
 static void start(void)
 {
 	static const char name[] = "SOPROF_CALLS=", uncounted[] = "SOPROF_UNCOUNTED=";
@@ -82,6 +96,7 @@ static void start(void)
 		}
 	if (secure != 0 || path == NULL || path[0] != '/' || sp_program_path == NULL)
 		return;
+	find_program();
 	if (!sp_share_open(path, (uint32_t)user)) {
 		tell_uncounted(variable(environment, uncounted, sizeof(uncounted) - 1));
 		return;

@@ -216,7 +216,7 @@ struct sp_object *sp_object_open(const struct link_map *map)
 
 	made.is_program = map->l_name[0] == '\0';
 	if (made.is_program)
-		made.path = sp_program_path;
+		made.path = sp_program_file != NULL ? sp_program_file : sp_program_path;
 	made.phdrs = headers_of(map, made.is_program, &made.n_phdrs);
 	if (o == NULL || made.phdrs == NULL || made.dynamic == NULL)
 		return NULL;

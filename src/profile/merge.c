@@ -227,6 +227,23 @@ static int64_t merge_key(struct merge *m, uint32_t number)
 }
 
 /* --- functions, frames, stacks ------------------------------------------------------------------------------------ */
+/* One file has one name: "python3+0x1c0" and "[python3]" of a file that is called python3.11 in `into`. */
+static int64_t range_name(struct merge *m, const struct sp_func *func, uint32_t file)
+{
+	const char *name = sp_profile_string(m->from, func->name),
+		   *was = sp_profile_string(m->from, sp_profile_file(m->from, func->file)->name),
+		   *is = sp_profile_string(m->into, sp_profile_file(m->into, file)->name);
+	size_t bracket = *name == '[', len = strlen(was);
+	SP_FREE char *text = NULL;
+
+	if (!func->is_range || len == 0 || *is == '\0' || strcmp(was, is) == 0 ||
+	    strncmp(name + bracket, was, len) != 0 || name[bracket + len] != (bracket ? ']' : '+'))
+		return merge_string(m, func->name);
+	if (asprintf(&text, "%.*s%s%s", (int)bracket, name, is, name + bracket + len) < 0)
+		return -ENOMEM;
+	return sp_profile_add_string(m->into, text);
+}
+
 static int64_t merge_func(struct merge *m, uint32_t number)
 {
 	if (number == 0 || m->funcs[number] != 0)
@@ -235,9 +252,12 @@ static int64_t merge_func(struct merge *m, uint32_t number)
 	int64_t file = merge_file(m, func.file);
 	if (file < 0)
 		return file;
+	int64_t name = range_name(m, &func, (uint32_t)file);
+	if (name < 0)
+		return name;
+	func.name = (uint32_t)name;
 	func.file = (uint32_t)file;
-	if (translate_string(m, &func.name) < 0 || translate_string(m, &func.linkage_name) < 0 ||
-	    translate_string(m, &func.source) < 0)
+	if (translate_string(m, &func.linkage_name) < 0 || translate_string(m, &func.source) < 0)
 		return -ENOMEM;
 	int64_t n = sp_profile_add_func(m->into, &func);
 	if (n >= 0)

@@ -102,7 +102,7 @@ static void put_callers(const struct lines *l, const struct sp_called *c)
 		if (c->callers[i].func || c->callers[i].file)
 			put_name(l, c->callers[i].func, c->callers[i].file);
 		else
-			fputs("[by its address]", l->out);
+			fputs("[external]", l->out); /* as in gprof's layout: who is not known */
 		fputc('\n', l->out);
 	}
 	for (; i < c->n_callers; i++)

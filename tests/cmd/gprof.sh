@@ -51,6 +51,8 @@ expect 0 report --keep-going cut.profile
 
 # --- gprof's own files say the same to gprof, also of time, of names that the stripped library does not have
 own=(--object libpair.so.2 libpair.so.2.profile)
+expect 0 report --format counts "${own[@]}" # who is outside of the library it does not know
+has "$out" '^ +[0-9]+ +\[external\]$'
 expect 0 report --format gprof "${own[@]}"
 cp "$out" ours
 grep -qE '^\[[0-9]+\] .* pair_walk \[[0-9]+\]$' ours || fail "an entry for pair_walk"

@@ -158,6 +158,39 @@ static void names_added_late_are_filled_in(void **state)
 	sp_profile_free(from);
 }
 
+/* A file that has two names has that of the profile that was there first, and so have its ranges. */
+static void one_file_has_one_name(void **state)
+{
+	const char *const names[][2] = {{"/bin/one+0x10", "[/bin/one]"}, {"/bin/two+0x10", "[/bin/two]"}};
+	struct sp_profile *into = NULL;
+
+	(void)state;
+	for (uint32_t k = 0; k < 2; k++) {
+		struct sp_profile *p = profile("samples", NULL);
+		uint32_t in = file(p, 1, k == 0 ? "/bin/one" : "/bin/two", "AAAA");
+		for (uint32_t i = 0; i < 2; i++) {
+			struct sp_func func = {
+			    .name = string(p, names[k][i]), .file = in, .is_range = true, .start = 16};
+			struct sp_frame f = {.file = in, .offset = 16 + i};
+			f.func = (uint32_t)sp_profile_add_func(p, &func);
+			uint32_t frame = (uint32_t)sp_profile_add_frame(p, &f);
+			struct sp_stack stack = {.n_frames = 1, .frames = &frame};
+			int64_t value = 1;
+			assert_int_equal(sp_profile_add(p, 0, (uint32_t)sp_profile_add_stack(p, &stack), 0, &value), 0);
+		}
+		if (k == 0) {
+			into = p;
+			continue;
+		}
+		assert_int_equal(sp_profile_merge(into, p), 0);
+		sp_profile_free(p);
+	}
+	assert_int_equal(sp_profile_n_funcs(into), 3);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_string_equal(sp_profile_string(into, sp_profile_func(into, i + 1)->name), names[0][i]);
+	sp_profile_free(into);
+}
+
 /* Functions read from a text have no place: each profile tells them apart by numbers of its own. */
 static void names_without_a_place_are_kept(void **state)
 {
@@ -448,6 +481,7 @@ int main(void)
 	    cmocka_unit_test(one_tag_for_two_files_is_two_files),
 	    cmocka_unit_test(one_build_id_is_one_file),
 	    cmocka_unit_test(names_added_late_are_filled_in),
+	    cmocka_unit_test(one_file_has_one_name),
 	    cmocka_unit_test(names_without_a_place_are_kept),
 	    cmocka_unit_test(labels_and_lines_go_along),
 	    cmocka_unit_test(the_copy_with_sources_tells_the_line),
