@@ -101,8 +101,7 @@ static void start(void)
 		tell_uncounted(variable(environment, uncounted, sizeof(uncounted) - 1));
 		return;
 	}
-	if (!again)
-		sp_share_note(SP_CALLS_N_PROCESSES);
+	sp_share_note(again ? SP_CALLS_N_AGAIN : SP_CALLS_N_PROCESSES);
 	sp_process_begin();
 	sp_share_prepare();
 }

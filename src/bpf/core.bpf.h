@@ -23,7 +23,7 @@
 
 #define SP_CORE __attribute__((preserve_access_index))
 
-enum { SP_PF_KTHREAD = 0x200000, SP_VM_EXEC = 0x4 };
+enum { SP_PF_KTHREAD = 0x200000, SP_VM_EXEC = 0x4, SP_AT_BASE = 7, SP_AUXV_PAIRS = 20 };
 
 typedef struct {
 	void *vdso;
@@ -45,6 +45,7 @@ struct maple_arange_64 {
 
 struct mm_struct {
 	struct maple_tree mm_mt;
+	unsigned long saved_auxv[2 * SP_AUXV_PAIRS];
 	unsigned long start_code;
 	mm_context_t context;
 } SP_CORE;
@@ -135,6 +136,10 @@ struct task_struct {
 	sp_u64 start_boottime;
 	sp_u64 self_exec_id;
 	char comm[16];
+} SP_CORE;
+
+struct linux_binprm {
+	unsigned int secureexec : 1;
 } SP_CORE;
 
 /* The verifier's enumeration of functions that it knows; only to see whether this one is among them. */

@@ -35,13 +35,28 @@ int BPF_PROG(sp_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* Without a dynamic linker: the kernel has told the program so. */
+static __always_inline int sp_is_static(struct mm_struct *mm)
+{
+	for (int i = 0; i < SP_AUXV_PAIRS; i++)
+		if (mm->saved_auxv[2 * i] == SP_AT_BASE)
+			return !mm->saved_auxv[2 * i + 1];
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(sp_exec, struct task_struct *task)
+int BPF_PROG(sp_exec, struct task_struct *task, int old_pid, struct linux_binprm *program)
 {
 	sp_u32 tgid = task->tgid, *state = bpf_map_lookup_elem(&targets, &tgid);
 
-	if (state)
-		*state = SP_TARGET_WANTED;
+	if (!state)
+		return 0;
+	*state = SP_TARGET_WANTED;
+	sp_tally(SP_N_PROGRAMS, 1);
+	if (program->secureexec)
+		sp_tally(SP_N_PROGRAMS_SECURE, 1);
+	else if (task->mm && sp_is_static(task->mm))
+		sp_tally(SP_N_PROGRAMS_STATIC, 1);
 	return 0;
 }
 

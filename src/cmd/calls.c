@@ -19,7 +19,6 @@
 #include "profile/profile.h"
 #include "view/view.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,8 +148,7 @@ struct run {
 	char *environment[SP_CALLS_VARIABLES + 1];
 	struct sp_calls_place place;
 	struct sp_calls_run file;
-	uint64_t n_uncounted; /* programs */
-	bool has_more_uncounted;
+	uint64_t n_uncounted; /* programs that said so */
 	struct sp_calls_snapshot before, now;
 	bool has_before, has_now, has_failed;
 };
@@ -363,14 +361,16 @@ static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_pr
 	return 0;
 }
 
-static void uncounted_tell(struct run *r)
+static int uncounted_tell(struct run *r, struct sp_profile_session *s, bool sampled)
 {
-	r->n_uncounted = sp_calls_place_uncounted(&r->place, &r->has_more_uncounted);
-	if (r->n_uncounted)
-		fprintf(stderr,
-			"soprof: %s%" PRIu64 " program%s ran uncounted: %s the file of counts, as another user, say\n",
-			r->has_more_uncounted ? "more than " : "", r->n_uncounted, r->n_uncounted == 1 ? "" : "s",
-			r->n_uncounted == 1 ? "it could not use" : "they could not use");
+	struct sp_capture_stats seen;
+	bool is_seen = sampled && s->way.way == SP_CAPTURE_BPF;
+	struct sp_calls_uncounted u = {.seen = is_seen ? &seen : NULL, .counters = r->now.counters};
+
+	if (is_seen)
+		sp_capture_stats(s->sampling.capture, &seen);
+	u.n_refused = r->n_uncounted = sp_calls_place_uncounted(&r->place, &u.has_more_refused);
+	return sp_calls_uncounted_tell(&u);
 }
 
 static int nothing_tell(struct run *r)
@@ -426,7 +426,7 @@ static int counts_show(struct run *r, struct sp_profile_session *s, bool sampled
 	int e = counts_read(r);
 
 	if (e >= 0)
-		uncounted_tell(r);
+		e = uncounted_tell(r, s, sampled);
 	if (e < 0 || !r->now.n_arcs)
 		return e < 0 ? e : nothing_tell(r);
 	e = sp_calls_run_keep(&r->file);

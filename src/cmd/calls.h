@@ -3,9 +3,10 @@
  * calls.h: the parts of `soprof calls`: files of counted calls as profiles with names, and why nothing was counted.
  *
  * calls.c runs the command; calls_read.c reads, names, and tells what a file says beside its calls;
- * calls_library.c finds what a library is called; calls_why.c looks at a command that counts nothing. Names come from
- * the files at the libraries' paths, where those are the same builds still; what a file has none for stays
- * LIBRARY+0xOFFSET, and its note says why. 0 or a negative errno with words. One thread.
+ * calls_library.c finds what a library is called; calls_uncounted.c tells of programs that did not count; calls_why.c
+ * looks at a command that counts nothing. Names come from the files at the libraries' paths, where those are the same
+ * builds still; what a file has none for stays LIBRARY+0xOFFSET, and its note says why. 0 or a negative errno with
+ * words. One thread.
  */
 #ifndef SP_CMD_CALLS_H
 #define SP_CMD_CALLS_H
@@ -14,6 +15,7 @@
 #include "link/file.h"
 
 struct sp_calls_told;
+struct sp_capture_stats;
 struct sp_profile;
 struct sp_workers;
 
@@ -36,6 +38,16 @@ void sp_calls_losses_tell(const struct sp_calls_told *t); /* without the first l
 int sp_calls_library_name(const char *given, char **ret_name);
 /* Whether it is where ld.so looks by itself: programs may have others from elsewhere. */
 bool sp_calls_library_is_known(const char *name);
+
+/* --- calls_uncounted.c --- */
+struct sp_calls_uncounted {
+	uint64_t n_refused; /* programs that said that they cannot use the file */
+	bool has_more_refused;
+	const struct sp_capture_stats *seen; /* NULL: nobody has seen what the command executed */
+	const uint64_t *counters;            /* of this run */
+};
+/* On stderr: which programs were not counted, if any. 0 or -ENOMEM. */
+int sp_calls_uncounted_tell(const struct sp_calls_uncounted *u);
 
 /* --- calls_why.c --- */
 /* Before `command` runs: one line about a library that nobody knows, a new string; NULL: there is nothing to say. */

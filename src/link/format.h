@@ -60,6 +60,7 @@ enum sp_calls_counter {
 	SP_CALLS_N_NO_BLOCK,     /* blocks that could not be had: the disk or the file is full */
 	SP_CALLS_N_LOST_CALLS,   /* calls of functions that have no record, because the file is full */
 	SP_CALLS_N_UNCOUNTED,    /* programs that run only without us, for want of static TLS */
+	SP_CALLS_N_AGAIN,        /* times that a program was executed once more to have it */
 	SP_CALLS_COUNTERS = 16,
 };
 

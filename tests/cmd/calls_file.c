@@ -6,6 +6,7 @@
  *   calls-file sums FILE...                          calls of each function: function calls
  *   calls-file processes FILE...                     calls of each process: pid name program calls
  *   calls-file marks FILE...                         functions whose address was seen to be taken
+ *   calls-file functions FILE...                     all: library function offset, 1 if its address was taken
  *   calls-file counters FILE                         name value
  */
 #include "base/error.h"
@@ -77,6 +78,14 @@ static void print_marks(const struct sp_calls_snapshot *s)
 			printf("%s\n", s->callees[i].name);
 }
 
+static void print_functions(const struct sp_calls_snapshot *s)
+{
+	for (size_t i = 0; i < s->n_callees; i++) {
+		const struct sp_calls_callee *f = &s->callees[i];
+		printf("%s\t%s\t0x%" PRIx64 "\t%d\n", path_of(s, f->library), f->name, f->offset, f->address_taken);
+	}
+}
+
 static void print_counters(const struct sp_calls_snapshot *s)
 {
 	static const char *const names[] = {"processes", "folded", "no_room", "no_block", "lost", "uncounted"};
@@ -129,6 +138,8 @@ int main(int argc, char **argv)
 		r = print_processes(&s);
 	else if (strcmp(argv[1], "marks") == 0)
 		print_marks(&s);
+	else if (strcmp(argv[1], "functions") == 0)
+		print_functions(&s);
 	else
 		print_counters(&s);
 	sp_calls_done(&s);

@@ -7,8 +7,8 @@
 # calls by name are counted exactly, or their function is marked.
 . "$(dirname "$0")/lib.bash"
 . "$(dirname "$0")/calls.bash"
-source=$SOPROF_SOURCE/tests/victim/calls/identity.c
-echo 'IDENTITY_1 { *; };' >"$dir/version"
+source=$SOPROF_SOURCE/tests/victim/calls/identity.c cxx=$SOPROF_SOURCE/tests/victim/calls/virtual.cc
+echo 'IDENTITY_1 { *; }; IDENTITY_2 { identity_versioned; } IDENTITY_1;' >"$dir/version"
 
 build() { # FLAG...: into $dir/b; false: not by these
 	local at=$dir/b flags=(-O2 -w -fno-semantic-interposition "$@") pie=()

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # calls_programs.bash: programs of Debian packages that must not notice that their calls are counted. Sourced.
-#   programs: lines NAME|NEEDS|COMMAND, run by bash in an empty directory; what they print must not depend on when
-#   compare NAME COMMAND          plain, then counted into $file: output, errors and exit code must be the same
-#   compare_all PATTERN           all whose NAME matches and whose NEEDS are there; n_run counts them
+#   programs: lines NAME|NEEDS|COMMAND, run by bash in an empty directory
+#   reference NAME COMMAND   runs it plainly; $n_plain times: what differs between these is not compared, and is said
+#   compare HOW              the same, counted into $file: output, errors, exit code and what it wrote must be the same
+#   compare_at_once HOW      two of these at the same time; root only
+#   compare_all PATTERN      once each, all whose NAME matches and whose NEEDS are there; n_run counts runs
+# Root's are run in mount, pid and network namespaces of their own: ports and numbers of processes are the same each time.
 # What any auditor does to programs, also one that does nothing: valgrind's memcheck, when it makes libc free all that it has
 # at exit, sees ld.so's own blocks among that.
 n_run=0
@@ -71,32 +74,86 @@ seccomp|python3|python3 -c 'import ctypes, os; libc = ctypes.CDLL("libc.so.6"); 
 PROGRAMS
 }
 
-run_in() { # NAME COMMAND: output and errors to $dir/NAME.out and .err, exit code
-	rm -rf "$dir/w"
-	mkdir "$dir/w"
-	(cd "$dir/w" && exec 3>&- && timeout -k 5 "$deadline" bash -c "$2" </dev/null >"$dir/$1.out" 2>"$dir/$1.err")
+alone=()
+if is_root && unshare --mount --net --pid --fork --kill-child --mount-proc ip link set lo up 2>/dev/null; then
+	alone=(unshare --mount --net --pid --fork --kill-child --mount-proc)
+fi
+# What a run leaves: names, modes, links and contents; no times.
+run_alone='[ -z "$4" ] || { ip link set lo up && mount --bind "$1" "$2"; } || exit
+	cd "$2" && timeout -k 5 "$3" env "${@:6}" bash -c "$5"
+	code=$?
+	{
+		find . -mindepth 1 -printf "%p %M %l\n"
+		find . -type f -exec cksum {} + | sed "s/^\([0-9]* [0-9]*\) \(.*\)/\2 \1/"
+	} 2>/dev/null | sort >"$1.files"
+	exit $code'
+run_in() { # PLACE COMMAND [VARIABLE=VALUE]...: $dir/PLACE.out, .err, .code, .files, and what it wrote
+	local place=$dir/$1 at=$dir/w
+	[ -n "${alone[*]}" ] || at=$place
+	rm -rf "$place"
+	mkdir -p "$place" "$dir/w"
+	"${alone[@]}" bash -c "$run_alone" - "$place" "$at" "$deadline" "${alone[*]}" "${@:2}" </dev/null >"$place.out" \
+		2>"$place.err" 3>&- 9>&-
+	echo $? >"$place.code"
+	[ "$at" = "$dir/w" ] || sed -i "s|$place|$dir/w|g" "$place.out" "$place.err"
 }
 
-compare() {
-	local name=$1 command=$2 plain
+differences() { # PLACE PLACE: code, out, err, ./FILE
+	local kind
+	for kind in code out err; do
+		cmp -s "$dir/$1.$kind" "$dir/$2.$kind" || echo $kind
+	done
+	diff "$dir/$1.files" "$dir/$2.files" | sed -n 's/^[<>] \([^ ]*\).*/\1/p' | sort -u
+}
+unequal() { differences plain "$1" | grep -vxF -e "$varies"; }
+
+reference() {
+	local i
+	name=$1 command=$2 varies=nothing
 	run_in plain "$command"
-	plain=$?
-	counted run_in counted "$command"
-	status=$?
-	what=$name
-	[ "$status" = "$plain" ] || fail "exit code $plain"
-	diff "$dir/plain.out" "$dir/counted.out" >"$dir/difference" || { head -n 8 "$dir/difference"; fail "the same output"; }
-	diff "$dir/plain.err" "$dir/counted.err" >"$dir/difference" || { head -n 8 "$dir/difference"; fail "the same errors"; }
+	for ((i = 1; i < n_plain; i++)); do plain_again; done
+}
+plain_again() {
+	local more
+	run_in again "$command"
+	more=$(unequal again)
+	[ -z "$more" ] || { varies+=$'\n'$more; varying+=("$name:${more//$'\n'/,}"); }
+}
+
+judge() { # HOW PLACE
+	local one try
 	n_run=$((n_run + 1))
+	for try in 1 2 3; do
+		[ -z "$(unequal "$2")" ] || plain_again # it may vary more seldom than in each second run
+	done
+	what="$name, $1"
+	status=$(cat "$dir/$2.code")
+	for one in $(unequal "$2"); do
+		case $one in ./*) file_of=$one ;; *) file_of=.$one ;; esac
+		diff "$dir/plain$file_of" "$dir/$2$file_of" 2>&1 | head -n 8
+		fail "the same ${one/#out/output}"
+	done
+}
+compare() {
+	run_in counted "$command" LD_AUDIT="$audit" SOPROF_CALLS="$file"
+	judge "$1" counted
+}
+compare_at_once() {
+	run_in first "$command" LD_AUDIT="$audit" SOPROF_CALLS="$file" &
+	run_in second "$command" LD_AUDIT="$audit" SOPROF_CALLS="$file"
+	wait $!
+	judge "$1" first
+	judge "$1" second
 }
 
 compare_all() {
-	local name needs command
+	local needs
 	while IFS='|' read -r -u 9 name needs command; do
 		[[ $name =~ ^($1)$ ]] || continue
 		command -v "$needs" >/dev/null || { left_out+=("$name"); continue; }
-		compare "$name" "$command"
+		reference "$name" "$command"
+		compare counted
 	done 9< <(programs)
 }
 export LC_ALL=C.UTF-8 HOME=/root still=$victims/calls/now/still
-deadline=$((60 * slow))
+deadline=$((60 * slow)) n_plain=1 varying=()

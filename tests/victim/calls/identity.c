@@ -31,6 +31,9 @@ void view_user(struct view *v);
 void view_plugin(struct view *v);
 int identity_each(int (*call)(int), int n); /* calls back */
 void *identity_given(void);                 /* one of its own functions */
+function identity_versioned;                /* of two versions */
+extern function *const identity_versions[3]; /* data: without PIE the program has a copy of it */
+void *__attribute__((weak)) identity_nowhere(void);
 
 static function *const data[N] = {
 #define X(name) identity_##name,
@@ -79,6 +82,12 @@ static function *choose(void)
 }
 function identity_chosen __attribute__((ifunc("choose")));
 
+PLAIN(versioned_1, 8)
+PLAIN(versioned_2, 9)
+__asm__(".symver identity_versioned_1, identity_versioned@IDENTITY_1");
+__asm__(".symver identity_versioned_2, identity_versioned@@IDENTITY_2");
+function *const identity_versions[3] = {identity_versioned_1, identity_versioned_2, identity_one};
+
 void view_counted(struct view *v)
 {
 	look(v);
@@ -90,6 +99,22 @@ int identity_each(int (*call)(int), int n)
 void *identity_given(void)
 {
 	return (void *)own_alias;
+}
+#elif defined BETWEEN
+/* Preloaded: stands before two functions, and calls on. */
+int identity_two(int x)
+{
+	function *next = (function *)dlsym(RTLD_NEXT, "identity_two");
+
+	return next == identity_two ? -1 : next(x) + 1000;
+}
+void *malloc(size_t bytes)
+{
+	static void *(*next)(size_t);
+
+	if (next == NULL)
+		next = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	return next(bytes);
 }
 #elif defined USER
 static struct view early;
@@ -143,10 +168,24 @@ static void compare_found(const char *what, struct view *mine, void *handle, con
 	compare(what, mine, found);
 }
 
-static void compare_plugin(struct view *mine, const char *path, int other)
+static void versions(void)
 {
-	void *handle = other ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW) : dlopen(path, RTLD_LAZY);
-	const char *what = other ? "namespace" : "plugin";
+	function *old = (function *)dlvsym(RTLD_DEFAULT, "identity_versioned", "IDENTITY_1"),
+		 *new = (function *)dlvsym(RTLD_DEFAULT, "identity_versioned", "IDENTITY_2"),
+		 *plain = (function *)dlsym(RTLD_DEFAULT, "identity_versioned");
+
+	printf("versions %d %d %d %d %d; %d %d %d\n", old == identity_versions[0], new == identity_versions[1],
+	       new == identity_versioned, plain == new, old == new, old(1), new(1), identity_versioned(1));
+	printf("copied %d, weak %d\n", identity_versions[2] == identity_one, identity_nowhere == NULL);
+}
+
+enum { PLUGIN, PLUGIN_DEEP, NAMESPACE };
+
+static void compare_plugin(struct view *mine, const char *path, int how)
+{
+	void *handle = how == NAMESPACE ? dlmopen(LM_ID_NEWLM, path, RTLD_NOW)
+					: dlopen(path, how == PLUGIN_DEEP ? RTLD_NOW | RTLD_DEEPBIND : RTLD_LAZY);
+	const char *what = how == NAMESPACE ? "namespace" : how == PLUGIN_DEEP ? "deep" : "plugin";
 	struct view theirs = {0};
 	Dl_info info;
 
@@ -248,8 +287,9 @@ int main(int argc, char **argv)
 	compare_found("handle", &mine, dlopen(path, RTLD_LAZY), NULL);
 	callbacks(&mine);
 	snprintf(path, sizeof(path), "%s/libplugin.so", argv[1]);
-	for (int i = 0; i < 3; i++)
-		compare_plugin(&mine, path, i == 2);
+	versions();
+	for (int i = 0; i < 5; i++)
+		compare_plugin(&mine, path, i / 2);
 	memory_functions();
 	printf("sum %d\n", mine.sum);
 	return 0;
