@@ -12,26 +12,46 @@ uint32_t sp_n_objects;
 extern const Elf64_Phdr *sp_program_headers; /* main.c */
 extern uint64_t sp_n_program_headers;
 
-/* Headers that were moved to the end of the file (by patchelf, BOLT), where nothing says at which address they are. */
-static const Elf64_Phdr *map_headers(const struct link_map *map, const Elf64_Ehdr *e)
+static bool are_of(const struct link_map *map, const Elf64_Phdr *headers, uint32_t n)
 {
-	uint64_t skip = e->e_phoff % SP_CALLS_PAGE, bytes = skip + e->e_phnum * sizeof(Elf64_Phdr);
+	for (uint32_t i = 0; i < n; i++)
+		if (headers[i].p_type == PT_DYNAMIC && headers[i].p_vaddr + map->l_addr == (uint64_t)map->l_ld)
+			return true;
+	return false;
+}
+
+/* Headers that are not where most have them: at the end of the file (patchelf, BOLT), or far from address 0. */
+static const Elf64_Phdr *map_headers(const struct link_map *map, uint32_t *ret_n)
+{
 	int64_t fd = sp_sys(SYS_openat, (uint64_t)AT_FDCWD, (uint64_t)map->l_name, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	Elf64_Ehdr e = {.e_phnum = 0};
+	struct stat st = {.st_size = 0};
 
 	if (fd < 0)
 		return NULL;
-	int64_t at = sp_sys(SYS_mmap, 0, bytes, PROT_READ, MAP_PRIVATE, (uint64_t)fd, e->e_phoff - skip);
-	struct stat st = {.st_size = 0};
+	sp_sys(SYS_read, (uint64_t)fd, (uint64_t)&e, sizeof(e), 0, 0, 0);
 	sp_sys(SYS_fstat, (uint64_t)fd, (uint64_t)&st, 0, 0, 0, 0);
+	uint64_t skip = e.e_phoff % SP_CALLS_PAGE, bytes = skip + e.e_phnum * sizeof(Elf64_Phdr);
+	bool is_whole =
+	    e.e_phnum > 0 && e.e_phoff < (uint64_t)st.st_size && bytes <= (uint64_t)st.st_size - (e.e_phoff - skip);
+	int64_t at = is_whole ? sp_sys(SYS_mmap, 0, bytes, PROT_READ, MAP_PRIVATE, (uint64_t)fd, e.e_phoff - skip) : -1;
 	sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
 	if (at < 0 && at > -4096)
 		return NULL;
 	const Elf64_Phdr *headers = (const Elf64_Phdr *)((uint64_t)at + skip);
-	for (uint32_t i = 0; i < e->e_phnum && e->e_phoff - skip + bytes <= (uint64_t)st.st_size; i++)
-		if (headers[i].p_type == PT_DYNAMIC && headers[i].p_vaddr + map->l_addr == (uint64_t)map->l_ld)
-			return headers;
+	if (are_of(map, headers, e.e_phnum)) {
+		*ret_n = e.e_phnum;
+		return headers;
+	}
 	sp_sys(SYS_munmap, (uint64_t)at, bytes, 0, 0, 0, 0); /* of another file */
 	return NULL;
+}
+
+/* Whether there is memory at all: what was linked to another address than 0 may have any below it, or none. */
+static bool can_be_read(uint64_t page)
+{
+	return page != 0 && page % SP_CALLS_PAGE == 0 &&
+	       sp_sys(SYS_madvise, page, SP_CALLS_PAGE, MADV_POPULATE_READ, 0, 0, 0) == 0;
 }
 
 static const Elf64_Phdr *headers_of(const struct link_map *map, bool is_program, uint32_t *ret_n)
@@ -42,14 +62,15 @@ static const Elf64_Phdr *headers_of(const struct link_map *map, bool is_program,
 		*ret_n = (uint32_t)sp_n_program_headers;
 		return sp_program_headers;
 	}
-	/* A library that was linked to another address than 0 has no header there; such are not made any more. */
-	if (map->l_addr == 0 || (uint64_t)map->l_ld - map->l_addr > 1ULL << 31 ||
-	    !sp_equal(e->e_ident, ELFMAG, SELFMAG) || e->e_phentsize != sizeof(Elf64_Phdr) || e->e_phnum == 0)
-		return NULL;
-	*ret_n = e->e_phnum;
-	if (e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr) > SP_CALLS_PAGE)
-		return map_headers(map, e);
-	return (const Elf64_Phdr *)(map->l_addr + e->e_phoff);
+	if (can_be_read(map->l_addr) && sp_equal(e->e_ident, ELFMAG, SELFMAG) && e->e_phentsize == sizeof(Elf64_Phdr) &&
+	    e->e_phoff <= SP_CALLS_PAGE && e->e_phnum * sizeof(Elf64_Phdr) <= SP_CALLS_PAGE - e->e_phoff) {
+		const Elf64_Phdr *headers = (const Elf64_Phdr *)(map->l_addr + e->e_phoff);
+		if (are_of(map, headers, e->e_phnum)) {
+			*ret_n = e->e_phnum;
+			return headers;
+		}
+	}
+	return map_headers(map, ret_n);
 }
 
 static void read_segment(struct sp_object *o, const Elf64_Phdr *p)
@@ -105,7 +126,7 @@ static void read_headers(struct sp_object *o)
 /* ld.so has made most of these addresses, but not in a .dynamic that it cannot write to. */
 static uint64_t dynamic_address(const struct sp_object *o, uint64_t value)
 {
-	return value >= o->bias ? value : value + o->bias;
+	return value >= o->whole.low && value < o->whole.high ? value : value + o->bias;
 }
 
 static void read_dynamic(struct sp_object *o)

@@ -45,7 +45,7 @@ struct maple_arange_64 {
 
 struct mm_struct {
 	struct maple_tree mm_mt;
-	unsigned long saved_auxv[2 * SP_AUXV_PAIRS];
+	unsigned long saved_auxv[1]; /* pairs */
 	unsigned long start_code;
 	mm_context_t context;
 } SP_CORE;

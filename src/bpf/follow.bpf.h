@@ -8,7 +8,7 @@
 #ifndef SP_BPF_FOLLOW_BPF_H
 #define SP_BPF_FOLLOW_BPF_H
 
-#include "bpf/config.bpf.h"
+#include "bpf/compat.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -36,11 +36,13 @@ int BPF_PROG(sp_fork, struct task_struct *parent, struct task_struct *child)
 }
 
 /* Without a dynamic linker: the kernel has told the program so. */
-static __always_inline int sp_is_static(struct mm_struct *mm)
+static __always_inline int sp_is_static(sp_u64 mm)
 {
-	for (int i = 0; i < SP_AUXV_PAIRS; i++)
-		if (mm->saved_auxv[2 * i] == SP_AT_BASE)
-			return !mm->saved_auxv[2 * i + 1];
+	sp_u64 pair = mm + bpf_core_field_offset(struct mm_struct, saved_auxv);
+
+	for (int i = 0; i < SP_AUXV_PAIRS; i++, pair += 16)
+		if (sp_kload(pair) == SP_AT_BASE)
+			return !sp_kload(pair + 8);
 	return 0;
 }
 
@@ -53,9 +55,9 @@ int BPF_PROG(sp_exec, struct task_struct *task, int old_pid, struct linux_binprm
 		return 0;
 	*state = SP_TARGET_WANTED;
 	sp_tally(SP_N_PROGRAMS, 1);
-	if (program->secureexec)
+	if (BPF_CORE_READ_BITFIELD(program, secureexec))
 		sp_tally(SP_N_PROGRAMS_SECURE, 1);
-	else if (task->mm && sp_is_static(task->mm))
+	else if (task->mm && sp_is_static((sp_u64)task->mm))
 		sp_tally(SP_N_PROGRAMS_STATIC, 1);
 	return 0;
 }

@@ -353,18 +353,18 @@ enum sp_counter {
 	SP_N_USER_FRAMES, /* walked */
 	SP_N_VMA_WALKS,
 	SP_N_STACKS_SENT,
-	SP_N_PENDING,        /* sent to the user half for completion */
-	SP_N_LOST_PENDING,   /* no room in the ring for that: the stack was cut */
-	SP_N_LOST_STACKS,    /* no room in the ring for a new stack's frames (sent again at its next sample) */
-	SP_N_LOST_FILES,     /* no room in the ring for a new file (announced again) */
-	SP_N_LOST_PROCESSES, /* no room for a new process record */
-	SP_N_LOST_COUNTS,    /* the table of counts was full: samples lost */
-	SP_N_LOST_NESTED,    /* a sample inside a sample: lost */
-	SP_N_LOST_TARGETS,   /* no room to follow a new process of the command */
-	SP_N_PROGRAMS,       /* not losses, but programs that the command and its children executed; of these */
+	SP_N_PENDING,         /* sent to the user half for completion */
+	SP_N_LOST_PENDING,    /* no room in the ring for that: the stack was cut */
+	SP_N_LOST_STACKS,     /* no room in the ring for a new stack's frames (sent again at its next sample) */
+	SP_N_LOST_FILES,      /* no room in the ring for a new file (announced again) */
+	SP_N_LOST_PROCESSES,  /* no room for a new process record */
+	SP_N_LOST_COUNTS,     /* the table of counts was full: samples lost */
+	SP_N_LOST_NESTED,     /* a sample inside a sample: lost */
+	SP_N_LOST_TARGETS,    /* no room to follow a new process of the command */
+	SP_N_PROGRAMS,        /* not losses, but programs that the command and its children executed; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */
 	SP_N_PROGRAMS_STATIC, /* and others without a dynamic linker */
-	SP_N_OWN_NS,         /* not a loss: the time that this program took itself, where it was asked to measure */
+	SP_N_OWN_NS,          /* not a loss: the time that this program took itself, where it was asked to measure */
 	SP_N_COUNTERS,
 };
 

@@ -5,7 +5,7 @@
 #   compare HOW              the same, counted into $file: output, errors, exit code and what it wrote must be the same
 #   compare_at_once HOW      two of these at the same time; root only
 #   compare_all PATTERN      once each, all whose NAME matches and whose NEEDS are there; n_run counts runs
-# Root's are run in mount, pid and network namespaces of their own: ports and numbers of processes are the same each time.
+# Root's are run in namespaces of their own: ports, numbers of processes and places are the same each time.
 # What any auditor does to programs, also one that does nothing: valgrind's memcheck, when it makes libc free all that it has
 # at exit, sees ld.so's own blocks among that.
 n_run=0
@@ -26,12 +26,12 @@ node|node|node -e 'const z = require("zlib"), c = require("crypto"); console.log
 npm|npm|HOME=$PWD npm --version
 openssl|openssl|openssl dgst -sha256 /etc/debian_version; seq 1000 | openssl enc -aes-128-cbc -pass pass:x -nosalt -pbkdf2 | openssl enc -d -aes-128-cbc -pass pass:x -nosalt -pbkdf2 | md5sum; openssl nowhere
 sqlite|sqlite3|sqlite3 a.db 'create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000) insert into t select i, hex(i * i) from n; create index x on t(b); select count(*), sum(a), max(b), group_concat(a) from t where a % 1000 = 7; select * from nowhere;'
-git|git|export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b GIT_AUTHOR_DATE='2020-01-01 00:00 +0000' GIT_COMMITTER_DATE='2020-01-01 00:00 +0000'; git init -q -b m .; seq 1000 >f; git add f; git commit -qm one; seq 2000 >f; git commit -qam two; git log --format=%H; git diff --stat HEAD~1; git fsck --no-progress; git gc -q; git status --short; git checkout nowhere
+git|git|export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b GIT_AUTHOR_DATE='2020-01-01 00:00 +0000' GIT_COMMITTER_DATE='2020-01-01 00:00 +0000'; git init -q -b m .; seq 1000 >f; git add f; git commit -qm one; seq 2000 >f; git commit -qam two; git log --format=%H; git diff --stat HEAD~1; git fsck --no-progress; git gc -q; git status --short; git checkout nowhere; rm .git/index
 gcc|gcc|printf '#include <stdio.h>\nint main(void) { puts("hello"); return 6; }\n' >a.c; gcc -O2 -Wall a.c -o a && ./a; echo $?; echo 'int x = ;' >b.c; LC_ALL=C gcc -c b.c
 g++|g++|printf '#include <iostream>\n#include <stdexcept>\n#include <map>\nint main() { std::map<int, std::string> m; for (int i = 0; i < 100; i++) try { if (i %% 3) throw std::runtime_error("x"); m[i] = "y"; } catch (const std::exception &e) { m[i] = e.what(); } std::cout << m.size() << m[4] << m[3] << std::endl; throw 5; }\n' >a.cc; g++ -O1 a.cc -o a; (./a 2>err; echo $?) 2>/dev/null; cat err
 clang|clang|printf 'int f(int x) { return x + 1; }\n' >a.c; clang -O2 -S -o - a.c | grep -c add; clang -c nowhere.c
 make|make|printf 'all: a b c\n%%:\n\t@echo $@ >$@; cat $@ >>log\nc: a b\n\t@sort log; false\n' >Makefile; make -s -j2 --output-sync
-tar|tar|seq 100000 >f; tar --mtime=2020-01-01 --owner=0 --group=0 --numeric-owner -czf - f | gzip -dc | md5sum; tar -cf a.tar f; tar -tvf a.tar --full-time nowhere | cut -c 1-10; bzip2 -c f | bunzip2 | cksum
+tar|tar|seq 100000 >f; touch -d 2020-01-01 f; tar --mtime=2020-01-01 --owner=0 --group=0 --numeric-owner -czf - f | gzip -dc | md5sum; tar -cf a.tar f; tar -tvf a.tar --full-time nowhere | cut -c 1-10; bzip2 -c f | bunzip2 | cksum
 xz|xz|seq 300000 | xz -T2 -1 --block-size=200000 | xz -dc | md5sum; echo x | xz -dc
 zstd|zstd|seq 300000 | zstd -T2 -q | zstd -dcq | md5sum; echo x | zstd -dcq
 text|sed|seq 20000 | awk '{ s += $1 * $1; n[$1 % 7]++ } END { printf "%.0f %d\n", s, n[3] }'; seq 3000 | sed -n 's/7\(.\)/<\1>/gp' | sort -r | uniq -c | tail -n 3; seq 50 | paste -sd, | fold -w 30 | nl | rev | tac | cut -c 2-9 | comm -12 - /dev/null; printf 'b\na\n' | sort -c
@@ -57,13 +57,13 @@ jq|jq|echo '{"a": [3, 1]}' | jq -c '.a | sort, length'; echo '{' | jq .
 vim|vim|seq 5 >f; vim -u NONE -n -es -c '%s/3/x/' -c wq f; cat f
 ed|ed|printf 'a\nx\n.\n1p\nq\nQ\n' | ed -s f
 tcl|tclsh|echo 'puts [expr {6 * 7}]; puts [lsort {b a}]; nowhere' | tclsh
-gpg|gpg|HOME=$PWD gpg --batch --quiet --list-keys 2>&1 | wc -l; echo x | gpg --batch --no-options --homedir . --print-md sha256
+gpg|gpg|HOME=$PWD gpg --batch --quiet --list-keys 2>&1 | wc -l; echo x | gpg --batch --no-options --homedir . --print-md sha256; rm -r .gnupg pubring.kbx trustdb.gpg
 ssh|ssh|ssh -V; ssh -o BatchMode=yes -p 1 127.0.0.1 true
 cmake|cmake|cmake -E md5sum /etc/services; cmake -P nowhere.cmake
 meson|meson|meson --version; ninja -C nowhere
 qemu|qemu-system-x86_64|qemu-system-x86_64 --version | head -n 1; qemu-system-x86_64 -machine help | wc -l
 rust|rustc|echo 'fn main() { let v: Vec<u32> = (1..5).collect(); println!("{}", v.iter().sum::<u32>()); std::thread::spawn(|| panic!("x")).join().unwrap_err(); }' >a.rs; rustc -O a.rs -o a 2>&1 && ./a 2>/dev/null; echo $?
-go|go|printf 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println(6 * 7) }\n' >a.go; HOME=$PWD GOCACHE=$PWD/c GOTOOLCHAIN=local go run a.go
+go|go|printf 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println(6 * 7) }\n' >a.go; HOME=$PWD GOCACHE=$PWD/c GOTOOLCHAIN=local go run a.go; rm -r c
 ps|ps|ps -o comm= -p 1; top -b -n 1 | wc -w | grep -c .; less -FX /etc/debian_version </dev/null
 patch|patch|seq 9 >a; sed s/5/x/ a >b; diff -u a b | sed 1,2d >p; (echo '--- a'; echo '+++ a'; cat p) | patch -p0; cat a; cmp a b; diff a nowhere
 zip|zip|seq 1000 >f; zip -qX a.zip f; unzip -p a.zip | cksum; unzip -q nowhere.zip; lz4 -qc f | lz4 -dqc | cksum
@@ -75,11 +75,14 @@ PROGRAMS
 }
 
 alone=()
-if is_root && unshare --mount --net --pid --fork --kill-child --mount-proc ip link set lo up 2>/dev/null; then
-	alone=(unshare --mount --net --pid --fork --kill-child --mount-proc)
+own=(unshare --mount --net --ipc --pid --fork --kill-child --mount-proc)
+if is_root && "${own[@]}" ip link set lo up 2>/dev/null; then
+	alone=("${own[@]}")
 fi
 # What a run leaves: names, modes, links and contents; no times.
-run_alone='[ -z "$4" ] || { ip link set lo up && mount --bind "$1" "$2"; } || exit
+run_alone='[ -z "$4" ] || {
+		ip link set lo up && mount --bind "$1" "$2" && mount --bind "$1.tmp" "$TMPDIR" && mount -t tmpfs tmpfs /dev/shm
+	} || exit
 	cd "$2" && timeout -k 5 "$3" env "${@:6}" bash -c "$5"
 	code=$?
 	{
@@ -90,9 +93,9 @@ run_alone='[ -z "$4" ] || { ip link set lo up && mount --bind "$1" "$2"; } || ex
 run_in() { # PLACE COMMAND [VARIABLE=VALUE]...: $dir/PLACE.out, .err, .code, .files, and what it wrote
 	local place=$dir/$1 at=$dir/w
 	[ -n "${alone[*]}" ] || at=$place
-	rm -rf "$place"
-	mkdir -p "$place" "$dir/w"
-	"${alone[@]}" bash -c "$run_alone" - "$place" "$at" "$deadline" "${alone[*]}" "${@:2}" </dev/null >"$place.out" \
+	rm -rf "$place" "$place.tmp"
+	mkdir -p "$place" "$place.tmp" "$dir/w" "$dir/tmp"
+	TMPDIR=$dir/tmp "${alone[@]}" bash -c "$run_alone" - "$place" "$at" "$deadline" "${alone[*]}" "${@:2}" </dev/null >"$place.out" \
 		2>"$place.err" 3>&- 9>&-
 	echo $? >"$place.code"
 	[ "$at" = "$dir/w" ] || sed -i "s|$place|$dir/w|g" "$place.out" "$place.err"

@@ -81,6 +81,13 @@ if [ -e "$SOPROF_BUILD/src/audit/calls32.so" ] && gcc -m32 -o "$dir/a" "$dir/a.c
 	uncounted $((before + 1))
 fi
 
+# Those of musl know of no auditors.
+if musl-gcc -o "$dir/a" "$dir/a.c" 2>/dev/null; then
+	before=$(counter processes)
+	silent "a program of musl" "$dir/a"
+	uncounted "$before"
+fi
+
 # Two versions of one library: functions stand at other places, and have other callers.
 what="a library that is replaced"
 count_into "$dir/two.profile" site libv.so

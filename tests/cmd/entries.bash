@@ -51,7 +51,11 @@ probes_of() { # LIBRARY FILE-OF-MORE
 }
 held_by() { # addresses of code that the library has in its data, or loads
 	{
-		od -An -v -tx8 -w8 "$1" | sed 's/^ *0*//' # words of data and addends of relocations
+		readelf -SW "$1" | sed 's/^ *\[ *[0-9]*\]//' | awk '$2 != "NOBITS" && $7 ~ /W/ { print $4, $5 }' |
+			while read -r offset bytes; do
+				od -An -v -tx8 -w8 -j $((0x$offset)) -N $((0x$bytes)) "$1"
+			done | sed 's/^ *0*//'
+		readelf -rW "$1" | awk '/R_X86_64_RELATIVE/ { print $NF }'
 		objdump -d --no-show-raw-insn "$1" | sed -n 's/.*lea .*# \([0-9a-f]*\) .*/\1/p'
 	} | sort -u
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * entries.bpf.c: counts entries of functions, by where they return to. A jump to a function from inside of its library
  * (a tail call, a loop) enters it, too, and is no call from outside: those jumps have probes of their own, which take
@@ -70,8 +70,8 @@ static int is_taken(__u64 flags, __u32 condition)
 {
 	int carry = flags & 1, parity = flags >> 2 & 1, zero = flags >> 6 & 1, sign = flags >> 7 & 1,
 	    overflow = flags >> 11 & 1;
-	const int holds[8] = {overflow, carry, zero,		  carry | zero,
-			      sign,	parity, sign ^ overflow, zero | (sign ^ overflow)};
+	const int holds[8] = {
+	    overflow, carry, zero, carry | zero, sign, parity, sign ^ overflow, zero | (sign ^ overflow)};
 
 	return holds[condition >> 1 & 7] != (int)(condition & 1);
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 1800
-# Calls into zlib, lzma, sqlite3 and crypto from outside, as counted, and as valgrind's callgrind and uprobes count them.
+# Calls into zlib, lzma, sqlite3 and crypto from outside, as counted, and as valgrind's callgrind counts them
+# (calls_entries.sh compares with uprobes).
 . "$(dirname "$0")/../cmd/lib.bash"
 . "$(dirname "$0")/../cmd/calls.bash"
 command -v valgrind >/dev/null && [ -x /usr/bin/python3 ] || skip "valgrind or python3 is not installed"
@@ -56,27 +57,4 @@ equal liblzma.so.5 xz -T1 -1 -c "$dir/data"
 equal liblzma.so.5 /usr/bin/python3 -S -c 'import lzma; c = lzma.LZMACompressor(preset=1); x = b"".join(c.compress(b"%d" % i) for i in range(3000)) + c.flush(); print(len(x), len(lzma.decompress(x)))'
 equal libsqlite3.so.0 /usr/bin/python3 -S -c 'import sqlite3; c = sqlite3.connect(":memory:"); c.execute("create table t(a, b)"); c.executemany("insert into t values(?, ?)", ((i, str(i * i)) for i in range(2000))); print(c.execute("select count(*), sum(a), max(b) from t where a % 7 = 1").fetchall())'
 equal libcrypto.so.3 /usr/bin/python3 -S -c 'import _hashlib; print([_hashlib.new(n, b"x" * k).hexdigest()[:8] for n in ("sha256", "sha1", "md5") for k in range(200)])'
-
-# Uprobes, at the functions of a copy of libz that only this program loads: all entries.
-if [ "$(id -u)" = 0 ] && command -v perf >/dev/null; then
-	what="uprobes"
-	mkdir "$dir/lib"
-	cp -L "$(ldconfig -p | awk '$1 == "libz.so.1" && /x86-64/ { print $NF; exit }')" "$dir/lib/libz.so.1"
-	export LD_LIBRARY_PATH=$dir/lib
-	command=(/usr/bin/python3 -S -c 'import zlib; d = bytes(range(256)) * 500; c = zlib.compressobj(); x = b"".join(c.compress(d[i:i+64]) for i in range(0, len(d), 64)) + c.flush(); print(zlib.decompress(x) == d, zlib.crc32(d))')
-	rm -f "$dir/now.profile"
-	count_into "$dir/now.profile" site libz.so.1
-	counted "${command[@]}" >"$out" 2>"$err"
-	probes=() group=soprof_calls_$$
-	for f in deflate inflate deflateInit2_ inflateInit2_ deflateEnd inflateEnd crc32; do
-		perf probe -q -x "$dir/lib/libz.so.1" --add "$group:$f=$f" >>"$err" 2>&1 && probes+=(-e "$group:$f")
-	done
-	perf stat -x, "${probes[@]}" -o "$dir/stat" "${command[@]}" >"$dir/perf.out" 2>>"$err"
-	perf probe -q --del "$group:*" >>"$err" 2>&1
-	sed -n "s/^\([0-9]*\),,$group:\([^,]*\),.*/\2 \1/p" "$dir/stat" | sort >"$dir/theirs"
-	sums | join - "$dir/theirs" >"$dir/both"
-	say "uprobes: $(paste -sd ' ' <"$dir/both")"
-	[ "$(wc -l <"$dir/both")" -ge 4 ] || fail "4 functions at least"
-	awk '$2 != $3 { exit 1 }' "$dir/both" || fail "the same counts"
-fi
 finish

@@ -29,9 +29,9 @@ FUNCTIONS
 void view_counted(struct view *v);
 void view_user(struct view *v);
 void view_plugin(struct view *v);
-int identity_each(int (*call)(int), int n); /* calls back */
-void *identity_given(void);                 /* one of its own functions */
-function identity_versioned;                /* of two versions */
+int identity_each(int (*call)(int), int n);  /* calls back */
+void *identity_given(void);                  /* one of its own functions */
+function identity_versioned;                 /* of two versions */
 extern function *const identity_versions[3]; /* data: without PIE the program has a copy of it */
 void *__attribute__((weak)) identity_nowhere(void);
 
@@ -175,7 +175,7 @@ static void versions(void)
 		 *plain = (function *)dlsym(RTLD_DEFAULT, "identity_versioned");
 
 	printf("versions %d %d %d %d %d; %d %d %d\n", old == identity_versions[0], new == identity_versions[1],
-	       new == identity_versioned, plain == new, old == new, old(1), new(1), identity_versioned(1));
+	       new == identity_versioned, plain == new, old == new, old(1), new (1), identity_versioned(1));
 	printf("copied %d, weak %d\n", identity_versions[2] == identity_one, identity_nowhere == NULL);
 }
 

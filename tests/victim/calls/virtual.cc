@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * virtual DIRECTORY: what C++ compares by the addresses of functions: slots of vtables, pointers to members, type_info,
- * types of exceptions, functions that each object has a copy of; between a library, a plugin and the program. Prints what
- * must be the same without an auditor. -DCOUNTED: libvirtual.so, -DPLUGIN: libplugin.so, else the program.
+ * types of exceptions, functions that each object has a copy of; between a library, a plugin and the program. Prints
+ * what must be the same without an auditor. -DCOUNTED: libvirtual.so, -DPLUGIN: libplugin.so, else the program.
  */
 #include <cstdio>
 #include <cstring>
@@ -36,13 +36,34 @@ plain_function shape_everywhere();
 
 #if defined COUNTED
 shape::~shape() = default;
-int shape::area(int x) { return x; }
-int shape::sides(int x) { return 2 * x; }
-int shape::plain(int x) { return 3 * x; }
-int square::area(int x) { return 4 * x; }
-shape *shape_new(int kind) { return kind != 0 ? new square : new shape; }
-int shape_is(member m) { return m == &shape::plain ? 1 : m == &shape::area ? 2 : 0; }
-plain_function shape_everywhere() { return everywhere; }
+int shape::area(int x)
+{
+	return x;
+}
+int shape::sides(int x)
+{
+	return 2 * x;
+}
+int shape::plain(int x)
+{
+	return 3 * x;
+}
+int square::area(int x)
+{
+	return 4 * x;
+}
+shape *shape_new(int kind)
+{
+	return kind != 0 ? new square : new shape;
+}
+int shape_is(member m)
+{
+	return m == &shape::plain ? 1 : m == &shape::area ? 2 : 0;
+}
+plain_function shape_everywhere()
+{
+	return everywhere;
+}
 void shape_throw(int kind)
 {
 	if (kind != 0)
@@ -51,10 +72,19 @@ void shape_throw(int kind)
 }
 #elif defined PLUGIN
 struct circle : square {
-	int sides(int x) override { return shape::sides(x) + plain(x); }
+	int sides(int x) override
+	{
+		return shape::sides(x) + plain(x);
+	}
 };
-extern "C" shape *plugin_new() { return new circle; }
-extern "C" int plugin_is(member m, plain_function f) { return shape_is(m) + 10 * (m == &shape::plain) + 100 * (f == everywhere); }
+extern "C" shape *plugin_new()
+{
+	return new circle;
+}
+extern "C" int plugin_is(member m, plain_function f)
+{
+	return shape_is(m) + 10 * (m == &shape::plain) + 100 * (f == everywhere);
+}
 #else
 static void slots(const char *what, shape *a, shape *b)
 {
@@ -90,7 +120,8 @@ int main(int, char **argv)
 	slots("library", a, b);
 	slots("plugin", b, made());
 	printf("members %d %d %d\n", shape_is(&shape::plain), shape_is(&shape::area), is(&shape::plain, everywhere));
-	printf("function %d %d %d\n", *f.target<plain_function>() == shape_everywhere(), everywhere(1), shape_everywhere()(1));
+	printf("function %d %d %d\n", *f.target<plain_function>() == shape_everywhere(), everywhere(1),
+	       shape_everywhere()(1));
 	printf("caught %d %d\n", caught(0), caught(1));
 	dlclose(handle);
 }
