@@ -37,10 +37,10 @@ struct sp_object {
 	const Elf64_Rela *relocations;
 	const uint8_t *build_id;
 	struct sp_range code[SP_CODE_RANGES], relro;
-	uint32_t n_phdrs, n_relocations, build_id_len, n_code;
-	uint32_t shared_id;            /* 0: not in the file yet */
-	uint64_t size_bytes, mtime_ns; /* only without a build id */
-	uint32_t init;                 /* its constructor stub + 1; 0: none */
+	uint32_t n_phdrs, n_relocations, n_slots, build_id_len, n_code; /* n_slots: of its linkage table */
+	uint32_t shared_id;                                             /* 0: not in the file yet */
+	uint64_t size_bytes, mtime_ns;                                  /* only without a build id */
+	uint32_t init;                                                  /* its constructor stub + 1; 0: none */
 	uint8_t is_target, is_program, is_linker,
 	    unpatched;       /* unpatched: ld.so has not relocated it yet, as far as we know */
 	bool has_static_tls; /* or may take it */
@@ -80,11 +80,11 @@ struct sp_record {
 };
 _Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
 struct sp_reference { /* of a record, by its number: what calls do not need once they are known */
-	uint64_t target;
 	const char *name;
-	struct sp_object *owner, *callee;
-	uint32_t function;     /* id in the shared file; 0: not known yet */
-	uint16_t state, flags; /* flags: SP_CALLS_FUNCTION_* */
+	uint32_t target;        /* from the callee's beginning */
+	uint32_t function;      /* id in the shared file; 0: not known yet */
+	uint16_t owner, callee; /* into sp_objects */
+	uint16_t state, flags;  /* flags: SP_CALLS_FUNCTION_* */
 };
 extern struct sp_record sp_records[SP_TRAMPOLINES];
 /* The address of a trampoline to target, or 0 if there is none left. */

@@ -6,6 +6,7 @@
 /* Whole pages: a child of fork may find them zeroed (process.c). */
 struct sp_record sp_records[SP_TRAMPOLINES] __attribute__((aligned(SP_CALLS_PAGE)));
 static struct sp_reference references[SP_TRAMPOLINES];
+_Static_assert(SP_OBJECTS <= UINT16_MAX && sizeof(struct sp_reference) == 24, "small: address space is short");
 struct sp_site sp_sites[SP_SITES_ALL] __attribute__((aligned(SP_CALLS_PAGE)));
 uint64_t sp_rseq_offset;
 
@@ -48,10 +49,25 @@ static uint32_t take(void)
 	return SP_TRAMPOLINES;
 }
 
+static struct sp_object *owner_of(const struct sp_reference *f)
+{
+	return &sp_objects[f->owner];
+}
+
+static struct sp_object *callee_of(const struct sp_reference *f)
+{
+	return &sp_objects[f->callee];
+}
+
+static uint64_t target_of(const struct sp_reference *f)
+{
+	return callee_of(f)->whole.low + f->target;
+}
+
 /* What the trampoline reads of the reference. */
 static void fill(struct sp_record *r, const struct sp_reference *f)
 {
-	sp_store(&r->target, f->target);
+	sp_store(&r->target, target_of(f));
 	if (with_sites())
 		r->tag = (uint64_t)(f - references + 1) << 48;
 }
@@ -59,7 +75,8 @@ static void fill(struct sp_record *r, const struct sp_reference *f)
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags)
 {
-	uint32_t number = take();
+	uint64_t from_low = target - callee->whole.low;
+	uint32_t number = from_low <= UINT32_MAX ? take() : SP_TRAMPOLINES;
 
 	if (number == SP_TRAMPOLINES) {
 		sp_share_note(SP_CALLS_N_NO_ROOM);
@@ -67,14 +84,14 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	}
 	struct sp_record *r = &sp_records[number];
 	struct sp_reference *f = &references[number];
-	f->target = target;
+	f->target = (uint32_t)from_low;
+	f->owner = (uint16_t)(owner - sp_objects);
+	f->callee = (uint16_t)(callee - sp_objects);
 	r->base = 0;
 	fill(r, f);
 	f->function = 0;
 	f->flags = (uint16_t)flags;
 	f->name = name;
-	f->owner = owner;
-	f->callee = callee;
 	sp_store(&f->state, REFERENCE_READY);
 	return code() + (uint64_t)number * SP_TRAMPOLINE_BYTES;
 }
@@ -86,7 +103,7 @@ static struct sp_reference *reference_of(uint64_t trampoline)
 
 const struct sp_object *sp_trampoline_owner(uint64_t trampoline)
 {
-	return reference_of(trampoline)->owner;
+	return owner_of(reference_of(trampoline));
 }
 
 void sp_trampoline_free(uint64_t trampoline)
@@ -112,7 +129,7 @@ static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_obje
 		if (key <= SITE_GONE)
 			continue;
 		const struct sp_reference *f = &references[(key >> 48) - 1];
-		if ((at >= o->whole.low && at < o->whole.high) || f->owner == o || f->callee == o)
+		if ((at >= o->whole.low && at < o->whole.high) || owner_of(f) == o || callee_of(f) == o)
 			forget_site(&sites[i], SITE_GONE);
 	}
 }
@@ -121,7 +138,7 @@ static void free_record(uint32_t number, const struct sp_object *o)
 {
 	struct sp_reference *f = &references[number];
 	struct sp_site *sites = sp_records[number].sites;
-	bool all = f->owner == o || f->callee == o;
+	bool all = owner_of(f) == o || callee_of(f) == o;
 
 	for (uint32_t i = 0; i < SP_RECORD_N_SITES; i++)
 		if (all || (sites[i].key >= o->whole.low && sites[i].key < o->whole.high))
@@ -163,10 +180,10 @@ static uint32_t function_of(struct sp_reference *f)
 
 	if (function != 0)
 		return function;
-	object = sp_object_id(f->callee);
+	object = sp_object_id(callee_of(f));
 	if (object == 0)
 		return 0;
-	function = sp_share_function(object, sp_object_offset(f->callee, f->target), f->name, f->flags);
+	function = sp_share_function(object, sp_object_offset(callee_of(f), target_of(f)), f->name, f->flags);
 	counters_of(function, 0, 0, 0, 0);
 	sp_store(&f->function, function);
 	return function;
@@ -213,7 +230,7 @@ static uint64_t folded(uint32_t function)
 static uint64_t site_counters(struct sp_reference *f, uint64_t return_address)
 {
 	struct sp_object *site = sp_object_at(return_address);
-	uint32_t owner = sp_object_id(f->owner), site_id = site != NULL ? sp_object_id(site) : 0;
+	uint32_t owner = sp_object_id(owner_of(f)), site_id = site != NULL ? sp_object_id(site) : 0;
 	uint32_t function = function_of(f);
 	uint64_t base = 0;
 
@@ -225,7 +242,7 @@ static uint64_t site_counters(struct sp_reference *f, uint64_t return_address)
 
 static uint64_t object_counters(struct sp_reference *f)
 {
-	uint32_t owner = sp_object_id(f->owner), function = function_of(f);
+	uint32_t owner = sp_object_id(owner_of(f)), function = function_of(f);
 	uint64_t base = owner != 0 ? counters_of(function, sp_process_id(), owner, 0, 0) : 0;
 
 	return base != 0 ? base : folded(function);
@@ -237,7 +254,7 @@ static uint64_t object_counters(struct sp_reference *f)
  */
 static bool is_of_linker(const struct sp_reference *f, uint64_t return_address)
 {
-	const struct sp_object *site = f->owner->is_program ? sp_object_at(return_address) : NULL;
+	const struct sp_object *site = owner_of(f)->is_program ? sp_object_at(return_address) : NULL;
 	const uint8_t *call = (const uint8_t *)return_address - 6;
 
 	return site != NULL && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */

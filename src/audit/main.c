@@ -140,6 +140,7 @@ unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 	if (sp_share.header == NULL)
 		return 0;
 	o->unpatched = 1;
+	sp_share.n_expected += o->n_slots;
 	if (started) {
 		sp_init_hook(o);
 		sp_share_prepare();
@@ -181,7 +182,8 @@ static void begin(void)
 	if (__rseq_size != 0 && has_all_slots())
 		sp_rseq_offset = (uint64_t)__rseq_offset;
 	patch_all(true);
-	sp_share.n_expected = sp_trampolines_used();
+	if (sp_share.n_expected < sp_trampolines_used()) /* without a linkage table */
+		sp_share.n_expected = sp_trampolines_used();
 	sp_share_prepare();
 }
 

@@ -150,6 +150,9 @@ static void read_dynamic(struct sp_object *o)
 		case DT_RELASZ:
 			relocation_bytes = d->d_un.d_val;
 			break;
+		case DT_PLTRELSZ:
+			o->n_slots = (uint32_t)(d->d_un.d_val / sizeof(Elf64_Rela));
+			break;
 		case DT_RELACOUNT:
 			n_relative = d->d_un.d_val;
 			break;

@@ -8,7 +8,7 @@
 
 struct sp_share sp_share;
 
-enum { WINDOW_AHEAD = 512 << 10 };
+enum { WINDOW_AHEAD = 512 << 10 }; /* mapped beyond what is used: address space is short in some programs */
 
 static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
 {
@@ -34,14 +34,6 @@ static uint64_t page_up(uint64_t n)
 static uint64_t row_bytes(void)
 {
 	return page_up(sp_calls_block_bytes(SP_CALLS_ROW, 0, sp_share.n_slots));
-}
-
-/* What is mapped beyond what is used: address space is short in some programs. */
-static uint64_t ahead(void)
-{
-	uint64_t rows = SP_CALLS_SPARE_ROWS * row_bytes();
-
-	return rows > WINDOW_AHEAD ? rows : WINDOW_AHEAD;
 }
 
 static bool add_window(int64_t at, uint64_t low, uint64_t high)
@@ -70,7 +62,8 @@ static bool open_with(int64_t fd, uint32_t user)
 	sp_share.apart = h.apart;
 	sp_share.all = sp_equal(h.targets, SP_CALLS_ALL, sizeof(SP_CALLS_ALL));
 	sp_share.full = false;
-	uint64_t wanted = h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + ahead()) : sp_share.size_bytes;
+	uint64_t wanted =
+	    h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + WINDOW_AHEAD) : sp_share.size_bytes;
 	wanted = wanted < sp_share.size_bytes ? wanted : sp_share.size_bytes;
 	wanted = wanted > SP_CALLS_LEAST ? wanted : SP_CALLS_LEAST;
 	return add_window(sp_sys(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0), 0, wanted);
@@ -126,7 +119,8 @@ static uint64_t first_cut(uint64_t before)
 static void grow(uint64_t from, uint64_t end)
 {
 	uint64_t last = sp_share.windows[sp_share.n_windows - 1].high - SP_CALLS_PAGE,
-		 low = first_cut(from < last ? from : last), high = page_up(end + ahead() * (sp_share.n_windows + 1));
+		 low = first_cut(from < last ? from : last),
+		 high = page_up(end + (uint64_t)WINDOW_AHEAD * (sp_share.n_windows + 1));
 	const uint8_t *at = sp_share_at(low, SP_CALLS_PAGE);
 
 	high = high < sp_share.size_bytes ? high : sp_share.size_bytes;
@@ -298,13 +292,13 @@ static uint32_t count_blocks(unsigned kind, uint32_t *ret_spare)
 static uint32_t wanted_of(unsigned kind)
 {
 	static const uint8_t wanted[SP_CALLS_KINDS] = {
-	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1, [SP_CALLS_ROW] = SP_CALLS_SPARE_ROWS};
+	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1};
 
 	if (kind == SP_CALLS_PROCESS)
 		return sp_share.apart == SP_CALLS_BY_PROCESS ? SP_CALLS_SPARE_PROCESSES : 0;
-	if (!sp_share.all)
-		return wanted[kind];
-	return wanted[kind] * (kind == SP_CALLS_ROW ? SP_CALLS_ALL_ROWS : SP_CALLS_ALL_TIMES);
+	if (kind == SP_CALLS_ROW)
+		return sp_calls_spare_rows(sp_share.all, sp_share.n_slots);
+	return wanted[kind] * (sp_share.all ? SP_CALLS_ALL_TIMES : 1U);
 }
 
 /*
@@ -317,7 +311,7 @@ static uint32_t least_of(unsigned kind)
 							[SP_CALLS_NAME] = SP_CALLS_BYTES / 32,
 							[SP_CALLS_ROW] = SP_CALLS_ROWS / 2};
 
-	return places[kind] != 0 ? sp_share.n_expected / places[kind] + wanted_of(kind) : 0;
+	return places[kind] != 0 ? sp_share.n_expected / places[kind] + 2 : 0;
 }
 
 void sp_share_prepare(void)
@@ -331,8 +325,9 @@ void sp_share_prepare(void)
 	if (sp_share.windows[sp_share.n_windows - 1].high < used) /* others have added what we may look for */
 		grow(used, used);
 	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
-		uint32_t n = count_blocks(kind, &spare), wanted = wanted_of(kind);
-		uint32_t least = least_of(kind);
+		uint32_t n = count_blocks(kind, &spare), wanted = wanted_of(kind), least = least_of(kind);
+		if (kind != SP_CALLS_ROW && n / 4 > wanted) /* large libraries have many functions with long names */
+			wanted = n / 4;
 		if (spare < (wanted + 1) / 2 || n < least)
 			for (; (spare < wanted || n < least) && new_block(kind, 0) != 0; spare++)
 				n++;

@@ -30,7 +30,7 @@ struct sp_share {
 	enum sp_calls_depth depth;
 	enum sp_calls_apart apart;
 	bool all;            /* all libraries are counted */
-	uint32_t n_expected; /* functions and rows that there should be at least: references of this program */
+	uint32_t n_expected; /* functions that this program may call: its references */
 	bool full;
 };
 extern struct sp_share sp_share;

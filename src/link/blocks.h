@@ -9,15 +9,17 @@
 #ifndef SP_LINK_BLOCKS_H
 #define SP_LINK_BLOCKS_H
 
+#include <stdbool.h>
+
 #include "link/format.h"
 
 enum {
-	SP_CALLS_SPARE_ROWS = 16, /* blocks that are ready before they are needed */
-	SP_CALLS_ALL_TIMES = 8,   /* where all libraries are counted there is so much more room ... */
-	SP_CALLS_ALL_ROWS = 2,    /* ... and for rows so much more */
+	SP_CALLS_ROW_BYTES = 1536 << 10, /* of rows that are ready before they are needed, in so many blocks: */
+	SP_CALLS_LEAST_ROWS = 2,
+	SP_CALLS_MOST_ROWS = 64,
+	SP_CALLS_ALL_TIMES = 8, /* where all libraries are counted there is so much more room ... */
+	SP_CALLS_ALL_ROWS = 2,  /* ... and for rows so much more */
 	SP_CALLS_SPARE_PROCESSES = 4,
-	SP_CALLS_FIRST_ROWS = 40, /* in a new file, where they are not larger than */
-	SP_CALLS_FIRST_BYTES = 1280 << 10,
 };
 
 static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint32_t n_slots)
@@ -36,6 +38,18 @@ static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint3
 	default:
 		return SP_CALLS_BYTES;
 	}
+}
+
+/* Blocks of rows that a new file has, and a program that begins finds at least half of. */
+static inline uint32_t sp_calls_spare_rows(bool all, uint32_t n_slots)
+{
+	uint64_t n = SP_CALLS_ROW_BYTES / sp_calls_block_bytes(SP_CALLS_ROW, 0, n_slots);
+
+	if (n < SP_CALLS_LEAST_ROWS)
+		n = SP_CALLS_LEAST_ROWS;
+	if (n > SP_CALLS_MOST_ROWS)
+		n = SP_CALLS_MOST_ROWS;
+	return (uint32_t)n * (all ? SP_CALLS_ALL_ROWS : 1);
 }
 
 #endif

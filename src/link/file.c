@@ -248,13 +248,6 @@ static void add_blocks(struct layout *l, unsigned kind, unsigned n)
 	}
 }
 
-static unsigned first_rows(uint32_t n_slots)
-{
-	uint64_t n = SP_CALLS_FIRST_BYTES / sp_calls_block_bytes(SP_CALLS_ROW, 0, n_slots);
-
-	return (unsigned)SP_MIN(SP_MAX(n, (uint64_t)SP_CALLS_SPARE_ROWS), (uint64_t)SP_CALLS_FIRST_ROWS);
-}
-
 static void lay_out(struct layout *l, const struct lists *lists, const struct sp_calls_what *what, uint32_t n_cpus)
 {
 	struct sp_calls_header *h = &l->header;
@@ -280,7 +273,7 @@ static void lay_out(struct layout *l, const struct lists *lists, const struct sp
 	add_blocks(l, SP_CALLS_FUNCTION, 3 * times);
 	add_blocks(l, SP_CALLS_NAME, 2 * times);
 	add_blocks(l, SP_CALLS_PROCESS, what->apart == SP_CALLS_BY_PROCESS ? SP_CALLS_SPARE_PROCESSES : 0);
-	add_blocks(l, SP_CALLS_ROW, first_rows(h->n_slots) * (all ? SP_CALLS_ALL_ROWS : 1));
+	add_blocks(l, SP_CALLS_ROW, sp_calls_spare_rows(all, h->n_slots));
 }
 
 /* On a file system that never overwrites in place, room that was taken would not be room for the next write. */

@@ -38,21 +38,31 @@ says 'calls by 2 programs'
 expect 2 calls '*,libz.so.1' -- true
 one_line 'is all libraries: no other beside it'
 
-what="more references than there is room for"
-n=30000
-seq $n | awk '{ print ".globl many_" $1 "\n.type many_" $1 ", @function\nmany_" $1 ": lea " $1 "(%rdi), %rax\nret" }
-	END { print ".section .note.GNU-stack, \"\", @progbits" }' >"$dir/lib.s"
-{
-	printf '.globl sum\nsum: sub $8, %%rsp\nxor %%eax, %%eax\n'
-	seq $n | awk '{ print "mov %rax, %rdi\ncall many_" $1 "@PLT" }'
-	printf 'add $8, %%rsp\nret\n.section .note.GNU-stack, "", @progbits\n'
-} >"$dir/sum.s"
+# many NAME N LINKER-FLAG: a program that calls N functions of libmany.so, once each, and prints a sum
+many() {
+	seq "$2" | awk '{ print ".globl many_" $1 "\n.type many_" $1 ", @function\nmany_" $1 ": lea " $1 "(%rdi), %rax\nret" }
+		END { print ".section .note.GNU-stack, \"\", @progbits" }' >"$dir/lib.s"
+	{
+		printf '.globl sum\nsum: sub $8, %%rsp\nxor %%eax, %%eax\n'
+		seq "$2" | awk '{ print "mov %rax, %rdi\ncall many_" $1 "@PLT" }'
+		printf 'add $8, %%rsp\nret\n.section .note.GNU-stack, "", @progbits\n'
+	} >"$dir/sum.s"
+	mkdir "$dir/$1.d"
+	gcc -shared -Wl,-soname,libmany.so -o "$dir/$1.d/libmany.so" "$dir/lib.s"
+	gcc "$3" -o "$dir/$1" "$dir/many.c" "$dir/sum.s" "$dir/$1.d/libmany.so" -Wl,-rpath,"$dir/$1.d"
+}
 printf '#include <stdio.h>\nlong sum(void);\nint main(void) { printf("%%ld\\n", sum()); return 0; }\n' >"$dir/many.c"
-gcc -shared -Wl,-soname,libmany.so -o "$dir/libmany.so" "$dir/lib.s"
-gcc -Wl,-z,now -o "$dir/many" "$dir/many.c" "$dir/sum.s" "$dir/libmany.so" -Wl,-rpath,"$dir"
-expect 0 calls --no-times --keep "$dir/many.counts" '*' -- "$dir/many"
-[ "$(head -n 1 "$out")" = $((n * (n + 1) / 2)) ] || fail "the sum of 1 to $n"
+what="more references than there is room for"
+many now 30000 -Wl,-z,now
+expect 0 calls --no-times --keep "$dir/now.counts" '*' -- "$dir/now"
+[ "$(head -n 1 "$out")" = 450015000 ] || fail "the sum of 1 to 30000"
 has "$err" '^soprof: [0-9]+ references? w[a-z]+ left alone, since a table in the program was full'
 has "$err" '^soprof: at least 2[0-9]+ calls'
 has_not "$err" 'lost'
+what="thousands of functions of one library, bound at the first call"
+many lazy 6000 -Wl,-z,lazy
+count_into "$dir/lazy.profile" object libmany.so
+counted "$dir/lazy" >"$out"
+[ "$(cat "$out")" = 18003000 ] && [ "$(sums | awk '$2 == 1' | wc -l)" = 6000 ] && [ "$(counter lost)" = 0 ] ||
+	fail "6000 functions, each called once: $("$calls_file" counters "$file" | paste -sd ' ')"
 finish

@@ -35,12 +35,14 @@ for program in noplt now lazy; do
 done
 sandboxed now strict site
 [ "$("$calls_file" rows "$file" | wc -l)" -ge $((20001 - $(counter folded))) ] || fail "a row for each place"
-# 10,000 programs' worth of places is there already: the rest is folded, and told
+# Each program that starts finds room anew, as far as there is some for a page of counters for each CPU.
 for try in 1 2 3 4; do
 	cp "$dir/now" "$dir/now$try"
 	counted "$dir/now$try" strict >"$out"
 done
 [ "$(sums | paste -sd ' ')" = 'counted_one 100000 counted_two 5' ] || fail "all calls of five: $(sums | paste -sd ' ')"
+[ "$(nproc)" -gt 4 ] || [ "$(counter folded)" = 0 ] || fail "a row for each of 100,005 places, not $(counter folded) without"
+say "places without a row: $(counter folded) of 100005"
 
 # An address space of 100 MB, of which the program itself takes 90; all locked; no more than four descriptors.
 cat >"$dir/memory.c" <<'C'
@@ -82,7 +84,26 @@ fi
 echo 'unsigned la_version(unsigned v) { return v; }' >"$dir/idle.c"
 gcc -shared -fPIC -nostdlib -o "$dir/idle.so" "$dir/idle.c"
 idle=$(LD_AUDIT=$dir/idle.so awk '/VmSize/ { print $2 }' /proc/self/status)
-now=$(counted awk '/VmSize/ { print $2 }' /proc/self/status)
-[ "$(nproc)" -gt 4 ] || [ $((now - idle)) -le 8192 ] || fail "8 MB more at most, not $((now - idle)) KB"
-say "address space: $((now - idle)) KB more"
+space() { # WHAT
+	local now
+	now=$(counted awk '/VmSize/ { print $2 }' /proc/self/status)
+	[ $((now - idle)) -le 8192 ] || fail "8 MB more at most $1, not $((now - idle)) KB"
+	say "address space $1: $((now - idle)) KB more"
+}
+for depth in site object site-process; do
+	count_into "$dir/new.profile" $depth libc.so.6
+	[ "$(nproc)" -gt 64 ] || space "with a new file, $depth"
+	rm "$file"
+done
+# A file for 64 CPUs.
+echo 0-63 >"$dir/possible"
+if [ "$(nproc)" -le 64 ] && is_root && unshare -m sh -c "mount --bind $dir/possible /sys/devices/system/cpu/possible &&
+	'$calls_file' prepare '$dir/cpus.profile' site libcounted.so" 2>"$err"; then
+	file=$dir/cpus.profile
+	space "with a file for 64 CPUs"
+	counted "$dir/now" strict >"$out"
+	[ "$(sums | paste -sd ' ')" = 'counted_one 20000 counted_two 1' ] || fail "all calls: $(sums | paste -sd ' ')"
+	[ "$("$calls_file" rows "$file" | wc -l)" -gt 2000 ] || fail "a row for 2000 places"
+	say "places without a row of 20001, 64 CPUs: $(counter folded)"
+fi
 finish
