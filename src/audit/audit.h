@@ -7,7 +7,7 @@
  * counted is in the shared file (link/format.h). All memory is static. Nothing here may fail in a way that the program
  * notices: where there is no room a reference is left as it is. Functions are called by ld.so under its lock, but
  * sp_count() and la_symbind64() by any thread and in signal handlers: these take no lock, and what they write is
- * claimed by compare-and-swap. Of the project's code it includes link/format.h and link/blocks.h alone.
+ * claimed by compare-and-swap. Of the project's code it includes link/format.h, link/blocks.h and link/buckets.h alone.
  */
 #ifndef SP_AUDIT_AUDIT_H
 #define SP_AUDIT_AUDIT_H
@@ -34,13 +34,13 @@ struct sp_object {
 	Elf64_Dyn *dynamic;
 	const char *path, *soname, *strings;
 	const Elf64_Sym *symbols;
-	const Elf64_Rela *relocations;
+	const Elf64_Rela *relocations, *slots; /* slots: of its PLT */
 	const uint8_t *build_id;
 	struct sp_range code[SP_CODE_RANGES], relro;
-	uint32_t n_phdrs, n_relocations, n_slots, build_id_len, n_code; /* n_slots: of its linkage table */
-	uint32_t shared_id;                                             /* 0: not in the file yet */
-	uint64_t size_bytes, mtime_ns;                                  /* only without a build id */
-	uint32_t init;                                                  /* its constructor stub + 1; 0: none */
+	uint32_t n_phdrs, n_relocations, n_slots, build_id_len, n_code;
+	uint32_t shared_id;            /* 0: not in the file yet */
+	uint64_t size_bytes, mtime_ns; /* only without a build id */
+	uint32_t init;                 /* its constructor stub + 1; 0: none */
 	uint8_t is_target, is_program, is_linker,
 	    unpatched;       /* unpatched: ld.so has not relocated it yet, as far as we know */
 	bool has_static_tls; /* or may take it */
@@ -62,6 +62,7 @@ struct sp_object *sp_target_at(uint64_t address);
 const Elf64_Sym *sp_object_defines(const struct sp_object *o, const char *name); /* NULL: it does not */
 bool sp_object_has_code(const struct sp_object *o, uint64_t address);
 const char *sp_last_part(const char *path);
+bool sp_list_has(const char *list, const char *name);                   /* names with one comma between */
 uint64_t sp_object_offset(const struct sp_object *o, uint64_t address); /* in its file */
 uint32_t sp_object_id(struct sp_object *o);                             /* in the shared file; 0: no room */
 
@@ -102,6 +103,8 @@ _Static_assert(SP_SITE_PROBES < 256 && SP_SITES_ALL * sizeof(struct sp_site) % S
 	       "see sp_process_begin()");
 extern struct sp_site sp_sites[SP_SITES_ALL];
 extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: not to be used */
+/* Counters (of slot 1) of a part of the record's function; 0: no room. */
+uint64_t sp_part_counters(uint32_t number, uint64_t part);
 /* Counts a call that the trampoline could not count alone. */
 void sp_count(struct sp_record *r, uint64_t return_address);
 

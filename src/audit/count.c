@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trampolines given out, and the first call through each of them, or from each site. */
-#include "audit/audit.h"
 #include "audit/process.h"
+#include "audit/time.h"
 
 /* Whole pages: a child of fork may find them zeroed (process.c). */
 struct sp_record sp_records[SP_TRAMPOLINES] __attribute__((aligned(SP_CALLS_PAGE)));
@@ -67,7 +67,7 @@ static uint64_t target_of(const struct sp_reference *f)
 /* What the trampoline reads of the reference. */
 static void fill(struct sp_record *r, const struct sp_reference *f)
 {
-	sp_store(&r->target, target_of(f));
+	sp_store(&r->target, sp_time_way((uint32_t)(f - references), target_of(f)));
 	if (with_sites())
 		r->tag = (uint64_t)(f - references + 1) << 48;
 }
@@ -88,6 +88,7 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	f->owner = (uint16_t)(owner - sp_objects);
 	f->callee = (uint16_t)(callee - sp_objects);
 	r->base = 0;
+	sp_time_lead(number, target, name, &flags);
 	fill(r, f);
 	f->function = 0;
 	f->flags = (uint16_t)flags;
@@ -160,17 +161,21 @@ void sp_trampolines_close(const struct sp_object *o)
 }
 
 /* --- the first call --------------------------------------------------------------------------------------------- */
+static uint64_t row_counters(const struct sp_calls_row *row)
+{
+	uint32_t id = row->function != 0 ? sp_share_row(row) : 0;
+
+	return id != 0 ? sp_share_counters(id) : 0;
+}
+
 static uint64_t counters_of(uint32_t function, uint32_t process, uint32_t caller, uint32_t site_object,
 			    uint64_t site_offset)
 {
-	const struct sp_calls_row row = {.function = function,
-					 .caller = caller,
-					 .site_object = site_object,
-					 .site_offset = site_offset,
-					 .process = process};
-	uint32_t id = function != 0 ? sp_share_row(&row) : 0;
-
-	return id != 0 ? sp_share_counters(id) : 0;
+	return row_counters(&(struct sp_calls_row){.function = function,
+						   .caller = caller,
+						   .site_object = site_object,
+						   .site_offset = site_offset,
+						   .process = process});
 }
 
 /* The row for calls that get none of their own is made now, while there is room. */
@@ -187,6 +192,12 @@ static uint32_t function_of(struct sp_reference *f)
 	counters_of(function, 0, 0, 0, 0);
 	sp_store(&f->function, function);
 	return function;
+}
+
+uint64_t sp_part_counters(uint32_t number, uint64_t part)
+{
+	return row_counters(
+	    &(struct sp_calls_row){.function = function_of(&references[number]), .part = (uint32_t)part});
 }
 
 /* The key comes last: whoever finds it finds the counters, too. */

@@ -6,6 +6,7 @@
  * knows that the key is not there.
  */
 #include "audit/audit.h"
+#include "link/buckets.h"
 
 struct search {
 	unsigned kind;
@@ -197,24 +198,26 @@ static bool same_row(const void *record, const void *wanted)
 	const struct sp_calls_row *a = record, *b = wanted;
 
 	return a->function == b->function && a->caller == b->caller && a->site_object == b->site_object &&
-	       a->site_offset == b->site_offset && a->process == b->process;
+	       a->site_offset == b->site_offset && a->process == b->process && a->part == b->part;
 }
 
 static uint32_t make_row(const void *wanted)
 {
-	bool for_site = ((const struct sp_calls_row *)wanted)->caller != 0;
-	uint32_t id = for_site && sp_share_is_short() ? 0 : sp_share_take(SP_CALLS_ROW);
+	const struct sp_calls_row *w = wanted;
+	bool is_whole = w->caller == 0 && w->part == SP_CALLS_PART_CALLS; /* of all calls of a function */
+	uint32_t id = !is_whole && sp_share_is_short() ? 0 : sp_share_take(SP_CALLS_ROW);
 	struct sp_calls_row *row = id != 0 ? sp_share_record(id, SP_CALLS_ROW) : NULL;
 
 	if (row == NULL)
 		return 0;
-	*row = *(const struct sp_calls_row *)wanted;
+	*row = *w;
 	return id;
 }
 
 uint32_t sp_share_row(const struct sp_calls_row *wanted)
 {
-	uint64_t hash = sp_mix(sp_mix(sp_mix(3, (uint64_t)wanted->function << 32 | wanted->caller), wanted->process),
+	uint64_t hash = sp_mix(sp_mix(sp_mix(3, (uint64_t)wanted->function << 32 | wanted->caller),
+				      (uint64_t)wanted->part << 32 | wanted->process),
 			       (uint64_t)wanted->site_object << 40 ^ wanted->site_offset);
 	const struct search s = {SP_CALLS_ROW, hash, wanted, same_row, make_row};
 

@@ -9,7 +9,7 @@
 #ifndef SP_AUDIT_LAYOUT_H
 #define SP_AUDIT_LAYOUT_H
 
-#define SP_TRAMPOLINES 24576
+#define SP_TRAMPOLINES 23552
 #define SP_TRAMPOLINE_BYTES 16
 #define SP_RECORD_BYTES 64
 #define SP_RECORD_TARGET 0
@@ -34,5 +34,46 @@
 #define SP_RSEQ_CPU 0
 #define SP_RSEQ_CS 8
 #define SP_RSEQ_SIGNATURE 0x53053053
+
+/*
+ * Returns (returns.S): a stub for each place to which timed calls return, found by a place's address as sites are; 32
+ * pages. Flights: calls that have not returned yet, found by stack pointer and stub.
+ */
+#define SP_RETURNS (8192 + SP_RETURN_PROBES + 1)
+#define SP_RETURN_PROBES 32
+#define SP_RETURN_PAGE_BITS 5
+#define SP_RETURN_BYTES 16
+#define SP_TIMING_BYTES 32 /* half of a record's */
+#define SP_TIMING_TARGET 0
+#define SP_TIMING_BUCKETS 8
+#define SP_TIMING_TICKS 16
+#define SP_FLIGHT_BITS 14
+#define SP_FLIGHT_BYTES 32
+#define SP_FLIGHT_CHECK 0
+#define SP_FLIGHT_START 8
+#define SP_FLIGHT_TIMING 16
+#define SP_HEADER_UNTIMED 96 /* of counters */
+#define SP_FLIGHT_MULTIPLIER 0x9e3779b97f4a7c15
+
+/* clang-format off */
+#ifdef __ASSEMBLER__
+	/* The descriptor of a sequence: version, flags, start, length, where an abort goes. */
+	.macro DESCRIPTOR name
+	.pushsection .data.rel.ro, "aw", @progbits
+	.balign 32
+\name\()_cs:
+	.long 0, 0
+	.quad \name\()_start, \name\()_end - \name\()_start, \name\()_abort
+	.popsection
+	.endm
+
+	.macro ABORT name
+	/* ud1 with the signature as its operand: what the kernel wants to see before an abort label. */
+	.byte 0x0f, 0xb9, 0x3d
+	.long SP_RSEQ_SIGNATURE
+\name\()_abort:
+	.endm
+#endif
+/* clang-format on */
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What ld.so calls: rtld-audit(7). A program that cannot be counted just runs; `soprof calls` hears of it. */
-#include "audit/audit.h"
 #include "audit/process.h"
+#include "audit/time.h"
 
 #include <fcntl.h>
 
@@ -103,6 +103,7 @@ static void start(void)
 	}
 	sp_share_note(again ? SP_CALLS_N_AGAIN : SP_CALLS_N_PROCESSES);
 	sp_process_begin();
+	sp_time_open();
 	sp_share_prepare();
 }
 
@@ -141,12 +142,14 @@ unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 		return 0;
 	o->unpatched = 1;
 	sp_share.n_expected += o->n_slots;
+	sp_time_look(o);
 	if (started) {
 		sp_init_hook(o);
 		sp_share_prepare();
 	}
 	/* One without a constructor is patched when somebody looks for its functions. */
-	return LA_FLG_BINDFROM | (o->is_target || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
+	return LA_FLG_BINDFROM |
+	       (o->is_target || sp_time_watches_in(o) || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
 }
 
 unsigned la_objclose(uintptr_t *cookie)
@@ -161,6 +164,7 @@ unsigned la_objclose(uintptr_t *cookie)
 	sp_init_unhook(o);
 	sp_stubs_close(o);
 	sp_trampolines_close(o);
+	sp_time_close(o);
 	sp_object_close(o);
 	return 0;
 }
@@ -184,6 +188,7 @@ static void begin(void)
 	patch_all(true);
 	if (sp_share.n_expected < sp_trampolines_used()) /* without a linkage table */
 		sp_share.n_expected = sp_trampolines_used();
+	sp_time_begin();
 	sp_share_prepare();
 }
 
@@ -222,8 +227,10 @@ static uint64_t redirect(struct sp_object *owner, struct sp_object *callee, cons
 	uint64_t trampoline = 0;
 	uint32_t kind = type == STT_GNU_IFUNC ? SP_CALLS_FUNCTION_IFUNC : 0;
 
-	if (!callee->is_target || (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
-	    !sp_object_has_code(callee, symbol->st_value) || !sp_globs_match(sp_share.header->functions, name))
+	if (!callee->is_target || !sp_globs_match(sp_share.header->functions, name))
+		return sp_time_watch(symbol->st_value, name, (flags & LA_SYMB_DLSYM) == 0);
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+	    !sp_object_has_code(callee, symbol->st_value))
 		return symbol->st_value;
 	if ((flags & LA_SYMB_DLSYM) == 0)
 		trampoline = sp_trampoline_new(owner, callee, symbol->st_value, name, kind);

@@ -144,14 +144,17 @@ static void read_dynamic(struct sp_object *o)
 		case DT_RELA:
 			o->relocations = (const Elf64_Rela *)dynamic_address(o, d->d_un.d_ptr);
 			break;
+		case DT_JMPREL:
+			o->slots = (const Elf64_Rela *)dynamic_address(o, d->d_un.d_ptr);
+			break;
+		case DT_PLTRELSZ:
+			o->n_slots = (uint32_t)(d->d_un.d_val / sizeof(Elf64_Rela));
+			break;
 		case DT_PLTGOT:
 			o->got = dynamic_address(o, d->d_un.d_ptr);
 			break;
 		case DT_RELASZ:
 			relocation_bytes = d->d_un.d_val;
-			break;
-		case DT_PLTRELSZ:
-			o->n_slots = (uint32_t)(d->d_un.d_val / sizeof(Elf64_Rela));
 			break;
 		case DT_RELACOUNT:
 			n_relative = d->d_un.d_val;
@@ -190,9 +193,8 @@ const char *sp_last_part(const char *path)
 	return last;
 }
 
-static bool is_in_list(const char *name)
+bool sp_list_has(const char *list, const char *name)
 {
-	const char *list = sp_share.header->targets;
 	size_t len = sp_len(name);
 
 	while (len > 0 && *list != '\0') {
@@ -213,7 +215,8 @@ static bool is_counted(const struct sp_object *o)
 		return false;
 	if (sp_share.all)
 		return !o->is_program;
-	return (o->soname != NULL && is_in_list(o->soname)) || is_in_list(sp_last_part(o->path));
+	return (o->soname != NULL && sp_list_has(sp_share.header->targets, o->soname)) ||
+	       sp_list_has(sp_share.header->targets, sp_last_part(o->path));
 }
 
 static struct sp_object *free_place(void)

@@ -5,7 +5,7 @@
  * process must see one address of a function; then the stub by which the object calls it is led to one instead, where
  * there is one (stub.c). All else is left alone, and its function marked: calls by its address are not seen.
  */
-#include "audit/audit.h"
+#include "audit/time.h"
 
 #include <sys/mman.h>
 
@@ -26,6 +26,12 @@ static const char *name_of(const struct sp_object *o, const Elf64_Rela *r)
 	return o->strings + o->symbols[ELF64_R_SYM(r->r_info)].st_name;
 }
 
+static bool is_counted(const struct sp_object *callee, const char *name)
+{
+	return callee->is_target && sp_globs_match(sp_share.header->functions, name);
+}
+
+/* Where to, if that is counted or, with times, watched. */
 static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r)
 {
 	unsigned type = ELF64_ST_TYPE(o->symbols[ELF64_R_SYM(r->r_info)].st_info);
@@ -33,7 +39,9 @@ static struct sp_object *leads_to(const struct sp_object *o, const Elf64_Rela *r
 
 	if (value == 0 || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC))
 		return NULL;
-	return sp_globs_match(sp_share.header->functions, name_of(o, r)) ? sp_target_at(value) : NULL;
+	struct sp_object *callee =
+	    sp_globs_match(sp_share.header->functions, name_of(o, r)) ? sp_target_at(value) : NULL;
+	return callee == NULL && sp_time_watches(name_of(o, r)) ? sp_object_at(value) : callee;
 }
 
 static bool find_words(struct walk *w)
@@ -108,8 +116,10 @@ static bool make_writable(struct walk *w, uint64_t at)
 
 void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, uint32_t flags)
 {
-	uint32_t object = sp_object_id(callee);
+	uint32_t object;
 
+	sp_time_watch(value, name, false);
+	object = is_counted(callee, name) ? sp_object_id(callee) : 0;
 	if (object != 0)
 		sp_share_function(object, sp_object_offset(callee, value), name,
 				  flags | SP_CALLS_FUNCTION_ADDRESS_TAKEN);
@@ -130,7 +140,8 @@ static bool lead_stub(struct walk *w, uint64_t at, struct sp_object *callee, con
 	uint64_t trampoline;
 
 	/* ld.so runs just now */
-	if (!w->before_code || w->o->is_linker || w->stubs.range.high <= w->stubs.range.low)
+	if (!w->before_code || w->o->is_linker || !is_counted(callee, name) ||
+	    w->stubs.range.high <= w->stubs.range.low)
 		return false;
 	trampoline = sp_trampoline_new(w->o, callee, *(const uint64_t *)at, name, 0);
 	if (trampoline == 0)
@@ -150,15 +161,16 @@ static void patch_word(struct walk *w, const Elf64_Rela *r, struct sp_object *ca
 	if (use == 0)
 		return;
 	if ((use & SP_USED_ADDRESS) == 0) {
-		trampoline = sp_trampoline_new(w->o, callee, *word, name, 0);
+		trampoline = is_counted(callee, name) ? sp_trampoline_new(w->o, callee, *word, name, 0)
+						      : sp_time_watch(*word, name, true);
 		if (trampoline != 0 && make_writable(w, at))
 			sp_store(word, trampoline);
 		return;
 	}
 	bool is_led = (use & SP_USED_STUB) != 0 && lead_stub(w, at, callee, name);
 	bool is_called = (use & SP_USED_CALL) != 0 || ((use & SP_USED_STUB) != 0 && !is_led);
-	w->n_mixed += is_called;
-	w->n_by_address += !is_called;
+	w->n_mixed += is_counted(callee, name) && is_called;
+	w->n_by_address += is_counted(callee, name) && !is_called;
 	note(w, callee, *word, name);
 }
 
@@ -171,7 +183,7 @@ static void look_at(struct walk *w, const Elf64_Rela *r)
 		return;
 	callee = leads_to(w->o, r);
 	if (callee != NULL && type == R_X86_64_64) {
-		w->n_words++;
+		w->n_words += is_counted(callee, name_of(w->o, r));
 		note(w, callee, *(const uint64_t *)(w->o->bias + r->r_offset), name_of(w->o, r));
 	} else if (callee != NULL)
 		patch_word(w, r, callee);

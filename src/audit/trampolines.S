@@ -18,23 +18,6 @@
 
 	.section .note.GNU-stack, "", @progbits
 
-	/* The descriptor of a sequence: version, flags, start, length, where an abort goes. */
-	.macro DESCRIPTOR name
-	.pushsection .data.rel.ro, "aw", @progbits
-	.balign 32
-\name\()_cs:
-	.long 0, 0
-	.quad \name\()_start, \name\()_end - \name\()_start, \name\()_abort
-	.popsection
-	.endm
-
-	.macro ABORT name
-	/* ud1 with the signature as its operand: what the kernel wants to see before an abort label. */
-	.byte 0x0f, 0xb9, 0x3d
-	.long SP_RSEQ_SIGNATURE
-\name\()_abort:
-	.endm
-
 	.text
 	.balign 64
 	.type count_object, @function

@@ -31,7 +31,7 @@ struct calls_args {
 	const char *globs;         /* of functions */
 	struct sp_words functions;
 	const char *directory;
-	bool environment, no_times;
+	bool environment, no_times, latency;
 	int depth;
 	uint64_t frequency_hz;
 	char **command;
@@ -53,6 +53,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_STRING, 0, "keep", "DIR", "add the counts to those in DIR", AT(directory)},
 	{SP_OPT_FLAG, 0, "env", NULL, "print the environment that counts, for a shell's eval", AT(environment)},
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
+	{SP_OPT_FLAG, 0, "latency", NULL, "time every call, from its entry to its return; no samples", AT(latency)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by; process: counted apart", AT(show.by), .choice = sp_grouping_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
@@ -69,6 +70,7 @@ static const struct sp_option options[] = {
 
 static const struct sp_example examples[] = {
     {"soprof calls libz.so.1 -- git fsck", "which functions, how often, called by whom"},
+    {"soprof calls --latency libz.so.1 -- git fsck", "how long each call took: mean, percentiles, longest"},
     {"soprof calls libcrypto.so.3,libc.so.6 -- make -j2", "two libraries, over a whole build"},
     {"soprof calls --function 'mem*,str*' libc.so.6 -- ls /", "only these: all others cost nothing"},
     {"soprof calls '*' -- git status", "every call between libraries, and into them"},
@@ -149,6 +151,7 @@ struct run {
 	struct sp_calls_place place;
 	struct sp_calls_run file;
 	uint64_t n_uncounted; /* programs that said so */
+	uint64_t ticks_hz;    /* 0: calls are not timed */
 	struct sp_calls_snapshot before, now;
 	bool has_before, has_now, has_failed;
 };
@@ -183,6 +186,8 @@ static int file_prepare(struct run *r)
 
 	if (e >= 0)
 		e = sp_calls_run_make(directory, r->place.directory, &what, &r->file);
+	if (e >= 0)
+		e = sp_calls_time(r->file.path, r->ticks_hz);
 	if (e < 0 || r->file.is_new)
 		return e;
 	e = sp_calls_read(r->file.path, &r->before);
@@ -214,6 +219,8 @@ static int run_prepare(struct run *r)
 		e = sp_output_check(r->args->show.output);
 	if (e >= 0)
 		e = sp_calls_place_make(r->args->environment, &r->place);
+	if (e >= 0 && r->args->latency)
+		e = sp_calls_ticks(&r->ticks_hz);
 	if (e >= 0)
 		e = file_prepare(r);
 	if (e >= 0)
@@ -307,7 +314,7 @@ static void session_reset(struct sp_profile_session *s, const struct sp_profile_
 static int command_run(const struct calls_args *a, const struct sp_profile_args *p, struct sp_profile_session *s,
 		       bool *ret_sampled)
 {
-	int r = a->no_times ? -ECANCELED : sp_profile_session_begin(s);
+	int r = a->no_times || a->latency ? -ECANCELED : sp_profile_session_begin(s);
 
 	if (r >= 0)
 		r = sp_profile_session_sample(s);
@@ -316,7 +323,7 @@ static int command_run(const struct calls_args *a, const struct sp_profile_args 
 		return r;
 	if (r == -ECHILD)
 		return r;
-	if (!a->no_times)
+	if (!a->no_times && !a->latency)
 		tell_no_times(r);
 	session_reset(s, p);
 	return run_unsampled(s);
@@ -341,6 +348,12 @@ static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_pr
 
 	if (r >= 0)
 		r = sp_profile_add_value_type(all, "calls", "count");
+	for (uint32_t i = 1; r >= 0 && i < sp_profile_n_value_types(calls); i++) {
+		const struct sp_value_type *t = sp_profile_value_type(calls, i);
+
+		r = sp_profile_add_value_type(all, sp_profile_string(calls, t->name),
+					      sp_profile_string(calls, t->unit));
+	}
 	for (uint32_t i = 0; sampled && r >= 0 && i < sp_profile_n_value_types(s->sampling.profile); i++) {
 		const struct sp_value_type *t = sp_profile_value_type(s->sampling.profile, i);
 
@@ -499,7 +512,10 @@ static int run(const struct sp_cmd *cmd, int argc, char **argv)
 	if (sp_cmd_parsed(cmd, e, &code)) {
 		e = run_prepare(&r);
 		if (e < 0)
-			code = sp_cmd_error(cmd, e, e == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
+			code = sp_cmd_error(cmd, e,
+					    e == -EINVAL    ? SP_EXIT_USAGE
+					    : e == -ENOTSUP ? SP_EXIT_REFUSED
+							    : SP_EXIT_FAILED);
 		else
 			code = a.environment ? environment_print(&r) : run_counted(&r);
 	}

@@ -129,6 +129,9 @@ void sp_calls_losses_tell(const struct sp_calls_told *t)
 	    t->counters[SP_CALLS_N_UNCOUNTED], "program ran", "programs ran",
 	    "uncounted, with all that it started: its libraries want static TLS that an auditor's programs cannot "
 	    "have");
+	tell_counter(t->counters[SP_CALLS_N_UNTIMED], "program was", "programs were",
+		     "counted but not timed: its stack could not be unwound through timed calls, or it forbade itself "
+		     "the time-stamp counter");
 	tell_counter(t->counters[SP_CALLS_N_FOLDED_SITES], "place of calls has", "places of calls have",
 		     "no row of their own: their calls are counted without a caller");
 	tell_counter(t->counters[SP_CALLS_N_NO_BLOCK], "time the file", "times the file",

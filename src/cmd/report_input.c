@@ -153,6 +153,12 @@ int sp_inputs_read(const struct sp_words *files, const struct sp_input_args *a, 
 		struct sp_profile *one = NULL;
 
 		r = input_read(files->words[i], a, &one, told);
+		if (r >= 0 && all && sp_profile_n_value_types(one) > sp_profile_n_value_types(all)) {
+			struct sp_profile *more = one; /* calls that were timed, say, and before them others */
+
+			one = all;
+			all = more;
+		}
 		if (r >= 0 && all) {
 			r = sp_profile_merge(all, one);
 			if (r < 0)

@@ -377,6 +377,25 @@ static int continue_file(int fd, const struct layout *l)
 	return r == 0 ? write_word(fd, &l->header.apart, sizeof(h.apart), offsetof(struct sp_calls_header, apart)) : r;
 }
 
+int sp_calls_time(const char *path, uint64_t ticks_hz)
+{
+	struct sp_calls_header h;
+	SP_CLOSE int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	if (fd < 0)
+		return sp_fail(-errno, "open %s", path);
+	ssize_t n = pread(fd, &h, sizeof(h), 0);
+	if (n == (ssize_t)sizeof(h)) {
+		uint64_t times[] = {h.ticks_hz, ticks_hz > 0},
+			 apart = ticks_hz > h.ticks_hz ? ticks_hz - h.ticks_hz : h.ticks_hz - ticks_hz;
+		if (ticks_hz > 0 && apart > ticks_hz / 1000)
+			times[0] = ticks_hz;
+		n = pwrite(fd, times, sizeof(times), offsetof(struct sp_calls_header, ticks_hz));
+		n = n == (ssize_t)sizeof(times) ? (ssize_t)sizeof(h) : n;
+	}
+	return n == (ssize_t)sizeof(h) ? 0 : sp_fail(n < 0 ? -errno : -EIO, "%s", path);
+}
+
 static int layout_make(const struct sp_calls_what *what, struct layout *l)
 {
 	struct lists lists = {0};

@@ -44,6 +44,14 @@ int sp_calls_path(const char *directory, const char *tag, const struct sp_calls_
  */
 int sp_calls_prepare(const char *path, const struct sp_calls_what *what, bool *ret_made);
 
+/*
+ * Whether programs that start from now on time their calls: ticks_hz is of the CPUs' time-stamp counters, 0 for no. An
+ * older number that is the same to 1 in 1,000 stays, so that buckets of several runs are alike.
+ */
+int sp_calls_time(const char *path, uint64_t ticks_hz);
+/* How fast they count: takes 20 ms. -ENOTSUP: they are no clock. */
+int sp_calls_ticks(uint64_t *ret_hz);
+
 /* --- what a file says ------------------------------------------------------------------------------------------ */
 enum { SP_CALLS_NONE = UINT32_MAX };
 struct sp_calls_library {          /* a library or program, as a snapshot has it */
@@ -59,6 +67,7 @@ struct sp_calls_callee {
 	uint64_t offset;  /* in the file; of the code that runs, where it is an IFUNC */
 	const char *name; /* as the caller asked for it: mangled, without version */
 	bool address_taken, is_ifunc, name_cut;
+	bool untimed; /* its calls are counted only */
 };
 struct sp_calls_who {      /* a program in a process */
 	uint64_t file_ns;  /* of which file: when that was made */
@@ -75,12 +84,18 @@ struct sp_calls_arc {
 	uint64_t site_offset;  /* in the file: return address; look up less 1. 0 with SP_CALLS_NONE */
 	uint64_t n_calls;      /* > 0 */
 };
+struct sp_calls_time { /* of calls that were seen to return */
+	uint32_t callee;
+	uint64_t low_ns, high_ns; /* n calls took so long: low <= t < high; 0, 0: all together took n ns */
+	uint64_t n;               /* > 0 */
+};
 struct sp_calls_snapshot {
 	struct sp_calls_library *libraries;
 	struct sp_calls_callee *callees;
 	struct sp_calls_who *whos;
-	struct sp_calls_arc *arcs; /* no two alike in everything but n_calls */
-	size_t n_libraries, n_callees, n_whos, n_arcs;
+	struct sp_calls_arc *arcs;   /* no two alike in everything but n_calls */
+	struct sp_calls_time *times; /* no two alike in everything but n */
+	size_t n_libraries, n_callees, n_whos, n_arcs, n_times;
 	char *targets;       /* as in the header; of merged files that of the first */
 	uint64_t created_ns; /* of the oldest */
 	uint64_t counters[SP_CALLS_COUNTERS];

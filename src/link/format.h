@@ -61,6 +61,7 @@ enum sp_calls_counter {
 	SP_CALLS_N_LOST_CALLS,   /* calls of functions that have no record, because the file is full */
 	SP_CALLS_N_UNCOUNTED,    /* programs that run only without us, for want of static TLS */
 	SP_CALLS_N_AGAIN,        /* times that a program was executed once more to have it */
+	SP_CALLS_N_UNTIMED,      /* programs that were counted, but not timed, from some moment on */
 	SP_CALLS_COUNTERS = 16,
 };
 
@@ -81,7 +82,8 @@ struct sp_calls_header {
 	char functions[SP_CALLS_GLOBS]; /* globs of those that are counted, as in targets; "": all */
 	uint64_t apart;                 /* enum sp_calls_apart, of programs that start from now on */
 	uint64_t run;                   /* of the runs of soprof that share the file, the one that began last */
-	uint8_t reserved[SP_CALLS_PAGE - 56 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS - SP_CALLS_GLOBS];
+	uint64_t ticks_hz, is_timed;    /* buckets.h; is_timed: of programs that start from now on */
+	uint8_t reserved[SP_CALLS_PAGE - 72 - 8 * (SP_CALLS_COUNTERS + 2 + 8 + 16) - SP_CALLS_TARGETS - SP_CALLS_GLOBS];
 };
 _Static_assert(sizeof(struct sp_calls_header) == SP_CALLS_PAGE, "one page");
 
@@ -112,6 +114,7 @@ _Static_assert(sizeof(struct sp_calls_object) == 512, "a power of two");
 
 /* A function of a counted library. Distinct by object, offset and name: memcpy and memmove may be one place. */
 enum { SP_CALLS_FUNCTION_ADDRESS_TAKEN = 1, SP_CALLS_FUNCTION_IFUNC = 2, SP_CALLS_FUNCTION_NAME_CUT = 4 };
+enum { SP_CALLS_FUNCTION_UNTIMED = 8 }; /* its return is not watched: setjmp, dlsym and the like */
 struct sp_calls_function {
 	uint32_t state, flags;
 	uint32_t object, name_len;
@@ -138,7 +141,7 @@ struct sp_calls_row {
 	uint32_t caller, site_object;
 	uint64_t site_offset;
 	uint32_t process; /* whose calls; 0: not told apart */
-	uint32_t reserved;
+	uint32_t part;    /* what it counts: buckets.h; 0: calls */
 };
 /* A block of rows: SP_CALLS_ROWS of them, then n_slots pages of counters: counter of row r in slot s is word [s][r]. */
 

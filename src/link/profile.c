@@ -80,8 +80,9 @@ static int64_t callee_func(struct job *j, const struct sp_calls_callee *c, uint6
 static int callee_add(struct job *j, size_t i, uint64_t vaddr, uint64_t size)
 {
 	const struct sp_calls_callee *c = &j->s->callees[i];
-	int64_t frame = frame_add(j, j->files[c->library], c->offset, callee_func(j, c, vaddr, size),
-				  c->address_taken ? SP_FRAMEF_ADDRESS_TAKEN : 0);
+	int64_t frame =
+	    frame_add(j, j->files[c->library], c->offset, callee_func(j, c, vaddr, size),
+		      (c->address_taken ? SP_FRAMEF_ADDRESS_TAKEN : 0) | (c->untimed ? SP_FRAMEF_UNTIMED : 0));
 
 	j->callees[i] = frame < 0 ? 0 : (uint32_t)frame;
 	return frame < 0 ? (int)frame : 0;
@@ -228,7 +229,7 @@ static int arc_add(struct job *j, const struct sp_calls_arc *a)
 {
 	uint32_t frames[3] = {j->callees[a->callee]};
 	struct sp_stack stack = {.stack_class = SP_STACK_COMPLETE, .n_frames = 1, .frames = frames};
-	int64_t number, n_calls = a->n_calls > INT64_MAX ? INT64_MAX : (int64_t)a->n_calls;
+	int64_t number, values[SP_MAX_VALUES] = {(int64_t)SP_MIN(a->n_calls, (uint64_t)INT64_MAX)};
 	int r = callers_of(j, a, frames, &stack.n_frames);
 
 	if (r < 0)
@@ -236,13 +237,47 @@ static int arc_add(struct job *j, const struct sp_calls_arc *a)
 	number = sp_profile_add_stack(j->p, &stack);
 	return number < 0
 		   ? (int)number
-		   : sp_profile_add(j->p, a->who != SP_CALLS_NONE ? j->keys[a->who] : 0, (uint32_t)number, 0, &n_calls);
+		   : sp_profile_add(j->p, a->who != SP_CALLS_NONE ? j->keys[a->who] : 0, (uint32_t)number, 0, values);
+}
+
+/* Who: nobody, but how long it took. */
+static int64_t range_key(struct job *j, const struct sp_calls_time *t)
+{
+	int64_t from = sp_profile_add_string(j->p, SP_CALLS_FROM), below = sp_profile_add_string(j->p, SP_CALLS_BELOW),
+		unit = sp_profile_add_string(j->p, "nanoseconds"), set;
+	struct sp_label labels[] = {
+	    {.name = (uint32_t)from, .number = (int64_t)t->low_ns, .unit = (uint32_t)unit},
+	    {.name = (uint32_t)below, .number = (int64_t)t->high_ns, .unit = (uint32_t)unit},
+	};
+
+	if (from < 0 || below < 0 || unit < 0)
+		return -ENOMEM;
+	set = sp_profile_add_labels(j->p, labels, SP_COUNT(labels));
+	return set < 0 ? set : sp_profile_add_key(j->p, &(struct sp_key){.labels = (uint32_t)set});
+}
+
+static int time_add(struct job *j, const struct sp_calls_time *t)
+{
+	const struct sp_stack stack = {
+	    .stack_class = SP_STACK_COMPLETE, .n_frames = 1, .frames = &j->callees[t->callee]};
+	int64_t n = (int64_t)SP_MIN(t->n, (uint64_t)INT64_MAX), number = sp_profile_add_stack(j->p, &stack),
+		key = t->high_ns ? range_key(j, t) : 0, values[SP_MAX_VALUES] = {0};
+
+	if (number < 0 || key < 0)
+		return (int)(number < 0 ? number : key);
+	values[t->high_ns ? 1 : 2] = n;
+	return sp_profile_add(j->p, (uint32_t)key, (uint32_t)number, 0, values);
 }
 
 static int fill(struct job *j)
 {
 	int r = sp_profile_add_value_type(j->p, SP_CALLS_VALUE, "count");
 	size_t i;
+
+	if (r >= 0 && j->s->n_times)
+		r = sp_profile_add_value_type(j->p, SP_CALLS_TIMED, "count");
+	if (r >= 0 && j->s->n_times)
+		r = sp_profile_add_value_type(j->p, SP_CALLS_LATENCY, "nanoseconds");
 
 	for (i = 0; i < j->s->n_libraries && r >= 0; i++)
 		r = file_add(j, i);
@@ -252,6 +287,8 @@ static int fill(struct job *j)
 		r = key_add(j, i);
 	for (i = 0; i < j->s->n_arcs && r >= 0; i++)
 		r = arc_add(j, &j->s->arcs[i]);
+	for (i = 0; i < j->s->n_times && r >= 0; i++)
+		r = time_add(j, &j->s->times[i]);
 	sp_profile_info(j->p)->time_ns = j->s->created_ns;
 	if (r >= 0)
 		sp_profile_info(j->p)->default_type = sp_profile_value_type(j->p, 0)->name;

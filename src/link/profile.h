@@ -7,7 +7,8 @@
  * whose reference was called, above the place that it returns to. The callee's frame lies at the function's start and
  * has its name, as the caller asked for it; where its address is known elsewhere, so that calls may have gone
  * uncounted, the frame says SP_FRAMEF_ADDRESS_TAKEN. A call's place is a frame without a function: names are the
- * caller's business. The profile is the caller's. 0, -ENOMEM. Only reads the snapshot.
+ * caller's business. Where calls were timed there are two values more, "timed" and, in nanoseconds, "latency", in rows
+ * of the callee alone. The profile is the caller's. 0, -ENOMEM. Only reads the snapshot.
  */
 #ifndef SP_LINK_PROFILE_H
 #define SP_LINK_PROFILE_H
@@ -15,6 +16,11 @@
 #include "link/file.h"
 
 #define SP_CALLS_VALUE "calls"
+/* Of calls that were timed: how many, each with the range of its time in two labels of its key; and their sum. */
+#define SP_CALLS_TIMED "timed"
+#define SP_CALLS_LATENCY "latency"
+#define SP_CALLS_FROM "latency_from"
+#define SP_CALLS_BELOW "latency_below"
 
 struct sp_profile;
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "link/blocks.h"
+#include "link/buckets.h"
 #include "link/snapshot.h"
 
 enum { ID_FREE = 0 }; /* else number + 1 */
@@ -351,7 +352,8 @@ static int add_functions(struct reader *r)
 		struct sp_calls_callee callee = {.offset = f->offset,
 						 .address_taken = (f->flags & SP_CALLS_FUNCTION_ADDRESS_TAKEN) != 0,
 						 .is_ifunc = (f->flags & SP_CALLS_FUNCTION_IFUNC) != 0,
-						 .name_cut = (f->flags & SP_CALLS_FUNCTION_NAME_CUT) != 0};
+						 .name_cut = (f->flags & SP_CALLS_FUNCTION_NAME_CUT) != 0,
+						 .untimed = (f->flags & SP_CALLS_FUNCTION_UNTIMED) != 0};
 		int e = find(r->objects, r->object_room, f->object, &callee.library);
 		if (e == 0)
 			e = read_name(r, f, &callee.name);
@@ -381,10 +383,47 @@ static int add_processes(struct reader *r)
 	return 0;
 }
 
+static uint64_t ns_of(const struct reader *r, uint64_t ticks)
+{
+	unsigned __int128 ns = (unsigned __int128)ticks * 1000000000 / r->header.ticks_hz;
+
+	return ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+}
+
+static int add_time(struct reader *r, const struct record_row *row)
+{
+	uint64_t part = row->row.part, bucket = part - SP_CALLS_PART_BUCKET;
+	struct sp_calls_time time = {.n = row->n_calls};
+
+	if (row->row.caller != 0 || row->row.site_object != 0 || row->row.site_offset != 0 || r->header.ticks_hz == 0)
+		return damaged("a row of times");
+	int e = find(r->callees, r->callee_room, row->row.function, &time.callee);
+	if (e < 0)
+		return e;
+	if (part == SP_CALLS_PART_TICKS) {
+		time.n = ns_of(r, row->n_calls);
+	} else if (bucket < SP_CALLS_BUCKETS) {
+		time.low_ns = ns_of(r, sp_calls_bucket_low((unsigned)bucket));
+		time.high_ns =
+		    bucket + 1 == SP_CALLS_BUCKETS ? INT64_MAX : ns_of(r, sp_calls_bucket_low((unsigned)bucket + 1));
+		time.high_ns = SP_MAX(time.high_ns, time.low_ns + 1);
+	} else {
+		return damaged("a row of times");
+	}
+	int64_t at = time.n > 0 ? sp_calls_add_time(&r->builder, &time) : 0;
+	return at < 0 ? (int)at : 0;
+}
+
 static int add_rows(struct reader *r)
 {
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct sp_calls_row *row = &r->rows[i].row;
+		if (row->part != SP_CALLS_PART_CALLS) {
+			int failed = add_time(r, &r->rows[i]);
+			if (failed < 0)
+				return failed;
+			continue;
+		}
 		struct sp_calls_arc arc = {.site_offset = row->site_offset, .n_calls = r->rows[i].n_calls};
 		int e = find(r->callees, r->callee_room, row->function, &arc.callee);
 		if (e == 0)

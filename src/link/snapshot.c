@@ -20,6 +20,8 @@ int sp_calls_begin(struct sp_calls_builder *b)
 		r = sp_intern_new(&b->whos);
 	if (r == 0)
 		r = sp_intern_new(&b->arcs);
+	if (r == 0)
+		r = sp_intern_new(&b->times);
 	if (r < 0)
 		sp_calls_end(b, NULL);
 	return r;
@@ -36,6 +38,7 @@ void sp_calls_end(struct sp_calls_builder *b, struct sp_calls_snapshot *ret_snap
 	sp_intern_free(b->callees);
 	sp_intern_free(b->whos);
 	sp_intern_free(b->arcs);
+	sp_intern_free(b->times);
 	*b = (struct sp_calls_builder){0};
 }
 
@@ -45,6 +48,7 @@ void sp_calls_done(struct sp_calls_snapshot *s)
 	free(s->callees);
 	free(s->whos);
 	free(s->arcs);
+	free(s->times);
 	free(s->targets);
 	sp_intern_free(s->strings);
 	*s = (struct sp_calls_snapshot){0};
@@ -139,6 +143,7 @@ int64_t sp_calls_add_callee(struct sp_calls_builder *b, const struct sp_calls_ca
 	}
 	to->address_taken = to->address_taken || copy.address_taken;
 	to->is_ifunc = to->is_ifunc || copy.is_ifunc;
+	to->untimed = to->untimed || copy.untimed;
 	return at;
 }
 
@@ -162,6 +167,15 @@ int64_t sp_calls_add_who(struct sp_calls_builder *b, const struct sp_calls_who *
 	return at;
 }
 
+static void add_to(const struct sp_calls_builder *b, uint64_t *sum, uint64_t n)
+{
+	n = SP_MIN(n, (uint64_t)INT64_MAX);
+	if (b->takes_away)
+		*sum -= SP_MIN(n, *sum);
+	else
+		*sum = n > INT64_MAX - *sum ? INT64_MAX : *sum + n;
+}
+
 int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *arc)
 {
 	struct {
@@ -179,11 +193,25 @@ int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *
 		to->n_calls = 0;
 		b->made.n_arcs++;
 	}
-	uint64_t n = SP_MIN(arc->n_calls, (uint64_t)INT64_MAX);
-	if (b->takes_away)
-		to->n_calls -= SP_MIN(n, to->n_calls);
-	else
-		to->n_calls = n > INT64_MAX - to->n_calls ? INT64_MAX : to->n_calls + n;
+	add_to(b, &to->n_calls, arc->n_calls);
+	return at;
+}
+
+int64_t sp_calls_add_time(struct sp_calls_builder *b, const struct sp_calls_time *time)
+{
+	uint64_t words[] = {time->low_ns, time->high_ns, time->callee};
+	bool is_new;
+	int64_t at = number_of(b->times, words, sizeof(words), &b->made.times, &b->time_room, sizeof(*time), &is_new);
+
+	if (at < 0)
+		return at;
+	struct sp_calls_time *to = &b->made.times[at];
+	if (is_new) {
+		*to = *time;
+		to->n = 0;
+		b->made.n_times++;
+	}
+	add_to(b, &to->n, time->n);
 	return at;
 }
 
@@ -224,6 +252,11 @@ static int add_all(struct sp_calls_builder *b, const struct sp_calls_snapshot *s
 		arc.caller = translated(to->libraries, arc.caller);
 		arc.site_library = translated(to->libraries, arc.site_library);
 		at = sp_calls_add_arc(b, &arc);
+	}
+	for (size_t i = 0; i < s->n_times && at >= 0; i++) {
+		struct sp_calls_time time = s->times[i];
+		time.callee = to->callees[time.callee];
+		at = sp_calls_add_time(b, &time);
 	}
 	return at < 0 ? (int)at : 0;
 }
@@ -274,12 +307,17 @@ int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapsho
 int sp_calls_since(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
 {
 	int r = join(into, older, true);
-	size_t n = 0;
+	size_t n = 0, n_times = 0;
 
-	for (size_t i = 0; i < into->n_arcs && r == 0; i++)
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < into->n_arcs; i++)
 		if (into->arcs[i].n_calls)
 			into->arcs[n++] = into->arcs[i];
-	if (r == 0)
-		into->n_arcs = n;
-	return r;
+	for (size_t i = 0; i < into->n_times; i++)
+		if (into->times[i].n)
+			into->times[n_times++] = into->times[i];
+	into->n_arcs = n;
+	into->n_times = n_times;
+	return 0;
 }

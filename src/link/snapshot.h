@@ -14,9 +14,9 @@
 
 struct sp_calls_builder {
 	struct sp_calls_snapshot made;
-	struct sp_intern *strings, *libraries, *callees, *whos, *arcs;
-	size_t library_room, callee_room, who_room, arc_room;
-	bool takes_away; /* calls of arcs that are added are taken away, as far as there are so many */
+	struct sp_intern *strings, *libraries, *callees, *whos, *arcs, *times;
+	size_t library_room, callee_room, who_room, arc_room, time_room;
+	bool takes_away; /* calls of arcs, and times, that are added are taken away, as far as there are so many */
 };
 int sp_calls_begin(struct sp_calls_builder *b);
 /* Numbers, or negative errno. */
@@ -24,6 +24,7 @@ int64_t sp_calls_add_library(struct sp_calls_builder *b, const struct sp_calls_l
 int64_t sp_calls_add_callee(struct sp_calls_builder *b, const struct sp_calls_callee *callee);
 int64_t sp_calls_add_who(struct sp_calls_builder *b, const struct sp_calls_who *who);
 int64_t sp_calls_add_arc(struct sp_calls_builder *b, const struct sp_calls_arc *arc);
+int64_t sp_calls_add_time(struct sp_calls_builder *b, const struct sp_calls_time *time);
 /* The whole string in the builder, from bytes without a NUL in them. */
 int sp_calls_add_string(struct sp_calls_builder *b, const char *bytes, size_t len, const char **ret_string);
 void sp_calls_end(struct sp_calls_builder *b, struct sp_calls_snapshot *ret_snapshot); /* NULL: thrown away */

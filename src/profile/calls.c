@@ -15,17 +15,24 @@ struct place {
 	uint32_t library, func;
 	uint64_t start;
 	int64_t self_ns, total_ns, outside_ns, n_outside;
+	int64_t n_calls_outside;     /* by all names that are called here */
 	uint32_t seen, seen_outside; /* the last row, +1, that was added to total and outside */
 };
 struct pair { /* of functions; summed */
 	uint32_t callee, callee_file, func, file;
-	bool is_outside, address_taken;
+	bool is_outside, address_taken, untimed;
 	int64_t n_calls;
+};
+struct timed { /* calls of a function that took so long; high 0: all its calls took n */
+	uint32_t callee, callee_file;
+	struct sp_called_range range;
 };
 struct job {
 	const struct sp_profile *p;
 	struct sp_identity same;
-	int calls, time, samples; /* indices of values, -1: there is none */
+	struct timed *timed;
+	size_t n_timed, timed_capacity;
+	int calls, time, samples, counted, latency; /* indices of values, -1: there is none */
 	struct pair *pairs;
 	size_t n_pairs, pairs_capacity;
 	struct place *places;
@@ -38,7 +45,9 @@ static int value_of(const struct sp_profile *p, const char *name, const char *un
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
 		const struct sp_value_type *t = sp_profile_value_type(p, i);
 
-		if ((!name || !strcmp(sp_profile_string(p, t->name), name)) &&
+		const char *its_name = sp_profile_string(p, t->name);
+
+		if ((name ? !strcmp(its_name, name) : strcmp(its_name, "latency") != 0) &&
 		    (!unit || !strcmp(sp_profile_string(p, t->unit), unit)))
 			return (int)i;
 	}
@@ -64,6 +73,7 @@ static int pair_add(struct job *j, const struct sp_row *row)
 	pair.callee = j->same.function_of[f[0]];
 	pair.callee_file = j->same.library_of[f[0]];
 	pair.address_taken = sp_profile_frame(j->p, f[0])->flags & SP_FRAMEF_ADDRESS_TAKEN;
+	pair.untimed = sp_profile_frame(j->p, f[0])->flags & SP_FRAMEF_UNTIMED;
 	if (stack.n_frames > 1) {
 		pair.func = j->same.function_of[f[1]];
 		pair.file = j->same.library_of[f[1]];
@@ -104,6 +114,7 @@ static int pairs_make(struct job *j)
 		}
 		sp_saturating_add(&j->pairs[n].n_calls, j->pairs[i].n_calls);
 		j->pairs[n].address_taken |= j->pairs[i].address_taken;
+		j->pairs[n].untimed |= j->pairs[i].untimed;
 	}
 	j->n_pairs = n + 1;
 	return 0;
@@ -207,6 +218,10 @@ static int times_make(struct job *j, struct sp_calls_table *t)
 {
 	int r = places_make(j);
 
+	for (size_t i = 0; i < j->n_pairs && r >= 0; i++)
+		if (j->pairs[i].is_outside)
+			sp_saturating_add(&place_find(j, j->pairs[i].callee_file, j->pairs[i].callee)->n_calls_outside,
+					  j->pairs[i].n_calls);
 	if (r >= 0)
 		r = functions_place(j);
 	for (uint32_t i = 0; i < sp_profile_n_rows(j->p) && r >= 0; i++) {
@@ -219,6 +234,91 @@ static int times_make(struct job *j, struct sp_calls_table *t)
 		sp_saturating_add(&t->n_samples, j->samples < 0 ? 1 : row->values[j->samples]);
 	}
 	return r;
+}
+
+/* --- calls that were timed by themselves ----------------------------------------------------------------------------
+ */
+static int64_t label_of(const struct sp_profile *p, const struct sp_row *row, const char *name)
+{
+	size_t n = 0;
+	const struct sp_label *labels = sp_profile_labels(p, sp_profile_key(p, row->key)->labels, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(sp_profile_string(p, labels[i].name), name))
+			return labels[i].number;
+	return 0;
+}
+
+static int timed_add(struct job *j, const struct sp_row *row)
+{
+	struct sp_stack stack = sp_profile_stack(j->p, row->user);
+	int64_t n = row->values[j->counted], ns = row->values[j->latency];
+	int r =
+	    stack.n_frames && (n || ns) ? sp_grow(&j->timed, &j->timed_capacity, j->n_timed + 1, sizeof(*j->timed)) : 0;
+	struct timed *t = &j->timed[j->n_timed];
+
+	if (r < 0 || !stack.n_frames || (!n && !ns))
+		return r;
+	*t = (struct timed){.callee = j->same.function_of[stack.frames[0]],
+			    .callee_file = j->same.library_of[stack.frames[0]],
+			    .range.n = n ? n : ns};
+	if (n) {
+		t->range.low_ns = label_of(j->p, row, "latency_from");
+		t->range.high_ns = SP_MAX(label_of(j->p, row, "latency_below"), t->range.low_ns + 1);
+	}
+	j->n_timed++;
+	return 0;
+}
+
+static int by_range(const void *a, const void *b)
+{
+	const struct timed *x = a, *y = b;
+
+	if (x->callee != y->callee)
+		return x->callee < y->callee ? -1 : 1;
+	if (x->callee_file != y->callee_file)
+		return x->callee_file < y->callee_file ? -1 : 1;
+	if (x->range.low_ns != y->range.low_ns)
+		return x->range.low_ns < y->range.low_ns ? -1 : 1;
+	return (x->range.high_ns > y->range.high_ns) - (x->range.high_ns < y->range.high_ns);
+}
+
+static int timed_make(struct job *j)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(j->p) && r >= 0; i++)
+		r = timed_add(j, sp_profile_row(j->p, i));
+	if (r >= 0 && j->n_timed)
+		qsort(j->timed, j->n_timed, sizeof(*j->timed), by_range);
+	return r;
+}
+
+/* What was timed of each function goes to its row; that of one range is added. */
+static void ranges_put(const struct job *j, struct sp_calls_table *t, struct sp_called *c)
+{
+	size_t low = 0, high = j->n_timed;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct timed *m = &j->timed[middle];
+
+		if (m->callee < c->func || (m->callee == c->func && m->callee_file < c->file))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	c->ranges = &t->ranges[low];
+	for (; low < j->n_timed && j->timed[low].callee == c->func && j->timed[low].callee_file == c->file; low++) {
+		const struct sp_called_range *r = &j->timed[low].range;
+		struct sp_called_range *last = c->n_ranges ? &c->ranges[c->n_ranges - 1] : NULL;
+
+		sp_saturating_add(r->high_ns ? &c->n_timed : &c->timed_ns, r->n);
+		if (last && last->low_ns == r->low_ns && last->high_ns == r->high_ns)
+			sp_saturating_add(&last->n, r->n);
+		else if (r->high_ns)
+			c->ranges[c->n_ranges++] = *r;
+	}
 }
 
 /* --- the table -----------------------------------------------------------------------------------------------------
@@ -255,6 +355,7 @@ static void caller_put(struct sp_calls_table *t, size_t i, const struct pair *pa
 	    .func = pair->func, .file = pair->file, .is_outside = pair->is_outside, .n_calls = pair->n_calls};
 	c->n_callers++;
 	c->address_taken |= pair->address_taken;
+	c->untimed |= pair->untimed;
 	sp_saturating_add(&c->n_calls, pair->n_calls);
 	if (pair->is_outside)
 		sp_saturating_add(&c->n_outside, pair->n_calls);
@@ -272,18 +373,22 @@ static void row_finish(const struct job *j, struct sp_called *c)
 	c->total_ns = p->total_ns;
 	c->outside_ns = p->outside_ns;
 	c->n_outside_samples = p->n_outside;
+	c->n_place_outside = p->n_calls_outside;
 }
 
 static int table_fill(const struct job *j, struct sp_calls_table *t)
 {
 	t->rows = calloc(j->n_pairs + 1, sizeof(*t->rows));
 	t->callers = calloc(j->n_pairs + 1, sizeof(*t->callers));
-	if (!t->rows || !t->callers)
+	t->ranges = calloc(j->n_timed + 1, sizeof(*t->ranges));
+	if (!t->rows || !t->callers || !t->ranges)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_pairs; i++)
 		caller_put(t, i, &j->pairs[i]);
-	for (size_t i = 0; i < t->n_rows; i++)
+	for (size_t i = 0; i < t->n_rows; i++) {
 		row_finish(j, &t->rows[i]);
+		ranges_put(j, t, &t->rows[i]);
+	}
 	qsort(t->rows, t->n_rows, sizeof(*t->rows), by_calls);
 	return 0;
 }
@@ -293,7 +398,9 @@ int sp_calls_table_new(const struct sp_profile *p, struct sp_calls_table *ret_ta
 	struct job j = {.p = p,
 			.calls = sp_calls_table_value(p),
 			.time = value_of(p, NULL, "nanoseconds"),
-			.samples = value_of(p, "samples", "count")};
+			.samples = value_of(p, "samples", "count"),
+			.counted = value_of(p, "timed", "count"),
+			.latency = value_of(p, "latency", "nanoseconds")};
 	struct sp_calls_table t = {0};
 	int r = j.calls < 0 ? sp_fail_said(-ENODATA, "the profile has no counted calls") : 0;
 
@@ -305,6 +412,9 @@ int sp_calls_table_new(const struct sp_profile *p, struct sp_calls_table *ret_ta
 	t.has_times = j.time >= 0;
 	if (r >= 0 && t.has_times)
 		r = times_make(&j, &t);
+	t.has_latency = j.counted >= 0 && j.latency >= 0;
+	if (r >= 0 && t.has_latency)
+		r = timed_make(&j);
 	if (r >= 0)
 		r = table_fill(&j, &t);
 	if (r < 0)
@@ -315,6 +425,7 @@ int sp_calls_table_new(const struct sp_profile *p, struct sp_calls_table *ret_ta
 	free(j.pairs);
 	free(j.places);
 	free(j.placed);
+	free(j.timed);
 	return r;
 }
 
@@ -322,7 +433,23 @@ void sp_calls_table_done(struct sp_calls_table *t)
 {
 	free(t->rows);
 	free(t->callers);
+	free(t->ranges);
 	*t = (struct sp_calls_table){0};
+}
+
+double sp_called_quantile(const struct sp_called *c, double share)
+{
+	double before = 0, wanted = share * (double)c->n_timed;
+
+	for (size_t i = 0; i < c->n_ranges; i++) {
+		const struct sp_called_range *r = &c->ranges[i];
+		double n = (double)r->n;
+
+		if (before + n >= wanted)
+			return (double)r->low_ns + (double)(r->high_ns - r->low_ns) * (wanted - before) / n;
+		before += n;
+	}
+	return -1;
 }
 
 /* Wilson and Hilferty, 1931: the cube root of a chi-squared number is nearly normal. */
@@ -340,7 +467,7 @@ bool sp_called_time(const struct sp_called *c, double *ret_ns, double *ret_low, 
 
 	if (c->n_outside <= 0 || c->n_outside_samples <= 0)
 		return false;
-	*ret_ns = (double)c->outside_ns / (double)c->n_outside;
+	*ret_ns = (double)c->outside_ns / (double)c->n_place_outside;
 	one = *ret_ns / n;
 	*ret_low = one * poisson_bound(n, -z);
 	*ret_high = one * poisson_bound(n + 1, z);

@@ -76,6 +76,7 @@ enum {
 	SP_FRAMEF_KERNEL = 4,
 	SP_FRAMEF_INLINED = 8, /* into the next frame of the stack, its caller: at the same offset of the same file */
 	SP_FRAMEF_ADDRESS_TAKEN = 16, /* counted calls: those by the function's address are not among them */
+	SP_FRAMEF_UNTIMED = 32,       /* counted calls: those of this function are never timed */
 };
 struct sp_frame {
 	uint64_t offset; /* FILE: byte offset in the file; KERNEL: address; ANON: relative to the file's bias */
@@ -100,9 +101,8 @@ struct sp_row {
 
 /* What the session that made the profile wants told beside it: shown in summaries, never interpreted. */
 struct sp_profile_info {
-	uint64_t duration_ns;
-	uint64_t time_ns; /* wall clock of the start, since 1970 */
-	uint64_t period;  /* of period_type */
+	uint64_t duration_ns, time_ns; /* time: wall clock of the start, since 1970 */
+	uint64_t period;               /* of period_type */
 	struct sp_value_type period_type;
 	uint32_t default_type, drop_frames, keep_frames, doc_url; /* strings: pprof's fields of these names */
 	uint32_t comments;                                        /* pprof's, as a set of labels without names */

@@ -60,7 +60,7 @@ static int64_t nanoseconds_in(const char *unit)
 	return 0;
 }
 
-/* The value that the options want shown, if that is a time; else the first one that is. */
+/* The value that the options want shown, if that is a time; else the first one that is, but for how long calls took. */
 static void choose_time(struct builder *b, uint32_t wanted)
 {
 	uint32_t n = sp_profile_n_value_types(b->p);
@@ -70,7 +70,8 @@ static void choose_time(struct builder *b, uint32_t wanted)
 		const struct sp_value_type *type = sp_profile_value_type(b->p, i);
 		int64_t ns = nanoseconds_in(sp_profile_string(b->p, type->unit));
 
-		if (!ns || (b->time_value >= 0 && i != wanted))
+		if (!ns ||
+		    (i != wanted && (b->time_value >= 0 || !strcmp(sp_profile_string(b->p, type->name), "latency"))))
 			continue;
 		b->time_value = (int)i;
 		b->unit_ns = ns;

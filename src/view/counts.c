@@ -13,7 +13,7 @@
 
 #include <inttypes.h>
 
-enum { MAX_CALLERS = 8, TIME_COLUMNS = 10, EACH_COLUMNS = 22, MIN_COUNT_COLUMNS = 12 };
+enum { MAX_CALLERS = 8, TIME_COLUMNS = 10, EACH_COLUMNS = 22, MIN_COUNT_COLUMNS = 12, LATENCY_COLUMNS = 10 };
 
 struct lines {
 	const struct sp_profile *p;
@@ -21,7 +21,7 @@ struct lines {
 	struct sp_calls_table t;
 	struct sp_unit unit; /* of self and total */
 	int count_columns;
-	bool marked; /* there is a * to explain */
+	bool marked, excepted; /* there is a *, an "untimed" to explain */
 	FILE *out;
 };
 
@@ -42,6 +42,30 @@ static void put_each(const struct lines *l, const struct sp_called *c)
 		snprintf(text, sizeof(text), "%.*f (%.*f-%.*f)", decimals, ns, decimals, low, decimals, high);
 	}
 	fprintf(l->out, "  %*s", EACH_COLUMNS, text);
+}
+
+/* "12.3 us"; "-" of what is not known. */
+static void put_latency(const struct lines *l, double ns)
+{
+	char text[64] = "-";
+
+	if (ns >= 0)
+		sp_unit_write("nanoseconds", (uint64_t)(ns + 0.5), text, sizeof(text));
+	fprintf(l->out, "  %*s", LATENCY_COLUMNS, text);
+}
+
+static void put_latencies(struct lines *l, const struct sp_called *c)
+{
+	fputs("  ", l->out);
+	if (c->untimed && !c->n_timed)
+		fprintf(l->out, "%*s", l->count_columns, "untimed");
+	else
+		put_count(l, c->n_timed);
+	put_latency(l, c->n_timed ? (double)c->timed_ns / (double)c->n_timed : -1);
+	put_latency(l, sp_called_quantile(c, 0.5));
+	put_latency(l, sp_called_quantile(c, 0.99));
+	put_latency(l, sp_called_quantile(c, 1));
+	l->excepted |= c->untimed && !c->n_timed;
 }
 
 static void put_name(const struct lines *l, uint32_t func, uint32_t file)
@@ -65,6 +89,9 @@ static void put_head(const struct lines *l)
 		fprintf(l->out, "  %*s  %*s  %*s", EACH_COLUMNS, "ns a call (95 %)", TIME_COLUMNS, self, TIME_COLUMNS,
 			total);
 	}
+	if (l->t.has_latency)
+		fprintf(l->out, "  %*s  %*s  %*s  %*s  %*s", l->count_columns, "timed", LATENCY_COLUMNS, "mean",
+			LATENCY_COLUMNS, "p50", LATENCY_COLUMNS, "p99", LATENCY_COLUMNS, "max");
 	fprintf(l->out, "  function, and its callers%s\n", l->o->colour ? "\033[0m" : "");
 }
 
@@ -79,6 +106,8 @@ static void put_function(struct lines *l, const struct sp_called *c)
 		fputs("  ", l->out);
 		sp_unit_put(l->unit, c->total_ns, TIME_COLUMNS, l->out);
 	}
+	if (l->t.has_latency)
+		put_latencies(l, c);
 	fputs("  ", l->out);
 	put_name(l, c->func, c->file);
 	fputs(c->address_taken ? " *" : "", l->out);
@@ -88,7 +117,10 @@ static void put_function(struct lines *l, const struct sp_called *c)
 
 static void put_gap(const struct lines *l)
 {
-	fprintf(l->out, "%*s", l->t.has_times ? 6 + EACH_COLUMNS + 2 * TIME_COLUMNS + 4 : 6, "");
+	int times = l->t.has_times ? EACH_COLUMNS + 2 * TIME_COLUMNS + 4 : 0,
+	    latency = l->t.has_latency ? 2 + l->count_columns + 4 * (2 + LATENCY_COLUMNS) : 0;
+
+	fprintf(l->out, "%*s", 6 + times + latency, "");
 }
 
 static void put_callers(const struct lines *l, const struct sp_called *c)
@@ -127,6 +159,9 @@ static void put_rest(const struct lines *l, size_t n_shown)
 	}
 	if (l->marked)
 		fputs("* at least so many: its address is known to others, and calls by that are not counted\n",
+		      l->out);
+	if (l->excepted)
+		fputs("untimed: not to be timed, since it returns twice or never, or looks to where it returns\n",
 		      l->out);
 }
 

@@ -64,6 +64,21 @@ static void put_times(const struct sp_called *c, FILE *out)
 		fprintf(out, ",\"ns_a_call\":%.3f,\"ns_a_call_low\":%.3f,\"ns_a_call_high\":%.3f", ns, low, high);
 }
 
+/* Ranges: from, below, calls. */
+static void put_latency(const struct sp_called *c, FILE *out)
+{
+	fprintf(out, ",\"timed\":%s,\"timed_calls\":%" PRId64 ",\"timed_ns\":%" PRId64, c->untimed ? "false" : "true",
+		c->n_timed, c->timed_ns);
+	if (c->n_timed)
+		fprintf(out, ",\"p50_ns\":%.0f,\"p99_ns\":%.0f,\"max_ns\":%.0f", sp_called_quantile(c, 0.5),
+			sp_called_quantile(c, 0.99), sp_called_quantile(c, 1));
+	fputs(",\"latency\":[", out);
+	for (size_t i = 0; i < c->n_ranges; i++)
+		fprintf(out, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 "]", i ? "," : "", c->ranges[i].low_ns,
+			c->ranges[i].high_ns, c->ranges[i].n);
+	fputc(']', out);
+}
+
 static void put_function(const struct sp_profile *p, const struct sp_calls_table *t, const struct sp_called *c,
 			 FILE *out)
 {
@@ -76,6 +91,8 @@ static void put_function(const struct sp_profile *p, const struct sp_calls_table
 	fprintf(out, ",\"calls\":%" PRId64 ",\"outside_calls\":%" PRId64, c->n_calls, c->n_outside);
 	if (t->has_times)
 		put_times(c, out);
+	if (t->has_latency)
+		put_latency(c, out);
 	fputs(",\"callers\":[", out);
 	for (size_t i = 0; i < c->n_callers; i++) {
 		fputs(i ? ",{" : "{", out);
@@ -129,18 +146,23 @@ static void put_place(const struct sp_profile *p, uint32_t func, uint32_t file, 
 	fputc(',', out);
 }
 
-static void put_line(const struct sp_profile *p, const struct sp_called *c, const struct sp_caller *by, bool times,
-		     FILE *out)
+static void put_line(const struct sp_profile *p, const struct sp_called *c, const struct sp_caller *by,
+		     const struct sp_calls_table *t, FILE *out)
 {
 	double ns, low, high;
 
 	put_place(p, c->func, c->file, out);
 	put_place(p, by->func, by->file, out);
 	fprintf(out, "%" PRId64 ",%s", by->n_calls, c->address_taken ? "yes" : "no");
-	if (times && sp_called_time(c, &ns, &low, &high))
+	if (t->has_times && sp_called_time(c, &ns, &low, &high))
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",%.3f,%.3f,%.3f", c->self_ns, c->total_ns, ns, low, high);
-	else if (times)
+	else if (t->has_times)
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",,,", c->self_ns, c->total_ns);
+	if (t->has_latency && c->n_timed)
+		fprintf(out, ",%" PRId64 ",%" PRId64 ",%.0f,%.0f,%.0f", c->n_timed, c->timed_ns,
+			sp_called_quantile(c, 0.5), sp_called_quantile(c, 0.99), sp_called_quantile(c, 1));
+	else if (t->has_latency)
+		fputs(",0,0,,,", out);
 	fputs("\n", out);
 }
 
@@ -154,10 +176,11 @@ int sp_counts_put_csv(const struct sp_profile *p, const struct sp_view_options *
 		return r;
 	n = o->limit ? SP_MIN(o->limit, t.n_rows) : t.n_rows;
 	fputs("function,library,build_id,caller,caller_library,caller_build_id,calls,address_taken", out);
-	fputs(t.has_times ? ",self_ns,total_ns,ns_a_call,ns_a_call_low,ns_a_call_high\n" : "\n", out);
+	fputs(t.has_times ? ",self_ns,total_ns,ns_a_call,ns_a_call_low,ns_a_call_high" : "", out);
+	fputs(t.has_latency ? ",timed_calls,timed_ns,p50_ns,p99_ns,max_ns\n" : "\n", out);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < t.rows[i].n_callers; k++)
-			put_line(p, &t.rows[i], &t.rows[i].callers[k], t.has_times, out);
+			put_line(p, &t.rows[i], &t.rows[i].callers[k], &t, out);
 	sp_calls_table_done(&t);
 	return 0;
 }

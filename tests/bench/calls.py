@@ -16,10 +16,12 @@ FEW = "the shortest of many repeats in several processes, less that of the plain
 
 
 # --- a call -----------------------------------------------------------------------------------------------------------
-def counting(depth, library):
-    path = os.path.join(WORK, f"{library.replace('*', 'all')}-{depth}.profile")
+def counting(depth, library, timed=False):
+    path = os.path.join(WORK, f"{library.replace('*', 'all')}-{depth}{'-timed' * timed}.profile")
     if not os.path.exists(path):
         run([FILE, "prepare", path, depth, library])
+        if timed:
+            run([FILE, "time", path])
     return {"LD_AUDIT": AUDIT, "SOPROF_CALLS": path}
 
 
@@ -62,6 +64,10 @@ def a_call():
                 ns(variant, extra | {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}) - plain)
             row(f"... from 100 places close together, {what}, {variant}", "ns",
                 ns(variant, extra, how=["dense"]) - ns(variant, how=["dense"]), most=goal)
+        extra = counting("site", "libcounted.so", timed=True)
+        row(f"added to a call, timed, {variant}", "ns", ns(variant, extra) - plain, note=FEW)
+        if os.cpu_count() > 1:
+            row(f"... two processes, timed, {variant}", "ns", ns_of_two(variant, extra) - ns_of_two(variant, {}))
     row("added to a call, by call site, all libraries counted", "ns", ns("now", counting("site", "*")) - ns("now"), note=FEW)
     peers(added["now", "object"])
 
@@ -111,6 +117,7 @@ def cpu_s(command, extra):
 def whole_programs():
     kinds = {"plain": {}, "object": counting("object", "libc.so.6"), "site": counting("site", "libc.so.6"),
              "all": counting("site", "*"),
+             "timed": counting("site", "libc.so.6", timed=True),
              "LD_PROFILE": {"LD_PROFILE": "libc.so.6", "LD_PROFILE_OUTPUT": WORK}}
     for name, command in programs().items():
         best = {}
@@ -120,6 +127,7 @@ def whole_programs():
         say(f"{name}: plain {best['plain']:.3f} s; LD_PROFILE {best['LD_PROFILE'] / best['plain']:.2f} times that")
         row(f"{name}, libc: CPU, counts", "x", best["object"] / best["plain"], most=1.10)
         row(f"{name}, libc: CPU, by call site", "x", best["site"] / best["plain"])
+        row(f"{name}, libc: CPU, timed", "x", best["timed"] / best["plain"])
         row(f"{name}, all libraries: CPU, by call site", "x", best["all"] / best["plain"])
 
 

@@ -151,6 +151,21 @@ while time.process_time() < end: zlib.compress(data, 1)'
 	END
 fi
 
+# ... and of what an IFUNC has chosen, whose samples lie in functions of other names
+if is_root; then
+	expect 0 calls --json -F 997 --keep "$dir" -o "$dir/ifunc.json" libc.so.6 -- $python -c 'import time
+data = bytes(1 << 18)
+end = time.process_time() + 0.7
+while time.process_time() < end: bytearray(data)'
+	$python - "$dir/ifunc.json" <<-'END' || fail "times of memcpy"
+		import json, sys
+		t = json.load(open(sys.argv[1]))
+		copies = [f for f in t["functions"] if f["function"] in ("memcpy", "memmove")]
+		copy = max(copies, key=lambda f: f["calls"])
+		assert copy["self_ns"] > 0.3 * t["time_ns"] and copy["ns_a_call"] > 0, (copies, t["time_ns"])
+	END
+fi
+
 # Signals that are sent to soprof alone are the command's; what was counted is shown.
 for options in --no-times '-F 99'; do
 	for signal in TERM INT HUP; do

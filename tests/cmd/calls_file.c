@@ -8,6 +8,9 @@
  *   calls-file marks FILE...                         functions whose address was seen to be taken
  *   calls-file functions FILE...                     all: library function offset, 1 if its address was taken
  *   calls-file counters FILE                         name value
+ *   calls-file time FILE                             programs that start from now on time their calls
+ *   calls-file times FILE...                         of each function: function, calls, timed, ns of all together
+ *   calls-file untimed FILE...                       functions that are not timed
  */
 #include "base/error.h"
 #include "link/file.h"
@@ -71,6 +74,44 @@ static int print_processes(const struct sp_calls_snapshot *s)
 	return 0;
 }
 
+static int print_times(const struct sp_calls_snapshot *s)
+{
+	struct {
+		uint64_t calls, timed, ns;
+	} *sums = calloc(s->n_callees + 1, sizeof(*sums));
+
+	if (sums == NULL)
+		return 1;
+	for (size_t i = 0; i < s->n_arcs; i++)
+		sums[s->arcs[i].callee].calls += s->arcs[i].n_calls;
+	for (size_t i = 0; i < s->n_times; i++) {
+		const struct sp_calls_time *t = &s->times[i];
+		*(t->high_ns ? &sums[t->callee].timed : &sums[t->callee].ns) += t->n;
+	}
+	for (size_t i = 0; i < s->n_callees; i++)
+		printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->callees[i].name, sums[i].calls, sums[i].timed,
+		       sums[i].ns);
+	free(sums);
+	return 0;
+}
+
+static int time_calls(const char *path)
+{
+	uint64_t hz;
+	int r = sp_calls_ticks(&hz);
+
+	if (r == 0)
+		r = sp_calls_time(path, hz);
+	return r < 0 ? fail(r) : 0;
+}
+
+static void print_untimed(const struct sp_calls_snapshot *s)
+{
+	for (size_t i = 0; i < s->n_callees; i++)
+		if (s->callees[i].untimed)
+			printf("%s\n", s->callees[i].name);
+}
+
 static void print_marks(const struct sp_calls_snapshot *s)
 {
 	for (size_t i = 0; i < s->n_callees; i++)
@@ -88,7 +129,8 @@ static void print_functions(const struct sp_calls_snapshot *s)
 
 static void print_counters(const struct sp_calls_snapshot *s)
 {
-	static const char *const names[] = {"processes", "folded", "no_room", "no_block", "lost", "uncounted"};
+	static const char *const names[] = {"processes", "folded",    "no_room", "no_block",
+					    "lost",      "uncounted", "again",   "untimed"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		printf("%s %" PRIu64 "\n", names[i], s->counters[i]);
@@ -127,6 +169,8 @@ int main(int argc, char **argv)
 		r = sp_calls_prepare(argv[2], &what, &made);
 		return r < 0 ? fail(r) : 0;
 	}
+	if (strcmp(argv[1], "time") == 0)
+		return time_calls(argv[2]);
 	r = read_all(argv + 2, &s);
 	if (r < 0)
 		return fail(r);
@@ -140,6 +184,10 @@ int main(int argc, char **argv)
 		print_marks(&s);
 	else if (strcmp(argv[1], "functions") == 0)
 		print_functions(&s);
+	else if (strcmp(argv[1], "times") == 0)
+		r = print_times(&s);
+	else if (strcmp(argv[1], "untimed") == 0)
+		print_untimed(&s);
 	else
 		print_counters(&s);
 	sp_calls_done(&s);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # deadline: 3600
-# More than 100 programs (tests/cmd/calls_programs.bash, calls_packages.bash), twice plainly and six times counted: output,
+# More than 100 programs (tests/cmd/calls_programs.bash, calls_packages.bash), twice plainly and seven times counted: output,
 # errors, exit codes and all that they write are the same. Servers, interpreters, compilers, plugins, allocators, sanitizers.
 . "$(dirname "$0")/../cmd/lib.bash"
 need_root
@@ -21,6 +21,8 @@ for depth in site object; do
 	count_into "$dir/libc-$depth.profile" $depth libc.so.6
 	count_into "$dir/six-$depth.profile" $depth "${six[@]}"
 done
+count_into "$dir/libc-timed.profile" site libc.so.6
+"$calls_file" time "$file" || say "calls cannot be timed here"
 
 runs() { # NAME COMMAND
 	local before
@@ -34,6 +36,8 @@ runs() { # NAME COMMAND
 	compare "by object"
 	file=$dir/six-object.profile
 	compare "six libraries"
+	file=$dir/libc-timed.profile
+	compare "timed"
 	file=$dir/libc-site.profile
 	compare "a file that knows them"
 	file=$dir/six-site.profile

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Making, continuing, reading and merging files of calls; files that are damaged, somebody else's, or do not fit. */
 #include "base/error.h"
+#include "link/buckets.h"
 #include "made.h"
 
 #include <errno.h>
@@ -383,6 +384,98 @@ static void test_merge(void **state)
 	made_close(&b);
 }
 
+static void test_buckets(void **state)
+{
+	(void)state;
+	for (uint64_t ticks = 0; ticks < 70000; ticks++) {
+		unsigned b = sp_calls_bucket(ticks);
+		assert_true(sp_calls_bucket_low(b) <= ticks && ticks < sp_calls_bucket_low(b + 1));
+	}
+	for (unsigned bit = 2; bit < 64; bit++) {
+		assert_true(sp_calls_bucket_low(sp_calls_bucket(1ULL << bit)) == 1ULL << bit);
+		assert_int_equal(sp_calls_bucket((1ULL << bit) - 1) + 1, sp_calls_bucket(1ULL << bit));
+	}
+	assert_int_equal(sp_calls_bucket(UINT64_MAX), SP_CALLS_BUCKETS - 1);
+}
+
+static const struct sp_calls_time *time_at(const struct sp_calls_snapshot *s, uint64_t low_ns, uint64_t high_ns)
+{
+	for (size_t i = 0; i < s->n_times; i++)
+		if (s->times[i].low_ns == low_ns && s->times[i].high_ns == high_ns)
+			return &s->times[i];
+	fail_msg("no time from %lu to %lu ns", (unsigned long)low_ns, (unsigned long)high_ns);
+	return NULL;
+}
+
+static void times_fill(struct made *m, uint32_t function)
+{
+	m->header->ticks_hz = 2ULL * BILLION;
+	made_row(m, (struct sp_calls_row){.function = function, .part = SP_CALLS_PART_TICKS}, 3000, 1000);
+	made_row(m, (struct sp_calls_row){.function = function, .part = SP_CALLS_PART_BUCKET + sp_calls_bucket(1024)},
+		 2, 1);
+	made_row(m, (struct sp_calls_row){.function = function, .part = SP_CALLS_PART_BUCKET + SP_CALLS_BUCKETS - 1}, 1,
+		 0);
+}
+
+static void test_times(void **state)
+{
+	struct sp_calls_snapshot s, more;
+	struct made m;
+	uint32_t first = 0;
+
+	(void)state;
+	assert_true(made_open(&m));
+	fill(&m, 1);
+	first = made_block(&m, SP_CALLS_FUNCTION) * SP_CALLS_PLACES;
+	times_fill(&m, first);
+	struct sp_calls_function *f =
+	    (struct sp_calls_function *)(m.base + m.blocks[made_block(&m, SP_CALLS_FUNCTION)].offset);
+	f->flags |= SP_CALLS_FUNCTION_UNTIMED;
+	assert_int_equal(sp_calls_read(m.path, &s), 0);
+	assert_true(s.n_arcs == 3 && s.n_times == 3);
+	assert_int_equal(time_at(&s, 0, 0)->n, 2000);
+	assert_int_equal(time_at(&s, 512, 640)->n, 3);
+	assert_int_equal(time_at(&s, 7ULL << 60, INT64_MAX)->n, 1);
+	assert_string_equal(s.callees[time_at(&s, 512, 640)->callee].name, "made_one");
+	assert_true(s.callees[time_at(&s, 512, 640)->callee].untimed && !s.callees[1].untimed);
+
+	assert_int_equal(sp_calls_read(m.path, &more), 0);
+	assert_int_equal(sp_calls_merge(&s, &more), 0);
+	assert_int_equal(time_at(&s, 0, 0)->n, 4000);
+	assert_int_equal(time_at(&s, 512, 640)->n, 6);
+	assert_int_equal(sp_calls_since(&s, &more), 0);
+	assert_int_equal(time_at(&s, 512, 640)->n, 3);
+	assert_int_equal(sp_calls_since(&s, &more), 0);
+	assert_true(s.n_times == 0 && s.n_arcs == 0);
+	sp_calls_done(&s);
+	sp_calls_done(&more);
+
+	m.header->ticks_hz = 0;
+	refuses(sp_calls_read(m.path, &s), -EBADMSG, "a row of times");
+	made_close(&m);
+}
+
+static void test_time(void **state)
+{
+	struct made m;
+
+	(void)state;
+	assert_true(made_open(&m));
+	assert_int_equal(sp_calls_time(m.path, 0), 0);
+	assert_true(m.header->ticks_hz == 0 && m.header->is_timed == 0);
+	assert_int_equal(sp_calls_time(m.path, 2000000000), 0);
+	assert_true(m.header->ticks_hz == 2000000000 && m.header->is_timed == 1);
+	assert_int_equal(sp_calls_time(m.path, 2000900000), 0);
+	assert_true(m.header->ticks_hz == 2000000000);
+	assert_int_equal(sp_calls_time(m.path, 0), 0);
+	assert_true(m.header->ticks_hz == 2000000000 && m.header->is_timed == 0);
+	assert_int_equal(sp_calls_time(m.path, 3000000000), 0);
+	assert_true(m.header->ticks_hz == 3000000000 && m.header->is_timed == 1);
+	assert_string_equal(m.header->targets, "libmade.so");
+	assert_int_equal(sp_calls_time("/nonexistent", 0), -ENOENT);
+	made_close(&m);
+}
+
 /* What may be wrong in a record or block, and is said. */
 static void test_damaged(void **state)
 {
@@ -408,6 +501,10 @@ static void test_damaged(void **state)
 	DAMAGED(row->function, UINT32_MAX, "names one that is not there");
 	DAMAGED(row->caller, row->function, "names one that is not there");
 	DAMAGED(row->site_object, 0, "in no library");
+	DAMAGED(row->part, SP_CALLS_PART_TICKS, "a row of times");
+	DAMAGED(row[2].part, SP_CALLS_PART_TICKS, "a row of times"); /* without the speed of the clock */
+	m.header->ticks_hz = BILLION;
+	DAMAGED(row[2].part, SP_CALLS_PART_BUCKET + SP_CALLS_BUCKETS, "a row of times");
 	DAMAGED(row->state, 9, "no known state");
 	DAMAGED(f->object, 0, "names one that is not there");
 	DAMAGED(f->name, 0, "outside of the names");
@@ -470,7 +567,8 @@ int main(void)
 	    cmocka_unit_test(test_path),    cmocka_unit_test(test_long_list),      cmocka_unit_test(test_functions),
 	    cmocka_unit_test(test_prepare), cmocka_unit_test(test_other_versions), cmocka_unit_test(test_full_disk),
 	    cmocka_unit_test(test_read),    cmocka_unit_test(test_processes),      cmocka_unit_test(test_merge),
-	    cmocka_unit_test(test_damaged), cmocka_unit_test(test_flipped),
+	    cmocka_unit_test(test_damaged), cmocka_unit_test(test_flipped),        cmocka_unit_test(test_buckets),
+	    cmocka_unit_test(test_times),   cmocka_unit_test(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,54 @@ static void by_object(void **state)
 	sp_profile_free(p);
 }
 
+static int64_t label(const struct sp_profile *p, uint32_t row, const char *wanted)
+{
+	size_t n = 0;
+	const struct sp_label *l = sp_profile_labels(p, sp_profile_key(p, sp_profile_row(p, row)->key)->labels, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(sp_profile_string(p, l[i].name), wanted))
+			return l[i].number;
+	return -1;
+}
+
+/* Of a function that was timed: its calls, their time, and how many took how long; of another: its mark. */
+static void timed(void **state)
+{
+	struct sp_calls_arc arc = {.callee = 0, .caller = SP_CALLS_NONE, .site_library = SP_CALLS_NONE, .n_calls = 5};
+	struct sp_calls_time times[] = {{.callee = 0, .n = 900}, {.callee = 0, .low_ns = 128, .high_ns = 160, .n = 4}};
+	struct sp_calls_callee all[3];
+	struct sp_calls_snapshot s = {.libraries = libraries,
+				      .n_libraries = 2,
+				      .callees = all,
+				      .n_callees = 3,
+				      .arcs = &arc,
+				      .n_arcs = 1,
+				      .times = times,
+				      .n_times = 2,
+				      .depth = SP_CALLS_BY_SITE};
+	struct sp_calls_namer namer = {.demangle = demangle, .place = place};
+	struct sp_profile *p = NULL;
+
+	(void)state;
+	memcpy(all, callees, sizeof(all));
+	all[0].untimed = true;
+	refusal = 0;
+	assert_int_equal(sp_calls_profile(&s, &namer, &p), 0);
+	assert_int_equal(sp_profile_n_value_types(p), 3);
+	assert_string_equal(sp_profile_string(p, sp_profile_value_type(p, 1)->name), "timed");
+	assert_string_equal(sp_profile_string(p, sp_profile_value_type(p, 2)->name), "latency");
+	assert_int_equal(sp_profile_n_rows(p), 2); /* who is not told is nobody: one row */
+	assert_int_equal(sp_profile_row(p, 0)->values[0], 5);
+	assert_int_equal(sp_profile_row(p, 0)->values[2], 900);
+	assert_int_equal(sp_profile_row(p, 1)->values[1], 4);
+	assert_int_equal(label(p, 1, "latency_from"), 128);
+	assert_int_equal(label(p, 1, "latency_below"), 160);
+	assert_string_equal(name(p, frame(p, 1, 0)), name(p, frame(p, 0, 0)));
+	assert_true(frame(p, 0, 0)->flags & SP_FRAMEF_UNTIMED);
+	sp_profile_free(p);
+}
+
 static void nothing_counted(void **state)
 {
 	struct sp_profile *p = make(SP_CALLS_BY_SITE, NULL, 0);
@@ -151,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(by_site),
 	    cmocka_unit_test(by_object),
+	    cmocka_unit_test(timed),
 	    cmocka_unit_test(nothing_counted),
 	};
 

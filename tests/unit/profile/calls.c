@@ -140,6 +140,26 @@ static void times_are_found_by_place(void **state)
 	sp_calls_table_done(&t);
 }
 
+/* What is sampled of a place is of the calls by all of its names. */
+static void names_of_a_place_share_its_time(void **state)
+{
+	uint32_t copy = frame(lib, "memcpy", 0x1000, 0x1000, 0), move = frame(lib, "memmove", 0x1000, 0x1000, 0);
+	uint32_t code = frame(lib, "__memmove_avx", 0x1000, 0x1040, 0),
+		 main_a = frame(program, "main", 0x500, 0x510, 0);
+	struct sp_calls_table t;
+	double ns, low, high;
+
+	(void)state;
+	ADD(60, 0, 0, copy, main_a);
+	ADD(40, 0, 0, move, main_a);
+	ADD(0, 5, 5000, code, main_a);
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_true(sp_called_time(find(&t, "memcpy"), &ns, &low, &high) && ns == 50);
+	assert_true(sp_called_time(find(&t, "memmove"), &ns, &low, &high) && ns == 50);
+	assert_int_equal(find(&t, "memmove")->n_outside, 40);
+	sp_calls_table_done(&t);
+}
+
 /* As pprof has it: no function has a place. */
 static void without_places_functions_are_found_by_name(void **state)
 {
@@ -173,6 +193,54 @@ static void time_in_the_kernel_is_not_self(void **state)
 	sp_calls_table_done(&t);
 }
 
+static void took(int64_t low, int64_t high, int64_t n, int64_t ns, uint32_t callee)
+{
+	struct sp_label labels[] = {{.name = ok(sp_profile_add_string(p, "latency_from")), .number = low},
+				    {.name = ok(sp_profile_add_string(p, "latency_below")), .number = high}};
+	struct sp_key key = {.labels = high ? ok(sp_profile_add_labels(p, labels, 2)) : 0};
+	struct sp_stack s = {.n_frames = 1, .frames = &callee};
+	int64_t values[] = {0, 0, 0, n, ns};
+
+	assert_int_equal(sp_profile_add(p, ok(sp_profile_add_key(p, &key)), ok(sp_profile_add_stack(p, &s)), 0, values),
+			 0);
+}
+
+static void latencies_are_ranges(void **state)
+{
+	uint32_t work, rest, main_a;
+	struct sp_calls_table t;
+	const struct sp_called *c;
+
+	(void)state;
+	ok(sp_profile_add_value_type(p, "timed", "count"));
+	ok(sp_profile_add_value_type(p, "latency", "nanoseconds"));
+	work = frame(lib, "work", 0x1000, 0x1000, 0);
+	rest = frame(lib, "rest", 0x2000, 0x2000, SP_FRAMEF_UNTIMED);
+	main_a = frame(program, "main", 0x500, 0x510, 0);
+	struct sp_stack called = {.n_frames = 2, .frames = (uint32_t[]){work, main_a}},
+			other = {.n_frames = 2, .frames = (uint32_t[]){rest, main_a}};
+	const int64_t calls[] = {110, 0, 0, 0, 0};
+	assert_int_equal(sp_profile_add(p, 0, ok(sp_profile_add_stack(p, &called)), 0, calls), 0);
+	assert_int_equal(sp_profile_add(p, 0, ok(sp_profile_add_stack(p, &other)), 0, calls), 0);
+	took(1000, 2000, 1, 0, work);
+	took(100, 120, 98, 0, work);
+	took(200, 300, 1, 0, work);
+	took(0, 0, 0, 12500, work);
+	assert_int_equal(sp_calls_table_new(p, &t), 0);
+	assert_true(t.has_latency);
+	assert_int_equal(t.n_calls, 220);
+	c = find(&t, "work");
+	assert_true(c->n_timed == 100 && c->timed_ns == 12500 && c->n_ranges == 3 && !c->untimed);
+	assert_true(c->ranges[0].low_ns == 100 && c->ranges[2].high_ns == 2000);
+	assert_true(sp_called_quantile(c, 0.5) > 110 && sp_called_quantile(c, 0.5) < 110.5);
+	assert_true(sp_called_quantile(c, 0.99) == 300);
+	assert_true(sp_called_quantile(c, 1) == 2000);
+	assert_int_equal(c->total_ns, 0); /* of samples, of which there are none */
+	c = find(&t, "rest");
+	assert_true(c->untimed && c->n_ranges == 0 && sp_called_quantile(c, 0.5) < 0);
+	sp_calls_table_done(&t);
+}
+
 static void without_calls_there_is_no_table(void **state)
 {
 	struct sp_profile *other;
@@ -190,8 +258,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(callers_are_summed_and_sorted, begin, end),
 	    cmocka_unit_test_setup_teardown(times_are_found_by_place, begin, end),
+	    cmocka_unit_test_setup_teardown(names_of_a_place_share_its_time, begin, end),
 	    cmocka_unit_test_setup_teardown(without_places_functions_are_found_by_name, begin, end),
 	    cmocka_unit_test_setup_teardown(time_in_the_kernel_is_not_self, begin, end),
+	    cmocka_unit_test_setup_teardown(latencies_are_ranges, begin, end),
 	    cmocka_unit_test_setup_teardown(without_calls_there_is_no_table, begin, end),
 	};
 

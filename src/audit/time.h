@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * time.h: calls that are timed (time.c, returns.S), if the file of calls says so; else all of this does nothing.
+ *
+ * The rules are those of audit.h: static memory, but for what is mapped when the program starts; no locks, no system
+ * calls later; where there is no room a time is not taken. Which programs and which functions are not timed is decided
+ * here.
+ */
+#ifndef SP_AUDIT_TIME_H
+#define SP_AUDIT_TIME_H
+
+#include "audit/audit.h"
+
+#pragma GCC visibility push(hidden)
+
+struct sp_timing { /* of a record, by its number */
+	uint64_t target;
+	uint64_t *buckets; /* counters of its function by bucket, 0: not known yet; NULL: no call of it has returned */
+	uint64_t ticks;    /* counters of the sum; 0: not known yet */
+	uint64_t way;      /* where the record leads */
+};
+_Static_assert(sizeof(struct sp_timing) == SP_TIMING_BYTES, "as returns.S has it");
+extern struct sp_timing *sp_timings; /* NULL: nothing is timed */
+/* In la_version: takes memory, if calls shall be timed. */
+void sp_time_open(void);
+/* Of each object that comes: where it brings what stubs of ours could harm, no call is timed from now on. */
+void sp_time_look(const struct sp_object *o);
+void sp_time_begin(void);
+void sp_time_close(const struct sp_object *o); /* that goes away */
+/* Of a new trampoline. Adds to *flags. */
+void sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32_t *flags);
+uint64_t sp_time_way(uint32_t number, uint64_t target); /* where its record leads */
+/* Whether references to it must go by sp_time_watch(), of whatever library it is. */
+bool sp_time_watches(const char *name);
+bool sp_time_watches_in(const struct sp_object *o);
+/* By what to call it. Not by_call: somebody takes its address. */
+uint64_t sp_time_watch(uint64_t target, const char *name, bool by_call);
+
+#pragma GCC visibility pop
+
+#endif
