@@ -75,14 +75,13 @@ struct sp_record {
 	uint64_t target; /* where it leads */
 	union {
 		uint64_t base; /* by object: counters of its row; 0: not known yet */
-		uint64_t tag;  /* by site: its number + 1, << 48 */
+		uint64_t tag;  /* by site: its number << 48 */
 	};
 	struct sp_site sites[SP_RECORD_N_SITES]; /* that came first */
 };
 _Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
 struct sp_reference { /* of a record, by its number: what calls do not need once they are known */
 	const char *name;
-	uint32_t target;        /* from the callee's beginning */
 	uint32_t function;      /* id in the shared file; 0: not known yet */
 	uint16_t owner, callee; /* into sp_objects */
 	uint16_t state, flags;  /* flags: SP_CALLS_FUNCTION_* */
@@ -98,15 +97,13 @@ uint32_t sp_trampolines_used(void);           /* ever */
 void sp_trampolines_close(const struct sp_object *o);
 
 /* --- call sites that were seen: read by trampolines.S --------------------------------------------------------- */
-enum { SP_SITES_ALL = SP_SITES + 256 }; /* whole pages, and SP_SITE_PROBES behind the last place */
-_Static_assert(SP_SITE_PROBES < 256 && SP_SITES_ALL * sizeof(struct sp_site) % SP_CALLS_PAGE == 0,
-	       "see sp_process_begin()");
-extern struct sp_site sp_sites[SP_SITES_ALL];
-extern uint64_t sp_rseq_offset; /* of struct rseq from the thread pointer; 0: not to be used */
+extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 /* Counters (of slot 1) of a part of the record's function; 0: no room. */
 uint64_t sp_part_counters(uint32_t number, uint64_t part);
 /* Counts a call that the trampoline could not count alone. */
 void sp_count(struct sp_record *r, uint64_t return_address);
+/* What a child of fork has of its parent's counters goes, where processes are told apart. */
+void sp_counters_forget(void);
 
 /* --- glob.c: which functions are counted ------------------------------------------------------------------------- */
 /* As fnmatch(3) without flags has it, in the C locale and without classes of characters. */

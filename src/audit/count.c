@@ -3,12 +3,10 @@
 #include "audit/process.h"
 #include "audit/time.h"
 
-/* Whole pages: a child of fork may find them zeroed (process.c). */
-struct sp_record sp_records[SP_TRAMPOLINES] __attribute__((aligned(SP_CALLS_PAGE)));
+struct sp_record sp_records[SP_TRAMPOLINES];
 static struct sp_reference references[SP_TRAMPOLINES];
 _Static_assert(SP_OBJECTS <= UINT16_MAX && sizeof(struct sp_reference) == 24, "small: address space is short");
-struct sp_site sp_sites[SP_SITES_ALL] __attribute__((aligned(SP_CALLS_PAGE)));
-uint64_t sp_rseq_offset;
+struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 
 extern const uint8_t sp_trampolines_object[], sp_trampolines_site[];
 
@@ -59,24 +57,10 @@ static struct sp_object *callee_of(const struct sp_reference *f)
 	return &sp_objects[f->callee];
 }
 
-static uint64_t target_of(const struct sp_reference *f)
-{
-	return callee_of(f)->whole.low + f->target;
-}
-
-/* What the trampoline reads of the reference. */
-static void fill(struct sp_record *r, const struct sp_reference *f)
-{
-	sp_store(&r->target, sp_time_way((uint32_t)(f - references), target_of(f)));
-	if (with_sites())
-		r->tag = (uint64_t)(f - references + 1) << 48;
-}
-
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags)
 {
-	uint64_t from_low = target - callee->whole.low;
-	uint32_t number = from_low <= UINT32_MAX ? take() : SP_TRAMPOLINES;
+	uint32_t number = take();
 
 	if (number == SP_TRAMPOLINES) {
 		sp_share_note(SP_CALLS_N_NO_ROOM);
@@ -84,12 +68,13 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	}
 	struct sp_record *r = &sp_records[number];
 	struct sp_reference *f = &references[number];
-	f->target = (uint32_t)from_low;
 	f->owner = (uint16_t)(owner - sp_objects);
 	f->callee = (uint16_t)(callee - sp_objects);
-	r->base = 0;
-	sp_time_lead(number, target, name, &flags);
-	fill(r, f);
+	r->target = sp_time_lead(number, target, name, &flags);
+	if (with_sites())
+		r->tag = (uint64_t)number << 48;
+	else
+		r->base = 0;
 	f->function = 0;
 	f->flags = (uint16_t)flags;
 	f->name = name;
@@ -129,7 +114,7 @@ static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_obje
 		uint64_t key = sites[i].key, at = key & ((1ULL << 48) - 1);
 		if (key <= SITE_GONE)
 			continue;
-		const struct sp_reference *f = &references[(key >> 48) - 1];
+		const struct sp_reference *f = &references[key >> 48];
 		if ((at >= o->whole.low && at < o->whole.high) || owner_of(f) == o || callee_of(f) == o)
 			forget_site(&sites[i], SITE_GONE);
 	}
@@ -160,6 +145,23 @@ void sp_trampolines_close(const struct sp_object *o)
 			free_record(i, o);
 }
 
+void sp_counters_forget(void)
+{
+	uint32_t n = sp_load(&n_used);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!with_sites() && sp_load(&sp_records[i].base) != 0)
+			sp_store(&sp_records[i].base, 0);
+		for (uint32_t k = 0; k < SP_RECORD_N_SITES && with_sites(); k++)
+			if (sp_records[i].sites[k].base != 0)
+				forget_site(&sp_records[i].sites[k], 0);
+	}
+	for (uint32_t page = 0; page < SP_SITES / 256; page++)
+		for (uint32_t i = 0; i < 256 + SP_SITE_PROBES && site_pages[page] != 0; i++)
+			if (sp_sites[page * 256 + i].base != 0)
+				forget_site(&sp_sites[page * 256 + i], 0);
+}
+
 /* --- the first call --------------------------------------------------------------------------------------------- */
 static uint64_t row_counters(const struct sp_calls_row *row)
 {
@@ -188,7 +190,8 @@ static uint32_t function_of(struct sp_reference *f)
 	object = sp_object_id(callee_of(f));
 	if (object == 0)
 		return 0;
-	function = sp_share_function(object, sp_object_offset(callee_of(f), target_of(f)), f->name, f->flags);
+	function = sp_share_function(object, sp_object_offset(callee_of(f), sp_time_target((uint32_t)(f - references))),
+				     f->name, f->flags);
 	counters_of(function, 0, 0, 0, 0);
 	sp_store(&f->function, function);
 	return function;
@@ -275,8 +278,8 @@ void sp_count(struct sp_record *r, uint64_t return_address)
 {
 	struct sp_reference *f = &references[r - sp_records];
 
-	if (sp_load(&r->target) == 0) /* a child's first call by it */
-		fill(r, f);
+	bool is_settled = sp_process_settle();
+
 	if (is_of_linker(f, return_address))
 		return;
 	uint64_t base = with_sites() ? site_counters(f, return_address) : object_counters(f);
@@ -285,9 +288,9 @@ void sp_count(struct sp_record *r, uint64_t return_address)
 		sp_share_note(SP_CALLS_N_LOST_CALLS);
 		return;
 	}
-	if (with_sites())
+	if (is_settled && with_sites())
 		keep_site(r, return_address, base);
-	else
+	else if (is_settled)
 		sp_store(&r->base, base);
 	sp_add((uint64_t *)(base - SP_CALLS_PAGE), 1);
 }

@@ -30,6 +30,8 @@
 #define SP_SITE_CODE_MASK 0x3fc
 #define SP_SITE_MULTIPLIER 0x9e3779b1
 
+#define SP_OWN_SETTLED 8
+#define SP_LOWEST_COUNTER 0x2000000 /* less: a slot of no counters, since their address is 0 */
 #define SP_INITS 1024
 #define SP_RSEQ_CPU 0
 #define SP_RSEQ_CS 8

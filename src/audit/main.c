@@ -184,7 +184,7 @@ static void begin(void)
 		return;
 	sp_process_loaded();
 	if (__rseq_size != 0 && has_all_slots())
-		sp_rseq_offset = (uint64_t)__rseq_offset;
+		sp_process_rseq((uint64_t)__rseq_offset);
 	patch_all(true);
 	if (sp_share.n_expected < sp_trampolines_used()) /* without a linkage table */
 		sp_share.n_expected = sp_trampolines_used();

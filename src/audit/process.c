@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which process counts, where processes are told apart. A child of fork has its parent's memory, and with it the
- * counters that the parent's trampolines know. So the kernel zeroes what they know in it (MADV_WIPEONFORK), and each of
- * the child's first calls comes by sp_count(), which asks here who it is: no call is slower for it, and no system call
- * is made, as the child may be in a sandbox already. Its number is where libc has that of the thread (in a child of
- * fork(), that of the process); libc says where that is by a symbol that it has for debuggers. A child of vfork shares
+ * counters that the parent's trampolines know. So there is a page that the kernel zeroes in it (MADV_WIPEONFORK), and
+ * that has the offset of struct rseq: without, a call goes by the locked path, which looks whether the process is
+ * settled, and goes to sp_count(), which forgets all counters first. So no call of the parent is slower, and no system
+ * call is made, as the child may be in a sandbox already. A child may come out of a signal handler in the midst of a
+ * trampoline: nothing that a trampoline reads vanishes under it but counters, and it looks for those last; what it
+ * has at hand already are its parent's, for the one call. The child's number is where libc has that of the thread (in a
+ * child of fork(), that of the process); libc says where by a symbol that it has for debuggers. A child of vfork shares
  * its parent's memory, and is counted as its parent until it is another program.
  */
 #include "audit/process.h"
@@ -12,24 +15,42 @@
 
 #include <sys/mman.h>
 
-static struct { /* of this process: a child finds it zeroed */
-	uint32_t id, pid;
-	uint8_t whole_page[SP_CALLS_PAGE - 2 * sizeof(uint32_t)];
-} own __attribute__((aligned(SP_CALLS_PAGE)));
+struct sp_own sp_own __attribute__((aligned(SP_CALLS_PAGE))); /* no value: in memory without a file */
+_Static_assert(sizeof(sp_own) == SP_CALLS_PAGE, "nothing else is zeroed");
+_Static_assert(SP_CALLS_MAX_SLOTS *SP_CALLS_PAGE < SP_LOWEST_COUNTER, "of counters at 0 all slots are below");
+_Static_assert(offsetof(struct sp_own, settled) == SP_OWN_SETTLED, "as trampolines.S has it");
 
-static uint64_t tid_offset; /* of a thread's number from the thread pointer; 0: not known */
-static uint32_t last_pid;   /* of the process that this one is a child of, or of this one */
-
-static bool wipe(void *at, uint64_t bytes)
-{
-	return sp_sys(SYS_madvise, (uint64_t)at, bytes, MADV_WIPEONFORK, 0, 0, 0) == 0;
-}
+static uint64_t rseq_offset,
+    tid_offset;           /* from the thread pointer, of struct rseq and a thread's number; 0: not known */
+static uint32_t last_pid; /* of the process that this one is a child of, or of this one */
 
 void sp_process_begin(void)
 {
-	if (sp_share.apart == SP_CALLS_BY_PROCESS &&
-	    (!wipe(&own, sizeof(own)) || !wipe(sp_sites, sizeof(sp_sites)) || !wipe(sp_records, sizeof(sp_records))))
-		sp_share.apart = SP_CALLS_TOGETHER; /* an old kernel: children could not be told from their parent */
+	bool fails = sp_share.apart == SP_CALLS_BY_PROCESS &&
+		     sp_sys(SYS_madvise, (uint64_t)&sp_own, sizeof(sp_own), MADV_WIPEONFORK, 0, 0, 0) != 0;
+
+	sp_own.settled = 1;
+	if (fails) /* an old kernel: children could not be told from their parent */
+		sp_share.apart = SP_CALLS_TOGETHER;
+}
+
+void sp_process_rseq(uint64_t offset)
+{
+	rseq_offset = offset;
+	sp_store(&sp_own.rseq_offset, offset);
+}
+
+/* One does it; others, and who interrupts it, count without keeping where. */
+bool sp_process_settle(void)
+{
+	if (sp_load(&sp_own.settled) != 0)
+		return true;
+	if (!sp_swap(&sp_own.is_settling, 0, 1))
+		return false;
+	sp_counters_forget();
+	sp_store(&sp_own.settled, 1);
+	sp_store(&sp_own.rseq_offset, rseq_offset);
+	return true;
 }
 
 static uint32_t tid_here(void)
@@ -57,7 +78,7 @@ void sp_process_loaded(void)
 	if (sp_share.apart != SP_CALLS_BY_PROCESS)
 		return;
 	find_tid();
-	own.pid = tid_offset != 0 ? tid_here() : (uint32_t)sp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	sp_own.pid = tid_offset != 0 ? tid_here() : (uint32_t)sp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
 }
 
 static struct sp_object *program(void)
@@ -73,8 +94,8 @@ static uint32_t pid(void)
 {
 	uint32_t tid;
 
-	if (own.pid != 0)
-		return own.pid;
+	if (sp_own.pid != 0)
+		return sp_own.pid;
 	if (tid_offset == 0) /* before all libraries are there */
 		find_tid();
 	tid = tid_offset != 0 ? tid_here() : 0;
@@ -96,10 +117,10 @@ static uint32_t process_new(void)
 /* Of two threads that come here first one's record is what all take; the other's has no rows. */
 uint32_t sp_process_id(void)
 {
-	uint32_t id = sp_load(&own.id), made;
+	uint32_t id = sp_load(&sp_own.id), made;
 
 	if (id != 0 || sp_share.apart != SP_CALLS_BY_PROCESS)
 		return id;
 	made = process_new();
-	return made == 0 || sp_swap(&own.id, 0, made) ? made : sp_load(&own.id);
+	return made == 0 || sp_swap(&sp_own.id, 0, made) ? made : sp_load(&sp_own.id);
 }

@@ -19,6 +19,8 @@
 
 	.section .note.GNU-stack, "", @progbits
 
+	.set sp_rseq_offset, sp_own
+
 	/* Adds to the counter of this CPU at r10, or to the common one. rcx and rdx are lost. */
 	.macro COUNT name, instruction:vararg
 	DESCRIPTOR \name

@@ -168,25 +168,26 @@ uint64_t sp_time_watch(uint64_t target, const char *name, bool by_call)
 	return target;
 }
 
-void sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32_t *flags)
+uint64_t sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32_t *flags)
 {
 	struct sp_timing *t = &sp_timings[number];
 	uint64_t to = sp_time_watch(target, name, true);
 
 	if (sp_timings == NULL)
-		return;
+		return target;
 	t->target = target;
 	t->ticks = 0;
 	for (unsigned i = 0; t->buckets != NULL && i < SP_CALLS_BUCKETS; i++)
 		t->buckets[i] = 0;
-	t->way = to == target && is_timed(name) ? (uint64_t)sp_timed : to;
-	if (t->way == to)
-		*flags |= SP_CALLS_FUNCTION_UNTIMED;
+	if (to == target && is_timed(name))
+		return (uint64_t)sp_timed;
+	*flags |= SP_CALLS_FUNCTION_UNTIMED;
+	return to;
 }
 
-uint64_t sp_time_way(uint32_t number, uint64_t target)
+uint64_t sp_time_target(uint32_t number)
 {
-	return sp_timings != NULL ? sp_timings[number].way : target;
+	return sp_timings != NULL ? sp_timings[number].target : sp_records[number].target;
 }
 
 /* --- flights ------------------------------------------------------------------------------------------------------ */

@@ -17,7 +17,7 @@ struct sp_timing { /* of a record, by its number */
 	uint64_t target;
 	uint64_t *buckets; /* counters of its function by bucket, 0: not known yet; NULL: no call of it has returned */
 	uint64_t ticks;    /* counters of the sum; 0: not known yet */
-	uint64_t way;      /* where the record leads */
+	uint64_t unused;
 };
 _Static_assert(sizeof(struct sp_timing) == SP_TIMING_BYTES, "as returns.S has it");
 extern struct sp_timing *sp_timings; /* NULL: nothing is timed */
@@ -27,9 +27,9 @@ void sp_time_open(void);
 void sp_time_look(const struct sp_object *o);
 void sp_time_begin(void);
 void sp_time_close(const struct sp_object *o); /* that goes away */
-/* Of a new trampoline. Adds to *flags. */
-void sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32_t *flags);
-uint64_t sp_time_way(uint32_t number, uint64_t target); /* where its record leads */
+/* Where the record of a new trampoline leads. Adds to *flags. */
+uint64_t sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32_t *flags);
+uint64_t sp_time_target(uint32_t number); /* what the record leads to in the end */
 /* Whether references to it must go by sp_time_watch(), of whatever library it is. */
 bool sp_time_watches(const char *name);
 bool sp_time_watches_in(const struct sp_object *o);

@@ -18,14 +18,16 @@
 
 	.section .note.GNU-stack, "", @progbits
 
+	/* First in sp_own, which a child of fork may find zeroed: then it goes by the locked paths, and is not settled. */
+	.set sp_rseq_offset, sp_own
+	.set sp_settled, sp_own + SP_OWN_SETTLED
+
 	.text
 	.balign 64
 	.type count_object, @function
 count_object:
 	.cfi_startproc
 	DESCRIPTOR object
-	cmpq $0, SP_RECORD_BASE(%r11)
-	je count_slowly
 	mov %rax, -16(%rsp)
 	mov sp_rseq_offset(%rip), %rax
 	lea object_cs(%rip), %r10
@@ -36,16 +38,25 @@ object_start:
 	mov %fs:SP_RSEQ_CPU(%rax), %eax
 	shl $12, %rax
 	add SP_RECORD_BASE(%r11), %rax
+	cmp $SP_LOWEST_COUNTER, %rax
+	jb object_slowly
 	incq (%rax)
 object_end:
 	mov -16(%rsp), %rax
 	jmp *SP_RECORD_TARGET(%r11)
 	ABORT object
 object_locked:
+	cmpl $0, sp_settled(%rip)
+	je object_slowly
 	mov SP_RECORD_BASE(%r11), %r10
+	test %r10, %r10
+	jz object_slowly
 	lock incq -4096(%r10)
 	mov -16(%rsp), %rax
 	jmp *SP_RECORD_TARGET(%r11)
+object_slowly:
+	mov -16(%rsp), %rax
+	jmp count_slowly
 	.cfi_endproc
 	.size count_object, . - count_object
 
@@ -64,13 +75,19 @@ object_locked:
 	mov %fs:SP_RSEQ_CPU(%rax), %eax
 	shl $12, %rax
 	add \counters(%r11), %rax
+	cmp $SP_LOWEST_COUNTER, %rax
+	jb site_slowly
 	incq (%rax)
 \name\()_end:
 	mov -16(%rsp), %rax
 	jmp *SP_RECORD_TARGET(%r11)
 	ABORT \name
 \name\()_locked:
+	cmpl $0, sp_settled(%rip)
+	je site_slowly
 	mov \counters(%r11), %r10
+	test %r10, %r10
+	jz site_slowly
 	lock incq -4096(%r10)
 	mov -16(%rsp), %rax
 	jmp *SP_RECORD_TARGET(%r11)
@@ -104,6 +121,8 @@ count_site:
 	cmp (%r10), %rax
 	jne 2f
 1:	mov 8(%r10), %r10
+	test %r10, %r10
+	jz 4f
 	DESCRIPTOR site
 	mov sp_rseq_offset(%rip), %rax
 	lea site_cs(%rip), %rcx
@@ -120,6 +139,8 @@ site_end:
 	jmp *SP_RECORD_TARGET(%r11)
 	ABORT site
 site_locked:
+	cmpl $0, sp_settled(%rip)
+	je 4f
 	lock incq -4096(%r10)
 	mov -16(%rsp), %rax
 	mov -24(%rsp), %rcx
@@ -130,8 +151,9 @@ site_locked:
 	je 1b
 	cmp %rcx, %r10
 	jb 3b
+4:	mov -24(%rsp), %rcx
+site_slowly:
 	mov -16(%rsp), %rax
-	mov -24(%rsp), %rcx
 	jmp count_slowly
 	.cfi_endproc
 	.size count_site, . - count_site

@@ -35,6 +35,17 @@ for variant in now lazy; do
 done
 exact now object GLIBC_TUNABLES=glibc.pthread.rseq=0
 
+# Children that come out of signal handlers, where their parents were in the midst of calls.
+for depth in site object; do
+	what="interrupted, $depth"
+	count_into "$dir/interrupted.profile" $depth-process libcounted.so
+	counted "$dir/now" interrupted >"$out" 2>"$err"
+	status=$?
+	[ "$status" = 0 ] && [ ! -s "$err" ] || fail "that all children end well: $(cat "$err")"
+	[ "$("$calls_file" processes "$file" | wc -l)" -gt 100 ] || fail "more than 100 processes"
+	rm "$file"
+done
+
 # Together in a file that goes on: only the sum is told apart.
 what="together"
 count_into "$dir/a.profile" site libcounted.so

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +121,53 @@ static void cloned(void)
 	wait_for(pid, 0);
 }
 
+/*
+ * Out of signal handlers that come in the midst of calls, also in that of a trampoline: the child goes on where its
+ * parent was. It says what it has called; the call that was under way is of both.
+ */
+static atomic_long n_forks;
+
+static void fork_in_handler(int signal)
+{
+	(void)signal;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		n_calls = -1;
+		n_forks = -1;
+		if (getpid() % 2 == 0)
+			call(3);
+	} else {
+		n_forks += pid > 0;
+	}
+}
+
+static void interrupted(void)
+{
+	struct itimerval often = {{0, 700}, {0, 700}}, never = {{0, 0}, {0, 0}};
+	int status;
+	long n = 0;
+	pid_t pid = fork();
+
+	if (pid != 0) {
+		wait_for(pid, 0);
+		return;
+	}
+	signal(SIGALRM, fork_in_handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (n_forks >= 0 && n_forks < 200)
+		n = counted_two(counted_one(n));
+	setitimer(ITIMER_REAL, &never, NULL);
+	for (int i = 0; i < 1000 && n_forks < 0; i++)
+		n = counted_two(counted_one(n));
+	if (n_forks < 0)
+		_exit(0);
+	while (wait(&status) > 0)
+		if (status != 0)
+			_exit(2);
+	_exit(0);
+}
+
 /* The child's calls are its parent's until it is another program. */
 static void vforked(void)
 {
@@ -146,6 +194,10 @@ int main(int argc, char **argv)
 	pthread_t t;
 
 	self = argv[0];
+	if (argc > 1 && argv[1][0] == 'i') {
+		interrupted();
+		return 0;
+	}
 	if (argc > 1) {
 		call(9);
 		tell(getpid());
