@@ -277,8 +277,8 @@ static bool is_of_linker(const struct sp_reference *f, uint64_t return_address)
 void sp_count(struct sp_record *r, uint64_t return_address)
 {
 	struct sp_reference *f = &references[r - sp_records];
-
-	bool is_settled = sp_process_settle();
+	bool keeps = sp_process_settle();
+	uint32_t process = sp_process_id();
 
 	if (is_of_linker(f, return_address))
 		return;
@@ -288,9 +288,10 @@ void sp_count(struct sp_record *r, uint64_t return_address)
 		sp_share_note(SP_CALLS_N_LOST_CALLS);
 		return;
 	}
-	if (is_settled && with_sites())
+	keeps = keeps && sp_process_id() == process; /* not a child by now, out of a signal handler */
+	if (keeps && with_sites())
 		keep_site(r, return_address, base);
-	else if (is_settled)
+	else if (keeps)
 		sp_store(&r->base, base);
 	sp_add((uint64_t *)(base - SP_CALLS_PAGE), 1);
 }
