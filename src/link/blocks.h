@@ -17,8 +17,10 @@ enum {
 	SP_CALLS_ROW_BYTES = 1536 << 10, /* of rows that are ready before they are needed, in so many blocks: */
 	SP_CALLS_LEAST_ROWS = 2,
 	SP_CALLS_MOST_ROWS = 64,
-	SP_CALLS_ALL_TIMES = 8, /* where all libraries are counted there is so much more room ... */
-	SP_CALLS_ALL_ROWS = 2,  /* ... and for rows so much more */
+	/* Where all libraries are counted there is so much more room, and so much more for rows; where processes are
+	 * told apart the file may grow so much larger. */
+	SP_CALLS_ALL_TIMES = 8,
+	SP_CALLS_ALL_ROWS = 2,
 	SP_CALLS_SPARE_PROCESSES = 4,
 };
 

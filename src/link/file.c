@@ -267,7 +267,8 @@ static void lay_out(struct layout *l, const struct lists *lists, const struct sp
 	memcpy(h->targets, lists->libraries, strlen(lists->libraries));
 	memcpy(h->functions, lists->functions, strlen(lists->functions));
 	uint64_t most = 256 * sp_calls_block_bytes(SP_CALLS_ROW, 0, h->n_slots);
-	h->size_bytes = SP_MAX(most, (uint64_t)32 << 20) * times;
+	h->size_bytes =
+	    SP_MAX(most, (uint64_t)32 << 20) * (all || what->apart != SP_CALLS_TOGETHER ? SP_CALLS_ALL_TIMES : 1);
 	add_index(l);
 	add_blocks(l, SP_CALLS_OBJECT, 2 * times);
 	add_blocks(l, SP_CALLS_FUNCTION, 3 * times);
