@@ -29,12 +29,14 @@ static void cause_put(FILE *out, uint64_t n, const char *what)
 		fprintf(out, "%s%" PRIu64 " %s", ftell(out) > 0 ? ", " : "", n, what);
 }
 
-/* A program that was executed once more for its static TLS is one. */
+/* Where more said so than inotify keeps, all of whom nothing else is known. */
 static int tell(const struct sp_calls_uncounted *u, uint64_t n_ran, uint64_t n_missing)
 {
 	const uint64_t *seen = u->seen->counter;
-	uint64_t known =
-	    seen[SP_N_PROGRAMS_STATIC] + seen[SP_N_PROGRAMS_SECURE] + u->counters[SP_CALLS_N_UNCOUNTED] + u->n_refused;
+	uint64_t n_no_tls = u->counters[SP_CALLS_N_UNCOUNTED],
+		 known = seen[SP_N_PROGRAMS_STATIC] + seen[SP_N_PROGRAMS_SECURE] + n_no_tls,
+		 rest = n_missing > known ? n_missing - known : 0,
+		 n_refused = u->has_more_refused ? rest : SP_MIN(u->n_refused, rest);
 	SP_FREE char *causes = NULL;
 	size_t len;
 	FILE *out = open_memstream(&causes, &len);
@@ -43,12 +45,11 @@ static int tell(const struct sp_calls_uncounted *u, uint64_t n_ran, uint64_t n_m
 		return -ENOMEM;
 	cause_put(out, seen[SP_N_PROGRAMS_STATIC], "linked statically");
 	cause_put(out, seen[SP_N_PROGRAMS_SECURE], "set-user-id or with capabilities");
-	cause_put(out, u->counters[SP_CALLS_N_UNCOUNTED], "for want of static TLS");
-	cause_put(out, u->n_refused, "could not use the file of counts (as another user, say)");
-	cause_put(
-	    out, n_missing > known ? n_missing - known : 0,
-	    "without LD_AUDIT (as by env -i), where the audit library is not (chroot), not of glibc, of 32 bits, or "
-	    "ended at once");
+	cause_put(out, n_no_tls, "for want of static TLS");
+	cause_put(out, n_refused, "could not use the file of counts (as another user, say)");
+	cause_put(out, rest - n_refused,
+		  "without LD_AUDIT (as by env -i), where the audit library is not (chroot), not of glibc, of 32 bits, "
+		  "or ended at once");
 	if (fclose(out))
 		return -ENOMEM;
 	fprintf(stderr, "soprof: %" PRIu64 " of %" PRIu64 " programs that ran %s not counted: %s\n", n_missing, n_ran,
@@ -56,12 +57,15 @@ static int tell(const struct sp_calls_uncounted *u, uint64_t n_ran, uint64_t n_m
 	return 0;
 }
 
+/* A program that was executed once more for its static TLS is one. Where none has counted others say why (calls_why.c).
+ */
 int sp_calls_uncounted_tell(const struct sp_calls_uncounted *u)
 {
 	uint64_t n_twice = u->counters[SP_CALLS_N_AGAIN] + u->counters[SP_CALLS_N_UNCOUNTED],
 		 n_counted = u->counters[SP_CALLS_N_PROCESSES] - u->counters[SP_CALLS_N_UNCOUNTED], n_ran;
 
-	if (!u->seen || u->seen->counter[SP_N_LOST_TARGETS] || u->seen->counter[SP_N_PROGRAMS] < n_twice + n_counted) {
+	if (!u->seen || !n_counted || u->seen->counter[SP_N_LOST_TARGETS] ||
+	    u->seen->counter[SP_N_PROGRAMS] < n_twice + n_counted) {
 		refused_tell(u->n_refused, u->has_more_refused);
 		return 0;
 	}

@@ -30,7 +30,7 @@ git|git|export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@
 gcc|gcc|printf '#include <stdio.h>\nint main(void) { puts("hello"); return 6; }\n' >a.c; gcc -O2 -Wall a.c -o a && ./a; echo $?; echo 'int x = ;' >b.c; LC_ALL=C gcc -c b.c
 g++|g++|printf '#include <iostream>\n#include <stdexcept>\n#include <map>\nint main() { std::map<int, std::string> m; for (int i = 0; i < 100; i++) try { if (i %% 3) throw std::runtime_error("x"); m[i] = "y"; } catch (const std::exception &e) { m[i] = e.what(); } std::cout << m.size() << m[4] << m[3] << std::endl; throw 5; }\n' >a.cc; g++ -O1 a.cc -o a; (./a 2>err; echo $?) 2>/dev/null; cat err
 clang|clang|printf 'int f(int x) { return x + 1; }\n' >a.c; clang -O2 -S -o - a.c | grep -c add; clang -c nowhere.c
-make|make|printf 'all: a b c\n%%:\n\t@echo $@ >$@; cat $@ >>log\nc: a b\n\t@sort log; false\n' >Makefile; make -s -j2 --output-sync
+make|make|printf 'all: a b c\n%%:\n\t@echo $@ >$@; cat $@ >>log\nc: a b\n\t@sort log; false\n' >Makefile; make -s -j2 --output-sync; rm log
 tar|tar|seq 100000 >f; touch -d 2020-01-01 f; tar --mtime=2020-01-01 --owner=0 --group=0 --numeric-owner -czf - f | gzip -dc | md5sum; tar -cf a.tar f; tar -tvf a.tar --full-time nowhere | cut -c 1-10; bzip2 -c f | bunzip2 | cksum
 xz|xz|seq 300000 | xz -T2 -1 --block-size=200000 | xz -dc | md5sum; echo x | xz -dc
 zstd|zstd|seq 300000 | zstd -T2 -q | zstd -dcq | md5sum; echo x | zstd -dcq
@@ -93,11 +93,12 @@ run_alone='[ -z "$4" ] || {
 run_in() { # PLACE COMMAND [VARIABLE=VALUE]...: $dir/PLACE.out, .err, .code, .files, and what it wrote
 	local place=$dir/$1 at=$dir/w
 	[ -n "${alone[*]}" ] || at=$place
-	rm -rf "$place" "$place.tmp"
+	rm -rf "$place" "$place.tmp" "$place.files"
 	mkdir -p "$place" "$place.tmp" "$dir/w" "$dir/tmp"
 	TMPDIR=$dir/tmp "${alone[@]}" bash -c "$run_alone" - "$place" "$at" "$deadline" "${alone[*]}" "${@:2}" </dev/null >"$place.out" \
 		2>"$place.err" 3>&- 9>&-
 	echo $? >"$place.code"
+	[ -e "$place.files" ] && [ "$(cat "$place.code")" != 124 ] || { what=$name; fail "a run that ends ($1)"; }
 	[ "$at" = "$dir/w" ] || sed -i "s|$place|$dir/w|g" "$place.out" "$place.err"
 }
 

@@ -27,6 +27,8 @@ count_into "$dir/libc-timed.profile" site libc.so.6
 runs() { # NAME COMMAND
 	local before
 	reference "$1" "$2"
+	! grep -s -e 'nobody at ' "$dir/plain.out" || fail "a server"
+	! grep -s -e 'command not found' "$dir/plain.err" || fail "all that its command needs"
 	n_programs=$((n_programs + 1))
 	file=$dir/libc-site.profile
 	before=$(counter processes)
