@@ -89,7 +89,7 @@ aspell|hunspell hunspell-en-us|echo 'a wrold of wordz' | hunspell -d en_US -a | 
 rrdtool|rrdtool|rrdtool create a.rrd -b 1000000000 -s 10 DS:x:GAUGE:20:0:100 RRA:AVERAGE:0.5:1:50; for i in 1 2 3 4 5; do rrdtool update a.rrd $((1000000000 + 10 * i)):$((i * i)); done; rrdtool fetch a.rrd AVERAGE -s 1000000000 -e 1000000050; rrdtool graph o.svg -a SVG -s 1000000000 -e 1000000050 DEF:x=a.rrd:x:AVERAGE LINE1:x#ff0000 | tail -n 1; rrdtool info nowhere; rm a.rrd
 gdbm|gdbmtool db-util|printf 'store a 1\nstore b 2\nlist\nfetch nowhere\n' | gdbmtool -q a.db; printf 'a\n1\nb\n2\n' | db5.3_load -T -t hash b.db; db5.3_dump -p b.db | tail -n 6; db5.3_dump nowhere; rm -f *.db
 samba|samba-common-bin|printf '[global]\nworkgroup = A\n[x]\npath = /tmp\n' >c; testparm -s c 2>/dev/null; testparm -s --parameter-name=workgroup c 2>/dev/null; testparm -s nowhere >/dev/null 2>&1; echo $?
-7z|p7zip-full lzip pigz brotli|seq 20000 >f; touch -d 2020-01-01 f; 7z a -bd -mmt2 a.7z f >/dev/null; 7z x -so a.7z | cksum; lzip -c f | lzip -dc | cksum; pigz -n -p 2 -c f | tee g | pigz -dc | cksum; cksum g; brotli -c f | brotli -dc | cksum; 7z t nowhere | grep -c ERROR
+7z|p7zip-full lzip pigz brotli|seq 20000 >f; touch -d 2020-01-01 f; 7z a -bd -mmt2 a.7z f >/dev/null; 7z x -so a.7z | cksum; lzip.lzip -c f | lzip.lzip -dc | cksum; pigz -n -p 2 -c f | tee g | pigz -dc | cksum; cksum g; brotli -c f | brotli -dc | cksum; 7z t nowhere | grep -c ERROR
 PACKAGES
 }
 
