@@ -7,9 +7,9 @@
  * return, and it returns there always: where control goes never depends on who runs, on which stack, how often, or on
  * what was left behind. So stacks that are switched, copied or left by longjmp, calls that return twice, signal
  * handlers and other threads' calls are safe: at worst a time is not taken. Unwinders follow the stubs by the rules
- * below: a frame of its own, whose return address lies in the table. A call's start stands in a table (flights), found
- * by its stack pointer and stub in one of two places; a word of it is the exclusive-or of all others, so that one that was overwritten, or
- * is being written to, does not fit.
+ * below: a frame of its own, whose return address lies in the table. A call's start stands in a table (flights), in
+ * one of two places, found by its stack pointer and stub; a word of it is the exclusive-or of these and of all others
+ * there, so that one that was overwritten, or is being written to, does not fit.
  *
  * At the entry registers are as free as in trampolines.S. After the return the callee's results are in rax, rdx and
  * registers that nothing here touches; r10, r11 and flags are free; the memory below the stack pointer is, too, since

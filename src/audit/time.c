@@ -45,7 +45,7 @@ static uint8_t return_pages[SP_RETURNS / 256 + 1]; /* those that have some */
 
 void sp_time_open(void)
 {
-	int64_t at = -1;
+	int64_t at;
 
 	if (sp_share.header->is_timed == 0)
 		return;
