@@ -40,7 +40,7 @@ bool sp_share_reserve(uint64_t n_records)
 {
 	uint64_t n_words = 0;
 
-	for (unsigned level = 0; level < SP_CALLS_LEVELS && 2 * n_words < 5 * n_records; level++) {
+	for (unsigned level = 0; level < SP_CALLS_LEVELS && n_words < 2 * n_records; level++) {
 		if (level_words(level) == NULL && level_made(level) == NULL)
 			return false;
 		n_words += (uint64_t)SP_CALLS_LEVEL_0 << level;

@@ -9,6 +9,8 @@
  * has at hand already are its parent's, for the one call. The child's number is where libc has that of the thread (in a
  * child of fork(), that of the process); libc says where by a symbol that it has for debuggers. A child of vfork shares
  * its parent's memory, and is counted as its parent until it is another program.
+ *
+ * Where threads are told apart no process is ever settled: each call goes to sp_count(), and finds its thread's row.
  */
 #include "audit/process.h"
 #include "audit/audit.h"
@@ -24,20 +26,25 @@ static uint64_t rseq_offset,
     tid_offset;           /* from the thread pointer, of struct rseq and a thread's number; 0: not known */
 static uint32_t last_pid; /* of the process that this one is a child of, or of this one */
 
+/* Threads that have called: number << 32 | id of the record. Of one that finds no place here, another's is taken. */
+enum { THREADS = 1024, THREAD_PROBES = 8 };
+static uint64_t threads[THREADS + THREAD_PROBES];
+
 void sp_process_begin(void)
 {
-	bool fails = sp_share.apart == SP_CALLS_BY_PROCESS &&
+	bool fails = sp_share.apart != SP_CALLS_TOGETHER &&
 		     sp_sys(SYS_madvise, (uint64_t)&sp_own, sizeof(sp_own), MADV_WIPEONFORK, 0, 0, 0) != 0;
 
-	sp_own.settled = 1;
 	if (fails) /* an old kernel: children could not be told from their parent */
 		sp_share.apart = SP_CALLS_TOGETHER;
+	sp_own.settled = sp_share.apart != SP_CALLS_BY_THREAD;
 }
 
 void sp_process_rseq(uint64_t offset)
 {
 	rseq_offset = offset;
-	sp_store(&sp_own.rseq_offset, offset);
+	if (sp_share.apart != SP_CALLS_BY_THREAD)
+		sp_store(&sp_own.rseq_offset, offset);
 }
 
 /* One does it; others, and who interrupts it, count without keeping where. */
@@ -45,6 +52,8 @@ bool sp_process_settle(void)
 {
 	if (sp_load(&sp_own.settled) != 0)
 		return true;
+	if (sp_share.apart == SP_CALLS_BY_THREAD) /* a place of a call has counters for each thread: all go this way */
+		return false;
 	if (!sp_swap(&sp_own.is_settling, 0, 1))
 		return false;
 	sp_counters_forget();
@@ -75,7 +84,7 @@ static void find_tid(void)
 
 void sp_process_loaded(void)
 {
-	if (sp_share.apart != SP_CALLS_BY_PROCESS)
+	if (sp_share.apart == SP_CALLS_TOGETHER)
 		return;
 	find_tid();
 	sp_own.pid = tid_offset != 0 ? tid_here() : (uint32_t)sp_sys(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -102,16 +111,38 @@ static uint32_t pid(void)
 	return tid != last_pid ? tid : 0;
 }
 
-static uint32_t process_new(void)
+/* tid 0: of the whole process. */
+static uint32_t process_new(uint32_t tid)
 {
 	struct sp_object *o = program();
 	const char *name = sp_again_name[0] != '\0' ? sp_again_name : sp_last_part(sp_program_path);
 	size_t len = sp_len(name);
-	struct sp_calls_process p = {.pid = pid(), .program = o != NULL ? sp_object_id(o) : 0};
+	struct sp_calls_process p = {.pid = pid(), .program = o != NULL ? sp_object_id(o) : 0, .tid = tid};
 
 	sp_copy(p.name, name, len < sizeof(p.name) ? len : sizeof(p.name) - 1);
 	last_pid = p.pid != 0 ? p.pid : last_pid;
+	if (tid != 0) /* all threads have it from the first */
+		sp_swap(&sp_own.pid, 0, p.pid);
 	return sp_share_process(&p);
+}
+
+/* A child of fork has another number than the thread that made it, so that what is here of its parent does no harm. */
+static uint32_t thread_id(uint32_t tid)
+{
+	uint64_t *first = &threads[tid % THREADS], made;
+
+	for (unsigned i = 0; i < THREAD_PROBES; i++)
+		if (sp_load(&first[i]) >> 32 == tid)
+			return (uint32_t)sp_load(&first[i]);
+	made = process_new(tid);
+	if (made == 0)
+		return 0;
+	made |= (uint64_t)tid << 32;
+	for (unsigned i = 0; i < THREAD_PROBES; i++)
+		if (sp_swap(&first[i], 0, made))
+			return (uint32_t)made;
+	sp_store(&first[tid / THREADS % THREAD_PROBES], made);
+	return (uint32_t)made;
 }
 
 /* Of two threads that come here first one's record is what all take; the other's has no rows. */
@@ -119,8 +150,14 @@ uint32_t sp_process_id(void)
 {
 	uint32_t id = sp_load(&sp_own.id), made;
 
-	if (id != 0 || sp_share.apart != SP_CALLS_BY_PROCESS)
+	if (sp_share.apart == SP_CALLS_TOGETHER)
+		return 0;
+	if (sp_share.apart == SP_CALLS_BY_THREAD && tid_offset == 0)
+		find_tid();
+	if (sp_share.apart == SP_CALLS_BY_THREAD && tid_offset != 0 && tid_here() != 0)
+		return thread_id(tid_here());
+	if (id != 0)
 		return id;
-	made = process_new();
+	made = process_new(0);
 	return made == 0 || sp_swap(&sp_own.id, 0, made) ? made : sp_load(&sp_own.id);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * process.h: which process counts, where processes are told apart (process.c says how).
+ * process.h: which process or thread counts, where they are told apart (process.c says how).
  *
  * sp_process_begin() before anything is counted: from then on a child of fork finds what trampolines know zeroed.
  * sp_process_loaded() when the program's libraries are there. Both under ld.so's lock; sp_process_id() by any thread

@@ -16,7 +16,7 @@ static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
 	       h->header_bytes == sizeof(*h) && h->size_bytes == (uint64_t)st->st_size && h->n_slots > 1 &&
 	       h->n_slots <= SP_CALLS_MAX_SLOTS && h->targets[SP_CALLS_TARGETS - 1] == '\0' &&
 	       h->functions[SP_CALLS_GLOBS - 1] == '\0' &&
-	       (h->depth == SP_CALLS_BY_OBJECT || h->depth == SP_CALLS_BY_SITE) && h->apart <= SP_CALLS_BY_PROCESS;
+	       (h->depth == SP_CALLS_BY_OBJECT || h->depth == SP_CALLS_BY_SITE) && h->apart <= SP_CALLS_BY_THREAD;
 }
 
 /* Ours alone, and nobody else may write to it: what is in it becomes addresses. */
@@ -295,7 +295,7 @@ static uint32_t wanted_of(unsigned kind)
 	    [SP_CALLS_OBJECT] = 1, [SP_CALLS_FUNCTION] = 2, [SP_CALLS_NAME] = 1};
 
 	if (kind == SP_CALLS_PROCESS)
-		return sp_share.apart == SP_CALLS_BY_PROCESS ? SP_CALLS_SPARE_PROCESSES : 0;
+		return sp_calls_spare_processes(sp_share.apart);
 	if (kind == SP_CALLS_ROW)
 		return sp_calls_spare_rows(sp_share.all, sp_share.n_slots);
 	return wanted[kind] * (sp_share.all ? SP_CALLS_ALL_TIMES : 1U);

@@ -32,6 +32,7 @@ struct calls_args {
 	struct sp_words functions;
 	const char *directory;
 	bool environment, no_times, latency;
+	enum sp_calls_apart apart;
 	int depth;
 	uint64_t frequency_hz;
 	char **command;
@@ -45,6 +46,12 @@ static const char *depth_choice(size_t i)
 	return i < SP_COUNT(names) ? names[i] : NULL;
 }
 
+/* Beside what all tables are by: threads, which counts tell apart by their numbers. */
+static const char *by_choice(size_t i)
+{
+	return i == SP_N_GROUPINGS ? "thread" : sp_grouping_choice(i);
+}
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct calls_args, member)
 static const struct sp_option options[] = {
@@ -55,7 +62,7 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
 	{SP_OPT_FLAG, 0, "latency", NULL, "time every call, from its entry to its return; no samples", AT(latency)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
-	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by; process: counted apart", AT(show.by), .choice = sp_grouping_choice},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by; process, thread: counted apart", AT(show.by), .choice = by_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},
@@ -125,6 +132,16 @@ static int functions_take(struct calls_args *a)
 	return r;
 }
 
+static void apart_choose(struct calls_args *a)
+{
+	if (a->show.by == SP_N_GROUPINGS) {
+		a->apart = SP_CALLS_BY_THREAD;
+		a->show.by = SP_BY_COMM;
+	} else if (a->show.by == SP_BY_PROCESS) {
+		a->apart = SP_CALLS_BY_PROCESS;
+	}
+}
+
 static int args_check(struct calls_args *a, const struct sp_view **ret_view)
 {
 	int r = libraries_take(a);
@@ -135,6 +152,7 @@ static int args_check(struct calls_args *a, const struct sp_view **ret_view)
 		r = sp_fail_said(-EINVAL, "--env is for what the shell starts: no COMMAND beside it");
 	if (r >= 0 && !a->environment && !a->command)
 		r = sp_fail_said(-EINVAL, "no COMMAND to count in: put it behind --");
+	apart_choose(a);
 	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
 		a->show.by = SP_BY_FUNCTION;
 	a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
@@ -179,8 +197,7 @@ static int file_prepare(struct run *r)
 					   .functions = a->functions.words,
 					   .n_functions = a->functions.n,
 					   .depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE,
-					   .apart =
-					       a->show.by == SP_BY_PROCESS ? SP_CALLS_BY_PROCESS : SP_CALLS_TOGETHER};
+					   .apart = a->apart};
 	SP_FREE char *directory = NULL;
 	int e = a->environment || a->directory ? default_directory(a, &what, &directory) : 0;
 

@@ -22,6 +22,7 @@ enum {
 	SP_CALLS_ALL_TIMES = 8,
 	SP_CALLS_ALL_ROWS = 2,
 	SP_CALLS_SPARE_PROCESSES = 4,
+	SP_CALLS_SPARE_THREADS = 16,
 };
 
 static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint32_t n_slots)
@@ -40,6 +41,13 @@ static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint3
 	default:
 		return SP_CALLS_BYTES;
 	}
+}
+
+static inline uint32_t sp_calls_spare_processes(enum sp_calls_apart apart)
+{
+	if (apart == SP_CALLS_TOGETHER)
+		return 0;
+	return apart == SP_CALLS_BY_THREAD ? SP_CALLS_SPARE_THREADS : SP_CALLS_SPARE_PROCESSES;
 }
 
 /* Blocks of rows that a new file has, and a program that begins finds at least half of. */

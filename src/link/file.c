@@ -273,7 +273,7 @@ static void lay_out(struct layout *l, const struct lists *lists, const struct sp
 	add_blocks(l, SP_CALLS_OBJECT, 2 * times);
 	add_blocks(l, SP_CALLS_FUNCTION, 3 * times);
 	add_blocks(l, SP_CALLS_NAME, 2 * times);
-	add_blocks(l, SP_CALLS_PROCESS, what->apart == SP_CALLS_BY_PROCESS ? SP_CALLS_SPARE_PROCESSES : 0);
+	add_blocks(l, SP_CALLS_PROCESS, sp_calls_spare_processes(what->apart));
 	add_blocks(l, SP_CALLS_ROW, sp_calls_spare_rows(all, h->n_slots));
 }
 

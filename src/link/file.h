@@ -69,10 +69,11 @@ struct sp_calls_callee {
 	bool address_taken, is_ifunc, name_cut;
 	bool untimed; /* its calls are counted only */
 };
-struct sp_calls_who {      /* a program in a process */
+struct sp_calls_who {      /* a program in a process, or a thread of it */
 	uint64_t file_ns;  /* of which file: when that was made */
 	uint32_t number;   /* of the record in it */
 	uint32_t pid, uid; /* pid 0: not known */
+	uint32_t tid;      /* 0: threads were not told apart */
 	uint32_t program;  /* into libraries; SP_CALLS_NONE: not known */
 	const char *name;
 };

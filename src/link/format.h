@@ -49,7 +49,7 @@ enum sp_calls_kind {
 	SP_CALLS_PROCESS,
 	SP_CALLS_KINDS
 };
-enum sp_calls_apart { SP_CALLS_TOGETHER, SP_CALLS_BY_PROCESS };
+enum sp_calls_apart { SP_CALLS_TOGETHER, SP_CALLS_BY_PROCESS, SP_CALLS_BY_THREAD };
 
 /* Numbers that programs add to. */
 enum sp_calls_counter {
@@ -122,12 +122,13 @@ struct sp_calls_function {
 	uint64_t name;   /* offset of its bytes in this file: the symbol's name, as it was asked for; no NUL */
 };
 
-/* A program in a process, or a child that goes on with its parent's. Nothing is distinct: each adds one of its own. */
+/* A program in a process, or a thread of it, or a child that goes on with its parent's. Nothing is distinct: each adds
+ * one of its own. */
 struct sp_calls_process {
 	uint32_t state, pid; /* pid 0: not known */
 	uint32_t program;    /* object */
-	uint32_t reserved;
-	char name[16]; /* as the kernel named it when it began; NUL behind */
+	uint32_t tid;        /* 0: threads are not told apart */
+	char name[16];       /* as the kernel named it when it began; NUL behind */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "profile/profile.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,18 +209,23 @@ static int key_add(struct job *j, size_t i)
 				     .ns_pid = w->pid,
 				     .uid = w->uid,
 				     .exe = w->program != SP_CALLS_NONE ? j->files[w->program] : 0,
-				     .exec_id = w->number,
+				     .exec_id = w->tid ? w->program : w->number,
 				     .start_ns = w->file_ns}; /* numbers are those of a file */
 	struct sp_key key;
-	int64_t name = sp_profile_add_string(j->p, w->name), number;
+	char thread[32];
+	int64_t name = sp_profile_add_string(j->p, w->name), number, comm = name;
 
-	if (name < 0)
+	if (w->tid) {
+		snprintf(thread, sizeof(thread), "%s/%" PRIu32, w->name, w->tid);
+		comm = sp_profile_add_string(j->p, thread);
+	}
+	if (name < 0 || comm < 0)
 		return -ENOMEM;
 	process.comm = (uint32_t)name;
 	number = sp_profile_add_process(j->p, &process);
 	if (number < 0)
 		return (int)number;
-	key = (struct sp_key){.process = (uint32_t)number, .comm = process.comm};
+	key = (struct sp_key){.process = (uint32_t)number, .comm = (uint32_t)comm};
 	number = sp_profile_add_key(j->p, &key);
 	j->keys[i] = number < 0 ? 0 : (uint32_t)number;
 	return number < 0 ? (int)number : 0;

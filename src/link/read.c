@@ -76,7 +76,7 @@ static int check_header(const struct sp_calls_header *h, uint64_t size)
 				    (unsigned)SP_CALLS_VERSION);
 	if (h->header_bytes != sizeof(*h) || h->size_bytes != size || size < SP_CALLS_LEAST || h->n_slots < 2 ||
 	    h->n_slots > SP_CALLS_MAX_SLOTS || (h->depth != SP_CALLS_BY_OBJECT && h->depth != SP_CALLS_BY_SITE) ||
-	    h->apart > SP_CALLS_BY_PROCESS)
+	    h->apart > SP_CALLS_BY_THREAD)
 		return damaged("its header and its size do not agree");
 	if (memchr(h->targets, '\0', sizeof(h->targets)) == NULL || h->targets[0] == '\0' ||
 	    memchr(h->functions, '\0', sizeof(h->functions)) == NULL)
@@ -372,6 +372,7 @@ static int add_processes(struct reader *r)
 		struct sp_calls_who who = {.file_ns = r->header.created_ns,
 					   .number = r->process_ids[i],
 					   .pid = p->pid,
+					   .tid = p->tid,
 					   .uid = r->uid,
 					   .name = p->name};
 		int e = find_caller(r, p->program, &who.program);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * calls-file: files of calls for the scripts here, without the command line of soprof.
- *   calls-file prepare FILE site|object[-process] LIBRARY...   makes or continues it
+ *   calls-file prepare FILE site|object[-process|-thread] LIBRARY...   makes or continues it
  *   calls-file rows FILE...                          their rows, merged: library function calls caller site offset
  *   calls-file sums FILE...                          calls of each function: function calls
- *   calls-file processes FILE...                     calls of each process: pid name program calls
+ *   calls-file processes FILE...                     calls of each process: pid name program calls tid
  *   calls-file marks FILE...                         functions whose address was seen to be taken
  *   calls-file functions FILE...                     all: library function offset, 1 if its address was taken
  *   calls-file counters FILE                         name value
@@ -66,8 +66,8 @@ static int print_processes(const struct sp_calls_snapshot *s)
 		sums[s->arcs[i].who == SP_CALLS_NONE ? s->n_whos : s->arcs[i].who] += s->arcs[i].n_calls;
 	for (size_t i = 0; i < s->n_whos; i++)
 		if (sums[i] > 0)
-			printf("%" PRIu32 " %s %s %" PRIu64 "\n", s->whos[i].pid, s->whos[i].name,
-			       path_of(s, s->whos[i].program), sums[i]);
+			printf("%" PRIu32 " %s %s %" PRIu64 " %" PRIu32 "\n", s->whos[i].pid, s->whos[i].name,
+			       path_of(s, s->whos[i].program), sums[i], s->whos[i].tid);
 	if (sums[s->n_whos] > 0)
 		printf("none %" PRIu64 "\n", sums[s->n_whos]);
 	free(sums);
@@ -161,11 +161,13 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	if (strcmp(argv[1], "prepare") == 0 && argc > 4) {
-		const struct sp_calls_what what = {
-		    .libraries = (const char *const *)argv + 4,
-		    .n_libraries = (size_t)argc - 4,
-		    .depth = strncmp(argv[3], "site", 4) == 0 ? SP_CALLS_BY_SITE : SP_CALLS_BY_OBJECT,
-		    .apart = strchr(argv[3], '-') != NULL ? SP_CALLS_BY_PROCESS : SP_CALLS_TOGETHER};
+		const struct sp_calls_what what = {.libraries = (const char *const *)argv + 4,
+						   .n_libraries = (size_t)argc - 4,
+						   .depth = strncmp(argv[3], "site", 4) == 0 ? SP_CALLS_BY_SITE
+											     : SP_CALLS_BY_OBJECT,
+						   .apart = strstr(argv[3], "-thread") != NULL    ? SP_CALLS_BY_THREAD
+							    : strstr(argv[3], "-process") != NULL ? SP_CALLS_BY_PROCESS
+												  : SP_CALLS_TOGETHER};
 		r = sp_calls_prepare(argv[2], &what, &made);
 		return r < 0 ? fail(r) : 0;
 	}

@@ -46,6 +46,64 @@ for depth in site object; do
 	rm "$file"
 done
 
+# Threads: 50 beside each other, one after the other and more than there are places for in a table, in a child of fork, too.
+cat >"$dir/threads.c" <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+long counted_one(long x), counted_two(long x);
+static void *call(void *n)
+{
+	long sum = 0;
+	for (long i = 0; i < (long)n; i++)
+		sum += counted_one(i) + counted_two(i);
+	printf("%d %d %ld\n", getpid(), gettid(), 2 * (long)n);
+	return (void *)sum;
+}
+static void all(void)
+{
+	pthread_t t[50];
+	for (long i = 0; i < 50; i++)
+		pthread_create(&t[i], NULL, call, (void *)(1000 + i));
+	for (int i = 0; i < 50; i++)
+		pthread_join(t[i], NULL);
+	for (long i = 0; i < 1200; i++) {
+		pthread_create(t, NULL, call, (void *)(1 + i % 3));
+		pthread_join(*t, NULL);
+	}
+}
+int main(void)
+{
+	call((void *)7);
+	fflush(stdout);
+	if (fork() == 0) {
+		call((void *)11);
+		all();
+		return 0;
+	}
+	wait(NULL);
+	all();
+	return 0;
+}
+C
+gcc "${flags[@]}" -o "$dir/threads" "$dir/threads.c" "$dir/libcounted.so" -Wl,-rpath,"$dir" -pthread
+for how in 'site' 'object' 'site GLIBC_TUNABLES=glibc.pthread.rseq=0'; do
+	what="threads, $how"
+	count_into "$dir/threads.profile" "${how%% *}-thread" libcounted.so
+	counted env ${how#"${how%% *}"} "$dir/threads" >"$out" 2>"$err"
+	sort "$out" >"$dir/truth"
+	"$calls_file" processes "$file" | awk '$2 == "threads" { n[$1 " " $5] += $4 } END { for (t in n) print t, n[t] }' | sort >"$dir/seen"
+	[ "$(wc -l <"$dir/truth")" = 2502 ] || fail "2502 threads"
+	diff "$dir/truth" "$dir/seen" >"$dir/difference" || { head -n 5 "$dir/difference"; fail "what each thread has called"; }
+	[ "$("$calls_file" counters "$file" | grep -cE '^(no_block|lost) 0$')" = 2 ] || fail "no loss"
+	rm "$file"
+done
+expect 0 calls --no-times --by thread -n 0 --csv -o "$dir/threads.csv" libcounted.so -- "$dir/threads"
+awk '{ print "threads/" $2, $3 }' "$out" | sort >"$dir/truth"
+awk -F, 'NR > 1 { print $2, $8 }' "$dir/threads.csv" | sort >"$dir/seen"
+diff "$dir/truth" "$dir/seen" >"$dir/difference" || { head -n 5 "$dir/difference" "$dir/threads.csv"; fail "the threads' calls in the table"; }
+
 # Together in a file that goes on: only the sum is told apart.
 what="together"
 count_into "$dir/a.profile" site libcounted.so
