@@ -43,7 +43,7 @@ gdb-run|gdb|gdb -nx -q -batch -iex 'set debuginfod enabled off' -ex 'set startup
 strace|strace|strace -f -o /dev/null -e trace=write sh -c 'echo traced; exit 5'
 valgrind|valgrind|valgrind -q --run-libc-freeres=no --error-exitcode=9 /bin/echo under; valgrind -q --tool=none /bin/false
 perf|perf|perf --version; perf stat -x, -e task-clock true 2>&1 | wc -l
-java|java|java -version; java nowhere
+java|java|java -XX:-UsePerfData -version; java -XX:-UsePerfData nowhere
 names|getent|getent passwd root; getent hosts localhost; locale; date -d @0 -u; echo äö | iconv -f utf8 -t latin1 | od -c; TZ=Europe/Berlin date -d @86400; LC_ALL=de_DE.UTF-8 date -d @0 +%A
 coreutils|stat|uname -m; id; stat -c %A /; md5sum /etc/services; sha512sum /etc/services; factor 123456789; expr 3 + 4; numfmt --to=iec 123456; basename /a/b; timeout 0.2 sleep 5; nice -n 3 nice; env -i printf 'x%03d\n' 7; seq 5 | shuf --random-source=/etc/services; base64 /etc/debian_version; dd if=/dev/zero bs=1k count=3 status=none | wc -c
 dpkg|dpkg|dpkg-query -W -f '${Package}\n' | tail -n 3; dpkg -S /bin/true; dpkg --compare-versions 1.0 lt 1.1; dpkg -L nowhere
