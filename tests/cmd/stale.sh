@@ -7,6 +7,7 @@
 command -v dpkg-deb >"$dir/null" || skip "dpkg is not installed"
 is_root || skip "needs root, for a database of packages of its own"
 if [ -z "${SOPROF_OWN_MOUNTS:-}" ]; then
+	unshare --mount --propagation private true 2>/dev/null || skip "namespaces of mounts cannot be made here"
 	rm -rf "$dir"
 	SOPROF_OWN_MOUNTS=1 exec unshare --mount --propagation private bash "$0"
 fi
