@@ -174,20 +174,6 @@ struct run {
 	bool has_before, has_now, has_failed;
 };
 
-static int default_directory(const struct calls_args *a, const struct sp_calls_what *what, char **ret_directory)
-{
-	SP_FREE char *path = NULL;
-	char *slash;
-	int e = sp_calls_path(a->directory, "", what, &path);
-
-	if (e < 0)
-		return e;
-	slash = strrchr(path, '/');
-	*slash = '\0';
-	*ret_directory = sp_take_ptr(path);
-	return 0;
-}
-
 /* A shell's programs outlive us: their file is one that is shared. */
 static int file_prepare(struct run *r)
 {
@@ -198,11 +184,9 @@ static int file_prepare(struct run *r)
 					   .n_functions = a->functions.n,
 					   .depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE,
 					   .apart = a->apart};
-	SP_FREE char *directory = NULL;
-	int e = a->environment || a->directory ? default_directory(a, &what, &directory) : 0;
+	int e = a->environment || a->directory ? sp_calls_run_share(a->directory, &what, &r->file)
+					       : sp_calls_run_make(r->place.directory, &what, &r->file);
 
-	if (e >= 0)
-		e = sp_calls_run_make(directory, r->place.directory, &what, &r->file);
 	if (e >= 0)
 		e = sp_calls_time(r->file.path, r->ticks_hz);
 	if (e < 0 || r->file.is_new)
@@ -212,7 +196,7 @@ static int file_prepare(struct run *r)
 	return e;
 }
 
-static void lacking_tell(const char *text)
+static void line_tell(const char *text)
 {
 	fputs("soprof: ", stderr);
 	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
@@ -224,7 +208,7 @@ static void doubt_tell(const struct calls_args *a)
 	SP_FREE char *doubt = sp_calls_doubt(a->command, &a->libraries);
 
 	if (doubt)
-		lacking_tell(doubt);
+		line_tell(doubt);
 }
 
 /* All that can be known before the command runs. */
@@ -243,9 +227,9 @@ static int run_prepare(struct run *r)
 	if (e >= 0)
 		e = sp_calls_environment(&r->place, r->file.path, r->environment);
 	if (e >= 0 && *r->place.lacking)
-		lacking_tell(r->place.lacking);
+		line_tell(r->place.lacking);
 	if (e >= 0 && *r->file.lacking)
-		lacking_tell(r->file.lacking);
+		line_tell(r->file.lacking);
 	if (e >= 0 && r->args->command)
 		doubt_tell(r->args);
 	return e;
@@ -427,12 +411,9 @@ static int unmatched_tell(const struct run *r)
 	SP_FREE char *text = NULL;
 	int e = sp_calls_unmatched(&r->args->libraries, &r->args->functions, &r->now, &text);
 
-	if (!text)
-		return e;
-	fputs("soprof: ", stderr);
-	sp_encode(stderr, SP_ENCODE_TERMINAL, text);
-	fputc('\n', stderr);
-	return 0;
+	if (text)
+		line_tell(text);
+	return e;
 }
 
 static void file_tell(const struct run *r)

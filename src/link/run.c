@@ -90,9 +90,9 @@ static int own_make(const char *spare, const struct sp_calls_what *what, struct 
 		return sp_calls_path(NULL, ".last", what, &r->last);
 	if (spare == NULL || e == -EINVAL || e == -ENOMEM)
 		return e;
+	sp_calls_run_done(r);
 	snprintf(r->lacking, sizeof(r->lacking), "the counts will not be kept: %s", sp_error_text(e));
 	sp_error_clear();
-	sp_calls_run_done(r);
 	return own_make_in(spare, what, r);
 }
 
@@ -135,11 +135,21 @@ static int shared_make(const char *directory, const struct sp_calls_what *what, 
 	return e == 0 ? shared_join(r) : e;
 }
 
-int sp_calls_run_make(const char *directory, const char *spare, const struct sp_calls_what *what,
-		      struct sp_calls_run *ret_run)
+int sp_calls_run_make(const char *spare, const struct sp_calls_what *what, struct sp_calls_run *ret_run)
 {
 	*ret_run = SP_CALLS_RUN_NONE;
-	int r = directory == NULL ? own_make(spare, what, ret_run) : shared_make(directory, what, ret_run);
+	int r = own_make(spare, what, ret_run);
+
+	if (r < 0)
+		sp_calls_run_done(ret_run);
+	return r;
+}
+
+int sp_calls_run_share(const char *directory, const struct sp_calls_what *what, struct sp_calls_run *ret_run)
+{
+	*ret_run = SP_CALLS_RUN_NONE;
+	int r = shared_make(directory, what, ret_run);
+
 	if (r < 0)
 		sp_calls_run_done(ret_run);
 	return r;
@@ -171,15 +181,11 @@ int sp_calls_run_keep(struct sp_calls_run *run)
 
 void sp_calls_run_done(struct sp_calls_run *run)
 {
-	char lacking[sizeof(run->lacking)];
-
 	if (run->is_own && run->path != NULL)
 		unlink(run->path);
 	free(run->path);
 	free(run->last);
 	if (run->fd >= 0)
 		close(run->fd);
-	memcpy(lacking, run->lacking, sizeof(lacking));
 	*run = SP_CALLS_RUN_NONE;
-	memcpy(run->lacking, lacking, sizeof(lacking));
 }

@@ -30,11 +30,13 @@ struct sp_calls_run {
 #define SP_CALLS_RUN_NONE ((struct sp_calls_run){.fd = -1})
 
 /*
- * directory NULL: a file of this run, or, if no directory of ours can be had, one in spare (NULL: then it fails), which
- * is not kept. Else as for sp_calls_path() and sp_calls_prepare().
+ * A file of this run, or, if no directory of ours can be had, one in spare (NULL: then it fails), which is not kept.
+ * Errors as for sp_calls_path() and sp_calls_prepare().
  */
-int sp_calls_run_make(const char *directory, const char *spare, const struct sp_calls_what *what,
-		      struct sp_calls_run *ret_run);
+int sp_calls_run_make(const char *spare, const struct sp_calls_what *what, struct sp_calls_run *ret_run);
+
+/* The file that is shared in this directory; NULL: in ours. */
+int sp_calls_run_share(const char *directory, const struct sp_calls_what *what, struct sp_calls_run *ret_run);
 
 /* Whether other runs have counted in the file since it was made ready for this one. */
 bool sp_calls_run_has_others(const struct sp_calls_run *run);

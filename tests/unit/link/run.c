@@ -71,9 +71,14 @@ static unsigned n_files(const char *path)
 	return n;
 }
 
+static int run_make(const char *where, struct sp_calls_run *r)
+{
+	return where ? sp_calls_run_share(where, &what, r) : sp_calls_run_make(NULL, &what, r);
+}
+
 static void make(const char *where, struct sp_calls_run *r)
 {
-	assert_int_equal(sp_calls_run_make(where, NULL, &what, r), 0);
+	assert_int_equal(run_make(where, r), 0);
 }
 
 static void test_own(void **unused)
@@ -112,7 +117,7 @@ static pid_t other_run(const char *where, int *ret_ready)
 	pid = fork();
 	if (pid == 0) {
 		struct sp_calls_run r;
-		if (sp_calls_run_make(where, NULL, &what, &r) < 0 || write(ready[1], "", 1) != 1)
+		if (run_make(where, &r) < 0 || write(ready[1], "", 1) != 1)
 			_exit(1);
 		pause();
 	}
@@ -156,11 +161,11 @@ static void test_no_directory(void **unused)
 	(void)unused;
 	snprintf(file, sizeof(file), "%s/soprof", directory);
 	close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)); /* in place of the directory */
-	assert_int_equal(sp_calls_run_make(NULL, NULL, &what, &r), -ENOTDIR);
+	assert_int_equal(sp_calls_run_make(NULL, &what, &r), -ENOTDIR);
 	sp_error_clear();
 	snprintf(spare, sizeof(spare), "%s/spare", directory);
 	mkdir(spare, 0755);
-	assert_int_equal(sp_calls_run_make(NULL, spare, &what, &r), 0);
+	assert_int_equal(sp_calls_run_make(spare, &what, &r), 0);
 	assert_int_equal(strncmp(r.path, spare, strlen(spare)), 0);
 	assert_non_null(strstr(r.lacking, "will not be kept: "));
 	assert_int_equal(sp_calls_run_keep(&r), 0);
