@@ -35,6 +35,7 @@
 #define SP_INITS 1024
 #define SP_RSEQ_CPU 0
 #define SP_RSEQ_CS 8
+#define SP_SAVED_BYTES 72 /* on the stack, while C is called */
 #define SP_RSEQ_SIGNATURE 0x53053053
 
 /*
@@ -74,6 +75,32 @@
 	.byte 0x0f, 0xb9, 0x3d
 	.long SP_RSEQ_SIGNATURE
 \name\()_abort:
+	.endm
+
+	/* All that a function's entry has in registers that C may change (it touches general ones only), and r11. */
+	.macro BEFORE_C
+	push %rax
+	push %rcx
+	push %rdx
+	push %rsi
+	push %rdi
+	push %r8
+	push %r9
+	push %r11
+	sub $8, %rsp
+	.cfi_adjust_cfa_offset SP_SAVED_BYTES
+	.endm
+	.macro AFTER_C
+	add $8, %rsp
+	pop %r11
+	pop %r9
+	pop %r8
+	pop %rdi
+	pop %rsi
+	pop %rdx
+	pop %rcx
+	pop %rax
+	.cfi_adjust_cfa_offset -SP_SAVED_BYTES
 	.endm
 #endif
 /* clang-format on */

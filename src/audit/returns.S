@@ -126,30 +126,12 @@ sp_timed:
 	mov -16(%rsp), %rax
 	mov -24(%rsp), %rcx
 	mov -32(%rsp), %rdx
-	push %rax
-	push %rcx
-	push %rdx
-	push %rsi
-	push %rdi
-	push %r8
-	push %r9
-	push %r11
-	sub $8, %rsp
-	.cfi_adjust_cfa_offset 72
+	BEFORE_C
 	mov %r11, %rdi
-	lea 72(%rsp), %rsi
+	lea SP_SAVED_BYTES(%rsp), %rsi
 	call sp_time_first
 	mov %eax, %r10d
-	add $8, %rsp
-	pop %r11
-	pop %r9
-	pop %r8
-	pop %rdi
-	pop %rsi
-	pop %rdx
-	pop %rcx
-	pop %rax
-	.cfi_adjust_cfa_offset -72
+	AFTER_C
 	test %r10d, %r10d
 	jnz 1b
 	jmp *SP_TIMING_TARGET(%r11)

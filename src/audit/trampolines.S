@@ -163,29 +163,11 @@ site_slowly:
 	.type count_slowly, @function
 count_slowly:
 	.cfi_startproc
-	push %rax
-	push %rcx
-	push %rdx
-	push %rsi
-	push %rdi
-	push %r8
-	push %r9
-	push %r11
-	sub $8, %rsp
-	.cfi_adjust_cfa_offset 72
+	BEFORE_C
 	mov %r11, %rdi
-	mov 72(%rsp), %rsi
+	mov SP_SAVED_BYTES(%rsp), %rsi
 	call sp_count
-	add $8, %rsp
-	pop %r11
-	pop %r9
-	pop %r8
-	pop %rdi
-	pop %rsi
-	pop %rdx
-	pop %rcx
-	pop %rax
-	.cfi_adjust_cfa_offset -72
+	AFTER_C
 	jmp *SP_RECORD_TARGET(%r11)
 	.cfi_endproc
 	.size count_slowly, . - count_slowly
