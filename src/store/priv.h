@@ -10,11 +10,11 @@
 #ifndef SP_STORE_PRIV_H
 #define SP_STORE_PRIV_H
 
-#include "store/dict.h"
-#include "store/file.h"
-#include "store/number.h"
-#include "store/period.h"
-#include "store/window.h"
+#include "store/files/file.h"
+#include "store/format/dict.h"
+#include "store/format/window.h"
+#include "store/rollup/minute.h"
+#include "store/write/dict_builder.h"
 
 struct sp_store_ops {
 	const char *scheme; /* "" = a directory */
@@ -38,7 +38,7 @@ struct sp_store {
 	struct sp_directory directory;
 	struct sp_day_file *memory; /* in place of a directory */
 	struct sp_writer *writer;   /* NULL: only read */
-	struct sp_writer *leaving;  /* the day before, as long as it is not finished */
+	struct sp_writer *closing;  /* the day before, as long as it is not finished */
 	uint64_t n_damaged_windows, n_damaged_files;
 	uint64_t sound[64]; /* files that have gaps, but are as SQLite wants them: day_s + resolution */
 	size_t n_sound;
@@ -50,7 +50,7 @@ struct sp_store {
 /* --- write.c: one day's three files, and the dictionary that its windows are written with ---------------------------
  */
 enum { SP_MAX_SOURCES = 64, SP_TYPES_MAX = 1024 };
-struct sp_source {
+struct sp_store_source {
 	char *name, *types; /* types: "samples count\n...", name and unit */
 	uint64_t last_t_ms; /* of this generation */
 	uint64_t rolled_to_ms[SP_N_RESOLUTIONS];
@@ -61,11 +61,11 @@ struct sp_writer {
 	struct sp_lock lock;
 	uint64_t day_s;
 	struct sp_day_file files[SP_N_RESOLUTIONS]; /* db NULL: not open */
-	struct sp_numbering *numbering;
+	struct sp_dict_builder *dict_builder;
 	uint64_t generation, last_chunk; /* 0: there is none yet */
 	struct sp_packer *packer;
 	struct sp_window_rows rows;
-	struct sp_source sources[SP_MAX_SOURCES]; /* source n of the three files is sources[n - 1] */
+	struct sp_store_source sources[SP_MAX_SOURCES]; /* source n of the three files is sources[n - 1] */
 	size_t n_sources;
 	struct sp_rolling *rolling; /* an hour, under way; NULL = none */
 	uint64_t minute_retained;   /* when it was looked what is too much */
@@ -108,10 +108,10 @@ void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from);
 
 /* --- leave.c: a day that is over is finished in steps ----------------------------------------------------------------
  */
-void sp_writer_leave_day(struct sp_store *s);
-void sp_writer_leave_a_step(struct sp_store *s);
+void sp_writer_close_day(struct sp_store *s);
+void sp_writer_close_day_step(struct sp_store *s);
 /* All steps that are left. */
-void sp_writer_finish_leaving(struct sp_store *s);
+void sp_writer_finish_closing(struct sp_store *s);
 /* The file, if it is one of the writer's, or of the day that is being left. */
 struct sp_day_file *sp_writer_file(struct sp_store *s, const struct sp_day *day);
 bool sp_writer_has_day(const struct sp_store *s, uint64_t day_s);
@@ -123,13 +123,13 @@ int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age);
 /* --- roll.c ----------------------------------------------------------------------------------------------------------
  */
 /* The source's first window of the generation is of this time. */
-void sp_writer_begin_series(struct sp_source *source, uint64_t t_ms);
+void sp_writer_begin_series(struct sp_store_source *source, uint64_t t_ms);
 void sp_writer_forget_rolling(struct sp_writer *w);
 /* Is an hour of this source under way, or its day's sums? */
 bool sp_writer_is_rolling(const struct sp_writer *w, uint64_t source);
 /* What is over at t_ms: minutes, else a part of an hour, or of the day's sums; UINT64_MAX: all that the source has. */
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms);
-bool sp_writer_minute_is_over(const struct sp_source *source, uint64_t t_ms);
+bool sp_writer_minute_is_over(const struct sp_store_source *source, uint64_t t_ms);
 /* All that the open files have of generations that are over. */
 int sp_writer_catch_up(struct sp_store *s);
 
@@ -145,6 +145,7 @@ int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t sour
 int sp_scan_file_trees(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
 		       int (*each)(void *arg, const struct sp_scan_window *w, uint64_t up_to_ms), void *arg);
 int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c);
-int sp_dict_load(struct sp_store *s, struct sp_day_file *f, struct sp_dict_room *d, uint64_t *from_chunk, uint64_t to);
+int sp_dict_load(struct sp_store *s, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t *from_chunk,
+		 uint64_t to);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "require.h"
 #include "store/priv.h"
-#include "store/salvage.h"
+#include "store/files/salvage.h"
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

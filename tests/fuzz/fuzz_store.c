@@ -7,11 +7,11 @@
  * out must name only what there is: the numbers of a dictionary, and parents below their children.
  */
 #include "require.h"
-#include "store/chart.h"
-#include "store/dict.h"
-#include "store/sums.h"
-#include "store/tree.h"
-#include "store/window.h"
+#include "store/format/chart.h"
+#include "store/format/dict.h"
+#include "store/format/sums.h"
+#include "store/format/pruned_tree.h"
+#include "store/format/window.h"
 #include <string.h>
 #include <zlib.h>
 
@@ -39,7 +39,7 @@ static void check_dict(const struct sp_dict *d)
 static void check_lazy(const void *record, size_t len, const struct sp_dict *whole)
 {
 	struct sp_chunk c = {.nodes_stay = true};
-	struct sp_dict_room *d = NULL;
+	struct sp_dict_arrays *d = NULL;
 	struct sp_unpacker u;
 
 	if (sp_unpack_begin(&u, SP_RECORD_CHUNK, place, record, len) < 0)
@@ -47,17 +47,17 @@ static void check_lazy(const void *record, size_t len, const struct sp_dict *who
 	require(sp_chunk_unpack(&c, &u) == 0);
 	if (sp_dict_new(0, 1, &d) == 0) {
 		d->lazy = true;
-		struct sp_part all = {0};
+		struct sp_subtree all = {0};
 		require(sp_dict_apply(d, &c) == 0 && d->d.n_nodes == whole->n_nodes);
-		if (sp_part_begin(&all, d->d.n_nodes) == 0) {
+		if (sp_subtree_begin(&all, d->d.n_nodes) == 0) {
 			for (uint32_t i = 0; i < d->d.n_nodes; i++)
-				sp_part_touch(&all, i);
-			sp_part_number(&all, d->d.parent, 1);
+				sp_subtree_touch(&all, i);
+			sp_subtree_number(&all, d->d.parent, 1);
 			require(sp_dict_narrow(d, &all) == 0 && d->d.n_nodes == whole->n_nodes);
 			require(memcmp(d->d.frame, whole->frame, whole->n_nodes * sizeof(*whole->frame)) == 0);
 			require(memcmp(d->d.parent, whole->parent, whole->n_nodes * sizeof(*whole->parent)) == 0);
 		}
-		sp_part_done(&all);
+		sp_subtree_done(&all);
 	}
 	sp_dict_free(d);
 	sp_chunk_done(&c);
@@ -66,8 +66,8 @@ static void check_lazy(const void *record, size_t len, const struct sp_dict *who
 
 static void use_chunk(const void *record, size_t len)
 {
-	static const uint32_t first[SP_N_THINGS];
-	struct sp_dict_room *d;
+	static const uint32_t first[SP_N_DICT_KINDS];
+	struct sp_dict_arrays *d;
 	struct sp_chunk c = {0};
 	struct sp_unpacker u;
 
@@ -76,7 +76,7 @@ static void use_chunk(const void *record, size_t len)
 	sp_chunk_clear(&c, first);
 	if (sp_chunk_unpack(&c, &u) == 0 && sp_dict_new(0, 1, &d) == 0) {
 		size_t most = 0; /* a hole before it is allowed, but takes memory */
-		for (int i = 0; i < SP_N_THINGS; i++)
+		for (int i = 0; i < SP_N_DICT_KINDS; i++)
 			most = most < c.first[i] ? c.first[i] : most;
 		bool applied = most < COPY_MAX && sp_dict_apply(d, &c) == 0;
 		check_dict(&d->d);
@@ -115,9 +115,9 @@ static void use_sums(const void *record, size_t len)
 static void use_tree(const void *record, size_t len)
 {
 	struct sp_window_rows rows = {0};
-	struct sp_dict_room *d;
+	struct sp_dict_arrays *d;
 	struct sp_unpacker u;
-	struct sp_graft g, pruned;
+	struct sp_tree_merge g, pruned;
 	uint64_t up_to;
 
 	if (sp_unpack_begin(&u, SP_RECORD_TREE, place, record, len) < 0)
@@ -126,10 +126,10 @@ static void use_tree(const void *record, size_t len)
 		check_dict(&d->d);
 		for (uint32_t i = 0; i < rows.n; i++)
 			rows.node[i] = rows.node[i] < d->d.n_nodes ? rows.node[i] : 0;
-		if (sp_graft_init(&g) == 0 && rows.n_values > 0 && sp_graft_add_tree(&g, &d->d, &rows) == 0 &&
-		    sp_graft_prune(&g, &pruned) == 0)
-			sp_graft_done(&pruned);
-		sp_graft_done(&g);
+		if (sp_tree_merge_init(&g) == 0 && rows.n_values > 0 && sp_tree_merge_add_record(&g, &d->d, &rows) == 0 &&
+		    sp_tree_merge_prune(&g, &pruned) == 0)
+			sp_tree_merge_done(&pruned);
+		sp_tree_merge_done(&g);
 		sp_dict_free(d);
 	}
 	sp_window_rows_done(&rows);

@@ -10,7 +10,7 @@
 
 #include "base/intern.h"
 #include "profile/profile.h"
-#include "store/scan.h"
+#include "store/files/scan.h"
 
 struct sums {
 	struct sp_intern *texts;

@@ -379,10 +379,10 @@ static void a_day_that_is_left_is_let_go_of(void **state)
 	begin_store(&f);
 	f.n_added = SP_DAY_S / 10;
 	add(&f);
-	assert_non_null(f.s->leaving);
+	assert_non_null(f.s->closing);
 	assert_int_equal(rename(f.place, f.aside), 0);
 	add(&f);
-	assert_null(f.s->leaving);
+	assert_null(f.s->closing);
 	holds(&f, f.place, 1);
 	holds(&f, f.aside, 3);
 	/* nor does an end write to what has moved */

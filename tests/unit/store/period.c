@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "store/period.h"
+#include "store/rollup/minute.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -79,21 +79,21 @@ static void test_a_minute_is_what_the_tree_says(void **state)
 		m.seed = seed * 101;
 		m.n_values = seed % 2 == 0 ? 2 : 4;
 		struct sp_profile *p = profile_of(&m, &draw);
-		struct sp_numbering *n;
+		struct sp_dict_builder *n;
 		struct sp_window_rows rows = {0}, all = {0};
 		struct sp_minute minute = {0};
 		struct sp_sums by_tree = {0}, as_they_came = {0};
 
-		assert_int_equal(sp_numbering_new(&n), 0);
+		assert_int_equal(sp_dict_builder_new(&n), 0);
 		for (size_t w = 0; w < N_WINDOWS; w++) {
 			sp_profile_clear_rows(p);
 			made_rows(p, &m, &draw);
 			add_large(p, large[seed % 3]);
-			assert_int_equal(sp_numbering_rows(n, p, &rows), 0);
+			assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
 			append(&all, &rows);
 			assert_int_equal(sp_minute_add(&minute, FIRST_MS + w * 10000, n, p), 0);
 		}
-		struct sp_shape shape = sp_numbering_shape(n);
+		struct sp_dict_view shape = sp_dict_builder_view(n);
 		assert_int_equal(sp_sums_make(&all, &shape, SP_SUMS_LIBRARIES, &by_tree), 0);
 		assert_int_equal(sp_minute_sums(&minute, FIRST_MS, N_WINDOWS, &as_they_came), 0);
 		same_sums(&by_tree, &as_they_came);
@@ -102,7 +102,7 @@ static void test_a_minute_is_what_the_tree_says(void **state)
 		sp_window_rows_done(&rows);
 		sp_window_rows_done(&all);
 		sp_minute_done(&minute);
-		sp_numbering_free(n);
+		sp_dict_builder_free(n);
 		sp_profile_free(p);
 	}
 }
@@ -126,25 +126,25 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 	struct sp_profile *p = profile_of(&many, &draw);
 	struct sp_window_rows rows = {0}, all = {0}, got = {0};
 	struct sp_minute minute = {0};
-	struct sp_numbering *n;
+	struct sp_dict_builder *n;
 	struct sp_head head;
 	uint64_t sum_ms = 0;
 
-	assert_int_equal(sp_numbering_new(&n), 0);
+	assert_int_equal(sp_dict_builder_new(&n), 0);
 	for (size_t w = 0; w < N_WINDOWS; w++) {
 		uint64_t t_ms = FIRST_MS + w * 10000;
 		struct sp_head h = {.wall_ns = t_ms * 1000000, .length_ns = 7, .n_lost = w, .last_chunk = w + 5};
 		sp_profile_clear_rows(p);
 		made_rows(p, &many, &draw);
-		assert_int_equal(sp_numbering_rows(n, p, &rows), 0);
+		assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
 		append(&all, &rows);
 		assert_int_equal(sp_minute_add(&minute, t_ms, n, p), 0);
-		const uint32_t *group_of = sp_numbering_shape(n).group_of;
+		const uint32_t *group_of = sp_dict_builder_view(n).group_of;
 		assert_int_equal(sp_minute_keep(&minute, t_ms + 1, &h, &rows, group_of), 0);
 		sum_ms += t_ms + 1;
 	}
 	for (uint32_t i = 0; i < all.n; i++)
-		all.who[i] = sp_numbering_shape(n).group_of[all.who[i]];
+		all.who[i] = sp_dict_builder_view(n).group_of[all.who[i]];
 	assert_int_equal(sp_window_rows_sort(&all), 0);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS - 1, sum_ms, &head, &got), -ENODATA);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms - 1, &head, &got), -ENODATA); /* it was moved */
@@ -160,13 +160,13 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms, &head, &got), -ENODATA);
 	/* one that comes after that is not the whole minute */
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
-	assert_int_equal(sp_minute_keep(&minute, FIRST_MS, &head, &rows, sp_numbering_shape(n).group_of), -ENODATA);
+	assert_int_equal(sp_minute_keep(&minute, FIRST_MS, &head, &rows, sp_dict_builder_view(n).group_of), -ENODATA);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS + 1, sum_ms, &head, &got), -ENODATA);
 	sp_window_rows_done(&rows);
 	sp_window_rows_done(&all);
 	sp_window_rows_done(&got);
 	sp_minute_done(&minute);
-	sp_numbering_free(n);
+	sp_dict_builder_free(n);
 	sp_profile_free(p);
 }
 
@@ -179,14 +179,14 @@ static void test_a_row_of_the_smallest_number(void **state)
 	struct sp_window_rows rows = {0};
 	struct sp_minute minute = {0};
 	struct sp_sums by_tree = {0}, as_it_came = {0};
-	struct sp_numbering *n;
+	struct sp_dict_builder *n;
 
-	assert_int_equal(sp_numbering_new(&n), 0);
+	assert_int_equal(sp_dict_builder_new(&n), 0);
 	add_smallest(p); /* the first of all, by which a factor would be looked for */
 	made_rows(p, &many, &draw);
-	assert_int_equal(sp_numbering_rows(n, p, &rows), 0);
+	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
-	struct sp_shape shape = sp_numbering_shape(n);
+	struct sp_dict_view shape = sp_dict_builder_view(n);
 	assert_int_equal(sp_sums_make(&rows, &shape, SP_SUMS_LIBRARIES, &by_tree), 0);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 1, &as_it_came), 0);
 	same_sums(&by_tree, &as_it_came);
@@ -194,7 +194,7 @@ static void test_a_row_of_the_smallest_number(void **state)
 	sp_sums_done(&as_it_came);
 	sp_window_rows_done(&rows);
 	sp_minute_done(&minute);
-	sp_numbering_free(n);
+	sp_dict_builder_free(n);
 	sp_profile_free(p);
 }
 
@@ -206,11 +206,11 @@ static void test_a_minute_that_is_not_whole_is_refused(void **state)
 	struct sp_window_rows rows = {0};
 	struct sp_minute minute = {0};
 	struct sp_sums sums = {0};
-	struct sp_numbering *n;
+	struct sp_dict_builder *n;
 
-	assert_int_equal(sp_numbering_new(&n), 0);
+	assert_int_equal(sp_dict_builder_new(&n), 0);
 	made_rows(p, &many, &draw);
-	assert_int_equal(sp_numbering_rows(n, p, &rows), 0);
+	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 0, &sums), -ENODATA);
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS + 20000, n, p), 0);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 2, &sums), -ENODATA); /* the file has one more */
@@ -227,7 +227,7 @@ static void test_a_minute_that_is_not_whole_is_refused(void **state)
 	sp_sums_done(&sums);
 	sp_window_rows_done(&rows);
 	sp_minute_done(&minute);
-	sp_numbering_free(n);
+	sp_dict_builder_free(n);
 	sp_profile_free(p);
 }
 
@@ -236,21 +236,21 @@ static void test_a_fresh_profile_keeps_its_nodes(void **state)
 {
 	(void)state;
 	struct sp_window_rows first = {0}, again = {0};
-	struct sp_numbering *n;
+	struct sp_dict_builder *n;
 	uint32_t n_nodes = 0;
 
-	assert_int_equal(sp_numbering_new(&n), 0);
+	assert_int_equal(sp_dict_builder_new(&n), 0);
 	for (int round = 0; round < 5; round++) {
 		uint64_t draw;
 		struct sp_profile *p = profile_of(&many, &draw);
 		made_rows(p, &many, &draw);
-		assert_int_equal(sp_numbering_rows(n, p, round == 0 ? &first : &again), 0);
+		assert_int_equal(sp_dict_builder_rows(n, p, round == 0 ? &first : &again), 0);
 		if (round == 0)
-			n_nodes = sp_numbering_counts(n)[SP_NODES];
+			n_nodes = sp_dict_builder_counts(n)[SP_NODES];
 		sp_profile_free(p);
 		if (round == 0)
 			continue;
-		assert_int_equal(sp_numbering_counts(n)[SP_NODES], n_nodes);
+		assert_int_equal(sp_dict_builder_counts(n)[SP_NODES], n_nodes);
 		assert_int_equal(again.n, first.n);
 		assert_memory_equal(again.node, first.node, first.n * sizeof(*first.node));
 		assert_memory_equal(again.who, first.who, first.n * sizeof(*first.who));
@@ -258,7 +258,7 @@ static void test_a_fresh_profile_keeps_its_nodes(void **state)
 	assert_true(n_nodes > 1000);
 	sp_window_rows_done(&first);
 	sp_window_rows_done(&again);
-	sp_numbering_free(n);
+	sp_dict_builder_free(n);
 }
 
 /* One that was renewed has other stacks by the same names: the dictionary meets nothing new. */
@@ -266,39 +266,39 @@ static void test_a_renewal_keeps_names(void **state)
 {
 	(void)state;
 	struct sp_window_rows first = {0}, again = {0};
-	uint32_t counts[SP_N_THINGS];
-	struct sp_numbering *n;
+	uint32_t counts[SP_N_DICT_KINDS];
+	struct sp_dict_builder *n;
 	uint64_t draw;
 	struct sp_profile *p = profile_of(&many, &draw);
 
-	assert_int_equal(sp_numbering_new(&n), 0);
+	assert_int_equal(sp_dict_builder_new(&n), 0);
 	made_rows(p, &many, &draw);
-	assert_int_equal(sp_numbering_rows(n, p, &first), 0);
-	memcpy(counts, sp_numbering_counts(n), sizeof(counts));
+	assert_int_equal(sp_dict_builder_rows(n, p, &first), 0);
+	memcpy(counts, sp_dict_builder_counts(n), sizeof(counts));
 	for (int round = 0; round < 3; round++) {
 		assert_int_equal(sp_profile_renew(p), 0);
 		draw = many.seed;
 		made_things(p, &many, &draw);
 		made_rows(p, &many, &draw);
-		assert_int_equal(sp_numbering_rows(n, p, &again), 0);
-		assert_memory_equal(sp_numbering_counts(n), counts, sizeof(counts));
+		assert_int_equal(sp_dict_builder_rows(n, p, &again), 0);
+		assert_memory_equal(sp_dict_builder_counts(n), counts, sizeof(counts));
 		assert_int_equal(again.n, first.n);
 		assert_memory_equal(again.node, first.node, first.n * sizeof(*first.node));
 		assert_memory_equal(again.who, first.who, first.n * sizeof(*first.who));
 	}
 	sp_window_rows_done(&first);
 	sp_window_rows_done(&again);
-	sp_numbering_free(n);
+	sp_dict_builder_free(n);
 	sp_profile_free(p);
 }
 
-static uint32_t func_of_only_row(struct sp_numbering *n, const struct sp_profile *p, uint32_t *ret_node)
+static uint32_t func_of_only_row(struct sp_dict_builder *n, const struct sp_profile *p, uint32_t *ret_node)
 {
 	struct sp_window_rows rows = {0};
 
-	assert_int_equal(sp_numbering_rows(n, p, &rows), 0);
+	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
 	assert_int_equal(rows.n, 1);
-	struct sp_shape shape = sp_numbering_shape(n);
+	struct sp_dict_view shape = sp_dict_builder_view(n);
 	*ret_node = rows.node[0];
 	uint32_t func = shape.places[shape.nodes[rows.node[0]].frame].func;
 	sp_window_rows_done(&rows);
@@ -316,9 +316,9 @@ static void test_a_frame_that_is_named_late(void **state)
 		uint32_t frame = (uint32_t)sp_profile_add_frame(p, &f), nodes[4];
 		struct sp_stack stack = {.n_frames = 1, .frames = &frame};
 		int64_t values[2] = {1, 10};
-		struct sp_numbering *n;
+		struct sp_dict_builder *n;
 
-		assert_int_equal(sp_numbering_new(&n), 0);
+		assert_int_equal(sp_dict_builder_new(&n), 0);
 		assert_int_equal(sp_profile_add(p, 0, (uint32_t)sp_profile_add_stack(p, &stack), 0, values), 0);
 		assert_int_equal(func_of_only_row(n, p, &nodes[0]), 0);
 		assert_int_equal(func_of_only_row(n, p, &nodes[1]), 0);
@@ -332,7 +332,7 @@ static void test_a_frame_that_is_named_late(void **state)
 		assert_int_not_equal(nodes[2], nodes[0]);
 		assert_int_not_equal(func_of_only_row(n, p, &nodes[3]), 0);
 		assert_int_equal(nodes[3], nodes[2]);
-		sp_numbering_free(n);
+		sp_dict_builder_free(n);
 		sp_profile_free(p);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "store/number.h"
+#include "store/write/dict_builder.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -13,8 +13,8 @@
 
 #include "base/sum.h"
 
-#include "store/pack.h"
-#include "store/window.h"
+#include "store/format/pack.h"
+#include "store/format/window.h"
 
 #include "made.h"
 

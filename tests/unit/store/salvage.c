@@ -22,8 +22,8 @@
 #include "base/time.h"
 #include "made.h"
 #include "profile/window.h"
+#include "store/files/salvage.h"
 #include "store/priv.h"
-#include "store/salvage.h"
 
 /* Under sanitizers, a quarter of the windows (tables still have inner pages), and as many of the pages. */
 enum { N_WINDOWS = SP_FEWER > 1 ? 100 : 400, PAGES_APART = SP_FEWER > 1 ? 3 : 13 };

@@ -3,7 +3,7 @@
  * Sums and pruned trees of made-up call trees, against a walk from each row to the root: the same in any steps, whether
  * values are multiples of the first or not, and at the ends of 64 bits.
  */
-#include "store/sums.h"
+#include "store/format/sums.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "store/multiple.h"
-#include "store/tree.h"
+#include "store/format/multiples.h"
+#include "store/format/pruned_tree.h"
 
 #include "made.h"
 
@@ -32,7 +32,7 @@ static uint32_t below(uint32_t n)
 /* --- a call tree, and rows ---------------------------------------------------------------------------------------- */
 struct made_tree {
 	struct sp_node nodes[N_NODES];
-	struct sp_place places[N_FRAMES];
+	struct sp_frame_owner places[N_FRAMES];
 	uint32_t file_of[N_FUNCS];
 };
 
@@ -44,23 +44,23 @@ static void make_tree(struct made_tree *t)
 	t->places[0].library = SP_NO_LIBRARY;
 	for (uint32_t i = 1; i < N_FRAMES; i++) {
 		uint32_t func = below(3) == 0 ? 0 : 1 + below(N_FUNCS - 1);
-		t->places[i] = i < 4 ? (struct sp_place){.library = SP_NO_LIBRARY}
-				     : (struct sp_place){func, func == 0 ? below(N_FILES) : func % N_FILES};
+		t->places[i] = i < 4 ? (struct sp_frame_owner){.library = SP_NO_LIBRARY}
+				     : (struct sp_frame_owner){func, func == 0 ? below(N_FILES) : func % N_FILES};
 	}
 	for (uint32_t i = 1; i < N_NODES; i++)
 		t->nodes[i] = (struct sp_node){below(4) > 0 ? i - 1 : below(i), 1 + below(N_FRAMES - 1)};
 }
 
-static struct sp_shape shape_of(const struct made_tree *t)
+static struct sp_dict_view shape_of(const struct made_tree *t)
 {
-	return (struct sp_shape){.nodes = t->nodes,
-				 .places = t->places,
-				 .file_of = t->file_of,
-				 .n_nodes = N_NODES,
-				 .n_frames = N_FRAMES,
-				 .n_groups = N_GROUPS,
-				 .n_files = N_FILES,
-				 .n_funcs = N_FUNCS};
+	return (struct sp_dict_view){.nodes = t->nodes,
+				     .places = t->places,
+				     .file_of = t->file_of,
+				     .n_nodes = N_NODES,
+				     .n_frames = N_FRAMES,
+				     .n_groups = N_GROUPS,
+				     .n_files = N_FILES,
+				     .n_funcs = N_FUNCS};
 }
 
 /* How the values of a row are related. */
@@ -108,7 +108,7 @@ static void walk_row(struct walked *to, const struct made_tree *t, const struct 
 	bool files[N_FILES] = {false}, funcs[N_FUNCS] = {false}, has_leaf = false;
 
 	for (uint32_t node = rows->node[row]; node != 0; node = t->nodes[node].parent) {
-		struct sp_place at = t->places[t->nodes[node].frame];
+		struct sp_frame_owner at = t->places[t->nodes[node].frame];
 		if (at.library == SP_NO_LIBRARY)
 			continue;
 		for (uint32_t v = 0; v < rows->n_values; v++) {
@@ -155,26 +155,26 @@ static void compare(const struct sp_sums *s, const struct made_tree *t, const st
 }
 
 /* In steps of n, between which the tree moves. */
-static struct sp_summing *sum_in_steps(struct made_tree *t, const struct sp_window_rows *rows, int what, uint32_t n)
+static struct sp_sums_steps *sum_in_steps(struct made_tree *t, const struct sp_window_rows *rows, int what, uint32_t n)
 {
-	struct sp_shape shape = shape_of(t);
-	struct sp_summing *sum;
+	struct sp_dict_view shape = shape_of(t);
+	struct sp_sums_steps *sum;
 	int r;
 
-	assert_int_equal(sp_summing_new(rows, &shape, what, &sum), 0);
+	assert_int_equal(sp_sums_steps_new(rows, &shape, what, &sum), 0);
 	do {
 		struct made_tree *moved = malloc(sizeof(*moved));
 		assert_non_null(moved);
 		memcpy(moved, t, sizeof(*moved));
 		shape = shape_of(moved);
-		r = sp_summing_step(sum, rows, &shape, n);
+		r = sp_sums_steps_run(sum, rows, &shape, n);
 		free(moved);
 	} while (r == 1);
 	assert_int_equal(r, 0);
 	return sum;
 }
 
-static void same_bush(const struct sp_bush *a, const struct sp_bush *b)
+static void same_tree(const struct sp_pruned_tree *a, const struct sp_pruned_tree *b)
 {
 	assert_int_equal(a->n_nodes, b->n_nodes);
 	assert_memory_equal(a->nodes, b->nodes, a->n_nodes * sizeof(*a->nodes));
@@ -187,7 +187,7 @@ static void same_bush(const struct sp_bush *a, const struct sp_bush *b)
 }
 
 /* What is in a tree is all that there was, value by value. */
-static void is_whole(const struct sp_bush *b, const struct sp_window_rows *rows)
+static void is_whole(const struct sp_pruned_tree *b, const struct sp_window_rows *rows)
 {
 	for (uint32_t v = 0; v < rows->n_values; v++) {
 		__int128 in = 0, out = 0;
@@ -201,21 +201,21 @@ static void is_whole(const struct sp_bush *b, const struct sp_window_rows *rows)
 
 static void compare_steps(struct made_tree *t, const struct sp_window_rows *rows, enum kind kind, int what, uint32_t n)
 {
-	struct sp_summing *sum = sum_in_steps(t, rows, what, n);
+	struct sp_sums_steps *sum = sum_in_steps(t, rows, what, n);
 	struct sp_sums sums = {0};
-	struct sp_bush cut = {0}, made = {0};
+	struct sp_pruned_tree cut = {0}, made = {0};
 
-	assert_int_equal(sp_summing_end(sum, t->file_of, &sums), 0);
+	assert_int_equal(sp_sums_steps_end(sum, t->file_of, &sums), 0);
 	compare(&sums, t, rows, what);
-	assert_int_equal(sp_bush_cut(sp_summing_twigs(sum), rows, &cut), 0);
-	assert_int_equal(sp_bush_make(t->nodes, N_NODES, rows, &made), 0);
-	same_bush(&cut, &made);
+	assert_int_equal(sp_pruned_tree_cut(sp_sums_steps_subtree(sum), rows, &cut), 0);
+	assert_int_equal(sp_pruned_tree_make(t->nodes, N_NODES, rows, &made), 0);
+	same_tree(&cut, &made);
 	if (kind != LARGE && kind != LARGE_MULTIPLES)
 		is_whole(&cut, rows);
-	sp_bush_done(&cut);
-	sp_bush_done(&made);
+	sp_pruned_tree_done(&cut);
+	sp_pruned_tree_done(&made);
 	sp_sums_done(&sums);
-	sp_summing_free(sum);
+	sp_sums_steps_free(sum);
 }
 
 static void sums_are_what_a_walk_says(void **state)

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * moved.c: what is open but not found any more would take windows for ever. So the files are let go of: what is in
+ * their journals goes into them, wherever they are now, and nothing is done by their names, which may be another's.
+ * Then the directory is made, or taken as it is found, as when a store is opened.
+ */
+#include "store/files/moved.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/priv.h"
+#include "store/write/log.h"
+
+/* The first of the open files that is not where it was; NULL: none. */
+static const struct sp_day_file *moved_file(struct sp_store *s)
+{
+	struct sp_writer *const both[] = {s->writer, s->closing};
+
+	for (size_t i = 0; i < SP_COUNT(both); i++)
+		for (int k = 0; both[i] != NULL && k < SP_N_RESOLUTIONS; k++)
+			if (both[i]->files[k].db != NULL && sp_file_has_moved(&both[i]->files[k]))
+				return &both[i]->files[k];
+	return NULL;
+}
+
+bool sp_writer_is_in_place(struct sp_store *s)
+{
+	return sp_directory_is_in_place(&s->directory, &s->writer->lock) && moved_file(s) == NULL;
+}
+
+static void let_go_of_day(struct sp_writer *w)
+{
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+		if (w->files[i].db != NULL)
+			(void)sp_file_checkpoint(&w->files[i]);
+	sp_error_clear();
+	sp_writer_close_files(w);
+}
+
+/* SQLite removes no journal of a file that has moved. */
+void sp_writer_abandon_files(struct sp_store *s)
+{
+	if (s->closing != NULL)
+		let_go_of_day(s->closing);
+	free(s->closing);
+	s->closing = NULL;
+	let_go_of_day(s->writer);
+}
+
+/* As when it is opened. A lock of the same process would be in the way. */
+static int take_directory(struct sp_store *s)
+{
+	struct sp_directory d;
+	int r = sp_directory_open(s->directory.path, true, false, &d);
+
+	if (r < 0)
+		return r;
+	sp_directory_unlock(&s->writer->lock);
+	r = sp_directory_lock(&d, &s->writer->lock);
+	if (r < 0) {
+		sp_directory_close(&d);
+		return r;
+	}
+	sp_directory_close(&s->directory);
+	s->directory = d;
+	return 0;
+}
+
+int sp_writer_check_place(struct sp_store *s)
+{
+	bool same = sp_directory_is_in_place(&s->directory, &s->writer->lock);
+	const struct sp_day_file *moved = same ? moved_file(s) : NULL;
+	char name[SP_DAY_NAME_MAX];
+
+	if (same && moved == NULL)
+		return 0;
+	(void)snprintf(name, sizeof(name), "%s", moved != NULL ? moved->day.name : "");
+	sp_writer_abandon_files(s);
+	int r = same ? 0 : take_directory(s);
+	if (r < 0)
+		return sp_fail(r, "%s was removed or replaced", s->directory.path);
+	sp_log_moved(s, same ? name : s->directory.path);
+	r = sp_writer_catch_up_days(s);
+	if (r < 0)
+		sp_writer_close_files(s->writer);
+	if (r == -EPROTONOSUPPORT)
+		return r;
+	sp_error_clear(); /* what else there is comes again with what is to be written */
+	return 0;
+}

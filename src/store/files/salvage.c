@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/files/salvage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "store/format/pack.h"
+#include "store/priv.h"
+
+enum {
+	PAGE_MIN = 512,
+	PAGE_MAX = 65536,
+	COLUMNS_MAX = 6,
+	FOLLOW_MAX = 8, /* how often all pages together are followed */
+	BOOT_ID_CHARS = 36,
+	TABLE_LEAF = 13,
+	INDEX_LEAF = 10,
+	FILE_HEADER = 100,
+	NS_PER_MS = 1000000,
+	RECORD_MAX = 1 << 26,
+};
+#define FILE_MAX (UINT64_C(1) << 30)
+
+/* A row, wherever it stood: of a table by its number, else of an index. */
+struct cell {
+	uint64_t row, n_bytes;
+	size_t n_local, n_columns;
+	const uint8_t *bytes; /* in the page; all of it, once it was gathered */
+	size_t at[COLUMNS_MAX], len[COLUMNS_MAX], type[COLUMNS_MAX];
+	char shape[COLUMNS_MAX + 1]; /* 0: NULL, i: a number, t: text, b: bytes */
+};
+struct salvage {
+	int fd;
+	struct sp_day_file *f;
+	uint64_t size, n_pages, may_follow, n_rows;
+	size_t page_bytes;
+	uint8_t page[PAGE_MAX];
+	uint8_t *payload;
+	size_t payload_capacity;
+	bool knows_day, tells_day; /* tells_day: nothing but the day is looked for */
+	bool totals;               /* windows are known by now */
+	int error;                 /* of the target */
+};
+struct kind {
+	const char *shape, *sql; /* ?1: the row's number, ?2 ...: the columns */
+	size_t record;           /* the column that begins as records do; 0: none */
+	bool of_index;
+	bool (*check)(struct salvage *s, const struct cell *c);
+};
+
+/* --- what a cell holds -------------------------------------------------------------------------------------------- */
+static uint64_t number(const struct cell *c, size_t column)
+{
+	size_t n = c->len[column];
+	uint64_t v = n > 0 && c->bytes[c->at[column]] >= 0x80 ? UINT64_MAX : 0;
+
+	for (size_t i = 0; i < n; i++)
+		v = v << 8 | c->bytes[c->at[column] + i];
+	return n == 0 ? c->type[column] - 8 : v;
+}
+
+static bool is_record(const struct cell *c, size_t column, enum sp_store_record type, uint64_t x, uint64_t y)
+{
+	return sp_record_is_sound(type, (uint64_t[]){x, y}, c->bytes + c->at[column], c->len[column]);
+}
+
+static bool is_text(const struct cell *c, size_t column, size_t min, size_t max)
+{
+	const uint8_t *b = c->bytes + c->at[column];
+
+	for (size_t i = 0; i < c->len[column]; i++)
+		if (b[i] == 0x7f || (b[i] < ' ' && b[i] != '\n' && b[i] != '\t'))
+			return false;
+	return c->len[column] >= min && c->len[column] <= max;
+}
+
+static bool check_chunk(struct salvage *s, const struct cell *c)
+{
+	(void)s;
+	return is_record(c, 1, SP_RECORD_CHUNK, c->row, 0);
+}
+
+static bool check_window(struct salvage *s, const struct cell *c)
+{
+	struct sp_window_id id = {c->row, number(c, 2)};
+	struct sp_head h;
+
+	(void)s;
+	return number(c, 1) - 1 < SP_MAX_SOURCES && id.generation <= UINT32_MAX && id.t_ms <= INT64_MAX / NS_PER_MS &&
+	       sp_head_unpack(id, c->bytes + c->at[3], c->len[3], &h) == 0 &&
+	       is_record(c, 4, SP_RECORD_WINDOW, id.t_ms, id.generation);
+}
+
+/* They do not say of which generation they are: their window does. */
+static bool is_beside(struct salvage *s, const struct cell *c, enum sp_store_record type)
+{
+	SP_STATEMENT *q = NULL;
+
+	if (!s->totals || c->len[1] < 4 || c->bytes[c->at[1] + 2] != type ||
+	    sp_file_prepare(s->f, "SELECT generation FROM window WHERE t = ?1", &q) < 0)
+		return false;
+	SP_BIND(q, c->row);
+	return sqlite3_step(q) == SQLITE_ROW && is_record(c, 1, type, c->row, (uint64_t)sqlite3_column_int64(q, 0));
+}
+
+static bool check_totals(struct salvage *s, const struct cell *c)
+{
+	return is_beside(s, c, SP_RECORD_TOTALS);
+}
+
+static bool check_tree(struct salvage *s, const struct cell *c)
+{
+	return is_beside(s, c, SP_RECORD_TREE);
+}
+
+static bool check_chart(struct salvage *s, const struct cell *c)
+{
+	return is_beside(s, c, SP_RECORD_CHART);
+}
+
+static bool check_day_tree(struct salvage *s, const struct cell *c)
+{
+	struct sp_window_id id = sp_day_id(s->f->day.day_s, c->row);
+
+	return s->knows_day && c->row - 1 < SP_MAX_SOURCES && is_record(c, 1, SP_RECORD_TREE, id.t_ms, id.generation);
+}
+
+static bool check_day(struct salvage *s, const struct cell *c)
+{
+	struct sp_window_id id = sp_day_id(s->f->day.day_s, c->row);
+	struct sp_head h;
+
+	return s->knows_day && c->row - 1 < SP_MAX_SOURCES &&
+	       sp_head_unpack(id, c->bytes + c->at[1], c->len[1], &h) == 0 &&
+	       is_record(c, 2, SP_RECORD_DAY, id.t_ms, id.generation);
+}
+
+static bool is_source(const struct cell *c, uint64_t id, size_t name, size_t types)
+{
+	const uint8_t *end = c->bytes + c->at[types] + c->len[types];
+
+	return id - 1 < SP_MAX_SOURCES && is_text(c, name, 1, SP_TYPES_MAX) && is_text(c, types, 4, SP_TYPES_MAX) &&
+	       end[-1] == '\n' && memchr(c->bytes + c->at[types], ' ', c->len[types]) != NULL;
+}
+
+static bool check_source(struct salvage *s, const struct cell *c)
+{
+	(void)s;
+	return is_source(c, c->row, 1, 2);
+}
+
+static bool check_source_index(struct salvage *s, const struct cell *c)
+{
+	(void)s;
+	return is_source(c, number(c, 2), 0, 1);
+}
+
+static bool check_generation(struct salvage *s, const struct cell *c)
+{
+	(void)s;
+	return c->row - 1 < UINT32_MAX / 2 && is_text(c, 1, BOOT_ID_CHARS, BOOT_ID_CHARS) &&
+	       strspn((const char *)c->bytes + c->at[1], "0123456789abcdef-") >= BOOT_ID_CHARS;
+}
+
+static bool check_event(struct salvage *s, const struct cell *c)
+{
+	uint64_t from = number(c, 0), to = number(c, 3);
+
+	(void)s;
+	return from <= to && from > 0 && to <= INT64_MAX && is_text(c, 1, 1, 64) && is_text(c, 2, 0, 4096) &&
+	       is_text(c, 4, 0, 65536) && is_text(c, 5, 0, 1 << 20);
+}
+
+static bool check_about(struct salvage *s, const struct cell *c)
+{
+	uint64_t resolution = number(c, 0), day_s = number(c, 1);
+
+	if (s->tells_day && !s->knows_day && c->row == 1 && resolution < SP_N_RESOLUTIONS && day_s > 0 &&
+	    day_s % SP_DAY_S == 0 && day_s <= INT32_MAX * UINT64_C(4)) {
+		s->f->day.resolution = (int)resolution;
+		s->f->day.day_s = day_s;
+		s->knows_day = true;
+	}
+	return false;
+}
+
+static const struct kind kinds[] = {
+    {"0b", "INSERT OR IGNORE INTO chunk VALUES(?1, ?3)", 1, false, check_chunk},
+    {"0iibb", "INSERT OR IGNORE INTO window VALUES(?1, ?3, ?4, ?5, ?6)", 4, false, check_window},
+    {"0b", "INSERT OR IGNORE INTO totals VALUES(?1, ?3)", 1, false, check_totals},
+    {"0b", "INSERT OR IGNORE INTO tree VALUES(?1, ?3)", 1, false, check_tree},
+    {"0b", "INSERT OR IGNORE INTO chart VALUES(?1, ?3)", 1, false, check_chart},
+    {"0b", "INSERT OR IGNORE INTO day_tree VALUES(?1, ?3)", 1, false, check_day_tree},
+    {"0bb", "INSERT OR IGNORE INTO day VALUES(?1, ?3, ?4)", 2, false, check_day},
+    {"0tt", "INSERT OR IGNORE INTO source VALUES(?1, ?3, ?4)", 0, false, check_source},
+    {"tti", "INSERT OR IGNORE INTO source VALUES(?4, ?2, ?3)", 0, true, check_source_index},
+    {"0t", "INSERT OR IGNORE INTO generation VALUES(?1, ?3)", 0, false, check_generation},
+    {"ittitt", "INSERT OR IGNORE INTO event VALUES(?2, ?5, ?3, ?4, ?6, ?7)", 0, true, check_event},
+    {"ii", NULL, 0, false, check_about},
+};
+
+/* --- cells ----------------------------------------------------------------------------------------------------------
+ */
+/* Big-endian, 7 bits a byte, the ninth has 8. Bytes taken; 0: they end before. */
+static size_t varint(const uint8_t *b, size_t n, uint64_t *ret_v)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < n && i < 9; i++) {
+		v = i == 8 ? v << 8 | b[i] : v << 7 | (b[i] & 0x7f);
+		if (i == 8 || b[i] < 0x80) {
+			*ret_v = v;
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+static bool read_type(struct cell *c, uint64_t type, uint64_t *end)
+{
+	static const uint8_t lengths[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0};
+	size_t k = c->n_columns;
+
+	if (k == COLUMNS_MAX || type == 7 || type == 10 || type == 11)
+		return false;
+	uint64_t len = type >= 12 ? (type - 12) / 2 : lengths[type];
+	if (len > c->n_bytes - *end)
+		return false;
+	c->type[k] = (size_t)type;
+	c->at[k] = (size_t)*end;
+	c->len[k] = (size_t)len;
+	c->shape[k] = type == 0 ? '0' : type < 12 ? 'i' : type % 2 == 1 ? 't' : 'b';
+	c->shape[++c->n_columns] = '\0';
+	*end += len;
+	return true;
+}
+
+/* How much of a payload stands in the cell: SQLite's database file format, 1.6. */
+static size_t local_bytes(size_t usable, uint64_t n, bool of_index)
+{
+	size_t most = of_index ? (usable - 12) * 64 / 255 - 23 : usable - 35, min = (usable - 12) * 32 / 255 - 23;
+
+	if (n <= most)
+		return (size_t)n;
+	size_t k = min + (size_t)((n - min) % (usable - 4));
+	return k <= most ? k : min;
+}
+
+static bool read_cell(const struct salvage *s, const uint8_t *b, size_t n, bool of_index, struct cell *c)
+{
+	uint64_t head, type, end;
+	size_t at = varint(b, n, &c->n_bytes), step;
+
+	if (at == 0 || c->n_bytes < 3 || c->n_bytes > SP_MIN(s->size, (uint64_t)RECORD_MAX))
+		return false;
+	step = of_index ? 1 : varint(b + at, n - at, &c->row);
+	at += of_index ? 0 : step;
+	c->n_local = local_bytes(s->page_bytes, c->n_bytes, of_index);
+	if (step == 0 || c->n_local + (c->n_local < c->n_bytes ? 4 : 0) > n - at)
+		return false;
+	c->bytes = b + at;
+	c->n_columns = 0;
+	at = varint(c->bytes, c->n_local, &head);
+	if (at == 0 || head < 3 || head > 9 * COLUMNS_MAX || head > c->n_local)
+		return false;
+	for (end = head; at < head; at += step) {
+		step = varint(c->bytes + at, (size_t)head - at, &type);
+		if (step == 0 || !read_type(c, type, &end))
+			return false;
+	}
+	return end == c->n_bytes;
+}
+
+static uint64_t big_endian(const uint8_t *b, size_t n)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v = v << 8 | b[i];
+	return v;
+}
+
+/* The whole of its payload, from the pages behind; their number is that of the bytes, so there is no endless ring. */
+static bool gather(struct salvage *s, struct cell *c)
+{
+	uint8_t next[4];
+	size_t n = c->n_local;
+
+	if (n == c->n_bytes)
+		return true;
+	if (sp_grow(&s->payload, &s->payload_capacity, (size_t)c->n_bytes, 1) < 0)
+		return false;
+	memcpy(s->payload, c->bytes, n);
+	memcpy(next, c->bytes + n, sizeof(next));
+	while (n < c->n_bytes) {
+		uint64_t page = big_endian(next, 4);
+		size_t part = SP_MIN(s->page_bytes - 4, (size_t)c->n_bytes - n);
+		off_t at = (off_t)((page - 1) * s->page_bytes);
+		if (page < 2 || page > s->n_pages || s->may_follow == 0)
+			return false;
+		s->may_follow--;
+		if (pread(s->fd, next, 4, at) != 4 || pread(s->fd, s->payload + n, part, at + 4) != (ssize_t)part)
+			return false;
+		n += part;
+	}
+	c->bytes = s->payload;
+	return true;
+}
+
+static bool may_be(const struct kind *k, const struct cell *c, bool of_index)
+{
+	size_t at = k->record > 0 ? c->at[k->record] : 0;
+
+	return k->of_index == of_index && strcmp(k->shape, c->shape) == 0 &&
+	       (k->record == 0 || at + 2 > c->n_local || (c->bytes[at] == 'S' && c->bytes[at + 1] == 'P'));
+}
+
+static int put(struct salvage *s, const struct kind *k, const struct cell *c)
+{
+	SP_STATEMENT *q = NULL;
+	int r = sp_file_prepare(s->f, k->sql, &q);
+
+	if (r < 0)
+		return r;
+	(void)sqlite3_bind_int64(q, 1, (int64_t)c->row);
+	for (size_t i = 0; i < c->n_columns; i++) /* more than it has parameters are refused, and not wanted */
+		if (c->shape[i] == 'i')
+			(void)sqlite3_bind_int64(q, (int)i + 2, (int64_t)number(c, i));
+		else if (c->shape[i] == 't')
+			(void)sqlite3_bind_text(q, (int)i + 2, (const char *)c->bytes + c->at[i], (int)c->len[i],
+						SQLITE_STATIC);
+		else if (c->shape[i] == 'b')
+			(void)sqlite3_bind_blob64(q, (int)i + 2, c->bytes + c->at[i], c->len[i], SQLITE_STATIC);
+	int code = sqlite3_step(q);
+	if (code != SQLITE_DONE)
+		return sp_file_error(s->f, code, "write");
+	s->n_rows += (uint64_t)sqlite3_changes(s->f->db);
+	return 0;
+}
+
+static void try_cell(struct salvage *s, size_t at, bool of_index)
+{
+	struct cell c;
+	bool whole = false;
+
+	if (at >= s->page_bytes || !read_cell(s, s->page + at, s->page_bytes - at, of_index, &c))
+		return;
+	for (size_t i = 0; i < SP_COUNT(kinds) && s->error == 0; i++) {
+		if (!may_be(&kinds[i], &c, of_index) || (kinds[i].sql != NULL) == s->tells_day)
+			continue;
+		if (!whole && !gather(s, &c))
+			return;
+		whole = true;
+		if (kinds[i].check(s, &c))
+			s->error = put(s, &kinds[i], &c);
+	}
+}
+
+/* --- pages ----------------------------------------------------------------------------------------------------------
+ */
+/* The cells that the page says it has. */
+static void listed_cells(struct salvage *s, uint64_t page)
+{
+	size_t head = page == 1 ? FILE_HEADER : 0, n = (size_t)big_endian(s->page + head + 3, 2);
+
+	if (s->page[head] != TABLE_LEAF && s->page[head] != INDEX_LEAF)
+		return;
+	for (size_t i = 0; i < n && head + 10 + 2 * i <= s->page_bytes; i++)
+		try_cell(s, (size_t)big_endian(s->page + head + 8 + 2 * i, 2), s->page[head] == INDEX_LEAF);
+}
+
+static void sweep(struct salvage *s, bool listed)
+{
+	for (uint64_t page = 1; page <= s->n_pages && s->error == 0; page++) {
+		ssize_t n = pread(s->fd, s->page, s->page_bytes, (off_t)((page - 1) * s->page_bytes));
+		if (n <= 0)
+			return;
+		memset(s->page + n, 0, s->page_bytes - (size_t)n);
+		if (listed)
+			listed_cells(s, page);
+		for (size_t at = 0; at < s->page_bytes && !listed && s->error == 0; at++) {
+			try_cell(s, at, false);
+			try_cell(s, at, true);
+		}
+	}
+}
+
+/* All sizes of pages that a store has had, and what the file says; what does not fit fails its CRC. */
+static void for_sizes(struct salvage *s, bool listed)
+{
+	uint8_t said[2] = {0};
+	size_t sizes[3] = {0, 1024, 4096};
+
+	if (pread(s->fd, said, 2, 16) == 2)
+		sizes[0] = big_endian(said, 2) == 1 ? PAGE_MAX : (size_t)big_endian(said, 2);
+	if (sizes[0] < PAGE_MIN || (sizes[0] & (sizes[0] - 1)) != 0)
+		sizes[0] = 0;
+	for (size_t i = 0; i < SP_COUNT(sizes) && s->error == 0; i++) {
+		if (sizes[i] == 0 || (i > 0 && sizes[i] == sizes[0]))
+			continue;
+		s->page_bytes = sizes[i];
+		s->n_pages = (s->size + sizes[i] - 1) / sizes[i];
+		s->may_follow = FOLLOW_MAX * s->n_pages;
+		sweep(s, listed);
+	}
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------------------
+ */
+/* The day's files have the same sources, by the same numbers. */
+static void take_sources(const struct sp_directory *d, struct sp_day_file *f)
+{
+	for (int r = 0; r < SP_N_RESOLUTIONS && d != NULL && d->only == NULL; r++) {
+		struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, r);
+		struct sp_day_file sister = {0};
+		SP_STATEMENT *from = NULL, *to = NULL;
+		if (r == f->day.resolution || sp_file_open(d, &day, false, &sister) < 0)
+			continue;
+		if (sp_file_prepare(&sister, "SELECT id, name, types FROM source LIMIT 64", &from) == 0 &&
+		    sp_file_prepare(f, "INSERT OR IGNORE INTO source VALUES(?1, ?2, ?3)", &to) == 0)
+			while (sqlite3_step(from) == SQLITE_ROW) {
+				for (int i = 0; i < 3; i++)
+					(void)sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i));
+				(void)sqlite3_step(to);
+				(void)sqlite3_reset(to);
+			}
+		sp_file_close(&sister);
+	}
+	sp_error_clear();
+}
+
+static int fill(struct salvage *s, const struct sp_directory *d)
+{
+	static const char generations[] = "INSERT OR IGNORE INTO generation SELECT DISTINCT generation, '' FROM window;"
+					  "INSERT OR IGNORE INTO generation SELECT DISTINCT id >> 32, '' FROM chunk";
+
+	take_sources(d, s->f);
+	for_sizes(s, true);
+	for_sizes(s, false);
+	s->totals = true;
+	if (s->f->day.resolution != SP_RES_10S)
+		for_sizes(s, false);
+	if (s->error < 0)
+		return s->error;
+	return s->n_rows == 0 ? -EBADMSG : sp_file_exec(s->f, generations);
+}
+
+static int begin(int fd, struct sp_day_file *f, struct salvage **ret_salvage)
+{
+	struct salvage *s = calloc(1, sizeof(*s));
+	struct stat st;
+
+	if (s == NULL)
+		return -ENOMEM;
+	s->fd = fd;
+	s->f = f;
+	s->knows_day = f->day.day_s > 0;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > FILE_MAX) {
+		free(s);
+		return -EBADMSG;
+	}
+	s->size = (uint64_t)st.st_size;
+	*ret_salvage = s;
+	return 0;
+}
+
+static void end(struct salvage *s)
+{
+	free(s->payload);
+	free(s);
+}
+
+int sp_salvage(const struct sp_directory *d, int fd, struct sp_day_file *f)
+{
+	struct salvage *s;
+	int r = begin(fd, f, &s);
+
+	if (r < 0)
+		return r;
+	r = sp_file_exec(f, "BEGIN IMMEDIATE");
+	r = r < 0 ? r : fill(s, d);
+	r = sp_file_end(f, r);
+	end(s);
+	return r;
+}
+
+/* Which day and resolution a file of any name is of: it says so in one row. */
+static int find_day(int fd, struct sp_day *day)
+{
+	struct sp_day_file f = {.day = *day};
+	struct salvage *s;
+	int r = begin(fd, &f, &s);
+
+	if (r < 0)
+		return r;
+	s->tells_day = true;
+	for_sizes(s, true);
+	for_sizes(s, false);
+	r = s->knows_day ? 0 : -EBADMSG;
+	*day = f.day;
+	end(s);
+	return r;
+}
+
+int sp_salvage_open(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *ret_file)
+{
+	const char *name = d->only != NULL ? d->only : day->name;
+	SP_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct sp_day of = *day;
+	struct sp_day_file f;
+	int r = fd < 0 ? -errno : 0;
+
+	if (r == 0 && day->resolution < 0)
+		r = find_day(fd, &of);
+	r = r < 0 ? r : sp_file_open_memory(&of, &f);
+	if (r < 0)
+		return r;
+	r = sp_salvage(d, fd, &f);
+	if (r < 0) {
+		sp_file_close(&f);
+		return r;
+	}
+	*ret_file = f;
+	return 0;
+}

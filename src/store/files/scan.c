@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/files/scan_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "store/files/salvage.h"
+#include "store/format/pruned_tree.h"
+
+/* MOVED: a window whose millisecond was taken stands a little later. */
+enum { NS_PER_MS = 1000000, MOVED_MS = 1000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20, GAP_CHECK_BYTES = 32 << 20 };
+
+static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
+
+/* --- dictionaries ----------------------------------------------------------------------------------------------------
+ */
+/* What the last window of the range needs: all is read at once, from the files that have it in the fewest pieces. */
+static uint64_t chunk_of_last(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk)
+{
+	SP_STATEMENT *s = NULL;
+	struct sp_head h;
+
+	if (sp_file_prepare(&scan->file,
+			    "SELECT t, head FROM window WHERE t BETWEEN ?1 AND ?2 AND generation = ?3 "
+			    "ORDER BY t DESC LIMIT 1",
+			    &s) < 0)
+		return last_chunk;
+	SP_BIND(s, scan->o.from_ns / NS_PER_MS, scan->o.last_ns / NS_PER_MS, generation);
+	if (sqlite3_step(s) != SQLITE_ROW)
+		return last_chunk;
+	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), generation};
+	int r = sp_head_unpack(id, sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), &h);
+	return r < 0 ? last_chunk : SP_MAX(last_chunk, h.last_chunk);
+}
+
+int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
+{
+	struct sp_scan *names = scan->names;
+	struct loaded *l = NULL;
+
+	for (size_t i = names->n_loaded; i > 0 && l == NULL; i--)
+		if (names->loaded[i - 1].dict->d.generation == generation &&
+		    names->loaded[i - 1].dict->d.day_s == scan->file.day.day_s)
+			l = &names->loaded[i - 1];
+	if (l == NULL) {
+		int r = names->n_loaded == MAX_GENERATIONS ? -E2BIG
+							   : sp_grow(&names->loaded, &names->loaded_capacity,
+								     names->n_loaded + 1, sizeof(*names->loaded));
+		r = r < 0 ? r : sp_dict_new(scan->file.day.day_s, generation, &names->loaded[names->n_loaded].dict);
+		if (r < 0)
+			return r;
+		l = &names->loaded[names->n_loaded++];
+		l->dict->without_nodes = scan->totals;
+		l->dict->lazy = scan->o.lazy;
+		l->dict->without_keys = scan->o.no_keys;
+		l->next = 0;
+		if (scan->o.lazy)
+			last_chunk = chunk_of_last(scan, generation, last_chunk);
+	}
+	int r = sp_dict_load(scan->store, &scan->file, l->dict, &l->next, last_chunk);
+	if (r == 0)
+		*ret_dict = &l->dict->d;
+	return r;
+}
+
+/* --- sources ---------------------------------------------------------------------------------------------------------
+ */
+/* "samples count\ncpu nanoseconds\n": a name may have spaces, a unit not. */
+static void split_types(struct scan_source *s)
+{
+	for (char *at = s->types; *at != '\0' && s->n_values < SP_MAX_VALUES;) {
+		char *end = strchrnul(at, '\n'), *next = *end == '\0' ? end : end + 1;
+		*end = '\0';
+		char *space = strrchr(at, ' ');
+		if (space != NULL)
+			*space = '\0';
+		s->values[s->n_values++] = (struct sp_scan_value){at, space != NULL ? space + 1 : ""};
+		at = next;
+	}
+}
+
+static int add_source(struct sp_scan *scan, sqlite3_stmt *s)
+{
+	const char *name = (const char *)sqlite3_column_text(s, 1), *types = (const char *)sqlite3_column_text(s, 2);
+	struct scan_source *source = calloc(1, sizeof(*source));
+
+	if (source == NULL)
+		return -ENOMEM;
+	source->id = sqlite3_column_int64(s, 0);
+	source->name = strdup(name != NULL ? name : "");
+	source->types = strdup(types != NULL ? types : "");
+	source->next = scan->sources;
+	scan->sources = source;
+	if (source->name == NULL || source->types == NULL)
+		return -ENOMEM;
+	split_types(source);
+	return 0;
+}
+
+/* They stand in the file twice, which is all that tells whether they are as they were. */
+static int check_sources(struct sp_day_file *f)
+{
+	static const char sql[] =
+	    "WITH a AS (SELECT id, name, types FROM source NOT INDEXED),"
+	    " b AS (SELECT id, name, types FROM source INDEXED BY sqlite_autoindex_source_1)"
+	    "SELECT EXISTS(SELECT * FROM a EXCEPT SELECT * FROM b) OR EXISTS(SELECT * FROM b EXCEPT SELECT * FROM a)";
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, sql, &s), code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);
+
+	if (r < 0 || code != SQLITE_ROW)
+		return r < 0 ? r : sp_file_error(f, code, "read");
+	return sqlite3_column_int(s, 0) != 0 ? -EBADMSG : 0;
+}
+
+static int read_sources(struct sp_scan *scan)
+{
+	SP_STATEMENT *s = NULL, *chunks = NULL;
+	int r = check_sources(&scan->file), code = SQLITE_DONE;
+
+	/* chunks are looked at late: a column whose name has turned would cost all windows then */
+	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, record FROM chunk LIMIT 0", &chunks);
+	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, name, types FROM source NOT INDEXED LIMIT ?1", &s);
+
+	for (struct scan_source *old = scan->sources; old != NULL; old = old->next)
+		old->id = -1;
+	if (r < 0)
+		return r;
+	SP_BIND(s, MAX_SOURCES);
+	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
+		r = add_source(scan, s);
+	return r == 0 && code != SQLITE_DONE ? sp_file_error(&scan->file, code, "read") : r;
+}
+
+static const struct scan_source *source_of(const struct sp_scan *scan, int64_t id)
+{
+	const struct scan_source *s = scan->sources;
+
+	while (s != NULL && s->id != id)
+		s = s->next;
+	return s;
+}
+
+/* --- files
+ * ------------------------------------------------------------------------------------------------------------ */
+static void close_file(struct sp_scan *scan)
+{
+	(void)sqlite3_finalize(scan->windows);
+	scan->windows = NULL;
+	if (!scan->is_memory)
+		sp_file_close(&scan->file);
+	scan->file = (struct sp_day_file){0};
+}
+
+static const char *begin_sql(const struct sp_scan *scan)
+{
+	if (scan->of_days && scan->o.trees)
+		return "SELECT 0, source, 0, head, NULL, day_tree.record FROM day JOIN day_tree USING(source) "
+		       "WHERE source BETWEEN ?1 AND ?2 ORDER BY source";
+	if (scan->charts)
+		return "SELECT t, source, generation, head, chart.record FROM window JOIN chart USING(t) "
+		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+	if (scan->trees) /* a large record is not read for nothing */
+		return "SELECT t, source, generation, head, CASE WHEN tree.t IS NULL THEN window.record END, "
+		       "tree.record FROM window LEFT JOIN tree USING(t) WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+	if (scan->of_days)
+		return "SELECT 0, source, 0, head, record FROM day WHERE source BETWEEN ?1 AND ?2 ORDER BY source";
+	if (scan->totals)
+		return "SELECT t, source, generation, head, totals.record FROM window JOIN totals USING(t) "
+		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+	if (scan->o.no_rows)
+		return "SELECT t, source, generation, head FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+	return "SELECT t, source, generation, head, record FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
+}
+
+/* Files of a version that had none have no table of them, either. 1: there is one. */
+static int has_trees(struct sp_day_file *f)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(f, "SELECT count(*) FROM sqlite_schema WHERE name IN ('tree', 'day_tree', 'chart')",
+				&s),
+	    code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);
+
+	if (r < 0 || code != SQLITE_ROW)
+		return r < 0 ? r : sp_file_error(f, code, "read");
+	return sqlite3_column_int(s, 0) == 3;
+}
+
+int sp_scan_begin(struct sp_scan *scan)
+{
+	uint64_t from = scan->o.from_ns / NS_PER_MS, to = scan->o.to_ns / NS_PER_MS + MOVED_MS;
+	int r = read_sources(scan), trees = r == 0 && (scan->o.trees || scan->charts) ? has_trees(&scan->file) : 0;
+
+	r = trees < 0 ? trees : r;
+	scan->trees = trees > 0;
+	if (r == 0 && ((scan->o.trees && scan->of_days) || scan->charts) && !scan->trees)
+		return -ENODATA;
+	r = r < 0 ? r : sp_file_prepare(&scan->file, begin_sql(scan), &scan->windows);
+	if (r == 0)
+		SP_BIND(scan->windows, SP_MAX(scan->of_days ? 0 : from, scan->next_row),
+			scan->of_days ? INT64_MAX : to);
+	return r;
+}
+
+static int open_file(struct sp_scan *scan,
+		     int how(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *f))
+{
+	int r = 0;
+
+	close_file(scan);
+	if (scan->is_memory)
+		scan->file = *scan->store->memory;
+	else
+		r = how(&scan->store->directory, &scan->days[scan->at - 1], &scan->file);
+	if (r == 0 && scan->file.day.resolution != scan->o.resolution)
+		r = -ENODATA;
+	return r < 0 ? r : sp_scan_begin(scan);
+}
+
+static int open_to_read(const struct sp_directory *d, const struct sp_day *day, struct sp_day_file *f)
+{
+	return sp_file_open(d, day, false, f);
+}
+
+/* In place of the open file, or of one that cannot be opened: what can be had of it. */
+static int salvage(struct sp_scan *scan)
+{
+	scan->n_damaged++;
+	scan->checked = true;
+	int r = scan->is_memory ? -EBADMSG : open_file(scan, sp_salvage_open);
+	if (r < 0)
+		close_file(scan);
+	sp_error_clear();
+	return r == -ENOMEM ? r : 0;
+}
+
+/* 1: a file with windows of the range is open. 0: there is none any more. */
+static int next_file(struct sp_scan *scan)
+{
+	while (scan->windows == NULL && scan->at < scan->n_days) {
+		scan->at++;
+		scan->next_row = 0;
+		scan->checked = false;
+		scan->next_ns = SP_MAX(scan->o.from_ns, scan->days[scan->at - 1].day_s * SP_NS_PER_S);
+		int r = open_file(scan, open_to_read);
+		if (r == 0)
+			return 1;
+		if (r == -EBADMSG)
+			r = salvage(scan);
+		else
+			close_file(scan);
+		if (r < 0 && r != -ENOENT && r != -ENODATA) /* it was just removed, or begun */
+			return r;
+		sp_error_clear();
+	}
+	return scan->windows != NULL;
+}
+
+static bool wanted_day(const struct sp_scan_options *o, const struct sp_day *day)
+{
+	uint64_t begin = day->day_s * SP_NS_PER_S, end = begin + SP_DAY_S * SP_NS_PER_S;
+
+	return day->resolution < 0 || (day->resolution == o->resolution && begin < o->to_ns && end > o->from_ns);
+}
+
+int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan)
+{
+	struct sp_scan *scan = calloc(1, sizeof(*scan));
+	uint64_t n_damaged;
+	int r = scan == NULL ? -ENOMEM : 0;
+
+	if (r < 0)
+		return r;
+	scan->store = s;
+	scan->o = *o;
+	scan->names = o->beside != NULL ? o->beside->names : scan;
+	scan->of_days = o->resolution == SP_N_RESOLUTIONS;
+	scan->o.resolution = SP_MIN(o->resolution, SP_RES_1H);
+	scan->is_memory = s->memory != NULL;
+	if (scan->is_memory) {
+		scan->days = calloc(1, sizeof(*scan->days));
+		scan->n_days = 1;
+		r = scan->days == NULL ? -ENOMEM : 0;
+	} else {
+		r = sp_directory_list(&s->directory, &scan->days, &scan->n_days, &n_damaged);
+	}
+	if (r == 0 && o->source != NULL && (scan->source = strdup(o->source)) == NULL)
+		r = -ENOMEM;
+	size_t n = 0;
+	for (size_t i = 0; i < scan->n_days; i++)
+		if (scan->is_memory || wanted_day(&scan->o, &scan->days[i]))
+			scan->days[n++] = scan->days[i];
+	scan->n_days = n;
+	if (r < 0) {
+		sp_scan_close(scan);
+		return r;
+	}
+	*ret_scan = scan;
+	return 0;
+}
+
+void sp_scan_close(struct sp_scan *scan)
+{
+	if (scan == NULL)
+		return;
+	close_file(scan);
+	for (size_t i = 0; i < scan->n_loaded; i++)
+		sp_dict_free(scan->loaded[i].dict);
+	for (struct scan_source *next, *s = scan->sources; s != NULL; s = next) {
+		next = s->next;
+		free(s->name);
+		free(s->types);
+		free(s);
+	}
+	sp_window_rows_done(&scan->rows);
+	free(scan->loaded);
+	free(scan->days);
+	free(scan->source);
+	free(scan);
+}
+
+uint64_t sp_scan_n_damaged(const struct sp_scan *scan)
+{
+	return scan->n_damaged;
+}
+
+/* --- windows
+ * ---------------------------------------------------------------------------------------------------------- */
+/* Rows that name what is not in the dictionary: 0 is "none". */
+static void check_rows(struct sp_window_rows *rows, uint32_t n_who, uint32_t n_nodes)
+{
+	for (uint32_t i = 0; i < rows->n; i++) {
+		rows->who[i] = rows->who[i] < n_who ? rows->who[i] : 0;
+		rows->node[i] = rows->node[i] < n_nodes ? rows->node[i] : 0;
+	}
+}
+
+static void show_rows(const struct sp_scan *scan, struct sp_scan_window *w)
+{
+	w->n_rows = scan->rows.n;
+	w->who = scan->rows.who;
+	w->node = scan->rows.node;
+	for (uint32_t v = 0; v < w->n_values; v++)
+		w->values[v] = scan->rows.values[v];
+}
+
+/* The pruned tree: its dictionary is kept with the others, under a number that no generation has. */
+static int read_tree(struct sp_scan *scan, struct sp_window_id id, struct sp_scan_window *w)
+{
+	uint64_t number = UINT64_C(1) << (scan->of_days ? 62 : 63) | (scan->of_days ? id.generation : id.t_ms);
+	struct sp_dict_arrays *d = NULL;
+	struct sp_unpacker u;
+	int r = sp_grow(&scan->loaded, &scan->loaded_capacity, scan->n_loaded + 1, sizeof(*scan->loaded));
+
+	r = r < 0 ? r
+		  : sp_unpack_begin(&u, SP_RECORD_TREE, (uint64_t[]){id.t_ms, id.generation},
+				    sqlite3_column_blob(scan->windows, 5),
+				    (size_t)sqlite3_column_bytes(scan->windows, 5));
+	if (r < 0)
+		return r;
+	r = sp_tree_unpack(&u, scan->file.day.day_s, number, &d, &scan->rows, &scan->up_to_ms);
+	sp_unpack_done(&u);
+	if (r == 0 && scan->rows.n_values != w->n_values) {
+		sp_dict_free(d);
+		r = -EBADMSG;
+	}
+	if (r < 0)
+		return r;
+	scan->loaded[scan->n_loaded++].dict = d;
+	w->dict = &d->d;
+	check_rows(&scan->rows, d->d.n_groups, d->d.n_nodes);
+	show_rows(scan, w);
+	return 0;
+}
+
+/* The rows of a window whose tree is damaged. */
+static int read_rows_apart(struct sp_scan *scan, struct sp_window_id id)
+{
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(&scan->file, "SELECT record FROM window WHERE t = ?1", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, id.t_ms);
+	int code = sqlite3_step(s);
+	if (code != SQLITE_ROW)
+		return sp_file_error(&scan->file, code, "read");
+	return sp_window_rows_unpack(&scan->rows, id, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+}
+
+static int read_rows(struct sp_scan *scan, struct sp_window_id id, uint64_t last_chunk, struct sp_scan_window *w)
+{
+	bool has_tree = scan->trees && sqlite3_column_type(scan->windows, 5) != SQLITE_NULL;
+	int r = has_tree ? read_tree(scan, id, w) : -EBADMSG;
+
+	if (r != -EBADMSG || scan->only_trees)
+		return r == -EBADMSG ? -ENODATA : r;
+	r = sp_scan_dict(scan, id.generation, last_chunk, &w->dict);
+	if (r < 0)
+		return r;
+	scan->rows.n = 0;
+	if (has_tree)
+		r = read_rows_apart(scan, id);
+	else
+		r = sp_window_rows_unpack(&scan->rows, id, sqlite3_column_blob(scan->windows, 4),
+					  (size_t)sqlite3_column_bytes(scan->windows, 4));
+	if (r < 0 || scan->rows.n_values != w->n_values)
+		return r < 0 ? r : -EBADMSG;
+	check_rows(&scan->rows, w->resolution == SP_RES_10S ? w->dict->n_keys : w->dict->n_groups, w->dict->n_nodes);
+	show_rows(scan, w);
+	return 0;
+}
+
+/* A day's tree: 0 if it does not have all that the day's hours do. */
+static int read_day_tree(struct sp_scan *scan, struct sp_window_id id, uint64_t up_to_ms, struct sp_scan_window *w)
+{
+	struct sp_scan_window read = *w;
+	SP_STATEMENT *s = NULL;
+	int r = sp_file_prepare(&scan->file, "SELECT max(t) FROM window WHERE source = ?1", &s);
+
+	if (r < 0)
+		return r;
+	SP_BIND(s, id.generation);
+	int code = sqlite3_step(s);
+	if (code != SQLITE_ROW)
+		return sp_file_error(&scan->file, code, "read");
+	if ((uint64_t)sqlite3_column_int64(s, 0) != up_to_ms && !scan->only_trees)
+		return 0;
+	r = read_tree(scan, id, &read);
+	if (r < 0 || (scan->up_to_ms != up_to_ms && !scan->only_trees))
+		return r == -EBADMSG ? 0 : r;
+	if (!scan->o.no_rows)
+		*w = read;
+	return 1;
+}
+
+/* 1: it is wanted. 0: it is not. */
+static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
+{
+	sqlite3_stmt *s = scan->windows;
+	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 2)};
+	const struct scan_source *source = source_of(scan, sqlite3_column_int64(s, 1));
+	struct sp_head h;
+
+	if (scan->of_days && source != NULL)
+		id = sp_day_id(scan->file.day.day_s, (uint64_t)source->id);
+	if (source == NULL || id.generation > UINT32_MAX || id.t_ms > INT64_MAX / NS_PER_MS)
+		return -EBADMSG;
+	int r = sp_head_unpack(id, sqlite3_column_blob(s, 3), (size_t)sqlite3_column_bytes(s, 3), &h);
+	if (r < 0)
+		return r;
+	if ((scan->only_source > 0 && scan->only_source != (uint64_t)source->id) ||
+	    (!scan->of_days && id.t_ms <= scan->after_ms))
+		return 0;
+	if (h.wall_ns < scan->o.from_ns || h.wall_ns >= scan->o.to_ns ||
+	    (scan->source != NULL && strcmp(scan->source, source->name) != 0))
+		return 0;
+	*w = (struct sp_scan_window){.w = {.wall_ns = h.wall_ns,
+					   .boot_ns = h.boot_ns,
+					   .duration_ns = h.duration_ns,
+					   .rate_mhz = h.rate_mhz,
+					   .n_cpus = h.n_cpus,
+					   .n_lost = h.n_lost,
+					   .source = source->name},
+				     .end_ns = h.wall_ns + h.length_ns,
+				     .resolution = scan->of_days ? SP_N_RESOLUTIONS : scan->o.resolution,
+				     .t_ms = id.t_ms,
+				     .generation = scan->of_days ? 0 : id.generation,
+				     .day_s = scan->file.day.day_s,
+				     .source = (uint32_t)source->id,
+				     .n_values = source->n_values};
+	memcpy(w->types, source->values, sizeof(w->types));
+	w->n_rows = (uint32_t)SP_MIN(h.n_rows, UINT32_MAX);
+	scan->id = id;
+	scan->last_chunk = h.last_chunk;
+	if (scan->o.is_wanted != NULL && !scan->o.is_wanted(scan->o.arg, w))
+		return 0;
+	if (scan->of_days && scan->o.trees)
+		return read_day_tree(scan, id, h.last_chunk, w);
+	r = scan->o.no_rows ? 0 : read_rows(scan, id, h.last_chunk, w);
+	return r < 0 ? r : 1;
+}
+
+/* What is damaged: only a row, or is it where SQLite looks for rows? */
+static int look_at_damage(struct sp_scan *scan, bool structure)
+{
+	sp_error_clear();
+	if (!scan->checked && !scan->is_memory && (structure || !sp_file_is_sound(&scan->file)))
+		return salvage(scan);
+	scan->checked = true;
+	scan->n_damaged++;
+	if (structure)
+		close_file(scan);
+	return 0;
+}
+
+/* Windows are not there: nobody wrote them, or SQLite does not find them. 1: they can be had now. */
+static int look_at_gap(struct sp_scan *scan, uint64_t until_ns)
+{
+	struct sp_store *s = scan->store;
+	uint64_t length_ns = seconds_of[scan->o.resolution] * SP_NS_PER_S,
+		 key = scan->file.day.day_s + (uint64_t)scan->o.resolution;
+
+	if (scan->checked || scan->is_memory || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
+	    scan->days[scan->at - 1].bytes > GAP_CHECK_BYTES)
+		return 0;
+	scan->checked = true;
+	for (size_t i = 0; i < s->n_sound; i++)
+		if (s->sound[i] == key)
+			return 0;
+	if (!sp_file_is_sound(&scan->file)) {
+		int r = salvage(scan);
+		return r < 0 ? r : 1;
+	}
+	if (s->n_sound < SP_COUNT(s->sound))
+		s->sound[s->n_sound++] = key;
+	return 0;
+}
+
+/* No more rows in the file. */
+static int end_file(struct sp_scan *scan)
+{
+	uint64_t day_end_ns = (scan->file.day.day_s + SP_DAY_S) * SP_NS_PER_S;
+	int r = look_at_gap(scan, SP_MIN(SP_MIN(scan->o.to_ns, day_end_ns), sp_time_ns(CLOCK_REALTIME)));
+
+	if (r == 0)
+		close_file(scan);
+	return r;
+}
+
+/* A row, or an error in place of it. 1: a window that is wanted. */
+static int told_row(struct sp_scan *scan, int code, struct sp_scan_window *ret_window)
+{
+	uint64_t row = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(scan->windows, scan->of_days) : 0;
+	bool structure = code != SQLITE_ROW || row < scan->next_row;
+	int r = structure ? -EBADMSG : look_at_gap(scan, scan->of_days ? 0 : row * NS_PER_MS);
+
+	if (r != 0 && !structure)
+		return r < 0 ? r : 0; /* from the same place on */
+	if (code != SQLITE_ROW)
+		r = sp_file_error(&scan->file, code, "read");
+	else if (!structure)
+		r = read_window(scan, ret_window);
+	if (r == -EBADMSG)
+		return look_at_damage(scan, structure);
+	scan->next_row = row + 1;
+	scan->next_ns = row * NS_PER_MS + seconds_of[scan->o.resolution] * SP_NS_PER_S;
+	return r;
+}
+
+int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window)
+{
+	for (;;) {
+		int r = next_file(scan);
+		if (r <= 0)
+			return r;
+		int code = sqlite3_step(scan->windows);
+		if (code == SQLITE_DONE) {
+			r = end_file(scan);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		r = told_row(scan, code, ret_window);
+		if (r != 0)
+			return r;
+	}
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/format/chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { STRING_MAX = 1 << 24 };
+
+/* A column of an item's struct. */
+enum coding {
+	PLAIN,
+	BOOL,
+	DELTA,  /* how much more than that of the item before */
+	BEYOND, /* how much more than another field of the same item */
+};
+struct field {
+	uint8_t thing, coding, bytes, offset, base;
+};
+#define FIELD(thing, type, member, coding)                                                                             \
+	{                                                                                                              \
+		thing, coding, sizeof(((struct type *)0)->member), offsetof(struct type, member), 0                    \
+	}
+#define BASED(thing, type, member, base)                                                                               \
+	{                                                                                                              \
+		thing, BEYOND, sizeof(((struct type *)0)->member), offsetof(struct type, member),                      \
+		    offsetof(struct type, base)                                                                        \
+	}
+#define BUILD_ID(nth)                                                                                                  \
+	{                                                                                                              \
+		SP_FILES, PLAIN, 8, offsetof(struct sp_file, build_id) + (nth)*8, 0                                    \
+	}
+
+static const struct field fields[] = {
+    FIELD(SP_FILES, sp_file, kind, PLAIN),
+    FIELD(SP_FILES, sp_file, build_id_len, PLAIN),
+    BUILD_ID(0),
+    BUILD_ID(1),
+    BUILD_ID(2),
+    BUILD_ID(3),
+    FIELD(SP_FILES, sp_file, deleted, BOOL),
+    FIELD(SP_FILES, sp_file, owner_known, BOOL),
+    FIELD(SP_FILES, sp_file, name, DELTA),
+    FIELD(SP_FILES, sp_file, path, DELTA),
+    FIELD(SP_FILES, sp_file, package, DELTA),
+    FIELD(SP_FILES, sp_file, package_version, DELTA),
+    FIELD(SP_FILES, sp_file, build_id_text, PLAIN),
+    FIELD(SP_FILES, sp_file, note, PLAIN),
+    FIELD(SP_FUNCS, sp_func, name, DELTA),
+    BASED(SP_FUNCS, sp_func, linkage_name, name),
+    FIELD(SP_FUNCS, sp_func, file, DELTA),
+    FIELD(SP_FUNCS, sp_func, is_range, BOOL),
+    FIELD(SP_FUNCS, sp_func, start, PLAIN),
+    FIELD(SP_FUNCS, sp_func, size, PLAIN),
+    BASED(SP_FUNCS, sp_func, vaddr, start),
+    FIELD(SP_FUNCS, sp_func, source, PLAIN),
+    FIELD(SP_FUNCS, sp_func, source_line, PLAIN),
+    FIELD(SP_FRAMES, sp_dict_frame, func, DELTA),
+    FIELD(SP_FRAMES, sp_dict_frame, file, DELTA),
+    FIELD(SP_FRAMES, sp_dict_frame, offset, PLAIN),
+    FIELD(SP_FRAMES, sp_dict_frame, flags, PLAIN),
+    FIELD(SP_FRAMES, sp_dict_frame, mark, PLAIN),
+    FIELD(SP_FRAMES, sp_dict_frame, stack_class, PLAIN),
+    FIELD(SP_FRAMES, sp_dict_frame, reason, PLAIN),
+    FIELD(SP_GROUPS, sp_dict_group, exe, DELTA),
+    FIELD(SP_GROUPS, sp_dict_group, uid, DELTA),
+    FIELD(SP_GROUPS, sp_dict_group, comm, PLAIN),
+    FIELD(SP_GROUPS, sp_dict_group, cgroup_path, DELTA),
+    /* with root in the upper half: so records without one are what they were before it was kept */
+    {SP_GROUPS, DELTA, 8, offsetof(struct sp_dict_group, container), 0},
+    FIELD(SP_KEYS, sp_dict_key, group, DELTA),
+    FIELD(SP_KEYS, sp_dict_key, pid, DELTA),
+    BASED(SP_KEYS, sp_dict_key, ns_pid, pid),
+    FIELD(SP_KEYS, sp_dict_key, exec_id, PLAIN),
+    FIELD(SP_KEYS, sp_dict_key, thread, PLAIN),
+    FIELD(SP_KEYS, sp_dict_key, start_ns, DELTA),
+    FIELD(SP_KEYS, sp_dict_key, cgroup, DELTA),
+};
+_Static_assert(SP_BUILD_ID_MAX == 32, "a build id is four columns");
+_Static_assert(offsetof(struct sp_dict_group, root) == offsetof(struct sp_dict_group, container) + 4, "one word");
+
+size_t sp_dict_kind_bytes(enum sp_dict_kind thing)
+{
+	static const size_t bytes[SP_N_DICT_KINDS] = {
+	    [SP_STRINGS] = sizeof(uint32_t),        [SP_FILES] = sizeof(struct sp_file),
+	    [SP_FUNCS] = sizeof(struct sp_func),    [SP_FRAMES] = sizeof(struct sp_dict_frame),
+	    [SP_NODES] = sizeof(uint32_t),          [SP_GROUPS] = sizeof(struct sp_dict_group),
+	    [SP_KEYS] = sizeof(struct sp_dict_key),
+	};
+
+	return bytes[thing];
+}
+
+void sp_chunk_done(struct sp_chunk *c)
+{
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		free(c->items[i].data);
+	free(c->bytes.data);
+	free(c->ranks.data);
+	free(c->fresh.data);
+	*c = (struct sp_chunk){0};
+}
+
+void sp_chunk_clear(struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS])
+{
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		c->items[i].n = 0;
+	c->bytes.n = c->ranks.n = c->fresh.n = 0;
+	c->record = NULL;
+	memcpy(c->first, first, sizeof(c->first));
+}
+
+bool sp_chunk_is_empty(const struct sp_chunk *c)
+{
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		if (c->items[i].n > 0)
+			return false;
+	return true;
+}
+
+size_t sp_chunk_memory(const struct sp_chunk *c)
+{
+	size_t bytes = c->bytes.capacity + (c->ranks.capacity + c->fresh.capacity) * sizeof(uint32_t);
+
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		bytes += c->items[i].capacity * sp_dict_kind_bytes((enum sp_dict_kind)i);
+	return bytes;
+}
+
+static void *more(struct sp_items *items, size_t n, size_t bytes_each)
+{
+	if (sp_grow(&items->data, &items->capacity, items->n + n + 1, bytes_each) <
+	    0) /* also of none there is a place */
+		return NULL;
+	char *at = (char *)items->data + items->n * bytes_each;
+	items->n += n;
+	return at;
+}
+
+int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind thing, const void *item)
+{
+	size_t bytes = sp_dict_kind_bytes(thing);
+	void *at = more(&c->items[thing], 1, bytes);
+
+	if (at == NULL)
+		return -ENOMEM;
+	memcpy(at, item, bytes);
+	return 0;
+}
+
+int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len)
+{
+	uint32_t room = (uint32_t)len + 1;
+
+	if (len > STRING_MAX)
+		return -E2BIG;
+	char *at = more(&c->bytes, room, 1);
+	if (at == NULL)
+		return -ENOMEM;
+	memcpy(at, s, len);
+	at[len] = '\0';
+	int r = sp_chunk_add(c, SP_STRINGS, &room);
+	if (r < 0)
+		c->bytes.n -= room;
+	return r;
+}
+
+int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t fresh_frame)
+{
+	uint32_t *at_rank = more(&c->ranks, 1, sizeof(*at_rank));
+	uint32_t *at_fresh = at_rank != NULL && (rank & 1) != 0 ? more(&c->fresh, 1, sizeof(*at_fresh)) : NULL;
+
+	if (at_rank == NULL || ((rank & 1) != 0 && at_fresh == NULL) || sp_chunk_add(c, SP_NODES, &distance) < 0) {
+		c->ranks.n -= at_rank != NULL;
+		c->fresh.n -= at_fresh != NULL;
+		return -ENOMEM;
+	}
+	*at_rank = rank;
+	if (at_fresh != NULL)
+		*at_fresh = fresh_frame;
+	return 0;
+}
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+static uint64_t load(const char *item, const struct field *f)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, item + f->offset, f->bytes); /* little-endian */
+	return v;
+}
+
+static uint64_t load_base(const char *item, const struct field *f)
+{
+	return load(item, &(struct field){.bytes = f->bytes, .offset = f->base});
+}
+
+static void pack_field(const struct sp_items *items, const struct field *f, uint64_t *column, struct sp_packer *p)
+{
+	size_t each = sp_dict_kind_bytes((enum sp_dict_kind)f->thing);
+	uint64_t before = 0;
+
+	for (size_t i = 0; i < items->n; i++) {
+		const char *item = (const char *)items->data + i * each;
+		uint64_t v = load(item, f);
+		column[i] = f->coding == DELTA    ? sp_zigzag((int64_t)(v - before))
+			    : f->coding == BEYOND ? sp_zigzag((int64_t)(v - load_base(item, f)))
+						  : v;
+		before = v;
+	}
+	sp_pack_u64(p, column, items->n);
+}
+
+static bool unpack_field(char *data, size_t n, const struct field *f, uint64_t *column, struct sp_unpacker *u)
+{
+	size_t each = sp_dict_kind_bytes((enum sp_dict_kind)f->thing);
+	uint64_t before = 0, most = f->coding == BOOL ? 1
+				    : f->bytes == 8   ? UINT64_MAX
+						      : (UINT64_C(1) << f->bytes * 8) - 1;
+
+	sp_unpack_u64(u, column, n);
+	for (size_t i = 0; i < n; i++) {
+		char *item = data + i * each;
+		uint64_t v = column[i];
+		if (f->coding == DELTA)
+			v = before + (uint64_t)sp_unzigzag(v);
+		else if (f->coding == BEYOND)
+			v = load_base(item, f) + (uint64_t)sp_unzigzag(v);
+		if (v > most)
+			return false;
+		memcpy(item + f->offset, &v, f->bytes);
+		before = v;
+	}
+	return true;
+}
+
+static size_t most_items(const struct sp_chunk *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		n = SP_MAX(n, c->items[i].n);
+	return n;
+}
+
+void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool without_keys)
+{
+	SP_FREE uint64_t *column = calloc(most_items(c) + 1, sizeof(*column));
+	static const struct sp_items none;
+	uint32_t counts[SP_N_DICT_KINDS];
+
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
+		counts[i] = i == SP_KEYS && without_keys ? 0 : (uint32_t)c->items[i].n;
+	if (column == NULL) {
+		sp_packer_fail(p, -ENOMEM);
+		return;
+	}
+	sp_pack_u32(p, c->first, SP_N_DICT_KINDS);
+	sp_pack_u32(p, counts, SP_N_DICT_KINDS);
+	sp_pack_u32(p, c->items[SP_STRINGS].data, c->items[SP_STRINGS].n);
+	sp_pack_bytes(p, c->bytes.data, c->bytes.n);
+	for (size_t i = 0; i < SP_COUNT(fields); i++)
+		pack_field(counts[fields[i].thing] > 0 ? &c->items[fields[i].thing] : &none, &fields[i], column, p);
+	sp_pack_u32(p, c->items[SP_NODES].data, c->items[SP_NODES].n);
+	sp_pack_u32(p, c->ranks.data, c->ranks.n);
+	sp_pack_u32(p, c->fresh.data, c->fresh.n);
+}
+
+/* The next column of the record, behind the others. */
+static int unpack_u32(struct sp_items *items, struct sp_unpacker *u)
+{
+	size_t n = sp_unpack_length(u);
+	uint32_t *at = more(items, n, sizeof(*at));
+
+	if (at == NULL)
+		return -ENOMEM;
+	sp_unpack_u32(u, at, n);
+	return u->bad ? -EBADMSG : 0;
+}
+
+static int unpack_strings(struct sp_chunk *c, struct sp_unpacker *u)
+{
+	size_t before = c->items[SP_STRINGS].n, sum = 0;
+	int r = unpack_u32(&c->items[SP_STRINGS], u);
+	size_t n = sp_unpack_length(u);
+	char *at = r < 0 ? NULL : more(&c->bytes, n, 1);
+
+	if (at == NULL)
+		return r < 0 ? r : -ENOMEM;
+	sp_unpack_bytes(u, at, n);
+	const uint32_t *lengths = c->items[SP_STRINGS].data;
+	for (size_t i = before; i < c->items[SP_STRINGS].n; i++) {
+		if (lengths[i] == 0 || lengths[i] > n - sum ||
+		    memchr(at + sum, 0, lengths[i]) != at + sum + lengths[i] - 1)
+			return -EBADMSG;
+		sum += lengths[i];
+	}
+	return u->bad || sum != n ? -EBADMSG : 0;
+}
+
+static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KINDS], struct sp_unpacker *u)
+{
+	size_t most = 0;
+	char *at[SP_N_DICT_KINDS] = {0};
+
+	for (size_t i = 0; i < SP_N_DICT_KINDS; i++) {
+		if (i == SP_STRINGS || i == SP_NODES)
+			continue;
+		most = SP_MAX(most, counts[i]);
+		at[i] = counts[i] > u->n_symbols
+			    ? NULL
+			    : more(&c->items[i], counts[i], sp_dict_kind_bytes((enum sp_dict_kind)i));
+		if (at[i] == NULL)
+			return counts[i] > u->n_symbols ? -EBADMSG : -ENOMEM;
+		memset(at[i], 0, counts[i] * sp_dict_kind_bytes((enum sp_dict_kind)i));
+	}
+	SP_FREE uint64_t *column = calloc(most + 1, sizeof(*column));
+	if (column == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < SP_COUNT(fields); i++)
+		if (!unpack_field(at[fields[i].thing], counts[fields[i].thing], &fields[i], column, u))
+			return -EBADMSG;
+	return 0;
+}
+
+static int unpack_nodes(struct sp_chunk *c, struct sp_unpacker *u)
+{
+	size_t fresh = c->fresh.n, n = c->ranks.n;
+	int r = unpack_u32(&c->items[SP_NODES], u);
+
+	r = r < 0 ? r : unpack_u32(&c->ranks, u);
+	r = r < 0 ? r : unpack_u32(&c->fresh, u);
+	if (r < 0)
+		return r;
+	for (const uint32_t *ranks = c->ranks.data; n < c->ranks.n; n++)
+		fresh += ranks[n] & 1;
+	return c->ranks.n != c->items[SP_NODES].n || fresh != c->fresh.n ? -EBADMSG : 0;
+}
+
+/* Where c ends; what an appended chunk leaves out (keys) may be missing. */
+static bool follows(const struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS])
+{
+	for (size_t i = 0; i < SP_KEYS; i++)
+		if (first[i] != c->first[i] + c->items[i].n)
+			return false;
+	return true;
+}
+
+int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
+{
+	uint32_t first[SP_N_DICT_KINDS], counts[SP_N_DICT_KINDS];
+
+	sp_unpack_u32(u, first, SP_N_DICT_KINDS);
+	sp_unpack_u32(u, counts, SP_N_DICT_KINDS);
+	if (u->bad || (!sp_chunk_is_empty(c) && !follows(c, first)))
+		return -EBADMSG;
+	if (sp_chunk_is_empty(c))
+		memcpy(c->first, first, sizeof(first));
+	int r = unpack_strings(c, u);
+	r = r < 0 ? r : unpack_structs(c, counts, u);
+	if (c->nodes_stay) {
+		c->record = u;
+		c->items[SP_NODES].n = sp_unpack_length(u);
+		return r == 0 && u->bad ? -EBADMSG : r;
+	}
+	r = r < 0 || c->without_nodes ? r : unpack_nodes(c, u);
+	return r == 0 && u->bad ? -EBADMSG : r;
+}
+
+size_t sp_chunk_columns(const struct sp_chunk *c)
+{
+	return 4 + SP_COUNT(fields) + (c->without_nodes ? 0 : 3);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* narrow.c: dictionaries made small before an answer is made: a day has millions of nodes, a question some of them. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "store/format/dict.h"
+#include "store/format/subtree.h"
+#include "store/query/gather.h"
+
+void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts)
+{
+	for (size_t i = 0; i < n_dicts && n != NULL; i++)
+		free(n[i].ends);
+	free(n);
+}
+
+static void touch_rows(const struct sp_gathered *g, uint32_t dict, struct sp_subtree *part)
+{
+	for (size_t i = g->first; i < g->n_windows; i++) {
+		const struct sp_gathered_window *w = &g->windows[i];
+		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
+			sp_subtree_touch(part, w->nodes[row]);
+	}
+}
+
+/* What frames come after a frame is known from these. */
+static void touch_news(const struct sp_dict_arrays *room, struct sp_subtree *part)
+{
+	const struct sp_news *news = room->news.data;
+
+	for (size_t i = 0; i < room->news.n; i++)
+		sp_subtree_touch(part, news[i].node);
+}
+
+/* What a window's dictionary does not know is no node of it. */
+static void check_rows(struct sp_gathered *g, uint32_t dict)
+{
+	uint32_t n_nodes = g->dicts[dict]->n_nodes;
+
+	for (size_t i = g->first; i < g->n_windows; i++) {
+		struct sp_gathered_window *w = &g->windows[i];
+		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
+			w->nodes[row] = w->nodes[row] < n_nodes ? w->nodes[row] : 0;
+	}
+}
+
+static void renumber_rows(struct sp_gathered *g, uint32_t dict, const struct sp_subtree *ends)
+{
+	for (size_t i = g->first; i < g->n_windows; i++) {
+		struct sp_gathered_window *w = &g->windows[i];
+		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
+			w->nodes[row] = sp_subtree_of(ends, w->nodes[row]);
+	}
+}
+
+static int take_ends(const struct sp_subtree *ends, const struct sp_subtree *part, struct sp_narrowed *n)
+{
+	n->ends = malloc(ends->n * sizeof(*n->ends));
+	if (n->ends == NULL)
+		return -ENOMEM;
+	for (uint32_t w = 0; w < ends->n_words; w++)
+		for (uint64_t bits = ends->touched[w]; bits != 0; bits &= bits - 1)
+			n->ends[n->n_ends++] = sp_subtree_of(part, w * 64 + (uint32_t)__builtin_ctzll(bits));
+	return 0;
+}
+
+static int narrow_to(struct sp_gathered *g, uint32_t dict, struct sp_subtree *part, struct sp_subtree *ends,
+		     struct sp_narrowed *n)
+{
+	struct sp_dict_arrays *room = (struct sp_dict_arrays *)g->dicts[dict]; /* which it is the beginning of */
+
+	touch_rows(g, dict, ends);
+	int r = sp_subtree_copy(ends, part);
+	if (r < 0)
+		return r;
+	touch_news(room, part);
+	sp_subtree_number(part, room->d.parent, 1);
+	sp_subtree_number_touched(ends);
+	r = take_ends(ends, part, n);
+	if (r < 0)
+		return r;
+	renumber_rows(g, dict, ends);
+	return sp_dict_narrow(room, part);
+}
+
+static int narrow(struct sp_gathered *g, uint32_t dict, struct sp_narrowed *n)
+{
+	struct sp_subtree part = {0}, ends;
+	int r = sp_subtree_begin(&ends, g->dicts[dict]->n_nodes);
+
+	if (r < 0)
+		return r;
+	check_rows(g, dict);
+	r = narrow_to(g, dict, &part, &ends, n);
+	sp_subtree_done(&part);
+	sp_subtree_done(&ends);
+	return r;
+}
+
+int sp_gathered_narrow(struct sp_gathered *g)
+{
+	int r = 0;
+
+	g->narrowed = calloc(g->n_dicts + 1, sizeof(*g->narrowed));
+	if (g->narrowed == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->n_dicts && r == 0; i++)
+		if (!g->dicts[i]->is_tree)
+			r = narrow(g, (uint32_t)i, &g->narrowed[i]);
+	return r;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * day_close.c: a day that is over is finished beside the next one, one step with each window, so that none waits long:
+ * its last minute, then its last hour in parts, its totals, and its files' journals.
+ *
+ * Nothing of that need be remembered over a crash: a day with a journal is looked at when the store is opened. What
+ * cannot be done now (no space) is left to that, too.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "store/priv.h"
+
+enum { HOUR_MS = 3600000 };
+
+/* What is rolled up, and closed, is always the writer's day. */
+static struct sp_writer *turn_to(struct sp_store *s, struct sp_writer *w)
+{
+	struct sp_writer *before = s->writer;
+
+	s->writer = w;
+	return before;
+}
+
+static void end_leaving(struct sp_store *s)
+{
+	struct sp_writer *day = s->closing, *now = turn_to(s, day);
+
+	sp_writer_finish_day(s);
+	turn_to(s, now);
+	s->closing = NULL;
+	free(day);
+}
+
+void sp_writer_finish_closing(struct sp_store *s)
+{
+	if (s->closing != NULL)
+		end_leaving(s);
+}
+
+void sp_writer_close_day(struct sp_store *s)
+{
+	struct sp_writer *w = s->writer, *day = w->dict_builder != NULL ? calloc(1, sizeof(*day)) : NULL;
+
+	sp_writer_finish_closing(s);
+	if (day == NULL) {
+		sp_writer_finish_day(s);
+		return;
+	}
+	sp_writer_forget_rolling(w); /* it looks at the files where they are now; its parts are begun again */
+	sp_writer_move_day(day, w);
+	s->closing = day;
+}
+
+/* 0: nothing is left to roll up; 1: something was done. */
+static int roll_source(struct sp_store *s, uint64_t number)
+{
+	struct sp_store_source *source = &s->writer->sources[number - 1];
+	uint64_t end_ms = (source->last_t_ms / HOUR_MS + 1) * HOUR_MS, minutes = source->rolled_to_ms[SP_RES_1M],
+		 hours = source->rolled_to_ms[SP_RES_1H];
+	int r;
+
+	if (source->last_t_ms == 0)
+		return 0;
+	bool is_new = source->hour_is_new;
+	r = sp_writer_roll(s, number, end_ms);
+	if (r < 0)
+		return r;
+	return is_new || sp_writer_is_rolling(s->writer, number) || source->rolled_to_ms[SP_RES_1M] != minutes ||
+	       source->rolled_to_ms[SP_RES_1H] != hours;
+}
+
+static int roll_a_step(struct sp_store *s)
+{
+	const struct sp_writer *w = s->writer;
+	int r = 0;
+
+	for (uint64_t i = 1; i <= w->n_sources && r == 0; i++)
+		r = roll_source(s, i);
+	return r;
+}
+
+void sp_writer_close_day_step(struct sp_store *s)
+{
+	if (s->closing == NULL)
+		return;
+	struct sp_writer *now = turn_to(s, s->closing);
+	int r = roll_a_step(s);
+
+	turn_to(s, now);
+	if (r <= 0)
+		end_leaving(s);
+	if (r < 0)
+		sp_error_clear();
+}
+
+struct sp_day_file *sp_writer_file(struct sp_store *s, const struct sp_day *day)
+{
+	struct sp_writer *const both[] = {s->writer, s->closing};
+
+	for (size_t i = 0; i < SP_COUNT(both); i++)
+		if (both[i] != NULL && both[i]->files[day->resolution].db != NULL && both[i]->day_s == day->day_s)
+			return &both[i]->files[day->resolution];
+	return NULL;
+}
+
+bool sp_writer_has_day(const struct sp_store *s, uint64_t day_s)
+{
+	return s->writer->day_s == day_s || (s->closing != NULL && s->closing->day_s == day_s);
+}

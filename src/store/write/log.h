@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * log.h: what the writer did by itself, in a line for whoever wants to know (struct sp_store_options has the
+ * function).
+ *
+ * Each is counted, too (struct sp_store_stats). They cannot fail; what they are given stays the caller's. Threads: as
+ * in store.h. Limits: a line holds any path.
+ */
+#ifndef SP_STORE_WRITE_LOG_H
+#define SP_STORE_WRITE_LOG_H
+
+struct sp_day_file;
+struct sp_store;
+
+void sp_log_moved(struct sp_store *s, const char *what);
+void sp_log_replaced(struct sp_store *s, struct sp_day_file *f, const char *name);
+void sp_log_outgrown(struct sp_store *s);
+
+#endif
