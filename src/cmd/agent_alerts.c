@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent_alerts.c: the keys `alerts` and `alert-to` of the configuration file. */
 #include "cmd/agent_alerts.h"
-#include "agent/post.h"
+#include "agent/exec/post.h"
 #include "agent/rules.h"
 #include "base/mem.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/agent_options.h"
-#include "agent/ask.h"
+#include "agent/socket/ask.h"
 #include "agent/log.h"
 #include "base/error.h"
 #include "base/mem.h"

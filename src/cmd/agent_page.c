@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent_page.c: what the agent says of the page that it serves. */
 #include "agent/log.h"
-#include "agent/page.h"
+#include "agent/web/page.h"
 #include "agent/request.h"
 #include "cmd/agent.h"
 #include <inttypes.h>

@@ -5,9 +5,9 @@
  * Of two targets with one name (remote_write.h) nobody could tell which is meant: refused. Labels are kept as the text
  * that goes with each series, in the order of their names.
  */
-#include "agent/exposition.h"
-#include "agent/post.h"
-#include "agent/remote_write.h"
+#include "agent/export/exposition.h"
+#include "agent/exec/post.h"
+#include "agent/export/remote_write.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/time.h"

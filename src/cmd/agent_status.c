@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent_status.c: how the agent is: told by itself, shown to a person. */
 #include "agent/agent.h"
-#include "agent/ask.h"
+#include "agent/socket/ask.h"
 #include "agent/log.h"
-#include "agent/notify.h"
+#include "agent/daemon/notify.h"
 #include "agent/request.h"
 #include "base/encode.h"
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent_status_json.c: the words in which the agent says how it is, as one JSON object; its sources are a list. */
-#include "agent/ask.h"
+#include "agent/socket/ask.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"

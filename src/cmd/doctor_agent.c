@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor_agent.c: whether `soprof agent` could run here, whether one does, and where its history is. */
-#include "agent/ask.h"
+#include "agent/socket/ask.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/ask.h"
+#include "agent/socket/ask.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"

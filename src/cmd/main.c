@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main.c: finds the command and runs it; the few options that belong to no command. */
-#include "agent/answer.h"
-#include "agent/post.h"
+#include "agent/answer/answer.h"
+#include "agent/exec/post.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "cmd/cmd.h"

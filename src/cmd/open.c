@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* open.c: `soprof open`: the address of the agent's page, with the token that lets in. */
-#include "agent/ask.h"
-#include "agent/page.h"
+#include "agent/socket/ask.h"
+#include "agent/web/page.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/long_totals.h"
+#include "agent/answer/long_totals.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

@@ -12,7 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "agent/ask.h"
+#include "agent/socket/ask.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/ask.h"
+#include "agent/socket/ask.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"

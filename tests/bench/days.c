@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/limits.h"
+#include "agent/daemon/limits.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"

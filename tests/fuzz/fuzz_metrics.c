@@ -5,7 +5,7 @@
  * Of whatever value, a label is one line that ends where its quotes do, and comes back from remote write's message as
  * what the page shows.
  */
-#include "agent/exposition.h"
+#include "agent/export/exposition.h"
 #include "require.h"
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Alerts, window by window, of made-up profiles: what fires and ends, and when; each once, over gaps, restarts and
  * other configurations, too.
  */
-#include "agent/alert.h"
+#include "agent/alert/alert.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
@@ -26,11 +26,11 @@ static struct sp_alerts *alerts;
 static struct sp_profile *profile;
 static uint64_t now_ns;
 static char said[1 << 18]; /* what was told since it was looked at, with a semicolon behind each */
-static struct sp_note last;
+static struct sp_notification last;
 
 /* --- rules ---------------------------------------------------------------------------------------------------------
  */
-static void tell(void *arg, const struct sp_alert_config *c, const struct sp_note *n, bool fires_on)
+static void tell(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool fires_on)
 {
 	size_t len = strlen(said);
 
@@ -46,8 +46,8 @@ static void tell(void *arg, const struct sp_alert_config *c, const struct sp_not
 			len += (size_t)snprintf(said + len, sizeof(said) - len, " %s=%s", n->label_names[i],
 						n->label_values[i]);
 	snprintf(said + len, sizeof(said) - len, ";");
-	sp_note_done(&last);
-	assert_int_equal(sp_note_copy(n, &last), 0);
+	sp_notification_done(&last);
+	assert_int_equal(sp_notification_copy(n, &last), 0);
 }
 
 static void rules(size_t n, const char *const *texts)
@@ -82,7 +82,7 @@ static void begin_one(const char *text)
 static void end(void)
 {
 	sp_alerts_free(alerts);
-	sp_note_done(&last);
+	sp_notification_done(&last);
 }
 
 static void expect(const char *wanted)
@@ -356,7 +356,7 @@ static void restart(void)
 	struct sp_alerts_owner owner = {.tell = tell};
 	char *text = NULL, *at, *line;
 	size_t n = 0;
-	struct sp_note note = {0};
+	struct sp_notification note = {0};
 	FILE *out = open_memstream(&text, &n);
 
 	sp_alerts_write(alerts, out);
@@ -369,9 +369,9 @@ static void restart(void)
 		assert_int_equal(sp_line_parse(line, true, &l), 0);
 		if (!strcmp(l.first, "ready")) {
 			assert_int_equal(sp_alerts_restore(alerts, &note), 0);
-			sp_note_done(&note);
+			sp_notification_done(&note);
 		} else if (*l.first && strcmp(l.first, "firing") != 0) {
-			assert_int_equal(sp_note_take(&note, &l), 1);
+			assert_int_equal(sp_notification_take(&note, &l), 1);
 		}
 	}
 	free(text);

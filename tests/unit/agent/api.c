@@ -4,8 +4,8 @@
  * one answer, for the tests of the page: the status, an empty line, the body. NOW: in seconds since 1970. `agent-api
  * page` writes the page.
  */
-#include "agent/api.h"
-#include "agent/web.h"
+#include "agent/answer/api.h"
+#include "agent/web/page_html.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"

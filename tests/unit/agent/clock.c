@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The clocks, by readings made by hand, and once by the machine's own. */
-#include "agent/clock.h"
+#include "agent/daemon/clock.h"
 #include "base/time.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Deliveries to commands and to a server of our own: in order, each once, tried again; bounded; over a restart; and
  * what an Alertmanager is told when. This program is also what is executed to post.
  */
-#include "agent/deliver_priv.h"
+#include "agent/alert/deliver_priv.h"
 #include "agent/log.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -96,13 +96,13 @@ static void begin(void)
 	d->repeat_ns = 100 * MS;
 }
 
-static struct sp_note note(const char *what, bool is_over)
+static struct sp_notification note(const char *what, bool is_over)
 {
-	struct sp_note n;
+	struct sp_notification n;
 
-	assert_int_equal(sp_note_init(&n, &config), 0);
-	assert_int_equal(sp_note_label(&n, "library", what), 0);
-	assert_int_equal(sp_note_summary(&n, "%s", what), 0);
+	assert_int_equal(sp_notification_init(&n, &config), 0);
+	assert_int_equal(sp_notification_label(&n, "library", what), 0);
+	assert_int_equal(sp_notification_summary(&n, "%s", what), 0);
 	n.is_over = is_over;
 	n.starts_ns = 1000 * SP_NS_PER_S;
 	n.ends_ns = is_over ? 1060 * SP_NS_PER_S : 0;
@@ -111,10 +111,10 @@ static struct sp_note note(const char *what, bool is_over)
 
 static void tell(const struct sp_alert_to *to, const char *what, bool is_over)
 {
-	struct sp_note n = note(what, is_over);
+	struct sp_notification n = note(what, is_over);
 
 	sp_deliver_tell(d, to, &n, false);
-	sp_note_done(&n);
+	sp_notification_done(&n);
 }
 
 /* As the agent's loop does. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Forms of metrics: what is written, and which one a client gets. */
-#include "agent/exposition.h"
+#include "agent/export/exposition.h"
 #include "base/mem.h"
 #include <setjmp.h>
 #include <stdarg.h>

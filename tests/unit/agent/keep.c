@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Windows and events on their way to a store that fails as it is told: none is lost but beyond the bounds, all in
  * order. */
-#include "agent/keep.h"
+#include "agent/daemon/window_queue.h"
 #include "agent/listener.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -56,8 +56,8 @@ int sp_store_event_add(struct sp_store *s, const struct sp_store_event *e)
 
 struct made {
 	struct sp_profile *p;
-	struct sp_keep k;
-	struct sp_events e;
+	struct sp_window_queue k;
+	struct sp_event_queue e;
 	uint32_t key, stacks[N_STACKS];
 };
 
@@ -81,8 +81,8 @@ static struct made *made_new(void)
 
 static void made_free(struct made *m)
 {
-	sp_keep_done(&m->k);
-	sp_events_done(&m->e);
+	sp_window_queue_done(&m->k);
+	sp_event_queue_done(&m->e);
 	sp_profile_free(m->p);
 	free(m);
 	sp_error_clear();
@@ -99,11 +99,11 @@ static int window(struct made *m, uint64_t t, uint32_t n_rows)
 
 		assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[i], 0, &value), 0);
 	}
-	sp_keep_push(&m->k, m->p, &w);
+	sp_window_queue_push(&m->k, m->p, &w);
 	assert_int_equal(sp_profile_n_rows(m->p), 0);
-	r = sp_keep_flush(&m->k, &m->e, m->p);
+	r = sp_window_queue_flush(&m->k, &m->e, m->p);
 	assert_int_equal(sp_profile_n_rows(m->p), 0);
-	sp_events_flush(&m->e);
+	sp_event_queue_flush(&m->e);
 	return r;
 }
 
@@ -154,13 +154,13 @@ static void test_full_for_a_while(void **state)
 static void test_beyond_the_bounds(void **state)
 {
 	struct made *m = made_new();
-	uint64_t t, last = 10 * (SP_KEEP_WINDOWS + 40);
+	uint64_t t, last = 10 * (SP_QUEUE_WINDOWS + 40);
 
 	(void)state;
 	store.fails = -ENOSPC;
 	for (t = 10; t <= last; t += 10)
 		assert_int_equal(window(m, t, 3), -ENOSPC);
-	assert_int_equal(m->k.n, SP_KEEP_WINDOWS);
+	assert_int_equal(m->k.n, SP_QUEUE_WINDOWS);
 	assert_int_equal(m->k.n_dropped, 40);
 	store.fails = 0;
 	assert_int_equal(window(m, t, 3), 0);
@@ -180,7 +180,7 @@ static void test_bytes(void **state)
 	store.fails = -EIO;
 	for (uint64_t t = 10; t <= 3000; t += 10) {
 		window(m, t, N_STACKS);
-		assert_true(m->k.bytes <= SP_KEEP_BYTES);
+		assert_true(m->k.bytes <= SP_QUEUE_BYTES);
 	}
 	assert_true(m->k.n > 5 && m->k.n < 100);
 	made_free(m);
@@ -212,10 +212,10 @@ static void test_next_rows_stay(void **state)
 
 	(void)state;
 	assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[0], 0, &value), 0);
-	sp_keep_push(&m->k, m->p, &w);
+	sp_window_queue_push(&m->k, m->p, &w);
 	value = 7;
 	assert_int_equal(sp_profile_add(m->p, m->key, m->stacks[1], 0, &value), 0);
-	assert_int_equal(sp_keep_flush(&m->k, &m->e, m->p), 0);
+	assert_int_equal(sp_window_queue_flush(&m->k, &m->e, m->p), 0);
 	check_in_order(10, 10);
 	assert_int_equal(sp_profile_n_rows(m->p), 1);
 	assert_int_equal(sp_profile_row(m->p, 0)->user, m->stacks[1]);
@@ -230,16 +230,16 @@ static void test_events_wait(void **state)
 
 	(void)state;
 	store.fails = -ENOSPC;
-	for (unsigned i = 0; i < SP_KEEP_EVENTS + 10; i++) {
+	for (unsigned i = 0; i < SP_QUEUE_EVENTS + 10; i++) {
 		e.from_ns = e.to_ns = i * S;
-		sp_events_add(&m->e, &e);
-		sp_events_flush(&m->e);
+		sp_event_queue_add(&m->e, &e);
+		sp_event_queue_flush(&m->e);
 	}
-	assert_int_equal(m->e.n, SP_KEEP_EVENTS);
+	assert_int_equal(m->e.n, SP_QUEUE_EVENTS);
 	assert_int_equal(m->e.n_dropped, 10);
 	store.fails = 0;
-	sp_events_flush(&m->e);
-	assert_int_equal(store.n_events, SP_KEEP_EVENTS);
+	sp_event_queue_flush(&m->e);
+	assert_int_equal(store.n_events, SP_QUEUE_EVENTS);
 	assert_int_equal(m->e.n, 0);
 	assert_string_equal(store.event, "gap suspended 265-265 ");
 	made_free(m);

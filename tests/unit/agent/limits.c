@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* An agent whose use of CPU and memory is made up: when its rate is halved, and when it gets it back. */
-#include "agent/limits.h"
+#include "agent/daemon/limits.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

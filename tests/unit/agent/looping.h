@@ -8,8 +8,8 @@
 #ifndef TESTS_UNIT_AGENT_LOOPING_H
 #define TESTS_UNIT_AGENT_LOOPING_H
 
+#include "agent/daemon/loop_priv.h"
 #include "agent/log.h"
-#include "agent/loop_priv.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

@@ -3,7 +3,7 @@
  * What is counted of windows: the same as the tables of the layer profile say of them, bounded, never moved. With
  * names of files as arguments it writes its last page there, for promtool.
  */
-#include "agent/metrics.h"
+#include "agent/export/metrics.h"
 #include "agent/config.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* notify.c: what a service manager hears: the manager is a datagram socket of this test. */
-#include "agent/notify.h"
+#include "agent/daemon/notify.h"
 #include "base/error.h"
 #include "base/time.h"
 #include <errno.h>

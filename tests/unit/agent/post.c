@@ -3,7 +3,7 @@
  * Posts to a server of our own: what arrives, what is taken, refused, tried again; a server that never answers; and
  * programs that are looked after: their text, their end, their time. This program is also what is executed to post.
  */
-#include "agent/post.h"
+#include "agent/exec/post.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include <arpa/inet.h>

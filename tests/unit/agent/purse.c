@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Hours of an agent whose files and their price are made up: what it spends, and which files get their turn. */
-#include "agent/purse.h"
+#include "agent/daemon/parse_budget.h"
 #include "base/time.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@ enum { ONE_PERCENT = 10000 };
 #define MS (SP_NS_PER_S / 1000)
 
 struct agent {
-	struct sp_purse p;
+	struct sp_parse_budget p;
 	uint64_t began_ns, now_ns, cpu_ns, n_small, n_large;
 };
 
@@ -21,14 +21,14 @@ static struct agent agent_new(uint64_t ppm)
 {
 	struct agent a = {.began_ns = 777 * SP_NS_PER_S, .now_ns = 777 * SP_NS_PER_S, .cpu_ns = 5 * SP_NS_PER_S};
 
-	sp_purse_init(&a.p, ppm, a.now_ns, a.cpu_ns);
+	sp_parse_budget_init(&a.p, ppm, a.now_ns, a.cpu_ns);
 	return a;
 }
 
 static bool parse(struct agent *a, uint64_t n_samples, uint64_t cost_ns)
 {
-	sp_purse_look(&a->p, a->now_ns, a->cpu_ns);
-	if (!sp_purse_may(&a->p, n_samples))
+	sp_parse_budget_update(&a->p, a->now_ns, a->cpu_ns);
+	if (!sp_parse_budget_allows(&a->p, n_samples))
 		return false;
 	a->cpu_ns += cost_ns;
 	return true;
@@ -55,7 +55,7 @@ static void test_storm(void **state)
 	for (int i = 1; i <= 6 * 3600; i++) {
 		second(&a, 20, 10 * MS);
 		time_ns = a.now_ns - a.began_ns;
-		assert_true(a.cpu_ns - 5 * SP_NS_PER_S <= (time_ns + SP_PURSE_S * SP_NS_PER_S) / 100 + 10 * MS);
+		assert_true(a.cpu_ns - 5 * SP_NS_PER_S <= (time_ns + SP_PARSE_BUDGET_S * SP_NS_PER_S) / 100 + 10 * MS);
 	}
 	assert_int_equal(a.n_large, 6 * 36);
 	/* what the rest of the limit pays for: 8 ms a second, less the large ones */
@@ -93,9 +93,9 @@ static void test_no_more_than_full(void **state)
 
 	(void)state;
 	a.now_ns += 3600 * SP_NS_PER_S;
-	sp_purse_look(&a.p, a.now_ns, a.cpu_ns - 100 * MS);
+	sp_parse_budget_update(&a.p, a.now_ns, a.cpu_ns - 100 * MS);
 	assert_int_equal(a.p.left_ns, full);
-	sp_purse_look(&a.p, a.now_ns, a.cpu_ns + 100 * MS);
+	sp_parse_budget_update(&a.p, a.now_ns, a.cpu_ns + 100 * MS);
 	assert_int_equal(a.p.left_ns, full - (int64_t)(100 * MS));
 }
 

@@ -29,7 +29,7 @@
 
 #include "past.h"
 
-#include "agent/api.h"
+#include "agent/answer/api.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

@@ -3,9 +3,9 @@
  * Messages on their way to a target that answers as it is told, by a clock of our own: none is lost but beyond the
  * bounds, all in order, and what fails is tried less and less often. Real targets: tests/full/prometheus.sh.
  */
-#include "agent/remote_write.h"
-#include "agent/post.h"
-#include "agent/snappy.h"
+#include "agent/export/remote_write.h"
+#include "agent/exec/post.h"
+#include "agent/export/snappy.h"
 #include "base/error.h"
 #include "base/time.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "serving.h"
-#include "agent/answer.h"
+#include "agent/answer/answer.h"
 #include "agent/log.h"
 #include "worker/worker.h"
 #include <poll.h>

@@ -8,8 +8,8 @@
 #ifndef TESTS_UNIT_AGENT_SERVING_H
 #define TESTS_UNIT_AGENT_SERVING_H
 
-#include "agent/ask.h"
-#include "agent/server.h"
+#include "agent/socket/ask.h"
+#include "agent/socket/server.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

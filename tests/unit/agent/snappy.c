@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Snappy blocks, taken apart again by a reader of the format's description; real readers: tests/full/prometheus.sh. */
-#include "agent/snappy.h"
+#include "agent/export/snappy.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Upgrades: noticed by program, compared with a real store's windows, looked at by a process of the real program. */
-#include "agent/upgrade.h"
+#include "agent/upgrade/upgrade.h"
 #include "agent/config.h"
-#include "agent/keep.h"
+#include "agent/daemon/window_queue.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -208,7 +208,7 @@ static void a_change_of_cost_is_found_where_it_is(void **state)
 
 /* --- the process ---------------------------------------------------------------------------------------------------
  */
-static size_t events_until(struct sp_upgrades *u, const struct sp_agent_config *c, struct sp_events *e, size_t n,
+static size_t events_until(struct sp_upgrades *u, const struct sp_agent_config *c, struct sp_event_queue *e, size_t n,
 			   uint64_t now_ns)
 {
 	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + 30 * S;
@@ -229,7 +229,7 @@ static void a_process_looks_when_it_is_time(void **state)
 	struct sp_store *s = store_make(dir);
 	struct sp_agent_config c = {.store = dir, .query_timeout_ns = 20 * S, .query_memory_bytes = UINT64_C(4) << 30};
 	struct sp_upgrades u;
-	struct sp_events e = {0};
+	struct sp_event_queue e = {0};
 
 	(void)state;
 	sp_store_close(s);
@@ -249,7 +249,7 @@ static void a_process_looks_when_it_is_time(void **state)
 		events_until(&u, &c, &e, 0, UPGRADE + 90000 * S);
 	assert_int_equal(u.n_jobs, 0);
 	sp_upgrades_done(&u);
-	sp_events_done(&e);
+	sp_event_queue_done(&e);
 	dir_remove(dir);
 }
 

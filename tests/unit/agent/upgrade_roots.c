@@ -4,7 +4,7 @@
  * on the host or in a root of its own; and what is none: the same paths in another root (pivot_root, overlay, chroot),
  * where another build stands, and another directory. Noticed in samples, and found again in a store. By root only.
  */
-#include "agent/upgrade.h"
+#include "agent/upgrade/upgrade.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/alert/deliver_priv.h"
+#include "agent/log.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { POLL_MS = 1000 }; /* while something is on its way: the kernel may have told us of its end by nothing else */
+
+/* --- making --------------------------------------------------------------------------------------------------------
+ */
+int sp_deliver_new(struct sp_deliver **ret_deliver)
+{
+	struct sp_deliver *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	d->first_pause_ns = SP_DELIVER_FIRST_PAUSE_S * SP_NS_PER_S;
+	d->repeat_ns = SP_DELIVER_REPEAT_S * SP_NS_PER_S;
+	d->epoll = epoll_create1(EPOLL_CLOEXEC);
+	d->self = sp_post_self();
+	if (d->epoll < 0 || d->self < 0) {
+		int r = d->self < 0 ? d->self : sp_fail(-errno, "deliver alerts");
+		sp_deliver_free(d);
+		return r;
+	}
+	*ret_deliver = d;
+	return 0;
+}
+
+static void delivery_done(struct sp_delivery *w)
+{
+	sp_alert_target_done(&w->place);
+	sp_notification_done(&w->note);
+}
+
+void sp_deliver_free(struct sp_deliver *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < SP_DELIVER_CHILDREN; i++)
+		sp_program_kill(&d->children[i]);
+	for (size_t i = 0; i < d->n_waiting; i++)
+		delivery_done(&d->waiting[i]);
+	free(d->waiting);
+	delivery_done(&d->taken);
+	sp_managers_done(d);
+	sp_cleanup_close(&d->epoll);
+	sp_cleanup_close(&d->self);
+	free(d);
+}
+
+/* --- what waits ----------------------------------------------------------------------------------------------------
+ */
+static void delivery_remove(struct sp_deliver *d, size_t i)
+{
+	delivery_done(&d->waiting[i]);
+	d->n_waiting--;
+	memmove(&d->waiting[i], &d->waiting[i + 1], (d->n_waiting - i) * sizeof(*d->waiting));
+	d->is_changed = true;
+}
+
+static void drop(struct sp_deliver *d, size_t i, const char *why)
+{
+	const struct sp_delivery *w = &d->waiting[i];
+
+	d->stats.n_dropped++;
+	sp_log(SP_LOG_ERROR, "alert %s (%s) was not delivered to %s: %s", w->note.name,
+	       w->note.is_over ? "resolved" : "firing", sp_alert_target_name(&w->place), why);
+	delivery_remove(d, i);
+}
+
+/* Room for one more: the oldest that is not on its way goes. */
+static int room_make(struct sp_deliver *d)
+{
+	size_t i = 0;
+
+	while (d->n_waiting == SP_DELIVER_MAX && i < d->n_waiting && d->waiting[i].child >= 0)
+		i++;
+	if (d->n_waiting == SP_DELIVER_MAX)
+		drop(d, i, "too many wait");
+	return sp_grow(&d->waiting, &d->waiting_capacity, d->n_waiting + 1, sizeof(*d->waiting));
+}
+
+static void queue(struct sp_deliver *d, const char *const *command, const char *url, const struct sp_alert_to *to,
+		  const struct sp_notification *n)
+{
+	struct sp_delivery w = {.queued_ns = sp_time_ns(CLOCK_REALTIME), .child = -1};
+	int r = room_make(d);
+
+	if (r == 0)
+		r = sp_alert_target_init(&w.place, command, url, to);
+	if (r == 0)
+		r = sp_notification_copy(n, &w.note);
+	if (r == 0) {
+		d->waiting[d->n_waiting++] = w;
+		d->is_changed = true;
+		return;
+	}
+	delivery_done(&w);
+	d->stats.n_dropped++;
+	sp_log(SP_LOG_ERROR, "alert %s: %s", n->name, sp_error_text(r));
+	sp_error_clear();
+}
+
+void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n, bool fires_on)
+{
+	if (!fires_on && to->command[0])
+		queue(d, to->command, NULL, to, n);
+	if (!fires_on && to->webhook)
+		queue(d, NULL, to->webhook, to, n);
+	sp_managers_tell(d, to, n);
+}
+
+/* --- processes -----------------------------------------------------------------------------------------------------
+ */
+int sp_deliver_child(const struct sp_deliver *d)
+{
+	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
+		if (!d->children[i].pid)
+			return i;
+	return -1;
+}
+
+void sp_deliver_watch(struct sp_deliver *d, int child)
+{
+	struct epoll_event e = {.events = EPOLLIN};
+	int fds[SP_PROGRAM_FDS];
+	size_t n = sp_program_fds(&d->children[child], fds);
+
+	for (size_t i = 0; i < n; i++)
+		epoll_ctl(d->epoll, EPOLL_CTL_ADD, fds[i], &e); /* or it is looked at when its time is over */
+}
+
+uint64_t sp_deliver_pause_ns(const struct sp_deliver *d, unsigned n_tries, uint64_t last_s)
+{
+	return SP_MIN(d->first_pause_ns << SP_MIN(n_tries, 16U), last_s * SP_NS_PER_S);
+}
+
+static int command_start(struct sp_program *c, const struct sp_delivery *w, const void *body, size_t n)
+{
+	char **environment = sp_notification_environment(&w->note);
+	struct sp_program_spec spec = {.path = w->place.command[0],
+				       .argv = w->place.command,
+				       .env = environment,
+				       .timeout_ms = SP_DELIVER_COMMAND_MS,
+				       .is_foreign = true};
+	SP_CLOSE int input = -1;
+	int r = environment ? sp_program_input(body, n, &input) : -ENOMEM;
+
+	spec.input = input;
+	if (r == 0)
+		r = sp_program_start(c, &spec);
+	sp_notification_environment_free(environment);
+	return r;
+}
+
+static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
+{
+	char *body SP_FREE = NULL;
+	struct sp_post p = {.url = w->place.url,
+			    .type = "application/json",
+			    .authorization_file = w->place.authorization_file,
+			    .ca_file = w->place.ca_file,
+			    .timeout_ms = SP_DELIVER_POST_MS};
+	FILE *out = open_memstream(&body, &p.n_body);
+	int r;
+
+	if (!out)
+		return -ENOMEM;
+	sp_notification_json(&w->note, out);
+	if (fclose(out))
+		return -ENOMEM;
+	p.body = body;
+	r = w->place.url ? sp_post_start(&d->children[child], d->self, &p)
+			 : command_start(&d->children[child], w, body, p.n_body);
+	if (r < 0)
+		return r;
+	w->child = child;
+	sp_deliver_watch(d, child);
+	return 0;
+}
+
+/* Notes for one place arrive in order: behind one that waits for its next attempt others wait, too. */
+static bool is_first(const struct sp_deliver *d, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (sp_alert_target_is(&d->waiting[k].place, &d->waiting[i].place))
+			return false;
+	return true;
+}
+
+/* What is tried again is told once in the log, and when it is given up. */
+static void failed(struct sp_deliver *d, struct sp_delivery *w, const char *why)
+{
+	d->stats.n_failed++;
+	w->next_ns = sp_time_ns(CLOCK_MONOTONIC) + sp_deliver_pause_ns(d, w->n_tries, SP_DELIVER_LAST_PAUSE_S);
+	if (!w->n_tries++)
+		sp_log(SP_LOG_WARNING, "alert %s: %s: %s; it is tried again", w->note.name,
+		       sp_alert_target_name(&w->place), why);
+}
+
+static void waiting_start(struct sp_deliver *d, uint64_t now_ns)
+{
+	uint64_t wall_ns = sp_time_ns(CLOCK_REALTIME);
+	size_t i = 0;
+
+	while (i < d->n_waiting) {
+		struct sp_delivery *w = &d->waiting[i];
+		int child = sp_deliver_child(d), r;
+		bool is_old = wall_ns > w->queued_ns + SP_DELIVER_KEEP_S * SP_NS_PER_S;
+
+		if (w->child < 0 && w->n_tries && is_old) {
+			drop(d, i, "it was not taken for an hour");
+			continue;
+		}
+		i++;
+		if (w->child >= 0 || w->next_ns > now_ns || child < 0 || !is_first(d, i - 1))
+			continue;
+		r = start(d, w, child);
+		if (r < 0)
+			failed(d, w, sp_error_text(r));
+		sp_error_clear();
+	}
+}
+
+static const char *command_said(int status, const struct sp_program *c, char *ret_text, size_t size)
+{
+	int n;
+
+	if (c->is_late)
+		n = snprintf(ret_text, size, "took longer than %d s", SP_DELIVER_COMMAND_MS / 1000);
+	else if (WIFSIGNALED(status))
+		n = snprintf(ret_text, size, "was killed by signal %d", WTERMSIG(status));
+	else
+		n = snprintf(ret_text, size, "exit code %d", WEXITSTATUS(status));
+	if (c->n_text)
+		snprintf(ret_text + n, size - (size_t)n, ": %.*s", (int)strcspn(c->text, "\n"), c->text);
+	return ret_text;
+}
+
+static void ended(struct sp_deliver *d, int child, int status)
+{
+	const struct sp_program *c = &d->children[child];
+	size_t i = 0;
+	char text[512];
+
+	while (i < d->n_waiting && d->waiting[i].child != child)
+		i++;
+	if (i == d->n_waiting) {
+		sp_managers_ended(d, child, status);
+		return;
+	}
+	struct sp_delivery *w = &d->waiting[i];
+	enum sp_post_result result = w->place.url ? sp_post_result(status) : status ? SP_POST_AGAIN : SP_POST_TAKEN;
+	w->child = -1;
+	if (result == SP_POST_TAKEN) {
+		d->stats.n_delivered++;
+		delivery_remove(d, i);
+	} else if (result == SP_POST_REFUSED) {
+		d->stats.n_failed++;
+		drop(d, i, c->text);
+	} else {
+		failed(d, w, w->place.url ? c->text : command_said(status, c, text, sizeof(text)));
+	}
+}
+
+void sp_deliver_turn(struct sp_deliver *d)
+{
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	int status = 0;
+
+	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
+		if (sp_program_look(&d->children[i], &status))
+			ended(d, i, status);
+	waiting_start(d, now_ns);
+	sp_managers_turn(d, now_ns);
+}
+
+int sp_deliver_fd(const struct sp_deliver *d)
+{
+	return d->epoll;
+}
+
+/* With no process free, only the end of one helps. */
+int sp_deliver_timeout_ms(const struct sp_deliver *d)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = sp_managers_next_ns(d);
+	int ms = -1;
+
+	for (size_t i = 0; i < d->n_waiting; i++)
+		if (d->waiting[i].child < 0 && is_first(d, i))
+			next = SP_MIN(next, d->waiting[i].next_ns);
+	if (next != UINT64_MAX && sp_deliver_child(d) >= 0)
+		ms = next <= now ? 0 : (int)SP_MIN((next - now) / 1000000 + 1, 60000U);
+	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
+		if (d->children[i].pid)
+			ms = ms < 0 ? POLL_MS : SP_MIN(ms, POLL_MS);
+	return ms;
+}
+
+/* --- lines ---------------------------------------------------------------------------------------------------------
+ */
+bool sp_deliver_is_changed(const struct sp_deliver *d)
+{
+	return d->is_changed;
+}
+
+void sp_deliver_write(struct sp_deliver *d, FILE *out)
+{
+	for (size_t i = 0; i < d->n_waiting; i++) {
+		fputs("waiting", out);
+		sp_line_put_number(out, "queued", d->waiting[i].queued_ns);
+		fputc('\n', out);
+		sp_alert_target_write(&d->waiting[i].place, out);
+		sp_notification_write(&d->waiting[i].note, out);
+		fputs("ready\n", out);
+	}
+	d->is_changed = false;
+}
+
+static int taken_end(struct sp_deliver *d)
+{
+	struct sp_delivery *w = &d->taken;
+	int r;
+
+	if (!d->has_taken || !w->note.name || (!w->place.url && !w->place.command[0]))
+		return -EBADMSG;
+	r = room_make(d);
+	if (r < 0)
+		return r;
+	w->child = -1;
+	d->waiting[d->n_waiting++] = *w;
+	*w = (struct sp_delivery){0};
+	d->has_taken = false;
+	return 1;
+}
+
+int sp_deliver_take(struct sp_deliver *d, const struct sp_line *l)
+{
+	int r;
+
+	if (!strcmp(l->first, "ready"))
+		return taken_end(d);
+	if (!strcmp(l->first, "waiting")) {
+		if (d->has_taken)
+			return -EBADMSG;
+		d->has_taken = true;
+		r = sp_line_number(l, "queued", &d->taken.queued_ns);
+		return r < 0 ? r : 1;
+	}
+	if (!d->has_taken)
+		return 0;
+	r = sp_alert_target_take(&d->taken.place, l);
+	return r ? r : sp_notification_take(&d->taken.note, l);
+}
+
+void sp_deliver_stats(const struct sp_deliver *d, struct sp_deliver_stats *ret_stats)
+{
+	*ret_stats = d->stats;
+	ret_stats->n_waiting = d->n_waiting;
+}

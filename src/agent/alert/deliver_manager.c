@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* deliver_manager.c: what Alertmanagers are told, by their API, version 2. */
+#include "agent/alert/deliver_priv.h"
+#include "agent/log.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is over is told as long as an Alertmanager could still have it. */
+#define TELL_OVER_NS (SP_DELIVER_UNTIL_S * SP_NS_PER_S)
+enum { LAST_PAUSE_S = 60 };
+
+/* --- what stands ---------------------------------------------------------------------------------------------------
+ */
+static void standing_remove(struct sp_deliver *d, size_t i)
+{
+	struct sp_standing *s = &d->standing[i];
+
+	sp_notification_done(&s->note);
+	for (size_t k = 0; k < s->n_places; k++)
+		sp_alert_target_done(&s->places[k]);
+	d->n_standing--;
+	memmove(s, s + 1, (d->n_standing - i) * sizeof(*s));
+}
+
+static int places_set(struct sp_standing *s, const struct sp_alert_to *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->n_places; i++)
+		sp_alert_target_done(&s->places[i]);
+	for (s->n_places = 0; r == 0 && s->n_places < to->n_managers; s->n_places += r == 0)
+		r = sp_alert_target_init(&s->places[s->n_places], NULL, to->managers[s->n_places], to);
+	return r;
+}
+
+static int standing_put(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n,
+			struct sp_standing **ret_standing)
+{
+	struct sp_notification note;
+	struct sp_standing *s;
+	size_t i = 0;
+	int r;
+
+	while (i < d->n_standing && !sp_notification_is_of_same(&d->standing[i].note, n))
+		i++;
+	r = i == SP_DELIVER_STANDING ? -E2BIG
+				     : sp_grow(&d->standing, &d->standing_capacity, i + 1, sizeof(*d->standing));
+	if (r == 0)
+		r = sp_notification_copy(n, &note);
+	if (r < 0)
+		return r;
+	s = &d->standing[i];
+	if (i == d->n_standing) {
+		d->n_standing++;
+		*s = (struct sp_standing){0};
+	}
+	sp_notification_done(&s->note);
+	s->note = note;
+	s->untold = s->on_way = 0;
+	*ret_standing = s;
+	return places_set(s, to);
+}
+
+/* --- Alertmanagers -------------------------------------------------------------------------------------------------
+ */
+static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert_target *p)
+{
+	struct sp_manager *m;
+
+	for (size_t i = 0; i < d->n_managers; i++)
+		if (sp_alert_target_is(&d->managers[i].place, p))
+			return &d->managers[i];
+	if (d->n_managers == SP_DELIVER_MANAGERS)
+		return NULL;
+	m = &d->managers[d->n_managers];
+	*m = (struct sp_manager){.child = -1, .place = {.url = strdup(p->url)}};
+	m->place.authorization_file = p->authorization_file ? strdup(p->authorization_file) : NULL;
+	m->place.ca_file = p->ca_file ? strdup(p->ca_file) : NULL;
+	if (!sp_alert_target_is(&m->place, p)) { /* no memory */
+		sp_alert_target_done(&m->place);
+		return NULL;
+	}
+	d->n_managers++;
+	return m;
+}
+
+void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n)
+{
+	struct sp_standing *s = NULL;
+	int r = to->n_managers ? standing_put(d, to, n, &s) : 0;
+
+	if (r < 0) {
+		d->stats.n_dropped++;
+		sp_log(SP_LOG_ERROR, "alert %s: cannot be told to Alertmanager: %s", n->name, sp_error_text(r));
+		sp_error_clear();
+	}
+	for (size_t i = 0; s && i < s->n_places; i++) {
+		struct sp_manager *m = manager_of(d, &s->places[i]);
+		if (m && m->n_tries == 0) /* at once, unless it does not answer */
+			m->next_ns = 0;
+		s->untold |= n->is_over ? 1U << i : 0;
+	}
+	if (s)
+		s->ended_ns = sp_time_ns(CLOCK_MONOTONIC);
+}
+
+/* Which bit of this alert is this Alertmanager's; 0 = it is not told of it. */
+static unsigned bit_of(const struct sp_standing *s, const struct sp_manager *m)
+{
+	for (size_t i = 0; i < s->n_places; i++)
+		if (sp_alert_target_is(&s->places[i], &m->place))
+			return 1U << i;
+	return 0;
+}
+
+static bool is_to_tell(const struct sp_standing *s, unsigned bit)
+{
+	return bit && (!s->note.is_over || s->untold & bit);
+}
+
+static size_t body_write(struct sp_deliver *d, const struct sp_manager *m, FILE *out)
+{
+	uint64_t until = sp_time_ns(CLOCK_REALTIME) + SP_DELIVER_UNTIL_S * SP_NS_PER_S;
+	size_t n = 0;
+
+	fputc('[', out);
+	for (size_t i = 0; i < d->n_standing; i++) {
+		struct sp_standing *s = &d->standing[i];
+		unsigned bit = bit_of(s, m);
+		if (!is_to_tell(s, bit))
+			continue;
+		fputs(n++ ? ",\n" : "", out);
+		sp_notification_alertmanager(&s->note, until, out);
+		s->on_way |= s->note.is_over ? bit : 0;
+	}
+	fputs("]\n", out);
+	return n;
+}
+
+static int manager_post(struct sp_deliver *d, struct sp_manager *m, int child)
+{
+	char *body SP_FREE = NULL, url[SP_POST_URL_MAX + 32];
+	struct sp_post p = {.url = url,
+			    .type = "application/json",
+			    .authorization_file = m->place.authorization_file,
+			    .ca_file = m->place.ca_file,
+			    .timeout_ms = SP_DELIVER_POST_MS};
+	size_t n, len = strlen(m->place.url);
+	FILE *out = open_memstream(&body, &p.n_body);
+	int r;
+
+	if (!out)
+		return -ENOMEM;
+	n = body_write(d, m, out);
+	if (fclose(out))
+		return -ENOMEM;
+	if (n == 0)
+		return 0;
+	while (len && m->place.url[len - 1] == '/')
+		len--;
+	snprintf(url, sizeof(url), "%.*s/api/v2/alerts", (int)len, m->place.url);
+	p.body = body;
+	r = sp_post_start(&d->children[child], d->self, &p);
+	if (r < 0)
+		return r;
+	m->child = child;
+	sp_deliver_watch(d, child);
+	return 0;
+}
+
+static bool has_work(const struct sp_deliver *d, const struct sp_manager *m)
+{
+	for (size_t i = 0; i < d->n_standing; i++)
+		if (is_to_tell(&d->standing[i], bit_of(&d->standing[i], m)))
+			return true;
+	return false;
+}
+
+/* An alert that is over goes when all know it, or nobody can have it any more. */
+static void standing_clear(struct sp_deliver *d, uint64_t now_ns)
+{
+	for (size_t i = d->n_standing; i > 0; i--) {
+		const struct sp_standing *s = &d->standing[i - 1];
+		bool is_late = now_ns > s->ended_ns + TELL_OVER_NS;
+		if (!s->note.is_over || (s->untold && !is_late))
+			continue;
+		if (s->untold)
+			d->stats.n_dropped++;
+		standing_remove(d, i - 1);
+	}
+}
+
+static void managers_clear(struct sp_deliver *d)
+{
+	for (size_t i = d->n_managers; i > 0; i--) {
+		struct sp_manager *m = &d->managers[i - 1];
+		bool is_used = m->child >= 0;
+		for (size_t k = 0; !is_used && k < d->n_standing; k++)
+			is_used = bit_of(&d->standing[k], m) != 0;
+		if (is_used)
+			continue;
+		sp_alert_target_done(&m->place);
+		*m = d->managers[--d->n_managers];
+	}
+}
+
+void sp_managers_turn(struct sp_deliver *d, uint64_t now_ns)
+{
+	standing_clear(d, now_ns);
+	managers_clear(d);
+	for (size_t i = 0; i < d->n_managers; i++) {
+		struct sp_manager *m = &d->managers[i];
+		int child = sp_deliver_child(d), r;
+		if (m->child >= 0 || m->next_ns > now_ns || child < 0 || !has_work(d, m))
+			continue;
+		m->next_ns = now_ns + d->repeat_ns;
+		r = manager_post(d, m, child);
+		if (r < 0) {
+			d->stats.n_failed++;
+			sp_log(SP_LOG_ERROR, "Alertmanager %s: %s", sp_alert_target_name(&m->place), sp_error_text(r));
+			sp_error_clear();
+		}
+	}
+}
+
+uint64_t sp_managers_next_ns(const struct sp_deliver *d)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = 0; i < d->n_managers; i++)
+		if (d->managers[i].child < 0 && has_work(d, &d->managers[i]))
+			next = SP_MIN(next, d->managers[i].next_ns);
+	return next;
+}
+
+static void told(struct sp_deliver *d, const struct sp_manager *m, bool is_taken)
+{
+	for (size_t i = 0; i < d->n_standing; i++) {
+		struct sp_standing *s = &d->standing[i];
+		unsigned bit = bit_of(s, m);
+		if (is_taken)
+			s->untold &= ~(s->on_way & bit);
+		s->on_way &= ~bit;
+	}
+}
+
+void sp_managers_ended(struct sp_deliver *d, int child, int status)
+{
+	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
+	enum sp_post_result result = sp_post_result(status);
+
+	for (size_t i = 0; i < d->n_managers; i++) {
+		struct sp_manager *m = &d->managers[i];
+		if (m->child != child)
+			continue;
+		m->child = -1;
+		told(d, m, result == SP_POST_TAKEN);
+		if (result == SP_POST_TAKEN) {
+			if (m->n_tries)
+				sp_log(SP_LOG_NOTICE, "Alertmanager %s takes alerts again",
+				       sp_alert_target_name(&m->place));
+			d->stats.n_delivered++;
+			m->n_tries = 0;
+			/* what came meanwhile does not wait for the next time */
+			for (size_t k = 0; k < d->n_standing; k++)
+				if (d->standing[k].untold & bit_of(&d->standing[k], m))
+					m->next_ns = 0;
+			continue;
+		}
+		d->stats.n_failed++;
+		m->next_ns = now_ns + sp_deliver_pause_ns(d, m->n_tries++, LAST_PAUSE_S);
+		if (m->n_tries == 1)
+			sp_log(SP_LOG_WARNING, "Alertmanager %s: %s; it is told again and again",
+			       sp_alert_target_name(&m->place), d->children[child].text);
+	}
+}
+
+void sp_managers_done(struct sp_deliver *d)
+{
+	while (d->n_standing)
+		standing_remove(d, d->n_standing - 1);
+	free(d->standing);
+	for (size_t i = 0; i < d->n_managers; i++)
+		sp_alert_target_done(&d->managers[i].place);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * notification.h: what is said of an alert: that it fires, or that it is over; and the forms in which it is said.
+ *
+ * A note owns its text, so that it can wait for its delivery, and be written to a file, while rules change and the
+ * agent is started anew. Labels: alertname, instance (this machine's name), what the alert is about, and those of the
+ * rule; each value at most SP_NOTIFICATION_VALUE bytes, cut between characters. Names of libraries and processes are
+ * anybody's: each form encodes them. soprof-alerts(5) has the forms. 0 or a negative errno; -EBADMSG for lines that are
+ * no note. One thread.
+ */
+#ifndef SP_AGENT_ALERT_NOTIFICATION_H
+#define SP_AGENT_ALERT_NOTIFICATION_H
+
+#include "agent/config.h"
+#include "agent/request.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { SP_NOTIFICATION_LABELS = SP_ALERT_LABELS + 8, SP_NOTIFICATION_VALUE = 250, SP_NOTIFICATION_SUMMARY = 512 };
+
+struct sp_notification {
+	bool is_over;
+	char *name, *rule;
+	char *label_names[SP_NOTIFICATION_LABELS], *label_values[SP_NOTIFICATION_LABELS];
+	size_t n_labels;
+	double value, threshold;
+	uint64_t starts_ns, ends_ns; /* wall clock; ends_ns 0 = not yet */
+	char *summary;
+};
+
+size_t sp_notification_cut(const char *text, size_t len); /* how much of it a label's value may have */
+int sp_notification_init(struct sp_notification *n, const struct sp_alert_config *c);
+int sp_notification_label(struct sp_notification *n, const char *name,
+			  const char *value); /* "" is no label; what is there stays */
+int sp_notification_summary(struct sp_notification *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int sp_notification_copy(const struct sp_notification *from, struct sp_notification *ret_note);
+void sp_notification_done(struct sp_notification *n);
+bool sp_notification_is_of_same(const struct sp_notification *a,
+				const struct sp_notification *b); /* alert: all labels are equal */
+
+/* One JSON object for a webhook, and for the standard input of a command. */
+void sp_notification_json(const struct sp_notification *n, FILE *out);
+/* One object of Alertmanager's /api/v2/alerts; until_ns: when it forgets an alert that nobody repeats. */
+void sp_notification_alertmanager(const struct sp_notification *n, uint64_t until_ns, FILE *out);
+/* SOPROF_ALERT_* after some of our own; a list that ends with NULL, to be freed by sp_notification_environment_free().
+ */
+char **sp_notification_environment(const struct sp_notification *n);
+void sp_notification_environment_free(char **environment);
+
+/* Lines of words (request.h), and back: sp_notification_take() is given each line until it says that it is none of a
+ * note. */
+void sp_notification_write(const struct sp_notification *n, FILE *out);
+int sp_notification_take(struct sp_notification *n, const struct sp_line *l);
+
+#endif

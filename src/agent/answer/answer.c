@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/answer/answer.h"
+#include "agent/answer/answer_web.h"
+#include "agent/answer/long_totals.h"
+#include "agent/socket/server_priv.h"
+#include "agent/upgrade/upgrade.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "http/gate.h"
+#include "profile/filter.h"
+#include "profile/merge.h"
+#include "profile/profile.h"
+#include "profile/values.h"
+#include "read/read.h"
+#include "view/view.h"
+#include <crypt.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { HEAP_BYTES = 64 << 20 };
+
+struct answer {
+	FILE *in; /* unbuffered: what follows the lines is read by descriptor */
+	char words[SP_LINE_MAX + 2], line[SP_LINE_MAX + 2], current[SP_LINE_MAX + 2];
+	struct sp_request q;
+	const char *store;
+	bool own_only;
+	uint32_t uid;
+	uint64_t timeout_ns, memory_bytes;
+	/* The window that was not stored when we were started; NULL: there is none, or it was not read yet. */
+	struct sp_profile *window;
+	bool has_looked;
+	uint64_t wall_ns, duration_ns, n_lost;
+};
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+static volatile sig_atomic_t has_begun; /* with its answer */
+
+/* The time is over, or the CPU's share of it. */
+static void too_late(int signal)
+{
+	static const char text[] = "error errno=110 text=the%20answer%20takes%20longer%20than%20the%20agent's%20"
+				   "query-timeout\n";
+
+	(void)signal;
+	if (!has_begun && write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(3);
+	_exit(2);
+}
+
+static uint64_t address_space(void)
+{
+	unsigned long pages = 0;
+	FILE *f SP_FCLOSE = fopen("/proc/self/statm", "re");
+
+	return f && fscanf(f, "%lu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static int limit(int resource, uint64_t most)
+{
+	struct rlimit l = {.rlim_max = RLIM_INFINITY};
+
+	getrlimit(resource, &l); /* the service has limits that nobody may raise */
+	l.rlim_max = SP_MIN(l.rlim_max, most + 1);
+	l.rlim_cur = SP_MIN(l.rlim_max, most);
+	return setrlimit(resource, &l) < 0 ? sp_fail(-errno, "limit this process") : 0;
+}
+
+static int limits_set(const struct answer *a)
+{
+	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(a->timeout_ns / SP_NS_PER_S),
+					       .tv_usec = (suseconds_t)(a->timeout_ns % SP_NS_PER_S / 1000)}};
+	int r = 0;
+
+	signal(SIGALRM, too_late);
+	signal(SIGXCPU, too_late);
+	signal(SIGPIPE, SIG_DFL);
+	if (setitimer(ITIMER_REAL, &timer, NULL))
+		return sp_fail(-errno, "set a timer");
+	r = limit(RLIMIT_CPU, a->timeout_ns / SP_NS_PER_S + 1);
+#if !defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
+	if (r == 0)
+		r = limit(RLIMIT_AS, address_space() + a->memory_bytes);
+#else
+	(void)address_space;
+#endif
+	sp_heap_make_large(SP_MIN(a->memory_bytes / 4, (uint64_t)HEAP_BYTES));
+	return r == 0 ? limit(RLIMIT_CORE, 0) : r;
+}
+
+/* --- what was asked ----------------------------------------------------------------------------------------------- */
+static int read_line(struct answer *a, char *ret_line, size_t size)
+{
+	size_t n;
+
+	if (!fgets(ret_line, (int)size, a->in))
+		return -ENODATA;
+	n = strcspn(ret_line, "\n");
+	if (!ret_line[n])
+		return -EBADMSG;
+	ret_line[n] = '\0';
+	return 0;
+}
+
+static int read_question(struct answer *a)
+{
+	struct sp_line words;
+	uint64_t uid = 0;
+	int r;
+
+	a->in = fdopen(STDIN_FILENO, "r");
+	if (!a->in || setvbuf(a->in, NULL, _IONBF, 0))
+		return -EBADF;
+	r = read_line(a, a->words, sizeof(a->words));
+	if (r == 0)
+		r = sp_line_parse(a->words, false, &words);
+	if (r == 0)
+		r = read_line(a, a->line, sizeof(a->line));
+	if (r == 0)
+		r = sp_request_parse(a->line, &a->q);
+	if (r < 0)
+		return r;
+	a->store = sp_line_word(&words, "store");
+	a->own_only = sp_line_word(&words, "uid") != NULL;
+	sp_line_number(&words, "uid", &uid);
+	a->uid = (uint32_t)uid;
+	sp_line_number(&words, "timeout", &a->timeout_ns);
+	sp_line_number(&words, "memory", &a->memory_bytes);
+	return a->store ? 0 : -EBADMSG;
+}
+
+/* --- the answer --------------------------------------------------------------------------------------------------- */
+static void put_head(const struct answer *a, FILE *out)
+{
+	fprintf(out, "ok users=%s", a->own_only ? "own" : "all");
+}
+
+static int send_all(char *text, size_t n)
+{
+	has_begun = 1;
+	while (n > 0) {
+		ssize_t written = write(STDOUT_FILENO, text, n);
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0) {
+			text += written;
+			n -= (size_t)written;
+		}
+	}
+	return 0;
+}
+
+static int refuse(int r)
+{
+	char text[2048];
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	if (!out)
+		return 1;
+	fputs("error", out);
+	sp_line_put_number(out, "errno", (uint64_t)-r);
+	sp_line_put(out, "text", sp_error_text(r));
+	fputc('\n', out);
+	long n = ftell(out);
+	fclose(out);
+	return n > 0 && send_all(text, (size_t)n) == 0 && r != -EIO && r != -ENOMEM ? 0 : 1;
+}
+
+/* --- query -------------------------------------------------------------------------------------------------------- */
+static bool is_users(const struct sp_profile *p, const struct sp_row *row, void *arg)
+{
+	return sp_profile_process(p, sp_profile_key(p, row->key)->process)->uid == *(const uint32_t *)arg;
+}
+
+static int narrow_by(struct sp_profile **p, enum sp_filter_by by, const char *glob)
+{
+	struct sp_glob_filter f = {.by = by, .globs = &glob, .n_globs = 1};
+	struct sp_filter_result result;
+	struct sp_profile *narrow = NULL;
+	int r = glob ? sp_profile_filter_by(*p, &f, &narrow, &result) : 0;
+
+	if (narrow) {
+		sp_profile_free(*p);
+		*p = narrow;
+	}
+	return r;
+}
+
+/* What the store would leave out of a window, of the one that it does not have yet. */
+static int narrow(const struct sp_store_query *q, struct sp_profile **p)
+{
+	uint32_t uid = q->uid;
+	struct sp_profile *own = NULL;
+	struct sp_filter_result result;
+	int r = q->all_users ? 0 : sp_profile_filter(*p, is_users, &uid, &own, &result);
+
+	if (own) {
+		sp_profile_free(*p);
+		*p = own;
+	}
+	if (r >= 0)
+		r = narrow_by(p, SP_FILTER_LIBRARY, q->library);
+	if (r >= 0)
+		r = narrow_by(p, SP_FILTER_FUNCTION, q->function);
+	if (r >= 0)
+		r = narrow_by(p, SP_FILTER_PROCESS, q->process);
+	if (r >= 0)
+		r = narrow_by(p, SP_FILTER_CGROUP, q->cgroup);
+	return r;
+}
+
+static int read_current(struct answer *a)
+{
+	struct sp_read_options o = {.format = "pprof"};
+	struct sp_read_result result = {0};
+	struct sp_line words;
+	int r = a->has_looked ? -ENODATA : read_line(a, a->current, sizeof(a->current));
+
+	a->has_looked = true;
+	if (r == -ENODATA)
+		return 0;
+	if (r == 0)
+		r = sp_line_parse(a->current, false, &words);
+	if (r < 0)
+		return r;
+	sp_line_number(&words, "wall", &a->wall_ns);
+	sp_line_number(&words, "duration", &a->duration_ns);
+	sp_line_number(&words, "lost", &a->n_lost);
+	return sp_read_fd(STDIN_FILENO, "the window that is not stored yet", &o, &a->window, &result);
+}
+
+/*
+ * It may have been stored since: then the store's answer reaches behind its beginning, and it is in there. It may be
+ * asked for more than once, so that a copy is what is narrowed.
+ */
+static int add_current(void *arg, const struct sp_store_query *q, struct sp_profile *into,
+		       struct sp_store_answer *answer)
+{
+	struct answer *a = arg;
+	struct sp_profile *p = NULL;
+	int r = read_current(a);
+
+	if (r < 0 || !a->window || answer->to_ns > a->wall_ns || a->wall_ns >= sp_store_end(q, q->to_ns) ||
+	    a->wall_ns < sp_store_end(q, q->from_ns))
+		return r;
+	r = sp_profile_new(&p);
+	if (r >= 0)
+		r = sp_profile_merge(p, a->window);
+	if (r >= 0)
+		r = narrow(q, &p);
+	if (r >= 0)
+		r = sp_profile_merge(into, p);
+	sp_profile_free(p);
+	if (r < 0)
+		return r;
+	answer->from_ns = answer->from_ns ? answer->from_ns : a->wall_ns;
+	answer->to_ns = a->wall_ns + a->duration_ns;
+	answer->covered_ns += a->duration_ns;
+	answer->n_windows++;
+	answer->n_lost += a->n_lost;
+	return 0;
+}
+
+static int write_profile(const struct answer *a, const struct sp_profile *p, const struct sp_store_answer *answer)
+{
+	const struct sp_view *view = sp_view_by_name("pprof");
+	struct sp_view_options o = {.value = sp_profile_default_value(p)};
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	int r;
+
+	if (!out || !view)
+		return -ENOMEM;
+	put_head(a, out);
+	sp_answer_write(answer, out);
+	fputc('\n', out);
+	r = view->write(p, &o, out);
+	if (fclose(out) && r == 0)
+		r = -ENOMEM;
+	return r == 0 ? send_all(text, n) : r;
+}
+
+static int query(struct answer *a, struct sp_store *store)
+{
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	int r = sp_profile_new(&p);
+
+	if (a->own_only && !a->q.query.all_users && a->q.query.uid != a->uid)
+		r = sp_fail_said(-EACCES, "the processes of user %u are for root, and for members of the agent's group",
+				 a->q.query.uid);
+	if (a->own_only) {
+		a->q.query.all_users = false;
+		a->q.query.uid = a->uid;
+	}
+	if (r >= 0)
+		r = sp_store_query(store, &a->q.query, p, &answer);
+	if (r >= 0)
+		r = add_current(a, &a->q.query, p, &answer);
+	if (r >= 0)
+		r = write_profile(a, p, &answer);
+	sp_profile_free(p);
+	return r;
+}
+
+/* --- events and totals -------------------------------------------------------------------------------------------- */
+struct lines {
+	const struct answer *a;
+	FILE *out;
+};
+
+/* Others' programs and libraries are none of an ordinary user's business; when the agent slept is. */
+static bool may_see(const struct answer *a, const char *kind)
+{
+	static const char *const all_may[] = {"gap", "rate", "clock", "drop"};
+
+	for (size_t i = 0; i < SP_COUNT(all_may); i++)
+		if (!strcmp(all_may[i], kind))
+			return true;
+	return !a->own_only;
+}
+
+static int put_event(void *arg, const struct sp_store_event *e)
+{
+	struct lines *l = arg;
+
+	if (!may_see(l->a, e->kind))
+		return 0;
+	sp_line_put_number(l->out, "from", e->from_ns);
+	sp_line_put_number(l->out, "to", e->to_ns);
+	sp_line_put(l->out, "kind", e->kind);
+	sp_line_put(l->out, "subject", e->subject);
+	sp_line_put(l->out, "text", e->text);
+	sp_line_put(l->out, "data", e->data);
+	fputc('\n', l->out);
+	return ferror(l->out) ? -ENOMEM : 0;
+}
+
+enum { MAX_NAME = 1000 }; /* of a function: a line has to hold it, encoded */
+
+static void put_values(FILE *out, const char *name, const int64_t *values)
+{
+	fprintf(out, " %s=", name);
+	for (int i = 0; i < 8; i++)
+		fprintf(out, "%s%" PRId64, i ? "," : "", values[i]);
+}
+
+static void put_types(FILE *out, const struct sp_store_total *t)
+{
+	char types[512] = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < t->n_values && n < sizeof(types); i++)
+		n += (size_t)snprintf(types + n, sizeof(types) - n, "%s%s,%s", i ? "," : "", t->value_names[i],
+				      t->value_units[i]);
+	sp_line_put(out, "types", types);
+}
+
+static int put_total(void *arg, const struct sp_store_total *t)
+{
+	char function[MAX_NAME + 1], id[2 * 64 + 1];
+	struct lines *l = arg;
+
+	snprintf(function, sizeof(function), "%s", t->function);
+	sp_hex(t->build_id, SP_MIN(t->build_id_len, 64U), id);
+	sp_line_put_number(l->out, "wall", t->wall_ns);
+	sp_line_put(l->out, "file", t->file);
+	sp_line_put(l->out, "function", function);
+	sp_line_put(l->out, "id", id);
+	put_values(l->out, "self", t->self);
+	put_values(l->out, "total", t->total);
+	put_types(l->out, t);
+	fputc('\n', l->out);
+	return ferror(l->out) ? -ENOMEM : 0;
+}
+
+static int upgrades(const struct answer *a, struct sp_store *store, struct lines *l)
+{
+	struct sp_upgrade_question q = {.from_ns = a->q.query.from_ns,
+					.to_ns = a->q.query.to_ns,
+					.span_ns = a->q.span_ns,
+					.source = a->q.query.source};
+
+	return sp_upgrade_compare(store, &q, put_event, l);
+}
+
+static int put_lines(struct answer *a, struct sp_store *store)
+{
+	const struct sp_store_query *q = &a->q.query;
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+	struct lines l = {.a = a, .out = open_memstream(&text, &n)};
+	int r;
+
+	if (!l.out)
+		return -ENOMEM;
+	put_head(a, l.out);
+	fputc('\n', l.out);
+	if (a->q.what == SP_ASK_EVENTS)
+		r = sp_store_events(store, q->from_ns, q->to_ns, put_event, &l);
+	else if (a->q.what == SP_ASK_UPGRADES && !a->own_only) /* the server has refused it already */
+		r = upgrades(a, store, &l);
+	else
+		r = -EACCES; /* the server has said it better already */
+	if (fclose(l.out) && r == 0)
+		r = -ENOMEM;
+	return r >= 0 ? send_all(text, n) : r;
+}
+
+/* The window that is not stored yet, in the same words. */
+static int add_current_totals(struct answer *a, struct lines *l, struct sp_store_answer *answer)
+{
+	struct sp_profile *p = NULL;
+	int r = sp_profile_new(&p);
+
+	if (r >= 0)
+		r = add_current(a, &a->q.query, p, answer);
+	if (r >= 0)
+		r = sp_totals_of_profile(p, a->q.by_function, put_total, l);
+	sp_profile_free(p);
+	return r;
+}
+
+/* How much there is comes first, and is known last. */
+static int totals_write(struct answer *a, struct sp_store *store, FILE *lines, char *const *text, const size_t *n)
+{
+	struct lines l = {.a = a, .out = lines};
+	struct sp_store_answer answer = {0};
+	char head[SP_LINE_MAX];
+	FILE *out = fmemopen(head, sizeof(head), "w");
+	int r = out ? sp_store_totals(store, &a->q.query, a->q.by_function, put_total, &l, &answer) : -ENOMEM;
+
+	if (r >= 0)
+		r = add_current_totals(a, &l, &answer);
+	if (out) {
+		put_head(a, out);
+		sp_answer_write(&answer, out);
+		fputc('\n', out);
+	}
+	long len = out ? ftell(out) : 0;
+	if (out && fclose(out) && r >= 0)
+		r = -ENOMEM;
+	if (fflush(lines) && r >= 0)
+		r = -ENOMEM;
+	if (r >= 0)
+		r = send_all(head, (size_t)len);
+	return r >= 0 ? send_all(*text, *n) : r;
+}
+
+static int totals(struct answer *a, struct sp_store *store)
+{
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+	FILE *lines = open_memstream(&text, &n);
+	int r = a->own_only ? -EACCES : lines ? totals_write(a, store, lines, &text, &n) : -ENOMEM;
+
+	if (lines)
+		fclose(lines);
+	return r;
+}
+
+/* --- over HTTP ---------------------------------------------------------------------------------------------------- */
+static int web(struct answer *a, struct sp_store *store)
+{
+	struct sp_web_question q = {
+	    .api = {.store = store,
+		    .now_ns = sp_time_ns(CLOCK_REALTIME),
+		    .own_only = a->own_only,
+		    .uid = a->uid,
+		    .current = add_current,
+		    .arg = a},
+	    .path = a->q.path,
+	    .params = a->q.params,
+	    .coding = a->q.coding,
+	};
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	int r;
+
+	if (!out)
+		return -ENOMEM;
+	put_head(a, out);
+	r = sp_web_answer(&q, out);
+	if (fclose(out) && r == 0)
+		r = -ENOMEM;
+	return r == 0 ? send_all(text, n) : r;
+}
+
+/* --- a password --------------------------------------------------------------------------------------------------- */
+/* libcrypt is loaded for this only: few ask for it. */
+static int password(const struct answer *a)
+{
+	static struct crypt_data data;
+	void *library = dlopen("libcrypt.so.1", RTLD_NOW);
+	__typeof__(crypt_r) *hash_of = library ? (__typeof__(crypt_r) *)dlsym(library, "crypt_r") : NULL;
+	char text[64];
+	const char *hash;
+	int n;
+
+	if (!hash_of)
+		return sp_fail_said(-ELIBACC, "users need libcrypt1: %s", dlerror());
+	hash = hash_of(a->q.password, a->q.hash, &data);
+	n = snprintf(text, sizeof(text), "ok users=all match=%d\n", hash && sp_http_is_secret(hash, a->q.hash));
+	return send_all(text, (size_t)n);
+}
+
+/* --- the whole ---------------------------------------------------------------------------------------------------- */
+static int answer_it(struct answer *a)
+{
+	struct sp_store_options o = {.read_only = true};
+	struct sp_store *store = NULL;
+	int r = read_question(a);
+
+	if (r == 0)
+		r = limits_set(a);
+	if (r == 0 && a->q.what == SP_ASK_PASSWORD)
+		return password(a);
+	if (r == 0)
+		r = sp_store_open(a->store, &o, &store);
+	if (r == 0)
+		r = a->q.what == SP_ASK_QUERY    ? query(a, store)
+		    : a->q.what == SP_ASK_TOTALS ? totals(a, store)
+		    : a->q.what == SP_ASK_API    ? web(a, store)
+						 : put_lines(a, store);
+	sp_store_close(store);
+	return r;
+}
+
+void sp_answer_main(int argc, char **argv)
+{
+	static struct answer a;
+	int r;
+
+	if (argc != 2 || strcmp(argv[1], SP_ANSWER_ARGUMENT) != 0)
+		return;
+	r = answer_it(&a);
+	_exit(r < 0 && !has_begun ? refuse(r) : r < 0);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/answer/api.h"
+#include "agent/answer/api_priv.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/time.h"
+#include "base/when.h"
+#include "profile/totals.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOUR_NS (UINT64_C(3600) * SP_NS_PER_S)
+enum { DEFAULT_WIDTH = 300, MAX_WIDTH = 2000, DEFAULT_LIMIT = 1000, MAX_LIMIT = 100000, MAX_LIVE_S = 3600 };
+#define DEFAULT_LEAST 0.0005
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+void sp_api_put_string(FILE *out, const char *text)
+{
+	fputc('"', out);
+	sp_encode(out, SP_ENCODE_JSON, text ? text : "");
+	fputc('"', out);
+}
+
+void sp_api_put_seconds(FILE *out, const char *name, uint64_t ns)
+{
+	fprintf(out, "\"%s\":%" PRIu64 ".%03" PRIu64 ",", name, ns / SP_NS_PER_S, ns % SP_NS_PER_S / 1000000);
+}
+
+void sp_api_put_time(FILE *out, const char *name, uint64_t ns)
+{
+	sp_api_put_seconds(out, name, ns);
+}
+
+void sp_api_put_build_id(FILE *out, const uint8_t *id, uint32_t n)
+{
+	char text[2 * SP_BUILD_ID_MAX + 1];
+
+	sp_hex(id, SP_MIN(n, (uint32_t)SP_BUILD_ID_MAX), text);
+	sp_api_put_string(out, text);
+}
+
+void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answer *answer, FILE *out)
+{
+	static const char *const resolutions[] = {"10s", "1m", "1h"};
+
+	sp_api_put_time(out, "from", ask->q.from_ns);
+	sp_api_put_time(out, "to", ask->q.to_ns);
+	sp_api_put_time(out, "found_from", answer->from_ns);
+	sp_api_put_time(out, "found_to", answer->to_ns);
+	sp_api_put_seconds(out, "covered_seconds", answer->covered_ns);
+	fprintf(out, "\"windows\":%" PRIu64 ",\"resolution\":\"%s\",\"damaged\":%" PRIu64 ",\"lost\":%" PRIu64 ",",
+		answer->n_windows, resolutions[SP_MIN(SP_MAX(answer->resolution, 0), SP_N_RESOLUTIONS - 1)],
+		answer->n_damaged, answer->n_lost);
+	fprintf(out, "\"shortened\":%" PRIu64 ",\n", answer->n_shortened);
+}
+
+/* --- what was asked ----------------------------------------------------------------------------------------------- */
+static int wrong(const char *name, const char *why)
+{
+	return sp_fail_said(-EINVAL, "%s: %s", name, why);
+}
+
+/* RFC 3339, seconds since 1970, or any time that people may write (base/when.h). */
+static int take_time(const char *name, const char *text, uint64_t now_ns, bool is_end, uint64_t *ret_ns)
+{
+	struct sp_when when;
+
+	if (*text >= '0' && *text <= '9' && strspn(text, "0123456789.") == strlen(text))
+		return sp_parse_duration(text, ret_ns) < 0 ? wrong(name, "not a time") : 0;
+	if (sp_when_parse(text, now_ns, &when) < 0)
+		return sp_fail(-EINVAL, "%s", name);
+	*ret_ns = is_end ? when.to_ns : when.from_ns;
+	return 0;
+}
+
+static int take_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
+{
+	if (sp_parse_number(text, min, max, ret_number) < 0)
+		return sp_fail_said(-EINVAL, "%s: not a number from %" PRIu64 " to %" PRIu64, name, min, max);
+	return 0;
+}
+
+static int take_user(const char *text, struct sp_store_query *q)
+{
+	uint64_t uid = 0;
+	struct passwd entry, *found = NULL;
+	char room[4096];
+
+	if (sp_parse_number(text, 0, UINT32_MAX - 1, &uid) < 0) {
+		if (getpwnam_r(text, &entry, room, sizeof(room), &found) != 0 || !found)
+			return wrong("user", "there is no such user");
+		uid = found->pw_uid;
+	}
+	q->all_users = false;
+	q->uid = (uint32_t)uid;
+	return 0;
+}
+
+static int take_share(const char *text, double *ret_share)
+{
+	uint64_t billionths = 0;
+
+	if (sp_parse_duration(text, &billionths) < 0 || strspn(text, "0123456789.") != strlen(text) ||
+	    billionths > SP_NS_PER_S)
+		return wrong("least", "not a share from 0 to 1");
+	*ret_share = (double)billionths / 1e9;
+	return 0;
+}
+
+static int take_word(const char *name, const char *text, const char *const words[], int *ret_which)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(words[i], text)) {
+			*ret_which = i;
+			return 0;
+		}
+	return wrong(name, "there is no such choice");
+}
+
+static int take_bool(const char *name, const char *text, bool *ret_bool)
+{
+	static const char *const words[] = {"0", "1", NULL};
+	int which = 0, r = take_word(name, text, words, &which);
+
+	*ret_bool = which == 1;
+	return r;
+}
+
+struct taken {
+	const struct sp_api *a;
+	struct sp_api_ask *ask;
+	const char *from, *to, *from2, *to2, *seconds, *user;
+	uint32_t seen; /* by number of the parameter */
+};
+
+enum kind { TEXT, WIDTH, LIMIT, ROOT, LEAST, DIRECTION, FOLD, RECURSION };
+static const struct parameter {
+	const char *name;
+	enum kind kind;
+	size_t offset; /* TEXT: of a string in struct taken, or, with in_ask, in struct sp_api_ask */
+	bool in_ask;
+} parameters[] = {
+    {"from", TEXT, offsetof(struct taken, from), false},
+    {"to", TEXT, offsetof(struct taken, to), false},
+    {"from2", TEXT, offsetof(struct taken, from2), false},
+    {"to2", TEXT, offsetof(struct taken, to2), false},
+    {"seconds", TEXT, offsetof(struct taken, seconds), false},
+    {"user", TEXT, offsetof(struct taken, user), false},
+    {"library", TEXT, offsetof(struct sp_api_ask, q.library), true},
+    {"function", TEXT, offsetof(struct sp_api_ask, q.function), true},
+    {"process", TEXT, offsetof(struct sp_api_ask, q.process), true},
+    {"cgroup", TEXT, offsetof(struct sp_api_ask, q.cgroup), true},
+    {"source", TEXT, offsetof(struct sp_api_ask, q.source), true},
+    {"value", TEXT, offsetof(struct sp_api_ask, value), true},
+    {"focus", TEXT, offsetof(struct sp_api_ask, focus), true},
+    {"focus_library", TEXT, offsetof(struct sp_api_ask, focus_library), true},
+    {"called", TEXT, offsetof(struct sp_api_ask, called), true},
+    {"caller", TEXT, offsetof(struct sp_api_ask, caller), true},
+    {"width", WIDTH, 0, false},
+    {"limit", LIMIT, 0, false},
+    {"root", ROOT, 0, false},
+    {"least", LEAST, 0, false},
+    {"direction", DIRECTION, 0, false},
+    {"fold", FOLD, 0, false},
+    {"recursion", RECURSION, 0, false},
+};
+
+static int take_counted(struct sp_api_ask *ask, const struct parameter *p, const char *text)
+{
+	static const char *const directions[] = {"callees", "callers", "both", NULL};
+	static const char *const folds[] = {"none", "library", NULL};
+	uint64_t number = 0;
+	int r = 0, which = 0;
+
+	if (p->kind == WIDTH || p->kind == LIMIT)
+		r = take_number(p->name, text, 1, p->kind == WIDTH ? MAX_WIDTH : MAX_LIMIT, &number);
+	if (p->kind == WIDTH)
+		ask->width = (uint32_t)number;
+	else if (p->kind == LIMIT)
+		ask->limit = (uint32_t)number;
+	else if (p->kind == ROOT)
+		r = take_number(p->name, text, 0, UINT64_C(1) << 53, &ask->root);
+	else if (p->kind == LEAST)
+		r = take_share(text, &ask->least);
+	else if (p->kind == DIRECTION)
+		r = take_word(p->name, text, directions, &ask->direction);
+	else if (p->kind == FOLD)
+		r = take_word(p->name, text, folds, &which);
+	else
+		r = take_bool(p->name, text, &ask->recursion);
+	if (p->kind == FOLD)
+		ask->fold = which == 1;
+	return r;
+}
+
+static int take(struct taken *t, const char *name, const char *text)
+{
+	for (size_t i = 0; i < SP_COUNT(parameters); i++) {
+		const struct parameter *p = &parameters[i];
+		if (strcmp(p->name, name) != 0)
+			continue;
+		if (t->seen >> i & 1)
+			return wrong(name, "is there twice");
+		t->seen |= UINT32_C(1) << i;
+		if (!*text) /* an empty field of a form */
+			return 0;
+		if (p->kind != TEXT)
+			return take_counted(t->ask, p, text);
+		*(const char **)((p->in_ask ? (char *)t->ask : (char *)t) + p->offset) = text;
+		return 0;
+	}
+	return sp_fail_said(-EINVAL, "there is no parameter %s", name);
+}
+
+static int decode(char *text)
+{
+	return sp_percent_decode(text, true) < 0 ? sp_fail_said(-EINVAL, "a %% without the two digits of a byte") : 0;
+}
+
+static int take_all(struct taken *t, const char *query)
+{
+	char *rest = t->ask->text, *word;
+	int r = 0;
+
+	if (strlen(query) > SP_API_MAX_QUERY)
+		return sp_fail_said(-EINVAL, "more than %d bytes behind the question mark", SP_API_MAX_QUERY);
+	memcpy(rest, query, strlen(query) + 1);
+	while (r == 0 && (word = strsep(&rest, "&"))) {
+		char *value = strchr(word, '=');
+		if (!*word)
+			continue;
+		if (value)
+			*value++ = '\0';
+		r = decode(word);
+		if (r == 0 && value)
+			r = decode(value);
+		if (r == 0)
+			r = take(t, word, value ? value : "");
+	}
+	return r;
+}
+
+/* Without `from`: an hour. */
+static int take_range(const char *const names[2], const char *from, const char *to, uint64_t now_ns, uint64_t *ret_from,
+		      uint64_t *ret_to)
+{
+	uint64_t end = now_ns, begin = 0;
+	int r = to ? take_time(names[1], to, now_ns, true, &end) : 0;
+
+	begin = end - SP_MIN(end, HOUR_NS);
+	if (r == 0 && from)
+		r = take_time(names[0], from, now_ns, false, &begin);
+	if (r == 0 && (begin >= end || end > INT64_MAX))
+		return sp_fail_said(-EINVAL, "the range is empty: it ends before it begins");
+	*ret_from = begin;
+	*ret_to = end;
+	return r;
+}
+
+static int take_ranges(struct taken *t)
+{
+	static const char *const first[] = {"from", "to"}, *const second[] = {"from2", "to2"};
+	struct sp_api_ask *ask = t->ask;
+	uint64_t now = t->a->now_ns, seconds = 0;
+	int r = take_range(first, t->from, t->to, now, &ask->q.from_ns, &ask->q.to_ns);
+
+	ask->has_second = t->from2 || t->to2;
+	if (r == 0 && ask->has_second)
+		r = take_range(second, t->from2, t->to2, now, &ask->from2_ns, &ask->to2_ns);
+	ask->is_live = t->seconds != NULL;
+	if (r == 0 && t->seconds) {
+		r = take_number("seconds", t->seconds, 1, MAX_LIVE_S, &seconds);
+		ask->q.to_ns = now;
+		ask->q.from_ns = now - SP_MIN(now, seconds * SP_NS_PER_S);
+	}
+	return r;
+}
+
+static int ask_make(const struct sp_api *a, const char *query, struct sp_api_ask *ask)
+{
+	struct taken t = {.a = a, .ask = ask};
+	int r;
+
+	*ask = (struct sp_api_ask){.width = DEFAULT_WIDTH, .limit = DEFAULT_LIMIT, .least = DEFAULT_LEAST};
+	ask->q.all_users = true;
+	ask->q.resolution = -1;
+	r = take_all(&t, query);
+	if (r == 0)
+		r = take_ranges(&t);
+	if (r == 0 && t.user)
+		r = take_user(t.user, &ask->q);
+	if (r == 0 && a->own_only) {
+		if (!ask->q.all_users && ask->q.uid != a->uid)
+			return sp_fail_said(-EACCES, "other users' processes are not for you");
+		ask->q.all_users = false;
+		ask->q.uid = a->uid;
+	}
+	return r;
+}
+
+/* --- profiles ----------------------------------------------------------------------------------------------------- */
+int sp_api_profile(const struct sp_api *a, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		   struct sp_store_answer *ret_answer)
+{
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	int r = sp_profile_new(&p);
+
+	if (r == 0)
+		r = sp_store_query(a->store, q, p, &answer);
+	if (r >= 0 && a->current)
+		r = a->current(a->arg, q, p, &answer);
+	/* Nothing was found: a profile all the same. */
+	if (r >= 0 && sp_profile_n_value_types(p) == 0)
+		r = sp_profile_add_value_type(p, "samples", "count");
+	if (r < 0) {
+		sp_profile_free(p);
+		return r;
+	}
+	*ret_profile = p;
+	*ret_answer = answer;
+	return 0;
+}
+
+int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_value)
+{
+	const char *wanted = name ? name : "cpu";
+
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
+		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), wanted)) {
+			*ret_value = i;
+			return 0;
+		}
+	*ret_value = 0;
+	return name && sp_profile_n_rows(p) > 0 ? wrong("value", "there is no such value") : 0;
+}
+
+/* --- routes ------------------------------------------------------------------------------------------------------- */
+static int answer_live(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	return sp_api_flame(a, ask, out);
+}
+
+static const struct route {
+	const char *name;
+	int (*answer)(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out); /* NULL: a table */
+	int by;
+} routes[] = {
+    {"overview", sp_api_overview, 0},
+    {"events", sp_api_events, 0},
+    {"flame", sp_api_flame, 0},
+    {"live", answer_live, 0},
+    {"diff", sp_api_diff, 0},
+    {"matrix", sp_api_matrix, 0},
+    {"libraries", NULL, SP_TOTAL_BY_LIBRARY},
+    {"functions", NULL, SP_TOTAL_BY_FUNCTION},
+    {"processes", NULL, SP_TOTAL_BY_PROCESS},
+    {"cgroups", NULL, SP_TOTAL_BY_CGROUP},
+    {"users", NULL, SP_TOTAL_BY_USER},
+};
+
+static const struct route *route_of(const char *path)
+{
+	static const char before[] = "/api/v1/";
+
+	if (strncmp(path, before, strlen(before)) != 0)
+		return NULL;
+	for (size_t i = 0; i < SP_COUNT(routes); i++)
+		if (!strcmp(routes[i].name, path + strlen(before)))
+			return &routes[i];
+	return NULL;
+}
+
+static int status_of(int r)
+{
+	return r == -EINVAL ? 400 : r == -EACCES ? 403 : r == -ENOENT ? 404 : 500;
+}
+
+static int put_error(int r, FILE *out)
+{
+	fputs("{\"error\":", out);
+	sp_api_put_string(out, sp_error_text(r));
+	fputs("}\n", out);
+	return status_of(r);
+}
+
+/* The whole body is made before any of it goes out: an error may come late. */
+static int answer_route(const struct sp_api *a, const struct route *route, const char *query, FILE *out)
+{
+	SP_FREE struct sp_api_ask *ask = malloc(sizeof(*ask));
+	SP_FREE char *text = NULL;
+	size_t n = 0;
+	FILE *body = open_memstream(&text, &n);
+	int r = ask && body ? ask_make(a, query, ask) : -ENOMEM;
+
+	if (r == 0)
+		r = route->answer ? route->answer(a, ask, body) : sp_api_table(a, ask, route->by, body);
+	if (body && fclose(body) && r == 0)
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	fputc('{', out);
+	fwrite(text, 1, n, out);
+	fputs("}\n", out);
+	return 0;
+}
+
+int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status)
+{
+	const struct route *route = route_of(path);
+	int r = route ? answer_route(a, route, query, out)
+		      : sp_fail_said(-ENOENT, "there is nothing at this address; man soprof-api tells what there is");
+
+	*ret_status = r < 0 ? put_error(r, out) : 200;
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* api_table.c: sums by library, function, process ... and the caller matrix, as rows. */
+#include "agent/answer/api_priv.h"
+#include "agent/answer/api_sums.h"
+#include "agent/answer/long_totals.h"
+#include "agent/answer/tree_columns.h"
+#include "base/mem.h"
+#include "profile/matrix.h"
+#include "profile/totals.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+
+/* What all rows are of. */
+static void put_whole(const struct sp_profile *p, uint32_t value, int64_t whole, int64_t n_samples, FILE *out)
+{
+	const struct sp_value_type *type = sp_profile_value_type(p, value);
+
+	fputs("\"value\":", out);
+	sp_api_put_string(out, sp_profile_string(p, type->name));
+	fputs(",\"unit\":", out);
+	sp_api_put_string(out, sp_profile_string(p, type->unit));
+	fprintf(out, ",\"whole\":%" PRId64 ",\"samples\":%" PRId64 ",\n", whole, n_samples);
+}
+
+static void put_member(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, ",\"%s\":", name);
+	sp_api_put_string(out, text);
+}
+
+static void put_library(const struct sp_profile *p, const struct sp_total *row, FILE *out)
+{
+	const struct sp_file *f = sp_profile_file(p, row->none ? 0 : row->id);
+
+	put_member(out, "path", sp_profile_string(p, f->path));
+	fputs(",\"build_id\":", out);
+	sp_api_put_build_id(out, f->build_id, f->build_id_len);
+	fprintf(out, ",\"functions\":%" PRIu32, row->n_functions);
+}
+
+static void put_process(const struct sp_profile *p, const struct sp_total *row, FILE *out)
+{
+	const struct sp_process *process = sp_profile_process(p, row->none ? 0 : row->id);
+
+	fprintf(out, ",\"pid\":%" PRIu32 ",\"uid\":%" PRIu32, process->pid, process->uid);
+	put_member(out, "cgroup", sp_profile_string(p, process->cgroup_path));
+}
+
+static void put_user(const struct sp_total *row, FILE *out)
+{
+	struct passwd entry, *found = NULL;
+	char room[4096];
+
+	fprintf(out, ",\"uid\":%" PRIu32, row->id);
+	if (getpwuid_r(row->id, &entry, room, sizeof(room), &found) == 0 && found)
+		put_member(out, "user", found->pw_name);
+}
+
+static void put_name(const struct sp_profile *p, int by, const struct sp_total *row, FILE *out)
+{
+	const char *name = sp_total_name(p, (enum sp_total_by)by, row);
+
+	if (by == SP_TOTAL_BY_LIBRARY)
+		name = sp_api_library_name(p, row->none ? 0 : row->id);
+	if (by == SP_TOTAL_BY_FUNCTION && (row->none || row->id == 0))
+		name = "[unknown]";
+	fputs("{\"name\":", out);
+	sp_api_put_string(out, name);
+	if (by == SP_TOTAL_BY_FUNCTION)
+		put_member(out, "library", sp_api_library_name(p, row->none ? 0 : row->of));
+	else if (by == SP_TOTAL_BY_LIBRARY)
+		put_library(p, row, out);
+	else if (by == SP_TOTAL_BY_PROCESS)
+		put_process(p, row, out);
+	else if (by == SP_TOTAL_BY_USER)
+		put_user(row, out);
+}
+
+static void put_row(const struct sp_profile *p, int by, const struct sp_total *row, FILE *out)
+{
+	put_name(p, by, row, out);
+	fprintf(out, ",\"self\":%" PRId64 ",\"total\":%" PRId64 ",\"samples\":%" PRId64 "}", row->self, row->total,
+		row->n_samples);
+}
+
+static void put_rows(const struct sp_profile *p, int by, const struct sp_totals *t, uint32_t limit, FILE *out)
+{
+	fprintf(out, "\"n_rows\":%zu,\"rows\":[", t->n_rows);
+	for (size_t i = 0; i < t->n_rows && i < limit; i++) {
+		fputs(i ? ",\n" : "", out);
+		put_row(p, by, &t->rows[i], out);
+	}
+	fputs("]\n", out);
+}
+
+/* --- long ranges by library: the store's own sums ----------------------------------------------------------------- */
+static int64_t samples_of(const struct sp_api_sum *s, uint32_t file)
+{
+	for (uint32_t i = 0; i < s->chart->n_libraries; i++)
+		if (s->files[i] == file)
+			return s->chart->libraries[i].total;
+	return 0;
+}
+
+static void put_exact_rows(const struct sp_profile *p, const struct sp_api_sums *sums, uint32_t limit, FILE *out)
+{
+	const struct sp_api_sum *s = &sums->of[0], *samples = &sums->of[sums->n - 1];
+	uint32_t n = s->chart->n_libraries;
+
+	put_whole(p, 0, s->whole, samples->whole, out);
+	fprintf(out, "\"n_rows\":%" PRIu32 ",\"rows\":[", n);
+	for (uint32_t i = 0; i < n && i < limit; i++) {
+		const struct sp_store_chart_library *l = &s->chart->libraries[i];
+		struct sp_total row = {.id = s->files[i], .none = s->files[i] == 0, .self = l->self, .total = l->total};
+		row.n_samples = samples_of(samples, s->files[i]);
+		fputs(i ? ",\n" : "", out);
+		put_row(p, SP_TOTAL_BY_LIBRARY, &row, out);
+	}
+	fputs("]\n", out);
+}
+
+/* -ENODATA: there are none. */
+static int exact_table(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_api_sums sums = {0};
+	struct sp_profile *p = NULL;
+	int r = sp_profile_new(&p);
+
+	if (r == 0)
+		r = sp_api_sums_new(a, ask, p, &sums);
+	if (r == 0 && sums.n == 0)
+		r = -ENODATA;
+	if (r == 0)
+		r = sp_profile_add_value_type(p, sums.of[0].chart->value, sums.of[0].chart->unit);
+	if (r == 0) {
+		sp_api_put_answer(ask, &sums.answer, out);
+		put_exact_rows(p, &sums, ask->limit, out);
+	}
+	sp_api_sums_done(&sums);
+	sp_profile_free(p);
+	return r;
+}
+
+static int store_totals(void *arg, const struct sp_store_query *q, bool by_function,
+			int (*each)(void *each_arg, const struct sp_store_total *t), void *each_arg,
+			struct sp_store_answer *ret_answer)
+{
+	return sp_store_totals(arg, q, by_function, each, each_arg, ret_answer);
+}
+
+static int functions_table(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_long_totals_from from = {.totals = store_totals, .value = sp_api_value, .arg = a->store};
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	struct sp_totals t = {0};
+	uint32_t value = 0;
+	int r = sp_long_totals(&from, &ask->q, SP_TOTAL_BY_FUNCTION, ask->value, &p, &t, &answer);
+
+	if (r < 0)
+		return r;
+	sp_api_value(p, ask->value, &value);
+	sp_api_put_answer(ask, &answer, out);
+	put_whole(p, value, t.value, t.n_samples, out);
+	put_rows(p, SP_TOTAL_BY_FUNCTION, &t, ask->limit, out);
+	sp_totals_done(&t);
+	sp_profile_free(p);
+	return 0;
+}
+
+/* What the store has sums of. -ENODATA: there are none. */
+static int table_of_sums(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
+{
+	if (!sp_api_sums_wanted(&ask->q) || by > SP_TOTAL_BY_FUNCTION)
+		return -ENODATA;
+	if (by == SP_TOTAL_BY_LIBRARY)
+		return exact_table(a, ask, out);
+	return ask->q.to_ns - ask->q.from_ns >= SP_STORE_LONG_NS ? functions_table(a, ask, out) : -ENODATA;
+}
+
+int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
+{
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	struct sp_totals t = {0};
+	struct sp_store_query q = ask->q;
+	uint32_t value = 0;
+	int r = table_of_sums(a, ask, by, out);
+
+	if (r != -ENODATA)
+		return r;
+	q.who = by <= SP_TOTAL_BY_FUNCTION ? SP_WHO_NOTHING : SP_WHO_WHOLE;
+	r = sp_api_profile(a, &q, &p, &answer);
+	if (r == 0)
+		r = sp_api_value(p, ask->value, &value);
+	if (r == 0)
+		r = sp_totals_by(p, (enum sp_total_by)by, value, &t);
+	if (r == 0) {
+		sp_api_put_answer(ask, &answer, out);
+		put_whole(p, value, t.value, t.n_samples, out);
+		put_rows(p, by, &t, ask->limit, out);
+		sp_totals_done(&t);
+	}
+	sp_profile_free(p);
+	return r;
+}
+
+/* --- the caller matrix -------------------------------------------------------------------------------------------- */
+static bool is_library(const struct sp_profile *p, const char *wanted, uint32_t file)
+{
+	return !wanted || !strcmp(wanted, sp_api_library_name(p, file));
+}
+
+static void put_cell(const struct sp_profile *p, const struct sp_cell *c, bool entries, FILE *out)
+{
+	fputs("{\"library\":", out);
+	sp_api_put_string(out, sp_api_library_name(p, c->library));
+	put_member(out, "caller", c->caller ? sp_api_library_name(p, c->caller) : "[no other library]");
+	if (entries)
+		put_member(out, "entry",
+			   c->entry ? sp_profile_string(p, sp_profile_func(p, c->entry)->name) : "[unknown]");
+	fprintf(out, ",\"self\":%" PRId64 ",\"total\":%" PRId64 ",\"samples\":%" PRId64 "}", c->self, c->total,
+		c->n_samples);
+}
+
+/* With a library that is called, or a caller: the functions through which it is entered. */
+int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_store_answer answer = {0};
+	struct sp_profile *p = NULL;
+	struct sp_matrix m = {0};
+	bool entries = ask->called || ask->caller;
+	const char *caller = ask->caller && !strcmp(ask->caller, "[no other library]") ? "[no library]" : ask->caller;
+	struct sp_store_query q = ask->q;
+	uint32_t value = 0, n = 0;
+	int r;
+
+	q.who = SP_WHO_NOTHING;
+	q.rough = sp_api_sums_wanted(&q) && q.to_ns - q.from_ns >= SP_STORE_LONG_NS;
+	r = sp_api_profile(a, &q, &p, &answer);
+
+	if (r == 0)
+		r = sp_api_value(p, ask->value, &value);
+	if (r == 0)
+		r = sp_matrix_new(p, value, entries, &m);
+	if (r == 0) {
+		sp_api_put_answer(ask, &answer, out);
+		put_whole(p, value, m.value, m.n_samples, out);
+		fputs("\"rows\":[", out);
+		for (size_t i = 0; i < m.n_cells && n < ask->limit; i++) {
+			if (!is_library(p, ask->called, m.cells[i].library) ||
+			    !is_library(p, caller, m.cells[i].caller))
+				continue;
+			fputs(n++ ? ",\n" : "", out);
+			put_cell(p, &m.cells[i], entries, out);
+		}
+		fprintf(out, "],\"n_cells\":%zu\n", m.n_cells);
+		sp_matrix_done(&m);
+	}
+	sp_profile_free(p);
+	return r;
+}

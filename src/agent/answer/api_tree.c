@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* api_tree.c: call trees as JSON, without what is too narrow to be seen: of a range, and of the difference of two. */
+#include "agent/answer/api_priv.h"
+#include "agent/answer/api_sums.h"
+#include "agent/answer/tree_columns.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/diff.h"
+#include "profile/diff_judge.h"
+#include "profile/filter.h"
+#include "profile/totals.h"
+#include "view/html_noise.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what the trees are about ------------------------------------------------------------------------------------- */
+/* The frames of the function and library that callers and callees are asked of. */
+static int focus_make(const struct sp_api_ask *ask, struct sp_tree_columns *s, bool **ret_focus)
+{
+	bool *focus = calloc(sp_profile_n_frames(s->p) + 1U, sizeof(*focus));
+
+	for (uint32_t i = 1; focus && i < sp_profile_n_frames(s->p); i++) {
+		uint32_t func = s->same.function_of[i], file = s->same.library_of[i];
+		const char *name = func ? sp_profile_string(s->p, sp_profile_func(s->p, func)->name) : "[unknown]";
+		focus[i] = (!ask->focus || !strcmp(ask->focus, name)) &&
+			   (!ask->focus_library || !strcmp(ask->focus_library, sp_api_library_name(s->p, file)));
+	}
+	*ret_focus = focus;
+	return focus ? 0 : -ENOMEM;
+}
+
+static struct sp_tree_options options(const struct sp_api_ask *ask, const struct sp_tree_columns *s, int direction,
+				      const bool *focus)
+{
+	return (struct sp_tree_options){
+	    .value = s->value,
+	    .has_second = s->has_second,
+	    .second = s->second,
+	    .direction = direction == SP_API_CALLERS ? SP_TREE_CALLERS : SP_TREE_CALLEES,
+	    .fold = ask->fold ? SP_TREE_LIBRARIES : SP_TREE_FRAMES,
+	    .fold_recursion = ask->recursion,
+	    .comms = true,
+	    .marks = true,
+	    .by_name = true,
+	    .drawn = true,
+	    .focus = focus,
+	    .focus_run = focus && !ask->focus,
+	    .min_drawn = ask->root ? 0 : ask->least,
+	};
+}
+
+static int put_tree(const struct sp_api_ask *ask, struct sp_tree_columns *s, int direction, const bool *focus,
+		    FILE *out)
+{
+	struct sp_tree_options o = options(ask, s, direction, focus);
+	struct sp_tree tree = {0};
+	int r = sp_tree_new(s->p, &o, &tree);
+
+	if (r == 0)
+		r = sp_tree_columns_put(s, &tree, ask->root, ask->least, out);
+	sp_tree_done(&tree);
+	return r;
+}
+
+static int put_trees(const struct sp_api_ask *ask, struct sp_tree_columns *s, FILE *out)
+{
+	SP_FREE bool *focus = NULL;
+	int r = ask->focus || ask->focus_library ? focus_make(ask, s, &focus) : 0;
+
+	fprintf(out, "\"least\":%.9g,\"trees\":[", ask->least);
+	if (r == 0)
+		r = put_tree(ask, s, ask->direction == SP_API_BOTH ? SP_API_CALLERS : ask->direction, focus, out);
+	if (r == 0 && ask->direction == SP_API_BOTH) {
+		fputs(",\n", out);
+		r = put_tree(ask, s, SP_API_CALLEES, focus, out);
+	}
+	fputs("],\n", out);
+	return r;
+}
+
+/* --- sums by library, which do not know of what is narrow --------------------------------------------------------- */
+static int put_sum(struct sp_tree_columns *s, const struct sp_api_sum *sum, FILE *out)
+{
+	const struct sp_store_chart *c = sum->chart;
+
+	for (int is_total = 0; is_total < 2; is_total++) {
+		fputs(is_total ? "},\"total\":{" : "{\"self\":{", out);
+		for (uint32_t i = 0; i < c->n_libraries; i++) {
+			int64_t library = sp_tree_columns_library(s, s->same.files[sum->files[i]]);
+			int64_t value = is_total ? c->libraries[i].total : c->libraries[i].self;
+			if (library < 0)
+				return (int)library;
+			fprintf(out, "%s\"%" PRId64 "\":%" PRId64, i ? "," : "", library, value);
+		}
+	}
+	fprintf(out, "},\"whole\":%" PRId64 "}", sum->whole);
+	return 0;
+}
+
+static int sums_of(struct sp_tree_columns *s, uint32_t value, double scale, FILE *self, FILE *total)
+{
+	struct sp_totals t = {0};
+	int r = sp_totals_by(s->p, SP_TOTAL_BY_LIBRARY, value, &t);
+
+	for (size_t i = 0; r == 0 && i < t.n_rows; i++) {
+		int64_t library = sp_tree_columns_library(s, t.rows[i].none ? 0 : t.rows[i].id);
+		r = library < 0 ? (int)library : 0;
+		fprintf(self, "%s\"%" PRId64 "\":%.0f", i ? "," : "", library, (double)t.rows[i].self * scale);
+		fprintf(total, "%s\"%" PRId64 "\":%.0f", i ? "," : "", library, (double)t.rows[i].total * scale);
+	}
+	sp_totals_done(&t);
+	return r;
+}
+
+static int put_sums_of(struct sp_tree_columns *s, uint32_t value, double scale, FILE *out)
+{
+	SP_FREE char *self_text = NULL;
+	SP_FREE char *total_text = NULL;
+	size_t n_self = 0, n_total = 0;
+	FILE *self = open_memstream(&self_text, &n_self), *total = open_memstream(&total_text, &n_total);
+	int r = self && total ? sums_of(s, value, scale, self, total) : -ENOMEM;
+
+	if (self && fclose(self) && r == 0)
+		r = -ENOMEM;
+	if (total && fclose(total) && r == 0)
+		r = -ENOMEM;
+	if (r == 0)
+		fprintf(out, "{\"self\":{%s},\"total\":{%s}}", self_text, total_text);
+	return r;
+}
+
+/* In the order of the values that the trees have. exact: the store's own, NULL or without any: there are none. */
+static int put_sums(struct sp_tree_columns *s, const struct sp_api_sums *exact, FILE *out)
+{
+	int r = 0;
+
+	fputs("\"sums\":[", out);
+	for (uint32_t i = 0; i < s->n_columns && r == 0; i++) {
+		fputs(i ? ",\n" : "", out);
+		r = exact && i < exact->n ? put_sum(s, &exact->of[i], out)
+					  : put_sums_of(s, s->columns[i].of, s->columns[i].scale, out);
+	}
+	fputs("],\n", out);
+	return r;
+}
+
+/* --- of a range --------------------------------------------------------------------------------------------------- */
+static int shape_begin(const struct sp_api_ask *ask, const struct sp_profile *p, struct sp_tree_columns *s)
+{
+	uint32_t value = 0;
+	int r = sp_api_value(p, ask->value, &value);
+
+	return r == 0 ? sp_tree_columns_new(p, value, s) : r;
+}
+
+static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, const struct sp_api_sums *exact,
+		     FILE *out)
+{
+	struct sp_tree_columns s = {0};
+	int r = shape_begin(ask, p, &s);
+
+	if (r == 0)
+		r = put_trees(ask, &s, out);
+	if (r == 0)
+		r = put_sums(&s, exact, out);
+	if (r == 0)
+		sp_tree_columns_end(&s, out);
+	sp_tree_columns_done(&s);
+	return r;
+}
+
+/* So long that only trees which were pruned by the day and the hour are answered in time. */
+static bool is_very_long(const struct sp_store_query *q)
+{
+	return sp_api_sums_wanted(q) && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
+}
+
+int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_store_query q = ask->q;
+	struct sp_store_answer answer = {0};
+	struct sp_api_sums exact = {0};
+	struct sp_profile *p = NULL;
+	int r;
+
+	/* Rare stacks keep what the question is about, where there are not too many of them. */
+	if (!is_very_long(&q) && !q.function)
+		q.function = ask->focus;
+	if (!is_very_long(&q) && !q.library && !ask->focus)
+		q.library = ask->focus_library;
+	q.rough = !ask->root;
+	r = sp_api_profile(a, &q, &p, &answer);
+	if (r == 0 && sp_api_sums_wanted(&q))
+		r = sp_api_sums_new(a, ask, p, &exact);
+	if (r == 0) {
+		sp_api_put_answer(ask, &answer, out);
+		r = put_flame(ask, p, &exact, out);
+	}
+	sp_api_sums_done(&exact);
+	sp_profile_free(p);
+	return r;
+}
+
+/* --- of two ranges ------------------------------------------------------------------------------------------------ */
+/* By the numbers of the libraries told; these are all that have rows. */
+static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *j, struct sp_tree_columns *s,
+				FILE *out)
+{
+	int64_t number = 0;
+
+	for (uint32_t i = 0; i < sp_profile_n_files(d->joined) && number >= 0; i++)
+		number = sp_diff_judge_library(j, i) ? sp_tree_columns_library(s, i) : 0;
+	fputs(",\"libraries\":[", out);
+	for (uint32_t i = 0; i < s->n_libraries && number >= 0; i++) {
+		fputs(i ? "," : "", out);
+		sp_html_noise_put(sp_diff_judge_library(j, s->libraries[i]), out);
+	}
+	fputc(']', out);
+	return number < 0 ? (int)number : 0;
+}
+
+/* Of those that the trees have; "[narrow]" is none of its own. */
+static void put_judged_entities(const struct sp_diff_judge *j, const struct sp_tree_columns *s, FILE *out)
+{
+	fputs(",\"entities\":[", out);
+	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++) {
+		fputs(i ? "," : "", out);
+		sp_html_noise_put(i < s->label_capacity ? sp_diff_judge_label(j, &s->label_of[i]) : NULL, out);
+	}
+	fputc(']', out);
+}
+
+/* What of the trees' and the libraries' changes is noise: as in the html view's data (view/html_noise.h). */
+static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, FILE *out)
+{
+	struct sp_diff_judge *j;
+	int r = sp_diff_judge_new(d, &j);
+
+	if (r < 0)
+		return r;
+	sp_html_noise_begin(d, j, 0, out);
+	put_judged_entities(j, s, out);
+	r = put_judged_libraries(d, j, s, out);
+	fputs("},\n", out);
+	sp_diff_judge_free(j);
+	return r;
+}
+
+/* What changed most, by function. */
+static void put_change(const struct sp_tree_columns *s, const struct sp_diff_row *row, FILE *out)
+{
+	const struct sp_profile *p = s->p;
+	bool is_named = row->id != 0 && !row->none;
+
+	fputs("{\"name\":", out);
+	sp_api_put_string(out, is_named ? sp_profile_string(p, sp_profile_func(p, row->id)->name) : "[unknown]");
+	fputs(",\"library\":", out);
+	sp_api_put_string(out, sp_api_library_name(p, row->none ? 0 : row->of));
+	fprintf(out, ",\"self\":[%.6g,%.6g],\"total\":[%.6g,%.6g],\"half\":[%.4g,%.4g],\"q\":[%.4g,%.4g]}",
+		row->self.old, row->self.new, row->total.old, row->total.new, (row->self.high - row->self.low) / 2,
+		(row->total.high - row->total.low) / 2, row->self.q, row->total.q);
+}
+
+static int put_changes(const struct sp_api_ask *ask, const struct sp_diff *d, const struct sp_tree_columns *s,
+		       FILE *out)
+{
+	struct sp_diff_rows rows;
+	int r = sp_diff_fold(d, SP_DIFF_BY_FUNCTION, &rows);
+
+	if (r < 0)
+		return r;
+	fprintf(out, "\"n_functions\":%zu,\"functions\":[", rows.n_rows);
+	for (size_t i = 0; i < rows.n_rows && i < ask->limit; i++) {
+		fputs(i ? ",\n" : "", out);
+		put_change(s, &rows.rows[i], out);
+	}
+	fputs("],\n", out);
+	sp_diff_rows_done(&rows);
+	return 0;
+}
+
+static int put_diff(const struct sp_api_ask *ask, const struct sp_diff *d, FILE *out)
+{
+	struct sp_tree_columns s = {0};
+	int r = sp_tree_columns_new_diff(d, &s);
+
+	if (r == 0)
+		r = put_trees(ask, &s, out);
+	if (r == 0)
+		r = put_sums(&s, NULL, out);
+	if (r == 0)
+		r = put_noise(d, &s, out);
+	if (r == 0)
+		r = put_changes(ask, d, &s, out);
+	if (r == 0)
+		sp_tree_columns_end(&s, out);
+	sp_tree_columns_done(&s);
+	return r;
+}
+
+static int diff_of(const struct sp_api_ask *ask, const struct sp_profile *before, const struct sp_profile *after,
+		   FILE *out)
+{
+	struct sp_diff_options o = {.scale = SP_DIFF_SHARES};
+	struct sp_diff *d = NULL;
+	int r;
+
+	if (sp_profile_n_rows(before) == 0 || sp_profile_n_rows(after) == 0)
+		return sp_fail_said(-ENOENT, "there are no samples in the %s range, so there is nothing to compare",
+				    sp_profile_n_rows(before) == 0 ? "old" : "new");
+	r = sp_api_value(before, ask->value, &o.old_value);
+	if (r == 0)
+		r = sp_api_value(after, ask->value, &o.new_value);
+	if (r == 0)
+		r = sp_diff_new(before, after, &o, &d);
+	if (r == 0)
+		r = put_diff(ask, d, out);
+	if (d)
+		sp_diff_free(d);
+	return r;
+}
+
+enum { DIFF_SLICES = 32 };
+
+/* Where only one is very long the ends of both stay, so that ranges that meet have no window in common. */
+static int side_read(const struct sp_api *a, const struct sp_api_ask *ask, bool is_new, struct sp_profile **ret_profile,
+		     struct sp_store_answer *ret_answer)
+{
+	struct sp_store_query sides[2] = {ask->q, ask->q}, *q = &sides[is_new];
+
+	sides[1].from_ns = ask->from2_ns;
+	sides[1].to_ns = ask->to2_ns;
+	q->ends_stay = sp_store_ends_move(&sides[0]) != sp_store_ends_move(&sides[1]);
+	q->rough = is_very_long(q);
+	q->n_slices = q->rough ? 0 : DIFF_SLICES;
+	return sp_api_profile(a, q, ret_profile, ret_answer);
+}
+
+/* from, to: the old range; from2, to2: the new one. */
+int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+{
+	struct sp_store_answer answer = {0}, answer2 = {0};
+	struct sp_profile *before = NULL, *after = NULL;
+	int r = ask->has_second ? 0 : sp_fail_said(-EINVAL, "from2 and to2, the second range, are missing");
+
+	if (r == 0)
+		r = side_read(a, ask, false, &before, &answer);
+	if (r == 0)
+		r = side_read(a, ask, true, &after, &answer2);
+	if (r == 0) {
+		sp_api_put_answer(ask, &answer, out);
+		sp_api_put_time(out, "from2", ask->from2_ns);
+		sp_api_put_time(out, "to2", ask->to2_ns);
+		sp_api_put_time(out, "found_from2", answer2.from_ns);
+		sp_api_put_time(out, "found_to2", answer2.to_ns);
+		sp_api_put_seconds(out, "covered_seconds2", answer2.covered_ns);
+		r = diff_of(ask, before, after, out);
+	}
+	sp_profile_free(before);
+	sp_profile_free(after);
+	return r;
+}

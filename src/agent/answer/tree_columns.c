@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/answer/tree_columns.h"
+#include "agent/answer/api_priv.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/diff.h"
+#include "view/html_stacks.h"
+#include "view/svg_colour.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KIND_FOLDED = 5, KIND_NARROW = 6 }; /* behind those of enum sp_html_kind; the page knows them, too */
+
+const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+	const char *name = sp_profile_string(p, f->name), *path = sp_profile_string(p, f->path);
+	const char *slash = strrchr(path, '/');
+
+	if (file == 0)
+		return "[no library]";
+	return *name ? name : slash && slash[1] ? slash + 1 : *path ? path : "[unknown]";
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------------- */
+static uint32_t samples_value(const struct sp_profile *p)
+{
+	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
+		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples"))
+			return i;
+	return 0;
+}
+
+static int shape_init(const struct sp_profile *p, struct sp_tree_columns *s)
+{
+	*s = (struct sp_tree_columns){.p = p, .n_libraries = 1};
+	s->library_of = calloc(sp_profile_n_files(p) + 1U, sizeof(*s->library_of));
+	s->libraries = calloc(sp_profile_n_files(p) + 1U, sizeof(*s->libraries));
+	if (!s->library_of || !s->libraries || sp_intern_new(&s->names) < 0 || sp_intern_new(&s->entities) < 0 ||
+	    sp_intern_add(s->names, "", 1) < 0)
+		return -ENOMEM;
+	return sp_identity_new(p, &s->same);
+}
+
+int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tree_columns *ret_shape)
+{
+	struct sp_tree_columns *s = ret_shape;
+	int r = shape_init(p, s);
+	uint32_t samples = samples_value(p);
+
+	s->value = value;
+	s->n_columns = samples == value ? 1 : 2;
+	s->samples = s->n_columns - 1;
+	s->columns[0] = (struct sp_api_column){.of = value, .scale = 1, .old = -1};
+	s->columns[s->samples] = (struct sp_api_column){.of = samples, .scale = 1, .old = -1};
+	return r;
+}
+
+int sp_tree_columns_new_diff(const struct sp_diff *d, struct sp_tree_columns *ret_shape)
+{
+	struct sp_tree_columns *s = ret_shape;
+	int r = shape_init(d->joined, s);
+
+	s->value = SP_DIFF_NEW;
+	s->second = SP_DIFF_OLD;
+	s->has_second = true;
+	s->n_columns = SP_API_COLUMNS;
+	s->samples = 2;
+	s->columns[0] = (struct sp_api_column){SP_DIFF_NEW, 1, 1};
+	s->columns[1] = (struct sp_api_column){SP_DIFF_OLD, 1, -1};
+	s->columns[2] = (struct sp_api_column){SP_DIFF_NEW_SAMPLES, 1, 3};
+	s->columns[3] = (struct sp_api_column){SP_DIFF_OLD_SAMPLES, 1, -1};
+	return r;
+}
+
+void sp_tree_columns_done(struct sp_tree_columns *s)
+{
+	sp_identity_done(&s->same);
+	sp_intern_free(s->names);
+	sp_intern_free(s->entities);
+	free(s->label_of);
+	free(s->library_of);
+	free(s->libraries);
+}
+
+int64_t sp_tree_columns_library(struct sp_tree_columns *s, uint32_t file)
+{
+	if (file == 0 || s->library_of[file] != 0)
+		return s->library_of[file];
+	s->libraries[s->n_libraries] = file;
+	return s->library_of[file] = s->n_libraries++;
+}
+
+static int64_t name_of(struct sp_tree_columns *s, const char *name)
+{
+	return sp_intern_add(s->names, name, strlen(name) + 1);
+}
+
+static int64_t entity_add(struct sp_tree_columns *s, const char *name, uint32_t file, const char *module, uint32_t kind)
+{
+	int64_t n = name_of(s, name), m = name_of(s, module);
+	struct sp_html_entity e = {(uint32_t)n, (uint32_t)sp_tree_columns_library(s, file), (uint32_t)m, kind};
+
+	return n < 0 || m < 0 ? -ENOMEM : sp_intern_add(s->entities, &e, sizeof(e));
+}
+
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+static const char *module_of(const struct sp_tree_columns *s, const struct sp_tree_label *l)
+{
+	uint32_t file = l->func ? sp_profile_func(s->p, l->func)->file : 0;
+
+	if (!file || !l->library || l->library != s->same.kernel || s->same.files[file] == l->library)
+		return "";
+	return sp_profile_string(s->p, sp_profile_file(s->p, file)->name);
+}
+
+static const char *label_name(const struct sp_tree_columns *s, const struct sp_tree_label *l)
+{
+	switch (l->kind) {
+	case SP_TREE_RUN:
+		return sp_api_library_name(s->p, l->library);
+	case SP_TREE_COMM:
+		return sp_profile_string(s->p, l->string);
+	case SP_TREE_CUT:
+		return "[truncated]";
+	case SP_TREE_NO_STACK:
+		return "[no user stack]";
+	default:
+		return l->func ? sp_profile_string(s->p, sp_profile_func(s->p, l->func)->name) : "[unknown]";
+	}
+}
+
+static uint32_t label_kind(const struct sp_tree_label *l)
+{
+	if (l->kind == SP_TREE_COMM)
+		return SP_HTML_THREAD;
+	if (l->kind == SP_TREE_CUT || l->kind == SP_TREE_NO_STACK)
+		return SP_HTML_NOTE;
+	if (l->kind == SP_TREE_RUN)
+		return KIND_FOLDED;
+	return l->flags & SP_FRAMEF_KERNEL    ? SP_HTML_KERNEL
+	       : l->flags & SP_FRAMEF_GUESSED ? SP_HTML_GUESSED
+					      : SP_HTML_USER;
+}
+
+static uint64_t hash_text(const char *text, uint64_t seed)
+{
+	return sp_hash_bytes(text, strlen(text), seed);
+}
+
+/* By what it is called, not by numbers, which are others in each answer. */
+static uint64_t label_hash(const struct sp_tree_columns *s, const struct sp_tree_label *l)
+{
+	const struct sp_file *f = sp_profile_file(s->p, l->library);
+	uint64_t h = hash_text(label_name(s, l), label_kind(l) + UINT64_C(1));
+
+	h = hash_text(l->library ? sp_api_library_name(s->p, l->library) : "", h);
+	return sp_hash_bytes(f->build_id, SP_MIN(f->build_id_len, SP_BUILD_ID_MAX), h);
+}
+
+/* --- which nodes -------------------------------------------------------------------------------------------------- */
+struct out_node {
+	uint32_t depth, entity;
+	uint64_t id;
+	double self[SP_API_COLUMNS];
+};
+struct shaping {
+	struct sp_tree_columns *s;
+	const struct sp_tree *t;
+	uint64_t *ids;      /* by node */
+	uint8_t *keep;      /* by node */
+	int64_t *entity_of; /* by label; -1 = not made yet */
+	struct out_node *nodes;
+	size_t n_nodes, capacity;
+	uint32_t root; /* node 0: none, or it is not there */
+};
+
+enum { ID_BITS = 53 }; /* what a number in JSON holds */
+
+static int find_ids(struct shaping *g, uint64_t root)
+{
+	const struct sp_tree *t = g->t;
+	SP_FREE uint64_t *labels = calloc(t->n_labels + 1U, sizeof(*labels));
+
+	if (!labels)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < t->n_labels; i++)
+		labels[i] = label_hash(g->s, &t->labels[i]);
+	for (uint32_t i = 1; i < t->n_nodes; i++) {
+		uint64_t pair[2] = {g->ids[t->nodes[i].parent], labels[t->nodes[i].label]};
+		g->ids[i] = sp_hash_bytes(pair, sizeof(pair), 1) >> (64 - ID_BITS);
+		if (root != 0 && g->ids[i] == root)
+			g->root = i;
+	}
+	return 0;
+}
+
+static bool is_wide(const struct sp_tree_node *n, const struct sp_tree_node *of, double least, bool has_second)
+{
+	return (n->total > 0 && (double)n->total >= least * (double)of->total) ||
+	       (has_second && n->second_total > 0 && (double)n->second_total >= least * (double)of->second_total);
+}
+
+/* 1: kept by its width; 2: in the root asked for, or it. */
+static void find_kept(struct shaping *g, double least)
+{
+	const struct sp_tree *t = g->t;
+	const struct sp_tree_node *all = &t->nodes[0], *root = &t->nodes[g->root];
+
+	g->keep[0] = 1;
+	for (uint32_t i = g->root; i != 0; i = t->nodes[i].parent)
+		g->keep[i] = i == g->root ? 2 : 1;
+	for (uint32_t i = 1; i < t->n_nodes; i++) {
+		const struct sp_tree_node *n = &t->nodes[i];
+		uint8_t above = g->keep[n->parent];
+		if (g->keep[i] == 0 && above != 0 && is_wide(n, above == 2 ? root : all, least, g->s->has_second))
+			g->keep[i] = above;
+	}
+}
+
+/* --- in order ----------------------------------------------------------------------------------------------------- */
+static int64_t entity_of_label(struct sp_tree_columns *s, const struct sp_tree_label *l)
+{
+	uint32_t n = sp_intern_count(s->entities);
+	int64_t entity = entity_add(s, label_name(s, l), l->library, module_of(s, l), label_kind(l));
+
+	if (entity != n)
+		return entity;
+	if (sp_grow(&s->label_of, &s->label_capacity, (size_t)n + 1, sizeof(*s->label_of)) < 0)
+		return -ENOMEM;
+	s->label_of[n] = *l;
+	return entity;
+}
+
+static int64_t entity_of(struct shaping *g, uint32_t label)
+{
+	const struct sp_tree_label *l = &g->t->labels[label];
+
+	if (g->entity_of[label] < 0)
+		g->entity_of[label] = entity_of_label(g->s, l);
+	return g->entity_of[label];
+}
+
+static double samples_per(int64_t n_samples, int64_t value)
+{
+	return value > 0 ? (double)n_samples / (double)value : 0;
+}
+
+static void set_values(const struct shaping *g, struct out_node *to, double value, double second, double samples)
+{
+	const struct sp_tree_columns *s = g->s;
+
+	to->self[0] = value;
+	if (s->has_second) {
+		to->self[1] = second;
+		to->self[2] = value * s->columns[2].scale;
+		to->self[3] = second * s->columns[3].scale;
+	} else if (s->n_columns == 2) {
+		to->self[1] = samples;
+	}
+}
+
+/* What of a node is not its kept children's: its own, and what is left out below it. */
+struct left {
+	double self, second_self, rest, second_rest, samples, samples_rest;
+};
+
+static struct left left_of(const struct shaping *g, uint32_t i)
+{
+	const struct sp_tree_node *nodes = g->t->nodes, *n = &nodes[i];
+	struct left l = {.self = (double)n->self, .second_self = (double)n->second_self};
+	double value = (double)n->total, second = (double)n->second_total, samples = (double)n->n_samples;
+
+	for (uint32_t c = n->first; c != 0; c = nodes[c].next) {
+		if (g->keep[c] == 0)
+			continue;
+		value -= (double)nodes[c].total;
+		second -= (double)nodes[c].second_total;
+		samples -= (double)nodes[c].n_samples;
+	}
+	l.rest = SP_MAX(value - l.self, 0);
+	l.second_rest = SP_MAX(second - l.second_self, 0);
+	l.samples = l.self + l.rest > 0 ? samples * l.self / (l.self + l.rest) : samples;
+	l.samples_rest = samples - l.samples;
+	return l;
+}
+
+static int out_add(struct shaping *g, const struct out_node *n)
+{
+	int r = sp_grow(&g->nodes, &g->capacity, g->n_nodes + 1, sizeof(*g->nodes));
+
+	if (r == 0)
+		g->nodes[g->n_nodes++] = *n;
+	return r;
+}
+
+static int enter(struct shaping *g, uint32_t i)
+{
+	struct left l = left_of(g, i);
+	int64_t entity = i == 0 ? 0 : entity_of(g, g->t->nodes[i].label);
+	struct out_node n = {.depth = g->t->nodes[i].depth, .entity = (uint32_t)entity, .id = g->ids[i]};
+
+	set_values(g, &n, l.self, l.second_self, l.samples);
+	return entity < 0 ? (int)entity : out_add(g, &n);
+}
+
+static int leave(struct shaping *g, uint32_t i)
+{
+	struct left l = left_of(g, i);
+
+	if (l.rest <= 0 && l.second_rest <= 0)
+		return 0;
+	int64_t entity = entity_add(g->s, "[narrow]", 0, "", KIND_NARROW);
+	struct out_node n = {.depth = g->t->nodes[i].depth + 1, .entity = (uint32_t)entity};
+	set_values(g, &n, l.rest, l.second_rest, l.samples_rest);
+	return entity < 0 ? (int)entity : out_add(g, &n);
+}
+
+static uint32_t kept(const struct shaping *g, uint32_t i)
+{
+	while (i != 0 && g->keep[i] == 0)
+		i = g->t->nodes[i].next;
+	return i;
+}
+
+static int walk(struct shaping *g)
+{
+	const struct sp_tree_node *nodes = g->t->nodes;
+	uint32_t i = 0, next = 0;
+	int r = enter(g, 0);
+
+	while (r == 0) {
+		next = kept(g, nodes[i].first);
+		while (r == 0 && next == 0) {
+			r = leave(g, i);
+			if (i == 0)
+				return r;
+			next = kept(g, nodes[i].next);
+			i = nodes[i].parent;
+		}
+		i = next;
+		r = r == 0 ? enter(g, i) : r;
+	}
+	return r;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+static void put_columns(const struct shaping *g, FILE *out)
+{
+	fprintf(out, "{\"n\":%zu,\"root\":%" PRIu64 ",\"depth\":[", g->n_nodes, g->root ? g->ids[g->root] : 0);
+	for (size_t i = 0; i < g->n_nodes; i++)
+		fprintf(out, "%s%" PRIu32, i ? "," : "", g->nodes[i].depth);
+	fputs("],\n\"entity\":[", out);
+	for (size_t i = 0; i < g->n_nodes; i++)
+		fprintf(out, "%s%" PRIu32, i ? "," : "", g->nodes[i].entity);
+	fputs("],\n\"id\":[", out);
+	for (size_t i = 0; i < g->n_nodes; i++)
+		fprintf(out, "%s%" PRIu64, i ? "," : "", g->nodes[i].id);
+	fputs("],\n\"self\":[", out);
+	for (uint32_t v = 0; v < g->s->n_columns; v++)
+		for (size_t i = 0; i < g->n_nodes; i++)
+			fprintf(out, "%s%.0f%s",
+				i   ? ","
+				: v ? ",\n["
+				    : "[",
+				g->nodes[i].self[v], i + 1 == g->n_nodes ? "]" : "");
+	fputs("]}", out);
+}
+
+static int shape(struct shaping *g, uint64_t root, double least)
+{
+	int r = find_ids(g, root);
+
+	for (uint32_t i = 0; i < g->t->n_labels; i++)
+		g->entity_of[i] = -1;
+	if (r == 0) {
+		find_kept(g, least);
+		r = walk(g);
+	}
+	return r;
+}
+
+/* In a difference the samples of a node are its value's share of all, which is exact while the rate is one. */
+static void scale_samples(struct sp_tree_columns *s, const struct sp_profile *p)
+{
+	int64_t sums[SP_API_COLUMNS] = {0};
+
+	for (uint32_t i = 0; s->has_second && i < sp_profile_n_rows(p); i++)
+		for (uint32_t v = 0; v < SP_API_COLUMNS; v++)
+			sums[v] += sp_profile_row(p, i)->values[s->columns[v].of];
+	s->columns[2].scale = samples_per(sums[2], sums[0]);
+	s->columns[3].scale = samples_per(sums[3], sums[1]);
+}
+
+int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint64_t root, double least, FILE *out)
+{
+	struct shaping g = {.s = s, .t = t};
+	struct sp_api_column columns[SP_API_COLUMNS];
+
+	memcpy(columns, s->columns, sizeof(columns));
+	scale_samples(s, s->p);
+	g.ids = calloc(t->n_nodes + 1U, sizeof(*g.ids));
+	g.keep = calloc(t->n_nodes + 1U, sizeof(*g.keep));
+	g.entity_of = calloc(t->n_labels + 1U, sizeof(*g.entity_of));
+	int r = g.ids && g.keep && g.entity_of ? shape(&g, root, least) : -ENOMEM;
+	if (r == 0)
+		put_columns(&g, out);
+	memcpy(s->columns, columns, sizeof(columns));
+	free(g.ids);
+	free(g.keep);
+	free(g.entity_of);
+	free(g.nodes);
+	return r;
+}
+
+static void put_library(const struct sp_tree_columns *s, uint32_t number, FILE *out)
+{
+	const struct sp_file *f = sp_profile_file(s->p, number);
+	const char *name = sp_api_library_name(s->p, number);
+	bool is_kernel = f->kind == SP_FILE_KERNEL;
+
+	fputs(",\n[", out);
+	sp_api_put_string(out, name);
+	fputc(',', out);
+	sp_api_put_string(out, sp_profile_string(s->p, f->path));
+	fputc(',', out);
+	sp_api_put_build_id(out, f->build_id, f->build_id_len);
+	fputc(',', out);
+	sp_api_put_string(out, sp_profile_string(s->p, f->package));
+	fprintf(out, ",%u,", f->kind);
+	sp_api_put_string(out, sp_profile_string(s->p, f->note));
+	fprintf(out, ",%d,%u,%u]", f->deleted, sp_svg_colour(name, is_kernel, false),
+		sp_svg_colour(name, is_kernel, true));
+}
+
+static void put_values(const struct sp_tree_columns *s, FILE *out)
+{
+	fputs("\"values\":[", out);
+	for (uint32_t i = 0; i < s->n_columns; i++) {
+		const struct sp_api_column *c = &s->columns[i];
+		const struct sp_value_type *type = sp_profile_value_type(s->p, c->of);
+		fputs(i ? ",[" : "[", out);
+		sp_api_put_string(out, sp_profile_string(s->p, type->name));
+		fputc(',', out);
+		sp_api_put_string(out, sp_profile_string(s->p, type->unit));
+		fprintf(out, ",%d]", c->old);
+	}
+	fprintf(out, "],\"value\":0,\"samples\":%" PRIu32 ",\n", s->samples);
+}
+
+void sp_tree_columns_end(const struct sp_tree_columns *s, FILE *out)
+{
+	put_values(s, out);
+	fputs("\"libraries\":[0", out);
+	for (uint32_t i = 1; i < s->n_libraries; i++)
+		put_library(s, s->libraries[i], out);
+	fputs("],\n\"names\":[", out);
+	for (uint32_t i = 0; i < sp_intern_count(s->names); i++) {
+		fputs(i ? ",\n" : "", out);
+		sp_api_put_string(out, sp_intern_get(s->names, i, NULL));
+	}
+	fputs("],\n\"entities\":[", out);
+	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++) {
+		const struct sp_html_entity *e = sp_intern_get(s->entities, i, NULL);
+		fprintf(out, "%s%u,%u,%u,%u", i ? "," : "", e->name, e->library, e->module, e->kind);
+	}
+	fputs("],\"format\":2\n", out);
+}

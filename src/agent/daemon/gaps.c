@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gaps.c: time that was not sampled, told as events of the store. */
+#include "agent/daemon/loop_priv.h"
+#include "agent/log.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/recipe.h"
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* A window may be late by as much as it takes to name what is new in it. */
+#define LATE_NS (2 * SP_NS_PER_S)
+/* Fewer than half of the clock's ticks. */
+#define STARVED 0.5
+
+void sp_event(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *kind, const char *subject,
+	      const char *data, const char *format, ...)
+{
+	struct sp_store_event event = {
+	    .from_ns = from_ns, .to_ns = to_ns, .kind = kind, .subject = subject, .data = data};
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	event.text = text;
+	sp_event_queue_add(&a->env.events, &event);
+	sp_log(SP_LOG_NOTICE, "%s: %s: %s", kind, subject, text);
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+void sp_gap(struct sp_agent *a, uint64_t from_ns, uint64_t to_ns, const char *subject, const char *text)
+{
+	a->status.n_gaps++;
+	a->status.gap_ns += to_ns - from_ns;
+	sp_event(a, from_ns, to_ns, "gap", subject, "", "%s for %.1f s", text, seconds(to_ns - from_ns));
+}
+
+/*
+ * One that was killed had sampled what is not in the store: the window under way, and those that waited for names or
+ * the disk. It said that it lived whenever a window ended: so it was at most a window longer.
+ */
+static uint64_t gap_of_killed(struct sp_agent *a, uint64_t from, uint64_t alive, uint64_t now)
+{
+	uint64_t until = SP_MIN(SP_MAX(SP_MIN(alive, now), from) + a->window_ns, now);
+
+	a->status.n_gaps++;
+	a->status.gap_ns += until - from;
+	a->status.unstored_ns = until - from;
+	sp_event(a, from, until, "gap", "killed", "",
+		 "the agent was killed, or the machine went down: up to %.0f s that were sampled are not stored",
+		 seconds(until - from));
+	return until;
+}
+
+static void gap_before(struct sp_agent *a, const struct sp_store_stats *stats, uint64_t now)
+{
+	uint64_t from = stats->last_end_ns;
+
+	if (stats->was_killed)
+		from = gap_of_killed(a, from, stats->alive_ns, now);
+	if (from < now)
+		sp_gap(a, from, now, "stopped", "the agent did not run");
+}
+
+void sp_gap_since_last(struct sp_agent *a)
+{
+	struct sp_store_stats stats;
+	uint64_t now = a->began.wall_ns;
+	int r = sp_store_stats(a->env.store, &stats);
+
+	sp_store_alive(a->env.store);
+	if (r < 0) {
+		sp_error_clear();
+		return;
+	}
+	a->env.latest_wall_ns = stats.last_end_ns;
+	a->env.n_set_back = (unsigned)(a->began.boot_ns >> 20); /* by chance: other than the last agent's */
+	sp_upgrades_begin(&a->env.upgrades, stats.last_end_ns, now);
+	if (stats.last_ns > now)
+		sp_event(a, now, now, "clock", "back", "", "the store has windows of a time that lies %.1f s ahead",
+			 seconds(stats.last_ns - now));
+	else if (stats.last_ns > 0 && stats.last_end_ns < now)
+		gap_before(a, &stats, now);
+}
+
+void sp_gap_clocks(struct sp_agent *a, const struct sp_clock *now, const struct sp_clock_change *change)
+{
+	uint64_t was = now->wall_ns - (uint64_t)change->stepped_ns; /* what the wall clock would say now */
+	char data[64];
+
+	if (change->suspended_ns)
+		sp_gap(a, was - change->suspended_ns, was, "suspended", "the machine was suspended");
+	if (!change->stepped_ns)
+		return;
+	a->env.n_set_back += change->stepped_ns < 0;
+	snprintf(data, sizeof(data), "step_ns=%" PRId64, change->stepped_ns);
+	sp_event(a, was, now->wall_ns, "clock", change->stepped_ns > 0 ? "forward" : "back", data,
+		 "the clock was set %s by %.3f s", change->stepped_ns > 0 ? "forward" : "back",
+		 seconds((uint64_t)(change->stepped_ns > 0 ? change->stepped_ns : -change->stepped_ns)));
+	if (change->stepped_ns > 0)
+		sp_gap(a, was, now->wall_ns, "clock", "the clock skipped this time, it was set forward");
+}
+
+void sp_gap_late(struct sp_agent *a, const struct sp_clock *now)
+{
+	if (now->boot_ns < a->ends_boot_ns + LATE_NS)
+		return;
+	a->status.n_late++;
+	sp_event(a, a->began.wall_ns, now->wall_ns, "late", "window", "",
+		 "a window is %.1f s long: the agent was not given the CPU, or was held up",
+		 seconds(now->boot_ns - a->began.boot_ns));
+}
+
+/* Of CPUs that do not sleep and are not away every tick of the clock is a sample, of the idle task, too. */
+void sp_gap_samples(struct sp_agent *a, const struct sp_clock *now)
+{
+	const struct sp_sampler *s = &a->samplers[0];
+	bool is_starved = s->expected >= 20 && s->taken < s->expected * STARVED;
+
+	if (is_starved && !a->starved.is_on)
+		a->starved = (struct sp_time_span){true, a->began.wall_ns};
+	if (is_starved || !a->starved.is_on)
+		return;
+	a->starved.is_on = false;
+	sp_event(a, a->starved.from_ns, now->wall_ns, "throttled", s->recipe->name, "",
+		 "fewer than half of the samples came: the kernel held them back, or a hypervisor the CPUs");
+}
+
+void sp_gap_cpu(void *agent, unsigned cpu, bool is_online)
+{
+	struct sp_agent *a = agent;
+	struct sp_time_span *away = cpu < SP_MAX_CPUS ? &a->cpu_away[cpu] : NULL;
+	uint64_t now = sp_time_ns(CLOCK_REALTIME);
+	char name[32];
+
+	snprintf(name, sizeof(name), "CPU %u", cpu);
+	if (!away || away->is_on == !is_online)
+		return;
+	a->env.n_online = is_online ? a->env.n_online + 1 : SP_MAX(a->env.n_online, 2U) - 1;
+	if (!is_online) {
+		*away = (struct sp_time_span){true, now};
+		sp_event(a, now, now, "cpu", name, "online=0", "went offline");
+		return;
+	}
+	away->is_on = false;
+	sp_gap(a, SP_MIN(away->from_ns, now), now, name, "it was offline");
+	sp_event(a, now, now, "cpu", name, "online=1", "came online");
+}
+
+void sp_gap_end(struct sp_agent *a)
+{
+	uint64_t now = sp_time_ns(CLOCK_REALTIME);
+	char name[32];
+
+	for (unsigned cpu = 0; cpu < SP_MAX_CPUS; cpu++) {
+		if (!a->cpu_away[cpu].is_on)
+			continue;
+		snprintf(name, sizeof(name), "CPU %u", cpu);
+		sp_gap(a, SP_MIN(a->cpu_away[cpu].from_ns, now), now, name, "it was offline");
+	}
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* loop.c: the agent's making, its event loop, and the ends of windows. */
+#include "agent/daemon/loop_priv.h"
+#include "agent/log.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/lasting.h"
+#include "capture/recipe.h"
+#include "proc/process.h"
+#include "worker/broker.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+/* Windows in a row that could not be ended: then a new process may do better. */
+enum {
+	MAX_FAILED = 6,
+	MAX_ODD = 10000,
+	OTHER_FILES = 256,
+	MAX_FILES = 8192,
+	GIVE_UP_MS = 3000,
+	LARGE_BYTES = 256 << 10
+};
+
+/* --- making ----------------------------------------------------------------------------------------------------------
+ */
+/* Each file that is known is open. */
+static void files_raise(struct sp_agent *a)
+{
+	struct rlimit l = {.rlim_cur = 1024, .rlim_max = 1024};
+
+	if (!getrlimit(RLIMIT_NOFILE, &l)) {
+		l.rlim_cur = l.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &l);
+		getrlimit(RLIMIT_NOFILE, &l);
+	}
+	/* Up to twice as many are there when a renewal has to wait. */
+	a->env.max_files = l.rlim_cur > 4 * OTHER_FILES ? (size_t)(l.rlim_cur - OTHER_FILES) / 3 : OTHER_FILES;
+	a->env.max_files = SP_MIN(a->env.max_files, MAX_FILES);
+}
+
+static void log_store(void *arg, const char *text)
+{
+	(void)arg;
+	sp_log(SP_LOG_WARNING, "store: %s", text);
+}
+
+static int store_open(struct sp_agent *a, const struct sp_agent_config *c)
+{
+	struct sp_store_options o = {.max_disk_bytes = c->max_disk_bytes,
+				     .max_memory_bytes = sp_limits_dictionary_bytes(c->max_memory_bytes),
+				     .note = log_store};
+	size_t i;
+	int r;
+
+	for (i = 0; i < SP_COUNT(o.retain_s); i++)
+		o.retain_s[i] = c->retain_s[i];
+	r = sp_store_open(c->store, &o, &a->env.store);
+	a->env.events.store = a->env.store;
+	return r;
+}
+
+static int workers_new(struct sp_agent *a)
+{
+	struct sp_workers_options o = {.n_parsers = 1}; /* its CPU time is the machine's: no hurry */
+	int r = sp_privileges() ? sp_broker_new(&a->env.broker) : 0;
+
+	if (r < 0)
+		return r;
+	o.broker = a->env.broker;
+	return sp_workers_new(&o, &a->env.workers);
+}
+
+static int fd_add(struct sp_agent *a, int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+
+	if (epoll_ctl(a->epoll, EPOLL_CTL_ADD, fd, &e) < 0 && errno != EEXIST)
+		return sp_fail(-errno, "watch a descriptor");
+	return 0;
+}
+
+static int timers_new(struct sp_agent *a)
+{
+	int r;
+
+	a->epoll = epoll_create1(EPOLL_CLOEXEC);
+	a->window_timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	a->step_timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (a->epoll < 0 || a->window_timer < 0 || a->step_timer < 0)
+		return sp_fail(-errno, "make timers");
+	r = fd_add(a, a->window_timer);
+	if (r >= 0)
+		r = fd_add(a, a->step_timer);
+	return r < 0 ? r : fd_add(a, a->env.upgrades.pipe[0]);
+}
+
+static void meanwhile(void *agent);
+
+static int samplers_new(struct sp_agent *a, const struct sp_agent_config *c)
+{
+	int r = sp_process_cpus_online(&a->env.cpus, &a->env.n_cpus);
+
+	a->env.n_online = (unsigned)a->env.n_cpus;
+	a->env.cpu_changed = sp_gap_cpu;
+	a->env.meanwhile = meanwhile;
+	a->env.may_parse = sp_self_may_parse;
+	a->env.arg = a;
+	for (; r >= 0 && a->n_samplers < c->n_sources; a->n_samplers++) {
+		r = sp_sampler_new(&a->env, &c->sources[a->n_samplers], &a->samplers[a->n_samplers]);
+		if (r < 0)
+			sp_sampler_done(&a->samplers[a->n_samplers]);
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
+/*
+ * What is large is needed for a moment (a window's tree, a table of names), and goes back to the system then. Left to
+ * itself malloc() would keep up to twice the largest block for ever.
+ */
+static void memory_tune(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
+}
+
+int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_agent)
+{
+	struct sp_agent *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	a->epoll = a->window_timer = a->step_timer = -1;
+	a->config = *config;
+	a->env.config = &a->config;
+	a->env.events.listeners = &a->env.listeners;
+	a->window_ns = SP_AGENT_WINDOW_NS;
+	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
+	memory_tune();
+	files_raise(a);
+	a->env.kallsyms = fopen("/proc/kallsyms", "re"); /* while we are shown addresses */
+	r = sp_upgrades_init(&a->env.upgrades);
+	if (r >= 0)
+		r = store_open(a, config);
+	if (r >= 0)
+		r = workers_new(a);
+	if (r >= 0)
+		r = timers_new(a);
+	if (r >= 0)
+		r = samplers_new(a, config);
+	if (r < 0) {
+		sp_agent_free(a);
+		return r;
+	}
+	*ret_agent = a;
+	return 0;
+}
+
+void sp_agent_free(struct sp_agent *a)
+{
+	size_t i;
+
+	if (!a)
+		return;
+	sp_workers_free(a->env.workers); /* what is unanswered is told to the samplers */
+	for (i = 0; i < a->n_samplers; i++)
+		sp_sampler_done(&a->samplers[i]);
+	sp_upgrades_done(&a->env.upgrades);
+	sp_event_queue_done(&a->env.events);
+	sp_store_close(a->env.store);
+	sp_broker_free(a->env.broker);
+	sp_cleanup_close(&a->epoll);
+	sp_cleanup_close(&a->window_timer);
+	sp_cleanup_close(&a->step_timer);
+	sp_cleanup_fclose(&a->env.kallsyms);
+	free(a->env.cpus);
+	free(a);
+}
+
+/* --- windows ---------------------------------------------------------------------------------------------------------
+ */
+static void window_begin(struct sp_agent *a, const struct sp_clock *now)
+{
+	uint64_t end = sp_clock_window_end(now, a->window_ns);
+	struct itimerspec at = {
+	    .it_value = {.tv_sec = (time_t)(end / SP_NS_PER_S), .tv_nsec = (long)(end % SP_NS_PER_S)}};
+
+	a->began = *now;
+	a->ends_boot_ns = end;
+	a->n_odd = 0;
+	a->suspended_ns = 0;
+	timerfd_settime(a->window_timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+/* Readable as soon as the wall clock is set; as a clock it never rings. */
+static void step_timer_arm(struct sp_agent *a)
+{
+	struct itimerspec never = {.it_value.tv_sec = INT64_C(1) << 33};
+
+	timerfd_settime(a->step_timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+static int window_end(struct sp_agent *a, const struct sp_clock *now, bool is_last)
+{
+	int r = 0, failure;
+	size_t i;
+
+	sp_gap_late(a, now);
+	for (i = 0; i < a->n_samplers; i++) {
+		failure = sp_sampler_window(&a->samplers[i], now, a->suspended_ns, is_last);
+		r = r < 0 ? r : failure;
+	}
+	if (r >= 0)
+		sp_gap_samples(a, now);
+	a->env.latest_wall_ns = SP_MAX(a->env.latest_wall_ns, now->wall_ns);
+	sp_store_alive(a->env.store);
+	window_begin(a, now);
+	return r;
+}
+
+/* What may take its time, and what goes on meanwhile comes back to. */
+static int windows_settle(struct sp_agent *a)
+{
+	int r = 0, failure;
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++) {
+		failure = sp_sampler_settle(&a->samplers[i]);
+		r = r < 0 ? r : failure;
+	}
+	sp_self_look(a, &a->looked);
+	sp_event_queue_flush(&a->env.events);
+	return r;
+}
+
+/* One window less is no reason to end; one after the other is. */
+static int failed(struct sp_agent *a, int r)
+{
+	a->env.n_errors++;
+	if (++a->n_failed >= MAX_FAILED)
+		return sp_fail(r, "sample");
+	sp_log(SP_LOG_ERROR, "sample: %s", sp_error_text(r));
+	sp_error_clear();
+	return 0;
+}
+
+/* What was odd in a record, say, is told once a window. A step that fails on and on would be an endless loop. */
+static int odd(struct sp_agent *a, int r)
+{
+	a->env.n_errors++;
+	if (++a->n_odd > MAX_ODD)
+		return sp_fail(r, "sample");
+	if (a->n_odd == 1)
+		sp_log(SP_LOG_WARNING, "sample: %s", sp_error_text(r));
+	sp_error_clear();
+	return 0;
+}
+
+/*
+ * A window does not reach over a time when the machine was suspended or the clock was set: what was sampled before
+ * belongs to the time before.
+ */
+static bool clocks_look(struct sp_agent *a, struct sp_clock *ret_now)
+{
+	struct sp_clock now = sp_clock_read();
+	struct sp_clock_change change = sp_clock_compare(&a->looked, &now);
+
+	a->looked = *ret_now = now;
+	if (!change.suspended_ns && !change.stepped_ns)
+		return false;
+	a->suspended_ns += change.suspended_ns;
+	sp_gap_clocks(a, &now, &change);
+	return true;
+}
+
+static int windows_turn(struct sp_agent *a)
+{
+	struct sp_clock now;
+	bool is_over = clocks_look(a, &now);
+	size_t i;
+	int r;
+
+	for (i = 0; i < a->n_samplers; i++)
+		is_over |= sp_sampler_is_full(&a->samplers[i], &now);
+	if (!is_over && now.boot_ns < a->ends_boot_ns)
+		return 0;
+	r = window_end(a, &now, false);
+	if (r >= 0 && !a->env.is_settling)
+		r = windows_settle(a);
+	if (r < 0)
+		return failed(a, r);
+	a->n_failed = 0;
+	return 0;
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------------------
+ */
+int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch)
+{
+	if (a->n_watches >= SP_AGENT_MAX_WATCHES)
+		return sp_fail(-E2BIG, "watch a descriptor");
+	a->watches[a->n_watches++] = *watch;
+	return watch->fd >= 0 ? fd_add(a, watch->fd) : 0;
+}
+
+int sp_agent_listen(struct sp_agent *a, const struct sp_agent_listener *listener)
+{
+	struct sp_listeners *l = &a->env.listeners;
+
+	if (l->n >= SP_AGENT_MAX_LISTENERS)
+		return sp_fail(-E2BIG, "listen to windows");
+	l->all[l->n++] = *listener;
+	return 0;
+}
+
+void sp_agent_event(struct sp_agent *a, const struct sp_store_event *e)
+{
+	sp_event_queue_add(&a->env.events, e);
+}
+
+static int watch_timeout_ms(const struct sp_agent_watch *w)
+{
+	return w->timeout_ms ? w->timeout_ms(w->arg) : -1;
+}
+
+static int wait_ms(const struct sp_agent *a)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = now + a->window_ns;
+	int ms, watch;
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++)
+		next = SP_MIN(next, sp_sampler_next_ns(&a->samplers[i]));
+	ms = next > now ? (int)((next - now + 999999) / 1000000) : 0;
+	watch = sp_upgrades_timeout_ms(&a->env.upgrades);
+	ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
+	for (i = 0; i < a->n_watches; i++) {
+		watch = watch_timeout_ms(&a->watches[i]);
+		ms = watch >= 0 ? SP_MIN(ms, watch) : ms;
+	}
+	return ms;
+}
+
+static bool is_ready(const struct sp_agent_watch *w, const struct epoll_event *events, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++)
+		if (w->fd >= 0 && events[i].data.fd == w->fd)
+			return true;
+	return watch_timeout_ms(w) == 0;
+}
+
+static void timers_take(const struct sp_agent *a)
+{
+	const int timers[] = {a->window_timer, a->step_timer};
+	uint64_t n;
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(timers); i++)
+		while (read(timers[i], &n, sizeof(n)) < 0 && errno == EINTR)
+			; /* what they said does not matter: the clocks are looked at */
+}
+
+static void watches_serve(struct sp_agent *a, const struct epoll_event *events, int n)
+{
+	size_t i;
+
+	if (a->is_serving) /* it was one of them that asked for names */
+		return;
+	a->is_serving = true;
+	for (i = 0; i < a->n_watches; i++)
+		if (is_ready(&a->watches[i], events, n))
+			a->watches[i].ready(a->watches[i].arg);
+	a->is_serving = false;
+}
+
+static int turn(struct sp_agent *a)
+{
+	struct epoll_event events[32];
+	int n = epoll_wait(a->epoll, events, SP_COUNT(events), wait_ms(a)), r = 0;
+	size_t i;
+
+	if (n < 0 && errno != EINTR)
+		return sp_fail(-errno, "wait");
+	timers_take(a);
+	for (i = 0; i < a->n_samplers; i++) {
+		int step = sp_sampler_step(&a->samplers[i]);
+
+		r = step < 0 ? odd(a, step) : r;
+	}
+	watches_serve(a, events, n);
+	sp_upgrades_turn(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
+	return r < 0 || a->is_stopping ? r : windows_turn(a);
+}
+
+/* While names are asked for: the same, in the midst of a turn. What fails here fails there again. */
+static void meanwhile(void *agent)
+{
+	if (turn(agent) < 0)
+		sp_error_clear();
+}
+
+static int samplers_start(struct sp_agent *a)
+{
+	int fds[SP_CAPTURE_MAX_FDS], r = 0;
+	size_t i, k, n;
+
+	for (i = 0; r >= 0 && i < a->n_samplers; i++) {
+		r = sp_sampler_start(&a->samplers[i], &a->began);
+		n = r < 0 ? 0 : sp_capture_fds(a->samplers[i].capture, fds);
+		for (k = 0; r >= 0 && k < n; k++)
+			r = fd_add(a, fds[k]);
+	}
+	return r;
+}
+
+int sp_agent_start(struct sp_agent *a)
+{
+	struct sp_clock now = sp_clock_read();
+	int r;
+
+	a->looked = now;
+	a->status.started_wall_ns = now.wall_ns;
+	a->status.started_boot_ns = now.boot_ns;
+	sp_self_begin(a, &now);
+	a->limits.why = a->status.why_halved = "";
+	window_begin(a, &now);
+	sp_gap_since_last(a);
+	r = samplers_start(a);
+	return r < 0 || !a->env.broker ? r : sp_privileges_drop(a->env.broker);
+}
+
+int sp_agent_run(struct sp_agent *a)
+{
+	struct sp_clock now;
+	int r = 0, last;
+
+	step_timer_arm(a);
+	while (r >= 0 && !a->is_stopping)
+		r = turn(a);
+	clocks_look(a, &now);
+	last = window_end(a, &now, true);
+	sp_gap_end(a);
+	if (last >= 0)
+		last = windows_settle(a);
+	sp_event_queue_flush(&a->env.events);
+	return r < 0 ? r : last;
+}
+
+void sp_agent_stop(struct sp_agent *a)
+{
+	a->is_stopping = true;
+	a->env.give_up_ns = sp_time_ns(CLOCK_MONOTONIC) + GIVE_UP_MS * 1000000ULL;
+}
+
+struct sp_store *sp_agent_store(const struct sp_agent *a)
+{
+	return a->env.store;
+}
+
+int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_profile **ret_profile,
+		     struct sp_store_window *ret_window)
+{
+	struct sp_clock now = sp_clock_read();
+	size_t i;
+	int r;
+
+	for (i = 0; i < a->n_samplers; i++) {
+		if (strcmp(a->samplers[i].recipe->name, source) != 0)
+			continue;
+		r = sp_sampler_current(&a->samplers[i], &now, ret_window);
+		*ret_profile = a->samplers[i].profile;
+		return r;
+	}
+	return -ENOENT;
+}
+
+/* Only the numbers: what was opened stays as it is. */
+int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
+{
+	size_t i, n = SP_MIN(a->n_samplers, config->n_sources);
+	int r = 0, failure;
+
+	a->config = *config;
+	a->limits.max_cpu_ppm = a->purse.max_cpu_ppm = config->max_cpu_ppm;
+	a->limits.max_memory_bytes = config->max_memory_bytes;
+	for (i = 0; i < n; i++) {
+		const struct sp_agent_source *s = &config->sources[i];
+		uint64_t hz = s->frequency_hz ? s->frequency_hz : config->frequency_hz;
+
+		if (a->samplers[i].recipe != s->recipe)
+			continue;
+		a->samplers[i].naming.debug_dirs = config->debug_dirs;
+		a->samplers[i].naming.no_fetch = !config->debuginfod;
+		failure = sp_sampler_rate(&a->samplers[i], hz * 1000, a->limits.halvings);
+		r = r < 0 ? r : failure;
+	}
+	return r;
+}

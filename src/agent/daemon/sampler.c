@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/daemon/sampler.h"
+#include "agent/daemon/limits.h"
+#include "agent/log.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/lasting.h"
+#include "capture/recipe.h"
+#include "naming/labels.h"
+#include "proc/cgroup.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+#include "symbol/symbol.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Files that no sample went through for so many windows, and more than so many, are forgotten at a renewal. */
+enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300, NAMES_S = 3600, MAX_ROUNDS = 3, SECOND_TIME_MS = 20 };
+/* Most files have all the functions that are ever met in their first windows, if they have many at all. */
+enum { ASKS_FIRST = 8 };
+/* In the kernel: room for the counts of a turn (lasting.h), for stacks that need not be sent again. */
+enum {
+	COUNTS = 16384,
+	STACKS = 8192,
+	MIN_RING_BYTES = 4 << 20,
+	MAX_RING_BYTES = 8 << 20,
+	RING_BYTES_A_CPU = 256 << 10
+};
+
+/* --- beginning -------------------------------------------------------------------------------------------------------
+ */
+/* Of the memory that all may use: for what is interned, and its numbers. */
+static uint64_t profile_budget(const struct sp_sampler *s)
+{
+	return sp_limits_profile_bytes(s->env->config->max_memory_bytes) / s->env->config->n_sources;
+}
+
+/* A sample that waits for its table takes some 30 KiB: rare, but for the beginning, when nobody may have time to read.
+ */
+static uint32_t ring_bytes(size_t n_cpus)
+{
+	uint32_t bytes = MIN_RING_BYTES;
+
+	while (bytes < MAX_RING_BYTES && bytes < n_cpus * RING_BYTES_A_CPU)
+		bytes *= 2;
+	return bytes;
+}
+
+/* A stack that was cut stays so, names may come later: a table is worth more. */
+static bool may_build(void *arg, unsigned n_windows)
+{
+	const struct sp_sampler_env *env = arg;
+
+	return env->may_parse(env->arg, n_windows > 2 ? 64 : 4U << (2 * (n_windows - 1)));
+}
+
+static int options_make(const struct sp_sampler *s, struct sp_capture_options *o)
+{
+	const struct sp_sampler_env *env = s->env;
+
+	*o = (struct sp_capture_options){
+	    .recipe = s->recipe,
+	    .way = SP_CAPTURE_BPF,
+	    .cpus = env->cpus,
+	    .n_cpus = env->n_cpus,
+	    .all_cpus = true,
+	    .user = true,
+	    .kernel = true,
+	    .unwind = SP_UNWIND_AUTO,
+	    .max_memory_bytes = env->config->max_memory_bytes / 7 / env->config->n_sources, /* of unwind tables */
+	    .hash_entries = COUNTS,
+	    .stack_entries = STACKS,
+	    .ring_bytes = ring_bytes(env->n_cpus),
+	    .event = s->event,
+	    .frequency_hz = s->wanted_mhz / 1000,
+	    .no_seek = true,
+	    .time_own = true,
+	    .window_ns = SP_AGENT_WINDOW_NS,
+	    .may_build = may_build,
+	    .may_build_arg = s->env,
+	    .cpu_changed = env->cpu_changed,
+	    .cpu_changed_arg = env->arg,
+	    .broker = env->broker,
+	};
+	return env->config->cgroup ? sp_cgroup_id(env->config->cgroup, &o->cgroup, &o->cgroup_level) : 0;
+}
+
+static void naming_begin(struct sp_sampler *s)
+{
+	s->naming = (struct sp_naming){.workers = s->env->workers,
+				       .capture = s->capture,
+				       .profile = s->profile,
+				       .kallsyms = s->env->kallsyms,
+				       .debug_dirs = s->env->config->debug_dirs,
+				       .no_fetch = !s->env->config->debuginfod,
+				       .n_asks_first = ASKS_FIRST,
+				       .may_parse = s->env->may_parse,
+				       .may_parse_arg = s->env->arg,
+				       .meanwhile = s->env->meanwhile,
+				       .meanwhile_arg = s->env->arg};
+}
+
+int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *source, struct sp_sampler *s)
+{
+	struct sp_capture_options o;
+	int r;
+
+	*s = (struct sp_sampler){.env = env, .recipe = source->recipe};
+	s->event = source->event ? strdup(source->event) : NULL;
+	if (source->event && !s->event)
+		return -ENOMEM;
+	s->wanted_mhz = s->rate_mhz = 1000 * (source->frequency_hz ? source->frequency_hz : env->config->frequency_hz);
+	s->keep.store = env->store;
+	s->keep.listeners = &env->listeners;
+	r = options_make(s, &o);
+	if (r >= 0)
+		r = sp_profile_new(&s->profile);
+	if (r >= 0)
+		r = sp_capture_new(&o, s->profile, env->workers, &s->capture);
+	if (r >= 0)
+		naming_begin(s);
+	return r;
+}
+
+int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now)
+{
+	s->began = *now;
+	s->rated_ns = now->boot_ns;
+	s->names_ns = sp_time_ns(CLOCK_BOOTTIME);
+	return sp_capture_start(s->capture);
+}
+
+int sp_sampler_step(struct sp_sampler *s)
+{
+	return s->is_closed ? sp_workers_dispatch(s->env->workers) : sp_capture_step(s->capture);
+}
+
+uint64_t sp_sampler_next_ns(const struct sp_sampler *s)
+{
+	int ms;
+
+	if (!s->is_closed)
+		return sp_capture_next_ns(s->capture);
+	ms = sp_workers_timeout_ms(s->env->workers);
+	return ms < 0 ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+}
+
+void sp_sampler_done(struct sp_sampler *s)
+{
+	sp_window_queue_done(&s->keep);
+	sp_namer_done(&s->namer);
+	sp_naming_done(&s->naming);
+	if (s->capture)
+		sp_capture_let_go(s->capture);
+	sp_capture_free(sp_take_ptr(s->capture));
+	sp_profile_free(sp_take_ptr(s->profile));
+	sp_unnamed_done(&s->unnamed);
+	free(sp_take_ptr(s->event));
+}
+
+/* --- what a window holds
+ * -----------------------------------------------------------------------------------------------
+ */
+static void complain(struct sp_sampler *s, const char *what, int r)
+{
+	s->env->n_errors++;
+	sp_log(SP_LOG_WARNING, "%s: %s: %s", s->recipe->name, what, sp_error_text(r));
+	sp_error_clear();
+}
+
+/* A file's name and build id are written to the store once: they have to be known by then. */
+static void identify(struct sp_sampler *s)
+{
+	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + IDENTIFY_MS * 1000000ULL;
+
+	while (sp_capture_is_identifying(s->capture) && sp_workers_outstanding(s->env->workers) &&
+	       sp_time_ns(CLOCK_MONOTONIC) < end)
+		s->env->meanwhile(s->env->arg);
+}
+
+/* At the end there is no time for many names. */
+static bool is_too_late(const struct sp_sampler *s)
+{
+	return s->env->give_up_ns && sp_time_ns(CLOCK_MONOTONIC) >= s->env->give_up_ns;
+}
+
+static int resolve(void *sampler, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+{
+	struct sp_sampler *s = sampler;
+
+	if (is_too_late(s))
+		return sp_fail_said(-ECANCELED, "the agent was stopped before it was named");
+	return sp_naming_resolve(&s->naming, file, offsets, n, names);
+}
+
+static int resolve_kernel(void *sampler, const uint64_t *addresses, size_t n, struct sp_name *names)
+{
+	struct sp_sampler *s = sampler;
+
+	return is_too_late(s) ? -ECANCELED : sp_naming_kernel(&s->naming, addresses, n, names);
+}
+
+static bool is_excluded(const struct sp_profile *p, const struct sp_row *row, const struct sp_agent_config *c)
+{
+	uint32_t process = sp_profile_key(p, row->key)->process;
+	size_t i;
+
+	for (i = 0; i < c->n_exclude; i++)
+		if (sp_profile_process_matches(p, process, c->exclude[i]))
+			return true;
+	return false;
+}
+
+static int exclude(struct sp_sampler *s)
+{
+	const struct sp_agent_config *c = s->env->config;
+	struct sp_profile *p = s->profile;
+	struct sp_profile_rows rows = {0}, kept;
+	size_t i, bytes;
+	int r = c->n_exclude ? sp_profile_keep_rows(p, &rows) : 0;
+
+	if (!c->n_exclude || r < 0 || !rows.n)
+		return r;
+	bytes = rows.bytes / rows.n;
+	kept = (struct sp_profile_rows){.rows = rows.rows};
+	for (i = 0; i < rows.n; i++) {
+		const char *row = (const char *)rows.rows + i * bytes;
+
+		if (is_excluded(p, (const void *)row, c))
+			continue;
+		memmove((char *)kept.rows + kept.bytes, row, bytes);
+		kept.bytes += bytes;
+		kept.n++;
+	}
+	sp_profile_clear_rows(p);
+	r = sp_profile_put_rows(p, &kept);
+	sp_profile_rows_done(&rows);
+	return r;
+}
+
+/* All packages' lists are read for it: not at every new file. */
+static void label(struct sp_sampler *s)
+{
+	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
+	int r = sp_label_cgroups(s->profile);
+
+	if (r < 0)
+		complain(s, "cgroups", r);
+	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_S * SP_NS_PER_S) ||
+	    !sp_label_packages_wanted(s->profile))
+		return;
+	s->labelled_ns = now;
+	r = sp_label_packages(s->profile, s->capture);
+	if (r < 0)
+		complain(s, "packages", r);
+}
+
+static void name(struct sp_sampler *s)
+{
+	struct sp_resolver resolver = {.arg = s, .resolve = resolve, .kernel = resolve_kernel};
+	int r;
+
+	identify(s);
+	sp_unnamed_tell(&s->unnamed, &s->naming);
+	r = sp_namer_apply(&s->namer, s->profile, &resolver);
+	if (r < 0)
+		complain(s, "names", r);
+	label(s);
+}
+
+static void rows_count(struct sp_sampler *s)
+{
+	const struct sp_profile *p = s->profile;
+
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
+		const struct sp_row *row = sp_profile_row(p, i);
+		unsigned how = sp_profile_stack(p, row->user).stack_class;
+
+		s->status.n_samples += (uint64_t)row->values[0];
+		s->status.n_complete += how == SP_STACK_COMPLETE ? (uint64_t)row->values[0] : 0;
+		s->status.n_cut += how == SP_STACK_CUT ? (uint64_t)row->values[0] : 0;
+	}
+}
+
+static uint64_t lost_of(const struct sp_capture_stats *stats)
+{
+	return stats->counter[SP_N_LOST_COUNTS] + stats->counter[SP_N_LOST_NESTED];
+}
+
+static uint64_t taken_of(const uint64_t *counter)
+{
+	return counter[SP_N_SAMPLES] + counter[SP_N_IDLE] + counter[SP_N_FILTERED] + counter[SP_N_LOST_NESTED];
+}
+
+/*
+ * Windows stand in the store by the millisecond of the wall clock when they began. While the clock, set back, goes
+ * through a time once more, they stand some milliseconds beside those of the first time.
+ */
+static uint64_t wall_of(const struct sp_sampler *s)
+{
+	uint64_t wall_ns = s->began.wall_ns, beside_ms = (1 + s->env->n_set_back % 24) * SECOND_TIME_MS;
+
+	return wall_ns >= s->env->latest_wall_ns ? wall_ns : wall_ns + beside_ms * 1000000;
+}
+
+/* Where it was changed since the window began, the mean. */
+static uint64_t rate_of(const struct sp_sampler *s, const struct sp_clock *now)
+{
+	double all = (double)(now->boot_ns - s->began.boot_ns);
+
+	if (!s->rate_ns || all <= 0)
+		return s->rate_mhz;
+	return (uint64_t)((s->rate_ns + (double)s->rate_mhz * (double)(now->boot_ns - s->rated_ns)) / all + 0.5);
+}
+
+static struct sp_store_window window_make(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns,
+					  struct sp_capture_stats *ret_stats)
+{
+	uint64_t all = now->boot_ns - s->began.boot_ns, off = suspended_ns + s->paused_ns;
+
+	sp_capture_look(s->capture, false);
+	sp_capture_stats(s->capture, ret_stats);
+	return (struct sp_store_window){.wall_ns = wall_of(s),
+					.boot_ns = s->began.boot_ns,
+					.duration_ns = all - SP_MIN(off, all),
+					.rate_mhz = rate_of(s, now),
+					.n_cpus = s->env->n_online,
+					.n_lost = lost_of(ret_stats) - s->lost_before,
+					.source = s->recipe->name};
+}
+
+static void window_count(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
+{
+	s->expected = (double)w->duration_ns / 1e12 * (double)w->rate_mhz * w->n_cpus;
+	s->taken = (double)(taken_of(stats->counter) - taken_of(s->before));
+	s->status.n_expected += (uint64_t)s->expected;
+	s->status.n_taken += (uint64_t)s->taken;
+	s->status.n_lost += w->n_lost;
+	s->status.n_lost_full += stats->counter[SP_N_LOST_COUNTS] - s->before[SP_N_LOST_COUNTS];
+	s->status.n_lost_nested += stats->counter[SP_N_LOST_NESTED] - s->before[SP_N_LOST_NESTED];
+	s->lost_before = lost_of(stats);
+	if (stats->n_unsampled_cpus > s->unsampled_before) {
+		s->env->n_errors++;
+		sp_log(SP_LOG_WARNING, "%s: a CPU that came online could not be sampled", s->recipe->name);
+	}
+	s->unsampled_before = stats->n_unsampled_cpus;
+	memcpy(s->before, stats->counter, sizeof(s->before));
+	rows_count(s);
+	sp_unnamed_count(&s->unnamed, s->profile);
+}
+
+/* --- a profile's end
+ * ---------------------------------------------------------------------------------------------------
+ */
+static bool is_renewal_due(const struct sp_sampler *s)
+{
+	struct sp_capture_size size;
+	uint64_t bytes, budget = profile_budget(s);
+	bool is_busy = sp_capture_is_waiting(s->capture) || s->keep.n;
+
+	sp_capture_size(s->capture, &size);
+	bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
+	if (bytes > 2 * budget || size.n_files > 2 * s->env->max_files || size.n_ids > SP_MAX_FILES / 8 * 7)
+		return true;
+	return !is_busy && (s->wants_renewal || bytes > budget || size.n_files > s->env->max_files ||
+			    size.n_ids > SP_MAX_FILES / 4 * 3);
+}
+
+/* At high rates a window may hold more than there is memory for: then it ends early. */
+bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now)
+{
+	return !s->is_closed && !s->env->is_settling && now->boot_ns - s->began.boot_ns >= SP_NS_PER_S &&
+	       sp_profile_memory_bytes(s->profile) > profile_budget(s) / 4 * 5;
+}
+
+/* To find names anew costs more than to keep them, as long as stacks are most of the memory. But kernel modules come
+ * and go, and debug files come later. */
+static bool may_keep_names(const struct sp_sampler *s)
+{
+	return !s->wants_renewal && sp_profile_memory_bytes(s->profile) <= profile_budget(s) / 2 &&
+	       sp_profile_n_files(s->profile) <= s->env->max_files &&
+	       sp_time_ns(CLOCK_BOOTTIME) - s->names_ns < NAMES_S * SP_NS_PER_S;
+}
+
+/* What was not stored of the old profile goes with it. */
+static int renew(struct sp_sampler *s)
+{
+	struct sp_profile *old = s->profile, *fresh = old;
+	int r;
+
+	if (s->keep.n)
+		sp_window_queue_release(&s->keep);
+	r = sp_profile_renew(old);
+	if (r >= 0 && !may_keep_names(s))
+		r = sp_profile_new(&fresh);
+	if (r < 0)
+		return r;
+	s->profile = fresh;
+	r = sp_capture_renew(s->capture, fresh);
+	if (fresh != old) {
+		sp_namer_done(&s->namer);
+		s->names_ns = sp_time_ns(CLOCK_BOOTTIME);
+	}
+	if (r >= 0)
+		r = sp_naming_renew(&s->naming, fresh);
+	if (fresh != old)
+		sp_profile_free(old);
+	s->wants_renewal = s->is_closed = false;
+	malloc_trim(0);
+	return r;
+}
+
+/* --- a window's end
+ * ----------------------------------------------------------------------------------------------------
+ */
+static void upgrades_look(struct sp_sampler *s, const struct sp_store_window *w)
+{
+	int r = sp_upgrades_look(&s->env->upgrades, s->profile, w->wall_ns);
+
+	if (r < 0)
+		complain(s, "upgrades", r);
+}
+
+/* The profile takes nothing more from here on, if it is its end. */
+static int drain(struct sp_sampler *s, bool is_end, bool is_last)
+{
+	const struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_windows = KEEP_WINDOWS};
+	int r = is_end ? sp_capture_close(s->capture, &keep) : sp_capture_window(s->capture);
+
+	s->is_closed = is_end && r >= 0;
+	s->is_last = is_last;
+	return r;
+}
+
+int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last)
+{
+	bool is_end = is_last || (!s->env->is_settling && is_renewal_due(s));
+	struct sp_capture_size before, after;
+	struct sp_capture_stats stats;
+	struct sp_store_window w;
+	int r;
+
+	if (s->is_closed) /* not settled yet: what is sampled meanwhile waits in the kernel */
+		return 0;
+	sp_capture_size(s->capture, &before);
+	r = drain(s, is_end, is_last);
+	if (r < 0)
+		return r;
+	w = window_make(s, now, suspended_ns, &stats);
+	r = exclude(s);
+	if (r < 0)
+		complain(s, "exclude", r);
+	window_count(s, &w, &stats);
+	upgrades_look(s, &w);
+	sp_window_queue_push(&s->keep, s->profile, &w);
+	s->began = *now;
+	s->rated_ns = now->boot_ns;
+	s->rate_ns = 0;
+	sp_capture_size(s->capture, &after);
+	s->paused_ns = after.paused_ns - before.paused_ns; /* by its end, and so in the next window's time */
+	return 0;
+}
+
+/* Of windows that are about to be stored; those that were tried before are told already. */
+static void unnamed_look(struct sp_sampler *s, bool some_came_late)
+{
+	size_t n = SP_MIN(s->keep.n_pushed - s->n_looked, s->keep.n);
+
+	s->n_looked = s->keep.n_pushed;
+	for (size_t i = s->keep.n - n; (s->namer.n_later || some_came_late) && i < s->keep.n; i++)
+		s->status.n_unnamed_samples += sp_unnamed_samples(s->profile, &s->keep.windows[i].rows);
+}
+
+static void store(struct sp_sampler *s)
+{
+	char before[sizeof(s->keep.error)];
+	int r;
+
+	memcpy(before, s->keep.error, sizeof(before));
+	r = sp_window_queue_flush(&s->keep, &s->env->events, s->profile);
+	if (r < 0 && strcmp(before, s->keep.error) != 0)
+		sp_log(SP_LOG_ERROR, "the store takes nothing: %s; windows wait in memory", s->keep.error);
+	else if (r >= 0 && *before)
+		sp_log(SP_LOG_NOTICE, "the store takes windows again");
+}
+
+/* What ends while names are asked for has new functions, too. */
+int sp_sampler_settle(struct sp_sampler *s)
+{
+	uint64_t n = 0;
+	int i;
+
+	s->env->is_settling = true;
+	for (i = 0; i < MAX_ROUNDS && n != s->keep.n_pushed; i++) {
+		n = s->keep.n_pushed;
+		name(s);
+	}
+	s->env->is_settling = false;
+	unnamed_look(s, n != s->keep.n_pushed);
+	store(s);
+	return s->is_closed && !s->is_last ? renew(s) : 0;
+}
+
+int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window)
+{
+	struct sp_capture_stats stats;
+	int r = s->env->is_settling || s->is_closed ? -EAGAIN : sp_capture_window(s->capture);
+
+	if (r < 0)
+		return r;
+	s->env->is_settling = true;
+	name(s);
+	s->env->is_settling = false;
+	r = exclude(s);
+	*ret_window = window_make(s, now, 0, &stats);
+	return r;
+}
+
+/* --- the rest
+ * ----------------------------------------------------------------------------------------------------------
+ */
+int sp_sampler_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings)
+{
+	uint64_t rate_mhz = SP_MAX(wanted_mhz >> halvings, 1000), now = sp_time_ns(CLOCK_BOOTTIME);
+	int r;
+
+	s->wanted_mhz = wanted_mhz;
+	if (rate_mhz == s->rate_mhz)
+		return 0;
+	r = sp_capture_rate(s->capture, rate_mhz);
+	if (r < 0)
+		return r;
+	s->rate_ns += (double)s->rate_mhz * (double)(now - s->rated_ns);
+	s->rated_ns = now;
+	s->rate_mhz = rate_mhz;
+	return 0;
+}
+
+struct sp_capture_stats sp_sampler_use(struct sp_sampler *s)
+{
+	struct sp_capture_stats stats;
+
+	sp_capture_look(s->capture, true);
+	sp_capture_stats(s->capture, &stats);
+	return stats;
+}
+
+const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
+{
+	struct sp_agent_source_status *t = &s->status;
+	struct sp_capture_size size;
+	struct sp_capture_stats stats;
+
+	sp_capture_size(s->capture, &size);
+	sp_capture_stats(s->capture, &stats);
+	t->name = s->recipe->name;
+	t->rate_mhz = s->rate_mhz;
+	t->wanted_mhz = s->wanted_mhz;
+	t->n_windows = s->keep.n_stored;
+	t->n_waiting = s->keep.n;
+	t->n_dropped = s->keep.n_dropped;
+	t->n_renewals = size.n_renewals;
+	t->n_files = size.n_files;
+	t->n_forgotten = size.n_forgotten;
+	t->paused_ns = size.paused_ns;
+	t->n_unnamed_files = s->namer.n_later_files;
+	t->n_unnamed_frames = s->namer.n_later;
+	t->n_lost_stacks = stats.counter[SP_N_LOST_STACKS];
+	t->n_tables_later = stats.n_later;
+	t->n_tables_put_off = stats.n_put_off;
+	t->profile_bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
+	return t;
+}

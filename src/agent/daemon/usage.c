@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* usage.c: what the agent uses itself, and what follows from that: the rate. */
+#include "proc/usage.h"
+#include "agent/daemon/loop_priv.h"
+#include "agent/log.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/recipe.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOK_NS (60 * SP_NS_PER_S)
+
+/* What workers could not do: the files that it was about have no names, or no unwind table. */
+static void workers_look(struct sp_agent *a, const struct sp_workers_stats *now)
+{
+	struct sp_workers_stats *then = &a->workers_seen;
+	uint64_t n_unstarted = now->n_unstarted - then->n_unstarted, n_crashed = now->n_crashed - then->n_crashed,
+		 n_late = now->n_late - then->n_late;
+
+	if (n_unstarted)
+		sp_log(SP_LOG_WARNING,
+		       "%" PRIu64 " workers could not be started, so files have no names or unwind tables: %s",
+		       n_unstarted, strerror(-now->unstarted));
+	if (n_crashed + n_late)
+		sp_log(SP_LOG_NOTICE,
+		       "%" PRIu64 " workers crashed, %" PRIu64
+		       " took too long: the files that they read have no names or unwind tables",
+		       n_crashed, n_late);
+	a->env.n_errors += n_unstarted + n_crashed + n_late;
+	*then = *now;
+}
+
+static void usage_look(struct sp_agent *a)
+{
+	struct sp_agent_status *t = &a->status;
+	struct sp_workers_stats workers;
+	struct sp_usage own = {0};
+	uint64_t mapped = 0;
+	size_t i;
+
+	sp_workers_stats(a->env.workers, &workers);
+	workers_look(a, &workers);
+	if (sp_usage_get(0, &own) < 0)
+		sp_error_clear();
+	t->bpf_ns = 0;
+	t->memory_bytes = own.memory_bytes + workers.own_bytes;
+	for (i = 0; i < a->n_samplers; i++) {
+		struct sp_capture_stats stats = sp_sampler_use(&a->samplers[i]);
+
+		t->bpf_ns += stats.bpf_ns;
+		t->memory_bytes += stats.bpf_bytes;
+		mapped = stats.mapped_bytes; /* of all: maps that are in our own memory, too */
+	}
+	t->memory_bytes -= SP_MIN(mapped, t->memory_bytes);
+	t->own_ns = own.user_ns + own.system_ns;
+	t->workers_ns = workers.cpu_ns;
+	t->parsers_ns = workers.parsers_ns;
+	t->cpu_ns = t->own_ns + t->workers_ns + t->bpf_ns;
+	t->peak_bytes = SP_MAX(t->peak_bytes, t->memory_bytes);
+}
+
+/* The BPF programs' part as it was told last: it is small, and asking for it is not. */
+static uint64_t cpu_now(const struct sp_agent *a)
+{
+	return sp_usage_cpu_ns(0) + sp_workers_cpu_ns(a->env.workers) + a->status.bpf_ns;
+}
+
+void sp_self_begin(struct sp_agent *a, const struct sp_clock *now)
+{
+	a->self_looked_ns = now->mono_ns;
+	sp_parse_budget_init(&a->purse, a->config.max_cpu_ppm, now->mono_ns, cpu_now(a));
+}
+
+bool sp_self_may_parse(void *agent, uint64_t n_samples)
+{
+	struct sp_agent *a = agent;
+
+	sp_parse_budget_update(&a->purse, sp_time_ns(CLOCK_MONOTONIC), cpu_now(a));
+	return sp_parse_budget_allows(&a->purse, n_samples);
+}
+
+/* Told when it begins, and when nothing waits any more. */
+static void shortage_look(struct sp_agent *a)
+{
+	uint64_t n_names = 0, n_tables = 0;
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++) {
+		const struct sp_agent_source_status *t = sp_sampler_status(&a->samplers[i]);
+
+		n_names += t->n_unnamed_files;
+		n_tables += t->n_tables_later;
+	}
+	if (!a->is_short && n_names + n_tables)
+		sp_log(SP_LOG_NOTICE,
+		       "parsing is put off to keep within --max-cpu: %" PRIu64 " files have no names yet, %" PRIu64
+		       " no unwind tables",
+		       n_names, n_tables);
+	else if (a->is_short && !(n_names + n_tables))
+		sp_log(SP_LOG_NOTICE, "nothing waits to be parsed any more");
+	a->is_short = n_names + n_tables;
+}
+
+static void rate_set(struct sp_agent *a, const struct sp_clock *now, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++) {
+		struct sp_sampler *s = &a->samplers[i];
+		char data[64];
+		int r = sp_sampler_rate(s, s->wanted_mhz, a->limits.halvings);
+
+		if (r < 0) {
+			sp_log(SP_LOG_WARNING, "%s", sp_error_text(r));
+			sp_error_clear();
+			continue;
+		}
+		snprintf(data, sizeof(data), "rate_mhz=%" PRIu64 " wanted_mhz=%" PRIu64, s->rate_mhz, s->wanted_mhz);
+		sp_event(a, now->wall_ns, now->wall_ns, "rate", s->recipe->name, data,
+			 "%s: %.1f Hz now (the agent uses %.2f %% of a CPU and %.1f MiB)", what,
+			 (double)s->rate_mhz / 1000, (double)a->limits.cpu_ppm / 1e4,
+			 (double)a->status.memory_bytes / (1 << 20));
+	}
+}
+
+static void renewal_ask(struct sp_agent *a)
+{
+	size_t i;
+
+	for (i = 0; i < a->n_samplers; i++)
+		a->samplers[i].wants_renewal = true;
+}
+
+void sp_self_look(struct sp_agent *a, const struct sp_clock *now)
+{
+	if (now->mono_ns - a->self_looked_ns < LOOK_NS)
+		return;
+	a->self_looked_ns = now->mono_ns;
+	usage_look(a);
+	shortage_look(a);
+	switch (
+	    sp_limits_look(&a->limits, now->mono_ns, a->status.cpu_ns, a->status.parsers_ns, a->status.memory_bytes)) {
+	case SP_LIMITS_RENEW:
+		renewal_ask(a);
+		break;
+	case SP_LIMITS_HALVE:
+		rate_set(a, now, a->limits.why[0] == 'c' ? "over --max-cpu" : "over --max-memory");
+		break;
+	case SP_LIMITS_DOUBLE:
+		rate_set(a, now, "well below the limits again");
+		break;
+	case SP_LIMITS_GO_ON:
+		break;
+	}
+	a->status.halvings = a->limits.halvings;
+	a->status.why_halved = a->limits.why;
+	a->status.cpu_ppm = a->limits.cpu_ppm;
+}
+
+void sp_agent_status_seen(struct sp_agent *a, struct sp_agent_status *ret_status)
+{
+	struct sp_agent_status *t = &a->status;
+	size_t i;
+
+	t->n_cpus = a->env.n_online;
+	t->n_errors = a->env.n_errors;
+	t->parse_left_ns = a->purse.left_ns;
+	t->n_sources = a->n_samplers;
+	t->store_error = "";
+	for (i = 0; i < a->n_samplers; i++) {
+		t->sources[i] = *sp_sampler_status(&a->samplers[i]);
+		if (a->samplers[i].keep.error[0])
+			t->store_error = a->samplers[i].keep.error;
+	}
+	*ret_status = *t;
+}
+
+void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
+{
+	usage_look(a);
+	sp_agent_status_seen(a, ret_status);
+}

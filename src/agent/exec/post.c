@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/exec/post.h"
+#include "agent/request.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { GRACE_MS = 2000, MAX_AUTHORIZATION = 8192, SAID = 200, MAX_CPU_S = 20, CODE_AGAIN = 3, CODE_REFUSED = 4 };
+
+/* --- the agent's side ----------------------------------------------------------------------------------------------
+ */
+int sp_post_self(void)
+{
+	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? sp_fail(-errno, "/proc/self/exe") : fd;
+}
+
+int sp_post_url_check(const char *url)
+{
+	const char *host = !strncmp(url, "http://", 7) ? url + 7 : !strncmp(url, "https://", 8) ? url + 8 : NULL;
+
+	if (!host || !*host || strchr("/:?#", *host))
+		return sp_fail_said(-EINVAL, "'%s' does not begin with http://HOST or https://HOST", url);
+	if (strlen(url) > SP_POST_URL_MAX)
+		return sp_fail_said(-EINVAL, "an address of more than %d bytes", SP_POST_URL_MAX);
+	for (const char *c = url; *c; c++)
+		if (*c <= ' ' || *c == 0x7f)
+			return sp_fail_said(-EINVAL, "'%s' has a space or a control character in it", url);
+	return 0;
+}
+
+static int input_make(const struct sp_post *p, int *ret_fd)
+{
+	char *text SP_FREE = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+
+	if (!out)
+		return -ENOMEM;
+	sp_line_put(out, "url", p->url);
+	sp_line_put(out, "type", p->type);
+	sp_line_put(out, "encoding", p->encoding);
+	sp_line_put(out, "header", p->header);
+	sp_line_put(out, "authorization", p->authorization_file);
+	sp_line_put(out, "ca", p->ca_file);
+	sp_line_put_number(out, "timeout", p->timeout_ms);
+	fputc('\n', out);
+	fwrite(p->body, 1, p->n_body, out);
+	return fclose(out) ? -ENOMEM : sp_program_input(text, n, ret_fd);
+}
+
+int sp_post_start(struct sp_program *c, int self, const struct sp_post *p)
+{
+	char path[64], *argv[] = {"soprof", SP_POST_ARGUMENT, NULL};
+	struct sp_program_spec spec = {
+	    .path = path, .argv = argv, .env = environ, .timeout_ms = p->timeout_ms + GRACE_MS};
+	SP_CLOSE int input = -1;
+	int r = p->n_body > SP_POST_BODY_MAX ? -E2BIG : input_make(p, &input);
+
+	*c = (struct sp_program){0};
+	if (r < 0)
+		return sp_fail(r, "post to %s", p->url);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self);
+	spec.input = input;
+	r = sp_program_start(c, &spec);
+	return r < 0 ? sp_fail(r, "post to %s", p->url) : 0;
+}
+
+enum sp_post_result sp_post_result(int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return SP_POST_TAKEN;
+	return WIFEXITED(status) && WEXITSTATUS(status) == CODE_REFUSED ? SP_POST_REFUSED : SP_POST_AGAIN;
+}
+
+/* --- libcurl --------------------------------------------------------------------------------------------------------
+ */
+struct library {
+	CURL *(*init)(void);
+	CURLcode (*setopt)(CURL *curl, CURLoption option, ...);
+	CURLcode (*perform)(CURL *curl);
+	CURLcode (*getinfo)(CURL *curl, CURLINFO info, ...);
+	const char *(*strerror)(CURLcode code);
+	struct curl_slist *(*append)(struct curl_slist *list, const char *text);
+};
+
+static void *symbol(void *so, const char *name, bool *all)
+{
+	void *p = dlsym(so, name);
+
+	*all &= p != NULL;
+	return p;
+}
+
+/* Debian builds it with three libraries for TLS: any will do. */
+static int library_open(struct library *l)
+{
+	static const char *const names[] = {"libcurl-gnutls.so.4", "libcurl.so.4", "libcurl-nss.so.4"};
+	bool all = true;
+	void *so = NULL;
+
+	for (size_t i = 0; !so && i < SP_COUNT(names); i++)
+		so = dlopen(names[i], RTLD_NOW);
+	if (!so)
+		return sp_fail_said(-ENOSYS, "there is no libcurl (Debian: libcurl3-gnutls)");
+	l->init = (CURL * (*)(void)) symbol(so, "curl_easy_init", &all);
+	l->setopt = (CURLcode(*)(CURL *, CURLoption, ...))symbol(so, "curl_easy_setopt", &all);
+	l->perform = (CURLcode(*)(CURL *))symbol(so, "curl_easy_perform", &all);
+	l->getinfo = (CURLcode(*)(CURL *, CURLINFO, ...))symbol(so, "curl_easy_getinfo", &all);
+	l->strerror = (const char *(*)(CURLcode))symbol(so, "curl_easy_strerror", &all);
+	l->append = (struct curl_slist * (*)(struct curl_slist *, const char *)) symbol(so, "curl_slist_append", &all);
+	return all ? 0 : sp_fail_said(-ENOSYS, "libcurl cannot be used");
+}
+
+/* --- the process ----------------------------------------------------------------------------------------------------
+ */
+struct job {
+	struct library l;
+	CURL *curl;
+	struct curl_slist *headers;
+	char line[SP_LINE_MAX + 2];
+	struct sp_line words;
+	uint64_t timeout_ms;
+	char *body;
+	size_t n_body;
+	char said[SAID + 1]; /* by the server */
+	size_t n_said;
+	char why[CURL_ERROR_SIZE];
+};
+
+static int body_read(struct job *j, FILE *in)
+{
+	size_t capacity = 0, n;
+
+	do {
+		int r = sp_grow(&j->body, &capacity, j->n_body + 65536, 1);
+		if (r < 0 || j->n_body > SP_POST_BODY_MAX)
+			return r < 0 ? r : -E2BIG;
+		n = fread(j->body + j->n_body, 1, capacity - j->n_body, in);
+		j->n_body += n;
+	} while (n > 0);
+	return ferror(in) ? -EIO : 0;
+}
+
+static int job_read(struct job *j)
+{
+	FILE *in = fdopen(STDIN_FILENO, "r");
+	size_t n;
+	int r;
+
+	if (!in || !fgets(j->line, sizeof(j->line), in))
+		return -EBADF;
+	n = strcspn(j->line, "\n");
+	if (!j->line[n])
+		return -EBADMSG;
+	j->line[n] = '\0';
+	r = sp_line_parse(j->line, false, &j->words);
+	if (r == 0)
+		r = sp_line_number(&j->words, "timeout", &j->timeout_ms);
+	return r < 0 ? r : body_read(j, in);
+}
+
+static size_t answer_take(char *bytes, size_t size, size_t n, void *job)
+{
+	struct job *j = job;
+	size_t kept = SP_MIN(size * n, SAID - j->n_said);
+
+	memcpy(j->said + j->n_said, bytes, kept);
+	j->n_said += kept;
+	return size * n;
+}
+
+static int header_add(struct job *j, const char *name, const char *value)
+{
+	char *text SP_FREE = NULL;
+	struct curl_slist *list;
+
+	if (!value)
+		return 0;
+	if (asprintf(&text, "%s%s%s", name, *name ? ": " : "", value) < 0)
+		return -ENOMEM;
+	list = j->l.append(j->headers, text);
+	j->headers = list ? list : j->headers;
+	return list ? 0 : -ENOMEM;
+}
+
+static int authorization_add(struct job *j)
+{
+	const char *file = sp_line_word(&j->words, "authorization");
+	char *text SP_FREE = NULL;
+	int r = file ? sp_text_read(file, MAX_AUTHORIZATION, &text, NULL) : 0;
+
+	if (!file || r < 0)
+		return r;
+	text[strcspn(text, "\r\n")] = '\0';
+	return header_add(j, "Authorization", text);
+}
+
+static int headers_make(struct job *j)
+{
+	int r = header_add(j, "Content-Type", sp_line_word(&j->words, "type"));
+
+	if (r == 0)
+		r = header_add(j, "Content-Encoding", sp_line_word(&j->words, "encoding"));
+	if (r == 0)
+		r = header_add(j, "", sp_line_word(&j->words, "header"));
+	if (r == 0)
+		r = header_add(j, "", "Expect:"); /* no round trip before the body */
+	return r < 0 ? r : authorization_add(j);
+}
+
+static int options_set(struct job *j)
+{
+	const char *ca = sp_line_word(&j->words, "ca");
+	const struct library *l = &j->l;
+	CURL *c = j->curl;
+	int bad = 0;
+
+	bad |= l->setopt(c, CURLOPT_URL, sp_line_word(&j->words, "url"));
+	bad |= l->setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+	bad |= l->setopt(c, CURLOPT_POST, 1L);
+	bad |= l->setopt(c, CURLOPT_POSTFIELDS, j->body);
+	bad |= l->setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)j->n_body);
+	bad |= l->setopt(c, CURLOPT_HTTPHEADER, j->headers);
+	bad |= l->setopt(c, CURLOPT_USERAGENT, "soprof/" SP_VERSION);
+	bad |= l->setopt(c, CURLOPT_TIMEOUT_MS, (long)j->timeout_ms);
+	bad |= l->setopt(c, CURLOPT_NOSIGNAL, 1L);
+	bad |= l->setopt(c, CURLOPT_ERRORBUFFER, j->why);
+	bad |= l->setopt(c, CURLOPT_WRITEFUNCTION, answer_take);
+	bad |= l->setopt(c, CURLOPT_WRITEDATA, j);
+	if (ca)
+		bad |= l->setopt(c, CURLOPT_CAINFO, ca);
+	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old, or does not speak https") : 0;
+}
+
+/* A request that is wrong stays wrong; of the client's errors only "too many" and "too slow" pass. */
+static int verdict(struct job *j, CURLcode code)
+{
+	long status = 0;
+
+	if (code != CURLE_OK) {
+		dprintf(STDOUT_FILENO, "%s", *j->why ? j->why : j->l.strerror(code));
+		return CODE_AGAIN;
+	}
+	j->l.getinfo(j->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status >= 200 && status < 300)
+		return 0;
+	j->said[strcspn(j->said, "\r\n")] = '\0';
+	dprintf(STDOUT_FILENO, "HTTP %ld%s%s", status, *j->said ? ": " : "", j->said);
+	return status >= 500 || status == 429 || status == 408 ? CODE_AGAIN : CODE_REFUSED;
+}
+
+static int post_it(struct job *j)
+{
+	int r = job_read(j);
+
+	if (r == 0)
+		r = library_open(&j->l);
+	if (r == 0)
+		r = headers_make(j);
+	if (r == 0) {
+		j->curl = j->l.init();
+		r = j->curl ? options_set(j) : -ENOMEM;
+	}
+	return r < 0 ? r : verdict(j, j->l.perform(j->curl));
+}
+
+void sp_post_main(int argc, char **argv)
+{
+	static struct job j;
+	struct rlimit none = {0}, some = {.rlim_cur = MAX_CPU_S, .rlim_max = MAX_CPU_S + 1};
+	int r;
+
+	if (argc != 2 || strcmp(argv[1], SP_POST_ARGUMENT) != 0)
+		return;
+	setrlimit(RLIMIT_CORE, &none);
+	setrlimit(RLIMIT_CPU, &some);
+	r = post_it(&j);
+	if (r < 0)
+		dprintf(STDOUT_FILENO, "%s", sp_error_text(r));
+	_exit(r < 0 ? CODE_AGAIN : r);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/exec/program.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LATE_MS = 1000 }; /* until a killed one is looked at again */
+
+int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out), void *arg, int *ret_fd)
+{
+	SP_CLOSE int fd = memfd_create(name, MFD_CLOEXEC);
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0), r;
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!out) {
+		r = sp_fail(-errno, "make a memory file");
+		if (copy >= 0)
+			close(copy);
+		return r;
+	}
+	r = write(arg, out);
+	if (r == 0 && ferror(out))
+		r = -EIO;
+	if (fclose(out) && r == 0)
+		r = -errno;
+	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r < 0)
+		return sp_fail(r, "write a memory file");
+	*ret_fd = sp_take_fd(&fd);
+	return 0;
+}
+
+struct bytes {
+	const void *bytes;
+	size_t n;
+};
+
+static int bytes_write(void *arg, FILE *out)
+{
+	const struct bytes *b = arg;
+
+	return fwrite(b->bytes, 1, b->n, out) == b->n ? 0 : -EIO;
+}
+
+int sp_program_input(const void *bytes, size_t n, int *ret_fd)
+{
+	return sp_program_input_write("soprof-input", bytes_write, &(struct bytes){bytes, n}, ret_fd);
+}
+
+int sp_program_attributes(posix_spawnattr_t *a)
+{
+	sigset_t none, all;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	sigdelset(&all, SIGKILL);
+	sigdelset(&all, SIGSTOP);
+	return posix_spawnattr_setsigmask(a, &none) || posix_spawnattr_setsigdefault(a, &all) ||
+	       posix_spawnattr_setpgroup(a, 0) ||
+	       posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+}
+
+static int descriptors(posix_spawn_file_actions_t *a, const struct sp_program_spec *spec, int output)
+{
+	return posix_spawn_file_actions_adddup2(a, spec->input, STDIN_FILENO) ||
+	       posix_spawn_file_actions_adddup2(a, output, STDOUT_FILENO) ||
+	       posix_spawn_file_actions_adddup2(a, output, STDERR_FILENO) ||
+	       (spec->is_foreign && posix_spawn_file_actions_addclosefrom_np(a, STDERR_FILENO + 1));
+}
+
+static int spawn(const struct sp_program_spec *spec, int output, pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t a;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&a);
+	if (!r) {
+		r = sp_program_attributes(&a) || descriptors(&actions, spec, output)
+			? ENOMEM
+			: posix_spawn(ret_pid, spec->path, &actions, &a, spec->argv, spec->env);
+		posix_spawnattr_destroy(&a);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+int sp_program_start(struct sp_program *c, const struct sp_program_spec *spec)
+{
+	int ends[2], r;
+
+	*c = (struct sp_program){.pidfd = -1, .output = -1};
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return sp_fail(-errno, "make a pipe");
+	fcntl(ends[0], F_SETFL, O_NONBLOCK); /* it may wait for us, not we for it */
+	r = spawn(spec, ends[1], &c->pid);
+	close(ends[1]);
+	c->output = ends[0];
+	if (r < 0) {
+		sp_cleanup_close(&c->output);
+		*c = (struct sp_program){0};
+		return sp_fail(r, "%s", spec->path);
+	}
+	c->deadline_ns = sp_time_ns(CLOCK_MONOTONIC) + spec->timeout_ms * UINT64_C(1000000);
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0); /* without it: looked at when its time is over */
+	if (c->pidfd >= 0)
+		fcntl(c->pidfd, F_SETFD, FD_CLOEXEC);
+	return 0;
+}
+
+size_t sp_program_fds(const struct sp_program *c, int *ret_fds)
+{
+	size_t n = 0;
+
+	if (c->pid && c->pidfd >= 0)
+		ret_fds[n++] = c->pidfd;
+	if (c->pid && c->output >= 0)
+		ret_fds[n++] = c->output;
+	return n;
+}
+
+int sp_program_timeout_ms(const struct sp_program *c)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+
+	if (!c->pid)
+		return -1;
+	return c->deadline_ns > now ? (int)((c->deadline_ns - now) / 1000000 + 1) : 0;
+}
+
+static void text_take(struct sp_program *c)
+{
+	char some[4096];
+	ssize_t n = 0;
+
+	while (c->output >= 0 && (n = read(c->output, some, sizeof(some))) > 0) {
+		size_t kept = SP_MIN((size_t)n, SP_PROGRAM_TEXT - c->n_text);
+
+		memcpy(c->text + c->n_text, some, kept);
+		c->n_text += kept;
+	}
+	if (n == 0)
+		sp_cleanup_close(&c->output);
+	c->output = n == 0 ? -1 : c->output;
+}
+
+static void release(struct sp_program *c)
+{
+	sp_cleanup_close(&c->pidfd);
+	sp_cleanup_close(&c->output);
+	c->pidfd = c->output = -1;
+	c->pid = 0;
+}
+
+bool sp_program_look(struct sp_program *c, int *ret_status)
+{
+	pid_t gone;
+
+	if (!c->pid)
+		return false;
+	gone = waitpid(c->pid, ret_status, WNOHANG);
+	text_take(c); /* after it: all that it wrote before its end */
+	if (gone == c->pid || (gone < 0 && errno == ECHILD)) {
+		*ret_status = gone == c->pid ? *ret_status : SIGKILL;
+		release(c);
+		return true;
+	}
+	if (sp_time_ns(CLOCK_MONOTONIC) >= c->deadline_ns) {
+		kill(-c->pid, SIGKILL); /* not waited for yet: the number is its own */
+		c->is_late = true;
+		c->deadline_ns = sp_time_ns(CLOCK_MONOTONIC) + LATE_MS * UINT64_C(1000000);
+	}
+	return false;
+}
+
+void sp_program_kill(struct sp_program *c)
+{
+	if (!c->pid)
+		return;
+	kill(-c->pid, SIGKILL);
+	waitpid(c->pid, NULL, 0);
+	release(c);
+}

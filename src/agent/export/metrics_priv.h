@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * metrics_priv.h: the parts of metrics.h among themselves, private to src/agent: metrics.c has the counters and writes
+ * them, metrics_fold.c makes a window's rows into times by library and function. All belongs to one struct sp_metrics.
+ * 0 or -ENOMEM. One thread.
+ */
+#ifndef SP_AGENT_EXPORT_METRICS_PRIV_H
+#define SP_AGENT_EXPORT_METRICS_PRIV_H
+
+#include "agent/config.h"
+#include "agent/export/metrics.h"
+#include "agent/export/series.h"
+#include "bpf/wire.h"
+
+enum { SP_METRICS_CLASSES = 4, SP_METRICS_MAX_EVENTS = 16 };
+
+struct sp_metrics_source {
+	char name[32];
+	uint64_t n_samples[SP_METRICS_CLASSES]; /* by enum sp_stack_class */
+	uint64_t n_cut[SP_N_STOPS];
+	uint64_t last_end_ns; /* wall clock: of the window that was counted last */
+};
+
+struct sp_metrics {
+	const char *functions[SP_AGENT_MAX_GLOBS]; /* globs */
+	size_t n_functions;
+	enum sp_metrics_by by;
+	struct sp_series_budget budget;
+	struct sp_series_table libraries, functions_table;
+	struct sp_series_table infos; /* by library: labels with package and version, once they are known */
+	uint64_t n_failed;            /* windows */
+	struct sp_metrics_source sources[SP_AGENT_MAX_SOURCES];
+	size_t n_sources;
+	uint64_t n_events[SP_METRICS_MAX_EVENTS];
+	struct {
+		void (*write)(void *arg, struct sp_expo *x);
+		void *arg;
+	} others[SP_METRICS_MAX_OTHERS];
+	size_t n_others;
+	/* metrics_fold.c: which functions of the profile match, as far as was looked: 0 not yet, 1 no, 2 yes */
+	uint8_t *matches;
+	size_t n_matches;
+	uint64_t matches_of; /* the serial number of the profile's names */
+};
+
+/* value: which of the profile's values is CPU time. */
+int sp_metrics_fold(struct sp_metrics *m, const struct sp_profile *p, const struct sp_store_window *w, uint32_t value);
+
+#endif

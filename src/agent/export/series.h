@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * series.h: CPU time by labels, of a bounded number of them: what metrics.h counts.
+ *
+ * A series that was made stays for ever, under the same labels, and only grows. One budget of lines on the page bounds
+ * all tables that share it: what comes when it is used up is refused, its time goes to the table's `other`, and it is
+ * counted; which were refused is remembered by hash, up to SP_SERIES_REFUSED of them: others beyond are not counted. A
+ * series is known by a key, any bytes, which is not what it shows. Its inclusive time is the sum of what it was given:
+ * for `other` that of the refused ones, each for itself. -ENOMEM. One thread.
+ */
+#ifndef SP_AGENT_EXPORT_SERIES_H
+#define SP_AGENT_EXPORT_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sp_intern;
+
+enum { SP_SERIES_REFUSED = 65536 };
+
+struct sp_series_time {
+	uint64_t self_ns, total_ns;
+};
+struct sp_series_span { /* of a window, by the wall clock */
+	uint64_t from_ns, to_ns;
+};
+struct sp_series {
+	const char *labels; /* between the braces; the table's */
+	struct sp_series_time all, last;
+	struct sp_series_span span; /* of `last` */
+};
+struct sp_series_budget {
+	size_t n, max; /* lines */
+};
+struct sp_series_table {
+	struct sp_series_budget *budget;
+	struct sp_intern *keys, *refused;
+	struct sp_series *series; /* by number of the key */
+	size_t capacity;
+	struct sp_series other;
+};
+
+int sp_series_init(struct sp_series_table *t, struct sp_series_budget *b, const char *other_labels);
+void sp_series_done(struct sp_series_table *t);
+size_t sp_series_count(const struct sp_series_table *t);
+uint64_t sp_series_refused(const struct sp_series_table *t);
+
+/* -ENOENT: there is none. */
+int64_t sp_series_find(const struct sp_series_table *t, const void *key, size_t len);
+/* A new one of so many lines; labels are copied. -EDQUOT: there is no room, the caller counts it as refused. */
+int64_t sp_series_make(struct sp_series_table *t, const void *key, size_t len, const char *labels, size_t n_lines);
+void sp_series_refuse(struct sp_series_table *t, const void *key, size_t len);
+int sp_series_label(struct sp_series *s, const char *labels); /* anew: for those that show nothing until then */
+void sp_series_grow(struct sp_series *s, const struct sp_series_time *time, const struct sp_series_span *span);
+
+#endif

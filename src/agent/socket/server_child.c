@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * server_child.c: the processes that answer questions: this program, executed again.
+ *
+ * They share nothing with the agent: neither its memory, which may hold other users' rows, nor its connections to the
+ * store, which SQLite forbids to take along over fork(2). What they need is written into a memory file beforehand.
+ */
+#include "agent/exec/program.h"
+#include "agent/log.h"
+#include "agent/socket/server_priv.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "profile/profile.h"
+#include "profile/values.h"
+#include "view/view.h"
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CURRENT_SPAN_S = 60 }; /* older questions cannot be about a window that is not stored yet */
+
+/* --- the window that is not stored yet ---------------------------------------------------------------------------- */
+static int current_write(struct sp_server *s, const char *source, const struct sp_profile *p,
+			 const struct sp_store_window *w)
+{
+	const struct sp_view *view = sp_view_by_name("pprof");
+	struct sp_view_options o = {.value = sp_profile_default_value(p)};
+	FILE *out = open_memstream(&s->current, &s->current_bytes);
+	int r;
+
+	if (!out)
+		return -ENOMEM;
+	sp_line_put(out, "current", source);
+	sp_line_put_number(out, "wall", w->wall_ns);
+	sp_line_put_number(out, "duration", w->duration_ns);
+	sp_line_put_number(out, "lost", w->n_lost);
+	fputc('\n', out);
+	r = view ? view->write(p, &o, out) : -ENOSYS;
+	return fclose(out) ? -ENOMEM : r;
+}
+
+bool sp_server_current_is_fresh(const struct sp_server *s, const struct sp_client *c)
+{
+	return s->current_ns && sp_time_ns(CLOCK_MONOTONIC) - s->current_ns < SP_NS_PER_S &&
+	       !strcmp(s->current_source, c->source);
+}
+
+static void current_drop(struct sp_server *s)
+{
+	free(sp_take_ptr(s->current));
+	s->current_bytes = 0;
+}
+
+void sp_server_current_renew(struct sp_server *s, const char *source)
+{
+	const struct sp_profile *p = NULL;
+	struct sp_store_window w = {0};
+	int r;
+
+	current_drop(s);
+	snprintf(s->current_source, sizeof(s->current_source), "%s", source);
+	s->is_renewing = true;
+	r = s->owner.current(s->owner.arg, s->current_source, &p, &w);
+	s->is_renewing = false;
+	if (r >= 0)
+		r = current_write(s, s->current_source, p, &w);
+	s->current_ns = sp_time_ns(CLOCK_MONOTONIC);
+	if (r < 0)
+		current_drop(s);
+	/* EAGAIN: the owner is busy with the window before */
+	if (r < 0 && r != -ENOENT && r != -EAGAIN)
+		sp_log(SP_LOG_WARNING, "the window that is not stored yet cannot be shown: %s", sp_error_text(r));
+	sp_error_clear();
+}
+
+void sp_server_current_wanted(const struct sp_server *s, const struct sp_request *q, struct sp_client *c)
+{
+	const char *source = q->query.source ? q->query.source : "cpu";
+
+	c->wants_current = (q->what == SP_ASK_QUERY || q->what == SP_ASK_TOTALS) && !q->query.n_slices &&
+			   q->query.resolution <= SP_RES_10S && strlen(source) < sizeof(c->source) &&
+			   q->query.to_ns + CURRENT_SPAN_S * SP_NS_PER_S >= sp_time_ns(CLOCK_REALTIME);
+	c->wants_current = s->owner.current && (c->wants_current || (q->what == SP_ASK_API && q->wants_current));
+	snprintf(c->source, sizeof(c->source), "%s", c->wants_current ? source : "");
+}
+
+/* --- what it is given --------------------------------------------------------------------------------------------- */
+struct question {
+	struct sp_server *server;
+	const struct sp_client *client;
+};
+
+static int question_write(void *arg, FILE *out)
+{
+	const struct question *q = arg;
+	struct sp_server *s = q->server;
+	const struct sp_client *c = q->client;
+
+	sp_line_put(out, "store", s->store);
+	if (!c->sees_all)
+		sp_line_put_number(out, "uid", c->uid);
+	sp_line_put_number(out, "timeout", s->query_timeout_ns);
+	sp_line_put_number(out, "memory", s->query_memory_bytes);
+	fprintf(out, "\n%s\n", c->text);
+	if (c->wants_current && s->current && !strcmp(s->current_source, c->source))
+		fwrite(s->current, 1, s->current_bytes, out);
+	return 0;
+}
+
+/* --- the process -------------------------------------------------------------------------------------------------- */
+int sp_server_spawn(int input, int output, int self, pid_t *ret_pid)
+{
+	char path[64], *argv[] = {"soprof", SP_ANSWER_ARGUMENT, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t a;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", self);
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&a);
+	if (!r) {
+		r = sp_program_attributes(&a) || posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) ||
+			    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+			? ENOMEM
+			: posix_spawn(ret_pid, path, &actions, &a, argv, environ);
+		posix_spawnattr_destroy(&a);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+int sp_server_child_start(struct sp_server *s, struct sp_client *c)
+{
+	SP_CLOSE int input = -1;
+	int r = sp_program_input_write("soprof-answer", question_write, &(struct question){s, c}, &input);
+
+	if (r < 0)
+		return r;
+	r = sp_server_spawn(input, c->fd, s->self, &c->pid);
+	if (r < 0)
+		return sp_fail(r, "start a process");
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (c->pidfd >= 0)
+		return 0;
+	r = -errno;
+	kill(c->pid, SIGKILL); /* not waited for yet: the number is its own */
+	waitpid(c->pid, NULL, 0);
+	return sp_fail(r, "open a pidfd");
+}
+
+bool sp_server_child_end(struct sp_server *s, struct sp_client *c)
+{
+	int status = 0;
+	pid_t gone;
+
+	syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+	gone = waitpid(c->pid, &status, WNOHANG);
+	if (gone == 0 && s->n_unreaped < SP_SERVER_UNREAPED)
+		s->unreaped[s->n_unreaped++] = c->pid;
+	close(c->pidfd);
+	return gone == c->pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void sp_server_reap(struct sp_server *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_unreaped; i++)
+		if (waitpid(s->unreaped[i], NULL, WNOHANG) == 0)
+			s->unreaped[n++] = s->unreaped[i];
+	s->n_unreaped = n;
+}

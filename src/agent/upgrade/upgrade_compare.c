@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* upgrade_compare.c: before and after an upgrade, program by program: what was upgraded, and whether it mattered. */
+#include "agent/request.h"
+#include "agent/upgrade/upgrade_priv.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "profile/diff.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICES = 20, MAX_PROGRAMS = 4096, MAX_NAMED = 3, TEXT = 1024 };
+
+/* A window is of the side that it begins in, and may begin some milliseconds before or after the full ten seconds. */
+#define MARGIN_NS SP_NS_PER_S
+
+/* Five looks at many programs: the interval of 95 % is taken so much wider; and so little is not worth telling. */
+static const double wider = 1.5, least = 0.005;
+
+struct program { /* of the profile after */
+	const char *path, *container, *place;
+};
+
+struct upgraded { /* a library, over all programs */
+	char *library;
+	char versions[256];
+	char programs[TEXT / 2];
+	uint32_t n_programs;
+};
+
+struct compare {
+	const struct sp_upgrade_question *q;
+	struct sp_profile *before, *after;
+	int (*each)(void *arg, const struct sp_store_event *e);
+	void *arg;
+	struct upgraded *upgraded;
+	size_t n_upgraded, capacity;
+};
+
+/* --- programs ------------------------------------------------------------------------------------------------------
+ */
+static const char *exe_path(const struct sp_profile *p, const struct sp_process *process)
+{
+	const struct sp_file *f = sp_profile_file(p, process->exe);
+
+	return process->exe ? sp_profile_string(p, f->path ? f->path : f->name) : "";
+}
+
+static const char *short_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool is_of_program(const struct sp_profile *p, const struct sp_row *row, void *arg)
+{
+	const struct sp_process *process = sp_profile_process(p, sp_profile_key(p, row->key)->process);
+	const struct program *program = arg;
+
+	return !strcmp(exe_path(p, process), program->path) && !strcmp(sp_upgrades_place(p, process), program->place);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct program *x = a, *y = b;
+	int c = strcmp(x->path, y->path);
+
+	return c ? c : strcmp(x->place, y->place);
+}
+
+static int programs_find(const struct sp_profile *p, struct program **ret_programs, size_t *ret_n)
+{
+	uint32_t n = sp_profile_n_processes(p), i;
+	SP_FREE struct program *programs = calloc(n + 1, sizeof(*programs));
+	size_t k = 0, kept = 0;
+
+	if (!programs)
+		return -ENOMEM;
+	for (i = 1; i < n; i++) {
+		const struct sp_process *process = sp_profile_process(p, i);
+
+		if (process->exe)
+			programs[k++] = (struct program){exe_path(p, process), sp_profile_string(p, process->container),
+							 sp_upgrades_place(p, process)};
+	}
+	qsort(programs, k, sizeof(*programs), by_name);
+	for (i = 0; i < k; i++)
+		if (!kept || by_name(&programs[kept - 1], &programs[i]))
+			programs[kept++] = programs[i];
+	*ret_n = SP_MIN(kept, (size_t)MAX_PROGRAMS);
+	*ret_programs = sp_take_ptr(programs);
+	return 0;
+}
+
+/* --- events --------------------------------------------------------------------------------------------------------
+ */
+static void build_text(const struct sp_profile *p, uint32_t file, char *ret_text, size_t size)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+	char id[2 * SP_BUILD_ID_MAX + 1];
+
+	sp_hex(f->build_id, SP_MIN(f->build_id_len, (uint8_t)SP_BUILD_ID_MAX), id);
+	id[12] = '\0';
+	if (f->package_version && *sp_profile_string(p, f->package_version))
+		snprintf(ret_text, size, "%s (build id %s)", sp_profile_string(p, f->package_version), id);
+	else
+		snprintf(ret_text, size, "build id %s", id);
+}
+
+static bool is_same_build(const struct sp_file *a, const struct sp_file *b)
+{
+	return a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
+}
+
+static bool has_build(const struct sp_profile *p, const struct sp_file *build)
+{
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)
+		if (is_same_build(sp_profile_file(p, i), build))
+			return true;
+	return false;
+}
+
+/* What a program takes for the other when it is started. */
+static bool is_same_place(const struct compare *c, const struct sp_file *old, const struct sp_file *new)
+{
+	const char *a = sp_profile_string(c->before, old->path), *b = sp_profile_string(c->after, new->path);
+	size_t n = sp_upgrades_directory(a);
+
+	return old->kind == new->kind &&n == sp_upgrades_directory(b) && !memcmp(a, b, n) &&
+	       !strcmp(sp_profile_string(c->before, old->name), sp_profile_string(c->after, new->name));
+}
+
+/* The build that was where this one is, preferably one that is gone; 0: none. */
+static uint32_t old_build(const struct compare *c, const struct sp_file *new)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 1; i < sp_profile_n_files(c->before); i++) {
+		const struct sp_file *old = sp_profile_file(c->before, i);
+
+		if (!is_same_place(c, old, new))
+			continue;
+		if (!has_build(c->after, old))
+			return i;
+		found = i;
+	}
+	return found;
+}
+
+/* A side may have several builds, in several directories. False: no directory has another one than it had. */
+static bool pair_find(const struct compare *c, const struct sp_upgrade *u, uint32_t *ret_old, uint32_t *ret_new)
+{
+	for (uint32_t i = 0; i < u->n_new; i++) {
+		const struct sp_file *new = sp_profile_file(c->after, u->new_files[i]);
+		uint32_t old = has_build(c->before, new) ? 0 : old_build(c, new);
+
+		if (!old)
+			continue;
+		*ret_old = old;
+		*ret_new = u->new_files[i];
+		return true;
+	}
+	return false;
+}
+
+/* False: it is not upgraded. */
+static bool versions_text(const struct compare *c, const struct sp_upgrade *u, char *ret_text, size_t size)
+{
+	uint32_t old_file, new_file;
+	char old[96], new[96];
+
+	if (!pair_find(c, u, &old_file, &new_file))
+		return false;
+	build_text(c->before, old_file, old, sizeof(old));
+	build_text(c->after, new_file, new, sizeof(new));
+	snprintf(ret_text, size, "%s -> %s", old, new);
+	return true;
+}
+
+/* Whether "a, b, c" has it. */
+static bool is_named(const char *names, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = names; at; at = strstr(at, ", ")) {
+		at += at != names ? 2 : 0;
+		if (!strncmp(at, name, len) && (!at[len] || at[len] == ','))
+			return *at;
+	}
+	return false;
+}
+
+static int upgrade_note(struct compare *c, const char *library, const char *versions, const struct program *program)
+{
+	struct upgraded *u = NULL;
+	size_t i, len;
+	int r;
+
+	for (i = 0; !u && i < c->n_upgraded; i++)
+		if (!strcmp(c->upgraded[i].library, library))
+			u = &c->upgraded[i];
+	if (!u) {
+		r = sp_grow(&c->upgraded, &c->capacity, c->n_upgraded + 1, sizeof(*c->upgraded));
+		if (r < 0)
+			return r;
+		u = &c->upgraded[c->n_upgraded];
+		*u = (struct upgraded){.library = strdup(library)};
+		if (!u->library)
+			return -ENOMEM;
+		c->n_upgraded++;
+		snprintf(u->versions, sizeof(u->versions), "%s", versions);
+	}
+	len = strlen(u->programs);
+	/* several of one name, at other places or in containers, are one to a reader */
+	if (is_named(u->programs, short_name(program->path)))
+		return 0;
+	if (u->n_programs++ < MAX_NAMED)
+		snprintf(u->programs + len, sizeof(u->programs) - len, "%s%s", len ? ", " : "",
+			 short_name(program->path));
+	return 0;
+}
+
+static int upgrade_tell(const struct compare *c, const struct upgraded *u)
+{
+	char text[TEXT], more[64] = "";
+
+	if (u->n_programs > MAX_NAMED)
+		snprintf(more, sizeof(more), " and %" PRIu32 " other programs", u->n_programs - MAX_NAMED);
+	snprintf(text, sizeof(text), "%s: %s, in %s%s", u->library, u->versions, u->programs, more);
+	return c->each(c->arg, &(struct sp_store_event){.from_ns = c->q->from_ns,
+							.to_ns = c->q->to_ns,
+							.kind = "upgrade",
+							.subject = u->library,
+							.text = text,
+							.data = ""});
+}
+
+static int change_tell(const struct compare *c, const char *library, const char *versions,
+		       const struct program *program, const struct sp_change *change)
+{
+	char subject[TEXT / 2], text[TEXT], data[TEXT];
+	double half = (change->high - change->low) / 2 * wider;
+
+	snprintf(subject, sizeof(subject), "%s in %s%s%s", library, program->path, *program->container ? " of " : "",
+		 program->container);
+	snprintf(
+	    text, sizeof(text),
+	    "%s took %.1f %% of %s's time, and takes %.1f %% since its upgrade (%+.1f, %+.1f to %+.1f points; %s); "
+	    "without counts of calls the workload may have changed",
+	    library, 100 * change->old, short_name(program->path), 100 * change->new, 100 * change->delta,
+	    100 * (change->delta - half), 100 * (change->delta + half), versions);
+	snprintf(data, sizeof(data), "old=%.6f new=%.6f low=%.6f high=%.6f", change->old, change->new,
+		 change->delta - half, change->delta + half);
+	return c->each(c->arg, &(struct sp_store_event){.from_ns = c->q->from_ns,
+							.to_ns = c->q->to_ns,
+							.kind = "change",
+							.subject = subject,
+							.text = text,
+							.data = data});
+}
+
+/* --- one program ---------------------------------------------------------------------------------------------------
+ */
+static bool is_significant(const struct sp_diff *d, const struct sp_change *change)
+{
+	double half = (change->high - change->low) / 2 * wider;
+
+	return d->method == SP_DIFF_FROM_SLICES && change->q <= 0.05 && change->delta * change->delta > half * half &&
+	       (change->delta >= least || change->delta <= -least);
+}
+
+static int row_tell(struct compare *c, const struct program *program, const struct sp_diff *d,
+		    const struct sp_diff_row *row)
+{
+	const struct sp_upgrade *u = &d->upgrades[row->upgrade - 1];
+	const char *library = sp_profile_string(d->joined, sp_profile_file(d->joined, row->id)->name);
+	char versions[256];
+	int r;
+
+	if (!versions_text(c, u, versions, sizeof(versions)))
+		return 0;
+	r = upgrade_note(c, library, versions, program);
+	if (r < 0 || !is_significant(d, &row->total))
+		return r;
+	return change_tell(c, library, versions, program, &row->total);
+}
+
+static int rows_tell(struct compare *c, const struct program *program, const struct sp_diff *d)
+{
+	struct sp_diff_rows rows = {0};
+	int r = sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &rows);
+
+	for (size_t i = 0; r >= 0 && i < rows.n_rows && rows.rows[i].upgrade; i++)
+		if (!rows.rows[i].none)
+			r = row_tell(c, program, d, &rows.rows[i]);
+	sp_diff_rows_done(&rows);
+	return r;
+}
+
+static int program_compare(struct compare *c, struct program *program)
+{
+	struct sp_profile *whole[2] = {c->before, c->after}, *own[2] = {NULL, NULL};
+	struct sp_diff_options o = {.scale = SP_DIFF_SHARES};
+	struct sp_filter_result result[2] = {{0}};
+	struct sp_diff *d = NULL;
+	int r = 0, i;
+
+	for (i = 0; r >= 0 && i < 2; i++)
+		r = sp_profile_filter(whole[i], is_of_program, program, &own[i], &result[i]);
+	if (r >= 0 && result[0].n_kept && result[1].n_kept) {
+		struct compare narrow = *c;
+
+		r = sp_diff_new(own[0], own[1], &o, &d);
+		narrow.before = own[0]; /* whose files the diff names */
+		narrow.after = own[1];
+		if (r >= 0 && d->n_upgrades)
+			r = rows_tell(&narrow, program, d);
+		c->upgraded = narrow.upgraded;
+		c->n_upgraded = narrow.n_upgraded;
+		c->capacity = narrow.capacity;
+	}
+	sp_diff_free(d);
+	sp_profile_free(own[0]);
+	sp_profile_free(own[1]);
+	return r;
+}
+
+/* --- the whole -----------------------------------------------------------------------------------------------------
+ */
+static int side_read(struct sp_store *s, const struct sp_upgrade_question *q, bool is_after, struct sp_profile **ret)
+{
+	uint64_t from = q->from_ns - SP_MIN(q->from_ns, MARGIN_NS), to = q->to_ns - SP_MIN(q->to_ns, MARGIN_NS);
+	struct sp_store_query query = {.from_ns = is_after ? to : from - SP_MIN(from, q->span_ns),
+				       .to_ns = is_after ? to + q->span_ns : from,
+				       .source = q->source,
+				       .all_users = true,
+				       .resolution = -1,
+				       .n_slices = SLICES,
+				       .ends_stay = true};
+	struct sp_store_answer answer;
+	int r = sp_profile_new(ret);
+
+	return r < 0 ? r : sp_store_query(s, &query, *ret, &answer);
+}
+
+static int programs_compare(struct compare *c)
+{
+	SP_FREE struct program *programs = NULL;
+	size_t n = 0, i;
+	int r = programs_find(c->after, &programs, &n);
+
+	for (i = 0; r >= 0 && i < n; i++)
+		r = program_compare(c, &programs[i]);
+	for (i = 0; r >= 0 && i < c->n_upgraded; i++)
+		r = upgrade_tell(c, &c->upgraded[i]);
+	return r;
+}
+
+int sp_upgrade_compare(struct sp_store *s, const struct sp_upgrade_question *q,
+		       int (*each)(void *arg, const struct sp_store_event *e), void *arg)
+{
+	struct compare c = {.q = q, .each = each, .arg = arg};
+	int r = side_read(s, q, false, &c.before);
+
+	if (r >= 0)
+		r = side_read(s, q, true, &c.after);
+	if (r >= 0)
+		r = programs_compare(&c);
+	for (size_t i = 0; i < c.n_upgraded; i++)
+		free(c.upgraded[i].library);
+	free(c.upgraded);
+	sp_profile_free(c.before);
+	sp_profile_free(c.after);
+	return r;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "agent/answer/gzip.h"
+#include "agent/request.h"
+#include "agent/socket/server.h"
+#include "agent/web/page_html.h"
+#include "agent/web/page_priv.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/time.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+	MAX_BODY = 64 << 20,
+	PPROF_SECONDS = 30,
+	MAX_SECONDS = 3600,
+	MAX_HELD_SECONDS = 300,
+	SETTLE_S = 5, /* after its end a window needs names before it is stored */
+	WINDOW_S = 10,
+	BEST = 9
+};
+
+/* --- answers of a process ----------------------------------------------------------------------------------------- */
+static void waiting_end(struct sp_page_waiting *w)
+{
+	if (w->output >= 0)
+		close(w->output);
+	*w = (struct sp_page_waiting){.page = w->page, .output = -1};
+}
+
+static void gone(void *arg)
+{
+	struct sp_page_waiting *w = arg;
+
+	if (w->question)
+		sp_server_forget(w->page->owner.server, sp_take_ptr(w->question));
+	waiting_end(w);
+}
+
+/* The line that the answer begins with; its length, or a negative errno. */
+ssize_t sp_page_head(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head)
+{
+	ssize_t n = pread(fd, text, SP_LINE_MAX - 1, 0);
+	char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+	int r;
+
+	if (!end)
+		return -EBADMSG;
+	*end = '\0';
+	r = sp_line_parse(text, true, ret_head);
+	return r < 0 ? r : end + 1 - text;
+}
+
+static unsigned status_of(int r)
+{
+	return r == -ETIMEDOUT ? 504 : r == -EBUSY ? 503 : r == -EACCES ? 403 : 500;
+}
+
+/* Taken from the line, which lies in memory that goes. */
+static const char *coding_of(const struct sp_line *head)
+{
+	const char *coding = sp_line_word(head, "coding");
+
+	return coding && !strcmp(coding, "gzip") ? "gzip" : NULL;
+}
+
+static void body_send(struct sp_page_waiting *w, const struct sp_line *head, size_t head_bytes)
+{
+	struct sp_http_answer a = {.status = 200, .has_fd = true, .offset = head_bytes};
+	uint64_t status = 200;
+	uint64_t n_windows = 0;
+	struct stat st;
+
+	sp_line_number(head, "windows", &n_windows);
+	if (w->is_profile && !n_windows)
+		return sp_http_say(w->request, 404, "Of these seconds nothing is stored: no window ended in them.\n");
+	if (fstat(w->output, &st) < 0 || st.st_size > MAX_BODY || (uint64_t)st.st_size < head_bytes)
+		return sp_http_say(w->request, 500, "The answer has more than %d MiB.\n", MAX_BODY >> 20);
+	sp_line_number(head, "status", &status);
+	a.status = (unsigned)status;
+	a.type = w->is_profile ? "application/octet-stream" : "application/json";
+	a.filename = w->is_profile ? "profile.pb.gz" : NULL;
+	a.coding = coding_of(head);
+	a.n = (uint64_t)st.st_size - head_bytes;
+	a.fd = sp_take_fd(&w->output);
+	sp_http_answer(w->request, &a);
+}
+
+static void answered(void *arg, int r)
+{
+	struct sp_page_waiting *w = arg;
+	char text[SP_LINE_MAX];
+	struct sp_line head = {.first = ""};
+	uint64_t number = EIO;
+	ssize_t n = sp_page_head(w->output, text, &head);
+
+	w->question = NULL;
+	if (n > 0 && !strcmp(head.first, "error")) {
+		sp_line_number(&head, "errno", &number);
+		const char *why = sp_line_word(&head, "text");
+		sp_http_say(w->request, status_of(-(int)SP_MIN(number, 4095)), "%s\n", why ? why : "");
+	} else if (r < 0) {
+		sp_http_say(w->request, status_of(r), "%s\n", sp_error_text(r));
+	} else if (n < 0) {
+		sp_http_say(w->request, 500, "The answer cannot be understood.\n");
+	} else {
+		body_send(w, &head, (size_t)n);
+	}
+	sp_error_clear();
+	waiting_end(w);
+}
+
+static void ask(struct sp_page_waiting *w, const struct sp_request *q)
+{
+	struct sp_server_question question = {.done = answered, .arg = w};
+	char *line SP_FREE = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&line, &n);
+	int r = out ? 0 : -ENOMEM;
+
+	if (out) {
+		sp_request_write(q, out);
+		r = fclose(out) ? -ENOMEM : 0;
+	}
+	w->at_ns = 0;
+	w->output = memfd_create("soprof-page", MFD_CLOEXEC);
+	if (r == 0 && w->output < 0)
+		r = -errno;
+	if (r == 0) {
+		line[n - 1] = '\0'; /* the newline */
+		question.line = line;
+		question.output = w->output;
+		r = sp_server_ask(w->page->owner.server, &question, &w->question);
+	}
+	if (r == 0)
+		return;
+	sp_http_say(w->request, r == -EBADMSG ? 414 : status_of(r), "%s\n", sp_error_text(r));
+	sp_error_clear();
+	waiting_end(w);
+}
+
+/* A place to wait at; without one the request is answered. */
+static struct sp_page_waiting *place(struct sp_page *p, struct sp_http_request *q)
+{
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++) {
+		struct sp_page_waiting *w = &p->waiting[i];
+		if (w->request)
+			continue;
+		*w = (struct sp_page_waiting){.page = p, .request = q, .output = -1};
+		sp_http_defer(q, gone, w);
+		return w;
+	}
+	sp_http_say(q, 503, "The agent has too many questions to answer.\n");
+	return NULL;
+}
+
+/* --- routes that a process answers -------------------------------------------------------------------------------- */
+/* What reaches until now wants the window that is not stored yet, which the agent has to give names to first. */
+static bool is_about_now(const char *path, const char *query)
+{
+	return !strcmp(path, "/api/v1/live") || strstr(query, "seconds=");
+}
+
+static void api(void *arg, struct sp_http_request *q)
+{
+	struct sp_page *p = arg;
+	struct sp_request request = {.what = SP_ASK_API,
+				     .path = sp_http_path(q),
+				     .params = sp_http_query(q),
+				     .coding = sp_http_accepts(q, "gzip") ? "gzip" : NULL};
+	struct sp_page_waiting *w = place(p, q);
+
+	request.wants_current = is_about_now(request.path, request.params);
+	if (w)
+		ask(w, &request);
+}
+
+static void profile_ask(struct sp_page_waiting *w)
+{
+	struct sp_request q = {
+	    .what = SP_ASK_QUERY,
+	    .query = {.from_ns = w->from_ns, .to_ns = w->to_ns, .all_users = true, .resolution = -1}};
+
+	ask(w, &q);
+}
+
+/* NAME=NUMBER in a query; what is not there stays as it was. */
+static int parameter(const char *query, const char *name, uint64_t max, uint64_t *ret_value)
+{
+	size_t len = strlen(name);
+
+	while (*query) {
+		size_t n = strcspn(query, "&");
+		char value[24];
+		if (n > len && !strncmp(query, name, len) && query[len] == '=') {
+			snprintf(value, sizeof(value), "%.*s", (int)(n - len - 1), query + len + 1);
+			return n - len - 1 < sizeof(value) ? sp_parse_number(value, 0, max, ret_value) : -EINVAL;
+		}
+		query += n + (query[n] == '&');
+	}
+	return 0;
+}
+
+/*
+ * Windows that ended in the last N seconds, so that who asks every N seconds gets each of them once; or in the next.
+ * Windows end at multiples of ten seconds, and are stored some time after that.
+ */
+static void profile_range(struct sp_page_waiting *w, uint64_t seconds, bool is_held)
+{
+	uint64_t wall = sp_time_ns(CLOCK_REALTIME), window = WINDOW_S * SP_NS_PER_S, end;
+
+	end = is_held ? wall + seconds * SP_NS_PER_S : wall - SETTLE_S * SP_NS_PER_S;
+	w->from_ns = (end - seconds * SP_NS_PER_S) / window * window;
+	w->to_ns = end / window * window;
+	if (is_held)
+		w->at_ns = sp_time_ns(CLOCK_MONOTONIC) + (seconds + SETTLE_S) * SP_NS_PER_S;
+}
+
+static void profile(void *arg, struct sp_http_request *q)
+{
+	uint64_t seconds = PPROF_SECONDS, is_held = 0;
+	const char *query = sp_http_query(q);
+	struct sp_page_waiting *w;
+
+	if (parameter(query, "wait", 1, &is_held) < 0 ||
+	    parameter(query, "seconds", is_held ? MAX_HELD_SECONDS : MAX_SECONDS, &seconds) < 0)
+		return sp_http_say(q, 400, "seconds is a number up to %d (with wait=1 up to %d), wait is 0 or 1.\n",
+				   MAX_SECONDS, MAX_HELD_SECONDS);
+	w = place(arg, q);
+	if (!w)
+		return;
+	w->is_profile = true;
+	profile_range(w, SP_MAX(seconds, WINDOW_S), is_held);
+	if (!is_held)
+		profile_ask(w);
+}
+
+/* --- routes that are answered at once ----------------------------------------------------------------------------- */
+static void page(void *arg, struct sp_http_request *q)
+{
+	struct sp_page *p = arg;
+	struct sp_http_answer a = {.status = 200,
+				   .type = "text/html; charset=utf-8",
+				   .policy = p->policy,
+				   .etag = p->etag,
+				   .bytes = sp_web_page.html,
+				   .n = sp_web_page.n};
+
+	/* Made when the first asks for it, and kept. */
+	if (sp_http_accepts(q, "gzip") &&
+	    (p->small || sp_gzip(sp_web_page.html, sp_web_page.n, BEST, &p->small, &p->n_small) == 0)) {
+		a.coding = "gzip";
+		a.bytes = p->small;
+		a.n = p->n_small;
+	}
+	sp_http_answer(q, &a);
+}
+
+static void healthy(void *arg, struct sp_http_request *q)
+{
+	(void)arg;
+	sp_http_say(q, 200, "soprof's agent is healthy.\n");
+}
+
+static void ready(void *arg, struct sp_http_request *q)
+{
+	const struct sp_page *p = arg;
+
+	if (!p->owner.is_ready || p->owner.is_ready(p->owner.arg))
+		sp_http_say(q, 200, "soprof's agent samples and stores.\n");
+	else
+		sp_http_say(q, 503, "soprof's agent does not sample yet, or its store takes nothing.\n");
+}
+
+static void metrics(void *arg, struct sp_http_request *q)
+{
+	const struct sp_page *p = arg;
+
+	if (p->owner.metrics)
+		p->owner.metrics(p->owner.arg, q);
+	else
+		sp_http_say(q, 404, "There are no metrics.\n");
+}
+
+static const struct sp_http_route routes[] = {
+    {"/", SP_HTTP_OPEN, true, page},
+    {"/-/healthy", SP_HTTP_OPEN, false, healthy},
+    {"/-/ready", SP_HTTP_OPEN, false, ready},
+    {"/metrics", SP_HTTP_OPEN, false, metrics},
+    {"/api/v1/", SP_HTTP_TOKEN, false, api},
+    {"/debug/pprof/profile", SP_HTTP_TOKEN, false, profile},
+    {0},
+};
+
+/* --- the loop ----------------------------------------------------------------------------------------------------- */
+int sp_page_fd(const struct sp_page *p)
+{
+	return sp_http_fd(p->http);
+}
+
+int sp_page_timeout_ms(const struct sp_page *p)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), nearest = UINT64_MAX;
+	int ms = sp_http_timeout_ms(p->http), held;
+
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
+		if (p->waiting[i].at_ns)
+			nearest = SP_MIN(nearest, p->waiting[i].at_ns);
+	if (nearest == UINT64_MAX)
+		return ms;
+	held = nearest <= now ? 0 : (int)((nearest - now) / 1000000 + 1);
+	return ms < 0 ? held : SP_MIN(ms, held);
+}
+
+void sp_page_dispatch(struct sp_page *p)
+{
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
+
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
+		if (p->waiting[i].at_ns && p->waiting[i].at_ns <= now)
+			profile_ask(&p->waiting[i]);
+	sp_http_dispatch(p->http);
+}
+
+/* What listens at every address is at this machine's own, too. */
+bool sp_page_url(const struct sp_page *p, size_t i, char *ret_url, size_t size)
+{
+	char address[80];
+	const char *port;
+
+	if (!sp_http_address(p->http, i, address, sizeof(address)))
+		return false;
+	port = strrchr(address, ':');
+	if (!strncmp(address, "0.0.0.0:", 8) || !strncmp(address, "[::]:", 5))
+		snprintf(ret_url, size, "%s://localhost%s/", sp_http_scheme(p->http), port);
+	else
+		snprintf(ret_url, size, "%s://%s/", sp_http_scheme(p->http), address);
+	return true;
+}
+
+void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats)
+{
+	sp_http_stats(p->http, ret_stats);
+}
+
+/* --- beginning and end -------------------------------------------------------------------------------------------- */
+static int open_with(struct sp_page *p, const struct sp_agent_config *c)
+{
+	struct sp_http_config config;
+	char path[256];
+	int r;
+
+	r = sp_page_web_read(c, &p->web);
+	if (r < 0)
+		return r;
+	sp_page_http_config(p, c, &config);
+	config.sockets = p->owner.sockets;
+	config.n_sockets = p->owner.n_sockets;
+	config.n_listen = p->owner.n_sockets ? 0 : c->n_listen;
+	config.routes = routes;
+	r = sp_http_new(&config, &p->http);
+	if (r < 0)
+		return r;
+	sp_token_path(c->socket, path, sizeof(path));
+	return sp_token_make(path, c->group, p->token);
+}
+
+int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *owner, struct sp_page **ret_page)
+{
+	struct sp_page *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return sp_fail(-ENOMEM, "serve HTTP");
+	p->owner = *owner;
+	p->verify_output = -1;
+	snprintf(p->policy, sizeof(p->policy), "%s; frame-ancestors 'none'", sp_web_page.policy);
+	snprintf(p->etag, sizeof(p->etag), "%08lx-%zu", crc32(0, (const Bytef *)sp_web_page.html, (uInt)sp_web_page.n),
+		 sp_web_page.n);
+	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
+		p->waiting[i] = (struct sp_page_waiting){.page = p, .output = -1};
+	r = open_with(p, c);
+	if (r < 0) {
+		sp_page_free(p);
+		return r;
+	}
+	*ret_page = p;
+	return 0;
+}
+
+void sp_page_free(struct sp_page *p)
+{
+	if (!p)
+		return;
+	sp_http_free(p->http);
+	sp_page_verify_end(p);
+	sp_web_config_free(p->web);
+	free(p->small);
+	explicit_bzero(p->token, sizeof(p->token));
+	free(p);
+}
