@@ -9,7 +9,7 @@
 
 #define PROTOCOL "soprof1"
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 static bool is_plain(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -108,8 +108,7 @@ int sp_line_only(const struct sp_line *l, const char *const *names)
 	return 0;
 }
 
-/* --- requests -----------------------------------------------------------------------------------------------------
- */
+/* --- requests --- */
 static const struct {
 	const char *name;
 	const char *words[16];
@@ -282,8 +281,7 @@ void sp_request_write(const struct sp_request *q, FILE *out)
 	fputc('\n', out);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------
- */
+/* --- answers --- */
 struct answer_field {
 	const char *name;
 	size_t offset;

@@ -26,8 +26,7 @@ const char *sp_alert_rule_of_name(enum sp_alert_rule_of of)
 	return names[of];
 }
 
-/* --- words ---------------------------------------------------------------------------------------------------------
- */
+/* --- words --- */
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -103,8 +102,7 @@ static int skip(struct words *w, const char *word)
 	return is_word(w, word) ? next(w) : expected(w, word);
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------------------
- */
+/* --- parts --- */
 static int take_glob(struct words *w, const char *what, char ret_glob[SP_ALERT_RULE_GLOB])
 {
 	if (!w->word[0])
@@ -202,8 +200,7 @@ static int take_tail(struct words *w, struct sp_alert_rule *r)
 	return e;
 }
 
-/* --- rules ---------------------------------------------------------------------------------------------------------
- */
+/* --- rules --- */
 static int parse_use(struct words *w, struct sp_alert_rule *r)
 {
 	int e = take_glob(w, "a name, or a pattern of names", r->glob);

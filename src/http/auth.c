@@ -13,7 +13,7 @@
 /* Of no password that anybody knows: for names that do not exist. */
 #define NOBODYS "$2y$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcde"
 
-/* --- SipHash-2-4 -------------------------------------------------------------------------------------------------- */
+/* --- SipHash-2-4 --- */
 static uint64_t turned(uint64_t x, int bits)
 {
 	return x << bits | x >> (64 - bits);
@@ -62,7 +62,7 @@ uint64_t sp_auth_sip(const uint64_t key[2], const char *text, size_t n)
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* --- who is known ------------------------------------------------------------------------------------------------- */
+/* --- who is known --- */
 int sp_auth_init(struct sp_auth *a)
 {
 	*a = (struct sp_auth){0};

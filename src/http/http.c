@@ -29,7 +29,7 @@ static int watch(struct sp_http *h, int op, int fd, uint32_t events, uint64_t wh
 	return epoll_ctl(h->epoll, op, fd, &e) < 0 ? sp_fail(-errno, "watch a descriptor") : 0;
 }
 
-/* --- connections -------------------------------------------------------------------------------------------------- */
+/* --- connections --- */
 static void leave(struct sp_http *h, struct sp_connection *c)
 {
 	*(c->previous ? &c->previous->next : &h->first) = c->next;
@@ -137,7 +137,7 @@ static bool has_room(struct sp_http *h, uint64_t client)
 	return h->n_open < most || evict(h, NULL);
 }
 
-/* --- who comes ---------------------------------------------------------------------------------------------------- */
+/* --- who comes --- */
 static void take(struct sp_http *h, int fd, const struct sp_address *a)
 {
 	if (has_room(h, sp_address_client(a))) {
@@ -175,7 +175,7 @@ static void accept_some(struct sp_http *h, int listener)
 	}
 }
 
-/* --- the loop ----------------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 static void enforce_deadlines(struct sp_http *h)
 {
 	uint64_t t = now();
@@ -262,7 +262,7 @@ void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats)
 	ret_stats->n_connections = h->n_open;
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------- */
+/* --- beginning and end --- */
 static int daemon_start(struct sp_http *h)
 {
 	const struct sp_web_config *web = h->config.web;

@@ -75,8 +75,7 @@ struct sp_http_stats {
 };
 void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats);
 
-/* --- in a handler --------------------------------------------------------------------------------------------------
- */
+/* --- in a handler --- */
 const char *sp_http_path(const struct sp_http_request *q);
 const char *sp_http_query(const struct sp_http_request *q); /* as it was sent, without the '?'; "" = none */
 const char *sp_http_header(const struct sp_http_request *q, const char *name); /* NULL = not there */

@@ -14,7 +14,7 @@
 
 enum { BACKLOG = 128 };
 
-/* --- addresses ---------------------------------------------------------------------------------------------------- */
+/* --- addresses --- */
 static int any(uint16_t port, struct sp_address *ret_address)
 {
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)&ret_address->at;
@@ -116,7 +116,7 @@ uint64_t sp_address_client(const struct sp_address *a)
 	return network;
 }
 
-/* --- sockets ------------------------------------------------------------------------------------------------------ */
+/* --- sockets --- */
 static int socket_at(const struct sp_address *a)
 {
 	int fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0;

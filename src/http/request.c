@@ -14,7 +14,7 @@
 
 #define NOTHING_ALLOWED "default-src 'none'; frame-ancestors 'none'"
 
-/* --- what is asked ------------------------------------------------------------------------------------------------ */
+/* --- what is asked --- */
 const char *sp_http_path(const struct sp_http_request *q)
 {
 	return q->path;
@@ -37,7 +37,7 @@ bool sp_http_accepts(const struct sp_http_request *q, const char *coding)
 	return accepts && sp_http_coding_accepted(accepts, coding);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------ */
+/* --- answers --- */
 static const struct {
 	const char *name, *value;
 } always[] = {
@@ -177,7 +177,7 @@ void sp_request_gone(struct sp_http_request *q)
 	sp_http_say(q, 503, "gone\n");
 }
 
-/* --- the gate ----------------------------------------------------------------------------------------------------- */
+/* --- the gate --- */
 static bool is_ours(const struct sp_http_request *q, const char *name)
 {
 	const struct sp_http_config *c = &q->http->config;
@@ -298,7 +298,7 @@ static void serve(struct sp_http_request *q)
 		q->http->stats.n_refused++;
 }
 
-/* --- libmicrohttpd's callbacks ------------------------------------------------------------------------------------ */
+/* --- libmicrohttpd's callbacks --- */
 void *sp_request_started(void *http, const char *uri, struct MHD_Connection *mhd)
 {
 	const union MHD_ConnectionInfo *info = sp_mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);

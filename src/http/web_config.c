@@ -24,7 +24,7 @@ struct web_file {
 #define SAY(f, mark, format, ...)                                                                                      \
 	sp_fail_said(-EINVAL, "%s:%zu:%zu: " format, (f)->name, (mark).line + 1, (mark).column + 1, ##__VA_ARGS__)
 
-/* --- nodes -------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 static yaml_node_t *node(struct web_file *f, int number)
 {
 	return yaml_document_get_node(&f->document, number);
@@ -92,7 +92,7 @@ static int choice(struct web_file *f, const yaml_node_t *value, const char *cons
 	return r < 0 ? r : SAY(f, value->start_mark, "'%s' is none of %s", text_of(value), wanted);
 }
 
-/* --- tls_server_config -------------------------------------------------------------------------------------------- */
+/* --- tls_server_config --- */
 static int take_client_auth(struct web_file *f, yaml_node_t *value)
 {
 	static const char *const words[] = {"NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert",
@@ -149,7 +149,7 @@ static int take_tls(struct web_file *f, const yaml_node_t *key, yaml_node_t *val
 		   name);
 }
 
-/* --- basic_auth_users --------------------------------------------------------------------------------------------- */
+/* --- basic_auth_users --- */
 /* $2y$10$ and 53 characters of its own base 64. Each step of the cost doubles the time that a password takes. */
 static bool is_bcrypt(const char *hash)
 {
@@ -180,7 +180,7 @@ static int take_user(struct web_file *f, const yaml_node_t *key, yaml_node_t *va
 	return r == 0 ? keep(value, &c->users[c->n_users - 1].value) : r;
 }
 
-/* --- http_server_config ------------------------------------------------------------------------------------------- */
+/* --- http_server_config --- */
 static int take_header(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
 {
 	static const char *const names[] = {"X-Frame-Options", "X-Content-Type-Options", "X-XSS-Protection",
@@ -216,7 +216,7 @@ static int take_server(struct web_file *f, const yaml_node_t *key, yaml_node_t *
 	return SAY(f, key->start_mark, "%s: there are headers and http2", text_of(key));
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static int take_section(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
 {
 	if (!strcmp(text_of(key), "tls_server_config")) {

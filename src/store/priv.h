@@ -2,10 +2,10 @@
 /*
  * priv.h: what the files of this layer share: the store itself, and its back ends.
  *
- * A back end begins its own struct with struct sp_store. The one here is a directory of day files: directory.c, file.c;
- * written by write.c, roll.c, retain.c; read by scan.c. What waits for its turn (minutes to be rolled up, files to be
- * finished) is found in the files themselves, so that nothing need be remembered over a crash.
- * Threads, ownership and errors: as in store.h.
+ * A back end begins its own struct with struct sp_store. The one here is a directory of day files: files/directory.c,
+ * files/file.c; written by write/write.c, rollup/roll.c, files/retention.c; read by files/scan.c. What waits for its
+ * turn (minutes to be rolled up, files to be finished) is found in the files themselves, so that nothing need be
+ * remembered over a crash. Threads, ownership and errors: as in store.h.
  */
 #ifndef SP_STORE_PRIV_H
 #define SP_STORE_PRIV_H
@@ -47,8 +47,7 @@ struct sp_store {
 	uint64_t n_outgrown, outgrown_day_s; /* dictionaries; and the day when that was last told */
 };
 
-/* --- write.c: one day's three files, and the dictionary that its windows are written with ---------------------------
- */
+/* --- write/write.c: one day's three files, and the dictionary that its windows are written with --- */
 enum { SP_MAX_SOURCES = 64, SP_TYPES_MAX = 1024 };
 struct sp_store_source {
 	char *name, *types; /* types: "samples count\n...", name and unit */
@@ -106,8 +105,7 @@ void sp_writer_finish_day(struct sp_store *s);
 /* All that is a day's, with its generation; the other has none then. */
 void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from);
 
-/* --- leave.c: a day that is over is finished in steps ----------------------------------------------------------------
- */
+/* --- rollup/day_close.c: a day that is over is finished in steps --- */
 void sp_writer_close_day(struct sp_store *s);
 void sp_writer_close_day_step(struct sp_store *s);
 /* All steps that are left. */
@@ -116,12 +114,10 @@ void sp_writer_finish_closing(struct sp_store *s);
 struct sp_day_file *sp_writer_file(struct sp_store *s, const struct sp_day *day);
 bool sp_writer_has_day(const struct sp_store *s, uint64_t day_s);
 
-/* --- retain.c: what is older, or more, than is wanted ----------------------------------------------------------------
- */
+/* --- files/retention.c: what is older, or more, than is wanted --- */
 int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age);
 
-/* --- roll.c ----------------------------------------------------------------------------------------------------------
- */
+/* --- rollup/roll.c --- */
 /* The source's first window of the generation is of this time. */
 void sp_writer_begin_series(struct sp_store_source *source, uint64_t t_ms);
 void sp_writer_forget_rolling(struct sp_writer *w);
@@ -133,10 +129,10 @@ bool sp_writer_minute_is_over(const struct sp_store_source *source, uint64_t t_m
 /* All that the open files have of generations that are over. */
 int sp_writer_catch_up(struct sp_store *s);
 
-/* --- day.c: the totals of the day's hours, in one row ------------------------------------------------------------- */
+/* --- rollup/day.c: the totals of the day's hours, in one row --- */
 int sp_writer_sum_day(struct sp_store *s, uint64_t source);
 
-/* --- scan.c --- */
+/* --- files/scan.c --- */
 /* As sp_scan_totals(), of one source of an open file: those of windows after a time, or the day's. */
 int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
 			int (*each)(void *arg, const struct sp_scan_totals *t), void *arg);

@@ -9,8 +9,8 @@
 #include "require.h"
 #include "store/format/chart.h"
 #include "store/format/dict.h"
-#include "store/format/sums.h"
 #include "store/format/pruned_tree.h"
+#include "store/format/sums.h"
 #include "store/format/window.h"
 #include <string.h>
 #include <zlib.h>
@@ -126,8 +126,8 @@ static void use_tree(const void *record, size_t len)
 		check_dict(&d->d);
 		for (uint32_t i = 0; i < rows.n; i++)
 			rows.node[i] = rows.node[i] < d->d.n_nodes ? rows.node[i] : 0;
-		if (sp_tree_merge_init(&g) == 0 && rows.n_values > 0 && sp_tree_merge_add_record(&g, &d->d, &rows) == 0 &&
-		    sp_tree_merge_prune(&g, &pruned) == 0)
+		if (sp_tree_merge_init(&g) == 0 && rows.n_values > 0 &&
+		    sp_tree_merge_add_record(&g, &d->d, &rows) == 0 && sp_tree_merge_prune(&g, &pruned) == 0)
 			sp_tree_merge_done(&pruned);
 		sp_tree_merge_done(&g);
 		sp_dict_free(d);

@@ -42,8 +42,7 @@ struct sp_alerts {
 	struct sp_alerts_stats stats;
 };
 
-/* --- rules and what they watch -------------------------------------------------------------------------------------
- */
+/* --- rules and what they watch --- */
 static void alert_done(struct alert *a)
 {
 	free(a->name);
@@ -127,8 +126,7 @@ static void alert_remove(struct sp_alerts *a, struct watch *w, size_t i)
 	a->n_alerts--;
 }
 
-/* --- telling -------------------------------------------------------------------------------------------------------
- */
+/* --- telling --- */
 static int labels_put(struct sp_notification *n, const struct sp_alert_rule *rule, const struct alert *alert)
 {
 	bool is_upgrade = rule->of == SP_ALERT_RULE_UPGRADE;
@@ -191,7 +189,7 @@ static int note_make(const struct watch *w, const struct alert *alert, uint64_t 
 	return r;
 }
 
-static void tell(struct sp_alerts *a, const struct watch *w, const struct alert *alert, uint64_t ends_ns, bool fires_on)
+static void tell(struct sp_alerts *a, const struct watch *w, const struct alert *alert, uint64_t ends_ns, bool is_repeat)
 {
 	struct sp_notification n;
 
@@ -199,7 +197,7 @@ static void tell(struct sp_alerts *a, const struct watch *w, const struct alert 
 		sp_log(SP_LOG_ERROR, "alert %s: no memory to tell of it", w->c->name);
 		return;
 	}
-	a->owner.tell(a->owner.arg, w->c, &n, fires_on);
+	a->owner.tell(a->owner.arg, w->c, &n, is_repeat);
 	sp_notification_done(&n);
 }
 
@@ -218,8 +216,7 @@ static void resolve(struct sp_alerts *a, const struct watch *w, struct alert *al
 	tell(a, w, alert, now_ns, false);
 }
 
-/* --- windows -------------------------------------------------------------------------------------------------------
- */
+/* --- windows --- */
 static double window_value(const struct sp_alert_rule *rule, double amount, double all, uint64_t covered_ns)
 {
 	double of = rule->value == SP_ALERT_RULE_CPU ? (double)covered_ns : all;
@@ -380,8 +377,7 @@ void sp_alerts_window(struct sp_alerts *a, const struct sp_profile *p, const str
 	a->end_boot_ns = w->boot_ns + w->duration_ns;
 }
 
-/* --- upgrades ------------------------------------------------------------------------------------------------------
- */
+/* --- upgrades --- */
 /* "LIBRARY in PROGRAM" */
 static void subject_split(const char *subject, size_t *ret_len, const char **ret_program)
 {
@@ -427,8 +423,7 @@ void sp_alerts_event(struct sp_alerts *a, const struct sp_store_event *e, uint64
 	}
 }
 
-/* --- configuration -------------------------------------------------------------------------------------------------
- */
+/* --- configuration --- */
 static bool labels_are_equal(const struct sp_alert_config *a, const struct sp_alert_config *b)
 {
 	bool same = a->n_labels == b->n_labels;
@@ -502,8 +497,7 @@ void sp_alerts_free(struct sp_alerts *a)
 	free(a);
 }
 
-/* --- over a restart ------------------------------------------------------------------------------------------------
- */
+/* --- over a restart --- */
 void sp_alerts_write(const struct sp_alerts *a, FILE *out)
 {
 	for (size_t i = 0; i < a->n_watches; i++)

@@ -22,10 +22,10 @@ struct sp_profile;
 
 enum { SP_ALERT_MAX = 1024, SP_ALERT_SLOTS = 60, SP_ALERT_SAMPLES = 20, SP_ALERT_UPGRADE_S = 86400 };
 
-/* Who is told. fires_on: it was told before this process began; the note is only who it is about. */
+/* Who is told. is_repeat: it was told before this process began; the note is only who it is about. */
 struct sp_alerts_owner {
 	void *arg;
-	void (*tell)(void *arg, const struct sp_alert_config *c, const struct sp_notification *note, bool fires_on);
+	void (*tell)(void *arg, const struct sp_alert_config *c, const struct sp_notification *note, bool is_repeat);
 };
 
 int sp_alerts_new(const struct sp_agent_config *c, const struct sp_alerts_owner *owner, struct sp_alerts **ret_alerts);
@@ -33,14 +33,14 @@ void sp_alerts_free(struct sp_alerts *a);
 /* After a reload: rules that have their name, text and labels still go on; what fires of others is over. */
 int sp_alerts_configure(struct sp_alerts *a, const struct sp_agent_config *c);
 
-/* Tells anew who fires (fires_on): where it is to be told may have changed. */
+/* Tells anew who fires (is_repeat): where it is to be told may have changed. */
 void sp_alerts_announce(struct sp_alerts *a);
 
 void sp_alerts_window(struct sp_alerts *a, const struct sp_profile *p, const struct sp_store_window *w);
 /* An event "change" (upgrade.h). */
 void sp_alerts_event(struct sp_alerts *a, const struct sp_store_event *e, uint64_t now_ns);
 
-/* What fires, as lines from "firing" to "ready", notes (note.h) between; and one of them back, before the first window:
+/* What fires, as lines from "firing" to "ready", notes (notification.h) between; and one of them back, before the first window:
  * -ENOENT: no such rule any more.
  */
 void sp_alerts_write(const struct sp_alerts *a, FILE *out);

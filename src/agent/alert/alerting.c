@@ -27,8 +27,7 @@ struct sp_alerting {
 	struct sp_notification note;
 };
 
-/* --- telling -------------------------------------------------------------------------------------------------------
- */
+/* --- telling --- */
 static void event_make(struct sp_alerting *a, const struct sp_notification *n)
 {
 	uint64_t at = n->is_over ? n->ends_ns : n->starts_ns;
@@ -45,12 +44,12 @@ static void event_make(struct sp_alerting *a, const struct sp_notification *n)
 		sp_agent_event(a->agent, &e);
 }
 
-static void tell(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool fires_on)
+static void tell(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool is_repeat)
 {
 	struct sp_alerting *a = arg;
 
-	sp_deliver_tell(a->deliver, &c->to, n, fires_on);
-	if (fires_on)
+	sp_deliver_tell(a->deliver, &c->to, n, is_repeat);
+	if (is_repeat)
 		return;
 	a->is_changed = true;
 	sp_log(n->is_over ? SP_LOG_NOTICE : SP_LOG_WARNING, "alert %s: %s: %s", n->is_over ? "resolved" : "firing",
@@ -58,8 +57,7 @@ static void tell(void *arg, const struct sp_alert_config *c, const struct sp_not
 	event_make(a, n);
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------------
- */
+/* --- the file --- */
 static int path_of(const struct sp_alerting *a, const char *suffix, char **ret_path)
 {
 	return asprintf(ret_path, "%s/alerts%s", a->config->store, suffix) < 0 ? -ENOMEM : 0;
@@ -174,8 +172,7 @@ static int file_read(struct sp_alerting *a)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* --- the whole -----------------------------------------------------------------------------------------------------
- */
+/* --- the whole --- */
 int sp_alerting_new(const struct sp_agent_config *c, struct sp_agent *agent, struct sp_alerting **ret_alerting)
 {
 	struct sp_alerting *a = calloc(1, sizeof(*a));
@@ -272,8 +269,7 @@ void sp_alerting_stats(const struct sp_alerting *a, struct sp_alerting_stats *re
 	sp_deliver_stats(a->deliver, &ret_stats->deliver);
 }
 
-/* --- metrics -------------------------------------------------------------------------------------------------------
- */
+/* --- metrics --- */
 static void put(struct sp_expo *x, enum sp_expo_type type, const char *name, const char *help, uint64_t value)
 {
 	sp_expo_family(x, type, name, NULL, help);

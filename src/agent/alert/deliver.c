@@ -13,8 +13,7 @@
 
 enum { POLL_MS = 1000 }; /* while something is on its way: the kernel may have told us of its end by nothing else */
 
-/* --- making --------------------------------------------------------------------------------------------------------
- */
+/* --- making --- */
 int sp_deliver_new(struct sp_deliver **ret_deliver)
 {
 	struct sp_deliver *d = calloc(1, sizeof(*d));
@@ -36,7 +35,7 @@ int sp_deliver_new(struct sp_deliver **ret_deliver)
 
 static void delivery_done(struct sp_delivery *w)
 {
-	sp_alert_target_done(&w->place);
+	sp_alert_target_done(&w->target);
 	sp_notification_done(&w->note);
 }
 
@@ -56,8 +55,7 @@ void sp_deliver_free(struct sp_deliver *d)
 	free(d);
 }
 
-/* --- what waits ----------------------------------------------------------------------------------------------------
- */
+/* --- what waits --- */
 static void delivery_remove(struct sp_deliver *d, size_t i)
 {
 	delivery_done(&d->waiting[i]);
@@ -72,7 +70,7 @@ static void drop(struct sp_deliver *d, size_t i, const char *why)
 
 	d->stats.n_dropped++;
 	sp_log(SP_LOG_ERROR, "alert %s (%s) was not delivered to %s: %s", w->note.name,
-	       w->note.is_over ? "resolved" : "firing", sp_alert_target_name(&w->place), why);
+	       w->note.is_over ? "resolved" : "firing", sp_alert_target_name(&w->target), why);
 	delivery_remove(d, i);
 }
 
@@ -95,7 +93,7 @@ static void queue(struct sp_deliver *d, const char *const *command, const char *
 	int r = room_make(d);
 
 	if (r == 0)
-		r = sp_alert_target_init(&w.place, command, url, to);
+		r = sp_alert_target_init(&w.target, command, url, to);
 	if (r == 0)
 		r = sp_notification_copy(n, &w.note);
 	if (r == 0) {
@@ -109,17 +107,16 @@ static void queue(struct sp_deliver *d, const char *const *command, const char *
 	sp_error_clear();
 }
 
-void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n, bool fires_on)
+void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n, bool is_repeat)
 {
-	if (!fires_on && to->command[0])
+	if (!is_repeat && to->command[0])
 		queue(d, to->command, NULL, to, n);
-	if (!fires_on && to->webhook)
+	if (!is_repeat && to->webhook)
 		queue(d, NULL, to->webhook, to, n);
 	sp_managers_tell(d, to, n);
 }
 
-/* --- processes -----------------------------------------------------------------------------------------------------
- */
+/* --- processes --- */
 int sp_deliver_child(const struct sp_deliver *d)
 {
 	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
@@ -146,8 +143,8 @@ uint64_t sp_deliver_pause_ns(const struct sp_deliver *d, unsigned n_tries, uint6
 static int command_start(struct sp_program *c, const struct sp_delivery *w, const void *body, size_t n)
 {
 	char **environment = sp_notification_environment(&w->note);
-	struct sp_program_spec spec = {.path = w->place.command[0],
-				       .argv = w->place.command,
+	struct sp_program_spec spec = {.path = w->target.command[0],
+				       .argv = w->target.command,
 				       .env = environment,
 				       .timeout_ms = SP_DELIVER_COMMAND_MS,
 				       .is_foreign = true};
@@ -164,10 +161,10 @@ static int command_start(struct sp_program *c, const struct sp_delivery *w, cons
 static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
 {
 	char *body SP_FREE = NULL;
-	struct sp_post p = {.url = w->place.url,
+	struct sp_post p = {.url = w->target.url,
 			    .type = "application/json",
-			    .authorization_file = w->place.authorization_file,
-			    .ca_file = w->place.ca_file,
+			    .authorization_file = w->target.authorization_file,
+			    .ca_file = w->target.ca_file,
 			    .timeout_ms = SP_DELIVER_POST_MS};
 	FILE *out = open_memstream(&body, &p.n_body);
 	int r;
@@ -178,7 +175,7 @@ static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
 	if (fclose(out))
 		return -ENOMEM;
 	p.body = body;
-	r = w->place.url ? sp_post_start(&d->children[child], d->self, &p)
+	r = w->target.url ? sp_post_start(&d->children[child], d->self, &p)
 			 : command_start(&d->children[child], w, body, p.n_body);
 	if (r < 0)
 		return r;
@@ -187,11 +184,11 @@ static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
 	return 0;
 }
 
-/* Notes for one place arrive in order: behind one that waits for its next attempt others wait, too. */
+/* Notes for one target arrive in order: behind one that waits for its next attempt others wait, too. */
 static bool is_first(const struct sp_deliver *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (sp_alert_target_is(&d->waiting[k].place, &d->waiting[i].place))
+		if (sp_alert_target_is(&d->waiting[k].target, &d->waiting[i].target))
 			return false;
 	return true;
 }
@@ -203,7 +200,7 @@ static void failed(struct sp_deliver *d, struct sp_delivery *w, const char *why)
 	w->next_ns = sp_time_ns(CLOCK_MONOTONIC) + sp_deliver_pause_ns(d, w->n_tries, SP_DELIVER_LAST_PAUSE_S);
 	if (!w->n_tries++)
 		sp_log(SP_LOG_WARNING, "alert %s: %s: %s; it is tried again", w->note.name,
-		       sp_alert_target_name(&w->place), why);
+		       sp_alert_target_name(&w->target), why);
 }
 
 static void waiting_start(struct sp_deliver *d, uint64_t now_ns)
@@ -258,7 +255,7 @@ static void ended(struct sp_deliver *d, int child, int status)
 		return;
 	}
 	struct sp_delivery *w = &d->waiting[i];
-	enum sp_post_result result = w->place.url ? sp_post_result(status) : status ? SP_POST_AGAIN : SP_POST_TAKEN;
+	enum sp_post_result result = w->target.url ? sp_post_result(status) : status ? SP_POST_AGAIN : SP_POST_TAKEN;
 	w->child = -1;
 	if (result == SP_POST_TAKEN) {
 		d->stats.n_delivered++;
@@ -267,7 +264,7 @@ static void ended(struct sp_deliver *d, int child, int status)
 		d->stats.n_failed++;
 		drop(d, i, c->text);
 	} else {
-		failed(d, w, w->place.url ? c->text : command_said(status, c, text, sizeof(text)));
+		failed(d, w, w->target.url ? c->text : command_said(status, c, text, sizeof(text)));
 	}
 }
 
@@ -305,8 +302,7 @@ int sp_deliver_timeout_ms(const struct sp_deliver *d)
 	return ms;
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------------------
- */
+/* --- lines --- */
 bool sp_deliver_is_changed(const struct sp_deliver *d)
 {
 	return d->is_changed;
@@ -318,7 +314,7 @@ void sp_deliver_write(struct sp_deliver *d, FILE *out)
 		fputs("waiting", out);
 		sp_line_put_number(out, "queued", d->waiting[i].queued_ns);
 		fputc('\n', out);
-		sp_alert_target_write(&d->waiting[i].place, out);
+		sp_alert_target_write(&d->waiting[i].target, out);
 		sp_notification_write(&d->waiting[i].note, out);
 		fputs("ready\n", out);
 	}
@@ -330,7 +326,7 @@ static int taken_end(struct sp_deliver *d)
 	struct sp_delivery *w = &d->taken;
 	int r;
 
-	if (!d->has_taken || !w->note.name || (!w->place.url && !w->place.command[0]))
+	if (!d->has_taken || !w->note.name || (!w->target.url && !w->target.command[0]))
 		return -EBADMSG;
 	r = room_make(d);
 	if (r < 0)
@@ -357,7 +353,7 @@ int sp_deliver_take(struct sp_deliver *d, const struct sp_line *l)
 	}
 	if (!d->has_taken)
 		return 0;
-	r = sp_alert_target_take(&d->taken.place, l);
+	r = sp_alert_target_take(&d->taken.target, l);
 	return r ? r : sp_notification_take(&d->taken.note, l);
 }
 

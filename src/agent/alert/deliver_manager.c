@@ -13,15 +13,14 @@
 #define TELL_OVER_NS (SP_DELIVER_UNTIL_S * SP_NS_PER_S)
 enum { LAST_PAUSE_S = 60 };
 
-/* --- what stands ---------------------------------------------------------------------------------------------------
- */
+/* --- what stands --- */
 static void standing_remove(struct sp_deliver *d, size_t i)
 {
 	struct sp_standing *s = &d->standing[i];
 
 	sp_notification_done(&s->note);
-	for (size_t k = 0; k < s->n_places; k++)
-		sp_alert_target_done(&s->places[k]);
+	for (size_t k = 0; k < s->n_targets; k++)
+		sp_alert_target_done(&s->targets[k]);
 	d->n_standing--;
 	memmove(s, s + 1, (d->n_standing - i) * sizeof(*s));
 }
@@ -30,10 +29,10 @@ static int places_set(struct sp_standing *s, const struct sp_alert_to *to)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < s->n_places; i++)
-		sp_alert_target_done(&s->places[i]);
-	for (s->n_places = 0; r == 0 && s->n_places < to->n_managers; s->n_places += r == 0)
-		r = sp_alert_target_init(&s->places[s->n_places], NULL, to->managers[s->n_places], to);
+	for (size_t i = 0; i < s->n_targets; i++)
+		sp_alert_target_done(&s->targets[i]);
+	for (s->n_targets = 0; r == 0 && s->n_targets < to->n_managers; s->n_targets += r == 0)
+		r = sp_alert_target_init(&s->targets[s->n_targets], NULL, to->managers[s->n_targets], to);
 	return r;
 }
 
@@ -60,28 +59,27 @@ static int standing_put(struct sp_deliver *d, const struct sp_alert_to *to, cons
 	}
 	sp_notification_done(&s->note);
 	s->note = note;
-	s->untold = s->on_way = 0;
+	s->unsent = s->in_flight = 0;
 	*ret_standing = s;
 	return places_set(s, to);
 }
 
-/* --- Alertmanagers -------------------------------------------------------------------------------------------------
- */
+/* --- Alertmanagers --- */
 static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert_target *p)
 {
 	struct sp_manager *m;
 
 	for (size_t i = 0; i < d->n_managers; i++)
-		if (sp_alert_target_is(&d->managers[i].place, p))
+		if (sp_alert_target_is(&d->managers[i].target, p))
 			return &d->managers[i];
 	if (d->n_managers == SP_DELIVER_MANAGERS)
 		return NULL;
 	m = &d->managers[d->n_managers];
-	*m = (struct sp_manager){.child = -1, .place = {.url = strdup(p->url)}};
-	m->place.authorization_file = p->authorization_file ? strdup(p->authorization_file) : NULL;
-	m->place.ca_file = p->ca_file ? strdup(p->ca_file) : NULL;
-	if (!sp_alert_target_is(&m->place, p)) { /* no memory */
-		sp_alert_target_done(&m->place);
+	*m = (struct sp_manager){.child = -1, .target = {.url = strdup(p->url)}};
+	m->target.authorization_file = p->authorization_file ? strdup(p->authorization_file) : NULL;
+	m->target.ca_file = p->ca_file ? strdup(p->ca_file) : NULL;
+	if (!sp_alert_target_is(&m->target, p)) { /* no memory */
+		sp_alert_target_done(&m->target);
 		return NULL;
 	}
 	d->n_managers++;
@@ -98,11 +96,11 @@ void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_to *to, const 
 		sp_log(SP_LOG_ERROR, "alert %s: cannot be told to Alertmanager: %s", n->name, sp_error_text(r));
 		sp_error_clear();
 	}
-	for (size_t i = 0; s && i < s->n_places; i++) {
-		struct sp_manager *m = manager_of(d, &s->places[i]);
+	for (size_t i = 0; s && i < s->n_targets; i++) {
+		struct sp_manager *m = manager_of(d, &s->targets[i]);
 		if (m && m->n_tries == 0) /* at once, unless it does not answer */
 			m->next_ns = 0;
-		s->untold |= n->is_over ? 1U << i : 0;
+		s->unsent |= n->is_over ? 1U << i : 0;
 	}
 	if (s)
 		s->ended_ns = sp_time_ns(CLOCK_MONOTONIC);
@@ -111,15 +109,15 @@ void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_to *to, const 
 /* Which bit of this alert is this Alertmanager's; 0 = it is not told of it. */
 static unsigned bit_of(const struct sp_standing *s, const struct sp_manager *m)
 {
-	for (size_t i = 0; i < s->n_places; i++)
-		if (sp_alert_target_is(&s->places[i], &m->place))
+	for (size_t i = 0; i < s->n_targets; i++)
+		if (sp_alert_target_is(&s->targets[i], &m->target))
 			return 1U << i;
 	return 0;
 }
 
 static bool is_to_tell(const struct sp_standing *s, unsigned bit)
 {
-	return bit && (!s->note.is_over || s->untold & bit);
+	return bit && (!s->note.is_over || s->unsent & bit);
 }
 
 static size_t body_write(struct sp_deliver *d, const struct sp_manager *m, FILE *out)
@@ -135,7 +133,7 @@ static size_t body_write(struct sp_deliver *d, const struct sp_manager *m, FILE 
 			continue;
 		fputs(n++ ? ",\n" : "", out);
 		sp_notification_alertmanager(&s->note, until, out);
-		s->on_way |= s->note.is_over ? bit : 0;
+		s->in_flight |= s->note.is_over ? bit : 0;
 	}
 	fputs("]\n", out);
 	return n;
@@ -146,10 +144,10 @@ static int manager_post(struct sp_deliver *d, struct sp_manager *m, int child)
 	char *body SP_FREE = NULL, url[SP_POST_URL_MAX + 32];
 	struct sp_post p = {.url = url,
 			    .type = "application/json",
-			    .authorization_file = m->place.authorization_file,
-			    .ca_file = m->place.ca_file,
+			    .authorization_file = m->target.authorization_file,
+			    .ca_file = m->target.ca_file,
 			    .timeout_ms = SP_DELIVER_POST_MS};
-	size_t n, len = strlen(m->place.url);
+	size_t n, len = strlen(m->target.url);
 	FILE *out = open_memstream(&body, &p.n_body);
 	int r;
 
@@ -160,9 +158,9 @@ static int manager_post(struct sp_deliver *d, struct sp_manager *m, int child)
 		return -ENOMEM;
 	if (n == 0)
 		return 0;
-	while (len && m->place.url[len - 1] == '/')
+	while (len && m->target.url[len - 1] == '/')
 		len--;
-	snprintf(url, sizeof(url), "%.*s/api/v2/alerts", (int)len, m->place.url);
+	snprintf(url, sizeof(url), "%.*s/api/v2/alerts", (int)len, m->target.url);
 	p.body = body;
 	r = sp_post_start(&d->children[child], d->self, &p);
 	if (r < 0)
@@ -186,9 +184,9 @@ static void standing_clear(struct sp_deliver *d, uint64_t now_ns)
 	for (size_t i = d->n_standing; i > 0; i--) {
 		const struct sp_standing *s = &d->standing[i - 1];
 		bool is_late = now_ns > s->ended_ns + TELL_OVER_NS;
-		if (!s->note.is_over || (s->untold && !is_late))
+		if (!s->note.is_over || (s->unsent && !is_late))
 			continue;
-		if (s->untold)
+		if (s->unsent)
 			d->stats.n_dropped++;
 		standing_remove(d, i - 1);
 	}
@@ -203,7 +201,7 @@ static void managers_clear(struct sp_deliver *d)
 			is_used = bit_of(&d->standing[k], m) != 0;
 		if (is_used)
 			continue;
-		sp_alert_target_done(&m->place);
+		sp_alert_target_done(&m->target);
 		*m = d->managers[--d->n_managers];
 	}
 }
@@ -221,7 +219,7 @@ void sp_managers_turn(struct sp_deliver *d, uint64_t now_ns)
 		r = manager_post(d, m, child);
 		if (r < 0) {
 			d->stats.n_failed++;
-			sp_log(SP_LOG_ERROR, "Alertmanager %s: %s", sp_alert_target_name(&m->place), sp_error_text(r));
+			sp_log(SP_LOG_ERROR, "Alertmanager %s: %s", sp_alert_target_name(&m->target), sp_error_text(r));
 			sp_error_clear();
 		}
 	}
@@ -243,8 +241,8 @@ static void told(struct sp_deliver *d, const struct sp_manager *m, bool is_taken
 		struct sp_standing *s = &d->standing[i];
 		unsigned bit = bit_of(s, m);
 		if (is_taken)
-			s->untold &= ~(s->on_way & bit);
-		s->on_way &= ~bit;
+			s->unsent &= ~(s->in_flight & bit);
+		s->in_flight &= ~bit;
 	}
 }
 
@@ -262,12 +260,12 @@ void sp_managers_ended(struct sp_deliver *d, int child, int status)
 		if (result == SP_POST_TAKEN) {
 			if (m->n_tries)
 				sp_log(SP_LOG_NOTICE, "Alertmanager %s takes alerts again",
-				       sp_alert_target_name(&m->place));
+				       sp_alert_target_name(&m->target));
 			d->stats.n_delivered++;
 			m->n_tries = 0;
 			/* what came meanwhile does not wait for the next time */
 			for (size_t k = 0; k < d->n_standing; k++)
-				if (d->standing[k].untold & bit_of(&d->standing[k], m))
+				if (d->standing[k].unsent & bit_of(&d->standing[k], m))
 					m->next_ns = 0;
 			continue;
 		}
@@ -275,7 +273,7 @@ void sp_managers_ended(struct sp_deliver *d, int child, int status)
 		m->next_ns = now_ns + sp_deliver_pause_ns(d, m->n_tries++, LAST_PAUSE_S);
 		if (m->n_tries == 1)
 			sp_log(SP_LOG_WARNING, "Alertmanager %s: %s; it is told again and again",
-			       sp_alert_target_name(&m->place), d->children[child].text);
+			       sp_alert_target_name(&m->target), d->children[child].text);
 	}
 }
 
@@ -285,5 +283,5 @@ void sp_managers_done(struct sp_deliver *d)
 		standing_remove(d, d->n_standing - 1);
 	free(d->standing);
 	for (size_t i = 0; i < d->n_managers; i++)
-		sp_alert_target_done(&d->managers[i].place);
+		sp_alert_target_done(&d->managers[i].target);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * deliver_priv.h: the parts of deliver.h among themselves, private to src/agent: deliver.c has what waits for commands
- * and webhooks, and the processes; deliver_manager.c what Alertmanagers are told; deliver_place.c what a place is. All
+ * and webhooks, and the processes; deliver_manager.c what Alertmanagers are told; deliver_target.c what a target is. All
  * belongs to one struct sp_deliver, in one thread. Errors as in deliver.h.
  */
 #ifndef SP_AGENT_ALERT_DELIVER_PRIV_H
@@ -31,10 +31,10 @@ bool sp_alert_target_is(const struct sp_alert_target *a, const struct sp_alert_t
 const char *
 sp_alert_target_name(const struct sp_alert_target *p); /* for the log: a URL without what may be secret in it */
 void sp_alert_target_write(const struct sp_alert_target *p, FILE *out);
-int sp_alert_target_take(struct sp_alert_target *p, const struct sp_line *l); /* 1: taken, 0: none of a place's */
+int sp_alert_target_take(struct sp_alert_target *p, const struct sp_line *l); /* 1: taken, 0: none of a target's */
 
 struct sp_delivery { /* a note that waits for a command or a webhook */
-	struct sp_alert_target place;
+	struct sp_alert_target target;
 	struct sp_notification note;
 	uint64_t queued_ns; /* wall clock */
 	uint64_t next_ns;   /* CLOCK_MONOTONIC: not before */
@@ -43,14 +43,14 @@ struct sp_delivery { /* a note that waits for a command or a webhook */
 };
 struct sp_standing { /* an alert as Alertmanagers know it */
 	struct sp_notification note;
-	struct sp_alert_target places[SP_ALERT_MANAGERS];
-	size_t n_places;
-	unsigned untold;   /* a bit for each: it has not been told that this is over */
-	unsigned on_way;   /* a bit for each: it is being told so now */
+	struct sp_alert_target targets[SP_ALERT_MANAGERS];
+	size_t n_targets;
+	unsigned unsent;   /* a bit for each: it has not been told that this is over */
+	unsigned in_flight;   /* a bit for each: it is being told so now */
 	uint64_t ended_ns; /* CLOCK_MONOTONIC */
 };
 struct sp_manager {
-	struct sp_alert_target place;
+	struct sp_alert_target target;
 	uint64_t next_ns; /* CLOCK_MONOTONIC: to be told then */
 	unsigned n_tries; /* that failed in a row */
 	int child;

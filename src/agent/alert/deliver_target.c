@@ -70,8 +70,7 @@ const char *sp_alert_target_name(const struct sp_alert_target *p)
 	return at ? at + 1 : text;
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------------------
- */
+/* --- lines --- */
 void sp_alert_target_write(const struct sp_alert_target *p, FILE *out)
 {
 	fputs("place", out);

@@ -13,8 +13,7 @@
 
 enum { TIME_TEXT = 40, MAX_ENVIRONMENT = SP_NOTIFICATION_LABELS + 20 };
 
-/* --- making --------------------------------------------------------------------------------------------------------
- */
+/* --- making --- */
 /* Not in the midst of a character of UTF-8. */
 static size_t cut_at(const char *text, size_t max)
 {
@@ -130,8 +129,7 @@ bool sp_notification_is_of_same(const struct sp_notification *a, const struct sp
 	return same;
 }
 
-/* --- forms ---------------------------------------------------------------------------------------------------------
- */
+/* --- forms --- */
 static void time_text(uint64_t wall_ns, char *ret_text)
 {
 	time_t s = (time_t)(wall_ns / SP_NS_PER_S);
@@ -193,8 +191,7 @@ void sp_notification_alertmanager(const struct sp_notification *n, uint64_t unti
 	fprintf(out, "},\"startsAt\":\"%s\",\"endsAt\":\"%s\"}", starts, ends);
 }
 
-/* --- environment ---------------------------------------------------------------------------------------------------
- */
+/* --- environment --- */
 struct environment {
 	char **all;
 	size_t n;
@@ -273,8 +270,7 @@ void sp_notification_environment_free(char **environment)
 	free(environment);
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------------------
- */
+/* --- lines --- */
 void sp_notification_write(const struct sp_notification *n, FILE *out)
 {
 	fputs("note", out);

@@ -19,8 +19,7 @@ struct fold {
 	struct sp_rule_sums *t;
 };
 
-/* --- what a row is -------------------------------------------------------------------------------------------------
- */
+/* --- what a row is --- */
 static uint32_t cpu_value(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
@@ -73,8 +72,7 @@ static bool is_wanted(struct fold *f, const struct sp_row *row)
 	return f->wanted[row->key] == 2;
 }
 
-/* --- libraries and functions ---------------------------------------------------------------------------------------
- */
+/* --- libraries and functions --- */
 static bool file_is_meant(const struct fold *f, uint32_t file)
 {
 	const struct sp_file *at = sp_profile_file(f->p, file);
@@ -134,8 +132,7 @@ static void rows_fold(struct fold *f)
 	}
 }
 
-/* --- hits ----------------------------------------------------------------------------------------------------------
- */
+/* --- hits --- */
 /* Whether the pattern means the item, and by which name. */
 static bool hit_make(const struct fold *f, uint32_t item, struct sp_rule_hit *hit)
 {
@@ -243,8 +240,7 @@ static int use_tally(struct fold *f)
 	return hits_find(f, n);
 }
 
-/* --- the agent's own health ----------------------------------------------------------------------------------------
- */
+/* --- the agent's own health --- */
 static int health_tally(struct fold *f, const struct sp_store_window *w)
 {
 	struct sp_rule_sums *t = f->t;

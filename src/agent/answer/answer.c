@@ -42,7 +42,7 @@ struct answer {
 	uint64_t wall_ns, duration_ns, n_lost;
 };
 
-/* --- limits ------------------------------------------------------------------------------------------------------- */
+/* --- limits --- */
 static volatile sig_atomic_t has_begun; /* with its answer */
 
 /* The time is over, or the CPU's share of it. */
@@ -97,7 +97,7 @@ static int limits_set(const struct answer *a)
 	return r == 0 ? limit(RLIMIT_CORE, 0) : r;
 }
 
-/* --- what was asked ----------------------------------------------------------------------------------------------- */
+/* --- what was asked --- */
 static int read_line(struct answer *a, char *ret_line, size_t size)
 {
 	size_t n;
@@ -138,7 +138,7 @@ static int read_question(struct answer *a)
 	return a->store ? 0 : -EBADMSG;
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------- */
+/* --- the answer --- */
 static void put_head(const struct answer *a, FILE *out)
 {
 	fprintf(out, "ok users=%s", a->own_only ? "own" : "all");
@@ -175,7 +175,7 @@ static int refuse(int r)
 	return n > 0 && send_all(text, (size_t)n) == 0 && r != -EIO && r != -ENOMEM ? 0 : 1;
 }
 
-/* --- query -------------------------------------------------------------------------------------------------------- */
+/* --- query --- */
 static bool is_users(const struct sp_profile *p, const struct sp_row *row, void *arg)
 {
 	return sp_profile_process(p, sp_profile_key(p, row->key)->process)->uid == *(const uint32_t *)arg;
@@ -313,7 +313,7 @@ static int query(struct answer *a, struct sp_store *store)
 	return r;
 }
 
-/* --- events and totals -------------------------------------------------------------------------------------------- */
+/* --- events and totals --- */
 struct lines {
 	const struct answer *a;
 	FILE *out;
@@ -469,7 +469,7 @@ static int totals(struct answer *a, struct sp_store *store)
 	return r;
 }
 
-/* --- over HTTP ---------------------------------------------------------------------------------------------------- */
+/* --- over HTTP --- */
 static int web(struct answer *a, struct sp_store *store)
 {
 	struct sp_web_question q = {
@@ -497,7 +497,7 @@ static int web(struct answer *a, struct sp_store *store)
 	return r == 0 ? send_all(text, n) : r;
 }
 
-/* --- a password --------------------------------------------------------------------------------------------------- */
+/* --- a password --- */
 /* libcrypt is loaded for this only: few ask for it. */
 static int password(const struct answer *a)
 {
@@ -515,7 +515,7 @@ static int password(const struct answer *a)
 	return send_all(text, (size_t)n);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static int answer_it(struct answer *a)
 {
 	struct sp_store_options o = {.read_only = true};

@@ -18,7 +18,7 @@
 enum { DEFAULT_WIDTH = 300, MAX_WIDTH = 2000, DEFAULT_LIMIT = 1000, MAX_LIMIT = 100000, MAX_LIVE_S = 3600 };
 #define DEFAULT_LEAST 0.0005
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- JSON --- */
 void sp_api_put_string(FILE *out, const char *text)
 {
 	fputc('"', out);
@@ -59,7 +59,7 @@ void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answe
 	fprintf(out, "\"shortened\":%" PRIu64 ",\n", answer->n_shortened);
 }
 
-/* --- what was asked ----------------------------------------------------------------------------------------------- */
+/* --- what was asked --- */
 static int wrong(const char *name, const char *why)
 {
 	return sp_fail_said(-EINVAL, "%s: %s", name, why);
@@ -303,7 +303,7 @@ static int ask_make(const struct sp_api *a, const char *query, struct sp_api_ask
 	return r;
 }
 
-/* --- profiles ----------------------------------------------------------------------------------------------------- */
+/* --- profiles --- */
 int sp_api_profile(const struct sp_api *a, const struct sp_store_query *q, struct sp_profile **ret_profile,
 		   struct sp_store_answer *ret_answer)
 {
@@ -340,7 +340,7 @@ int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_val
 	return name && sp_profile_n_rows(p) > 0 ? wrong("value", "there is no such value") : 0;
 }
 
-/* --- routes ------------------------------------------------------------------------------------------------------- */
+/* --- routes --- */
 static int answer_live(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
 	return sp_api_flame(a, ask, out);

@@ -21,7 +21,7 @@
 #define SHORT_NS (30 * MINUTE_NS)
 enum { MAX_SERIES = 12, MAX_EVENTS = 2000 };
 
-/* --- events ------------------------------------------------------------------------------------------------------- */
+/* --- events --- */
 struct events {
 	const struct sp_api *a;
 	FILE *out; /* NULL: only gaps are taken down */
@@ -96,7 +96,7 @@ int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, FILE *ou
 	return r;
 }
 
-/* --- from rows: short ranges, and what is narrowed to a part ------------------------------------------------------ */
+/* --- from rows: short ranges, and what is narrowed to a part --- */
 static uint32_t leaf_of(const struct sp_profile *p, const struct sp_row *row)
 {
 	struct sp_stack kernel = sp_profile_stack(p, row->kernel), user = sp_profile_stack(p, row->user);
@@ -162,7 +162,7 @@ static int chart_of_rows(const struct sp_profile *p, uint32_t value, struct sp_s
 	return r;
 }
 
-/* --- the chart ---------------------------------------------------------------------------------------------------- */
+/* --- the chart --- */
 /* by_library: self[] is laid out library by library, as a chart of rows is. */
 struct chart {
 	struct sp_store_chart *c;
@@ -280,7 +280,7 @@ static void cover(struct sp_store_chart *c, const struct sp_store_answer *answer
 	}
 }
 
-/* --- which way ---------------------------------------------------------------------------------------------------- */
+/* --- which way --- */
 static bool is_of_all(const struct sp_store_query *q)
 {
 	return q->all_users && !q->library && !q->function && !q->process && !q->cgroup;

@@ -17,7 +17,7 @@ bool sp_api_sums_wanted(const struct sp_store_query *q)
 	return is_of_all && q->to_ns - q->from_ns >= SP_STORE_ROUGH_NS;
 }
 
-/* --- a chart's libraries among the profile's files ---------------------------------------------------------------- */
+/* --- a chart's libraries among the profile's files --- */
 /* What a file is known by in the sums: its build id, or else its name. */
 static int64_t key_of(struct sp_intern *keys, const uint8_t *id, uint32_t n_id, const char *name)
 {
@@ -73,7 +73,7 @@ static int64_t file_of(struct files *f, const struct sp_store_chart_library *l)
 	return f->file_of[key] != 0 ? f->file_of[key] : new_file(f, l, key);
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 static int sum_make(const struct sp_api *a, const struct sp_api_ask *ask, const char *value, struct files *f,
 		    struct sp_api_sum *sum, struct sp_store_answer *ret_answer)
 {

@@ -95,7 +95,7 @@ static void put_rows(const struct sp_profile *p, int by, const struct sp_totals 
 	fputs("]\n", out);
 }
 
-/* --- long ranges by library: the store's own sums ----------------------------------------------------------------- */
+/* --- long ranges by library: the store's own sums --- */
 static int64_t samples_of(const struct sp_api_sum *s, uint32_t file)
 {
 	for (uint32_t i = 0; i < s->chart->n_libraries; i++)
@@ -207,7 +207,7 @@ int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, F
 	return r;
 }
 
-/* --- the caller matrix -------------------------------------------------------------------------------------------- */
+/* --- the caller matrix --- */
 static bool is_library(const struct sp_profile *p, const char *wanted, uint32_t file)
 {
 	return !wanted || !strcmp(wanted, sp_api_library_name(p, file));

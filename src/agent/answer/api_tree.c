@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what the trees are about ------------------------------------------------------------------------------------- */
+/* --- what the trees are about --- */
 /* The frames of the function and library that callers and callees are asked of. */
 static int focus_make(const struct sp_api_ask *ask, struct sp_tree_columns *s, bool **ret_focus)
 {
@@ -82,7 +82,7 @@ static int put_trees(const struct sp_api_ask *ask, struct sp_tree_columns *s, FI
 	return r;
 }
 
-/* --- sums by library, which do not know of what is narrow --------------------------------------------------------- */
+/* --- sums by library, which do not know of what is narrow --- */
 static int put_sum(struct sp_tree_columns *s, const struct sp_api_sum *sum, FILE *out)
 {
 	const struct sp_store_chart *c = sum->chart;
@@ -148,7 +148,7 @@ static int put_sums(struct sp_tree_columns *s, const struct sp_api_sums *exact, 
 	return r;
 }
 
-/* --- of a range --------------------------------------------------------------------------------------------------- */
+/* --- of a range --- */
 static int shape_begin(const struct sp_api_ask *ask, const struct sp_profile *p, struct sp_tree_columns *s)
 {
 	uint32_t value = 0;
@@ -205,7 +205,7 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 	return r;
 }
 
-/* --- of two ranges ------------------------------------------------------------------------------------------------ */
+/* --- of two ranges --- */
 /* By the numbers of the libraries told; these are all that have rows. */
 static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *j, struct sp_tree_columns *s,
 				FILE *out)

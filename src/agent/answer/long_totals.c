@@ -29,7 +29,7 @@ struct sums {
 	int64_t whole[SP_MAX_VALUES];
 };
 
-/* --- one total ---------------------------------------------------------------------------------------------------- */
+/* --- one total --- */
 static int64_t new_file(struct sums *s, const struct sp_store_total *t, uint32_t tag)
 {
 	struct sp_file f = {.kind = SP_FILE_ELF, .tag = tag + 1};
@@ -125,7 +125,7 @@ static int take(void *arg, const struct sp_store_total *t)
 	return 0;
 }
 
-/* --- the range ---------------------------------------------------------------------------------------------------- */
+/* --- the range --- */
 static int by_self(const void *a, const void *b)
 {
 	const struct sp_total *x = a, *y = b;
@@ -202,7 +202,7 @@ int sp_long_totals(const struct sp_long_totals_from *from, const struct sp_store
 	return r;
 }
 
-/* --- of a profile ------------------------------------------------------------------------------------------------- */
+/* --- of a profile --- */
 /* One value at a time: sums are added up, so that the others may be zeros. */
 static int tell_row(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row, uint32_t value,
 		    int (*each)(void *arg, const struct sp_store_total *t), void *arg)

@@ -24,7 +24,7 @@ const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 	return *name ? name : slash && slash[1] ? slash + 1 : *path ? path : "[unknown]";
 }
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables --- */
 static uint32_t samples_value(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
@@ -106,7 +106,7 @@ static int64_t entity_add(struct sp_tree_columns *s, const char *name, uint32_t 
 	return n < 0 || m < 0 ? -ENOMEM : sp_intern_add(s->entities, &e, sizeof(e));
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
+/* --- labels --- */
 static const char *module_of(const struct sp_tree_columns *s, const struct sp_tree_label *l)
 {
 	uint32_t file = l->func ? sp_profile_func(s->p, l->func)->file : 0;
@@ -160,7 +160,7 @@ static uint64_t label_hash(const struct sp_tree_columns *s, const struct sp_tree
 	return sp_hash_bytes(f->build_id, SP_MIN(f->build_id_len, SP_BUILD_ID_MAX), h);
 }
 
-/* --- which nodes -------------------------------------------------------------------------------------------------- */
+/* --- which nodes --- */
 struct out_node {
 	uint32_t depth, entity;
 	uint64_t id;
@@ -220,7 +220,7 @@ static void find_kept(struct shaping *g, double least)
 	}
 }
 
-/* --- in order ----------------------------------------------------------------------------------------------------- */
+/* --- in order --- */
 static int64_t entity_of_label(struct sp_tree_columns *s, const struct sp_tree_label *l)
 {
 	uint32_t n = sp_intern_count(s->entities);
@@ -346,7 +346,7 @@ static int walk(struct shaping *g)
 	return r;
 }
 
-/* --- JSON --------------------------------------------------------------------------------------------------------- */
+/* --- JSON --- */
 static void put_columns(const struct shaping *g, FILE *out)
 {
 	fprintf(out, "{\"n\":%zu,\"root\":%" PRIu64 ",\"depth\":[", g->n_nodes, g->root ? g->ids[g->root] : 0);

@@ -29,8 +29,7 @@ enum {
 	LARGE_BYTES = 256 << 10
 };
 
-/* --- making ----------------------------------------------------------------------------------------------------------
- */
+/* --- making --- */
 /* Each file that is known is open. */
 static void files_raise(struct sp_agent *a)
 {
@@ -187,8 +186,7 @@ void sp_agent_free(struct sp_agent *a)
 	free(a);
 }
 
-/* --- windows ---------------------------------------------------------------------------------------------------------
- */
+/* --- windows --- */
 static void window_begin(struct sp_agent *a, const struct sp_clock *now)
 {
 	uint64_t end = sp_clock_window_end(now, a->window_ns);
@@ -303,8 +301,7 @@ static int windows_turn(struct sp_agent *a)
 	return 0;
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------
- */
+/* --- the loop --- */
 int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch)
 {
 	if (a->n_watches >= SP_AGENT_MAX_WATCHES)
@@ -493,7 +490,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 	int r = 0, failure;
 
 	a->config = *config;
-	a->limits.max_cpu_ppm = a->purse.max_cpu_ppm = config->max_cpu_ppm;
+	a->limits.max_cpu_ppm = a->parse_budget.max_cpu_ppm = config->max_cpu_ppm;
 	a->limits.max_memory_bytes = config->max_memory_bytes;
 	for (i = 0; i < n; i++) {
 		const struct sp_agent_source *s = &config->sources[i];

@@ -4,7 +4,7 @@
  *
  * loop.c polls and ends windows; gaps.c tells what became of the time, and of CPUs, as events; self.c looks at what the
  * agent uses itself. All belongs to one struct sp_agent, which sp_agent_free() takes apart; one thread. Functions that
- * return nothing cannot fail: what they could not do is logged, counted, or waits (keep.h).
+ * return nothing cannot fail: what they could not do is logged, counted, or waits (window_queue.h).
  */
 #ifndef SP_AGENT_DAEMON_LOOP_PRIV_H
 #define SP_AGENT_DAEMON_LOOP_PRIV_H
@@ -37,7 +37,7 @@ struct sp_agent {
 	uint64_t window_ns, ends_boot_ns; /* how long it is to be, and when it is to end */
 	unsigned n_failed, n_odd;         /* windows in a row that could not be ended; steps that failed in this one */
 	struct sp_limits limits;
-	struct sp_parse_budget purse;
+	struct sp_parse_budget parse_budget;
 	struct sp_workers_stats workers_seen;
 	bool is_short;           /* parsing is put off, which was told */
 	uint64_t self_looked_ns; /* CLOCK_MONOTONIC */

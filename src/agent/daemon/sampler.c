@@ -31,8 +31,7 @@ enum {
 	RING_BYTES_A_CPU = 256 << 10
 };
 
-/* --- beginning -------------------------------------------------------------------------------------------------------
- */
+/* --- beginning --- */
 /* Of the memory that all may use: for what is interned, and its numbers. */
 static uint64_t profile_budget(const struct sp_sampler *s)
 {
@@ -114,8 +113,8 @@ int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *sou
 	if (source->event && !s->event)
 		return -ENOMEM;
 	s->wanted_mhz = s->rate_mhz = 1000 * (source->frequency_hz ? source->frequency_hz : env->config->frequency_hz);
-	s->keep.store = env->store;
-	s->keep.listeners = &env->listeners;
+	s->queue.store = env->store;
+	s->queue.listeners = &env->listeners;
 	r = options_make(s, &o);
 	if (r >= 0)
 		r = sp_profile_new(&s->profile);
@@ -151,7 +150,7 @@ uint64_t sp_sampler_next_ns(const struct sp_sampler *s)
 
 void sp_sampler_done(struct sp_sampler *s)
 {
-	sp_window_queue_done(&s->keep);
+	sp_window_queue_done(&s->queue);
 	sp_namer_done(&s->namer);
 	sp_naming_done(&s->naming);
 	if (s->capture)
@@ -360,7 +359,7 @@ static bool is_renewal_due(const struct sp_sampler *s)
 {
 	struct sp_capture_size size;
 	uint64_t bytes, budget = profile_budget(s);
-	bool is_busy = sp_capture_is_waiting(s->capture) || s->keep.n;
+	bool is_busy = sp_capture_is_waiting(s->capture) || s->queue.n;
 
 	sp_capture_size(s->capture, &size);
 	bytes = sp_profile_memory_bytes(s->profile) + size.memory_bytes;
@@ -392,8 +391,8 @@ static int renew(struct sp_sampler *s)
 	struct sp_profile *old = s->profile, *fresh = old;
 	int r;
 
-	if (s->keep.n)
-		sp_window_queue_release(&s->keep);
+	if (s->queue.n)
+		sp_window_queue_release(&s->queue);
 	r = sp_profile_renew(old);
 	if (r >= 0 && !may_keep_names(s))
 		r = sp_profile_new(&fresh);
@@ -456,7 +455,7 @@ int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t
 		complain(s, "exclude", r);
 	window_count(s, &w, &stats);
 	upgrades_look(s, &w);
-	sp_window_queue_push(&s->keep, s->profile, &w);
+	sp_window_queue_push(&s->queue, s->profile, &w);
 	s->began = *now;
 	s->rated_ns = now->boot_ns;
 	s->rate_ns = 0;
@@ -468,22 +467,22 @@ int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t
 /* Of windows that are about to be stored; those that were tried before are told already. */
 static void unnamed_look(struct sp_sampler *s, bool some_came_late)
 {
-	size_t n = SP_MIN(s->keep.n_pushed - s->n_looked, s->keep.n);
+	size_t n = SP_MIN(s->queue.n_pushed - s->n_looked, s->queue.n);
 
-	s->n_looked = s->keep.n_pushed;
-	for (size_t i = s->keep.n - n; (s->namer.n_later || some_came_late) && i < s->keep.n; i++)
-		s->status.n_unnamed_samples += sp_unnamed_samples(s->profile, &s->keep.windows[i].rows);
+	s->n_looked = s->queue.n_pushed;
+	for (size_t i = s->queue.n - n; (s->namer.n_later || some_came_late) && i < s->queue.n; i++)
+		s->status.n_unnamed_samples += sp_unnamed_samples(s->profile, &s->queue.windows[i].rows);
 }
 
 static void store(struct sp_sampler *s)
 {
-	char before[sizeof(s->keep.error)];
+	char before[sizeof(s->queue.error)];
 	int r;
 
-	memcpy(before, s->keep.error, sizeof(before));
-	r = sp_window_queue_flush(&s->keep, &s->env->events, s->profile);
-	if (r < 0 && strcmp(before, s->keep.error) != 0)
-		sp_log(SP_LOG_ERROR, "the store takes nothing: %s; windows wait in memory", s->keep.error);
+	memcpy(before, s->queue.error, sizeof(before));
+	r = sp_window_queue_flush(&s->queue, &s->env->events, s->profile);
+	if (r < 0 && strcmp(before, s->queue.error) != 0)
+		sp_log(SP_LOG_ERROR, "the store takes nothing: %s; windows wait in memory", s->queue.error);
 	else if (r >= 0 && *before)
 		sp_log(SP_LOG_NOTICE, "the store takes windows again");
 }
@@ -495,12 +494,12 @@ int sp_sampler_settle(struct sp_sampler *s)
 	int i;
 
 	s->env->is_settling = true;
-	for (i = 0; i < MAX_ROUNDS && n != s->keep.n_pushed; i++) {
-		n = s->keep.n_pushed;
+	for (i = 0; i < MAX_ROUNDS && n != s->queue.n_pushed; i++) {
+		n = s->queue.n_pushed;
 		name(s);
 	}
 	s->env->is_settling = false;
-	unnamed_look(s, n != s->keep.n_pushed);
+	unnamed_look(s, n != s->queue.n_pushed);
 	store(s);
 	return s->is_closed && !s->is_last ? renew(s) : 0;
 }
@@ -560,9 +559,9 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->name = s->recipe->name;
 	t->rate_mhz = s->rate_mhz;
 	t->wanted_mhz = s->wanted_mhz;
-	t->n_windows = s->keep.n_stored;
-	t->n_waiting = s->keep.n;
-	t->n_dropped = s->keep.n_dropped;
+	t->n_windows = s->queue.n_stored;
+	t->n_waiting = s->queue.n;
+	t->n_dropped = s->queue.n_dropped;
 	t->n_renewals = size.n_renewals;
 	t->n_files = size.n_files;
 	t->n_forgotten = size.n_forgotten;

@@ -5,7 +5,7 @@
  *
  * A window's end: what was sampled is drained into the profile, excluded processes are taken out, and the rows wait.
  * Settling: new functions get their names, new cgroups and packages their labels, and what waits goes to the store
- * (keep.h). That may take its time, in which the loop goes on (env->meanwhile), windows end, and wait, too. When the
+ * (window_queue.h). That may take its time, in which the loop goes on (env->meanwhile), windows end, and wait, too. When the
  * profile, or the files, have grown beyond their budget, and nothing waits for a table or for the store, the window's
  * end is also the profile's: a fresh one takes its place when it is settled. Everything belongs to the sampler but what
  * struct sp_sampler_env names. Failures of names and labels cost these, are logged and counted; 0 or a negative errno
@@ -62,7 +62,7 @@ struct sp_sampler {
 	struct sp_profile *profile;
 	struct sp_naming naming;
 	struct sp_namer namer;
-	struct sp_window_queue keep;
+	struct sp_window_queue queue;
 	struct sp_clock began; /* of the window */
 	uint64_t paused_ns;    /* of its time not sampled: the last renewal's */
 	uint64_t before[SP_N_COUNTERS], lost_before, unsampled_before;
@@ -71,7 +71,7 @@ struct sp_sampler {
 	double rate_ns;    /* ... in all so much: rates by how long they were */
 	uint64_t labelled_ns; /* when packages were looked for last */
 	struct sp_unnamed unnamed;
-	uint64_t n_looked;       /* of the windows in keep, for samples without names */
+	uint64_t n_looked;       /* of the windows in the queue, for samples without names */
 	bool wants_renewal;      /* somebody asks for memory */
 	uint64_t names_ns;       /* since when the profile has its names */
 	bool is_closed, is_last; /* the profile takes nothing more; and no other comes behind it */

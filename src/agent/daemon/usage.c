@@ -71,15 +71,15 @@ static uint64_t cpu_now(const struct sp_agent *a)
 void sp_self_begin(struct sp_agent *a, const struct sp_clock *now)
 {
 	a->self_looked_ns = now->mono_ns;
-	sp_parse_budget_init(&a->purse, a->config.max_cpu_ppm, now->mono_ns, cpu_now(a));
+	sp_parse_budget_init(&a->parse_budget, a->config.max_cpu_ppm, now->mono_ns, cpu_now(a));
 }
 
 bool sp_self_may_parse(void *agent, uint64_t n_samples)
 {
 	struct sp_agent *a = agent;
 
-	sp_parse_budget_update(&a->purse, sp_time_ns(CLOCK_MONOTONIC), cpu_now(a));
-	return sp_parse_budget_allows(&a->purse, n_samples);
+	sp_parse_budget_update(&a->parse_budget, sp_time_ns(CLOCK_MONOTONIC), cpu_now(a));
+	return sp_parse_budget_allows(&a->parse_budget, n_samples);
 }
 
 /* Told when it begins, and when nothing waits any more. */
@@ -167,13 +167,13 @@ void sp_agent_status_seen(struct sp_agent *a, struct sp_agent_status *ret_status
 
 	t->n_cpus = a->env.n_online;
 	t->n_errors = a->env.n_errors;
-	t->parse_left_ns = a->purse.left_ns;
+	t->parse_left_ns = a->parse_budget.left_ns;
 	t->n_sources = a->n_samplers;
 	t->store_error = "";
 	for (i = 0; i < a->n_samplers; i++) {
 		t->sources[i] = *sp_sampler_status(&a->samplers[i]);
-		if (a->samplers[i].keep.error[0])
-			t->store_error = a->samplers[i].keep.error;
+		if (a->samplers[i].queue.error[0])
+			t->store_error = a->samplers[i].queue.error;
 	}
 	*ret_status = *t;
 }

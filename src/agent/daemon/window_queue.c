@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- windows ---------------------------------------------------------------------------------------------------------
- */
+/* --- windows --- */
 static void dropped(struct sp_window_queue *k, const struct sp_store_window *w)
 {
 	k->n_dropped++;
@@ -187,8 +186,7 @@ void sp_window_queue_done(struct sp_window_queue *k)
 	free(sp_take_ptr(k->windows));
 }
 
-/* --- events ----------------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 static void event_first_done(struct sp_event_queue *e)
 {
 	free(e->events[0].text);

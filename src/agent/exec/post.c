@@ -16,8 +16,7 @@
 
 enum { GRACE_MS = 2000, MAX_AUTHORIZATION = 8192, SAID = 200, MAX_CPU_S = 20, CODE_AGAIN = 3, CODE_REFUSED = 4 };
 
-/* --- the agent's side ----------------------------------------------------------------------------------------------
- */
+/* --- the agent's side --- */
 int sp_post_self(void)
 {
 	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
@@ -83,8 +82,7 @@ enum sp_post_result sp_post_result(int status)
 	return WIFEXITED(status) && WEXITSTATUS(status) == CODE_REFUSED ? SP_POST_REFUSED : SP_POST_AGAIN;
 }
 
-/* --- libcurl --------------------------------------------------------------------------------------------------------
- */
+/* --- libcurl --- */
 struct library {
 	CURL *(*init)(void);
 	CURLcode (*setopt)(CURL *curl, CURLoption option, ...);
@@ -122,8 +120,7 @@ static int library_open(struct library *l)
 	return all ? 0 : sp_fail_said(-ENOSYS, "libcurl cannot be used");
 }
 
-/* --- the process ----------------------------------------------------------------------------------------------------
- */
+/* --- the process --- */
 struct job {
 	struct library l;
 	CURL *curl;

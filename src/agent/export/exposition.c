@@ -11,7 +11,7 @@
 enum { DIGITS = 20, NS_DIGITS = 9, EXEMPLAR_MAX = 128 };
 #define NS_A_SECOND UINT64_C(1000000000)
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
+/* --- labels --- */
 /* Cut before a character, not within. */
 static void cut(char *text)
 {
@@ -68,7 +68,7 @@ int sp_label_add(struct sp_labels *l, const char *name, const char *value)
 	return 0;
 }
 
-/* --- the buffer --------------------------------------------------------------------------------------------------- */
+/* --- the buffer --- */
 static char *room(struct sp_expo *x, size_t n)
 {
 	if (x->failed || sp_grow(&x->text, &x->capacity, x->n + n + 1, 1) < 0) {
@@ -130,7 +130,7 @@ static void put_seconds(struct sp_expo *x, uint64_t ns)
 	put(x, fraction, n + 1);
 }
 
-/* --- families ----------------------------------------------------------------------------------------------------- */
+/* --- families --- */
 static void about(struct sp_expo *x, const char *what, const char *name, const char *suffix, const char *text)
 {
 	put_text(x, "# ");
@@ -271,7 +271,7 @@ static void remote_sample(struct sp_expo *x, const char *text, double value)
 	sp_pbuf_message(&x->message, REQUEST_SERIES, &x->series);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples --- */
 static void sample_begin(struct sp_expo *x, const char *labels)
 {
 	put(x, x->name, x->name_n);

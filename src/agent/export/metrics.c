@@ -24,7 +24,7 @@ static const char other_function[] = "build_id=\"other\",function=\"other\",libr
 static const char *const kinds[] = {"gap",  "upgrade", "change", "rate",      "clock",
 				    "drop", "late",    "cpu",    "throttled", "other"};
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- making --- */
 static int tables_init(struct sp_metrics *m)
 {
 	int r = sp_series_init(&m->libraries, &m->budget, other_library[m->by]);
@@ -80,7 +80,7 @@ int sp_metrics_add(struct sp_metrics *m, void (*write)(void *arg, struct sp_expo
 	return 0;
 }
 
-/* --- counting ----------------------------------------------------------------------------------------------------- */
+/* --- counting --- */
 /* NULL: there are more than the agent can have. */
 static struct sp_metrics_source *source_of(struct sp_metrics *m, const char *name)
 {
@@ -154,7 +154,7 @@ struct sp_agent_listener sp_metrics_listener(struct sp_metrics *m)
 	return (struct sp_agent_listener){.arg = m, .window = window, .event = event};
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------ */
+/* --- writing --- */
 static void put_one(struct sp_expo *x, const struct sp_series *s, bool is_self)
 {
 	const struct sp_exemplar e = {s->span.from_ns, s->span.to_ns, is_self ? s->last.self_ns : s->last.total_ns};

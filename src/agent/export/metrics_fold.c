@@ -50,7 +50,7 @@ struct key {
 	size_t n;
 };
 
-/* --- what a file and a process are -------------------------------------------------------------------------------- */
+/* --- what a file and a process are --- */
 static const char *file_label(const struct fold *f, uint32_t file)
 {
 	const char *name = sp_profile_string(f->p, sp_profile_file(f->p, file)->name);
@@ -137,7 +137,7 @@ static int64_t group_of(struct fold *f, const struct sp_row *row)
 	return number;
 }
 
-/* --- sums of the window ------------------------------------------------------------------------------------------- */
+/* --- sums of the window --- */
 static int sums_add(struct fold *f, struct sums *s, const struct sum *what, bool is_leaf)
 {
 	const uint32_t key[3] = {what->library, what->group, what->name};
@@ -229,7 +229,7 @@ static int add_row(struct fold *f, const struct sp_row *row)
 	return r < 0 ? r : add_stack(f, row->user, (uint32_t)group, !in_kernel);
 }
 
-/* --- into the series ---------------------------------------------------------------------------------------------- */
+/* --- into the series --- */
 static int by_time(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
@@ -372,7 +372,7 @@ static int put_sums(struct fold *f)
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static int matches_prepare(struct sp_metrics *m, const struct sp_profile *p)
 {
 	if (m->matches_of != sp_profile_names_serial(p)) {

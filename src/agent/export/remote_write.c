@@ -60,7 +60,7 @@ void sp_remote_name(const char *url, char *ret_name, size_t size)
 	snprintf(ret_name, size, "%.*s%.*s", (int)scheme, url, (int)n, host);
 }
 
-/* --- what waits --------------------------------------------------------------------------------------------------- */
+/* --- what waits --- */
 static void message_done(struct message *m)
 {
 	free(m->block);
@@ -120,7 +120,7 @@ static int message_make(struct sp_remotes *r, struct target *t)
 	return 0;
 }
 
-/* --- sending ------------------------------------------------------------------------------------------------------ */
+/* --- sending --- */
 static void failed(struct target *t, const char *why)
 {
 	if (!t->pause_ms)
@@ -261,7 +261,7 @@ int sp_remotes_fd(const struct sp_remotes *r)
 	return r->epoll;
 }
 
-/* --- making ------------------------------------------------------------------------------------------------------- */
+/* --- making --- */
 static void target_done(struct target *t)
 {
 	sp_program_kill(&t->post);
@@ -334,7 +334,7 @@ void sp_remotes_free(struct sp_remotes *r)
 	free(r);
 }
 
-/* --- what is told of it ------------------------------------------------------------------------------------------- */
+/* --- what is told of it --- */
 static const char *label(const struct sp_remotes *r, size_t i, struct sp_expo *x, struct sp_labels *l)
 {
 	return sp_labels_of(x, l, "target", r->targets[i].name, NULL, NULL);

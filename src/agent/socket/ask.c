@@ -36,7 +36,7 @@ static int timeout_set(int fd, int option, int ms)
 	return setsockopt(fd, SOL_SOCKET, option, &timeout, sizeof(timeout)) < 0 ? -errno : 0;
 }
 
-/* --- connection --------------------------------------------------------------------------------------------------- */
+/* --- connection --- */
 static int connect_to(const struct sp_ask *a, int *ret_fd)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -194,7 +194,7 @@ static int ask(struct sp_ask *a, const struct sp_request *q, char *line, struct 
 	return 0;
 }
 
-/* --- profiles ----------------------------------------------------------------------------------------------------- */
+/* --- profiles --- */
 int sp_ask_query(struct sp_ask *a, const struct sp_store_query *q, struct sp_profile **ret_profile,
 		 struct sp_store_answer *ret_answer)
 {
@@ -213,7 +213,7 @@ int sp_ask_query(struct sp_ask *a, const struct sp_store_query *q, struct sp_pro
 	return r;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 struct lines {
 	struct sp_ask *a;
 	int (*one)(const struct lines *l, const struct sp_line *line);

@@ -31,7 +31,7 @@ int sp_server_watch(struct sp_server *s, int op, int fd, uint32_t events, enum s
 	return epoll_ctl(s->epoll, op, fd, &e) < 0 ? sp_fail(-errno, "watch a descriptor") : 0;
 }
 
-/* --- clients ------------------------------------------------------------------------------------------------------ */
+/* --- clients --- */
 static size_t number_of(const struct sp_server *s, const struct sp_client *c)
 {
 	return (size_t)(c - s->clients);
@@ -148,7 +148,7 @@ static void answer_status(struct sp_server *s, struct sp_client *c)
 	client_answer(s, c, text, n);
 }
 
-/* --- whose turn it is --------------------------------------------------------------------------------------------- */
+/* --- whose turn it is --- */
 /* One place is for those who see all, where there are two or more. */
 static bool has_turn(const struct sp_server *s, const struct sp_client *c)
 {
@@ -211,7 +211,7 @@ static void take_turns(struct sp_server *s)
 	}
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests --- */
 static void take_request(struct sp_server *s, struct sp_client *c)
 {
 	struct sp_request q;
@@ -299,7 +299,7 @@ static void client_read(struct sp_server *s, struct sp_client *c)
 		client_refuse(s, c, sp_fail_said(-EBADMSG, "a request of more than %d bytes", SP_LINE_MAX));
 }
 
-/* --- who comes ---------------------------------------------------------------------------------------------------- */
+/* --- who comes --- */
 static bool is_member(const struct sp_server *s, int fd)
 {
 	gid_t groups[1024];
@@ -399,7 +399,7 @@ static void accept_clients(struct sp_server *s)
 	}
 }
 
-/* --- the loop ----------------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 static void enforce_deadlines(struct sp_server *s)
 {
 	uint64_t t = now();
@@ -476,7 +476,7 @@ void sp_server_stats(const struct sp_server *s, struct sp_server_stats *ret_stat
 	*ret_stats = s->stats;
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------- */
+/* --- beginning and end --- */
 void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 {
 	struct group *group = *c->group ? getgrnam(c->group) : NULL;

@@ -25,7 +25,7 @@
 
 enum { CURRENT_SPAN_S = 60 }; /* older questions cannot be about a window that is not stored yet */
 
-/* --- the window that is not stored yet ---------------------------------------------------------------------------- */
+/* --- the window that is not stored yet --- */
 static int current_write(struct sp_server *s, const char *source, const struct sp_profile *p,
 			 const struct sp_store_window *w)
 {
@@ -90,7 +90,7 @@ void sp_server_current_wanted(const struct sp_server *s, const struct sp_request
 	snprintf(c->source, sizeof(c->source), "%s", c->wants_current ? source : "");
 }
 
-/* --- what it is given --------------------------------------------------------------------------------------------- */
+/* --- what it is given --- */
 struct question {
 	struct sp_server *server;
 	const struct sp_client *client;
@@ -113,7 +113,7 @@ static int question_write(void *arg, FILE *out)
 	return 0;
 }
 
-/* --- the process -------------------------------------------------------------------------------------------------- */
+/* --- the process --- */
 int sp_server_spawn(int input, int output, int self, pid_t *ret_pid)
 {
 	char path[64], *argv[] = {"soprof", SP_ANSWER_ARGUMENT, NULL};

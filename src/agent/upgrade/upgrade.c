@@ -63,8 +63,7 @@ void sp_upgrades_done(struct sp_upgrades *u)
 	sp_cleanup_close(&u->self);
 }
 
-/* --- jobs ----------------------------------------------------------------------------------------------------------
- */
+/* --- jobs --- */
 static void job_remove(struct sp_upgrades *u, size_t i)
 {
 	u->n_jobs--;
@@ -104,8 +103,7 @@ int sp_upgrades_look(struct sp_upgrades *u, const struct sp_profile *p, uint64_t
 	return n;
 }
 
-/* --- the process ---------------------------------------------------------------------------------------------------
- */
+/* --- the process --- */
 struct question {
 	const struct sp_agent_config *config;
 	const struct sp_upgrade_job *job;
@@ -164,8 +162,7 @@ static void jobs_turn(struct sp_upgrades *u, const struct sp_agent_config *c, ui
 	}
 }
 
-/* --- what it found -------------------------------------------------------------------------------------------------
- */
+/* --- what it found --- */
 static int line_take(struct sp_event_queue *events, char *text)
 {
 	struct sp_store_event e = {0};

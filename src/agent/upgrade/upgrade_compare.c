@@ -42,8 +42,7 @@ struct compare {
 	size_t n_upgraded, capacity;
 };
 
-/* --- programs ------------------------------------------------------------------------------------------------------
- */
+/* --- programs --- */
 static const char *exe_path(const struct sp_profile *p, const struct sp_process *process)
 {
 	const struct sp_file *f = sp_profile_file(p, process->exe);
@@ -98,8 +97,7 @@ static int programs_find(const struct sp_profile *p, struct program **ret_progra
 	return 0;
 }
 
-/* --- events --------------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 static void build_text(const struct sp_profile *p, uint32_t file, char *ret_text, size_t size)
 {
 	const struct sp_file *f = sp_profile_file(p, file);
@@ -265,8 +263,7 @@ static int change_tell(const struct compare *c, const char *library, const char 
 							.data = data});
 }
 
-/* --- one program ---------------------------------------------------------------------------------------------------
- */
+/* --- one program --- */
 static bool is_significant(const struct sp_diff *d, const struct sp_change *change)
 {
 	double half = (change->high - change->low) / 2 * wider;
@@ -331,8 +328,7 @@ static int program_compare(struct compare *c, struct program *program)
 	return r;
 }
 
-/* --- the whole -----------------------------------------------------------------------------------------------------
- */
+/* --- the whole --- */
 static int side_read(struct sp_store *s, const struct sp_upgrade_question *q, bool is_after, struct sp_profile **ret)
 {
 	uint64_t from = q->from_ns - SP_MIN(q->from_ns, MARGIN_NS), to = q->to_ns - SP_MIN(q->to_ns, MARGIN_NS);

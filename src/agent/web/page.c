@@ -28,7 +28,7 @@ enum {
 	BEST = 9
 };
 
-/* --- answers of a process ----------------------------------------------------------------------------------------- */
+/* --- answers of a process --- */
 static void waiting_end(struct sp_page_waiting *w)
 {
 	if (w->output >= 0)
@@ -162,7 +162,7 @@ static struct sp_page_waiting *place(struct sp_page *p, struct sp_http_request *
 	return NULL;
 }
 
-/* --- routes that a process answers -------------------------------------------------------------------------------- */
+/* --- routes that a process answers --- */
 /* What reaches until now wants the window that is not stored yet, which the agent has to give names to first. */
 static bool is_about_now(const char *path, const char *query)
 {
@@ -243,7 +243,7 @@ static void profile(void *arg, struct sp_http_request *q)
 		profile_ask(w);
 }
 
-/* --- routes that are answered at once ----------------------------------------------------------------------------- */
+/* --- routes that are answered at once --- */
 static void page(void *arg, struct sp_http_request *q)
 {
 	struct sp_page *p = arg;
@@ -300,7 +300,7 @@ static const struct sp_http_route routes[] = {
     {0},
 };
 
-/* --- the loop ----------------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 int sp_page_fd(const struct sp_page *p)
 {
 	return sp_http_fd(p->http);
@@ -351,7 +351,7 @@ void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats)
 	sp_http_stats(p->http, ret_stats);
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------- */
+/* --- beginning and end --- */
 static int open_with(struct sp_page *p, const struct sp_agent_config *c)
 {
 	struct sp_http_config config;

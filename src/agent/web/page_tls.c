@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* --- passwords ---------------------------------------------------------------------------------------------------- */
+/* --- passwords --- */
 static void verified(void *arg, int r)
 {
 	struct sp_page *p = arg;
@@ -74,7 +74,7 @@ void sp_page_verify_end(struct sp_page *p)
 	sp_cleanup_close(&p->verify_output);
 }
 
-/* --- configuration ------------------------------------------------------------------------------------------------ */
+/* --- configuration --- */
 int sp_page_web_read(const struct sp_agent_config *c, struct sp_web_config **ret_web)
 {
 	struct sp_web_config *web = NULL;

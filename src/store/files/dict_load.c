@@ -130,8 +130,7 @@ static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_d
 	return r;
 }
 
-/* --- the coarser files' chunks, which are fewer and the same --------------------------------------------------------
- */
+/* --- the coarser files' chunks, which are fewer and the same --- */
 static int open_sister(struct sp_store *store, const struct sp_day_file *f, int resolution, struct sp_day_file *sister)
 {
 	struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, resolution);

@@ -20,8 +20,7 @@ enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68, APPLICATION_ID 
 
 static const char *const suffixes[SP_N_RESOLUTIONS] = {"10s", "1m", "1h"};
 
-/* --- the directory --------------------------------------------------------------------------------------------------
- */
+/* --- the directory --- */
 static int check_directory(int fd, const char *path)
 {
 	struct stat st;
@@ -307,8 +306,7 @@ int sp_directory_set_aside(const struct sp_directory *d, const char *name)
 	return 0;
 }
 
-/* --- days ------------------------------------------------------------------------------------------------------------
- */
+/* --- days --- */
 struct sp_day sp_day_of(uint64_t wall_ns, int resolution)
 {
 	struct sp_day day = {.resolution = resolution};

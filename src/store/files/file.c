@@ -52,8 +52,7 @@ static const char *const kept_sql[SP_N_KEPT] = {
     [SP_CHUNKS] = "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
 };
 
-/* --- errors and statements -------------------------------------------------------------------------------------------
- */
+/* --- errors and statements --- */
 static int as_errno(const struct sp_day_file *f, int code)
 {
 	int error = f->db == NULL ? 0 : sqlite3_system_errno(f->db);
@@ -159,8 +158,7 @@ void sp_cleanup_kept(sqlite3_stmt **s)
 	(void)sqlite3_reset(*s); /* it would hold up checkpoints */
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 /* Nothing but a plain file with one name, which nobody can have put there but us. */
 static int check_one(const struct sp_directory *d, const char *name, bool write)
 {

@@ -55,7 +55,7 @@ struct kind {
 	bool (*check)(struct salvage *s, const struct cell *c);
 };
 
-/* --- what a cell holds -------------------------------------------------------------------------------------------- */
+/* --- what a cell holds --- */
 static uint64_t number(const struct cell *c, size_t column)
 {
 	size_t n = c->len[column];
@@ -206,8 +206,7 @@ static const struct kind kinds[] = {
     {"ii", NULL, 0, false, check_about},
 };
 
-/* --- cells ----------------------------------------------------------------------------------------------------------
- */
+/* --- cells --- */
 /* Big-endian, 7 bits a byte, the ninth has 8. Bytes taken; 0: they end before. */
 static size_t varint(const uint8_t *b, size_t n, uint64_t *ret_v)
 {
@@ -363,8 +362,7 @@ static void try_cell(struct salvage *s, size_t at, bool of_index)
 	}
 }
 
-/* --- pages ----------------------------------------------------------------------------------------------------------
- */
+/* --- pages --- */
 /* The cells that the page says it has. */
 static void listed_cells(struct salvage *s, uint64_t page)
 {
@@ -412,8 +410,7 @@ static void for_sizes(struct salvage *s, bool listed)
 	}
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------
- */
+/* --- the whole --- */
 /* The day's files have the same sources, by the same numbers. */
 static void take_sources(const struct sp_directory *d, struct sp_day_file *f)
 {

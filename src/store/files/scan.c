@@ -16,8 +16,7 @@ enum { NS_PER_MS = 1000000, MOVED_MS = 1000, MAX_SOURCES = 256, MAX_GENERATIONS 
 
 static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
-/* --- dictionaries ----------------------------------------------------------------------------------------------------
- */
+/* --- dictionaries --- */
 /* What the last window of the range needs: all is read at once, from the files that have it in the fewest pieces. */
 static uint64_t chunk_of_last(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk)
 {
@@ -67,8 +66,7 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 	return r;
 }
 
-/* --- sources ---------------------------------------------------------------------------------------------------------
- */
+/* --- sources --- */
 /* "samples count\ncpu nanoseconds\n": a name may have spaces, a unit not. */
 static void split_types(struct scan_source *s)
 {

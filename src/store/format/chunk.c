@@ -183,7 +183,7 @@ int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint
 	return 0;
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- columns --- */
 static uint64_t load(const char *item, const struct field *f)
 {
 	uint64_t v = 0;

@@ -55,8 +55,7 @@ static int translate(struct sp_day_totals *d, const struct sp_dict *dict, uint32
 	return n < 0 ? (int)n : 0;
 }
 
-/* --- names: of the dictionary, in the totals's numbers -------------------------------------------------------------
- */
+/* --- names: of the dictionary, in the totals's numbers --- */
 struct adding {
 	struct sp_day_totals *d;
 	const struct sp_dict *dict;
@@ -109,7 +108,7 @@ static int64_t func_number(struct adding *t, uint32_t number)
 	return number_of(t->d, SP_FUNCS, &f, sizeof(f));
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 static int add_account(struct adding *t, struct sp_account of, const int64_t *values)
 {
 	struct sp_day_totals *d = t->d;

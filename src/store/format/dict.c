@@ -109,8 +109,7 @@ bool sp_dict_misses(const struct sp_dict_arrays *d, const struct sp_chunk *c)
 	return false;
 }
 
-/* --- what items refer to --------------------------------------------------------------------------------------------
- */
+/* --- what items refer to --- */
 static void check(const struct sp_dict_arrays *d, enum sp_dict_kind thing, uint32_t *number)
 {
 	if (*number >= d->items[thing].n)
@@ -204,8 +203,7 @@ static void apply_structs(struct sp_dict_arrays *d, const struct sp_chunk *c, en
 		checks[thing](d, at + i * each);
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------
- */
+/* --- nodes --- */
 static int set_successor(struct sp_dict_arrays *d, uint32_t of, uint32_t rank, uint32_t frame)
 {
 	struct sp_successors *s = (struct sp_successors *)d->successors.data + of;

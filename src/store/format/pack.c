@@ -258,7 +258,7 @@ int sp_packer_end(struct sp_packer *p, enum sp_store_record type, const uint64_t
 	return 0;
 }
 
-/* --- back ------------------------------------------------------------------------------------------------------- */
+/* --- back --- */
 /* Making one takes longer than what a window's record does: each thread keeps one, unless it has grown large. */
 static _Thread_local ZSTD_DCtx *kept_zstd;
 

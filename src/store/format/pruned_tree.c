@@ -74,7 +74,7 @@ static int keep_some(struct sp_subtree_sums *s, struct sp_pruned_tree *b, double
 	return r;
 }
 
-/* --- groups ------------------------------------------------------------------------------------------------------- */
+/* --- groups --- */
 static int group_make(struct group *g, uint32_t n_kept, uint32_t n_values, double least)
 {
 	*g = (struct group){.n_kept = n_kept, .n_values = n_values, .least = least};

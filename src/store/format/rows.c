@@ -216,7 +216,7 @@ void sp_packed_rows_done(struct sp_packed_rows *p)
 	*p = (struct sp_packed_rows){0};
 }
 
-/* --- any rows ----------------------------------------------------------------------------------------------------- */
+/* --- any rows --- */
 /* One pass by the digit at this bit, from `from` to `to`; false: all have the same. */
 static bool sort_digit(const struct place_of *from, struct place_of *to, size_t n, unsigned bit)
 {

@@ -328,8 +328,7 @@ int sp_sums_make(const struct sp_window_rows *rows, const struct sp_dict_view *s
 	return r;
 }
 
-/* --- records -------------------------------------------------------------------------------------------------------
- */
+/* --- records --- */
 /* What all of value v are of the first value's; 0: they are not. */
 static uint64_t factor_of(const struct sp_sums *s, uint32_t v)
 {

@@ -31,7 +31,7 @@ void sp_tree_merge_done(struct sp_tree_merge *g)
 	*g = (struct sp_tree_merge){0};
 }
 
-/* --- names: of the dictionary d, in the merge's numbers --------------------------------------------------------- */
+/* --- names: of the dictionary d, in the merge's numbers --- */
 /* Numbers that were asked for before; 0: not yet. */
 struct merging {
 	struct sp_tree_merge *g;
@@ -180,7 +180,7 @@ static int64_t node(struct sp_tree_merge *g, uint32_t parent, uint32_t frame)
 	return g->n[SP_NODES]++;
 }
 
-/* --- trees -------------------------------------------------------------------------------------------------------- */
+/* --- trees --- */
 static int add_nodes(struct merging *t, const struct sp_node *nodes, uint32_t n_nodes, uint32_t *numbers)
 {
 	for (uint32_t i = 1; i < n_nodes; i++) {

@@ -85,7 +85,7 @@ void sp_head_add(struct sp_head *sum, const struct sp_head *h, bool first)
 	sum->last_chunk = SP_MAX(sum->last_chunk, h->last_chunk);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 struct shape_of_values {
 	uint64_t form, factor;
 };

@@ -33,7 +33,7 @@ struct sp_answer_writer {
 	uint32_t n_path;
 };
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static int64_t add_string(struct sp_answer_writer *a, uint32_t string)
 {
 	return sp_profile_add_string(a->p, sp_dict_string(a->d, string));
@@ -106,7 +106,7 @@ static int64_t add_frame(struct sp_answer_writer *a, uint32_t number)
 	return n;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------- */
+/* --- stacks --- */
 static int push(struct sp_answer_writer *a, uint32_t frame)
 {
 	int r = sp_grow(&a->path, &a->path_capacity, (size_t)a->n_path + 1, sizeof(*a->path));
@@ -216,7 +216,7 @@ static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 	return n < SP_ANSWER_STACK_NONE ? n : -E2BIG;
 }
 
-/* --- keys --------------------------------------------------------------------------------------------------------- */
+/* --- keys --- */
 /* A process for each group of the profile's words; a file's number is the same for all that are the same. */
 static int64_t group_number(struct sp_answer_writer *a, const struct sp_process *process)
 {
@@ -269,7 +269,7 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 	return p < 0 ? p : sp_profile_add_key(a->p, &key);
 }
 
-/* --- rows: from nodes to stacks, from who to keys ----------------------------------------------------------------- */
+/* --- rows: from nodes to stacks, from who to keys --- */
 static int64_t stacks_of_end(struct sp_answer_writer *a, uint32_t end)
 {
 	uint32_t of = a->slots->of_end[end], slot = of & SP_ANSWER_STACK_MASK;
@@ -373,7 +373,7 @@ int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_ans
 	return r;
 }
 
-/* --- rows summed by key and stacks -------------------------------------------------------------------------------- */
+/* --- rows summed by key and stacks --- */
 struct sums {
 	int64_t *values;   /* by stacks, a row each */
 	uint8_t *has_rows; /* by stacks */
@@ -485,7 +485,7 @@ int sp_answer_finish(struct sp_answer_writer *a, uint64_t *ret_n_shortened)
 	return r;
 }
 
-/* --- the beginning and the end ------------------------------------------------------------------------------------ */
+/* --- the beginning and the end --- */
 static int begin(struct sp_answer_writer *a, const char *source)
 {
 	int64_t recipe = sp_profile_add_string(a->p, source);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "profile/filter.h"
 
-/* --- filters ------------------------------------------------------------------------------------------------------ */
+/* --- filters --- */
 enum { HAS_LIBRARY = 1, HAS_FUNCTION = 2 };
 
 static void match_files(const struct sp_dict *d, const char *glob, uint8_t *files)
@@ -76,7 +76,7 @@ void sp_wanted_done(struct sp_wanted *w)
 	*w = (struct sp_wanted){0};
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 /* Calls are too slow for this: tens of millions of rows. */
 static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, float *sums, uint32_t *of_end)
 {
@@ -140,7 +140,7 @@ int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 	return r;
 }
 
-/* --- rare stacks -------------------------------------------------------------------------------------------------- */
+/* --- rare stacks --- */
 /* Rows that end in one leaf behind one ancestor. */
 struct pair {
 	struct sp_answer_stack slot;

@@ -96,7 +96,7 @@ static void add_to(struct row *row, uint32_t slice, int64_t self, int64_t total)
 	sp_saturating_add(&row->library.total, total);
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 static int take_sums(struct making *m, const struct sp_dict *d, const struct sp_sums *sums, size_t from, size_t n,
 		     uint32_t value, uint32_t slice)
 {
@@ -136,7 +136,7 @@ static int take_totals(void *arg, const struct sp_scan_totals *t)
 	return take_sums(m, t->dict, t->sums, 0, t->sums->n, value, slice_of(&m->chart, t->window.w.wall_ns));
 }
 
-/* --- charts of hours ---------------------------------------------------------------------------------------------- */
+/* --- charts of hours --- */
 /* What the plan has of an hour, whatever windows it is; mark: where it is marked, NULL = nowhere. */
 static uint64_t planned_ns(const struct sp_plan *p, const struct sp_scan_window *hour, uint8_t *mark)
 {
@@ -189,7 +189,7 @@ static int take_chart(void *arg, const struct sp_scan_window *w, const struct sp
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static int by_self(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;

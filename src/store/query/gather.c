@@ -23,7 +23,7 @@ struct wanted {
 /* Of all dictionaries that are open at a time; a node takes some 16 bytes. */
 enum { NODES_AT_ONCE = 2 << 20 };
 
-/* --- who is asked for --------------------------------------------------------------------------------------------- */
+/* --- who is asked for --- */
 static bool asks_for_all(const struct sp_store_query *q)
 {
 	return q->all_users && q->process == NULL && q->cgroup == NULL;
@@ -78,7 +78,7 @@ static bool is_wanted(struct wanted *w, uint32_t who)
 	return w->seen[who] == 2;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static void kept_done(struct sp_gathered_window *w)
 {
 	free(w->runs);
@@ -205,7 +205,7 @@ static int keep_rows(const struct sp_gathered *g, struct wanted *wanted, const s
 	return keep_values(w, kept, from);
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------ */
+/* --- windows --- */
 /* Two scans of one generation's dictionary: the longer one knows all that the other does. */
 static int64_t add_dict(struct sp_gathered *g, const struct sp_dict *d)
 {

@@ -19,7 +19,7 @@ uint64_t sp_plan_period_ns(int resolution)
 	return period_ns[resolution];
 }
 
-/* --- windows that there are --------------------------------------------------------------------------------------- */
+/* --- windows that there are --- */
 /* Of one resolution, by day, source, generation and time; and which of them were taken. */
 struct found {
 	struct sp_plan_window *windows;
@@ -130,7 +130,7 @@ static bool has_one(const struct found *f, const struct sp_plan_window *w, int r
 	return false;
 }
 
-/* --- which of them ------------------------------------------------------------------------------------------------ */
+/* --- which of them --- */
 static bool begins_in(const struct sp_plan *p, const struct sp_plan_window *w)
 {
 	return w->from_ns >= p->from_ns && w->from_ns < p->to_ns;
@@ -272,7 +272,7 @@ void sp_plan_done(struct sp_plan *p)
 	*p = (struct sp_plan){0};
 }
 
-/* --- days --------------------------------------------------------------------------------------------------------- */
+/* --- days --- */
 /* An hour that came after its day was summed up (the clock was set back) is told by the time that was sampled. */
 bool sp_plan_has_day(const struct sp_plan *p, const struct sp_scan_window *day)
 {
@@ -329,7 +329,7 @@ int sp_plan_take_days(struct sp_plan *p, struct sp_store *s, const char *source)
 	return r;
 }
 
-/* --- parts -------------------------------------------------------------------------------------------------------- */
+/* --- parts --- */
 size_t sp_plan_part(const struct sp_plan *p, size_t first)
 {
 	size_t n = 1;

@@ -10,7 +10,7 @@
 #include "store/query/gather.h"
 #include "store/rollup/decoded_dict.h"
 
-/* --- sums that stand beside windows ------------------------------------------------------------------------------- */
+/* --- sums that stand beside windows --- */
 struct telling {
 	struct sp_planned *p;
 	uint8_t *told; /* by window of the plan */
@@ -80,7 +80,7 @@ int sp_planned_tell_days(struct sp_planned *p)
 	return tell_beside(p, SP_N_RESOLUTIONS);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int add_rows(const struct sp_gathered *g, const struct sp_gathered_window *w, struct sp_window_rows *rows)
 {
 	uint32_t n_ends = sp_n_ends(g, w->dict), at = rows->n;

@@ -132,7 +132,7 @@ static int last_hour(struct sp_day_file *f, uint64_t source, uint64_t *ret_t_ms)
 	return code == SQLITE_ROW ? 0 : sp_file_error(f, code, "read");
 }
 
-/* --- steps: 1: there are others; 0: all is done ------------------------------------------------------------------- */
+/* --- steps: 1: there are others; 0: all is done --- */
 static int look(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
 {
 	int r = last_hour(f, sum->source, &sum->last_ms);

@@ -30,8 +30,7 @@ struct sp_rolling {
 	size_t part;
 };
 
-/* --- parts: 1: go on with the same one; 0: it is done ----------------------------------------------------------------
- */
+/* --- parts: 1: go on with the same one; 0: it is done --- */
 static int read_some(struct sp_store *s, struct sp_rolling *h)
 {
 	uint64_t to_ms = SP_MIN(h->read_ms + READ_MS, h->roll.end_ms);
@@ -141,7 +140,7 @@ static const struct part {
 	     {put_overview, true},   {put_window, true}, {sum_day, false}};
 enum { PART_READ = 0, PART_DAY = SP_COUNT(parts) - 1 };
 
-/* --- one after the other ------------------------------------------------------------------------------------------ */
+/* --- one after the other --- */
 static void rolling_done(struct sp_rolling *h)
 {
 	hour_done(h);

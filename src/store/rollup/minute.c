@@ -10,7 +10,7 @@
 
 enum { MINUTE_MS = 60000, KEPT_MOST = 1 << 15 };
 
-/* --- a minute ----------------------------------------------------------------------------------------------------- */
+/* --- a minute --- */
 void sp_minute_give_back(struct sp_minute *m)
 {
 	sp_packed_rows_done(&m->rows);
@@ -82,7 +82,7 @@ int sp_minute_rows(struct sp_minute *m, size_t n_windows, uint64_t sum_ms, struc
 	return sp_packed_rows_take(&m->rows, ret_rows);
 }
 
-/* --- an hour ------------------------------------------------------------------------------------------------------ */
+/* --- an hour --- */
 static int add_sums(const struct sp_minutes *m, const struct sp_sums *sums, int64_t *accounts)
 {
 	if (sums->n_values != m->n_values)

@@ -25,7 +25,7 @@ static int put_record(struct sp_day_file *f, const char *sql, uint64_t row, cons
 	return sp_writer_run(f, s);
 }
 
-/* --- the tree ----------------------------------------------------------------------------------------------------- */
+/* --- the tree --- */
 static int put_tree(struct sp_writer *w, const struct sp_overview *o, const struct sp_dict *names)
 {
 	struct sp_tree_merge g = {0};
@@ -43,7 +43,7 @@ static int put_tree(struct sp_writer *w, const struct sp_overview *o, const stru
 	return r < 0 ? r : put_record(o->to, "INSERT OR REPLACE INTO tree VALUES(?1, ?2)", o->t_ms, record, len);
 }
 
-/* --- the chart ---------------------------------------------------------------------------------------------------- */
+/* --- the chart --- */
 /* Adds a minute's totals, if they can be read, to the slice that it begins in. */
 static int add_minute(struct sp_chart_writer *c, sqlite3_stmt *s, uint64_t generation)
 {
@@ -117,7 +117,7 @@ int sp_writer_put_overview(struct sp_store *s, const struct sp_overview *o)
 	return r;
 }
 
-/* --- the day's tree ----------------------------------------------------------------------------------------------- */
+/* --- the day's tree --- */
 static int add_tree(void *arg, const struct sp_scan_window *w, uint64_t up_to_ms)
 {
 	struct sp_window_rows rows = {.who = (uint32_t *)w->who,

@@ -11,7 +11,7 @@
 
 enum { CHUNK_KEPT = 1 << 20, SOON = 12 };
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 static void items_free(struct sp_items *const *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -136,8 +136,7 @@ size_t sp_dict_builder_memory(const struct sp_dict_builder *n)
 	return bytes + m->stacks.capacity * sizeof(struct sp_memo_stack) + sp_dict_builder_paths_memory(n);
 }
 
-/* --- things by their identity ----------------------------------------------------------------------------------------
- */
+/* --- things by their identity --- */
 /* The number of the thing with this identity; a new one gets the item. */
 static int64_t number_of(struct sp_dict_builder *n, enum sp_dict_kind thing, const void *identity, size_t len,
 			 const void *item)
@@ -377,7 +376,7 @@ static int64_t key_number(struct sp_dict_builder *n, const struct sp_profile *p,
 	return number;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static void forget(struct sp_items *items, size_t each)
 {
 	if (items->n > 0)

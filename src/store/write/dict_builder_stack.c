@@ -10,7 +10,7 @@
 enum { KNOWN_MIN = 1 << 10, KNOWN_MAX = 1 << 19, BUCKET = 8 };
 #define MIXED (1U << 31) /* of a memo's node: kernel frames are among the user's */
 
-/* --- life --------------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 /* A bucket is one cache line. */
 static uint64_t *make_slots(size_t n_slots)
 {
@@ -49,7 +49,7 @@ size_t sp_dict_builder_paths_memory(const struct sp_dict_builder *n)
 	return bytes;
 }
 
-/* --- stacks as frames of the dictionary --------------------------------------------------------------------------- */
+/* --- stacks as frames of the dictionary --- */
 static inline int frame_of(struct sp_dict_builder *n, const struct sp_profile *p, uint32_t frame,
 			   struct sp_memo_frame *ret_memo)
 {
@@ -103,7 +103,7 @@ static int path_of(struct sp_dict_builder *n, const struct sp_profile *p, uint32
 	return 0;
 }
 
-/* --- paths that are known ----------------------------------------------------------------------------------------- */
+/* --- paths that are known --- */
 static uint64_t *bucket_of(const struct sp_dict_builder *n, const struct sp_path *path)
 {
 	return &n->known.slots[(path->hash & SP_NODE_MASK) * BUCKET & (n->known.n_slots - 1)];
@@ -161,7 +161,7 @@ static void remember_node(struct sp_dict_builder *n, const struct sp_path *path,
 	k->n_added++;
 }
 
-/* --- user stacks -------------------------------------------------------------------------------------------------- */
+/* --- user stacks --- */
 /* From where the tree had it when it was expected. */
 static int64_t walk(struct sp_dict_builder *n, const struct sp_path *path)
 {
@@ -270,7 +270,7 @@ int64_t sp_dict_builder_libraries(struct sp_dict_builder *n, const struct sp_pro
 	return libraries;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static size_t kernel_slot(uint32_t user, uint32_t kernel)
 {
 	return (sp_pair_hash(user, kernel) >> 32) % SP_KERNEL_CACHE;

@@ -28,16 +28,15 @@ static uint64_t now_ns;
 static char said[1 << 18]; /* what was told since it was looked at, with a semicolon behind each */
 static struct sp_notification last;
 
-/* --- rules ---------------------------------------------------------------------------------------------------------
- */
-static void tell(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool fires_on)
+/* --- rules --- */
+static void tell(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool is_repeat)
 {
 	size_t len = strlen(said);
 
 	(void)arg;
 	assert_string_equal(n->name, c->name);
 	len += (size_t)snprintf(said + len, sizeof(said) - len, "%s %s",
-				fires_on     ? "still"
+				is_repeat     ? "still"
 				: n->is_over ? "over"
 					     : "fires",
 				n->name);
@@ -91,8 +90,7 @@ static void expect(const char *wanted)
 	said[0] = '\0';
 }
 
-/* --- windows -------------------------------------------------------------------------------------------------------
- */
+/* --- windows --- */
 static uint32_t must(int64_t number)
 {
 	assert_true(number >= 0);
@@ -179,8 +177,7 @@ static void shares(int percent, int n)
 	}
 }
 
-/* --- the tests -----------------------------------------------------------------------------------------------------
- */
+/* --- the tests --- */
 static void test_threshold(void **state)
 {
 	(void)state;
@@ -348,8 +345,7 @@ static void test_many(void **state)
 	end();
 }
 
-/* --- over restarts and reloads -------------------------------------------------------------------------------------
- */
+/* --- over restarts and reloads --- */
 /* What is written, into alerts that are new. */
 static void restart(void)
 {

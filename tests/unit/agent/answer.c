@@ -5,7 +5,7 @@
 
 enum { STRANGER_UID = 54321 };
 
-/* --- the store ---------------------------------------------------------------------------------------------------- */
+/* --- the store --- */
 static const uint64_t begin_ns = 1763755200 * SP_NS_PER_S; /* a full hour */
 static char store_path[100];
 
@@ -142,7 +142,7 @@ static void test_query(void **state)
 	finish();
 }
 
-/* --- the window that is not stored yet ---------------------------------------------------------------------------- */
+/* --- the window that is not stored yet --- */
 static uint64_t current_number;
 
 static int current(void *arg, const char *source, const struct sp_profile **ret_profile,
@@ -200,7 +200,7 @@ static void test_current(void **state)
 	owner_current = NULL;
 }
 
-/* --- limits ------------------------------------------------------------------------------------------------------- */
+/* --- limits --- */
 static void test_limits(void **state)
 {
 	struct sp_agent_config c = config();

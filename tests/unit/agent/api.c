@@ -44,7 +44,7 @@ static int answer_one(int argc, char **argv)
 	return 0;
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------- */
+/* --- requests --- */
 static char body[65536];
 
 static int ask(const struct sp_api *a, const char *path, const char *query)
@@ -100,7 +100,7 @@ static void test_refused(void **state)
 	free(longest);
 }
 
-/* --- a store ------------------------------------------------------------------------------------------------------ */
+/* --- a store --- */
 static const uint64_t begin_ns = 1763755200 * SP_NS_PER_S; /* a full hour */
 static char directory[] = "/tmp/soprof-api-XXXXXX";
 static struct sp_store *store;
@@ -327,7 +327,7 @@ static void test_own(void **state)
 	is_not_in("liba");
 }
 
-/* --- the window at hand ------------------------------------------------------------------------------------------- */
+/* --- the window at hand --- */
 static int add_current(void *arg, const struct sp_store_query *q, struct sp_profile *into,
 		       struct sp_store_answer *answer)
 {

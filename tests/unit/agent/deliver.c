@@ -34,8 +34,7 @@ static char file[] = "/tmp/soprof-deliver-XXXXXX", url[64];
 static int listener;
 static pid_t server;
 
-/* --- a server, in a process of its own -----------------------------------------------------------------------------
- */
+/* --- a server, in a process of its own --- */
 /* Answers with the n-th code of the list, the last one for ever, and adds each body as a line to the file. */
 static void serve(const int *codes)
 {
@@ -86,8 +85,7 @@ static void server_end(void)
 	waitpid(server, NULL, 0);
 }
 
-/* --- deliveries ----------------------------------------------------------------------------------------------------
- */
+/* --- deliveries --- */
 static void begin(void)
 {
 	assert_int_equal(truncate(file, 0), 0);
@@ -158,8 +156,7 @@ static void expect(const char *wanted)
 	free(text);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 static void test_command(void **state)
 {
 	char script[512];
@@ -182,7 +179,7 @@ static void test_command(void **state)
 	sp_deliver_free(d);
 }
 
-/* The first fails twice: the second waits behind it, that of another place does not. */
+/* The first fails twice: the second waits behind it, that of another target does not. */
 static void test_order(void **state)
 {
 	char script[512], other[512];

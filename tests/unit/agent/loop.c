@@ -130,8 +130,8 @@ static void full(void)
 		assert_true(noted.windows[i].n_samples > 0 ||
 			    i + 1 == noted.n); /* the last may be as short as a moment */
 	}
-	assert_int_equal(a->samplers[0].keep.n, 0);
-	assert_int_equal(a->samplers[0].keep.n_dropped, 0);
+	assert_int_equal(a->samplers[0].queue.n, 0);
+	assert_int_equal(a->samplers[0].queue.n_dropped, 0);
 	sp_agent_free(a);
 }
 

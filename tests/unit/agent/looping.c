@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "looping.h"
 
-/* --- a store in memory -----------------------------------------------------------------------------------------------
- */
+/* --- a store in memory --- */
 struct noted_all noted;
 pid_t burner;
 

@@ -25,7 +25,7 @@ enum { MS = 1000000, MAX_STACK = 16 };
 
 static const char *write_to;
 
-/* --- windows by hand ---------------------------------------------------------------------------------------------- */
+/* --- windows by hand --- */
 struct made {
 	struct sp_profile *p;
 	struct sp_metrics *m;
@@ -166,7 +166,7 @@ static uint64_t sum(struct made *m, const char *family, size_t *ret_n)
 #define SELF "soprof_library_self_cpu_seconds_total"
 #define INCLUSIVE "soprof_library_inclusive_cpu_seconds_total"
 
-/* --- tests -------------------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 static void test_self_and_inclusive(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){0});

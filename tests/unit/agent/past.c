@@ -32,7 +32,7 @@ struct run {
 };
 static struct run runs[4 * N_DAYS];
 
-/* --- chance ------------------------------------------------------------------------------------------------------- */
+/* --- chance --- */
 uint64_t seed;
 
 uint32_t below(uint32_t n)
@@ -46,7 +46,7 @@ uint64_t below_ns(uint64_t n)
 	return ((uint64_t)below(1U << 30) << 30 | below(1U << 30)) % n;
 }
 
-/* --- what went in ------------------------------------------------------------------------------------------------- */
+/* --- what went in --- */
 static void window_make(struct window *w)
 {
 	w->n_rows = below(MAX_ROWS + 1);
@@ -112,7 +112,7 @@ void history_make(void)
 	runs[n_runs - 1].is_killed = true; /* what is not rolled up stays so */
 }
 
-/* --- the store ---------------------------------------------------------------------------------------------------- */
+/* --- the store --- */
 static uint32_t text(struct sp_profile *p, const char *format, uint32_t n)
 {
 	char name[32];
@@ -233,7 +233,7 @@ void tells_make(void)
 	}
 }
 
-/* --- what should come out ----------------------------------------------------------------------------------------- */
+/* --- what should come out --- */
 static bool is_before(const struct row *row, uint32_t k, uint32_t each)
 {
 	for (uint32_t i = 0; i < k; i++)

@@ -178,8 +178,7 @@ static void test_urls(void **state)
 	sp_error_clear();
 }
 
-/* --- programs of others --------------------------------------------------------------------------------------------
- */
+/* --- programs of others --- */
 static int run(const char *script, unsigned timeout_ms, const char *input, struct sp_program *c)
 {
 	char *argv[] = {"sh", "-c", (char *)script, NULL}, *env[] = {"A=b c", NULL};

@@ -36,7 +36,7 @@
 #include "profile/profile.h"
 #include "store/totals.h"
 
-/* --- the store's functions ---------------------------------------------------------------------------------------- */
+/* --- the store's functions --- */
 static struct sp_store *store;
 static char asked[160]; /* what is compared, for who reads a failure */
 
@@ -143,7 +143,7 @@ static void check_chart(const struct sp_store_query *q, uint64_t slice_ns, const
 	sp_store_chart_free(c);
 }
 
-/* --- the API ------------------------------------------------------------------------------------------------------ */
+/* --- the API --- */
 static char *body;
 static char told[256]; /* of the first view of a range */
 
@@ -269,7 +269,7 @@ static void check_diff(uint64_t from_ns, uint64_t middle_ns, uint64_t to_ns)
 	}
 }
 
-/* --- the property ------------------------------------------------------------------------------------------------- */
+/* --- the property --- */
 static void check_range(uint64_t from_ns, uint64_t to_ns)
 {
 	static const uint64_t slices_s[] = {60, 300, 3600, 86400};

@@ -151,7 +151,7 @@ static void test_crowd(void **state)
 	finish();
 }
 
-/* --- other users -------------------------------------------------------------------------------------------------- */
+/* --- other users --- */
 /* In a process that is the other user: fds clients without a word, then the status. */
 static int as_other(gid_t gid, gid_t further, int n_fds)
 {
@@ -197,7 +197,7 @@ static void test_users(void **state)
 	finish();
 }
 
-/* --- a client that is no agent's friend --------------------------------------------------------------------------- */
+/* --- a client that is no agent's friend --- */
 /* What is not an agent at the other end: its every answer is an error, and none waits for ever. */
 static void test_false_agent(void **state)
 {

@@ -9,7 +9,7 @@ char directory[] = "/tmp/soprof-server-XXXXXX";
 char socket_path[100];
 pid_t server_pid;
 
-/* --- the server --------------------------------------------------------------------------------------------------- */
+/* --- the server --- */
 int status(void *arg, FILE *out)
 {
 	(void)arg;
@@ -90,7 +90,7 @@ void finish(void)
 	server_pid = 0;
 }
 
-/* --- clients ------------------------------------------------------------------------------------------------------ */
+/* --- clients --- */
 int client(void)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};

@@ -26,8 +26,7 @@
 #define UPGRADE (UINT64_C(1700006400) * S)
 enum { WINDOWS = 60, MAX_EVENTS = 16 };
 
-/* --- profiles ------------------------------------------------------------------------------------------------------
- */
+/* --- profiles --- */
 static uint32_t string(struct sp_profile *p, const char *s)
 {
 	return (uint32_t)sp_profile_add_string(p, s);
@@ -80,8 +79,7 @@ static struct sp_profile *profile(void)
 	return p;
 }
 
-/* --- noticing ------------------------------------------------------------------------------------------------------
- */
+/* --- noticing --- */
 static int look(struct sp_upgrades *u, const char *path, const char *container, uint8_t id, uint64_t wall_ns)
 {
 	struct sp_profile *p = profile();
@@ -120,8 +118,7 @@ static void another_build_in_the_same_program_is_noticed(void **state)
 	sp_upgrades_done(&u);
 }
 
-/* --- comparing -----------------------------------------------------------------------------------------------------
- */
+/* --- comparing --- */
 struct found {
 	char text[MAX_EVENTS][512];
 	size_t n;
@@ -206,8 +203,7 @@ static void a_change_of_cost_is_found_where_it_is(void **state)
 	dir_remove(dir);
 }
 
-/* --- the process ---------------------------------------------------------------------------------------------------
- */
+/* --- the process --- */
 static size_t events_until(struct sp_upgrades *u, const struct sp_agent_config *c, struct sp_event_queue *e, size_t n,
 			   uint64_t now_ns)
 {

@@ -52,8 +52,7 @@ struct fixture {
 	char found[512];
 };
 
-/* --- files and roots -------------------------------------------------------------------------------------------------
- */
+/* --- files and roots --- */
 static char *path_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static char *path_of(const char *format, ...)
 {
@@ -136,8 +135,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* --- how it is run ---------------------------------------------------------------------------------------------------
- */
+/* --- how it is run --- */
 enum how { ON_HOST, ELSEWHERE, IN_CHROOT, IN_PIVOTED, IN_OVERLAY };
 
 static int enter(const struct fixture *f, enum how how, const char *root)
@@ -186,8 +184,7 @@ static pid_t start(const struct fixture *f, enum how how, const char *root)
 	_exit(127);
 }
 
-/* --- sampling --------------------------------------------------------------------------------------------------------
- */
+/* --- sampling --- */
 static bool begin(struct fixture *f)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF), i;
@@ -301,8 +298,7 @@ static int run(struct fixture *f, enum how how, const char *root, uint8_t build)
 	return n;
 }
 
-/* --- comparing -------------------------------------------------------------------------------------------------------
- */
+/* --- comparing --- */
 static int take(void *arg, const struct sp_store_event *e)
 {
 	struct fixture *f = arg;

@@ -22,7 +22,7 @@
 #include "profile/profile.h"
 #include "store/store.h"
 
-/* --- chance ------------------------------------------------------------------------------------------------------- */
+/* --- chance --- */
 uint64_t seed;
 
 uint32_t below(uint32_t n)
@@ -31,7 +31,7 @@ uint32_t below(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------ */
+/* --- windows --- */
 uint32_t ok(int64_t r)
 {
 	if (r < 0)
@@ -127,7 +127,7 @@ struct sp_profile *window_make(uint32_t n_rows, uint32_t depth)
 	return p;
 }
 
-/* --- rows as lines ------------------------------------------------------------------------------------------------ */
+/* --- rows as lines --- */
 struct lines {
 	struct sp_intern *texts;
 	int64_t (*sums)[2];
@@ -209,7 +209,7 @@ void assert_same(const struct sp_profile *got, const struct sp_profile *wanted, 
 	lines_done(&b);
 }
 
-/* --- stores ------------------------------------------------------------------------------------------------------- */
+/* --- stores --- */
 void fixture_open(struct fixture *f, uint64_t max_memory_bytes)
 {
 	struct sp_store_options o = {.max_memory_bytes = max_memory_bytes};

@@ -64,7 +64,7 @@ static void what_goes_in_comes_out(void **state)
 	}
 }
 
-/* --- totals ------------------------------------------------------------------------------------------------------ */
+/* --- totals --- */
 struct wanted {
 	const char *library, *function; /* function NULL: the library's */
 	int64_t self[SP_MAX_VALUES], total[SP_MAX_VALUES];
@@ -155,8 +155,7 @@ static char *in(const char *directory, const char *name)
 	return path;
 }
 
-/* --- who may write where ---------------------------------------------------------------------------------------------
- */
+/* --- who may write where --- */
 static int refused(const char *path)
 {
 	struct sp_store *s = NULL;

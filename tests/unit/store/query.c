@@ -96,7 +96,7 @@ static void compare(struct fixture *f, const struct sp_store_query *q, uint64_t 
 
 enum { SMALL = 1 << 20 };
 
-/* --- tests -------------------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 static void fill(struct fixture *f, uint64_t from_ns, uint32_t n_windows, uint32_t n_rows)
 {
 	for (uint32_t i = 0; i < n_windows; i++) {

@@ -46,7 +46,7 @@ static void fill(struct fixture *f, uint64_t from_ns, uint32_t n, uint64_t every
 		fixture_add(f, from_ns + i * every_ns, "cpu", window_make(n_rows, i % 3 == 0 ? 3 : 16));
 }
 
-/* --- what stands under each beginning of a stack, group by group -------------------------------------------------- */
+/* --- what stands under each beginning of a stack, group by group --- */
 struct under {
 	struct sp_intern *paths;
 	int64_t *values;
@@ -190,7 +190,7 @@ static void compare(struct sp_store *s, uint64_t from_ns, uint64_t to_ns, bool w
 	sp_profile_free(exact);
 }
 
-/* --- tests -------------------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 static void one_hour(void **state)
 {
 	struct sp_store_answer a;
@@ -308,7 +308,7 @@ static void not_rough(void **state)
 	fixture_done(&f);
 }
 
-/* --- charts ------------------------------------------------------------------------------------------------------- */
+/* --- charts --- */
 struct wanted {
 	const struct sp_store_chart *c;
 	int64_t *self, *total;

@@ -29,7 +29,7 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)(made_random(&seed) >> 11) % n;
 }
 
-/* --- a call tree, and rows ---------------------------------------------------------------------------------------- */
+/* --- a call tree, and rows --- */
 struct made_tree {
 	struct sp_node nodes[N_NODES];
 	struct sp_frame_owner places[N_FRAMES];
@@ -98,7 +98,7 @@ static struct sp_window_rows make_rows(enum kind kind, uint32_t n)
 	return rows;
 }
 
-/* --- row by row --------------------------------------------------------------------------------------------------- */
+/* --- row by row --- */
 struct walked {
 	__int128 files[N_FILES][6], funcs[N_FUNCS][6]; /* self and total of each value */
 };
@@ -237,7 +237,7 @@ static void sums_are_what_a_walk_says(void **state)
 	free(t);
 }
 
-/* --- multiples ---------------------------------------------------------------------------------------------------- */
+/* --- multiples --- */
 static struct sp_multiples multiples_of(uint32_t n, const int64_t *first, const int64_t *second)
 {
 	struct sp_window_rows rows = {.n = n, .n_values = 2, .values = {(int64_t *)first, (int64_t *)second}};

@@ -245,7 +245,7 @@ static void test_events_wait(void **state)
 	made_free(m);
 }
 
-/* --- listeners --------------------------------------------------------------------------------------------------- */
+/* --- listeners --- */
 static struct {
 	uint64_t at[MAX];
 	size_t n, n_events;
