@@ -98,13 +98,13 @@ struct sp_agent_status {
 	const char *why_halved;                      /* "" = not: "cpu", "memory" */
 	uint64_t cpu_ns, own_ns, workers_ns, bpf_ns; /* of CPU time since the start: their sum, and whose */
 	uint64_t parsers_ns;                         /* of the workers' */
-	int64_t parse_left_ns;                       /* of CPU time that parsing may take now (parse_budget.h); < 0: debt */
-	uint64_t cpu_ppm;                            /* over the last minutes; 0 = not known yet */
-	uint64_t memory_bytes, peak_bytes;           /* now and most, as seen each minute: all processes, and BPF */
-	uint64_t n_gaps, gap_ns, n_late;             /* gaps and their time, late windows */
-	uint64_t unstored_ns;                        /* up to so much the agent before had sampled when it was killed */
-	uint64_t n_errors;                           /* of sampling, names, labels: told in the log */
-	const char *store_error;                     /* why the store takes nothing now; "" = it does */
+	int64_t parse_left_ns;             /* of CPU time that parsing may take now (parse_budget.h); < 0: debt */
+	uint64_t cpu_ppm;                  /* over the last minutes; 0 = not known yet */
+	uint64_t memory_bytes, peak_bytes; /* now and most, as seen each minute: all processes, and BPF */
+	uint64_t n_gaps, gap_ns, n_late;   /* gaps and their time, late windows */
+	uint64_t unstored_ns;              /* up to so much the agent before had sampled when it was killed */
+	uint64_t n_errors;                 /* of sampling, names, labels: told in the log */
+	const char *store_error;           /* why the store takes nothing now; "" = it does */
 	size_t n_sources;
 	struct sp_agent_source_status sources[SP_AGENT_MAX_SOURCES];
 };

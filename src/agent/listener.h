@@ -2,8 +2,8 @@
 /*
  * listener.h: those who are told of windows and events (agent.h has what they may count on). Private to src/agent.
  *
- * The list belongs to the agent, and is made before it starts; window_queue.c tells of windows, and of events as they are
- * added. Telling cannot fail. One thread.
+ * The list belongs to the agent, and is made before it starts; window_queue.c tells of windows, and of events as they
+ * are added. Telling cannot fail. One thread.
  */
 #ifndef SP_AGENT_LISTENER_H
 #define SP_AGENT_LISTENER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/agent_options.h"
-#include "agent/socket/ask.h"
 #include "agent/log.h"
+#include "agent/socket/ask.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent_page.c: what the agent says of the page that it serves. */
 #include "agent/log.h"
-#include "agent/web/page.h"
 #include "agent/request.h"
+#include "agent/web/page.h"
 #include "cmd/agent.h"
 #include <inttypes.h>
 

@@ -5,8 +5,8 @@
  * Of two targets with one name (remote_write.h) nobody could tell which is meant: refused. Labels are kept as the text
  * that goes with each series, in the order of their names.
  */
-#include "agent/export/exposition.h"
 #include "agent/exec/post.h"
+#include "agent/export/exposition.h"
 #include "agent/export/remote_write.h"
 #include "base/mem.h"
 #include "base/parse.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent_status.c: how the agent is: told by itself, shown to a person. */
 #include "agent/agent.h"
-#include "agent/socket/ask.h"
-#include "agent/log.h"
 #include "agent/daemon/notify.h"
+#include "agent/log.h"
 #include "agent/request.h"
+#include "agent/socket/ask.h"
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"

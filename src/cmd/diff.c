@@ -9,7 +9,7 @@
 #include "cmd/history.h"
 #include "cmd/output.h"
 #include "cmd/report.h"
-#include "view/changes.h"
+#include "view/tables/changes.h"
 #include "view/view.h"
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "profile/profile.h"
 #include "view/para.h"
 #include "view/stop.h"
-#include "view/table.h"
+#include "view/tables/table.h"
 #include "view/units.h"
 
 #include <errno.h>

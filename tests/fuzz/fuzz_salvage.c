@@ -6,8 +6,8 @@
  */
 #include "base/error.h"
 #include "require.h"
-#include "store/priv.h"
 #include "store/files/salvage.h"
+#include "store/priv.h"
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -189,7 +189,8 @@ static int note_make(const struct watch *w, const struct alert *alert, uint64_t 
 	return r;
 }
 
-static void tell(struct sp_alerts *a, const struct watch *w, const struct alert *alert, uint64_t ends_ns, bool is_repeat)
+static void tell(struct sp_alerts *a, const struct watch *w, const struct alert *alert, uint64_t ends_ns,
+		 bool is_repeat)
 {
 	struct sp_notification n;
 

@@ -40,8 +40,8 @@ void sp_alerts_window(struct sp_alerts *a, const struct sp_profile *p, const str
 /* An event "change" (upgrade.h). */
 void sp_alerts_event(struct sp_alerts *a, const struct sp_store_event *e, uint64_t now_ns);
 
-/* What fires, as lines from "firing" to "ready", notes (notification.h) between; and one of them back, before the first window:
- * -ENOENT: no such rule any more.
+/* What fires, as lines from "firing" to "ready", notes (notification.h) between; and one of them back, before the first
+ * window: -ENOENT: no such rule any more.
  */
 void sp_alerts_write(const struct sp_alerts *a, FILE *out);
 int sp_alerts_restore(struct sp_alerts *a, const struct sp_notification *n);

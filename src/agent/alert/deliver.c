@@ -107,7 +107,8 @@ static void queue(struct sp_deliver *d, const char *const *command, const char *
 	sp_error_clear();
 }
 
-void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n, bool is_repeat)
+void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n,
+		     bool is_repeat)
 {
 	if (!is_repeat && to->command[0])
 		queue(d, to->command, NULL, to, n);
@@ -176,7 +177,7 @@ static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
 		return -ENOMEM;
 	p.body = body;
 	r = w->target.url ? sp_post_start(&d->children[child], d->self, &p)
-			 : command_start(&d->children[child], w, body, p.n_body);
+			  : command_start(&d->children[child], w, body, p.n_body);
 	if (r < 0)
 		return r;
 	w->child = child;

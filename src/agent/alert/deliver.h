@@ -2,13 +2,13 @@
 /*
  * deliver.h: notes of alerts on their way: to a command, a webhook, Alertmanagers.
  *
- * Commands and webhooks are told each note once, in order for each target: what is not taken is tried again, with longer
- * and longer pauses, for SP_DELIVER_KEEP_S; at most SP_DELIVER_MAX wait, the oldest is dropped. An Alertmanager is told
- * what there is: all that fires, every SP_DELIVER_REPEAT_S, and what is over until it has taken that; it forgets what
- * nobody repeats. All of it happens in processes that are executed (program.h, post.h), SP_DELIVER_CHILDREN at once,
- * each with a deadline, so that the caller never waits: he polls sp_deliver_fd() for reading, and calls
- * sp_deliver_turn() then and when sp_deliver_timeout_ms() is over. Notes and targets are copied. What is dropped is
- * logged and counted. 0 or a negative errno. One thread.
+ * Commands and webhooks are told each note once, in order for each target: what is not taken is tried again, with
+ * longer and longer pauses, for SP_DELIVER_KEEP_S; at most SP_DELIVER_MAX wait, the oldest is dropped. An Alertmanager
+ * is told what there is: all that fires, every SP_DELIVER_REPEAT_S, and what is over until it has taken that; it
+ * forgets what nobody repeats. All of it happens in processes that are executed (program.h, post.h),
+ * SP_DELIVER_CHILDREN at once, each with a deadline, so that the caller never waits: he polls sp_deliver_fd() for
+ * reading, and calls sp_deliver_turn() then and when sp_deliver_timeout_ms() is over. Notes and targets are copied.
+ * What is dropped is logged and counted. 0 or a negative errno. One thread.
  */
 #ifndef SP_AGENT_ALERT_DELIVER_H
 #define SP_AGENT_ALERT_DELIVER_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * deliver_priv.h: the parts of deliver.h among themselves, private to src/agent: deliver.c has what waits for commands
- * and webhooks, and the processes; deliver_manager.c what Alertmanagers are told; deliver_target.c what a target is. All
- * belongs to one struct sp_deliver, in one thread. Errors as in deliver.h.
+ * and webhooks, and the processes; deliver_manager.c what Alertmanagers are told; deliver_target.c what a target is.
+ * All belongs to one struct sp_deliver, in one thread. Errors as in deliver.h.
  */
 #ifndef SP_AGENT_ALERT_DELIVER_PRIV_H
 #define SP_AGENT_ALERT_DELIVER_PRIV_H
@@ -45,9 +45,9 @@ struct sp_standing { /* an alert as Alertmanagers know it */
 	struct sp_notification note;
 	struct sp_alert_target targets[SP_ALERT_MANAGERS];
 	size_t n_targets;
-	unsigned unsent;   /* a bit for each: it has not been told that this is over */
-	unsigned in_flight;   /* a bit for each: it is being told so now */
-	uint64_t ended_ns; /* CLOCK_MONOTONIC */
+	unsigned unsent;    /* a bit for each: it has not been told that this is over */
+	unsigned in_flight; /* a bit for each: it is being told so now */
+	uint64_t ended_ns;  /* CLOCK_MONOTONIC */
 };
 struct sp_manager {
 	struct sp_alert_target target;

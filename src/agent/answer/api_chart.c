@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "profile/identity.h"
 #include "store/totals.h"
-#include "view/svg_colour.h"
+#include "view/svg/svg_colour.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "profile/diff_judge.h"
 #include "profile/filter.h"
 #include "profile/totals.h"
-#include "view/html_noise.h"
+#include "view/html/html_noise.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/diff.h"
-#include "view/html_stacks.h"
-#include "view/svg_colour.h"
+#include "view/html/html_stacks.h"
+#include "view/svg/svg_colour.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

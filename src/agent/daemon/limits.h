@@ -5,11 +5,11 @@
  * Once a minute it is told the CPU time used since the start and the memory in use. CPU is judged over the last
  * SP_LIMITS_MINUTES (at the beginning, when tables and names are being made, after SP_LIMITS_MINUTES for the first
  * time). Above the limit the rate is halved, at most SP_LIMITS_HALVINGS times, and judged anew; but only where that
- * helps: what the parsers use does not follow the rate (parse_budget.h holds them back), and the rest has to be more than
- * three quarters of the limit. Where the rest is below a third for all the minutes the rate is doubled: even if all of
- * it went with the rate, two thirds would be the most.
- * Memory above its limit asks for a fresh profile first, and if that does not help, for half the rate. No state but the
- * struct's, no clock of its own; cannot fail. One thread.
+ * helps: what the parsers use does not follow the rate (parse_budget.h holds them back), and the rest has to be more
+ * than three quarters of the limit. Where the rest is below a third for all the minutes the rate is doubled: even if
+ * all of it went with the rate, two thirds would be the most. Memory above its limit asks for a fresh profile first,
+ * and if that does not help, for half the rate. No state but the struct's, no clock of its own; cannot fail. One
+ * thread.
  */
 #ifndef SP_AGENT_DAEMON_LIMITS_H
 #define SP_AGENT_DAEMON_LIMITS_H

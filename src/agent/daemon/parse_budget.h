@@ -7,8 +7,8 @@
  * give, and it begins full: a machine's usual programs are named at once. Everything that the agent uses comes out of
  * it. The less is left, the more samples a file must have to be worth it: above a half one will do, below an eighth it
  * takes 64; so a storm of programs that come and go leaves a rest for what stays. In debt nothing is parsed. Over any
- * time T the agent uses at most max_cpu_ppm of T and of SP_PARSE_BUDGET_S, and what was being parsed when the budget was
- * empty. No clock of its own, no memory; cannot fail. One thread.
+ * time T the agent uses at most max_cpu_ppm of T and of SP_PARSE_BUDGET_S, and what was being parsed when the budget
+ * was empty. No clock of its own, no memory; cannot fail. One thread.
  */
 #ifndef SP_AGENT_DAEMON_PARSE_BUDGET_H
 #define SP_AGENT_DAEMON_PARSE_BUDGET_H

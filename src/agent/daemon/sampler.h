@@ -5,11 +5,11 @@
  *
  * A window's end: what was sampled is drained into the profile, excluded processes are taken out, and the rows wait.
  * Settling: new functions get their names, new cgroups and packages their labels, and what waits goes to the store
- * (window_queue.h). That may take its time, in which the loop goes on (env->meanwhile), windows end, and wait, too. When the
- * profile, or the files, have grown beyond their budget, and nothing waits for a table or for the store, the window's
- * end is also the profile's: a fresh one takes its place when it is settled. Everything belongs to the sampler but what
- * struct sp_sampler_env names. Failures of names and labels cost these, are logged and counted; 0 or a negative errno
- * of sampling itself. One thread.
+ * (window_queue.h). That may take its time, in which the loop goes on (env->meanwhile), windows end, and wait, too.
+ * When the profile, or the files, have grown beyond their budget, and nothing waits for a table or for the store, the
+ * window's end is also the profile's: a fresh one takes its place when it is settled. Everything belongs to the sampler
+ * but what struct sp_sampler_env names. Failures of names and labels cost these, are logged and counted; 0 or a
+ * negative errno of sampling itself. One thread.
  */
 #ifndef SP_AGENT_DAEMON_SAMPLER_H
 #define SP_AGENT_DAEMON_SAMPLER_H

@@ -13,7 +13,7 @@
 #ifndef SP_AGENT_EXPORT_EXPOSITION_H
 #define SP_AGENT_EXPORT_EXPOSITION_H
 
-#include "view/pbuf.h"
+#include "view/interchange/pbuf.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

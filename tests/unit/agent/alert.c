@@ -36,7 +36,7 @@ static void tell(void *arg, const struct sp_alert_config *c, const struct sp_not
 	(void)arg;
 	assert_string_equal(n->name, c->name);
 	len += (size_t)snprintf(said + len, sizeof(said) - len, "%s %s",
-				is_repeat     ? "still"
+				is_repeat    ? "still"
 				: n->is_over ? "over"
 					     : "fires",
 				n->name);

@@ -25,8 +25,8 @@
 #include "profile/diff.h"
 #include "profile/profile.h"
 #include "profile/totals.h"
-#include "view/html_data.h"
-#include "view/html_stacks.h"
+#include "view/html/html_data.h"
+#include "view/html/html_stacks.h"
 #include "view/view.h"
 
 extern const struct sp_view sp_view_html;

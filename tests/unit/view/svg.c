@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
-#include "view/svg_tree.h"
+#include "view/svg/svg_tree.h"
 #include "view/view.h"
 
 extern const struct sp_view sp_view_svg;

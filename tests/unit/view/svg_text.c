@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "view/svg_colour.h"
-#include "view/svg_text.h"
+#include "view/svg/svg_colour.h"
+#include "view/svg/svg_text.h"
 
 static double linear(uint32_t c)
 {

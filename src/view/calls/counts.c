@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * counts.c: counted calls by function, each with its callers; with times where the profile has samples.
+ *
+ * A function whose address is known to others is marked with a *: calls by it were not counted.
+ */
+#include "view/calls/counts.h"
+#include "base/encode.h"
+#include "base/mem.h"
+#include "profile/calls.h"
+#include "view/priv.h"
+#include "view/units.h"
+
+#include <inttypes.h>
+
+enum { MAX_CALLERS = 8, TIME_COLUMNS = 10, EACH_COLUMNS = 22, MIN_COUNT_COLUMNS = 12, LATENCY_COLUMNS = 10 };
+
+struct lines {
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+	struct sp_calls_table t;
+	struct sp_unit unit; /* of self and total */
+	int count_columns;
+	bool marked, excepted; /* there is a *, an "untimed" to explain */
+	FILE *out;
+};
+
+static void put_count(const struct lines *l, int64_t n)
+{
+	fprintf(l->out, "%*" PRId64, l->count_columns, n);
+}
+
+/* "11.2 (9.8-12.7)": of a call from outside. */
+static void put_each(const struct lines *l, const struct sp_called *c)
+{
+	double ns, low, high;
+	char text[64] = "-";
+
+	if (sp_called_time(c, &ns, &low, &high)) {
+		int decimals = ns < 100 ? 1 : 0;
+
+		snprintf(text, sizeof(text), "%.*f (%.*f-%.*f)", decimals, ns, decimals, low, decimals, high);
+	}
+	fprintf(l->out, "  %*s", EACH_COLUMNS, text);
+}
+
+/* "12.3 us"; "-" of what is not known. */
+static void put_latency(const struct lines *l, double ns)
+{
+	char text[64] = "-";
+
+	if (ns >= 0)
+		sp_unit_write("nanoseconds", (uint64_t)(ns + 0.5), text, sizeof(text));
+	fprintf(l->out, "  %*s", LATENCY_COLUMNS, text);
+}
+
+static void put_latencies(struct lines *l, const struct sp_called *c)
+{
+	fputs("  ", l->out);
+	if (c->untimed && !c->n_timed)
+		fprintf(l->out, "%*s", l->count_columns, "untimed");
+	else
+		put_count(l, c->n_timed);
+	put_latency(l, c->n_timed ? (double)c->timed_ns / (double)c->n_timed : -1);
+	put_latency(l, sp_called_quantile(c, 0.5));
+	put_latency(l, sp_called_quantile(c, 0.99));
+	put_latency(l, sp_called_quantile(c, 1));
+	l->excepted |= c->untimed && !c->n_timed;
+}
+
+static void put_name(const struct lines *l, uint32_t func, uint32_t file)
+{
+	const char *name = func ? sp_profile_string(l->p, sp_profile_func(l->p, func)->name) : "[unknown]";
+
+	sp_encode(l->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
+	if (file && *name != '[')
+		sp_view_put_in_library(l->p, file, 0, l->out);
+}
+
+static void put_head(const struct lines *l)
+{
+	char self[32], total[32];
+
+	fputs(l->o->colour ? "\033[1m" : "", l->out);
+	fprintf(l->out, "%*s", l->count_columns, "calls");
+	if (l->t.has_times) {
+		snprintf(self, sizeof(self), "self %s", l->unit.name);
+		snprintf(total, sizeof(total), "total %s", l->unit.name);
+		fprintf(l->out, "  %*s  %*s  %*s", EACH_COLUMNS, "ns a call (95 %)", TIME_COLUMNS, self, TIME_COLUMNS,
+			total);
+	}
+	if (l->t.has_latency)
+		fprintf(l->out, "  %*s  %*s  %*s  %*s  %*s", l->count_columns, "timed", LATENCY_COLUMNS, "mean",
+			LATENCY_COLUMNS, "p50", LATENCY_COLUMNS, "p99", LATENCY_COLUMNS, "max");
+	fprintf(l->out, "  function, and its callers%s\n", l->o->colour ? "\033[0m" : "");
+}
+
+static void put_function(struct lines *l, const struct sp_called *c)
+{
+	fputs(l->o->colour ? "\033[1m" : "", l->out);
+	put_count(l, c->n_calls);
+	if (l->t.has_times) {
+		put_each(l, c);
+		fputs("  ", l->out);
+		sp_unit_put(l->unit, c->self_ns, TIME_COLUMNS, l->out);
+		fputs("  ", l->out);
+		sp_unit_put(l->unit, c->total_ns, TIME_COLUMNS, l->out);
+	}
+	if (l->t.has_latency)
+		put_latencies(l, c);
+	fputs("  ", l->out);
+	put_name(l, c->func, c->file);
+	fputs(c->address_taken ? " *" : "", l->out);
+	l->marked |= c->address_taken;
+	fprintf(l->out, "%s\n", l->o->colour ? "\033[0m" : "");
+}
+
+static void put_gap(const struct lines *l)
+{
+	int times = l->t.has_times ? EACH_COLUMNS + 2 * TIME_COLUMNS + 4 : 0,
+	    latency = l->t.has_latency ? 2 + l->count_columns + 4 * (2 + LATENCY_COLUMNS) : 0;
+
+	fprintf(l->out, "%*s", 6 + times + latency, "");
+}
+
+static void put_callers(const struct lines *l, const struct sp_called *c)
+{
+	size_t n = l->o->limit ? SP_MIN(c->n_callers, MAX_CALLERS) : c->n_callers, i;
+	int64_t rest = 0;
+
+	for (i = 0; i < n; i++) {
+		put_count(l, c->callers[i].n_calls);
+		put_gap(l);
+		if (c->callers[i].func || c->callers[i].file)
+			put_name(l, c->callers[i].func, c->callers[i].file);
+		else
+			fputs("[external]", l->out); /* as in gprof's layout: who is not known */
+		fputc('\n', l->out);
+	}
+	for (; i < c->n_callers; i++)
+		rest += c->callers[i].n_calls;
+	if (n == c->n_callers)
+		return;
+	put_count(l, rest);
+	put_gap(l);
+	fprintf(l->out, "%zu more caller%s\n", c->n_callers - n, c->n_callers - n == 1 ? "" : "s");
+}
+
+static void put_rest(const struct lines *l, size_t n_shown)
+{
+	size_t n = l->t.n_rows - n_shown;
+	int64_t calls = 0;
+
+	for (size_t i = n_shown; i < l->t.n_rows; i++)
+		calls += l->t.rows[i].n_calls;
+	if (n) {
+		put_count(l, calls);
+		fprintf(l->out, "  %zu more function%s\n", n, n == 1 ? "" : "s");
+	}
+	if (l->marked)
+		fputs("* at least so many: its address is known to others, and calls by that are not counted\n",
+		      l->out);
+	if (l->excepted)
+		fputs("untimed: not to be timed, since it returns twice or never, or looks to where it returns\n",
+		      l->out);
+}
+
+static void lay_out(struct lines *l)
+{
+	int64_t longest = 0;
+	char text[32];
+
+	for (size_t i = 0; i < l->t.n_rows; i++)
+		longest = SP_MAX(longest, l->t.rows[i].total_ns);
+	l->unit = sp_unit_for("nanoseconds", (uint64_t)longest / 10);
+	l->count_columns = SP_MAX(MIN_COUNT_COLUMNS, snprintf(text, sizeof(text), "%" PRId64, l->t.n_calls));
+}
+
+static int counts_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct lines l = {.p = p, .o = o, .out = out};
+	int r = sp_calls_table_new(p, &l.t);
+	size_t n;
+
+	if (r < 0)
+		return r;
+	lay_out(&l);
+	n = o->limit ? SP_MIN(o->limit, l.t.n_rows) : l.t.n_rows;
+	put_head(&l);
+	for (size_t i = 0; i < n; i++) {
+		put_function(&l, &l.t.rows[i]);
+		put_callers(&l, &l.t.rows[i]);
+	}
+	put_rest(&l, n);
+	sp_calls_table_done(&l.t);
+	return 0;
+}
+
+extern const struct sp_view sp_view_counts;
+const struct sp_view sp_view_counts = {
+    .name = "counts",
+    .suffix = ".counts",
+    .mime = "text/plain; charset=utf-8",
+    .summary = "counted calls by function, with callers and times",
+    .calls = true,
+    .write = counts_write,
+};

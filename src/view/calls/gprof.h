@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gprof.h: a call graph (calls.h) worked out as gprof does it: cycles found, and time handed up from callees to
+ * callers.
+ *
+ * A cycle is a strongly connected part of the graph with more than one function; it counts as one node, to which its
+ * members' time goes, and its calls are those from outside. Each caller gets of a callee's time, its own and what it
+ * got itself, the share of the calls that it made; what a function calls itself by hands on nothing. Times are in
+ * ticks. Source: Graham, Kessler, McKusick, "gprof: a call graph execution profiler", 1982; the order in which nodes
+ * are numbered is that of GNU gprof 2.40. Private to the views; the struct owns its arrays. 0 or -ENOMEM. Reentrant.
+ */
+#ifndef SP_VIEW_CALLS_GPROF_H
+#define SP_VIEW_CALLS_GPROF_H
+
+#include "view/calls/calls.h"
+
+struct sp_gprof_node {
+	int64_t calls, self_calls; /* from others (of a cycle: from outside); by itself (among its members) */
+	double self, child;        /* ticks */
+	uint32_t cycle;            /* from 1; 0 = in none */
+	uint32_t order;            /* callees have lower ones; members of a cycle the same one */
+	uint32_t index;            /* as printed, from 1 */
+};
+struct sp_gprof_arc {
+	double self, child; /* of the callee's, handed to the caller */
+};
+
+struct sp_gprof {
+	const struct sp_call_graph *g;
+	struct sp_gprof_node *nodes; /* as the graph's; behind them the cycles */
+	size_t n_nodes, n_cycles;    /* n_nodes: without the cycles */
+	struct sp_gprof_arc *arcs;   /* as the graph's */
+	uint32_t *first_out, *out;   /* arcs by caller: out[first_out[node]] to out[first_out[node + 1]] */
+	uint32_t *first_in;          /* arcs by callee, which is how the graph has them */
+	uint32_t *by_index;          /* nodes and cycles as they are printed */
+};
+
+int sp_gprof_new(const struct sp_call_graph *g, struct sp_gprof *ret);
+void sp_gprof_done(struct sp_gprof *p);
+
+static inline bool sp_gprof_is_cycle(const struct sp_gprof *p, uint32_t node)
+{
+	return node >= p->n_nodes;
+}
+/* The node that it counts as: its cycle, or itself. */
+static inline uint32_t sp_gprof_whole(const struct sp_gprof *p, uint32_t node)
+{
+	return p->nodes[node].cycle ? (uint32_t)p->n_nodes + p->nodes[node].cycle - 1 : node;
+}
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * html: the interactive report, one file for a browser: flame graph, libraries, who calls whom, search.
+ *
+ * The page is html_page.h's, its data html_data.h's. What is written here is what a reader without scripts gets: the
+ * table of the libraries.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "profile/totals.h"
+#include "view/html/html_data.h"
+#include "view/html/html_page.h"
+#include "view/svg/svg_text.h"
+#include "view/units.h"
+#include "view/view.h"
+
+struct source {
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+};
+
+static void put_text(FILE *out, const char *text)
+{
+	sp_encode(out, SP_ENCODE_XML, text);
+}
+
+static void put_line(FILE *out, const char *text)
+{
+	SP_FREE char *line = strndup(text, strcspn(text, "\n"));
+	put_text(out, line ? line : "");
+}
+
+static int put_amount(FILE *out, const struct source *from, int64_t value, int64_t of)
+{
+	const struct sp_value_type *type = sp_profile_value_type(from->p, from->o->value);
+	uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	const char *sign = value < 0 ? "-" : "";
+	char amount[64];
+	SP_FREE char *percent = sp_svg_fixed(fabs(sp_percent(value, of)), 2);
+	if (!percent)
+		return -ENOMEM;
+	sp_unit_write(sp_profile_string(from->p, type->unit), size, amount, sizeof(amount));
+	fprintf(out, "<td>%s", sign);
+	put_text(out, amount);
+	fprintf(out, "</td><td>%s%s%%</td>", sign, percent);
+	return 0;
+}
+
+static void put_labels(FILE *out, const struct sp_profile *p, const struct sp_file *file)
+{
+	fputs("<td>", out);
+	for (size_t i = 0; i < SP_MIN(file->build_id_len, SP_BUILD_ID_MAX); i++)
+		fprintf(out, "%02x", file->build_id[i]);
+	fputs("</td><td>", out);
+	put_text(out, sp_profile_string(p, file->package));
+	fputs("</td></tr>\n", out);
+}
+
+static int put_row(FILE *out, const struct source *from, const struct sp_total *row, int64_t all)
+{
+	const char *name = sp_total_name(from->p, SP_TOTAL_BY_LIBRARY, row);
+	fputs("<tr><td><bdi>", out);
+	put_text(out, name[0] ? name : "[unknown]");
+	fputs("</bdi></td>", out);
+	int r = put_amount(out, from, row->self, all);
+	if (r >= 0)
+		r = put_amount(out, from, row->total, all);
+	if (r < 0)
+		return r;
+	fprintf(out, "<td>%" PRId64 "</td>", row->n_samples);
+	put_labels(out, from->p, sp_profile_file(from->p, row->none ? 0 : row->id));
+	return 0;
+}
+
+static int put_table(FILE *out, const struct source *from, const struct sp_totals *totals)
+{
+	int r = 0;
+	fputs("<table>\n<tr><th>Library</th><th>Self</th><th></th><th>Total</th><th></th><th>Samples</th>"
+	      "<th>Build id</th><th>Package</th></tr>\n",
+	      out);
+	for (size_t i = 0; i < totals->n_rows && r >= 0; i++)
+		r = put_row(out, from, &totals->rows[i], totals->value);
+	fputs("</table>\n", out);
+	return r;
+}
+
+static int put_static(FILE *out, void *arg)
+{
+	const struct source *from = arg;
+	struct sp_totals totals = {0};
+	int r = sp_totals_by(from->p, SP_TOTAL_BY_LIBRARY, from->o->value, &totals);
+	if (r < 0)
+		return r;
+	fputs("<h1>", out);
+	put_text(out, from->o->title ? from->o->title : "Profile");
+	fputs("</h1>\n<p>", out);
+	put_line(out, from->o->subtitle ? from->o->subtitle : "");
+	fputs("</p>\n<p>The flame graph and all else that moves need scripts, which are off in this browser. "
+	      "This is what each library cost.</p>\n",
+	      out);
+	r = totals.n_rows ? put_table(out, from, &totals) : 0;
+	if (!totals.n_rows)
+		fputs("<p>There were no samples.</p>\n", out);
+	sp_totals_done(&totals);
+	return r;
+}
+
+static int put_data(FILE *out, void *arg)
+{
+	const struct source *from = arg;
+	return sp_html_data_write(from->p, from->o, out);
+}
+
+static int write_html(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct source from = {.p = p, .o = o};
+	struct sp_html_page page = {
+	    .title = o->title ? o->title : "Profile", .put_static = put_static, .put_data = put_data, .arg = &from};
+	if (o->value >= sp_profile_n_value_types(p))
+		return sp_fail(-EINVAL, "value %u of a profile that has %u", o->value, sp_profile_n_value_types(p));
+	int r = sp_html_page_write(&page, out);
+	return r < 0 ? sp_fail(r, "write the page") : 0;
+}
+
+const struct sp_view sp_view_html = {
+    .name = "html",
+    .suffix = ".html",
+    .mime = "text/html; charset=utf-8",
+    .summary = "interactive report, one file for a browser",
+    .packages = true,
+    .write = write_html,
+};

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "view/html/html_stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/sum.h"
+#include "profile/identity.h"
+#include "view/stop.h"
+#include "view/view.h"
+
+enum { NO_NUMBER = UINT32_MAX };
+
+/* Filling: frames and files are looked up once each, not once a row. */
+struct filler {
+	struct sp_html_stacks *s;
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+	struct sp_intern *entity_keys;
+	struct sp_identity same;
+	uint32_t *of_file; /* file -> library, or NO_NUMBER */
+	size_t n_words, words_capacity, files_capacity;
+};
+
+const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t name)
+{
+	return sp_intern_get(s->names, name, NULL);
+}
+
+static int64_t add_name(struct filler *f, const char *name)
+{
+	return sp_intern_add(f->s->names, name, strlen(name) + 1);
+}
+
+static int64_t add_entity(struct filler *f, const char *name, uint32_t library, uint32_t module, enum sp_html_kind kind)
+{
+	int64_t number = add_name(f, name);
+	if (number < 0)
+		return number;
+	struct sp_html_entity e = {.name = (uint32_t)number, .library = library, .module = module, .kind = kind};
+	return sp_intern_add(f->entity_keys, &e, sizeof(e));
+}
+
+/* --- libraries -------------------------------------------------------------------------------------------------- */
+
+static int64_t add_library(struct filler *f, uint32_t file)
+{
+	struct sp_html_stacks *s = f->s;
+	int r = sp_grow(&s->files, &f->files_capacity, (size_t)s->n_libraries + 1, sizeof(*s->files));
+	if (r < 0)
+		return r;
+	s->files[s->n_libraries] = file;
+	return s->n_libraries++;
+}
+
+static int64_t library_of(struct filler *f, uint32_t file)
+{
+	if (!file || f->of_file[file] != NO_NUMBER)
+		return file ? f->of_file[file] : 0;
+	int64_t library = add_library(f, file);
+	if (library >= 0)
+		f->of_file[file] = (uint32_t)library;
+	return library;
+}
+
+/* --- frames ----------------------------------------------------------------------------------------------------- */
+
+static int64_t module_of(struct filler *f, uint32_t func, uint32_t library)
+{
+	uint32_t file = sp_profile_func(f->p, func)->file;
+	if (!library || library != f->same.kernel || !file || f->same.files[file] == library)
+		return 0;
+	return add_name(f, sp_profile_string(f->p, sp_profile_file(f->p, file)->name));
+}
+
+static int64_t new_entity(struct filler *f, uint32_t number)
+{
+	const struct sp_frame *frame = sp_profile_frame(f->p, number);
+	uint32_t func = f->same.function_of[number], file = f->same.library_of[number];
+	int64_t library = library_of(f, file), module = module_of(f, func, file);
+	if (library < 0 || module < 0)
+		return -ENOMEM;
+	bool is_kernel = frame->flags & SP_FRAMEF_KERNEL || (file && file == f->same.kernel);
+	return add_entity(f, func ? sp_profile_string(f->p, sp_profile_func(f->p, func)->name) : "[unknown]",
+			  (uint32_t)library, (uint32_t)module,
+			  is_kernel                          ? SP_HTML_KERNEL
+			  : frame->flags & SP_FRAMEF_GUESSED ? SP_HTML_GUESSED
+							     : SP_HTML_USER);
+}
+
+static int64_t entity_of(struct filler *f, uint32_t frame)
+{
+	if (f->s->entity_of[frame] != NO_NUMBER)
+		return f->s->entity_of[frame];
+	int64_t entity = new_entity(f, frame);
+	if (entity >= 0)
+		f->s->entity_of[frame] = (uint32_t)entity;
+	return entity;
+}
+
+/* --- rows ------------------------------------------------------------------------------------------------------- */
+
+static int put_word(struct filler *f, int64_t entity, struct sp_html_path *path)
+{
+	if (entity < 0)
+		return (int)entity;
+	int r = sp_grow(&f->s->words, &f->words_capacity, f->n_words + 1, sizeof(*f->s->words));
+	if (r < 0)
+		return r;
+	f->s->words[f->n_words++] = (uint32_t)entity;
+	path->n++;
+	return 0;
+}
+
+/* Nobody shall take the first known frame of a stack that is not whole for the thread's start. */
+static int put_note(struct filler *f, const struct sp_stack *stack, struct sp_html_path *path)
+{
+	char note[128];
+	if (stack->stack_class == SP_STACK_CUT)
+		snprintf(note, sizeof(note), "[truncated: %s]", sp_stop_words(stack->reason));
+	else if (stack->stack_class == SP_STACK_ABSENT && !stack->n_frames)
+		snprintf(note, sizeof(note), "[no user stack]");
+	else
+		return 0;
+	return put_word(f, add_entity(f, note, 0, 0, SP_HTML_NOTE), path);
+}
+
+static int put_stack(struct filler *f, uint32_t number, struct sp_html_path *path)
+{
+	struct sp_stack stack = sp_profile_stack(f->p, number);
+	int r = number ? put_note(f, &stack, path) : 0;
+	for (uint32_t i = stack.n_frames; i-- && r >= 0;)
+		r = put_word(f, entity_of(f, stack.frames[i]), path);
+	return r;
+}
+
+static int put_row(struct filler *f, const struct sp_row *row, struct sp_html_path *path)
+{
+	const struct sp_key *key = sp_profile_key(f->p, row->key);
+	const struct sp_process *process = sp_profile_process(f->p, key->process);
+	const char *comm = sp_profile_string(f->p, key->comm ? key->comm : process->comm);
+	uint32_t n_values = sp_profile_n_value_types(f->p);
+	path->first = f->n_words;
+	memcpy(path->values, row->values, n_values * sizeof(*row->values));
+	path->values[n_values] = 1;
+	/* A foreign profile may know nothing of threads. */
+	int r = comm[0] ? put_word(f, add_entity(f, comm, 0, 0, SP_HTML_THREAD), path) : 0;
+	if (r >= 0 && !f->o->kernel_only)
+		r = put_stack(f, row->user, path);
+	if (r >= 0 && !f->o->user_only)
+		r = put_stack(f, row->kernel, path);
+	return r;
+}
+
+static int put_rows(struct filler *f)
+{
+	f->s->n_paths = sp_profile_n_rows(f->p);
+	f->s->paths = calloc(f->s->n_paths + 1, sizeof(*f->s->paths));
+	int r = f->s->paths ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < f->s->n_paths && r >= 0; i++)
+		r = put_row(f, sp_profile_row(f->p, i), &f->s->paths[i]);
+	return r;
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------ */
+
+static int compare_entities(const void *a, const void *b, void *arg)
+{
+	const struct filler *f = arg;
+	const struct sp_html_entity *x = sp_intern_get(f->entity_keys, *(const uint32_t *)a, NULL);
+	const struct sp_html_entity *y = sp_intern_get(f->entity_keys, *(const uint32_t *)b, NULL);
+	int c = strcmp(sp_html_stacks_name(f->s, x->name), sp_html_stacks_name(f->s, y->name));
+	if (!c)
+		c = (x->library > y->library) - (x->library < y->library);
+	if (!c)
+		c = (x->kind > y->kind) - (x->kind < y->kind);
+	return c ?: (x->module > y->module) - (x->module < y->module);
+}
+
+/* Gives the entities their last numbers, by name. */
+static int sort_entities(struct filler *f)
+{
+	struct sp_html_stacks *s = f->s;
+	s->n_entities = sp_intern_count(f->entity_keys);
+	s->entities = calloc(s->n_entities + 1U, sizeof(*s->entities));
+	SP_FREE uint32_t *order = calloc(s->n_entities + 1U, sizeof(*order));
+	SP_FREE uint32_t *rank = calloc(s->n_entities + 1U, sizeof(*rank));
+	if (!s->entities || !order || !rank)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_entities; i++)
+		order[i] = i;
+	qsort_r(order, s->n_entities, sizeof(*order), compare_entities, f);
+	for (uint32_t i = 0; i < s->n_entities; i++) {
+		rank[order[i]] = i;
+		memcpy(&s->entities[i], sp_intern_get(f->entity_keys, order[i], NULL), sizeof(*s->entities));
+	}
+	for (size_t i = 0; i < f->n_words; i++)
+		s->words[i] = rank[s->words[i]];
+	for (uint32_t i = 0; i < sp_profile_n_frames(f->p); i++)
+		if (s->entity_of[i] != NO_NUMBER)
+			s->entity_of[i] = rank[s->entity_of[i]];
+	return 0;
+}
+
+static int compare_paths(const void *a, const void *b, void *arg)
+{
+	const struct sp_html_path *x = a, *y = b;
+	const uint32_t *words = arg;
+	for (uint32_t i = 0; i < x->n && i < y->n; i++)
+		if (words[x->first + i] != words[y->first + i])
+			return words[x->first + i] < words[y->first + i] ? -1 : 1;
+	return (x->n > y->n) - (x->n < y->n);
+}
+
+static void add_values(struct sp_html_path *into, const struct sp_html_path *from)
+{
+	for (size_t i = 0; i < SP_COUNT(into->values); i++)
+		sp_saturating_add(&into->values[i], from->values[i]);
+}
+
+static void sort_paths(struct sp_html_stacks *s)
+{
+	size_t n = 0;
+	qsort_r(s->paths, s->n_paths, sizeof(*s->paths), compare_paths, s->words);
+	for (size_t i = 0; i < s->n_paths; i++)
+		if (n && !compare_paths(&s->paths[n - 1], &s->paths[i], s->words))
+			add_values(&s->paths[n - 1], &s->paths[i]);
+		else
+			s->paths[n++] = s->paths[i];
+	s->n_paths = n;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------- */
+
+static int fill(struct filler *f)
+{
+	int r = sp_intern_new(&f->s->names);
+	r = r < 0 ? r : sp_intern_new(&f->entity_keys);
+	if (r < 0 || add_name(f, "") < 0 || add_library(f, 0) < 0)
+		return -ENOMEM;
+	memset(f->s->entity_of, 0xff, sp_profile_n_frames(f->p) * sizeof(*f->s->entity_of));
+	memset(f->of_file, 0xff, sp_profile_n_files(f->p) * sizeof(*f->of_file));
+	r = sp_identity_new(f->p, &f->same);
+	if (r >= 0)
+		r = put_rows(f);
+	if (r >= 0)
+		r = sort_entities(f);
+	if (r >= 0 && f->n_words) /* else every path is empty, or there is none */
+		sort_paths(f->s);
+	return r;
+}
+
+int sp_html_stacks_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_html_stacks **ret_stacks)
+{
+	SP_FREE uint32_t *of_file = calloc(sp_profile_n_files(p) + 1U, sizeof(*of_file));
+	struct sp_html_stacks *s = calloc(1, sizeof(*s));
+	struct filler f = {.s = s, .p = p, .o = o, .of_file = of_file};
+	if (s)
+		s->entity_of = calloc(sp_profile_n_frames(p) + 1U, sizeof(*s->entity_of));
+	int r = s && s->entity_of && of_file ? fill(&f) : -ENOMEM;
+	sp_intern_free(f.entity_keys);
+	sp_identity_done(&f.same);
+	if (r < 0) {
+		sp_html_stacks_free(s);
+		return sp_fail(r, "merge the stacks");
+	}
+	*ret_stacks = s;
+	return 0;
+}
+
+void sp_html_stacks_free(struct sp_html_stacks *s)
+{
+	if (!s)
+		return;
+	sp_intern_free(s->names);
+	free(s->entities);
+	free(s->files);
+	free(s->entity_of);
+	free(s->words);
+	free(s->paths);
+	free(s);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * html_stacks.h: the rows of a profile as paths of entities, sorted, for the data of the HTML page.
+ *
+ * A path goes from the root to the leaf: the thread's name, a note if the user stack was cut short or missed, the user
+ * frames, the kernel's. An entity is what frames merge by: name, library, module and kind. What is one library is told
+ * by profile/identity.h, so that the page's sums are those of the tables. Entities are numbered in the order of their
+ * names, paths sorted by these numbers, and equal paths added up: a prefix tree in preorder.
+ * Owns all its memory; strings of the profile are copied. Sums saturate. Errors: 0 or -ENOMEM. Only reads the profile.
+ */
+#ifndef SP_VIEW_HTML_HTML_STACKS_H
+#define SP_VIEW_HTML_HTML_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+struct sp_intern;
+struct sp_view_options;
+
+/* Numbers that the page knows, too. */
+enum sp_html_kind { SP_HTML_THREAD, SP_HTML_NOTE, SP_HTML_USER, SP_HTML_GUESSED, SP_HTML_KERNEL };
+
+struct sp_html_entity {
+	uint32_t name;    /* in names */
+	uint32_t library; /* 0 = none */
+	uint32_t module;  /* of the kernel: its name, in names; 0 = none */
+	uint32_t kind;    /* enum sp_html_kind */
+};
+
+struct sp_html_path {
+	size_t first; /* in words */
+	uint32_t n;
+	int64_t values[SP_MAX_VALUES + 1]; /* behind the profile's own: the number of rows */
+};
+
+struct sp_html_stacks {
+	struct sp_intern *names;         /* number 0 is "" */
+	struct sp_html_entity *entities; /* by name */
+	uint32_t *files;                 /* library -> file; [0] is none */
+	uint32_t *entity_of;             /* frame -> entity; UINT32_MAX = in no stack */
+	uint32_t *words;                 /* entities, root first */
+	struct sp_html_path *paths;
+	uint32_t n_entities, n_libraries; /* libraries: 0 included */
+	size_t n_paths;
+};
+
+int sp_html_stacks_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_html_stacks **ret_stacks);
+void sp_html_stacks_free(struct sp_html_stacks *s);
+const char *sp_html_stacks_name(const struct sp_html_stacks *s, uint32_t name);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * csv.c: the table for scripts and spreadsheets: one line a group, numbers in full.
+ *
+ * The columns are the same for every grouping; what a group does not have is empty. Columns may be added at the end,
+ * never moved: soprof(1) says what each of them is. Groups beyond the limit are one last line, whose first column is
+ * "rest" instead of the grouping, so that the column `self` still adds up.
+ */
+#include "base/encode.h"
+#include "view/calls/counts.h"
+#include "view/tables/groups.h"
+#include "view/tables/matrix.h"
+#include "view/units.h"
+
+#include "profile/profile.h"
+
+#include <inttypes.h>
+
+static const char header[] =
+    "by,name,library,path,build_id,package,pid,self,self_percent,total,total_percent,samples,functions,value,unit,"
+    "package_version\n";
+
+struct csv {
+	const struct sp_groups *g;
+	const char *value, *unit;
+	FILE *out;
+};
+
+static void put_word(const struct csv *c, const char *word)
+{
+	if (word)
+		sp_encode(c->out, SP_ENCODE_CSV, word);
+	fputc(',', c->out);
+}
+
+static void put_number(const struct csv *c, bool there, int64_t number)
+{
+	if (there)
+		fprintf(c->out, "%" PRId64, number);
+	fputc(',', c->out);
+}
+
+static void put_amount(const struct csv *c, int64_t value)
+{
+	fprintf(c->out, "%" PRId64 ",%.6f,", value, sp_percent(value, c->g->totals.value));
+}
+
+static void put_end(const struct csv *c, const char *package_version)
+{
+	put_word(c, c->value);
+	put_word(c, c->unit);
+	if (package_version)
+		sp_encode(c->out, SP_ENCODE_CSV, package_version);
+	fputc('\n', c->out);
+}
+
+static void put_group(const struct csv *c, size_t i)
+{
+	struct sp_group group;
+
+	sp_groups_get(c->g, i, &group);
+	put_word(c, sp_view_groupings[c->g->by]);
+	put_word(c, group.name);
+	put_word(c, group.library);
+	put_word(c, group.path);
+	put_word(c, group.build_id);
+	put_word(c, group.package);
+	put_number(c, group.has_pid, group.pid);
+	put_amount(c, group.total->self);
+	put_amount(c, group.total->total);
+	put_number(c, true, group.total->n_samples);
+	put_number(c, group.has_functions, group.total->n_functions);
+	put_end(c, group.package_version);
+}
+
+/* Totals and samples of several groups overlap, so there is no sum of them to give. */
+static void put_rest(const struct csv *c)
+{
+	fprintf(c->out, "rest,%zu more,,,,,,", c->g->n_left_out);
+	put_amount(c, c->g->self_left_out);
+	fputs(",,,,", c->out);
+	put_end(c, NULL);
+}
+
+static int groups_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	struct sp_groups groups;
+	struct csv c = {.g = &groups, .out = out};
+	int r = sp_groups_new(p, o, &groups);
+
+	if (r < 0)
+		return r;
+	c.value = sp_profile_string(p, sp_profile_value_type(p, o->value)->name);
+	c.unit = sp_profile_string(p, sp_profile_value_type(p, o->value)->unit);
+	fputs(header, out);
+	for (size_t i = 0; i < groups.n_shown; i++)
+		put_group(&c, i);
+	if (groups.n_left_out)
+		put_rest(&c);
+	sp_groups_done(&groups);
+	return 0;
+}
+
+static int csv_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	if (sp_counts_wanted(p, o))
+		return sp_counts_put_csv(p, o, out);
+	return o->by == SP_BY_MATRIX ? sp_matrix_put_csv(p, o, out) : groups_write(p, o, out);
+}
+
+extern const struct sp_view sp_view_csv;
+const struct sp_view sp_view_csv = {
+    .name = "csv",
+    .suffix = ".csv",
+    .mime = "text/csv; charset=utf-8",
+    .summary = "the table, for spreadsheets and scripts",
+    .grouped = true,
+    .packages = true,
+    .write = csv_write,
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* groups.c: see groups.h. */
+#include "view/tables/groups.h"
+#include "view/priv.h"
+
+#include "base/encode.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+
+int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_groups *ret_groups)
+{
+	struct sp_groups g = {.p = p, .by = (enum sp_total_by)o->by};
+	int r = sp_view_totals(p, o, &g.totals);
+
+	if (r < 0)
+		return r;
+	g.n_shown = o->limit ? SP_MIN(o->limit, g.totals.n_rows) : g.totals.n_rows;
+	g.n_left_out = g.totals.n_rows - g.n_shown;
+	for (size_t i = g.n_shown; i < g.totals.n_rows; i++)
+		if (__builtin_add_overflow(g.self_left_out, g.totals.rows[i].self, &g.self_left_out))
+			g.self_left_out = INT64_MAX;
+	*ret_groups = g;
+	return 0;
+}
+
+void sp_groups_done(struct sp_groups *g)
+{
+	sp_totals_done(&g->totals);
+	*g = (struct sp_groups){0};
+}
+
+/* --- one group ---------------------------------------------------------------------------------------------------- */
+static const char *word(const struct sp_profile *p, uint32_t string)
+{
+	const char *s = sp_profile_string(p, string);
+
+	return *s ? s : NULL;
+}
+
+static const char *library_word(const struct sp_profile *p, uint32_t file, char *text, size_t size)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+
+	if (f->kind != SP_FILE_ANON || !f->process)
+		return word(p, f->name);
+	snprintf(text, size, "[anon:%" PRIu32 "]", sp_profile_process(p, f->process)->pid);
+	return text;
+}
+
+static void fill_library(const struct sp_profile *p, uint32_t file, struct sp_group *g)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+
+	if (!file)
+		return;
+	g->library = library_word(p, file, g->library_text, sizeof(g->library_text));
+	g->path = word(p, f->path);
+	g->package = word(p, f->package);
+	g->package_version = word(p, f->package_version);
+	sp_hex(f->build_id, SP_MIN(f->build_id_len, SP_BUILD_ID_MAX), g->build_id_text);
+	g->build_id = *g->build_id_text ? g->build_id_text : NULL;
+}
+
+static uint32_t file_of(const struct sp_groups *g, const struct sp_total *t)
+{
+	if (g->by == SP_TOTAL_BY_FUNCTION || g->by == SP_TOTAL_BY_CALLER)
+		return t->of;
+	if (t->none)
+		return 0;
+	if (g->by == SP_TOTAL_BY_PROCESS)
+		return sp_profile_process(g->p, t->id)->exe;
+	return g->by == SP_TOTAL_BY_LIBRARY ? t->id : 0;
+}
+
+static const char *name_of(const struct sp_groups *g, const struct sp_total *t, struct sp_group *ret)
+{
+	const char *name = sp_total_name(g->p, g->by, t);
+
+	if (t->none)
+		return NULL;
+	if (g->by == SP_TOTAL_BY_LIBRARY || g->by == SP_TOTAL_BY_CALLER)
+		return library_word(g->p, t->id, ret->text, sizeof(ret->text));
+	if (g->by != SP_TOTAL_BY_USER)
+		return *name ? name : NULL;
+	snprintf(ret->text, sizeof(ret->text), "%" PRIu32, t->id);
+	return ret->text;
+}
+
+void sp_groups_get(const struct sp_groups *g, size_t i, struct sp_group *ret_group)
+{
+	const struct sp_total *t = &g->totals.rows[i];
+
+	*ret_group = (struct sp_group){.total = t};
+	ret_group->name = name_of(g, t, ret_group);
+	fill_library(g->p, file_of(g, t), ret_group);
+	if (g->by == SP_TOTAL_BY_PACKAGE)
+		ret_group->package = ret_group->name;
+	ret_group->has_functions = g->by == SP_TOTAL_BY_LIBRARY || g->by == SP_TOTAL_BY_PACKAGE;
+	ret_group->has_pid = g->by == SP_TOTAL_BY_PROCESS && !t->none;
+	if (ret_group->has_pid)
+		ret_group->pid = sp_profile_process(g->p, t->id)->pid;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * groups.h: the groups of profile/totals.h in the words that a script wants, for the views csv and json.
+ *
+ * Every word is raw: who writes it encodes it. NULL means that the group has no such thing: no name for what lies in no
+ * library, no build id for the kernel, no pid for anything but a process. Strings belong to the profile or to the
+ * struct sp_group itself, and live as long as both. sp_groups_new() returns 0 or a negative errno (-EINVAL: no such
+ * value); sp_groups_done() gives the memory back. Only reads the profile; reentrant. Private to the views.
+ */
+#ifndef SP_VIEW_TABLES_GROUPS_H
+#define SP_VIEW_TABLES_GROUPS_H
+
+#include "profile/totals.h"
+#include "view/view.h"
+
+struct sp_groups {
+	const struct sp_profile *p;
+	enum sp_total_by by;
+	struct sp_totals totals;
+	size_t n_shown, n_left_out; /* by the limit */
+	int64_t self_left_out;
+};
+
+struct sp_group {
+	const struct sp_total *total;
+	const char *name;
+	const char *library, *path, *package; /* of the library that the group is, or lies in; a process's executable */
+	const char *package_version;
+	const char *build_id;        /* hex */
+	bool has_pid, has_functions; /* total->n_functions means something */
+	uint32_t pid;
+	char text[64], library_text[32], build_id_text[2 * SP_BUILD_ID_MAX + 1]; /* what the pointers may lead to */
+};
+
+int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_groups *ret_groups);
+void sp_groups_done(struct sp_groups *g);
+/* The group number i, below n_shown, by falling self. */
+void sp_groups_get(const struct sp_groups *g, size_t i, struct sp_group *ret_group);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* table.c: see table.h. */
+#include "view/tables/table.h"
+
+#include "base/encode.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "profile/totals.h"
+#include "view/priv.h"
+#include "view/tables/matrix.h"
+#include "view/units.h"
+#include "view/value.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+_Static_assert((int)SP_BY_LIBRARY == (int)SP_TOTAL_BY_LIBRARY && (int)SP_BY_FUNCTION == (int)SP_TOTAL_BY_FUNCTION &&
+		   (int)SP_BY_PROCESS == (int)SP_TOTAL_BY_PROCESS && (int)SP_BY_CALLER == (int)SP_TOTAL_BY_CALLER &&
+		   (int)SP_BY_PACKAGE == (int)SP_TOTAL_BY_PACKAGE && (int)SP_BY_COMM == (int)SP_TOTAL_BY_COMM &&
+		   (int)SP_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_BY_USER == (int)SP_TOTAL_BY_USER &&
+		   (int)SP_BY_CONTAINER == (int)SP_TOTAL_BY_CONTAINER,
+	       "a view's groupings are those of the totals");
+
+enum { PERCENT_COLUMNS = 7, MIN_VALUE_COLUMNS = 8, PID_COLUMNS = 7, SHORT_BUILD_ID = 6, MAX_COUNT_COLUMNS = 20 };
+
+struct table {
+	const struct sp_profile *p;
+	const struct sp_view_options *o;
+	enum sp_total_by by;
+	struct sp_totals totals;
+	size_t n_shown;
+	struct sp_unit unit;
+	bool values, samples; /* columns */
+	int value_columns, sample_columns, build_id_columns;
+	FILE *out;
+};
+
+/* --- what stands where there is no name --------------------------------------------------------------------------- */
+static const char *const none_words[] = {
+    [SP_TOTAL_BY_LIBRARY] = "[no library]",     [SP_TOTAL_BY_FUNCTION] = "[no function]",
+    [SP_TOTAL_BY_PROCESS] = "[no process]",     [SP_TOTAL_BY_CALLER] = "[no caller]",
+    [SP_TOTAL_BY_PACKAGE] = "[no package]",     [SP_TOTAL_BY_COMM] = "[no name]",
+    [SP_TOTAL_BY_CGROUP] = "[no cgroup]",       [SP_TOTAL_BY_USER] = "[no user]",
+    [SP_TOTAL_BY_CONTAINER] = "[no container]",
+};
+
+static const char *const headings[] = {
+    [SP_TOTAL_BY_LIBRARY] = "library",     [SP_TOTAL_BY_FUNCTION] = "function [library]",
+    [SP_TOTAL_BY_PROCESS] = "process",     [SP_TOTAL_BY_CALLER] = "caller -> library",
+    [SP_TOTAL_BY_PACKAGE] = "package",     [SP_TOTAL_BY_COMM] = "comm",
+    [SP_TOTAL_BY_CGROUP] = "cgroup",       [SP_TOTAL_BY_USER] = "uid",
+    [SP_TOTAL_BY_CONTAINER] = "container",
+};
+
+/* --- columns ------------------------------------------------------------------------------------------------------ */
+static int columns_of(struct sp_unit unit, int64_t value)
+{
+	char text[64];
+
+	if (unit.scale > 1)
+		return snprintf(text, sizeof(text), "%.*f", unit.decimals, (double)value / unit.scale);
+	return snprintf(text, sizeof(text), "%" PRId64, value);
+}
+
+static int build_id_bytes(const struct table *t, const struct sp_file *f)
+{
+	return t->o->verbose ? f->build_id_len : SP_MIN(f->build_id_len, SHORT_BUILD_ID);
+}
+
+static int build_id_columns(const struct table *t)
+{
+	int most = 0;
+
+	for (size_t i = 0; i < t->n_shown && t->by == SP_TOTAL_BY_LIBRARY; i++)
+		if (!t->totals.rows[i].none)
+			most = SP_MAX(most, 2 * build_id_bytes(t, sp_profile_file(t->p, t->totals.rows[i].id)));
+	return most ? SP_MAX(most, (int)strlen("build id")) : 0;
+}
+
+static void lay_out(struct table *t, unsigned int flags)
+{
+	const char *unit = sp_profile_string(t->p, sp_profile_value_type(t->p, t->o->value)->unit);
+	struct sp_unit count = sp_unit_for("", 0);
+	int64_t largest = 0, most = 0;
+
+	for (size_t i = 0; i < t->totals.n_rows; i++) {
+		largest = SP_MAX(largest, t->totals.rows[i].total);
+		most = SP_MAX(most, t->totals.rows[i].n_samples);
+	}
+	t->n_shown = t->o->limit ? SP_MIN(t->o->limit, t->totals.n_rows) : t->totals.n_rows;
+	t->unit = sp_unit_for(unit, (uint64_t)largest / 10); /* 868.7 ms, not 0.87 s: rows are compared */
+	t->values = !(flags & SP_TABLE_SHARES_ONLY);
+	/* else the values are the samples */
+	t->samples = t->values && (strcmp(unit, "count") != 0 || sp_value_has_samples(t->p, t->o->value));
+	t->value_columns = SP_MAX(MIN_VALUE_COLUMNS, columns_of(t->unit, largest));
+	t->sample_columns = SP_MAX((int)strlen("samples"), columns_of(count, most));
+	t->build_id_columns = build_id_columns(t);
+}
+
+/* --- lines -------------------------------------------------------------------------------------------------------- */
+static void put_heading(const struct table *t)
+{
+	const char *of = t->values ? "" : " (% of samples)"; /* the first value of what was sampled is their number */
+	char self[32], total[32];
+
+	if (t->values) {
+		sp_value_put(t->p, t->o->value, t->totals.value, t->totals.n_samples, t->out);
+		fputc('\n', t->out);
+	}
+	snprintf(self, sizeof(self), "self%s%s", *t->unit.name ? " " : "", t->unit.name);
+	snprintf(total, sizeof(total), "total%s%s", *t->unit.name ? " " : "", t->unit.name);
+	fputs(t->o->colour ? "\033[1m" : "", t->out);
+	fprintf(t->out, "%*s", PERCENT_COLUMNS, "self %");
+	if (t->values)
+		fprintf(t->out, "  %*s", t->value_columns, self);
+	fprintf(t->out, "  %*s", PERCENT_COLUMNS, "total %");
+	if (t->values)
+		fprintf(t->out, "  %*s", t->value_columns, total);
+	if (t->samples)
+		fprintf(t->out, "  %*s", t->sample_columns, "samples");
+	if (t->build_id_columns)
+		fprintf(t->out, "  %-*s", t->build_id_columns, "build id");
+	if (t->by == SP_TOTAL_BY_PROCESS)
+		fprintf(t->out, "  %*s", PID_COLUMNS, "pid");
+	fprintf(t->out, "  %s%s%s\n", headings[t->by], of, t->o->colour ? "\033[0m" : "");
+}
+
+/* Red from a tenth of the whole, yellow from a hundredth. */
+static void put_share(const struct table *t, int64_t value, const char *gap)
+{
+	double percent = sp_percent(value, t->totals.value);
+	const char *colour = percent >= 10 ? "\033[31m" : percent >= 1 ? "\033[33m" : "";
+
+	fprintf(t->out, "%s%s%*.2f%s", gap, t->o->colour ? colour : "", PERCENT_COLUMNS, percent,
+		t->o->colour && *colour ? "\033[0m" : "");
+}
+
+static void put_build_id(const struct table *t, const struct sp_total *row)
+{
+	const struct sp_file *f = sp_profile_file(t->p, row->none ? 0 : row->id);
+	int n = row->none ? 0 : build_id_bytes(t, f);
+
+	fputs("  ", t->out);
+	for (int i = 0; i < n; i++)
+		fprintf(t->out, "%02x", f->build_id[i]);
+	fprintf(t->out, "%*s", t->build_id_columns - 2 * n, "");
+}
+
+static void put_pid(const struct table *t, const struct sp_total *row)
+{
+	if (row->none)
+		fprintf(t->out, "  %*s", PID_COLUMNS, "");
+	else
+		fprintf(t->out, "  %*" PRIu32, PID_COLUMNS, sp_profile_process(t->p, row->id)->pid);
+}
+
+static void put_name(const struct table *t, const struct sp_total *row)
+{
+	const char *name = sp_total_name(t->p, t->by, row);
+
+	fputs("  ", t->out);
+	if (row->none)
+		fputs(none_words[t->by], t->out);
+	else if (t->by == SP_TOTAL_BY_LIBRARY || t->by == SP_TOTAL_BY_CALLER)
+		sp_view_put_library(t->p, row->id, t->out);
+	else if (t->by == SP_TOTAL_BY_USER)
+		fprintf(t->out, "%" PRIu32, row->id);
+	else
+		sp_encode(t->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
+	if (t->by == SP_TOTAL_BY_CALLER) {
+		fputs(" -> ", t->out);
+		if (row->of)
+			sp_view_put_library(t->p, row->of, t->out);
+		else
+			fputs(none_words[SP_TOTAL_BY_LIBRARY], t->out);
+	} else if (row->of) {
+		sp_view_put_in_library(t->p, row->of, 0, t->out);
+	}
+	fputc('\n', t->out);
+}
+
+static void put_row(const struct table *t, const struct sp_total *row)
+{
+	put_share(t, row->self, "");
+	if (t->values) {
+		fputs("  ", t->out);
+		sp_unit_put(t->unit, row->self, t->value_columns, t->out);
+	}
+	put_share(t, row->total, "  ");
+	if (t->values) {
+		fputs("  ", t->out);
+		sp_unit_put(t->unit, row->total, t->value_columns, t->out);
+	}
+	if (t->samples)
+		fprintf(t->out, "  %*" PRId64, t->sample_columns, row->n_samples);
+	if (t->build_id_columns)
+		put_build_id(t, row);
+	if (t->by == SP_TOTAL_BY_PROCESS)
+		put_pid(t, row);
+	put_name(t, row);
+}
+
+/* How many rows the limit left out, and their share of self: totals of several rows overlap and do not add up. */
+static void put_rest(const struct table *t)
+{
+	size_t n = t->totals.n_rows - t->n_shown;
+	int64_t self = 0;
+
+	if (!n)
+		return;
+	for (size_t i = t->n_shown; i < t->totals.n_rows; i++)
+		self += t->totals.rows[i].self;
+	put_share(t, self, "");
+	fprintf(t->out, "  in %zu more row%s\n", n, n == 1 ? "" : "s");
+}
+
+int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, FILE *out)
+{
+	struct table t = {.p = p, .o = o, .by = (enum sp_total_by)o->by, .out = out};
+	int r = sp_view_totals(p, o, &t.totals);
+
+	if (r < 0)
+		return r;
+	lay_out(&t, flags);
+	put_heading(&t);
+	for (size_t i = 0; i < t.n_shown; i++)
+		put_row(&t, &t.totals.rows[i]);
+	put_rest(&t);
+	sp_totals_done(&t.totals);
+	return 0;
+}
+
+static int table_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
+{
+	return o->by == SP_BY_MATRIX ? sp_matrix_put_table(p, o, out) : sp_table_put(p, o, 0, out);
+}
+
+extern const struct sp_view sp_view_table;
+const struct sp_view sp_view_table = {
+    .name = "table",
+    .suffix = ".table",
+    .mime = "text/plain; charset=utf-8",
+    .summary = "self and total by library, function, process ...",
+    .grouped = true,
+    .write = table_write,
+};
