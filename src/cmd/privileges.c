@@ -2,7 +2,7 @@
 /* privileges.c: whether this user may sample, said before anything is tried. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "cmd/profile_parts.h"
+#include "cmd/profile/profile_parts.h"
 #include "proc/process.h"
 #include "worker/broker.h"
 #include <errno.h>

@@ -6,7 +6,7 @@
  * its strings end.
  */
 #include "base/error.h"
-#include "cmd/agent_options.h"
+#include "cmd/agent/agent_options.h"
 #include "require.h"
 #include <errno.h>
 #include <string.h>

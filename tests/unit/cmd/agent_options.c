@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/agent_options.h"
+#include "cmd/agent/agent_options.h"
 #include "agent/log.h"
 #include "base/error.h"
 #include "recipe/recipe.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The parts of doctor that ask nobody: how checks are shown, and what is made of the kernel's texts. */
-#include "cmd/doctor.h"
+#include "cmd/doctor/doctor.h"
 #include "base/mem.h"
 
 #include <limits.h>

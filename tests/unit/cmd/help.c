@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/help.h"
-#include "cmd/profile_args.h"
+#include "cmd/profile/profile_args.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

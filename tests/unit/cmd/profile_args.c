@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "cmd/profile_args.h"
+#include "cmd/profile/profile_args.h"
 #include "base/error.h"
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What keys do, without a terminal. */
-#include "cmd/top_keys.h"
+#include "cmd/top/top_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

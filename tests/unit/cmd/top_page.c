@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Pages of random profiles: rows, order, filter, and what opening each row leads to. */
-#include "cmd/top_page.h"
+#include "cmd/top/top_page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sum that slides: of exactly the windows in the span, whatever the profile has beside them, renewed or not. */
-#include "cmd/top_slide.h"
+#include "cmd/top/top_slide.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* agent_alerts.c: the keys `alerts` and `alert-to` of the configuration file. */
+#include "cmd/agent/agent_alerts.h"
+#include "agent/exec/post.h"
+#include "agent/rules.h"
+#include "base/mem.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAME = 128, MAX_ARGUMENT = 1000, MAX_PATH = 1000, MAX_LABEL_NAME = 64, MAX_LABEL_VALUE = 250 };
+
+struct taking {
+	struct sp_agent_config *c;
+	struct sp_alert_config *alert; /* NULL: of alert-to */
+	struct sp_alert_to *to;
+	bool has_to[3];      /* of this alert: command, webhook, alertmanager */
+	yaml_mark_t rule_at; /* where its text begins, if it stands on one line as it is */
+	bool is_plain;
+};
+
+/* --- places --------------------------------------------------------------------------------------------------------
+ */
+static int take_argument(struct sp_agent_file *f, void *arg)
+{
+	struct sp_alert_to *to = ((struct taking *)arg)->to;
+	size_t n = 0;
+	int r;
+
+	while (to->command[n])
+		n++;
+	r = sp_agent_file_keep(f, "the program, or an argument", MAX_ARGUMENT, &to->command[n]);
+	if (r == 0 && n == 0 && to->command[0][0] != '/')
+		return SP_AGENT_FILE_SAY(f, f->event.start_mark,
+					 "command: '%s' does not begin with a /; no shell is used", to->command[0]);
+	return r;
+}
+
+static int take_command(struct sp_agent_file *f, void *arg)
+{
+	struct taking *t = arg;
+	yaml_mark_t mark = f->event.start_mark;
+	int r;
+
+	t->has_to[0] = true;
+	if (f->event.type == YAML_SCALAR_EVENT)
+		return take_argument(f, t);
+	r = sp_agent_file_list(f, "command", SP_ALERT_ARGS, take_argument, t);
+	return r == 0 && !t->to->command[0] ? SP_AGENT_FILE_SAY(f, mark, "command: the list is empty") : r;
+}
+
+static int take_url(struct sp_agent_file *f, const char *what, const char **ret_url)
+{
+	yaml_mark_t mark = f->event.start_mark;
+	int r = sp_agent_file_keep(f, "an address", SP_POST_URL_MAX, ret_url);
+
+	if (r == 0)
+		r = sp_post_url_check(*ret_url);
+	else
+		return r;
+	return r < 0 ? SP_AGENT_FILE_SAY(f, mark, "%s: %s", what, sp_error_text(r)) : 0;
+}
+
+static int take_webhook(struct sp_agent_file *f, void *arg)
+{
+	struct taking *t = arg;
+
+	t->has_to[1] = true;
+	return take_url(f, "webhook", &t->to->webhook);
+}
+
+static int take_manager(struct sp_agent_file *f, void *arg)
+{
+	struct sp_alert_to *to = ((struct taking *)arg)->to;
+	int r = take_url(f, "alertmanager", &to->managers[to->n_managers]);
+
+	to->n_managers += r == 0;
+	return r;
+}
+
+static int take_managers(struct sp_agent_file *f, void *arg)
+{
+	struct taking *t = arg;
+
+	t->has_to[2] = true;
+	if (f->event.type == YAML_SCALAR_EVENT)
+		return take_manager(f, t);
+	return sp_agent_file_list(f, "alertmanager", SP_ALERT_MANAGERS, take_manager, t);
+}
+
+static int take_path(struct sp_agent_file *f, const char *what, const char **ret_path)
+{
+	yaml_mark_t mark = f->event.start_mark;
+	int r = sp_agent_file_keep(f, "a file's path", MAX_PATH, ret_path);
+
+	if (r == 0 && **ret_path != '/')
+		return SP_AGENT_FILE_SAY(f, mark, "%s: '%s' does not begin with a /", what, *ret_path);
+	return r;
+}
+
+static int take_authorization(struct sp_agent_file *f, void *arg)
+{
+	return take_path(f, "authorization-file", &((struct taking *)arg)->to->authorization_file);
+}
+
+static int take_ca(struct sp_agent_file *f, void *arg)
+{
+	return take_path(f, "ca-file", &((struct taking *)arg)->to->ca_file);
+}
+
+/* What an alert says of its places counts; what it does not say is as alert-to says. */
+static void inherit(struct sp_alert_to *to, const bool has[3], const struct sp_alert_to *from)
+{
+	if (!has[0])
+		memcpy(to->command, from->command, sizeof(to->command));
+	if (!has[1])
+		to->webhook = from->webhook;
+	if (!has[2]) {
+		memcpy(to->managers, from->managers, sizeof(to->managers));
+		to->n_managers = from->n_managers;
+	}
+	if (!to->authorization_file)
+		to->authorization_file = from->authorization_file;
+	if (!to->ca_file)
+		to->ca_file = from->ca_file;
+}
+
+/* --- rules ---------------------------------------------------------------------------------------------------------
+ */
+/* The column in the file, where the text stands there as it is. */
+static yaml_mark_t rule_mark(const struct sp_agent_file *f, size_t at)
+{
+	yaml_mark_t mark = f->event.start_mark;
+	yaml_scalar_style_t style = f->event.data.scalar.style;
+	bool is_quoted = style != YAML_PLAIN_SCALAR_STYLE;
+	size_t len = f->event.end_mark.column - mark.column;
+
+	if (mark.line == f->event.end_mark.line && len == f->event.data.scalar.length + (is_quoted ? 2 : 0))
+		mark.column += at + is_quoted;
+	return mark;
+}
+
+static int take_rule(struct sp_agent_file *f, void *arg)
+{
+	struct taking *t = arg;
+	size_t at = 0;
+	int r = sp_agent_file_keep(f, "a rule", SP_ALERT_RULE_TEXT_MAX, &t->alert->text);
+
+	if (r < 0)
+		return r;
+	r = sp_alert_rule_parse(t->alert->text, &t->alert->rule, &at);
+	return r < 0 ? SP_AGENT_FILE_SAY(f, rule_mark(f, at), "%s", sp_error_text(r)) : 0;
+}
+
+static int take_name(struct sp_agent_file *f, void *arg)
+{
+	return sp_agent_file_keep(f, "a name", MAX_NAME, &((struct taking *)arg)->alert->name);
+}
+
+/* As Prometheus has label names; those that are the alert's own are not for others. */
+static bool is_label_name(const char *name)
+{
+	static const char *const own[] = {"alertname", "library", "function", "process", "cgroup"};
+
+	for (size_t i = 0; i < SP_COUNT(own); i++)
+		if (!strcmp(own[i], name))
+			return false;
+	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == strlen(name) &&
+	       !(*name >= '0' && *name <= '9') && strncmp(name, "__", 2) != 0;
+}
+
+static int take_label(struct sp_agent_file *f, struct sp_alert_config *alert)
+{
+	size_t n = alert->n_labels;
+	int r;
+
+	if (n == SP_ALERT_LABELS)
+		return SP_AGENT_FILE_SAY(f, f->event.start_mark, "labels: more than %d", SP_ALERT_LABELS);
+	r = sp_agent_file_keep(f, "a label's name", MAX_LABEL_NAME, &alert->labels[n].name);
+	if (r < 0)
+		return r;
+	if (!is_label_name(alert->labels[n].name))
+		return SP_AGENT_FILE_SAY(f, f->event.start_mark, "labels: '%s' cannot be a label's name here",
+					 alert->labels[n].name);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(alert->labels[i].name, alert->labels[n].name))
+			return SP_AGENT_FILE_SAY(f, f->event.start_mark, "%s is there twice", alert->labels[n].name);
+	r = sp_agent_file_next(f);
+	if (r == 0)
+		r = sp_agent_file_keep(f, "a label's value", MAX_LABEL_VALUE, &alert->labels[n].value);
+	alert->n_labels += r == 0;
+	return r;
+}
+
+static int take_labels(struct sp_agent_file *f, void *arg)
+{
+	struct taking *t = arg;
+	int r;
+
+	if (f->event.type != YAML_MAPPING_START_EVENT || f->event.data.mapping_start.anchor)
+		return SP_AGENT_FILE_SAY(f, f->event.start_mark, "expected labels: lines of NAME: VALUE");
+	while ((r = sp_agent_file_next(f)) == 0 && f->event.type != YAML_MAPPING_END_EVENT) {
+		r = take_label(f, t->alert);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/* --- the keys ------------------------------------------------------------------------------------------------------
+ */
+static const struct sp_agent_file_key alert_keys[] = {
+    {"rule", take_rule},
+    {"name", take_name},
+    {"labels", take_labels},
+    {"command", take_command},
+    {"webhook", take_webhook},
+    {"alertmanager", take_managers},
+    {"authorization-file", take_authorization},
+    {"ca-file", take_ca},
+    {0},
+};
+static const struct sp_agent_file_key to_keys[] = {
+    {"command", take_command},
+    {"webhook", take_webhook},
+    {"alertmanager", take_managers},
+    {"authorization-file", take_authorization},
+    {"ca-file", take_ca},
+    {0},
+};
+
+static int take_alert(struct sp_agent_file *f, void *arg)
+{
+	struct sp_agent_config *c = arg;
+	struct sp_alert_config *alert = &c->alerts[c->n_alerts];
+	struct taking t = {.c = c, .alert = alert, .to = &alert->to};
+	yaml_mark_t mark = f->event.start_mark;
+	int r;
+
+	*alert = (struct sp_alert_config){0};
+	if (f->event.type == YAML_SCALAR_EVENT) /* nothing but the rule */
+		r = take_rule(f, &t);
+	else
+		r = sp_agent_file_mapping(f, "an alert", alert_keys, &t);
+	if (r == 0 && !alert->text)
+		return SP_AGENT_FILE_SAY(f, mark, "an alert without a rule");
+	if (r < 0)
+		return r;
+	alert->name = alert->name ? alert->name : alert->text;
+	for (size_t i = 0; i < c->n_alerts; i++)
+		if (!strcmp(c->alerts[i].name, alert->name))
+			return SP_AGENT_FILE_SAY(f, mark, "two alerts are called '%s'", alert->name);
+	memcpy(alert->has_to, t.has_to, sizeof(alert->has_to));
+	c->n_alerts++;
+	return 0;
+}
+
+int sp_agent_alerts_take(struct sp_agent_file *f, void *arg)
+{
+	struct sp_agent_config *c = arg;
+
+	c->alerts = calloc(SP_AGENT_MAX_ALERTS, sizeof(*c->alerts));
+	if (!c->alerts)
+		return sp_fail(-ENOMEM, "%s", f->name);
+	return sp_agent_file_list(f, "alerts", SP_AGENT_MAX_ALERTS, take_alert, c);
+}
+
+int sp_agent_alert_to_take(struct sp_agent_file *f, void *arg)
+{
+	struct sp_agent_config *c = arg;
+	struct taking t = {.c = c, .to = &c->alert_to};
+
+	return sp_agent_file_mapping(f, "alert-to", to_keys, &t);
+}
+
+void sp_agent_alerts_end(struct sp_agent_config *c)
+{
+	for (size_t i = 0; i < c->n_alerts; i++)
+		inherit(&c->alerts[i].to, c->alerts[i].has_to, &c->alert_to);
+}

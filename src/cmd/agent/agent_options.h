@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * agent_options.h: the options of `soprof agent`, which are the keys of its configuration file, too.
+ *
+ * One table says each of them: its name on the command line and in the file, its value, its range and its help. The
+ * file is read first, then the command line, which has the last word. A whole set of options is made anew for each
+ * reload; nothing of the caller's is pointed to. Errors: -EINVAL with one line in sp_error_text(), that of the file
+ * with its name, line and column; or what reading the file said. On failure the caller's struct has been cleared.
+ */
+#ifndef SP_CMD_AGENT_AGENT_OPTIONS_H
+#define SP_CMD_AGENT_AGENT_OPTIONS_H
+
+#include "agent/config.h"
+#include "cmd/options.h"
+
+struct sp_agent_args {
+	struct sp_agent_config config;
+	const char *file; /* NULL: none was named, and the usual one is not there */
+	bool check_only, status, json;
+};
+
+extern const struct sp_option sp_agent_options[];
+
+/* Without a file that is named, SP_AGENT_CONFIG is read if there is one. SP_PARSED, SP_PARSED_HELP or negative. */
+int sp_agent_args_parse(int argc, char *const *argv, struct sp_agent_args *ret_args);
+void sp_agent_args_done(struct sp_agent_args *a);
+
+/* A copy of the text that lives as long as the configuration, or NULL. */
+char *sp_agent_config_keep(struct sp_agent_config *c, const char *text);
+
+/* agent_file.c: reads a configuration file's text (at most SP_AGENT_FILE_MAX bytes) into *args. */
+enum { SP_AGENT_FILE_MAX = 1 << 20 };
+int sp_agent_file_parse(const char *name, const char *text, size_t len, struct sp_agent_args *args);
+
+/* Whether the option is of the command line only, and no key of the file. */
+bool sp_agent_option_is_action(const struct sp_option *o);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* agent_status.c: how the agent is: told by itself, shown to a person. */
+#include "agent/agent.h"
+#include "agent/daemon/notify.h"
+#include "agent/log.h"
+#include "agent/request.h"
+#include "agent/socket/ask.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parse.h"
+#include "base/time.h"
+#include "cmd/agent/agent.h"
+#include "recipe/recipe.h"
+#include "view/units.h"
+#include <errno.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_WORDS = 256, TEXT = 64 };
+
+/* --- the agent's end ---------------------------------------------------------------------------------------------- */
+static void word(FILE *out, const char *name, const char *value)
+{
+	sp_line_put(out, name, value);
+	fputc('\n', out);
+}
+
+static void number(FILE *out, const char *name, uint64_t value)
+{
+	sp_line_put_number(out, name, value);
+	fputc('\n', out);
+}
+
+const char *const sp_agent_status_source_words[] = {"rate_mhz",
+						    "wanted_mhz",
+						    "samples",
+						    "complete",
+						    "lost",
+						    "lost_stacks",
+						    "windows",
+						    "waiting",
+						    "dropped",
+						    "expected",
+						    "taken",
+						    "renewals",
+						    "paused_ns",
+						    "files",
+						    "forgotten",
+						    "profile_bytes",
+						    "unnamed_files",
+						    "unnamed_frames",
+						    "unnamed_samples",
+						    "tables_later",
+						    "tables_put_off",
+						    NULL};
+
+/* The words above. */
+static void put_source(FILE *out, const struct sp_agent_source_status *s)
+{
+	word(out, "source", s->name);
+	number(out, "rate_mhz", s->rate_mhz);
+	number(out, "wanted_mhz", s->wanted_mhz);
+	number(out, "samples", s->n_samples);
+	number(out, "complete", s->n_complete);
+	number(out, "lost", s->n_lost);
+	number(out, "lost_stacks", s->n_lost_stacks);
+	number(out, "windows", s->n_windows);
+	number(out, "waiting", s->n_waiting);
+	number(out, "dropped", s->n_dropped);
+	number(out, "expected", s->n_expected);
+	number(out, "taken", s->n_taken);
+	number(out, "renewals", s->n_renewals);
+	number(out, "paused_ns", s->paused_ns);
+	number(out, "files", s->n_files);
+	number(out, "forgotten", s->n_forgotten);
+	number(out, "profile_bytes", s->profile_bytes);
+	number(out, "unnamed_files", s->n_unnamed_files);
+	number(out, "unnamed_frames", s->n_unnamed_frames);
+	number(out, "unnamed_samples", s->n_unnamed_samples);
+	number(out, "tables_later", s->n_tables_later);
+	number(out, "tables_put_off", s->n_tables_put_off);
+}
+
+static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_config *c)
+{
+	struct sp_store_stats s;
+
+	word(out, "store", c->store);
+	number(out, "max_disk", c->max_disk_bytes);
+	if (sp_store_stats(sp_agent_store(a), &s) < 0) {
+		sp_error_clear();
+		return;
+	}
+	number(out, "stored_bytes", s.bytes);
+	number(out, "first", s.first_ns);
+	number(out, "last", s.last_ns);
+	number(out, "damaged_files", s.n_damaged_files);
+	number(out, "damaged_windows", s.n_damaged_windows);
+	number(out, "outgrown_dictionaries", s.n_outgrown);
+	number(out, "moved_stores", s.n_moved);
+}
+
+int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FILE *out)
+{
+	struct sp_agent_status s;
+
+	sp_agent_status(a, &s);
+	word(out, "version", SP_VERSION);
+	number(out, "pid", (uint64_t)getpid());
+	number(out, "started", s.started_wall_ns);
+	number(out, "up_ns", sp_time_ns(CLOCK_BOOTTIME) - s.started_boot_ns);
+	number(out, "cpus", s.n_cpus);
+	number(out, "halvings", s.halvings);
+	word(out, "why_halved", s.why_halved);
+	number(out, "cpu_ppm", s.cpu_ppm);
+	number(out, "max_cpu_ppm", c->max_cpu_ppm);
+	number(out, "cpu_ns", s.cpu_ns);
+	number(out, "own_ns", s.own_ns);
+	number(out, "workers_ns", s.workers_ns);
+	number(out, "parsers_ns", s.parsers_ns);
+	number(out, "parse_left_ns", (uint64_t)SP_MAX(s.parse_left_ns, 0));
+	number(out, "bpf_ns", s.bpf_ns);
+	number(out, "memory", s.memory_bytes);
+	number(out, "peak", s.peak_bytes);
+	number(out, "max_memory", c->max_memory_bytes);
+	number(out, "gaps", s.n_gaps);
+	number(out, "gap_ns", s.gap_ns);
+	number(out, "unstored_ns", s.unstored_ns);
+	number(out, "errors", s.n_errors);
+	word(out, "store_error", s.store_error);
+	put_store(out, a, c);
+	for (size_t i = 0; i < s.n_sources; i++)
+		put_source(out, &s.sources[i]);
+	return ferror(out) ? sp_fail(-EIO, "tell the agent's status") : 0;
+}
+
+void sp_agent_status_notify(struct sp_agent *a, struct sp_notify *n)
+{
+	struct sp_agent_status s;
+	char memory[TEXT];
+	uint64_t n_windows = 0;
+
+	sp_agent_status(a, &s);
+	for (size_t i = 0; i < s.n_sources; i++)
+		n_windows += s.sources[i].n_windows;
+	sp_unit_write("bytes", s.memory_bytes, memory, sizeof(memory));
+	sp_notify_status(n, "%" PRIu64 " windows stored; %.2f %% of a CPU, %s%s%s", n_windows, (double)s.cpu_ppm / 1e4,
+			 memory, *s.store_error ? "; the store takes nothing: " : "", s.store_error);
+}
+
+/* --- the greeting ------------------------------------------------------------------------------------------------- */
+static void duration(uint64_t s, char *ret_text, size_t size)
+{
+	static const struct {
+		uint64_t s;
+		const char *name;
+	} units[] = {{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}};
+	size_t i = 0;
+
+	while (i + 1 < SP_COUNT(units) && s < 2 * units[i].s && s != units[i].s)
+		i++;
+	if (s % units[i].s && i + 1 < SP_COUNT(units) && s / units[i + 1].s % (units[i].s / units[i + 1].s))
+		snprintf(ret_text, size, "%" PRIu64 "%s %" PRIu64 "%s", s / units[i].s, units[i].name,
+			 s % units[i].s / units[i + 1].s, units[i + 1].name);
+	else
+		snprintf(ret_text, size, "%" PRIu64 "%s", s / units[i].s, units[i].name);
+}
+
+static void greet_sources(const struct sp_agent_config *c, unsigned n_cpus)
+{
+	for (size_t i = 0; i < c->n_sources; i++) {
+		const struct sp_agent_source *s = &c->sources[i];
+		sp_log(SP_LOG_INFO, "samples %s%s%s %" PRIu64 " times a second on %u CPU%s%s%s", s->recipe->name,
+		       s->event ? ":" : "", s->event ? s->event : "",
+		       s->frequency_hz ? s->frequency_hz : c->frequency_hz, n_cpus, n_cpus == 1 ? "" : "s",
+		       c->cgroup ? ", of cgroup " : "", c->cgroup ? c->cgroup : "");
+	}
+}
+
+/* As it can be typed: with the place where that is not the one that is asked anyway. */
+static void greet_ask(const struct sp_agent_config *c)
+{
+	const char *option = "", *place = "";
+
+	if (!*c->socket) {
+		option = strcmp(c->store, SP_AGENT_STORE) ? " --store " : "";
+		place = *option ? c->store : "";
+	} else if (strcmp(c->socket, SP_AGENT_SOCKET)) {
+		option = " --socket ";
+		place = c->socket;
+	}
+	sp_log(SP_LOG_INFO, "to ask: soprof query --from -15m -o last.svg%s%s%s", option, place,
+	       *place || !*c->socket ? "" : "; soprof top; soprof agent --status");
+}
+
+void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus)
+{
+	char disk[TEXT], memory[TEXT], keep[SP_N_RESOLUTIONS][TEXT];
+
+	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
+		duration(c->retain_s[i], keep[i], sizeof(keep[i]));
+	sp_unit_write("bytes", c->max_disk_bytes, disk, sizeof(disk));
+	sp_unit_write("bytes", c->max_memory_bytes, memory, sizeof(memory));
+	sp_log(SP_LOG_NOTICE, "soprof agent " SP_VERSION);
+	greet_sources(c, n_cpus);
+	sp_log(SP_LOG_INFO,
+	       "keeps history in %s: every 10 s for %s, every minute for %s, every hour for %s, at most %s", c->store,
+	       keep[SP_RES_10S], keep[SP_RES_1M], keep[SP_RES_1H], disk);
+	const char *group = *c->group && getgrnam(c->group) ? c->group : "";
+
+	if (*c->socket)
+		sp_log(SP_LOG_INFO, "answers at %s: for root%s%s about all processes, for others about their own",
+		       c->socket, *group ? " and group " : "", group);
+	else
+		sp_log(SP_LOG_INFO, "answers nobody (socket: none)");
+	sp_log(SP_LOG_INFO, "uses at most %g %% of a CPU and %s of memory, or it samples less often",
+	       (double)c->max_cpu_ppm / 1e4, memory);
+	greet_ask(c);
+}
+
+/* --- the other end ------------------------------------------------------------------------------------------------ */
+struct screen {
+	struct {
+		char *name, *value;
+	} words[MAX_WORDS];
+	size_t n;
+};
+
+static int take(void *arg, const char *name, const char *value)
+{
+	struct screen *s = arg;
+
+	if (s->n == MAX_WORDS)
+		return 0; /* a newer agent tells more than we know how to show */
+	s->words[s->n].name = strdup(name);
+	s->words[s->n].value = sp_encoded(SP_ENCODE_TERMINAL, value);
+	s->n++;
+	return s->words[s->n - 1].name && s->words[s->n - 1].value ? 0 : -ENOMEM;
+}
+
+/* From the word at `from` on; "" = not told. */
+static const char *text_of(const struct screen *s, size_t from, const char *name)
+{
+	for (size_t i = from; i < s->n; i++)
+		if (!strcmp(s->words[i].name, name))
+			return s->words[i].value;
+	return "";
+}
+
+static uint64_t number_of(const struct screen *s, size_t from, const char *name)
+{
+	uint64_t value = 0;
+
+	return sp_parse_number(text_of(s, from, name), 0, UINT64_MAX, &value) < 0 ? 0 : value;
+}
+
+static void bytes_of(const struct screen *s, const char *name, char *ret_text)
+{
+	sp_unit_write("bytes", number_of(s, 0, name), ret_text, TEXT);
+}
+
+static void moment(uint64_t wall_ns, char *ret_text)
+{
+	time_t t = (time_t)(wall_ns / SP_NS_PER_S);
+	struct tm tm;
+
+	if (!wall_ns || !localtime_r(&t, &tm) || !strftime(ret_text, TEXT, "%F %T", &tm))
+		snprintf(ret_text, TEXT, "-");
+}
+
+/* What parsing was put off for, to keep within the limit of CPU. */
+static void show_put_off(const struct screen *s, size_t i, FILE *out)
+{
+	uint64_t files = number_of(s, i, "unnamed_files"), tables = number_of(s, i, "tables_later");
+	uint64_t samples = number_of(s, i, "unnamed_samples");
+
+	if (files || tables)
+		fprintf(out,
+			"          %" PRIu64 " files wait for names, %" PRIu64 " for unwind tables, to spare the CPU\n",
+			files, tables);
+	if (samples)
+		fprintf(out, "          %" PRIu64 " samples were stored with frames that have no names yet\n", samples);
+}
+
+static void show_source(const struct screen *s, size_t i, FILE *out)
+{
+	uint64_t samples = number_of(s, i, "samples"), rate = number_of(s, i, "rate_mhz");
+	uint64_t wanted = number_of(s, i, "wanted_mhz");
+
+	fprintf(out, "samples   %s, %g times a second on %" PRIu64 " CPUs", s->words[i].value, (double)rate / 1e3,
+		number_of(s, 0, "cpus"));
+	if (rate != wanted)
+		fprintf(out, " (halved from %g to spare %s)", (double)wanted / 1e3,
+			*text_of(s, 0, "why_halved") ? text_of(s, 0, "why_halved") : "the machine");
+	fprintf(out, "\n          %" PRIu64 " samples, %.1f %% of the user stacks complete, %" PRIu64 " lost\n",
+		samples, sp_percent((int64_t)number_of(s, i, "complete"), (int64_t)samples), number_of(s, i, "lost"));
+	if (number_of(s, i, "lost_stacks"))
+		fprintf(out, "          %" PRIu64 " stacks found no room on their way from the kernel\n",
+			number_of(s, i, "lost_stacks"));
+	show_put_off(s, i, out);
+	fprintf(out, "windows   %" PRIu64 " stored", number_of(s, i, "windows"));
+	if (number_of(s, i, "waiting") || number_of(s, i, "dropped"))
+		fprintf(out, ", %" PRIu64 " waiting for names or the disk, %" PRIu64 " dropped",
+			number_of(s, i, "waiting"), number_of(s, i, "dropped"));
+	fputc('\n', out);
+}
+
+static void show_use(const struct screen *s, FILE *out)
+{
+	char memory[TEXT], most[TEXT], limit[TEXT];
+	uint64_t ppm = number_of(s, 0, "cpu_ppm");
+
+	bytes_of(s, "memory", memory);
+	bytes_of(s, "peak", most);
+	bytes_of(s, "max_memory", limit);
+	/* the share of the last minutes; before there is one, of all the time */
+	if (!ppm && number_of(s, 0, "up_ns"))
+		ppm = number_of(s, 0, "cpu_ns") * 1000 / (number_of(s, 0, "up_ns") / 1000 + 1);
+	fprintf(out, "uses      %.2f %% of a CPU (limit %g %%), %s (most %s, limit %s)\n", (double)ppm / 1e4,
+		(double)number_of(s, 0, "max_cpu_ppm") / 1e4, memory, most, limit);
+}
+
+static void show_store(const struct screen *s, FILE *out)
+{
+	char bytes[TEXT], limit[TEXT], first[TEXT], last[TEXT];
+
+	bytes_of(s, "stored_bytes", bytes);
+	bytes_of(s, "max_disk", limit);
+	moment(number_of(s, 0, "first"), first);
+	moment(number_of(s, 0, "last"), last);
+	fprintf(out, "store     %s: %s of %s, from %s to %s\n", text_of(s, 0, "store"), bytes, limit, first, last);
+	if (number_of(s, 0, "damaged_files") || number_of(s, 0, "damaged_windows"))
+		fprintf(out, "          %" PRIu64 " damaged files set aside, %" PRIu64 " damaged windows\n",
+			number_of(s, 0, "damaged_files"), number_of(s, 0, "damaged_windows"));
+	if (number_of(s, 0, "outgrown_dictionaries"))
+		fprintf(out, "          %" PRIu64 " dictionaries of stacks had no room any more (max-memory)\n",
+			number_of(s, 0, "outgrown_dictionaries"));
+	if (number_of(s, 0, "moved_stores"))
+		fprintf(out,
+			"          removed or replaced %" PRIu64 " times while it was written to, and begun anew\n",
+			number_of(s, 0, "moved_stores"));
+	if (*text_of(s, 0, "store_error"))
+		fprintf(out, "          takes nothing now: %s\n", text_of(s, 0, "store_error"));
+}
+
+static void show(const struct screen *s, FILE *out)
+{
+	char up[TEXT], since[TEXT], gaps[TEXT];
+
+	duration(number_of(s, 0, "up_ns") / SP_NS_PER_S, up, sizeof(up));
+	duration(number_of(s, 0, "gap_ns") / SP_NS_PER_S, gaps, sizeof(gaps));
+	moment(number_of(s, 0, "started"), since);
+	fprintf(out, "soprof agent %s, process %s, running for %s (since %s)\n", text_of(s, 0, "version"),
+		text_of(s, 0, "pid"), up, since);
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->words[i].name, "source"))
+			show_source(s, i, out);
+	show_use(s, out);
+	show_store(s, out);
+	if (*text_of(s, 0, "url"))
+		fprintf(out, "page      %s: %" PRIu64 " requests, %" PRIu64 " refused\n", text_of(s, 0, "url"),
+			number_of(s, 0, "http_requests"), number_of(s, 0, "http_refused"));
+	if (number_of(s, 0, "gaps"))
+		fprintf(out, "gaps      %" PRIu64 ", %s in all\n", number_of(s, 0, "gaps"), gaps);
+	if (number_of(s, 0, "unstored_ns")) {
+		duration((number_of(s, 0, "unstored_ns") + SP_NS_PER_S / 2) / SP_NS_PER_S, gaps, sizeof(gaps));
+		fprintf(out, "          the agent before was killed: up to %s that it had sampled are not stored\n",
+			gaps);
+	}
+	if (number_of(s, 0, "errors"))
+		fprintf(out, "errors    %" PRIu64 ", told in the log\n", number_of(s, 0, "errors"));
+	fprintf(out, "questions %s answered, %s failed, %s clients turned away\n", text_of(s, 0, "answered"),
+		text_of(s, 0, "failed"), text_of(s, 0, "refused"));
+}
+
+int sp_agent_status_show(const char *socket, FILE *out)
+{
+	struct sp_ask a = {.socket = *socket ? socket : NULL};
+	struct screen s = {0};
+	int r = sp_ask_status(&a, take, &s);
+
+	if (r == 0)
+		show(&s, out);
+	for (size_t i = 0; i < s.n; i++) {
+		free(s.words[i].name);
+		free(s.words[i].value);
+	}
+	return r;
+}

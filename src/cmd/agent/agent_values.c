@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* agent_values.c: which keys the configuration file has beside the options. */
+#include "cmd/agent/agent_alerts.h"
+
+const struct sp_agent_file_key sp_agent_file_values[] = {
+    {"remote-write", sp_agent_file_remotes},
+    {"alerts", sp_agent_alerts_take},
+    {"alert-to", sp_agent_alert_to_take},
+    {0},
+};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * doctor_print.c: the checks as a table that wraps within the terminal, and as JSON.
+ *
+ * JSON: one object; `checks` has each check under its key. Keys may be added, never changed: soprof-doctor(1) says what
+ * they are. What is not known is absent.
+ */
+#include "base/encode.h"
+#include "base/mem.h"
+#include "cmd/doctor/doctor.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDENT = 2, WHAT_WIDTH = 26, STATE_WIDTH = 7, WHY_COLUMN = INDENT + WHAT_WIDTH + STATE_WIDTH, MIN_WHY = 24 };
+
+static const char *const states[] = {[SP_DOCTOR_YES] = "yes", [SP_DOCTOR_PARTLY] = "partly", [SP_DOCTOR_NO] = "no"};
+
+/* --- text -----------------------------------------------------------------------------------------------------------
+ */
+static unsigned width_of(const char *text, size_t len)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return n;
+}
+
+/* The bytes of the first word, or of as much of it as has room on a line. */
+static size_t piece(const char *text, unsigned room)
+{
+	size_t len = strcspn(text, " "), n = 0;
+	unsigned columns = 0;
+
+	for (; n < len; n++) {
+		columns += ((unsigned char)text[n] & 0xc0) != 0x80;
+		if (columns > room)
+			break;
+	}
+	return n;
+}
+
+void sp_doctor_wrap(const char *text, unsigned column, unsigned width, FILE *out)
+{
+	unsigned end = width ? SP_MAX(width, column + MIN_WHY) : INT_MAX, at = column;
+	bool spaced = false;
+
+	while (*text) {
+		size_t len = piece(text, end - column);
+		unsigned columns = width_of(text, len);
+		if (at > column && at + spaced + columns > end) {
+			fprintf(out, "\n%*s", (int)column, "");
+			at = column;
+		} else if (at > column && spaced) {
+			fputc(' ', out);
+			at++;
+		}
+		fwrite(text, 1, len, out);
+		at += columns;
+		spaced = text[len] == ' ';
+		text += len + strspn(text + len, " ");
+	}
+	fputc('\n', out);
+}
+
+static int put_words(const char *lead, const char *raw, unsigned width, FILE *out)
+{
+	SP_FREE char *text = NULL, *encoded = sp_encoded(SP_ENCODE_TERMINAL, raw ? raw : "");
+
+	if (!encoded || asprintf(&text, "%s%s", lead, encoded) < 0)
+		return -ENOMEM;
+	sp_doctor_wrap(text, WHY_COLUMN, width, out);
+	return 0;
+}
+
+static const char *colour_of(const struct sp_doctor_check *c)
+{
+	static const char *const colours[] = {
+	    [SP_DOCTOR_YES] = "\033[32m", [SP_DOCTOR_PARTLY] = "\033[33m", [SP_DOCTOR_NO] = "\033[31m"};
+
+	return c->is_fact ? "" : colours[c->state];
+}
+
+/* What would help is said once for all rows that follow each other. */
+static bool is_said_below(const struct sp_doctor_check *c, const struct sp_doctor_check *next)
+{
+	return next && next->cure && next->group == c->group && !strcmp(c->cure, next->cure);
+}
+
+static int print_check(const struct sp_doctor_check *c, const struct sp_doctor_check *next, unsigned width, bool colour,
+		       FILE *out)
+{
+	const char *begin = colour ? colour_of(c) : "";
+	int r;
+
+	fprintf(out, "%*s%-*s%s%s%s%*s", INDENT, "", WHAT_WIDTH, c->what, begin, states[c->state],
+		*begin ? "\033[0m" : "", STATE_WIDTH - (int)strlen(states[c->state]), "");
+	r = put_words("", c->why, width, out);
+	if (r < 0 || !c->cure || is_said_below(c, next))
+		return r;
+	fprintf(out, "%*s", WHY_COLUMN, "");
+	return put_words("cure: ", c->cure, width, out);
+}
+
+int sp_doctor_print(const struct sp_doctor *d, unsigned width, bool colour, FILE *out)
+{
+	const char *group = "";
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < d->n_checks; i++) {
+		const struct sp_doctor_check *c = &d->checks[i];
+		if (strcmp(group, c->group) != 0)
+			fprintf(out, "%s%s%s%s\n", i ? "\n" : "", colour ? "\033[1m" : "", c->group,
+				colour ? "\033[0m" : "");
+		group = c->group;
+		r = print_check(c, i + 1 < d->n_checks ? c + 1 : NULL, width, colour, out);
+	}
+	return r;
+}
+
+/* --- JSON -----------------------------------------------------------------------------------------------------------
+ */
+static void put_text(const char *key, const char *text, FILE *out)
+{
+	if (!text)
+		return;
+	fprintf(out, ",\"%s\":\"", key);
+	sp_encode(out, SP_ENCODE_JSON, text);
+	fputc('"', out);
+}
+
+int sp_doctor_print_json(const struct sp_doctor *d, bool is_whole, FILE *out)
+{
+	fprintf(out, "{\"soprof\":\"%s\",\"essential\":%s,\"checks\":{", SP_VERSION, is_whole ? "true" : "false");
+	for (size_t i = 0; i < d->n_checks; i++) {
+		const struct sp_doctor_check *c = &d->checks[i];
+		fprintf(out, "%s\n\"%s\":{\"state\":\"%s\"", i ? "," : "", c->key, states[c->state]);
+		if (c->has_value)
+			fprintf(out, ",\"value\":%" PRId64, c->value);
+		put_text("what", c->what, out);
+		put_text("why", c->why, out);
+		put_text("cure", c->cure, out);
+		fputc('}', out);
+	}
+	fputs("\n}}\n", out);
+	return 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * doctor_probes.c: kinds of probes, each set for a moment and taken away: uprobes on a function of our own that nobody
+ * calls, for our own process only; kprobes and fentry on bpf_fentry_test1, which the kernel has for nothing else.
+ * Own numbers stand where the headers of Debian 12 (6.1) do not know the name yet: uprobe_multi came with Linux 6.6.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cmd/doctor/doctor.h"
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/bpf.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define KERNEL_FUNCTION "bpf_fentry_test1"
+enum { TRACE_UPROBE_MULTI = 48 }; /* enum bpf_attach_type */
+
+/* Only its first instruction is of interest. */
+__attribute__((noinline)) static void target(void)
+{
+	__asm__ volatile("");
+}
+
+/* Where the function stands in our own program's file. */
+static bool target_offset(uint64_t *ret_offset)
+{
+	SP_FCLOSE FILE *f = fopen("/proc/self/maps", "re");
+	uint64_t at = (uint64_t)(uintptr_t)target, start, end, offset;
+	char line[4352];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) != 3)
+			continue;
+		if (at < start || at >= end)
+			continue;
+		*ret_offset = at - start + offset;
+		return true;
+	}
+	return false;
+}
+
+/* The number of a kind of events; -ENOENT: the kernel has none of it. */
+static int event_type(const char *kind)
+{
+	SP_FREE char *text = NULL;
+	char path[96];
+	int r;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", kind);
+	r = sp_text_read(path, 32, &text, NULL);
+	sp_error_clear();
+	return r < 0 ? r : (int)strtol(text, NULL, 10);
+}
+
+static int probe_open(const char *kind, uint64_t what, uint64_t offset, pid_t pid)
+{
+	int type = event_type(kind), fd;
+	struct perf_event_attr attr = {.size = sizeof(attr), .sample_period = 1, .wakeup_events = 1};
+
+	if (type < 0)
+		return type;
+	attr.type = (uint32_t)type;
+	attr.config1 = what;
+	attr.config2 = offset;
+	fd = (int)syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? 0 : -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void refused(struct sp_doctor *d, const char *key, const char *what, int r, const char *needs)
+{
+	if (r == -ENOENT || r == -EINVAL || r == -EOPNOTSUPP) {
+		sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s: this kernel has none", sp_doctor_errno(r));
+		return;
+	}
+	sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s", sp_doctor_errno(r));
+	if (sp_doctor_has(d, CAP_SYS_ADMIN))
+		sp_doctor_cure(d, "nothing that we know of: this kernel was built, or is filtered, to refuse it");
+	else
+		sp_doctor_cure(d, "run as root, or with %s", needs);
+}
+
+static void uprobe(struct sp_doctor *d, uint64_t offset)
+{
+	SP_CLOSE int fd = probe_open("uprobe", (uint64_t)(uintptr_t) "/proc/self/exe", offset, 0);
+
+	if (fd < 0)
+		refused(d, "uprobe", "uprobes", fd, "CAP_SYS_ADMIN");
+	else
+		sp_doctor_add(d, "uprobe", "uprobes", SP_DOCTOR_YES, "set one on soprof itself");
+}
+
+static void kprobe(struct sp_doctor *d)
+{
+	SP_CLOSE int fd = probe_open("kprobe", (uint64_t)(uintptr_t)KERNEL_FUNCTION, 0, -1);
+
+	if (fd < 0)
+		refused(d, "kprobe", "kprobes", fd, "CAP_PERFMON (CAP_SYS_ADMIN, where perf_event_paranoid is 3)");
+	else
+		sp_doctor_add(d, "kprobe", "kprobes", SP_DOCTOR_YES, "set one on %s", KERNEL_FUNCTION);
+}
+
+static int program_load(enum bpf_prog_type type, int attach_type, int btf_id)
+{
+	const struct bpf_insn insns[] = {
+	    {.code = BPF_ALU64 | BPF_MOV | BPF_K},
+	    {.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = (enum bpf_attach_type)attach_type,
+		    .attach_btf_id = (uint32_t)btf_id);
+	int fd = bpf_prog_load(type, "sp_doctor", "GPL", insns, SP_COUNT(insns), &o);
+
+	return fd == -1 ? -errno : fd;
+}
+
+/* The link_create of union bpf_attr, with the part that came with Linux 6.6. */
+static int uprobe_multi_link(int program, const uint64_t *offset)
+{
+	struct {
+		uint32_t program, target, attach_type, flags;
+		uint64_t path, offsets, ref_ctr_offsets, cookies;
+		uint32_t n, multi_flags, pid, zero;
+	} attr = {.program = (uint32_t)program,
+		  .attach_type = TRACE_UPROBE_MULTI,
+		  .path = (uint64_t)(uintptr_t) "/proc/self/exe",
+		  .offsets = (uint64_t)(uintptr_t)offset,
+		  .n = 1,
+		  .pid = (uint32_t)getpid()};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void uprobe_multi(struct sp_doctor *d, uint64_t offset)
+{
+	static const char key[] = "uprobe_multi", what[] = "uprobes, many at once";
+	SP_CLOSE int program = program_load(BPF_PROG_TYPE_KPROBE, TRACE_UPROBE_MULTI, 0);
+
+	if (program < 0) {
+		refused(d, key, what, program, "CAP_BPF and CAP_PERFMON");
+		return;
+	}
+	SP_CLOSE int link = uprobe_multi_link(program, &offset);
+	if (link == -E2BIG) /* it knows of nothing behind the flags */
+		link = -EINVAL;
+	if (link < 0)
+		refused(d, key, what, link, "CAP_BPF and CAP_PERFMON");
+	else
+		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "set one on soprof itself (uprobe_multi)");
+	if (link == -EINVAL)
+		sp_doctor_cure(d, "Linux 6.6");
+}
+
+/* Loads and attaches. */
+static int fentry_try(int btf_id)
+{
+	SP_CLOSE int program = program_load(BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY, btf_id);
+	int fd;
+
+	if (program < 0)
+		return program;
+	fd = bpf_raw_tracepoint_open(NULL, program);
+	if (fd < 0)
+		return fd == -1 ? -errno : fd;
+	close(fd);
+	return 0;
+}
+
+static void fentry(struct sp_doctor *d)
+{
+	static const char key[] = "fentry", what[] = "fentry";
+	struct btf *kernel = btf__load_vmlinux_btf();
+	int id = kernel ? btf__find_by_name_kind(kernel, KERNEL_FUNCTION, BTF_KIND_FUNC) : -errno, r;
+
+	btf__free(kernel);
+	r = id < 0 ? id : fentry_try(id);
+	if (r < 0)
+		refused(d, key, what, r, "CAP_BPF and CAP_PERFMON");
+	else
+		sp_doctor_add(d, key, what, SP_DOCTOR_YES, "attached to %s", KERNEL_FUNCTION);
+}
+
+/* Not below /sys/kernel/debug: to look there would mount it. */
+static void tracefs(struct sp_doctor *d)
+{
+	static const char path[] = "/sys/kernel/tracing/events/sched/sched_switch/id";
+	SP_FREE char *text = NULL;
+	int r = sp_text_read(path, 64, &text, NULL);
+
+	sp_error_clear();
+	if (r >= 0) {
+		sp_doctor_add(d, "tracefs", "tracepoints (tracefs)", SP_DOCTOR_YES, "read %s", path);
+		return;
+	}
+	sp_doctor_add(d, "tracefs", "tracepoints (tracefs)", SP_DOCTOR_NO, "%s: %s", path, sp_doctor_errno(r));
+	sp_doctor_cure(d, r == -EACCES  ? "run as root, or with CAP_DAC_READ_SEARCH"
+			  : r == -EPERM ? "boot with lockdown=integrity"
+					: "mount -t tracefs none /sys/kernel/tracing");
+}
+
+void sp_doctor_probes(struct sp_doctor *d)
+{
+	uint64_t offset = 0;
+
+	if (target_offset(&offset)) {
+		uprobe(d, offset);
+		uprobe_multi(d, offset);
+	}
+	kprobe(d);
+	fentry(d);
+	tracefs(d);
+	sp_error_clear();
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile.c: the run of `soprof profile`: capture -> profile -> symbol -> filter -> view, then the summary on stderr.
+ *
+ * Ctrl-C and SIGTERM end the sampling, not the command: what was sampled is named and printed. Where that is of no use
+ * without the rest (`soprof calls`), they are passed on to the command.
+ */
+#include "profile/profile.h"
+#include "base/encode.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/capture.h"
+#include "cmd/output.h"
+#include "cmd/profile/profile_args.h"
+#include "cmd/profile/profile_parts.h"
+#include "naming/labels.h"
+#include "naming/naming.h"
+#include "proc/cgroup.h"
+#include "proc/process.h"
+#include "recipe/recipe.h"
+#include "symbol/symbol.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void sp_profile_session_done(struct sp_profile_session *s)
+{
+	sp_child_done(&s->child);
+	sp_sampling_done(&s->sampling);
+	sp_bad_rows_done(s);
+	free(s->why_not_bpf);
+	if (s->output)
+		fclose(s->output);
+}
+
+/* --- options -------------------------------------------------------------------------------------------------------
+ */
+static void targets_choose(const struct sp_profile_args *a, struct sp_capture_options *o)
+{
+	const struct sp_u32_list *list = a->tids.n ? &a->tids : &a->pids;
+
+	o->targets = list->values;
+	o->n_targets = list->n;
+	o->filter = a->tids.n ? SP_FILTER_TID : a->pids.n || a->command ? SP_FILTER_TGID : SP_FILTER_NONE;
+	o->follow = a->command != NULL;
+}
+
+static int options_make(struct sp_profile_session *s, struct sp_capture_options *o)
+{
+	const struct sp_profile_args *a = s->args;
+	int r = 0;
+
+	*o = (struct sp_capture_options){
+	    .recipe = &sp_recipe_cpu,
+	    .way = s->way.way,
+	    .user_mode_only = s->way.user_mode_only,
+	    .user = !a->kernel_only,
+	    .kernel = !a->user_only,
+	    .idle = a->include_idle,
+	    .slices = !strcmp(a->view->name, "pprof"), /* the one view that keeps them */
+	    .unwind = a->unwind,
+	    .max_memory_bytes = a->max_memory_bytes,
+	    .stack_entries = (uint32_t)a->stack_storage,
+	    .hash_entries = (uint32_t)a->hash_storage,
+	    .event = a->event->name,
+	    .frequency_hz = a->frequency_hz,
+	    .period = a->period,
+	};
+	targets_choose(a, o);
+	if (a->cgroup)
+		r = sp_cgroup_id(a->cgroup, &o->cgroup, &o->cgroup_level);
+	o->cpus = a->cpus.values; /* none: all */
+	o->n_cpus = a->cpus.n;
+	return r;
+}
+
+/* --- the run -------------------------------------------------------------------------------------------------------
+ */
+static bool has_targets(const struct sp_profile_args *a)
+{
+	return a->pids.n || a->tids.n || a->command;
+}
+
+/* What perf_event_open cannot give is refused before anything runs. */
+static int way_check(const struct sp_profile_session *s)
+{
+	const struct sp_profile_args *a = s->args;
+
+	if (s->way.way != SP_CAPTURE_PERF)
+		return 0;
+	if (a->cgroup)
+		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
+				    *s->way.missing ? s->way.missing : "BPF");
+	if (s->way.user_mode_only && (a->kernel_only || !strcmp(a->event->name, "context-switches")))
+		return sp_fail_said(-EPERM,
+				    "%s shows the kernel, which needs %s, or kernel.perf_event_paranoid below 2; run "
+				    "it as root, with sudo",
+				    a->kernel_only ? "-K" : "-e context-switches", s->way.missing);
+	return 0;
+}
+
+/* Once it works: a refusal is one line, too. */
+static void way_tell(const struct sp_profile_session *s)
+{
+	if (s->way.way != SP_CAPTURE_PERF)
+		return;
+	fputs("soprof: sampling by perf_event_open, ", stderr);
+	if (*s->way.missing)
+		fprintf(stderr, "since BPF needs %s", s->way.missing);
+	else
+		sp_encode(stderr, SP_ENCODE_TERMINAL, s->why_not_bpf ? s->why_not_bpf : "");
+	if (s->way.user_mode_only)
+		fputs("; time in the kernel is not seen (kernel.perf_event_paranoid below 2 would allow it)", stderr);
+	fputc('\n', stderr);
+}
+
+static int session_open(struct sp_profile_session *s)
+{
+	struct sp_capture_options o;
+	int r = options_make(s, &o);
+
+	return r < 0 ? r : sp_sampling_open(&s->sampling, &o);
+}
+
+/* Linux 6.1 does not show its types to the root of a user namespace, and libbpf calls that -EINVAL. */
+static bool is_refusal(int r)
+{
+	return r == -EINVAL || sp_sampling_exit_code(r) == SP_EXIT_REFUSED;
+}
+
+/* Where the kernel refuses BPF programs (lockdown, no type information), perf_event_open serves. */
+int sp_profile_session_begin(struct sp_profile_session *s)
+{
+	int r = sp_privileges_way(has_targets(s->args), &s->way);
+
+	if (r >= 0)
+		r = sp_sampling_begin(&s->sampling);
+	if (r >= 0)
+		r = way_check(s);
+	if (r >= 0)
+		r = session_open(s);
+	if (r < 0 && s->way.way == SP_CAPTURE_BPF && is_refusal(r)) {
+		s->why_not_bpf = strdup(sp_error_text(r));
+		if (s->why_not_bpf && !sp_privileges_other_way(has_targets(s->args), &s->way)) {
+			sp_error_clear();
+			r = way_check(s);
+			if (r >= 0)
+				r = sp_sampling_again(&s->sampling);
+			if (r >= 0)
+				r = session_open(s);
+		}
+	}
+	return r;
+}
+
+static int child_begin(struct sp_profile_session *s)
+{
+	uint32_t number = 0;
+	int r;
+
+	if (!s->args->command)
+		return 0;
+	r = sp_child_start(&s->child, s);
+	if (r >= 0)
+		r = sp_process_of_pidfd(s->child.pid_fd, &number);
+	return r < 0 ? r : sp_capture_target_add(s->sampling.capture, number, SP_TARGET_AFTER_EXEC);
+}
+
+static int privileges_drop(struct sp_profile_session *s)
+{
+	int r = sp_output_prepare(s->args->output, s->sampling.broker, &s->output);
+
+	return r < 0 ? r : sp_sampling_drop_privileges(&s->sampling);
+}
+
+static int sampling_run(struct sp_profile_session *s)
+{
+	int r;
+
+	if (!s->to_the_end)
+		return sp_sampling_run(&s->sampling, s->args->duration_s, s->child.pid_fd);
+	do
+		r = sp_capture_run(s->sampling.capture, 0, s->sampling.signal_fd, s->child.pid_fd);
+	while (r >= 0 && sp_child_signals_pass(&s->child, s->sampling.signal_fd, 0));
+	return r;
+}
+
+int sp_profile_session_sample(struct sp_profile_session *s)
+{
+	int r = child_begin(s);
+
+	if (r >= 0)
+		r = sp_capture_start(s->sampling.capture);
+	if (r >= 0 && s->way.way == SP_CAPTURE_BPF) /* the other way still looks at processes that appear later */
+		r = privileges_drop(s);
+	if (r >= 0)
+		r = sp_child_release(&s->child);
+	if (r < 0)
+		return r;
+	if (!s->quiet) {
+		way_tell(s);
+		sp_header_print(s);
+	}
+	r = sampling_run(s);
+	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
+}
+
+/* A pprof file keeps them: who reads it may be on another machine, or come after an upgrade. */
+static bool wants_packages(const struct sp_profile_args *a)
+{
+	return a->by == SP_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
+}
+
+/* Lines and inlined functions: the files have other numbers in the new profile. */
+static int lines_find(struct sp_profile_session *s, struct sp_naming *naming)
+{
+	struct sp_source_resolver resolver = {.arg = naming, .resolve = sp_naming_sources};
+	struct sp_profile *expanded;
+	int r = sp_symbol_inline(s->sampling.profile, &resolver, &expanded);
+
+	if (r < 0)
+		return r;
+	sp_profile_free(s->sampling.profile);
+	s->sampling.profile = expanded;
+	return 0;
+}
+
+static void fetching_tell(const char *library)
+{
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (library) {
+		fputs("\rsoprof: asking debuginfod for ", stderr);
+		sp_encode(stderr, SP_ENCODE_TERMINAL, library);
+	}
+	fputs("\033[K", stderr);
+	fputs(library ? " ..." : "\r\033[K", stderr);
+}
+
+/* All that asks the session about files, whose numbers are theirs in it. */
+static int files_name(struct sp_profile_session *s)
+{
+	struct sp_naming naming = {.workers = s->sampling.workers,
+				   .capture = s->sampling.capture,
+				   .profile = s->sampling.profile,
+				   .fetching = fetching_tell,
+				   .debug_dirs = s->args->debug_dirs,
+				   .with_lines = s->args->with_lines,
+				   .no_fetch = s->args->no_debuginfod};
+	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
+	int r = sp_symbol_apply(s->sampling.profile, &resolver, s->sampling.kallsyms);
+
+	if (r >= 0)
+		r = sp_bad_rows_keep(s);
+	if (r >= 0 && wants_packages(s->args))
+		r = sp_label_packages(s->sampling.profile, s->sampling.capture);
+	if (r >= 0 && s->args->with_lines)
+		r = lines_find(s, &naming);
+	sp_naming_done(&naming);
+	return r;
+}
+
+int sp_profile_session_name(struct sp_profile_session *s)
+{
+	int r = files_name(s);
+
+	return r < 0 ? r : sp_sampling_unite(&s->sampling);
+}
+
+static int session_show(struct sp_profile_session *s)
+{
+	int r = sp_profile_session_name(s);
+
+	if (r >= 0)
+		r = sp_profile_narrow(s);
+	if (r >= 0)
+		r = sp_profile_print(s);
+	return r < 0 ? r : sp_profile_summarise(s);
+}
+
+int sp_cmd_profile_run(const struct sp_profile_args *a)
+{
+	struct sp_profile_session s = SP_PROFILE_SESSION(a);
+	int code = 0, r = sp_profile_session_begin(&s);
+
+	if (r >= 0)
+		r = sp_profile_session_sample(&s);
+	if (r >= 0)
+		r = session_show(&s);
+	if (r < 0)
+		code =
+		    sp_cmd_error(&sp_cmd_profile, r, r == -ECHILD ? sp_child_code(&s.child) : sp_sampling_exit_code(r));
+	else if (a->command)
+		code = sp_child_code(&s.child);
+	sp_profile_session_done(&s);
+	return code;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd/profile/profile_args.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "cmd/output.h"
+#include "proc/process.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	DEFAULT_HZ = 49,
+	MAX_HZ = 100000, /* the kernel's cpu-clock ticks every 10 us at most */
+	MIN_CLOCK_PERIOD_NS = 10000,
+	DEFAULT_STACKS = 16384, /* as bcc's profile */
+	DEFAULT_ROWS = 40960,
+	MAX_STORAGE = 1 << 24,
+	MAX_SECONDS = 366 * 86400,
+	MAX_PID = 1 << 22, /* PID_MAX_LIMIT */
+	MAX_CPU = 8191,
+};
+#define DEFAULT_MEMORY (24ULL << 20)
+#define MIN_MEMORY (1ULL << 20)
+#define MAX_MEMORY (64ULL << 30)
+
+/* Options of one set exclude each other. */
+enum { WHO = 1, WHICH_HALF = 2, RATE = 4, FORMAT = 8 };
+
+static const char *event_choice(size_t i)
+{
+	return sp_event_at(i) ? sp_event_at(i)->name : NULL;
+}
+
+static const char *unwind_choice(size_t i)
+{
+	static const char *const names[] = {
+	    [SP_UNWIND_AUTO] = "auto", [SP_UNWIND_DWARF] = "dwarf", [SP_UNWIND_FP] = "fp"};
+
+	return i < SP_COUNT(names) ? names[i] : NULL;
+}
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct sp_profile_args, member)
+const struct sp_option sp_profile_options[] = {
+	{SP_OPT_LIST, 'p', "pid", "PID[,PID]", "these processes only", AT(pids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_LIST, 'L', "tid", "TID[,TID]", "these threads only", AT(tids), .min = 1, .max = MAX_PID, .excludes = WHO},
+	{SP_OPT_FLAG, 'U', "user-stacks-only", NULL, "user stacks, no kernel stacks", AT(user_only), .excludes = WHICH_HALF},
+	{SP_OPT_FLAG, 'K', "kernel-stacks-only", NULL, "kernel stacks, no user stacks", AT(kernel_only), .excludes = WHICH_HALF},
+	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second on each CPU (49)", AT(frequency_hz), .min = 1, .max = MAX_HZ, .excludes = RATE},
+	{SP_OPT_NUMBER, 'c', "count", "COUNT", "one sample every COUNT events (ns for cpu-clock)", AT(period), .min = 1, .max = INT64_MAX, .excludes = RATE},
+	{SP_OPT_FLAG, 'd', "delimited", NULL, "a delimiter between kernel and user stacks", AT(delimiter)},
+	{SP_OPT_FLAG, 'a', "annotations", NULL, "_[k] behind kernel frames", AT(annotate)},
+	{SP_OPT_FLAG, 'f', "folded", NULL, "one line a stack, for flame graph tools", AT(folded), .excludes = FORMAT},
+	{SP_OPT_FLAG, 'I', "include-idle", NULL, "the idle threads too", AT(include_idle)},
+	{SP_OPT_RANGES, 'C', "cpu", "CPU[,CPU]", "these CPUs only; ranges too: 0-3,6", AT(cpus), .min = 0, .max = MAX_CPU},
+	{SP_OPT_NUMBER, 0, "stack-storage-size", "N", "different stacks kept (16384)", AT(stack_storage), .min = 1, .max = MAX_STORAGE},
+	{SP_OPT_NUMBER, 0, "hash-storage-size", "N", "different rows kept (40960)", AT(hash_storage), .min = 1, .max = MAX_STORAGE},
+	{SP_OPT_FLAG, 'A', "address", NULL, "addresses before names", AT(addresses)},
+	{SP_OPT_FLAG, 'v', "verbose", NULL, "+0xOFFSET [library] behind names", AT(verbose)},
+	{SP_OPT_STRING, 'l', "library", "GLOB", "samples with a frame in such a library only", AT(library)},
+	{SP_OPT_STRING, 0, "comm", "GLOB", "threads of such a name only", AT(comm)},
+	{SP_OPT_STRING, 0, "cgroup", "PATH", "this cgroup only, and those in it", AT(cgroup)},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by", AT(by), .choice = sp_grouping_choice},
+	{SP_OPT_CHOICE, 0, "unwind", "HOW", "unwind by", AT(unwind), .choice = unwind_choice},
+	{SP_OPT_FLAG, 0, "inline", NULL, "inlined functions and source lines, by DWARF", AT(with_lines)},
+	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
+	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
+	{SP_OPT_CHOICE, 'e', "event", "EVENT", "what is sampled", AT(event_number), .choice = event_choice},
+	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
+	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
+	{SP_OPT_OPERAND, 0, NULL, "SECONDS", "how long; without it, until Ctrl-C", AT(duration_s), .min = 1, .max = MAX_SECONDS},
+	{SP_OPT_COMMAND, 0, NULL, "COMMAND...", "run this, and profile it and all that it starts", AT(command), .excludes = WHO},
+	{0},
+};
+/* clang-format on */
+
+const struct sp_example sp_profile_examples[] = {
+    {"sudo soprof profile 10", "all CPUs for 10 seconds"},
+    {"sudo soprof profile -p 4711 -o out.svg 30", "a flame graph"},
+    {"sudo soprof profile --by library -- make -j2", "what a build costs"},
+    {0},
+};
+
+static int check_targets(const struct sp_profile_args *a)
+{
+	uint32_t tgid;
+
+	for (size_t i = 0; i < a->pids.n; i++) {
+		uint32_t pid = a->pids.values[i];
+		int r = sp_process_tgid(pid, &tgid);
+		if (r == -ESRCH || (r == 0 && tgid != pid))
+			return sp_fail_said(-ESRCH, "-p: there is no process %u", pid);
+	}
+	for (size_t i = 0; i < a->tids.n; i++)
+		if (sp_process_tgid(a->tids.values[i], &tgid) == -ESRCH)
+			return sp_fail_said(-ESRCH, "-L: there is no thread %u", a->tids.values[i]);
+	sp_error_clear();
+	return 0;
+}
+
+static int check_cpus(const struct sp_profile_args *a)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (a->cpus.n && n > 0 && a->cpus.values[a->cpus.n - 1] >= n)
+		return sp_fail_said(-EINVAL, "-C: there is no CPU %u; this machine's are 0 to %ld",
+				    a->cpus.values[a->cpus.n - 1], n - 1);
+	return 0;
+}
+
+static int set_event(struct sp_profile_args *a)
+{
+	const char *name = event_choice(a->event_number < 0 ? 0 : (size_t)a->event_number);
+
+	a->event = sp_event_find(name);
+	if (!a->event)
+		return sp_fail_said(-EINVAL, "-e: no recipe knows %s", name);
+	if (a->period && a->event->is_clock && a->period < MIN_CLOCK_PERIOD_NS)
+		return sp_fail_said(-EINVAL, "-c must be at least %d (nanoseconds) with %s, not %llu",
+				    MIN_CLOCK_PERIOD_NS, a->event->name, (unsigned long long)a->period);
+	if (!a->period && !a->frequency_hz)
+		a->frequency_hz = DEFAULT_HZ;
+	return 0;
+}
+
+/* -f, --format, --by, the suffix of -o, text: the first that is there says what is written. */
+static int set_view(struct sp_profile_args *a)
+{
+	int r = 0;
+
+	if (a->folded)
+		a->view = sp_view_by_name("folded");
+	else if (a->view_number >= 0)
+		a->view = sp_views[a->view_number];
+	else if (a->output)
+		r = sp_output_view(a->output, sp_sample_view_choice, &a->view);
+	else
+		a->view = sp_view_by_name(a->by >= 0 ? "table" : "text");
+	if (r < 0)
+		return r;
+	if (!a->view)
+		return sp_fail_said(-EINVAL, "this soprof was built without that view");
+	if (a->by >= 0 && !a->view->grouped)
+		return sp_fail_said(-EINVAL, "--by is for the views table, csv and json, not %s", a->view->name);
+	return sp_output_fits(a->view, a->output);
+}
+
+int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args)
+{
+	int r;
+
+	*ret_args = (struct sp_profile_args){
+	    .stack_storage = DEFAULT_STACKS,
+	    .hash_storage = DEFAULT_ROWS,
+	    .max_memory_bytes = DEFAULT_MEMORY,
+	    .by = -1,
+	    .view_number = -1,
+	    .event_number = -1,
+	};
+	r = sp_options_parse(sp_profile_options, argc, argv, ret_args);
+	if (r != SP_PARSED)
+		return r;
+	r = set_event(ret_args);
+	if (r == 0)
+		r = set_view(ret_args);
+	if (r == 0)
+		r = check_cpus(ret_args);
+	return r < 0 ? r : check_targets(ret_args);
+}
+
+void sp_profile_args_done(struct sp_profile_args *a)
+{
+	sp_u32_list_done(&a->pids);
+	sp_u32_list_done(&a->tids);
+	sp_u32_list_done(&a->cpus);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile_args.h: the command line of `soprof profile`, as a struct.
+ *
+ * It accepts the command line of bcc's profile as it is, and more. The table of options is sp_profile_options; parsing
+ * checks all that can be known before anything is opened: numbers, options that exclude each other, processes and CPUs
+ * that do not exist, a view that cannot be written to a terminal. Strings point into argv.
+ * Errors: -EINVAL for a bad command line, -ESRCH for a process that is not there, with one line in sp_error_text().
+ */
+#ifndef SP_CMD_PROFILE_PROFILE_ARGS_H
+#define SP_CMD_PROFILE_PROFILE_ARGS_H
+
+#include "bpf/wire.h"
+#include "cmd/cmd.h"
+#include "recipe/events.h"
+#include "view/view.h"
+
+#include "bpf/wire.h"
+
+struct sp_profile_args {
+	struct sp_u32_list pids, tids, cpus; /* empty = all */
+	bool user_only, kernel_only;
+	bool delimiter, annotate, folded, include_idle, addresses, verbose;
+	uint64_t frequency_hz; /* 0 when period is given */
+	uint64_t period;       /* of the event; 0 = by frequency */
+	uint64_t duration_s;   /* 0 = until Ctrl-C, or the command's end */
+	uint64_t stack_storage, hash_storage, max_memory_bytes;
+	const char *library, *comm, *cgroup; /* NULL = any */
+	bool no_debuginfod, with_lines;
+	const char *debug_dirs; /* with colons between; NULL = none but the usual */
+	const char *output;     /* NULL = standard output */
+	char **command;         /* NULL at its end; NULL = none */
+	const struct sp_view *view;
+	const struct sp_event *event;
+	int by;                        /* enum sp_group_by, or -1 when not asked */
+	int unwind;                    /* enum sp_unwind_mode */
+	int view_number, event_number; /* as chosen, or -1: view and event are what they became */
+};
+
+extern const struct sp_option sp_profile_options[];
+extern const struct sp_example sp_profile_examples[];
+
+/* Fills *ret_args with the defaults, then from the arguments. SP_PARSED, SP_PARSED_HELP or a negative errno. */
+int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args);
+void sp_profile_args_done(struct sp_profile_args *a); /* also after a failure */
+
+/* The command itself: samples as it is told, prints, and returns the exit code. In profile.c. */
+int sp_cmd_profile_run(const struct sp_profile_args *a);
+
+#endif

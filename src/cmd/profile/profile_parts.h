@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * profile_parts.h: the parts of `soprof profile`'s run: its state, the command it profiles, what it prints.
+ *
+ * profile.c composes; profile_child.c starts and waits for the command; profile_show.c narrows, prints and sums up.
+ * Everything here belongs to one struct sp_profile_session, which profile.c frees.
+ */
+#ifndef SP_CMD_PROFILE_PROFILE_PARTS_H
+#define SP_CMD_PROFILE_PROFILE_PARTS_H
+
+#include "capture/capture.h"
+#include "cmd/profile/profile_args.h"
+#include "cmd/sampling.h"
+#include <stdio.h>
+#include <sys/types.h>
+
+struct sp_summary_count;
+struct sp_profile;
+
+struct sp_child { /* -1 where there is none */
+	pid_t pid;
+	int pid_fd; /* readable when it has ended */
+	int gate;   /* it waits until this is closed, then execs */
+	int told;   /* the errno of a failed exec comes here */
+	int status; /* as of waitpid(), once it was waited for */
+	const char *command;
+	char *const *environment; /* more of it: "NAME=VALUE", NULL at its end; NULL: none */
+	bool is_over, is_released;
+};
+
+/* privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may sample everybody. */
+int sp_privileges_check(void);
+struct sp_way { /* of sampling */
+	enum sp_capture_way way;
+	bool user_mode_only; /* the kernel's time and stacks are not to be had */
+	char missing[64];    /* the capabilities for want of which it is not BPF */
+};
+int sp_privileges_way(bool has_targets, struct sp_way *ret_way);
+/* BPF was refused after all: *way is changed, or stays and a negative errno tells that there is no other. */
+int sp_privileges_other_way(bool has_targets, struct sp_way *way);
+
+/* What perf_event_open says to this event, of ourselves (pid 0) or of everybody (-1): 0 or a negative errno. */
+int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel);
+
+struct sp_profile_session {
+	const struct sp_profile_args *args;
+	struct sp_sampling sampling;
+	struct sp_child child;
+	FILE *output;                      /* made before the privileges were dropped; NULL: not yet */
+	struct sp_summary_count *bad_rows; /* files with rows that could not be expressed */
+	size_t n_bad_rows;
+	struct sp_way way;
+	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
+	uint64_t n_left_out; /* samples outside --library and --comm */
+	bool quiet;          /* nothing is printed but what is wrong */
+	bool to_the_end;     /* of the command: signals are its, and do not end the sampling */
+};
+#define SP_PROFILE_SESSION(a)                                                                                          \
+	((struct sp_profile_session){                                                                                  \
+	    .args = (a), .sampling = SP_SAMPLING_NONE, .child = {.pid = -1, .pid_fd = -1, .gate = -1, .told = -1}})
+
+/* The run in its parts; after _name() s->sampling.profile is whole. After any failure, too: _done(). */
+int sp_profile_session_begin(struct sp_profile_session *s);
+int sp_profile_session_sample(struct sp_profile_session *s);
+int sp_profile_session_name(struct sp_profile_session *s);
+void sp_profile_session_done(struct sp_profile_session *s);
+
+extern const struct sp_cmd sp_cmd_profile;
+
+/* Forks the command; it waits before its exec. An exec that fails is told by sp_child_release(). */
+int sp_child_start(struct sp_child *child, const struct sp_profile_session *s);
+int sp_child_release(struct sp_child *child);
+/* Waits so long, or until it ends (false); signals that somebody has sent us are its. timeout_ms -1: for ever. */
+bool sp_child_signals_pass(struct sp_child *child, int signal_fd, int timeout_ms);
+/* Waits for it: its exit code, or 128 + signal; 127 or 126 if it could not be run. */
+int sp_child_code(struct sp_child *child);
+void sp_child_done(struct sp_child *child);
+
+void sp_header_print(const struct sp_profile_session *s);
+int sp_profile_narrow(struct sp_profile_session *s);
+int sp_profile_print(struct sp_profile_session *s);
+/* Kept by name, since the numbers of files change when copies of one file are united. Told with -v. */
+int sp_bad_rows_keep(struct sp_profile_session *s);
+void sp_bad_rows_done(struct sp_profile_session *s);
+int sp_profile_summarise(struct sp_profile_session *s);
+
+#endif

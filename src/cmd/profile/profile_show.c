@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* profile_show.c: what `soprof profile` prints: the header, the view, the summary. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/capture.h"
+#include "cmd/output.h"
+#include "cmd/profile/profile_parts.h"
+#include "naming/labels.h"
+#include "proc/usage.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+#include "recipe/recipe.h"
+#include "view/summary.h"
+#include "view/value.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the header: bcc's words ---------------------------------------------------------------------------------------
+ */
+static void numbers_print(FILE *out, const char *what, const struct sp_u32_list *list)
+{
+	size_t i;
+
+	fprintf(out, "%s [", what);
+	for (i = 0; i < list->n; i++)
+		fprintf(out, "%s%u", i ? ", " : "", list->values[i]);
+	fprintf(out, "]");
+}
+
+static void who_print(FILE *out, const struct sp_profile_args *a)
+{
+	if (a->pids.n)
+		numbers_print(out, "PID", &a->pids);
+	else if (a->tids.n)
+		numbers_print(out, "TID", &a->tids);
+	else if (a->command)
+		fprintf(out, "%s", a->command[0]);
+	else
+		fprintf(out, "all threads");
+}
+
+static void header_write(FILE *out, const struct sp_profile_args *a)
+{
+	size_t i;
+
+	if (a->period)
+		fprintf(out, "Sampling at every %llu events of ", (unsigned long long)a->period);
+	else
+		fprintf(out, "Sampling at %llu Hertz of ", (unsigned long long)a->frequency_hz);
+	who_print(out, a);
+	fprintf(out, " by %s stack", a->user_only ? "user" : a->kernel_only ? "kernel" : "user + kernel");
+	for (i = 0; i < a->cpus.n; i++)
+		fprintf(out, "%s%u", i ? "," : " on CPU#", a->cpus.values[i]);
+	if (a->duration_s)
+		fprintf(out, " for %llu secs.\n", (unsigned long long)a->duration_s);
+	else
+		fprintf(out, "... Hit Ctrl-C to end.\n");
+}
+
+/* Where text goes to standard output the header comes before the sampling, as bcc's does; else it leads the file. */
+void sp_header_print(const struct sp_profile_session *s)
+{
+	const struct sp_profile_args *a = s->args;
+
+	if (!a->output && !strcmp(a->view->name, "text")) {
+		header_write(stdout, a);
+		fflush(stdout);
+	}
+}
+
+/* --- narrowing -----------------------------------------------------------------------------------------------------
+ */
+static void kept_take(struct sp_profile_session *s, struct sp_profile *kept, const struct sp_filter_result *result)
+{
+	s->n_left_out += (uint64_t)result->left_out[0];
+	sp_profile_free(s->sampling.profile);
+	s->sampling.profile = kept;
+}
+
+int sp_profile_narrow(struct sp_profile_session *s)
+{
+	struct sp_filter_result result;
+	struct sp_profile *kept;
+	int r = 0;
+
+	if (s->args->comm) {
+		r = sp_profile_filter_comm(s->sampling.profile, s->args->comm, &kept, &result);
+		if (r < 0)
+			return r;
+		kept_take(s, kept, &result);
+	}
+	if (s->args->library) {
+		r = sp_profile_filter_library(s->sampling.profile, s->args->library, &kept, &result);
+		if (r < 0)
+			return r;
+		kept_take(s, kept, &result);
+	}
+	return r;
+}
+
+/* --- the view ------------------------------------------------------------------------------------------------------
+ */
+static int labels_look_up(struct sp_profile_session *s)
+{
+	if (s->args->by == SP_BY_CGROUP || s->args->by == SP_BY_CONTAINER || !strcmp(s->args->view->name, "pprof"))
+		return sp_label_cgroups(s->sampling.profile);
+	return 0;
+}
+
+static char *header_text(const struct sp_profile_args *a)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	header_write(f, a);
+	fclose(f);
+	return text;
+}
+
+static int view_write(void *arg, FILE *out)
+{
+	struct sp_profile_session *s = arg;
+	const struct sp_profile_args *a = s->args;
+	SP_FREE char *header = header_text(a);
+	struct sp_view_options o = {
+	    .header = a->output ? header : NULL,
+	    .title = "CPU time by stack",
+	    .subtitle = header,
+	    .value = sp_value_default(s->sampling.profile, a->view),
+	    .user_only = a->user_only,
+	    .kernel_only = a->kernel_only,
+	    .delimiter = a->delimiter,
+	    .annotate = a->annotate,
+	    .verbose = a->verbose,
+	    .addresses = a->addresses,
+	    .ascending = true,
+	    .by = a->by < 0 ? SP_BY_LIBRARY : (enum sp_group_by)a->by,
+	    .colour = isatty(fileno(out)),
+	};
+
+	return a->view->write(s->sampling.profile, &o, out);
+}
+
+int sp_profile_print(struct sp_profile_session *s)
+{
+	int r = labels_look_up(s);
+
+	if (r < 0)
+		return r;
+	if (!s->output)
+		return sp_output(s->args->output, view_write, s);
+	return sp_output_prepared(s->args->output, s->sampling.broker, sp_take_ptr(s->output), view_write, s);
+}
+
+/* --- the summary ---------------------------------------------------------------------------------------------------
+ */
+static void own_use(const struct sp_profile_session *s, const struct sp_capture_stats *c, struct sp_summary *summary)
+{
+	struct sp_usage own = {0};
+	struct sp_workers_stats workers;
+
+	sp_workers_stats(s->sampling.workers, &workers);
+	sp_usage_get(0, &own);
+	summary->user_ns = own.user_ns + workers.cpu_ns;
+	summary->system_ns = own.system_ns;
+	summary->bpf_ns = c->bpf_ns;
+	summary->bpf_time_unknown = !c->n_bpf_runs;
+	summary->without_bpf = s->way.way == SP_CAPTURE_PERF;
+	summary->ring_bytes = c->ring_bytes;
+	summary->memory_bytes = own.peak_bytes - SP_MIN(c->mapped_bytes, own.peak_bytes) + workers.peak_bytes;
+	summary->map_bytes = c->bpf_bytes;
+}
+
+int sp_bad_rows_keep(struct sp_profile_session *s)
+{
+	uint32_t n_files = sp_profile_n_files(s->sampling.profile), i;
+
+	s->bad_rows = s->args->verbose ? calloc(n_files, sizeof(*s->bad_rows)) : NULL;
+	for (i = 1; s->bad_rows && i < n_files; i++) {
+		uint64_t n = sp_capture_file_bad_rows(s->sampling.capture, i);
+		char *name =
+		    n ? strdup(sp_profile_string(s->sampling.profile, sp_profile_file(s->sampling.profile, i)->name))
+		      : NULL;
+
+		if (name)
+			s->bad_rows[s->n_bad_rows++] = (struct sp_summary_count){.what = name, .n = n};
+	}
+	return s->args->verbose && !s->bad_rows ? -ENOMEM : 0;
+}
+
+void sp_bad_rows_done(struct sp_profile_session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_bad_rows; i++)
+		free((char *)s->bad_rows[i].what);
+	free(s->bad_rows);
+}
+
+int sp_profile_summarise(struct sp_profile_session *s)
+{
+	struct sp_capture_stats c;
+	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
+	sp_capture_stats(s->sampling.capture, &c);
+	const struct sp_summary_count lost[] = {
+	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
+	    {"taken inside another sample", c.counter[SP_N_LOST_NESTED]},
+	    {"frames did not fit in the ring buffer (stack shown empty)",
+	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
+	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
+	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
+	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
+	    {"no room in the ring buffer (records lost)", c.n_lost_ring},
+	    {"CPUs that came and could not be sampled", c.n_unsampled_cpus},
+	    {"times held back by the kernel (kernel.perf_event_max_sample_rate)", c.n_throttled},
+	    {"records that made no sense, or beyond the bounds kept", c.n_odd},
+	    {"outside --library or --comm", s->n_left_out},
+	};
+	summary.lost = lost;
+	summary.n_lost = SP_COUNT(lost);
+	summary.unexpressed = s->bad_rows;
+	summary.n_unexpressed = s->n_bad_rows;
+	summary.n_tables = c.n_tables;
+	summary.n_evicted = c.n_evicted;
+	own_use(s, &c, &summary);
+	return sp_summary_write(s->sampling.profile, &summary, stderr);
+}

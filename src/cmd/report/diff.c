@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* diff.c: `soprof diff`: what two profiles differ in, and what of it is more than noise. */
+#include "profile/diff.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "cmd/cmd.h"
+#include "cmd/grid.h"
+#include "cmd/output.h"
+#include "cmd/report/history.h"
+#include "cmd/report/report.h"
+#include "view/tables/changes.h"
+#include "view/view.h"
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct diff_args {
+	struct sp_words files;
+	struct sp_input_args input;
+	const char *output, *value, *store, *socket;
+	bool csv, json, absolute, noise;
+	int by, view;
+	uint64_t limit;
+};
+
+enum { FORMAT = 1, DEFAULT_LIMIT = 40, N_SLICES = 20 };
+
+static const char *by_choice(size_t i)
+{
+	static const char *const names[] = {
+	    [SP_DIFF_BY_LIBRARY] = "library", [SP_DIFF_BY_FUNCTION] = "function", [SP_DIFF_BY_STACK] = "stack"};
+
+	return i < sizeof(names) / sizeof(names[0]) ? names[i] : NULL;
+}
+
+static const char *view_choice(size_t i)
+{
+	static const char *const names[] = {"table", "csv", "json", "svg", "html", "folded"};
+
+	return i < sizeof(names) / sizeof(names[0]) && sp_view_by_name(names[i]) ? names[i] : NULL;
+}
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(struct diff_args, member)
+static const struct sp_option options[] = {
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a row for each", AT(by), .choice = by_choice},
+	{SP_OPT_FLAG, 0, "absolute", NULL, "values as they are; else shares of all", AT(absolute)},
+	{SP_OPT_FLAG, 0, "noise", NULL, "rows within noise, too", AT(noise)},
+	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (40; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
+	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values", AT(value)},
+	SP_INPUT_FILTERS(struct diff_args, input),
+	{SP_OPT_FLAG, 0, "csv", NULL, "all rows as CSV", AT(csv), .excludes = FORMAT},
+	{SP_OPT_FLAG, 0, "json", NULL, "all rows as JSON", AT(json), .excludes = FORMAT},
+	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view), .choice = view_choice, .excludes = FORMAT},
+	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
+	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what the files are", AT(input.format), .choice = sp_input_format_choice},
+	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
+	{SP_OPT_STRING, 0, "store", "PLACE", "times are of this store: a directory, or one of its files", AT(store), .excludes = SP_HISTORY_PLACE},
+	{SP_OPT_STRING, 0, "socket", "PATH", "times are of the agent there", AT(socket), .excludes = SP_HISTORY_PLACE},
+	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles (pprof, folded, perf script; one may be -), or times (yesterday, -2h..-1h)", AT(files)},
+	{0},
+};
+/* clang-format on */
+
+static const struct sp_example examples[] = {
+    {"soprof diff before.pb.gz after.pb.gz", "what an upgrade changed"},
+    {"soprof diff --by function yesterday today", "of what the agent has kept"},
+    {"soprof diff -o diff.svg a.pb.gz b.pb.gz", "a differential flame graph"},
+    {0},
+};
+
+struct diff_run {
+	const struct diff_args *args;
+	const struct sp_view *view; /* NULL: a table, or for scripts */
+	struct sp_profile *profiles[2];
+	struct sp_input_told told[2];
+	struct sp_history *history; /* NULL: no side is a time */
+	struct sp_store_query asked[2];
+	struct sp_store_answer answers[2];
+	bool is_time[2];
+	uint32_t value; /* of the new profile */
+	struct sp_diff *diff;
+};
+
+/* --- reading -------------------------------------------------------------------------------------------------------
+ */
+static int time_read(struct diff_run *d, int side)
+{
+	const struct sp_input_args *a = &d->args->input;
+	int r = d->history == NULL ? sp_history_open(d->args->store, d->args->socket, &d->history) : 0;
+
+	if (r >= 0)
+		r = sp_history_query(d->history, &d->asked[side], &d->profiles[side], &d->answers[side]);
+	return r < 0 ? r : sp_inputs_narrow(a, &d->profiles[side], &d->told[side]);
+}
+
+static int side_read(struct diff_run *d, int side)
+{
+	struct sp_words one = {.words = &d->args->files.words[side], .n = 1};
+	int r;
+
+	if (d->is_time[side])
+		return time_read(d, side);
+	r = sp_inputs_read(&one, &d->args->input, &d->profiles[side], &d->told[side]);
+	return r < 0 ? r : sp_inputs_narrow(&d->args->input, &d->profiles[side], &d->told[side]);
+}
+
+/* What is no file is a time. */
+static int side_find(struct diff_run *d, int side)
+{
+	const char *word = d->args->files.words[side];
+	struct sp_when when = {0};
+	int r;
+
+	if (!strcmp(word, "-") || !access(word, F_OK))
+		return 0;
+	r = sp_when_range(word, sp_time_ns(CLOCK_REALTIME), &when);
+	if (r == -EINVAL && !strstr(word, "..") && strpbrk(word, "./")) {
+		sp_error_clear();
+		return 0; /* the name of a file: opening it tells */
+	}
+	d->is_time[side] = true;
+	d->asked[side] = (struct sp_store_query){
+	    .from_ns = when.from_ns, .to_ns = when.to_ns, .all_users = true, .resolution = -1, .n_slices = N_SLICES};
+	return r;
+}
+
+/* Where only one of two times is very long the ends of both stay: those that meet have no window in common. */
+static void ends_set(struct diff_run *d)
+{
+	bool differ = sp_store_ends_move(&d->asked[0]) != sp_store_ends_move(&d->asked[1]);
+
+	for (int side = 0; side < 2; side++)
+		d->asked[side].ends_stay = d->is_time[0] && d->is_time[1] && differ;
+}
+
+/* The first of the old profile's values that the new one has, too, where their own choices differ. */
+static int value_share(struct diff_run *d, struct sp_diff_options *o)
+{
+	const struct sp_profile *old = d->profiles[0], *new = d->profiles[1];
+
+	for (uint32_t i = 0; i < sp_profile_n_value_types(old); i++)
+		for (uint32_t k = 0; k < sp_profile_n_value_types(new); k++)
+			if (sp_diff_is_same_value(old, i, new, k)) {
+				o->old_value = i;
+				o->new_value = k;
+				return 0;
+			}
+	const struct sp_value_type *a = sp_profile_value_type(old, o->old_value);
+	const struct sp_value_type *b = sp_profile_value_type(new, o->new_value);
+	return sp_fail_said(-EINVAL, "%s has %s in %s, %s has %s in %s: they have no value in common",
+			    d->args->files.words[0], sp_profile_string(old, a->name), sp_profile_string(old, a->unit),
+			    d->args->files.words[1], sp_profile_string(new, b->name), sp_profile_string(new, b->unit));
+}
+
+static int values_find(struct diff_run *d, struct sp_diff_options *o)
+{
+	int r = sp_inputs_value(d->profiles[0], d->args->value, &o->old_value);
+
+	if (r >= 0)
+		r = sp_inputs_value(d->profiles[1], d->args->value, &o->new_value);
+	if (r >= 0 && !d->args->value &&
+	    !sp_diff_is_same_value(d->profiles[0], o->old_value, d->profiles[1], o->new_value))
+		r = value_share(d, o);
+	d->value = o->new_value;
+	return r;
+}
+
+static int diff_make(struct diff_run *d)
+{
+	struct sp_diff_options o = {.scale = d->args->absolute ? SP_DIFF_ABSOLUTE : SP_DIFF_SHARES};
+	int r = side_find(d, 0);
+
+	if (r >= 0)
+		r = side_find(d, 1);
+	if (r >= 0)
+		ends_set(d);
+	if (r >= 0)
+		r = side_read(d, 0);
+	if (r >= 0)
+		r = side_read(d, 1);
+	if (r >= 0)
+		r = values_find(d, &o);
+	return r < 0 ? r : sp_diff_new(d->profiles[0], d->profiles[1], &o, &d->diff);
+}
+
+/* --- writing -------------------------------------------------------------------------------------------------------
+ */
+static const char *value_name(const struct diff_run *d)
+{
+	return sp_profile_string(d->profiles[1], sp_profile_value_type(d->profiles[1], d->value)->name);
+}
+
+static int view_write(struct diff_run *d, FILE *out)
+{
+	const char *const *names = (const char *const *)d->args->files.words;
+	SP_FREE char *subtitle = NULL;
+
+	if (asprintf(&subtitle, "%s, compared with %s", names[1], names[0]) < 0)
+		return -ENOMEM;
+	struct sp_view_options o = {
+	    .title = "What changed",
+	    .subtitle = subtitle,
+	    .value = SP_DIFF_NEW,
+	    .has_second = true,
+	    .diff = d->diff,
+	    .second = SP_DIFF_OLD,
+	    .absolute = d->args->absolute,
+	    .value_name = value_name(d),
+	};
+
+	return d->view->write(d->diff->joined, &o, out);
+}
+
+static int changes_write(struct diff_run *d, FILE *out)
+{
+	const struct diff_args *a = d->args;
+	bool for_scripts = a->csv || a->json;
+	struct sp_changes_options o = {
+	    .by = a->by < 0 ? SP_DIFF_BY_LIBRARY : (enum sp_diff_by)a->by,
+	    .limit = a->limit != UINT64_MAX ? (uint32_t)a->limit
+		     : for_scripts          ? 0
+					    : DEFAULT_LIMIT,
+	    .noise = a->noise,
+	    .colour = !a->output && isatty(STDOUT_FILENO),
+	    .width = sp_terminal_width(out, NULL),
+	    .value = value_name(d),
+	};
+	const struct sp_profile *const profiles[2] = {d->profiles[0], d->profiles[1]};
+
+	for (int side = 0; side < 2; side++) {
+		o.names[side] = a->files.words[side];
+		o.duration_ns[side] = sp_profile_info(d->profiles[side])->duration_ns;
+	}
+	if (a->csv)
+		return sp_changes_put_csv(d->diff, profiles, &o, out);
+	return a->json ? sp_changes_put_json(d->diff, profiles, &o, out)
+		       : sp_changes_put_table(d->diff, profiles, &o, out);
+}
+
+static int all_write(void *arg, FILE *out)
+{
+	struct diff_run *d = arg;
+
+	return d->view ? view_write(d, out) : changes_write(d, out);
+}
+
+/* The changes as table, CSV and JSON are of the diff, not of the joined profile: no view for these. */
+static int view_find(struct diff_args *a, const struct sp_view **ret_view)
+{
+	const struct sp_view *view = a->view >= 0 ? sp_view_by_name(view_choice((size_t)a->view)) : NULL;
+	int r = 0;
+
+	if (a->view < 0 && a->output && !a->csv && !a->json)
+		r = sp_output_view(a->output, view_choice, &view);
+	if (r < 0)
+		return r;
+	a->csv |= view && !strcmp(view->name, "csv");
+	a->json |= view && !strcmp(view->name, "json");
+	*ret_view = a->csv || a->json || (view && !strcmp(view->name, "table")) ? NULL : view;
+	return 0;
+}
+
+static void side_tell(struct diff_run *d, int side)
+{
+	if (d->is_time[side])
+		sp_history_tell(d->history, d->args->files.words[side], &d->asked[side], &d->answers[side],
+				(int64_t)d->diff->n_samples[side]);
+	sp_inputs_tell(d->profiles[side], &d->told[side]);
+}
+
+static void diff_done(struct diff_run *d)
+{
+	sp_diff_free(d->diff);
+	sp_history_close(d->history);
+	sp_profile_free(d->profiles[0]);
+	sp_profile_free(d->profiles[1]);
+}
+
+static int run(const struct sp_cmd *cmd, int argc, char **argv)
+{
+	struct diff_args a = {
+	    .by = -1, .view = -1, .input.format = -1, .input.n_slices = N_SLICES, .limit = UINT64_MAX};
+	struct diff_run d = {.args = &a};
+	int code = SP_EXIT_OK, r = sp_options_parse(options, argc, argv, &a);
+
+	if (r == SP_PARSED && a.files.n != 2)
+		r = sp_fail_said(-EINVAL, "two profiles are compared, OLD and NEW; %zu %s given", a.files.n,
+				 a.files.n == 1 ? "is" : "are");
+	if (r == SP_PARSED)
+		r = view_find(&a, &d.view);
+	if (sp_cmd_parsed(cmd, r, &code)) {
+		r = diff_make(&d);
+		if (r >= 0)
+			r = sp_output(a.output, all_write, &d);
+		if (r < 0)
+			code = sp_cmd_error(cmd, r, r == -EINVAL ? SP_EXIT_USAGE : SP_EXIT_FAILED);
+		for (int side = 0; r >= 0 && side < 2; side++)
+			side_tell(&d, side);
+	}
+	diff_done(&d);
+	sp_words_done(&a.files);
+	return code;
+}
+
+extern const struct sp_cmd sp_cmd_diff;
+const struct sp_cmd sp_cmd_diff = {
+    .name = "diff",
+    .summary = "compare two profiles: what changed, and what of it is noise",
+    .group = SP_CMD_READ,
+    .synopsis = "[OPTIONS] OLD NEW",
+    .options = options,
+    .examples = examples,
+    .run = run,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * history.h: what the agent has kept, for the commands that ask for it: which way to ask, and what is told beside the
+ * answer.
+ *
+ * The way: a store that was named is read, file by file; an agent whose socket was named is asked; else the agent at
+ * its usual place, and where none answers there, the files of its usual store. Times come from base/when.h.
+ * sp_history_tell() says on stderr what of the range was sampled, in how many windows, what happened in
+ * it (gaps, upgrades), and what was lost, damaged or shortened; nothing that is not so. An answer without a window is
+ * -ENODATA, and its words tell what there is. 0 or a negative errno with words. One thread.
+ */
+#ifndef SP_CMD_REPORT_HISTORY_H
+#define SP_CMD_REPORT_HISTORY_H
+
+#include <stdbool.h>
+
+#include "base/when.h"
+#include "store/totals.h"
+
+/* Of options, --store and --socket: they exclude each other. */
+enum { SP_HISTORY_PLACE = 1 << 30 };
+
+struct sp_history;
+/* store: a directory or one of its files; socket: an agent's. NULL = not named; not both. Strings stay the caller's. */
+int sp_history_open(const char *store, const char *socket, struct sp_history **ret_history);
+void sp_history_close(struct sp_history *h);
+
+int sp_history_query(struct sp_history *h, const struct sp_store_query *q, struct sp_profile **ret_profile,
+		     struct sp_store_answer *ret_answer);
+
+int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool by_function,
+		      int (*each)(void *arg, const struct sp_store_total *t), void *arg,
+		      struct sp_store_answer *ret_answer);
+
+/* label: what the lines are of, where there are several answers; NULL = none. */
+void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
+		     const struct sp_store_answer *answer, int64_t n_samples);
+
+/* "2026-11-21 13:00 to 15:00": the day once if it is the same. Free it; NULL when memory is short. */
+char *sp_history_range_text(uint64_t from_ns, uint64_t to_ns);
+/* Whether the file is a store's, by its beginning. */
+bool sp_history_is_file(int fd);
+
+#endif

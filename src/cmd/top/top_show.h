@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * top_show.h: what `soprof top` shows, as lines of text: the same for the screen and for scripts.
+ *
+ * Everything that comes out is encoded for a terminal (base/encode.h): names come from outside. Lines of the head are
+ * cut by who shows them; the table fits its width as grid.h can make it. 0 or a negative errno. Reentrant.
+ */
+#ifndef SP_CMD_TOP_TOP_SHOW_H
+#define SP_CMD_TOP_TOP_SHOW_H
+
+#include <stdio.h>
+
+#include "cmd/top/top_page.h"
+#include "cmd/top/top_slide.h"
+
+/* What the samples are, and where from. */
+struct sp_top_info {
+	struct sp_slide_time time;
+	uint64_t rate_mhz; /* a CPU; 0 = not known */
+	uint64_t n_cpus;   /* 0 = not known */
+	bool is_agent;     /* asked of the agent */
+	bool own_only;     /* of the user's own processes only */
+	bool has_own;      /* time.own_ns is known */
+};
+
+struct sp_top_seen {
+	const struct sp_top_state *state;
+	const struct sp_profile *profile; /* NULL: nothing yet */
+	const struct sp_top_page *page;
+	const struct sp_top_info *info;
+	const char *narrowed; /* by which options; "" = none */
+	const char *error;    /* why there is nothing newer; "" = nothing is wrong */
+};
+
+enum { SP_TOP_HEAD_LINES = 3, SP_TOP_LINE = 512 };
+
+/* The lines above the table, each with a NUL. */
+void sp_top_head(const struct sp_top_seen *seen, char ret_lines[SP_TOP_HEAD_LINES][SP_TOP_LINE]);
+/* The rows from `first` on, and a heading above them. */
+int sp_top_rows_write(const struct sp_top_seen *seen, size_t first, size_t n, unsigned width, FILE *out);
+/* Lines of help, NULL at the end. */
+extern const char *const sp_top_help[];
+
+#endif

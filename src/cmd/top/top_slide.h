@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * top_slide.h: the last seconds of a profile that lasts, as a sum that slides.
+ *
+ * Each window's rows are taken out of the profile that sampling goes on into, and kept while they lie in the span; the
+ * sum is a new profile of them all (merge.h: copies of one file are one). Rows refer to the profile that they came
+ * from, so the same profile is given at each call, until sp_slide_settle(): then it may go, and another come. A span
+ * that no window fills exactly is covered by as few windows as reach over it. Zeroed but for span_ns at the beginning.
+ * 0 or a negative errno, on which the profile is as it was and the slide may lack its newest window. Not thread-safe.
+ */
+#ifndef SP_CMD_TOP_TOP_SLIDE_H
+#define SP_CMD_TOP_TOP_SLIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/window.h"
+
+struct sp_profile;
+
+/* What is told of a window beside its rows, and of a sum of them. */
+struct sp_slide_time {
+	uint64_t duration_ns; /* sampled */
+	uint64_t n_lost;      /* samples */
+	uint64_t own_ns;      /* CPU time that the sampling itself took */
+};
+
+struct sp_slide_window {
+	struct sp_profile_rows rows; /* of the profile; none: settled */
+	struct sp_profile *settled;
+	struct sp_slide_time time;
+};
+
+struct sp_slide {
+	uint64_t span_ns;
+	struct sp_slide_window *windows; /* oldest first */
+	size_t n, capacity;
+	struct sp_slide_time sum;
+};
+
+/* The window's rows leave the profile; windows that lie before the span go. */
+int sp_slide_push(struct sp_slide *s, struct sp_profile *p, const struct sp_slide_time *time);
+/* The profile's rows that are in no window yet stay in it, and out of the sum. */
+int sp_slide_sum(const struct sp_slide *s, struct sp_profile *p, struct sp_profile **ret_sum);
+/* No window needs the profile any more. Its rows are gone. */
+int sp_slide_settle(struct sp_slide *s, struct sp_profile *p);
+void sp_slide_done(struct sp_slide *s);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * top_source.h: where `soprof top` has its samples from: a sampling session of its own, or the running agent.
+ *
+ * `take` gives a new profile, with names, of the last seconds, which is the caller's. What may take its time calls
+ * `meanwhile`, in which the caller looks after keys and signals, and which may call `step`, but not `take`. Between
+ * takes a source wants `step` when one of its descriptors is readable, and when next_ns has come. 0 or a negative errno
+ * with words; a take that failed may be tried again. Main thread only.
+ */
+#ifndef SP_CMD_TOP_TOP_SOURCE_H
+#define SP_CMD_TOP_TOP_SOURCE_H
+
+#include "cmd/top/top_show.h"
+
+struct sp_profile;
+
+struct sp_top_wants {
+	uint64_t span_ns, frequency_hz;
+	const char *socket;                                   /* the agent's; NULL = the usual one */
+	void (*meanwhile)(void *arg, int fd, int timeout_ms); /* waits for the descriptor, too */
+	bool (*is_over)(void *arg); /* the caller will not take anything more: names are not worth the time */
+	void *arg;
+};
+
+enum { SP_TOP_MAX_FDS = 4 };
+
+struct sp_top_source {
+	size_t (*fds)(void *source, int ret_fds[SP_TOP_MAX_FDS]);
+	uint64_t (*next_ns)(void *source); /* CLOCK_MONOTONIC */
+	int (*step)(void *source);
+	int (*take)(void *source, struct sp_profile **ret_profile, struct sp_top_info *ret_info);
+	void (*close)(void *source);
+	void *source;
+};
+
+/* Samples from now on; privileges are dropped. On a failure nothing is left. */
+int sp_top_own_open(const struct sp_top_wants *w, struct sp_top_source *ret_source);
+/* -ENOENT, -ECONNREFUSED: no agent answers. */
+int sp_top_agent_open(const struct sp_top_wants *w, struct sp_top_source *ret_source);
+
+#endif
