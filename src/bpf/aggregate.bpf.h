@@ -182,6 +182,21 @@ static __always_inline int sp_stack_send(struct sp_record_stack *record, sp_u32 
 	return 0;
 }
 
+__noinline int sp_deep_send(struct sp_scratch *s)
+{
+	struct sp_record_pending *r = sp_pending_own();
+
+	if (!s || !r)
+		return -1;
+	r->deep = s->record;
+	return sp_stack_send(&r->deep, SP_MAX_FRAMES);
+}
+
+static __always_inline int sp_user_stack_send(struct sp_scratch *s)
+{
+	return s->record.n_frames > SP_NEAR_FRAMES ? sp_deep_send(s) : sp_stack_send(&s->record, SP_NEAR_FRAMES);
+}
+
 /* Two calls, because a map chosen at run time would hide its type from the verifier. */
 static __always_inline void *sp_counts_lookup(sp_u32 odd, const struct sp_count_key *key)
 {
@@ -209,7 +224,7 @@ static __always_inline int sp_count_known(struct sp_scratch *s, const struct sp_
 static __always_inline void sp_key_send(struct sp_scratch *s)
 {
 	sp_process_id(s);
-	if (s->key.user_stack && sp_stack_send(&s->record, SP_MAX_FRAMES)) {
+	if (s->key.user_stack && sp_user_stack_send(s)) {
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
 		s->key.user_stack = 0;
 	}
@@ -245,7 +260,8 @@ static __always_inline void sp_count(struct sp_scratch *s)
 static __always_inline void sp_user_stack_close(struct sp_scratch *s)
 {
 	s->record.type = SP_RECORD_STACK;
-	s->record.n_frames = s->n_frames;
+	s->record.n_frames = s->n_frames < SP_MAX_FRAMES ? s->n_frames : SP_MAX_FRAMES;
+	s->record.n_left_out = s->n_frames - s->record.n_frames;
 	s->record.stop = s->stop | s->guessed;
 	s->record.id = sp_hash_mix(s->hash, s->record.stop | 1ULL << 32) | 1;
 	s->key.user_stack = s->record.id;

@@ -80,7 +80,7 @@ struct sp_scratch {
 	struct sp_count_key key;
 	struct sp_count value;
 	struct sp_record_stack record; /* header of frames[] */
-	sp_u64 frames[SP_MAX_FRAMES];
+	sp_u64 frames[SP_NEAR_FRAMES];
 	struct sp_record_stack kernel_record;
 	sp_u64 kernel_frames[SP_MAX_KERNEL_FRAMES];
 };
@@ -91,5 +91,23 @@ struct {
 	__uint(key_size, 4);
 	__uint(value_size, sizeof(struct sp_scratch));
 } scratch SEC(".maps");
+
+/*
+ * One a CPU, too (an element of a per-CPU array may have 32 KiB at most): where a sample that waits for a table is made
+ * up (pending.bpf.h), and until then the frames of a stack that is deeper than the scratch.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* as many as there are CPUs */
+	__uint(key_size, 4);
+	__uint(value_size, sizeof(struct sp_record_pending));
+} pending SEC(".maps");
+
+static __always_inline struct sp_record_pending *sp_pending_own(void)
+{
+	sp_u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&pending, &cpu);
+}
 
 #endif

@@ -10,15 +10,6 @@
 
 #include "bpf/aggregate.bpf.h"
 
-/* Where a record is made, by CPU (an element of a per-CPU array may have 32 KiB at most): only what it holds is sent.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* as many as there are CPUs */
-	__uint(key_size, 4);
-	__uint(value_size, sizeof(struct sp_record_pending));
-} pending SEC(".maps");
-
 enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE = 128 };
 
 /*
@@ -138,24 +129,22 @@ static __always_inline long sp_pending_output(struct sp_record_pending *r)
 /* 0: the record is on its way. */
 __noinline int sp_pending_send(struct sp_scratch *s)
 {
-	sp_u32 cpu = bpf_get_smp_processor_id(), n;
-	struct sp_record_pending *r = bpf_map_lookup_elem(&pending, &cpu);
+	struct sp_record_pending *r = sp_pending_own();
 
 	if (!s || !r)
 		return -1;
 	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
-	n = s->n_frames;
 	r->type = SP_RECORD_PENDING;
 	r->key = s->key;
 	r->value = s->value;
 	r->regs = s->regs;
 	r->waits_for = s->waits_for;
 	r->how = s->how;
-	r->n_frames = n;
+	r->n_frames = s->n_frames;
 	r->guessed = s->guessed;
 	r->code_bytes = sp_env_code(s, s->regs.ip, r->code) ? 0 : 8;
 	r->stack_at = sp_pending_base(s->regs.sp);
-	bpf_probe_read_kernel(r->frames, sizeof(r->frames), s->frames);
+	bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
 	sp_pending_stack(s, r, r->stack_at);
 	sp_pending_maps(s, r);
 	if (sp_pending_output(r)) {

@@ -297,6 +297,25 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 	return r;
 }
 
+/*
+ * Keeps the word of a frame that the scratch has no room for, where there is room for more while nothing waits: so that
+ * who never meets such a stack has no memory for it.
+ */
+__noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
+{
+	struct sp_record_pending *r = sp_pending_own();
+	sp_u32 slot;
+
+	if (!s || !r)
+		return -1;
+	if (s->n_frames == SP_NEAR_FRAMES)
+		bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
+	slot = sp_frame_slot(s->n_frames);
+	sp_opaque(slot);
+	r->frames[slot & (SP_MAX_FRAMES - 1)] = word;
+	return 0;
+}
+
 /* One frame: its word is stored and the registers become its caller's. SP_STEP_NEXT, or the stop. */
 __noinline sp_u32 sp_step(struct sp_scratch *s)
 {
@@ -320,9 +339,10 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	}
 	word = e->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(s->how);
 	n = s->n_frames;
-	if (n >= SP_MAX_FRAMES)
+	if (n < SP_NEAR_FRAMES)
+		s->frames[n & (SP_NEAR_FRAMES - 1)] = word;
+	else if (sp_deep_put(s, word))
 		return SP_STOP_DEEP;
-	s->frames[n & (SP_MAX_FRAMES - 1)] = word;
 	s->n_frames = n + 1;
 	s->hash = sp_hash_mix(s->hash, word);
 	if (e->state == SP_TABLE_LOADED && sp_config.unwind != SP_UNWIND_FP)
@@ -330,17 +350,40 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	return sp_step_guessed(s);
 }
 
+struct sp_deep_walk {
+	struct sp_scratch *s;
+	sp_u64 stop;
+};
+
+static long sp_deep_next(sp_u32 i, struct sp_deep_walk *walk)
+{
+	(void)i;
+	walk->stop = sp_step(walk->s);
+	return walk->stop != SP_STEP_NEXT;
+}
+
+/* The rest of a deep stack. */
+__noinline sp_u32 sp_deep_unwind(struct sp_scratch *s)
+{
+	struct sp_deep_walk walk = {.s = s, .stop = SP_STEP_NEXT};
+
+	if (!s)
+		return SP_STOP_DEEP;
+	bpf_loop(SP_WALK_FRAMES - SP_NEAR_FRAMES, sp_deep_next, &walk, 0);
+	return walk.stop == SP_STEP_NEXT ? SP_STOP_DEEP : walk.stop;
+}
+
 /* Walks the stack that s->regs begins. The frames and the stop are left in s. */
 static __always_inline void sp_unwind(struct sp_scratch *s)
 {
-	sp_u32 i, r = SP_STOP_DEEP;
+	sp_u32 i, r = SP_STEP_NEXT;
 
-	for (i = 0; i <= SP_MAX_FRAMES; i++) {
+	for (i = 0; i < SP_NEAR_FRAMES; i++) {
 		r = sp_step(s);
 		if (r != SP_STEP_NEXT)
 			break;
 	}
-	s->stop = r;
+	s->stop = r == SP_STEP_NEXT ? sp_deep_unwind(s) : r;
 }
 
 #endif

@@ -22,7 +22,10 @@ typedef __INT64_TYPE__ sp_s64;
 
 enum {
 	SP_COMM_LEN = 16,
-	SP_MAX_FRAMES = 512,        /* user frames of one stack */
+	SP_MAX_FRAMES = 2048,    /* user frames of one stack; a deeper one keeps the leaf's and the root's of them, */
+	SP_ROOT_FRAMES = 512,    /* of which so many are the root's (a power of two) */
+	SP_NEAR_FRAMES = 512,    /* so many have room where every sample is walked */
+	SP_WALK_FRAMES = 131072, /* so many are walked at most */
 	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
 	SP_MAX_FILES = 32768,       /* files (and anonymous regions) known at one time */
 	SP_MAX_FREE_FILES = 8192,   /* ids of forgotten files, to be given again */
@@ -58,7 +61,7 @@ enum sp_stop {
 	SP_STOP_NONE,     /* kernel thread, idle, or user stacks not asked for */
 	SP_STOP_GONE,     /* the sample fell inside execve or exit */
 	SP_STOP_PENDING,  /* the user half finishes it: never in a drained profile */
-	SP_STOP_DEEP,     /* more than SP_MAX_FRAMES frames */
+	SP_STOP_DEEP,     /* more than SP_WALK_FRAMES frames */
 	SP_STOP_UNMAPPED, /* an address outside every executable mapping */
 	SP_STOP_BUSY,     /* the mapping tree was in flux */
 	SP_STOP_READ,     /* stack memory not readable */
@@ -279,11 +282,25 @@ struct sp_record_process {
 
 struct sp_record_stack {
 	sp_u32 type;
-	sp_u16 n_frames;
-	sp_u16 stop; /* enum sp_stop | SP_STACK_GUESSED; kernel stacks: SP_STOP_COMPLETE */
+	sp_u16 n_frames; /* SP_MAX_FRAMES at most */
+	sp_u16 stop;     /* enum sp_stop | SP_STACK_GUESSED; kernel stacks: SP_STOP_COMPLETE */
 	sp_u64 id;
-	/* sp_u64 frames[n_frames], leaf first, follow */
+	sp_u32 n_left_out; /* walked, and not among these */
+	sp_u32 pad;
+	/* sp_u64 frames[n_frames], leaf first, follow; where some are left out, the last ones go round (sp_frame_slot)
+	 */
 };
+
+/*
+ * Where the frame behind n others is kept. Of a stack with more than SP_MAX_FRAMES the middle is left out: each frame
+ * takes the place of the one SP_ROOT_FRAMES before it, so that in the end the root's are there.
+ */
+static inline sp_u32 sp_frame_slot(sp_u32 n)
+{
+	sp_u32 leaf = SP_MAX_FRAMES - SP_ROOT_FRAMES;
+
+	return n < leaf ? n : leaf + (n & (SP_ROOT_FRAMES - 1));
+}
 
 /* What is known about a machine state. */
 #define SP_HOW_EXACT 1u         /* ip is where the thread is, not a return address */
@@ -319,13 +336,19 @@ struct sp_record_pending {
 	sp_u32 holes; /* a bit for each page of the stack that could not be read, from that of stack_at on */
 	sp_u32 pad;
 	sp_u32 how;        /* SP_HOW_* of regs */
-	sp_u32 n_frames;   /* walked before the table was missed */
+	sp_u32 n_frames;   /* walked before the table was missed: SP_NEAR_FRAMES at most, when it is sent */
 	sp_u32 guessed;    /* SP_STACK_GUESSED, if one of those was */
 	sp_u32 code_bytes; /* 8, or 0: not readable */
 	sp_u8 code[8];     /* at regs.ip, for a guess at the leaf */
 	sp_u64 stack_at;   /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
-	sp_u64 frames[SP_MAX_FRAMES];
-	struct sp_map maps[SP_PENDING_MAPS];
+	struct sp_record_stack deep; /* the head of frames[] as a record of its own */
+	union {
+		struct { /* what is sent */
+			sp_u64 near_frames[SP_NEAR_FRAMES];
+			struct sp_map maps[SP_PENDING_MAPS];
+		};
+		sp_u64 frames[SP_MAX_FRAMES]; /* while a stack is walked that is deeper, in either half */
+	};
 	sp_u8 stack[SP_PENDING_STACK]; /* stack_bytes of it are sent */
 };
 

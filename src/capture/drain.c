@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/pending.h"
 #include "capture/priv.h"
 #include "proc/cgroup.h"
 #include "profile/container.h"
@@ -20,6 +21,11 @@ int sp_drain_ring(struct ring_buffer *ring)
 
 	return r < 0 ? sp_fail(r, "read a ring buffer") : 0;
 }
+
+struct frames { /* of a stack, as numbers in the profile */
+	uint32_t number[SP_MAX_FRAMES + 1];
+	uint32_t n;
+};
 
 /* --- frames and stacks ---------------------------------------------------------------------------------------------
  */
@@ -90,33 +96,81 @@ static void stack_classify(struct sp_stack *s, uint32_t stop)
 		s->stack_class = stop & SP_STACK_GUESSED ? SP_STACK_GUESS : SP_STACK_COMPLETE;
 }
 
-int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t stop)
+/*
+ * What stands where the middle of a deep stack was: a function of that name, in the file of the frame before it,
+ * towards the root, so that no library appears that was not there.
+ */
+static int64_t gap_frame(struct sp_capture *c, uint32_t before)
 {
-	uint32_t frames[SP_MAX_FRAMES], i;
-	struct sp_stack s = {.n_frames = n, .frames = frames};
+	uint32_t file = sp_profile_frame(c->profile, before)->file;
+	int64_t name = sp_profile_add_string(c->profile, SP_SHORTENED);
+	struct sp_func func = {.name = (uint32_t)SP_MAX(name, 0), .file = file};
+	int64_t number = name < 0 ? name : sp_profile_add_func(c->profile, &func);
+	struct sp_frame frame = {.file = file, .func = (uint32_t)SP_MAX(number, 0), .flags = SP_FRAMEF_SHORTENED};
 
-	if (n > SP_MAX_FRAMES)
-		return sp_fail_said(-EBADMSG, "a stack of %u frames", n);
-	for (i = 0; i < n; i++) {
-		int64_t number = frame_of(c, words[i]);
+	return number < 0 ? number : sp_profile_add_frame_apart(c->profile, &frame, false);
+}
+
+/* Frames [from, to) of those walked, behind the n that are there. */
+static int frames_add(struct sp_capture *c, const sp_u64 *words, uint32_t from, uint32_t to, struct frames *f)
+{
+	for (uint32_t i = from; i < to; i++) {
+		int64_t number = frame_of(c, words[sp_frame_slot(i)]);
 
 		if (number < 0)
-			return number;
-		frames[i] = (uint32_t)number;
+			return (int)number;
+		f->number[f->n++] = (uint32_t)number;
 	}
-	stack_classify(&s, stop);
+	return 0;
+}
+
+/* The leaf's part, the gap, and the root's. */
+static int deep_frames(struct sp_capture *c, const struct sp_walked *walked, struct frames *f)
+{
+	uint32_t gap = SP_MAX_FRAMES - SP_ROOT_FRAMES;
+	int r = frames_add(c, walked->words, 0, gap, f);
+	int64_t number;
+
+	f->n++;
+	if (!r)
+		r = frames_add(c, walked->words, walked->n - SP_ROOT_FRAMES, walked->n, f);
+	if (r)
+		return r;
+	number = gap_frame(c, f->number[gap + 1]);
+	f->number[gap] = (uint32_t)number;
+	return (int)SP_MIN(number, 0);
+}
+
+int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked)
+{
+	struct frames f;
+	struct sp_stack s = {.frames = f.number};
+	int r;
+
+	f.n = 0;
+	if (walked->n <= SP_MAX_FRAMES)
+		r = frames_add(c, walked->words, 0, walked->n, &f);
+	else
+		r = deep_frames(c, walked, &f);
+	if (r)
+		return r;
+	s.n_frames = f.n;
+	stack_classify(&s, walked->stop);
 	return sp_profile_add_stack(c->profile, &s);
 }
 
 static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, size_t size)
 {
+	struct sp_walked walked = {.words = (const sp_u64 *)(r + 1), .n = r->n_frames + r->n_left_out, .stop = r->stop};
 	int64_t number;
 
 	if (size < sizeof(*r) + 8UL * r->n_frames)
 		return -EBADMSG;
+	if (r->n_frames > SP_MAX_FRAMES || r->n_left_out > (r->n_frames == SP_MAX_FRAMES ? SP_WALK_FRAMES : 0))
+		return sp_fail_said(-EBADMSG, "a stack of %u frames and %u more", r->n_frames, r->n_left_out);
 	if (sp_numbers_find(&c->stacks, &r->id, sizeof(r->id)))
 		return 0;
-	number = sp_drain_stack(c, (const sp_u64 *)(r + 1), r->n_frames, r->stop);
+	number = sp_drain_stack(c, &walked);
 	if (number < 0)
 		return (int)number;
 	return sp_numbers_set(&c->stacks, &r->id, sizeof(r->id), (uint32_t)number);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/kernel.h"
+#include "capture/pending.h"
 #include "capture/priv.h"
 #include "capture/source.h"
 #include "profile/profile.h"

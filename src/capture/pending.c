@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "capture/pending.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/perf_space.h"
-#include "capture/priv.h"
 #include "profile/profile.h"
 #include "unwind/finish.h"
 #include <errno.h>
@@ -12,7 +12,8 @@
 
 static int stack_add(struct sp_capture *c, const struct sp_record_pending *r, sp_u32 stop)
 {
-	int64_t stack = sp_drain_stack(c, r->frames, r->n_frames, stop | r->guessed);
+	struct sp_walked walked = {.words = r->frames, .n = r->n_frames, .stop = stop | r->guessed};
+	int64_t stack = sp_drain_stack(c, &walked);
 
 	if (stack < 0)
 		return (int)stack;
@@ -34,7 +35,7 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 	sp_u32 stop = SP_STOP_TABLE;
 	int error;
 
-	while (sp_finish_in(c->tables, r, memory, c->o.unwind, &stop) == -EAGAIN) {
+	while (sp_finish(c->tables, r, memory, c->o.unwind, &stop) == -EAGAIN) {
 		sp_files_want(c, r->waits_for);
 		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_ABSENT)
 			return 0;
@@ -43,18 +44,55 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 	return error < 0 ? error : 1;
 }
 
+/* How much of a record is kept while it waits: all up to its last frame. */
+static size_t used_of(const struct sp_record_pending *r)
+{
+	return offsetof(struct sp_record_pending, frames) + SP_MIN(r->n_frames, SP_MAX_FRAMES) * sizeof(r->frames[0]);
+}
+
+/* Only a part of the record, which compilers would object to if they saw its size. */
+static void copy(void *to, const struct sp_record_pending *r, size_t used)
+{
+	__asm__("" : "+r"(used));
+	memcpy(to, r, used);
+}
+
+/* What was walked by now. */
+static int save(struct sp_capture *c, struct sp_waiting *w, const struct sp_record_pending *r)
+{
+	size_t used = used_of(r), before = used_of(w->record);
+	void *record;
+
+	__asm__("" : "+r"(used));
+	record = realloc(w->record, used);
+	if (!record)
+		return -ENOMEM;
+	w->record = record;
+	copy(w->record, r, used);
+	w->bytes += used - before;
+	c->waiting_bytes += used - before;
+	return 0;
+}
+
+/* Walked where there is room for the frames to come. */
 static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 {
-	struct sp_record_pending *r = w->record;
-	struct sp_finish_memory memory = {
-	    .stack = w->stack, .stack_bytes = r->stack_bytes, .stack_at = r->stack_at, .holes = r->holes};
+	struct sp_finish_memory memory = {.stack = w->stack,
+					  .stack_bytes = w->record->stack_bytes,
+					  .stack_at = w->record->stack_at,
+					  .holes = w->record->holes};
 	int r_walk;
 
+	if (!c->walking)
+		c->walking = malloc(sizeof(*c->walking));
+	if (!c->walking)
+		return -ENOMEM;
 	w->tried = c->tables_turn;
 	sp_space_memory(w->space, &memory);
-	r_walk = walk(c, r, &memory);
+	copy(c->walking, w->record, used_of(w->record));
+	r_walk = walk(c, c->walking, &memory);
 	c->stats.n_finished += r_walk > 0;
-	return r_walk;
+	return r_walk ? r_walk : save(c, w, c->walking);
 }
 
 static void waiting_free(struct sp_waiting *w)
@@ -72,7 +110,7 @@ static void waiting_free(struct sp_waiting *w)
 static int keep(struct sp_capture *c, const struct sp_record_pending *r, const struct sp_finish_memory *memory,
 		struct sp_space *space)
 {
-	size_t used = offsetof(struct sp_record_pending, maps);
+	size_t used = used_of(r);
 	size_t bytes = sizeof(struct sp_waiting) + used + memory->stack_bytes;
 	struct sp_waiting *w;
 
@@ -83,7 +121,6 @@ static int keep(struct sp_capture *c, const struct sp_record_pending *r, const s
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
-	/* Only a part of the record, which compilers would object to if they saw its size. */
 	__asm__("" : "+r"(used));
 	w->record = malloc(used);
 	w->stack = malloc(memory->stack_bytes + 1);
@@ -91,7 +128,7 @@ static int keep(struct sp_capture *c, const struct sp_record_pending *r, const s
 		waiting_free(w);
 		return -ENOMEM;
 	}
-	memcpy(w->record, r, used);
+	copy(w->record, r, used);
 	memcpy(w->stack, memory->stack, memory->stack_bytes);
 	w->record->stack_bytes = (sp_u32)memory->stack_bytes;
 	w->record->stack_at = memory->stack_at;
@@ -109,7 +146,7 @@ static int keep(struct sp_capture *c, const struct sp_record_pending *r, const s
 static bool is_sane(const struct sp_record_pending *r, size_t size)
 {
 	return size - offsetof(struct sp_record_pending, stack) >= r->stack_bytes && r->n_maps <= SP_PENDING_MAPS &&
-	       r->n_frames <= SP_MAX_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
+	       r->n_frames <= SP_NEAR_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
 }
 
 /*
@@ -232,4 +269,5 @@ void sp_pending_free(struct sp_capture *c)
 	}
 	for (i = 0; i < SP_COUNT(c->spaces); i++)
 		sp_space_put(c->spaces[i]);
+	free(c->walking);
 }

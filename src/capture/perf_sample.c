@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/pending.h"
 #include "capture/perf.h"
 #include "unwind/finish.h"
 #include "unwind/step_types.h"
@@ -102,7 +103,7 @@ static sp_u64 kernel_stack(struct sp_capture *c, const struct sp_perf_sample *s)
  */
 static int stack_without_frames(struct sp_capture *c, const struct sp_record_pending *r, enum sp_stop stop)
 {
-	int64_t stack = sp_drain_stack(c, NULL, 0, stop);
+	int64_t stack = sp_drain_stack(c, &(struct sp_walked){.stop = stop});
 
 	return stack < 0 ? (int)stack : sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
 }

@@ -20,10 +20,10 @@ struct sp_blob;
 struct sp_cache;
 struct ring_buffer;
 
-struct sp_finish_memory;
 struct sp_perf;
 struct sp_source;
 struct sp_space;
+struct sp_waiting;
 
 enum {
 	SP_PENDING_MS = 100,
@@ -31,15 +31,6 @@ enum {
 	SP_MAX_WAITING_BYTES = 64 << 20,
 	SP_N_SPACES = 16,
 	SP_TURN_MS = 1000
-};
-
-struct sp_waiting { /* a sample that waits for a table */
-	struct sp_waiting *next;
-	size_t bytes;                     /* of this and what it points to; of a space, for its first */
-	uint64_t tried;                   /* the turn of the tables that it was tried in */
-	struct sp_space *space;           /* its mappings */
-	sp_u8 *stack;                     /* record->stack_bytes of it */
-	struct sp_record_pending *record; /* ends where there is nothing more to keep */
 };
 
 struct sp_numbers { /* numbers in the profile, by the bytes of what they stand for */
@@ -80,7 +71,8 @@ struct sp_capture {
 	struct sp_numbers pid_pairs;     /* pidns.c: these to those */
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
-	bool pending_unread; /* not all waiting samples were tried */
+	struct sp_record_pending *walking; /* the one of them that is being walked; NULL before the first */
+	bool pending_unread;               /* not all waiting samples were tried */
 	size_t waiting_bytes;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
 	uint64_t tables_turn; /* counts what may let a waiting sample go on: tables that came or were refused */
@@ -127,23 +119,16 @@ int sp_drain_processes(struct sp_capture *c);
 int sp_drain_forget(int map_fd, size_t key_bytes, size_t value_bytes);
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack);
-int64_t sp_drain_stack(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t stop);
+struct sp_walked { /* a user stack; its frames where sp_frame_slot() says */
+	const sp_u64 *words;
+	uint32_t n;    /* frames walked, of which SP_MAX_FRAMES at most are there */
+	uint32_t stop; /* enum sp_stop | SP_STACK_GUESSED */
+};
+int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 
 /* cpus.c */
 void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is opened */
 void sp_cpus_turn(struct sp_capture *c);
 void sp_cpus_done(struct sp_capture *c);
-
-/* pending.c */
-int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r,
-		    size_t size); /* with all before its stack */
-/*
- * A sample to be walked at once, in this memory; if it has to wait, what it needs is copied, and the space kept. Of the
- * record the head is used.
- */
-int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory,
-		    struct sp_space *space);
-int sp_pending_try(struct sp_capture *c, bool is_last); /* all that can be finished now; is_last: cut the others */
-void sp_pending_free(struct sp_capture *c);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/pending.h"
 #include "capture/priv.h"
 #include "capture/source.h"
 #include "profile/profile.h"

@@ -20,7 +20,6 @@
 #include "profile/key.h"
 
 enum { SP_MAX_VALUES = 8, SP_BUILD_ID_MAX = 32 };
-
 struct sp_profile;
 /* --- what a row's values are ---------------------------------------------------------------------------------- */
 struct sp_value_type {
@@ -65,6 +64,7 @@ struct sp_func {
 	uint32_t source;      /* string: the source file that it is written in, "" = not known */
 	uint32_t source_line; /* where it begins there, 0 = not known */
 };
+#define SP_SHORTENED "[shortened]" /* the function that stands for frames that were left out */
 /*
  * The bits of a frame's flags from SP_FRAME_VARIANT_SHIFT up hold a number, 0 in our own recordings, that tells apart
  * what has no place of its own: see sp_profile_add_frame_apart(). It means nothing elsewhere.
@@ -77,6 +77,7 @@ enum {
 	SP_FRAMEF_INLINED = 8, /* into the next frame of the stack, its caller: at the same offset of the same file */
 	SP_FRAMEF_ADDRESS_TAKEN = 16, /* counted calls: those by the function's address are not among them */
 	SP_FRAMEF_UNTIMED = 32,       /* counted calls: those of this function are never timed */
+	SP_FRAMEF_SHORTENED = 64,     /* stands for frames that were left out of a deep stack */
 };
 struct sp_frame {
 	uint64_t offset; /* FILE: byte offset in the file; KERNEL: address; ANON: relative to the file's bias */
@@ -98,8 +99,7 @@ struct sp_row {
 	uint32_t key, user, kernel; /* numbers of key and stacks; stack 0 = none */
 	int64_t values[];           /* as many as the profile has value types; [0] is always there */
 };
-
-/* What the session that made the profile wants told beside it: shown in summaries, never interpreted. */
+/* What the session that made it wants told beside it: shown in summaries, never interpreted. */
 struct sp_profile_info {
 	uint64_t duration_ns, time_ns; /* time: wall clock of the start, since 1970 */
 	uint64_t period;               /* of period_type */

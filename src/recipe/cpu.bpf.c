@@ -102,6 +102,17 @@ static __always_inline void sp_user_walk(struct sp_scratch *s, int in_kernel)
 		s->stop = SP_STOP_GONE;
 }
 
+/*
+ * Of a deep stack that met a file without table, so that the user half gets it from its beginning: what was walked of
+ * it lies where the record is made up.
+ */
+static __always_inline void sp_user_again(struct sp_scratch *s, struct bpf_perf_event_data *ctx,
+					  struct task_struct *task, int in_kernel)
+{
+	if (s->n_frames > SP_NEAR_FRAMES && sp_user_begin(s, task) == SP_STEP_NEXT)
+		sp_user_regs(s, ctx, task, in_kernel);
+}
+
 static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_event_data *ctx, struct task_struct *task,
 				      sp_u64 now, sp_u64 weight)
 {
@@ -131,6 +142,7 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 		sp_tally(SP_N_USER_FRAMES, s->n_frames);
 		sp_tally(SP_N_VMA_WALKS, s->n_walks);
 		if (s->stop == SP_STOP_PENDING) {
+			sp_user_again(s, ctx, task, in_kernel);
 			if (!sp_pending_send(s))
 				return;
 			s->stop = SP_STOP_TABLE;

@@ -172,16 +172,16 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 			return SP_STOP_PENDING;
 		}
 	}
-	if (r->n_frames >= SP_MAX_FRAMES)
+	if (r->n_frames >= SP_WALK_FRAMES)
 		return SP_STOP_DEEP;
 	offset = addr + map->shift_by;
 	word = map->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(r->how);
-	r->frames[r->n_frames++] = word;
+	r->frames[sp_frame_slot(r->n_frames++)] = word;
 	return step_by(w, table, offset, mode);
 }
 
-int sp_finish_in(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
-		 enum sp_unwind_mode mode, sp_u32 *ret_stop)
+int sp_finish(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+	      enum sp_unwind_mode mode, sp_u32 *ret_stop)
 {
 	struct sp_walk w = {.tables = t, .r = r, .memory = memory, .code_at = r->regs.ip};
 	sp_u32 stop;
@@ -193,17 +193,4 @@ int sp_finish_in(struct sp_tables *t, struct sp_record_pending *r, const struct 
 		return -EAGAIN;
 	*ret_stop = stop == SP_STOP_READ ? SP_STOP_COPY : stop; /* what was not copied may well be readable */
 	return 0;
-}
-
-int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop)
-{
-	struct sp_finish_memory memory = {.maps = r->maps,
-					  .n_maps = r->n_maps,
-					  .has_all_maps = r->n_maps < SP_PENDING_MAPS,
-					  .stack = r->stack,
-					  .stack_bytes = r->stack_bytes,
-					  .stack_at = r->stack_at,
-					  .holes = r->holes};
-
-	return sp_finish_in(t, r, &memory, mode, ret_stop);
 }

@@ -27,10 +27,11 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	sp_u32 holes;    /* a bit for each page of it that is not there, from that of stack_at on */
 };
 
-/* r->regs, how, n_frames, frames and guessed are moved on. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. */
-int sp_finish(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode, sp_u32 *ret_stop);
-/* The same with mappings and a stack that are elsewhere: the record's own (n_maps, maps, stack*) are not looked at. */
-int sp_finish_in(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
-		 enum sp_unwind_mode mode, sp_u32 *ret_stop);
+/*
+ * r->regs, how, n_frames, frames and guessed are moved on. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. Frames
+ * go where sp_frame_slot() says, over the record's own mappings; these and its stack are not looked at.
+ */
+int sp_finish(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+	      enum sp_unwind_mode mode, sp_u32 *ret_stop);
 
 #endif

@@ -19,15 +19,18 @@ struct classes {
 	int64_t all;
 	int64_t n[N_CLASSES];
 	int64_t reasons[N_CLASSES][MAX_REASONS];
-	int64_t derived; /* whole, by rows that the file does not have but its instructions tell */
+	int64_t derived;   /* whole, by rows that the file does not have but its instructions tell */
+	int64_t shortened; /* whole, but for the middle, which was left out */
 };
 
-static bool is_derived(const struct sp_profile *p, const struct sp_stack *s)
+/* The marks of a whole stack's frames. */
+static uint32_t marks_of(const struct sp_profile *p, const struct sp_stack *s)
 {
+	uint32_t marks = 0;
+
 	for (uint32_t i = 0; i < s->n_frames && s->stack_class == SP_STACK_COMPLETE; i++)
-		if (sp_profile_frame(p, s->frames[i])->flags & SP_FRAMEF_DERIVED)
-			return true;
-	return false;
+		marks |= sp_profile_frame(p, s->frames[i])->flags;
+	return marks;
 }
 
 static void count_classes(const struct sp_profile *p, struct classes *c)
@@ -42,7 +45,9 @@ static void count_classes(const struct sp_profile *p, struct classes *c)
 		if (s.stack_class >= N_CLASSES)
 			continue;
 		c->n[s.stack_class] += row->values[0];
-		c->derived += is_derived(p, &s) ? row->values[0] : 0;
+		uint32_t marks = marks_of(p, &s);
+		c->derived += marks & SP_FRAMEF_DERIVED ? row->values[0] : 0;
+		c->shortened += marks & SP_FRAMEF_SHORTENED ? row->values[0] : 0;
 		c->reasons[s.stack_class][SP_MIN(s.reason, MAX_REASONS - 1)] += row->values[0];
 	}
 }
@@ -88,6 +93,9 @@ static void say_stacks(const struct classes *c, FILE *words)
 	if (c->derived)
 		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) by rows derived from code", c->derived,
 			sp_percent(c->derived, user));
+	if (c->shortened)
+		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) too deep to be kept: without their middle",
+			c->shortened, sp_percent(c->shortened, user));
 }
 
 static void say_samples(const struct sp_summary *s, int64_t held, uint64_t duration_ns, FILE *words)

@@ -12,9 +12,6 @@ for variant in "${variants[@]}"; do
 		profile_victim $variant $name --complete 99 --
 	done
 	profile_running $variant recursion --complete 99 --deepest even,odd=300 -- 300
-	# deeper than stacks are kept: the root's end is cut, and that is said
-	profile_running $variant recursion --samples 10 -- 600
-	says 'too deep'
 	# frames of 64 KiB; handlers on a stack of their own
 	profile_running $variant frames --complete 99 --
 	profile_running $variant signals --complete 99 --

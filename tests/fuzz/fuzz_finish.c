@@ -6,6 +6,7 @@
  * The bytes are taken in order: the table's rows and rules, then the record. Some are bent towards addresses of code
  * and stack, because random 64 bits lead nowhere.
  */
+#include "base/mem.h"
 #include "require.h"
 #include "unwind/finish.h"
 #include "unwind/priv.h"
@@ -108,7 +109,7 @@ static void record_take(struct sp_record_pending *r)
 		r->regs.r[i] = take_address();
 	r->how = (uint32_t)take(1);
 	r->guessed = take(1) & 1 ? SP_STACK_GUESSED : 0;
-	r->n_frames = (uint32_t)take(2) % (SP_MAX_FRAMES + 1);
+	r->n_frames = (uint32_t)take(2) % (SP_WALK_FRAMES + 1);
 	r->n_maps = (uint32_t)take(1) % 8;
 	if (r->n_maps == 7)
 		r->n_maps = SP_PENDING_MAPS;
@@ -129,30 +130,42 @@ static void record_take(struct sp_record_pending *r)
 	}
 }
 
-static bool in_a_map(const struct sp_record_pending *r, uint64_t word)
+static bool in_a_map(const struct sp_finish_memory *m, uint64_t word)
 {
 	const uint64_t who = ~(SP_FRAME_OFFSET_MASK | SP_FRAME_GUESSED | SP_FRAME_DERIVED);
 
-	for (uint32_t i = 0; i < r->n_maps; i++)
-		if ((word & who) == (r->maps[i].word & who))
+	for (size_t i = 0; i < m->n_maps; i++)
+		if ((word & who) == (m->maps[i].word & who))
 			return true;
 	return false;
 }
 
 static void walk(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode)
 {
+	static struct sp_map maps[SP_PENDING_MAPS]; /* frames go over the record's own */
+	struct sp_finish_memory memory = {.maps = maps,
+					  .n_maps = r->n_maps,
+					  .has_all_maps = r->n_maps < SP_PENDING_MAPS,
+					  .stack = r->stack,
+					  .stack_bytes = r->stack_bytes,
+					  .stack_at = r->stack_at,
+					  .holes = r->holes};
 	uint32_t stop = UINT32_MAX, n = r->n_frames;
-	int result = sp_finish(t, r, mode, &stop);
+	int result;
+
+	memcpy(maps, r->maps, sizeof(maps));
+	result = sp_finish(t, r, &memory, mode, &stop);
 
 	while (result == -EAGAIN) { /* each file once: it is settled then */
 		require(stop == UINT32_MAX && sp_tables_state(t, r->waits_for) == SP_TABLE_ABSENT);
 		sp_tables_set_fp(t, r->waits_for);
-		result = sp_finish(t, r, mode, &stop);
+		result = sp_finish(t, r, &memory, mode, &stop);
 	}
 	require(result == 0 && stop < SP_N_STOPS && stop != SP_STOP_PENDING);
-	require(r->n_frames >= n && r->n_frames <= SP_MAX_FRAMES);
+	require(r->n_frames >= n && r->n_frames <= SP_WALK_FRAMES);
+	n = SP_MAX(n, r->n_frames - SP_MIN(r->n_frames, SP_ROOT_FRAMES));
 	for (; n < r->n_frames; n++)
-		require(in_a_map(r, r->frames[n]));
+		require(in_a_map(&memory, r->frames[sp_frame_slot(n)]));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

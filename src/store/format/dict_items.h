@@ -57,7 +57,6 @@ struct sp_dict {
 };
 /* Of a frame's flags, in pruned trees: it stands for all that was cut behind the one before it. */
 #define SP_DICT_SHORTENED 0x8000
-#define SP_SHORTENED "[shortened]"
 static inline const char *sp_dict_string(const struct sp_dict *d, uint32_t string)
 {
 	return string < d->n_strings ? d->bytes + d->string_at[string] : "";

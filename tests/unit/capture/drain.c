@@ -6,6 +6,7 @@
  */
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/pending.h"
 #include "capture/perf_space.h"
 #include "capture/priv.h"
 #include "profile/profile.h"
@@ -256,6 +257,10 @@ static void stacks(void **state)
 	assert_int_equal(take(&m, big, sizeof(*big) + 8 * SP_MAX_FRAMES - 1), -EBADMSG); /* a byte is missing */
 	assert_int_equal(take_stack(&m, 6, SP_MAX_FRAMES + 1, SP_STOP_COMPLETE), -EBADMSG);
 	assert_int_equal(take_stack(&m, 6, UINT16_MAX, SP_STOP_COMPLETE), -EBADMSG);
+	big->n_left_out = SP_WALK_FRAMES + 1;
+	assert_int_equal(take(&m, big, sizeof(*big) + 8 * SP_MAX_FRAMES), -EBADMSG);
+	big->n_left_out = big->n_frames = 1; /* of a stack that has room for all */
+	assert_int_equal(take(&m, big, sizeof(*big) + 8 * SP_MAX_FRAMES), -EBADMSG);
 	assert_int_equal(sp_profile_n_stacks(m.p), n_stacks);
 	assert_int_equal(take_stack(&m, 5, SP_MAX_FRAMES, SP_STOP_COMPLETE), 0);
 	assert_int_equal(take_stack(&m, 5, 3, SP_STOP_READ), 0); /* known already: as it was sent first */
@@ -332,7 +337,7 @@ static void stops(void **state)
 	(void)state;
 	for (size_t i = 0; i < SP_COUNT(all); i++) {
 		sp_u64 frame = word(SP_FRAME_FILE, UNKNOWN, i);
-		int64_t stack = sp_drain_stack(m.c, &frame, 1, all[i].stop);
+		int64_t stack = sp_drain_stack(m.c, &(struct sp_walked){&frame, 1, all[i].stop});
 
 		assert_true(stack > 0);
 		assert_int_equal(sp_profile_stack(m.p, (uint32_t)stack).stack_class, all[i].class);
@@ -377,7 +382,7 @@ static void pending_bounds(void **state)
 		  : i % 3 == 1 ? &r->n_frames
 			       : &r->stack_bytes) = i > 2        ? UINT32_MAX
 						    : i % 3 == 0 ? SP_PENDING_MAPS + 1
-						    : i % 3 == 1 ? SP_MAX_FRAMES + 1
+						    : i % 3 == 1 ? SP_NEAR_FRAMES + 1
 								 : SP_PENDING_STACK + 1;
 		assert_int_equal(take(&m, r, sizeof(*r)), -EBADMSG);
 		free(r);
@@ -426,6 +431,7 @@ static void pending_unknown(void **state)
 
 	(void)state;
 	r->maps[0].word = word(SP_FRAME_FILE, UNKNOWN, 0);
+	r->stack_bytes = 4096;
 	while (m.c->stats.n_unfinished == 0 && ++n < 100000)
 		assert_int_equal(take(&m, r, sizeof(*r)), 0);
 	assert_in_range(n, 2, 99999); /* there is a limit to what waits; beyond it samples are cut at once */

@@ -71,7 +71,7 @@ static void show(const struct victim *v, uint32_t same, const char *what)
 		      r->n_frames, v->stop, r->guessed, v->n_frames, v->libdw_error);
 	for (uint32_t i = same > 2 ? same - 2 : 0; i < same + 3; i++) {
 		print_message("  #%u", i);
-		if (i < r->n_frames)
+		if (i < SP_MIN(r->n_frames, SP_MAX_FRAMES))
 			print_message(" ours: file %u %+lld",
 				      (unsigned)(r->frames[i] >> SP_FRAME_ID_SHIFT & SP_FRAME_ID_MASK),
 				      (long long)(r->frames[i] & SP_FRAME_OFFSET_MASK));
@@ -128,6 +128,10 @@ static void compare(struct victim *v, struct tally *t)
 {
 	const struct sp_record_pending *r = v->r;
 	uint32_t same = 0, both = SP_MIN(r->n_frames, v->n_frames);
+	bool is_deep = r->n_frames > SP_MAX_FRAMES && v->n_frames == MAX_FRAMES;
+
+	if (is_deep) /* what is left out of ours begins here */
+		both = SP_MAX_FRAMES - SP_ROOT_FRAMES;
 
 	while (same < both && (r->frames[same] & ~(SP_FRAME_GUESSED | SP_FRAME_DERIVED)) == word_expected(v, same))
 		same++;
@@ -139,7 +143,7 @@ static void compare(struct victim *v, struct tally *t)
 	t->n_cut += !sp_stop_is_whole(v->stop);
 	if (same == r->n_frames && same == v->n_frames && (sp_stop_is_whole(v->stop) || v->libdw < 0))
 		return;
-	if (same == r->n_frames && v->stop == SP_STOP_DEEP)
+	if (same == both && is_deep)
 		return;
 	if (excused(v, same)) {
 		t->n_excused++;
@@ -157,14 +161,14 @@ static void compare(struct victim *v, struct tally *t)
 static void compare_above(struct victim *v, struct tally *t)
 {
 	static sp_u64 frames[SP_MAX_FRAMES];
-	uint32_t n = v->r->n_frames, stop = v->stop;
+	uint32_t n = v->r->n_frames, kept = SP_MIN(n, SP_MAX_FRAMES), stop = v->stop;
 
-	memcpy(frames, v->r->frames, n * sizeof(*frames));
+	memcpy(frames, v->r->frames, kept * sizeof(*frames));
 	stopped_unwind_above(v);
-	if (v->stop == stop && v->r->n_frames == n && !memcmp(frames, v->r->frames, n * sizeof(*frames)))
+	if (v->stop == stop && v->r->n_frames == n && !memcmp(frames, v->r->frames, kept * sizeof(*frames)))
 		return;
 	if ((v->stop == SP_STOP_COPY || v->stop == SP_STOP_REGISTER) && v->r->n_frames <= n &&
-	    !memcmp(frames, v->r->frames, v->r->n_frames * sizeof(*frames))) {
+	    !memcmp(frames, v->r->frames, SP_MIN(v->r->n_frames, SP_MAX_FRAMES) * sizeof(*frames))) {
 		t->n_cut_above++;
 		return;
 	}

@@ -83,6 +83,7 @@ static void an_index_is_a_rule(void **state)
 struct made {
 	struct sp_record_pending *r;
 	struct sp_tables *tables;
+	struct sp_map map;
 	uint64_t stack[WORDS];
 };
 
@@ -102,22 +103,24 @@ static struct made make(const uint8_t *ip)
 	assert_non_null(m.r);
 	assert_int_equal(sp_tables_new(-1, -1, 8 << 20, &m.tables), 0);
 	assert_int_equal(sp_tables_load(m.tables, FILE_NUMBER, blob), 0);
-	map_code(&m.r->maps[0]);
-	m.r->n_maps = 1;
+	map_code(&m.map);
 	m.r->regs.ip = (uint64_t)ip;
 	m.r->regs.sp = STACK;
 	m.r->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;
-	m.r->stack_at = STACK;
-	m.r->stack_bytes = sizeof(m.stack);
 	return m;
 }
 
 static sp_u32 walk(struct made *m, enum sp_unwind_mode mode)
 {
+	struct sp_finish_memory memory = {.maps = &m->map,
+					  .n_maps = 1,
+					  .has_all_maps = true,
+					  .stack = (const sp_u8 *)m->stack,
+					  .stack_bytes = sizeof(m->stack),
+					  .stack_at = STACK};
 	sp_u32 stop = SP_N_STOPS;
 
-	memcpy(m->r->stack, m->stack, sizeof(m->stack));
-	assert_int_equal(sp_finish(m->tables, m->r, mode, &stop), 0);
+	assert_int_equal(sp_finish(m->tables, m->r, &memory, mode, &stop), 0);
 	return stop;
 }
 

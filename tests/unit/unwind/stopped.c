@@ -243,7 +243,7 @@ static void unwind_ours(struct victim *v, uint64_t below)
 		memory.stack_at = r->regs.sp - below + window * (SP_PENDING_STACK - 64UL);
 		memory.stack_bytes = stopped_memory(v, memory.stack_at, r->stack, SP_PENDING_STACK);
 		sp = r->regs.sp;
-		assert_int_equal(sp_finish_in(tables, r, &memory, SP_UNWIND_AUTO, &v->stop), 0);
+		assert_int_equal(sp_finish(tables, r, &memory, SP_UNWIND_AUTO, &v->stop), 0);
 		if ((v->stop != SP_STOP_READ && v->stop != SP_STOP_COPY) || window == WINDOWS)
 			return;
 		if (r->regs.sp != sp)
