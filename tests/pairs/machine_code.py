@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Machine code, decoded by capstone, and by objdump what capstone does not know: calls, and where jumps lead."""
+import collections
+import functools
+import re
+import subprocess
+import capstone
+
+Insn = collections.namedtuple("Insn", "at size op operand")
+MAX_NODES = 400     # functions that tail calls are followed through
+MAX_WALK = 30000    # instructions, where nobody says where functions end
+ENDS = {"ret", "retf", "jmp", "ud2", "hlt", "int3", "iretq"}
+SIGRETURN = (b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", b"\xb8\x0f\x00\x00\x00\x0f\x05")
+PREFIXES = {"bnd", "notrack", "data16", "rex.w", "rep", "repz", "lock", "addr32", "cs", "ds", "es", "ss"}
+
+decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+
+
+def plain(mnemonic, operand):
+    words = mnemonic.split()
+    while len(words) > 1 and words[0] in PREFIXES:
+        words.pop(0)
+    return words[0], " ".join(words[1:] + [operand]).strip()
+
+
+def by_objdump(obj, start, end):
+    command = ["objdump", "-d", "-w", "-M", "intel", f"--start-address={start}", f"--stop-address={end}", obj.path]
+    text = subprocess.run(command, capture_output=True, text=True, errors="replace").stdout
+    insns = []
+    for at, raw, rest in re.findall(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$", text, re.M):
+        op, operand = plain(*(re.split(r"\s+", re.sub(r" *[#<].*", "", rest).strip(), 1) + [""])[:2])
+        if op in ("call", "jmp") or op.startswith(("j", "loop")):
+            operand = re.sub(r"^([0-9a-f]+)$", r"0x\1", operand)
+        insns.append(Insn(int(at, 16), len(raw.split()), op, re.sub(r"(QWORD) PTR", "qword ptr", operand)))
+    return insns
+
+
+@functools.lru_cache(maxsize=4096)
+def decode(obj, start, end):
+    insns = [Insn(at, size, *plain(op, operand))
+             for at, size, op, operand in decoder.disasm_lite(obj.bytes_at(start, end - start), start)]
+    whole = insns and insns[-1].at + insns[-1].size == end
+    return insns if whole else by_objdump(obj, start, end)
+
+
+def direct(insn):
+    return int(insn.operand, 16) if insn.operand.startswith("0x") else None
+
+
+def slot(insn):
+    """The address of the word that a call or jump goes by, if it has one of its own."""
+    found = re.match(r"qword ptr (?:ds:)?\[(?:rip ([+-]) (0x[0-9a-f]+|\d+)|(0x[0-9a-f]+))\]$", insn.operand)
+    if not found:
+        return None
+    if found[3]:
+        return int(found[3], 16)
+    return insn.at + insn.size + (-1 if found[1] == "-" else 1) * int(found[2], 0)
+
+
+def is_jump(insn):
+    return insn.op.startswith("j") or insn.op.startswith("loop")
+
+
+def is_switch(insns, i):
+    """Whether an indirect jump is one by a table: of offsets that are added up, or of addresses by an index."""
+    if re.match(r"qword ptr .*\[\w+ ?\* ?8", insns[i].operand) or re.search(r"\+ ?\w+ ?\* ?8", insns[i].operand):
+        return True
+    before = insns[max(i - 12, 0):i]
+    return any(b.op in ("movsxd", "movslq") for b in before) and any(b.op == "add" for b in before)
+
+
+def call_before(obj, region, after):
+    """The call that ends at this address: Insn, None where none does, or a list where its start is not known."""
+    if region.kind != "gap":
+        for how in (decode, by_objdump):
+            insn = next((i for i in how(obj, region.start, region.end) if i.at + i.size == after), None)
+            if insn and insn.op == "call":
+                return insn
+        return None
+    found = []
+    for size in range(2, 9):
+        insns = decode(obj, after - size, after)
+        if len(insns) == 1 and insns[0].op == "call":
+            found.append(insns[0])
+    return found or None
+
+
+def is_trampoline(obj, at):
+    """Whether this is the code to which signal handlers return: its address, one less, or its second instruction."""
+    return any(obj.bytes_at(at + by, 12).startswith(SIGRETURN) for by in (1, 0, -5, -7))
+
+
+def is_resolver(obj, at):
+    """Whether this is the loader's code that binds a name at the first call."""
+    region = obj.is_loader and obj.function_at(at)
+    return bool(region) and any(i.op.startswith(("xsave", "fxsave")) for i in decode(obj, region.start, region.end))
+
+
+class Reach:
+    """Whether a call of an address comes to a function, by jumps alone: "confirmed", "possible" or "refuted"."""
+    def __init__(self, files, callee, place):
+        self.files, self.callee, self.place = files, callee, place
+        self.target = callee.function_at(place)
+        self.unsure = self.target is None
+        self.seen, self.wait = set(), []
+
+    def add(self, obj, at):
+        self.wait.append((obj, at))
+
+    def add_word(self, obj, at):
+        """What stands in a word of the GOT."""
+        word, (section, *_) = obj.slots.get(at), obj.section_at(at)
+        if not section.startswith(".got") and not (word and word.type == "R_X86_64_JUMP_SLOT"):
+            self.unsure = True
+        elif word and word.symbol:
+            self.add_symbol(obj, word)
+        elif word and word.type == "R_X86_64_RELATIVE":
+            self.add(obj, word.addend)
+        elif not word and any(obj.bytes_at(at, 8)):
+            self.add(obj, int.from_bytes(obj.bytes_at(at, 8), "little"))
+        elif not word:
+            self.wait.append((None, None)) if is_resolver(self.callee, self.place) else None
+        else:
+            self.unsure = True  # R_X86_64_IRELATIVE: the program chooses
+
+    def add_symbol(self, obj, word):
+        found = self.files.defining(word.symbol, obj)
+        self.unsure |= not found
+        for where, at, kind in found:
+            if kind == "IFUNC":
+                self.unsure = True
+            else:
+                self.add(where, at)
+        # until it is bound, a word of the PLT leads back to its entry, and that to the loader
+        if word.type == "R_X86_64_JUMP_SLOT" and is_resolver(self.callee, self.place):
+            self.wait.append((None, None))
+
+    def is_there(self, obj, at, region):
+        if obj is not self.callee or not self.target:
+            return False
+        if self.target.kind == "plt" and region.kind == "plt":
+            return region == self.target or obj.section_at(self.place)[0] == ".plt"
+        if self.target.kind != "gap" or region != self.target:
+            return region == self.target
+        return self.walks_to(obj, at)
+
+    def walks_to(self, obj, at):
+        """Through code of which nobody says where functions end: along all its branches."""
+        wait, seen = [at], set()
+        while wait and len(seen) < MAX_WALK:
+            at = wait.pop()
+            while at not in seen and self.target.start <= at < self.target.end:
+                seen.add(at)
+                insn = next(iter(decode(obj, at, min(at + 15, self.target.end))), Insn(at, 1, "ud2", ""))
+                if at <= self.place < at + insn.size:
+                    return True
+                if is_jump(insn) and direct(insn) is not None:
+                    wait.append(direct(insn))
+                elif is_jump(insn):
+                    self.unsure = True
+                if insn.op in ENDS:
+                    break
+                at += insn.size
+        self.unsure |= bool(wait)
+        return False
+
+    def follow(self, obj, region):
+        """The jumps that leave a function, and what it falls into."""
+        insns = decode(obj, region.start, region.end)
+        for i, insn in enumerate(insns):
+            if not is_jump(insn):
+                continue
+            to, word = direct(insn), slot(insn)
+            if to is not None:
+                if not region.start <= to < region.end:
+                    self.add(obj, to)
+            elif word is not None:
+                self.add_word(obj, word)
+            elif not is_switch(insns, i):
+                self.unsure = True
+        if insns and insns[-1].op not in ENDS and insns[-1].op != "call" and region.kind != "gap":
+            self.add(obj, region.end)
+
+    def result(self):
+        while self.wait:
+            obj, at = self.wait.pop(0)
+            if not obj:
+                return "confirmed"
+            region = obj.function_at(at)
+            if not region:
+                self.unsure = True
+                continue
+            if self.is_there(obj, at, region):
+                return "confirmed"
+            if (obj, region) in self.seen:
+                continue
+            self.seen.add((obj, region))
+            if len(self.seen) > MAX_NODES:
+                return "possible"
+            self.follow(obj, region)
+        return "possible" if self.unsure else "refuted"
+
+
+def starts_threads(obj, at):
+    """Whether what stands here is behind the system call clone or clone3: what it leaves is a thread's beginning."""
+    before = obj.bytes_at(at - 255, 256)
+    return b"\x0f\x05" in before and re.search(rb"\xb8(\xb3\x01|\x38\x00)\x00\x00|\xb0\x38", before) is not None
+
+
+def root_kind(obj, at):
+    """What a stack that is called whole begins with: entry, thread, fiber (no call ends there), other."""
+    region = obj.function_at(at)
+    if not region:
+        return "unknown"
+    if region.start <= obj.entry < region.end:
+        return "entry"
+    if starts_threads(obj, at):
+        return "thread"
+    return "other" if call_before(obj, region, at + 1) else "fiber"
