@@ -11,7 +11,7 @@
 #ifndef SP_BPF_AGGREGATE_BPF_H
 #define SP_BPF_AGGREGATE_BPF_H
 
-#include "bpf/unwind.bpf.h"
+#include "bpf/deep.bpf.h"
 
 #define SP_COUNT_MAP                                                                                                   \
 	__uint(type, BPF_MAP_TYPE_HASH);                                                                               \
@@ -152,12 +152,25 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	return id;
 }
 
-static __always_inline sp_u32 sp_process_id(struct sp_scratch *s)
+static __always_inline sp_u32 sp_process_known(struct sp_scratch *s)
 {
 	struct sp_process_key key = s->key.process;
 	sp_u64 *id = bpf_map_lookup_elem(&processes, &key);
 
-	return id ? (sp_u32)*id : sp_process_announce(s, &key);
+	return id ? (sp_u32)*id : 0;
+}
+
+/* Announces the sample's process, if it is new. */
+__noinline int sp_process_tell(struct sp_scratch *s)
+{
+	struct sp_process_key key;
+
+	if (!s)
+		return -1;
+	key = s->key.process;
+	if (!sp_process_known(s))
+		sp_process_announce(s, &key);
+	return 0;
 }
 
 /* Sends the frames of a stack that was not sent before (or was forgotten since). 0, or -1: there was no room. */
@@ -223,7 +236,7 @@ static __always_inline int sp_count_known(struct sp_scratch *s, const struct sp_
 /* Sends what the key names, as far as it was not sent before. A stack that finds no room is taken off the key. */
 static __always_inline void sp_key_send(struct sp_scratch *s)
 {
-	sp_process_id(s);
+	sp_process_tell(s);
 	if (s->key.user_stack && sp_user_stack_send(s)) {
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
 		s->key.user_stack = 0;

@@ -41,7 +41,19 @@ struct sp_seen {
 	sp_u32 file;
 };
 
-enum { SP_N_SEEN = 4, SP_WINDOW_BYTES = 2048 };
+enum { SP_N_SEEN = 4, SP_WINDOW_BYTES = 2048, SP_N_ANCHORS = 8 };
+
+struct sp_place { /* a machine state among callers; ip 0: none */
+	sp_u64 ip, sp, fp;
+	sp_u32 how, pad;
+};
+
+struct sp_anchor { /* where a thread's deep stack was come to before, near its root (deep.bpf.h) */
+	struct sp_place place;
+	sp_u64 mm;
+	sp_u32 tid; /* 0: none */
+	sp_u32 pad;
+};
 
 struct sp_sight { /* where a file was seen */
 	sp_u64 start, end, pgoff, file;
@@ -83,6 +95,8 @@ struct sp_scratch {
 	sp_u64 frames[SP_NEAR_FRAMES];
 	struct sp_record_stack kernel_record;
 	sp_u64 kernel_frames[SP_MAX_KERNEL_FRAMES];
+	struct sp_place older, newer; /* noted in a deep stack: newer 0 to 511 frames ago, older 512 before that */
+	struct sp_anchor anchors[SP_N_ANCHORS]; /* by thread number */
 };
 
 struct {

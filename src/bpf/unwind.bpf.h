@@ -126,8 +126,15 @@ static __always_inline void sp_seen_table(struct sp_seen *e)
 	t->used = sp_window;
 }
 
-/* The number of this sample's process record, announced if it is new (aggregate.bpf.h). */
-static __always_inline sp_u32 sp_process_id(struct sp_scratch *s);
+/* The number of this sample's process record: 0 if it was not announced yet (aggregate.bpf.h). */
+static __always_inline sp_u32 sp_process_known(struct sp_scratch *s);
+int sp_process_tell(struct sp_scratch *s);
+
+/*
+ * A step that cannot be made before the process is announced. Not done on the spot: 6.1 sums up the stacks of nested
+ * calls to 512 bytes.
+ */
+#define SP_STEP_TELL 0xfffeu
 
 /* Fills in what file (or anonymous region) a checked mapping shows. 0 or a stop. */
 static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
@@ -147,9 +154,11 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 		e->shift_by = -e->start;
 	} else {
 		key.dev = SP_DEV_ANON;
-		key.ino = sp_process_id(s);
-		if (!key.ino) /* no room for its record: its addresses must not pass for another's */
-			return SP_STOP_FILES;
+		key.ino = sp_process_known(s);
+		if (!key.ino) { /* without its record its addresses would pass for another's */
+			e->start = e->end = 1;
+			return SP_STEP_TELL;
+		}
 		key.size = addr >> SP_FRAME_ID_SHIFT;
 		e->shift_by = 0; /* the frame word's mask leaves the low 40 bits */
 		e->word = SP_FRAME_ANON << SP_FRAME_KIND_SHIFT;
@@ -297,24 +306,8 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 	return r;
 }
 
-/*
- * Keeps the word of a frame that the scratch has no room for, where there is room for more while nothing waits: so that
- * who never meets such a stack has no memory for it.
- */
-__noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
-{
-	struct sp_record_pending *r = sp_pending_own();
-	sp_u32 slot;
-
-	if (!s || !r)
-		return -1;
-	if (s->n_frames == SP_NEAR_FRAMES)
-		bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
-	slot = sp_frame_slot(s->n_frames);
-	sp_opaque(slot);
-	r->frames[slot & (SP_MAX_FRAMES - 1)] = word;
-	return 0;
-}
+int sp_deep_put(struct sp_scratch *s, sp_u64 word); /* deep.bpf.h */
+int sp_deep_unwind(struct sp_scratch *s);
 
 /* One frame: its word is stored and the registers become its caller's. SP_STEP_NEXT, or the stop. */
 __noinline sp_u32 sp_step(struct sp_scratch *s)
@@ -350,29 +343,6 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	return sp_step_guessed(s);
 }
 
-struct sp_deep_walk {
-	struct sp_scratch *s;
-	sp_u64 stop;
-};
-
-static long sp_deep_next(sp_u32 i, struct sp_deep_walk *walk)
-{
-	(void)i;
-	walk->stop = sp_step(walk->s);
-	return walk->stop != SP_STEP_NEXT;
-}
-
-/* The rest of a deep stack. */
-__noinline sp_u32 sp_deep_unwind(struct sp_scratch *s)
-{
-	struct sp_deep_walk walk = {.s = s, .stop = SP_STEP_NEXT};
-
-	if (!s)
-		return SP_STOP_DEEP;
-	bpf_loop(SP_WALK_FRAMES - SP_NEAR_FRAMES, sp_deep_next, &walk, 0);
-	return walk.stop == SP_STEP_NEXT ? SP_STOP_DEEP : walk.stop;
-}
-
 /* Walks the stack that s->regs begins. The frames and the stop are left in s. */
 static __always_inline void sp_unwind(struct sp_scratch *s)
 {
@@ -383,7 +353,13 @@ static __always_inline void sp_unwind(struct sp_scratch *s)
 		if (r != SP_STEP_NEXT)
 			break;
 	}
-	s->stop = r == SP_STEP_NEXT ? sp_deep_unwind(s) : r;
+	s->stop = r;
+	if (r == SP_STEP_TELL)
+		sp_process_tell(s);
+	if (r == SP_STEP_TELL || r == SP_STEP_NEXT)
+		sp_deep_unwind(s);
+	if (s->stop == SP_STEP_TELL) /* there was no room for the record */
+		s->stop = SP_STOP_FILES;
 }
 
 #endif

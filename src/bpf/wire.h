@@ -22,10 +22,10 @@ typedef __INT64_TYPE__ sp_s64;
 
 enum {
 	SP_COMM_LEN = 16,
-	SP_MAX_FRAMES = 2048,    /* user frames of one stack; a deeper one keeps the leaf's and the root's of them, */
-	SP_ROOT_FRAMES = 512,    /* of which so many are the root's (a power of two) */
-	SP_NEAR_FRAMES = 512,    /* so many have room where every sample is walked */
-	SP_WALK_FRAMES = 131072, /* so many are walked at most */
+	SP_MAX_FRAMES = 2048,   /* user frames of one stack; a deeper one keeps the leaf's and the root's of them, */
+	SP_ROOT_FRAMES = 512,   /* of which so many are the root's (a power of two) */
+	SP_NEAR_FRAMES = 512,   /* so many have room where every sample is walked */
+	SP_WALK_FRAMES = 65536, /* so many more are walked of one sample, at most */
 	SP_MAX_KERNEL_FRAMES = 128, /* the kernel's own limit is 127 */
 	SP_MAX_FILES = 32768,       /* files (and anonymous regions) known at one time */
 	SP_MAX_FREE_FILES = 8192,   /* ids of forgotten files, to be given again */
@@ -61,7 +61,7 @@ enum sp_stop {
 	SP_STOP_NONE,     /* kernel thread, idle, or user stacks not asked for */
 	SP_STOP_GONE,     /* the sample fell inside execve or exit */
 	SP_STOP_PENDING,  /* the user half finishes it: never in a drained profile */
-	SP_STOP_DEEP,     /* more than SP_WALK_FRAMES frames */
+	SP_STOP_DEEP,     /* more frames than are walked of one sample */
 	SP_STOP_UNMAPPED, /* an address outside every executable mapping */
 	SP_STOP_BUSY,     /* the mapping tree was in flux */
 	SP_STOP_READ,     /* stack memory not readable */

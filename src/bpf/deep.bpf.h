@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * deep.bpf.h: stacks that are deeper than the scratch, which has room for SP_NEAR_FRAMES.
+ *
+ * Of up to SP_MAX_FRAMES all are kept; of more, the leaf's and, going round, the last ones walked, which are the root's
+ * in the end (sp_frame_slot). To walk 100,000 frames takes milliseconds, in an interrupt, so it is not done at each
+ * sample: where a thread's deep stack was come to is remembered (an anchor), and the next sample goes on from there, if
+ * the stack has the same return address there still. So at most SP_WALK_FRAMES are walked at once, over some samples
+ * the root of any stack is found, and from then on a sample walks SP_MAX_FRAMES and some 1,000 more.
+ */
+#ifndef SP_BPF_DEEP_BPF_H
+#define SP_BPF_DEEP_BPF_H
+
+#include "bpf/unwind.bpf.h"
+
+/*
+ * Keeps the word of a frame that the scratch has no room for, where there is room for more while nothing waits: so that
+ * who never meets such a stack has no memory for it.
+ */
+__noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
+{
+	struct sp_record_pending *r = sp_pending_own();
+	sp_u32 slot;
+
+	if (!s || !r)
+		return -1;
+	if (s->n_frames == SP_NEAR_FRAMES)
+		bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
+	slot = sp_frame_slot(s->n_frames);
+	sp_opaque(slot);
+	r->frames[slot & (SP_MAX_FRAMES - 1)] = word;
+	return 0;
+}
+
+struct sp_deep_walk { /* small: 6.1 sums up the stacks of nested calls to 512 bytes */
+	struct sp_scratch *s;
+};
+
+static long sp_deep_next(sp_u32 i, struct sp_deep_walk *walk)
+{
+	struct sp_scratch *s = walk->s;
+
+	if (!(i & (SP_ROOT_FRAMES - 1))) {
+		s->older = s->newer;
+		s->newer.ip = s->regs.ip;
+		s->newer.sp = s->regs.sp;
+		s->newer.fp = s->regs.fp;
+		s->newer.how = s->how & ~SP_HOW_REGS;
+	}
+	s->stop = sp_step(s);
+	return s->stop != SP_STEP_NEXT;
+}
+
+/* Goes on from the anchor, if that is this thread's and on its stack still. 0 or -1. */
+static __always_inline int sp_anchor_take(struct sp_scratch *s, const struct sp_anchor *a, sp_u32 tid)
+{
+	sp_u64 word;
+
+	if (a->tid != tid || a->mm != s->mm || a->place.sp <= s->regs.sp ||
+	    bpf_probe_read_user(&word, sizeof(word), (void *)(a->place.sp - 8)) || word != a->place.ip)
+		return -1;
+	s->regs.ip = a->place.ip;
+	s->regs.sp = a->place.sp;
+	s->regs.fp = a->place.fp;
+	s->how = a->place.how;
+	return 0;
+}
+
+static __always_inline int sp_is_root(sp_u32 stop)
+{
+	return stop == SP_STOP_COMPLETE || stop == SP_STOP_THREAD || stop == SP_STOP_FIBER;
+}
+
+/* From where SP_MAX_FRAMES are walked. The anchor that is left behind has the root's frames, and more, before it. */
+static __always_inline void sp_deeper(struct sp_scratch *s, struct sp_deep_walk *walk, struct sp_anchor *a)
+{
+	sp_u32 tid = bpf_get_current_pid_tgid();
+	int jumped = !sp_anchor_take(s, a, tid);
+
+	s->older.ip = s->newer.ip = 0;
+	bpf_loop(SP_WALK_FRAMES, sp_deep_next, walk, 0);
+	a->tid = 0;
+	if (s->stop == SP_STEP_NEXT || (sp_is_root(s->stop) && s->older.ip)) {
+		a->place = s->stop == SP_STEP_NEXT ? s->newer : s->older;
+		a->mm = s->mm;
+		a->tid = tid;
+	} else if (jumped) { /* the last frames are not all behind the anchor */
+		s->n_frames = SP_MAX_FRAMES - SP_ROOT_FRAMES;
+		s->stop = SP_STOP_DEEP;
+	}
+	if (s->stop == SP_STEP_NEXT)
+		s->stop = SP_STOP_DEEP;
+}
+
+/* The rest of a stack that was not walked to its end at once. */
+__noinline int sp_deep_unwind(struct sp_scratch *s)
+{
+	struct sp_deep_walk walk = {.s = s};
+
+	if (!s)
+		return -1;
+	bpf_loop(SP_MAX_FRAMES - s->n_frames, sp_deep_next, &walk, 0);
+	if (s->stop == SP_STEP_NEXT)
+		sp_deeper(s, &walk, &s->anchors[bpf_get_current_pid_tgid() & (SP_N_ANCHORS - 1)]);
+	return 0;
+}
+
+#endif
