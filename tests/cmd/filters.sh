@@ -13,6 +13,7 @@ start plain threads 600
 threads=$pid
 wait_working "$recursion" "$callback" "$threads"
 
+says_that() { tr -s ' \n' ' ' <"$err" | grep -qE -- "$1"; }
 comms() { cut -d ';' -f 1 "$out" | sort -u | tr '\n' ',' | sed 's/,$//'; }
 only() { [ "$(comms)" = "$1" ] || fail "samples of $1 only, not of $(comms)"; }
 
@@ -37,6 +38,11 @@ lines=$(grep -c '' "$out")
 [ "$(grep -cE ';(qsort|__qsort_r|qsort_r|msort|_quicksort|libc\.so\.6\+|__libc_start|bsearch|clock_gettime)' "$out")" = "$lines" ] || fail "each line to have a frame in libc"
 expect 0 profile -f -U -F 99 -p "$callback" -l 'nonsense*' $seconds
 [ ! -s "$out" ] || fail "no samples of a library that is not there"
+# of a file in no sample that is shown the summary says nothing
+expect 0 profile -v -U -F 99 -p "$callback" -l 'nonsense*' $seconds
+! says_that 'unwind rows' || fail "nothing of unwind rows of files that no sample went through"
+expect 0 profile -v -U -F 99 -p "$callback" -l 'libc.so*' $seconds
+! says_that 'unwind rows .* ld-linux' || fail "nothing of the loader's rows"
 
 # halves
 expect 0 profile -f -F 99 -U -a $seconds

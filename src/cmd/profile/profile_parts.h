@@ -79,7 +79,8 @@ void sp_child_done(struct sp_child *child);
 void sp_header_print(const struct sp_profile_session *s);
 int sp_profile_narrow(struct sp_profile_session *s);
 int sp_profile_print(struct sp_profile_session *s);
-/* Kept by name, since the numbers of files change when copies of one file are united. Told with -v. */
+/* Kept by name, since the numbers of files change when copies of one file are united. Told with -v, of files sampled.
+ */
 int sp_bad_rows_keep(struct sp_profile_session *s);
 void sp_bad_rows_done(struct sp_profile_session *s);
 int sp_profile_summarise(struct sp_profile_session *s);

@@ -203,9 +203,45 @@ void sp_bad_rows_done(struct sp_profile_session *s)
 	free(s->bad_rows);
 }
 
+static void mark_files(const struct sp_profile *p, uint32_t stack, bool *marks)
+{
+	struct sp_stack frames = sp_profile_stack(p, stack);
+
+	for (uint32_t i = 0; i < frames.n_frames; i++)
+		marks[sp_profile_frame(p, frames.frames[i])->file] = true;
+}
+
+static bool has_marked(const struct sp_profile *p, const bool *marks, const char *name)
+{
+	for (uint32_t i = 1; i < sp_profile_n_files(p); i++)
+		if (marks[i] && !strcmp(sp_profile_string(p, sp_profile_file(p, i)->name), name))
+			return true;
+	return false;
+}
+
+/* Of a file that no sample shown went through, nothing is told. */
+static int bad_rows_narrow(struct sp_profile_session *s)
+{
+	const struct sp_profile *p = s->sampling.profile;
+	bool *marks SP_FREE = calloc(sp_profile_n_files(p), sizeof(*marks));
+
+	if (!marks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
+		mark_files(p, sp_profile_row(p, i)->user, marks);
+	for (size_t i = 0; i < s->n_bad_rows; i++)
+		if (!has_marked(p, marks, s->bad_rows[i].what))
+			s->bad_rows[i].n = 0;
+	return 0;
+}
+
 int sp_profile_summarise(struct sp_profile_session *s)
 {
 	struct sp_capture_stats c;
+	int r = bad_rows_narrow(s);
+
+	if (r < 0)
+		return r;
 	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
 	sp_capture_stats(s->sampling.capture, &c);
 	const struct sp_summary_count lost[] = {
