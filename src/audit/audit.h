@@ -80,7 +80,7 @@ struct sp_record {
 	struct sp_site sites[SP_RECORD_N_SITES]; /* that came first */
 };
 _Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
-struct sp_reference { /* of a record, by its number: what calls do not need once they are known */
+struct sp_record_reference { /* of a record, by its number: what calls do not need once they are known */
 	const char *name;
 	uint32_t function;      /* id in the shared file; 0: not known yet */
 	uint16_t owner, callee; /* into sp_objects */

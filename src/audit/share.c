@@ -38,11 +38,11 @@ static uint64_t row_bytes(void)
 
 static bool add_window(int64_t at, uint64_t low, uint64_t high)
 {
-	struct sp_window *w = &sp_share.windows[sp_share.n_windows];
+	struct sp_file_window *w = &sp_share.windows[sp_share.n_windows];
 
 	if (at < 0 && at > -4096)
 		return false;
-	*w = (struct sp_window){low, high, (uint8_t *)at};
+	*w = (struct sp_file_window){low, high, (uint8_t *)at};
 	sp_store(&sp_share.n_windows, sp_share.n_windows + 1);
 	return true;
 }
@@ -90,7 +90,7 @@ void *sp_share_at(uint64_t offset, uint64_t bytes)
 	uint32_t n = sp_load(&sp_share.n_windows);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct sp_window *w = &sp_share.windows[i];
+		const struct sp_file_window *w = &sp_share.windows[i];
 		if (offset >= w->low && offset < w->high && bytes <= w->high - offset)
 			return w->at + (offset - w->low);
 	}

@@ -16,14 +16,14 @@
 #pragma GCC visibility push(hidden)
 
 enum { SP_WINDOWS = 16 };
-struct sp_window { /* a part of the file that is mapped */
+struct sp_file_window { /* a part of the file that is mapped */
 	uint64_t low, high;
 	uint8_t *at;
 };
 struct sp_share {
 	struct sp_calls_header *header; /* NULL: this program is not counted */
 	struct sp_calls_block *blocks;
-	struct sp_window windows[SP_WINDOWS];
+	struct sp_file_window windows[SP_WINDOWS];
 	uint32_t n_windows;
 	uint64_t size_bytes;
 	uint32_t n_slots;

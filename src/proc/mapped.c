@@ -175,7 +175,7 @@ static int add_scanned(struct table *t, const struct sp_scanned *s)
 static int add_all(struct table *t, const char *proc, unsigned deadline_ms, const uint32_t *pids, size_t n_pids)
 {
 	struct sp_scanned *s;
-	struct sp_scan *scan;
+	struct sp_mapped_scan *scan;
 	int r = sp_scan_new(proc, pids, n_pids, deadline_ms, &scan);
 
 	if (r < 0)

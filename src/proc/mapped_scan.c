@@ -16,7 +16,7 @@
  * Lives until its owner and the last of its threads have let go of it. The thread whose number is `turn` is the one
  * that works; any other has been given up.
  */
-struct sp_scan {
+struct sp_mapped_scan {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	char *proc;
@@ -29,11 +29,11 @@ struct sp_scan {
 };
 
 struct scanner {
-	struct sp_scan *scan;
+	struct sp_mapped_scan *scan;
 	unsigned turn;
 };
 
-static void let_go(struct sp_scan *s)
+static void let_go(struct sp_mapped_scan *s)
 {
 	pthread_mutex_lock(&s->lock);
 	bool is_last = --s->n_holders == 0;
@@ -51,7 +51,7 @@ static void let_go(struct sp_scan *s)
 /* The next process to read, once the one before has been taken; false: no more, or not ours any more. */
 static bool next_pid(struct scanner *t, uint32_t *ret_pid)
 {
-	struct sp_scan *s = t->scan;
+	struct sp_mapped_scan *s = t->scan;
 	bool is_ours;
 
 	pthread_mutex_lock(&s->lock);
@@ -72,7 +72,7 @@ static bool next_pid(struct scanner *t, uint32_t *ret_pid)
 
 static void hand_over(struct scanner *t, struct sp_scanned *found)
 {
-	struct sp_scan *s = t->scan;
+	struct sp_mapped_scan *s = t->scan;
 
 	pthread_mutex_lock(&s->lock);
 	if (s->turn == t->turn) {
@@ -101,7 +101,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int start(struct sp_scan *s)
+static int start(struct sp_mapped_scan *s)
 {
 	struct scanner *t = malloc(sizeof(*t));
 	pthread_attr_t attr;
@@ -123,9 +123,10 @@ static int start(struct sp_scan *s)
 	return 0;
 }
 
-int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned deadline_ms, struct sp_scan **ret_scan)
+int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned deadline_ms,
+		struct sp_mapped_scan **ret_scan)
 {
-	struct sp_scan *s = calloc(1, sizeof(*s));
+	struct sp_mapped_scan *s = calloc(1, sizeof(*s));
 	pthread_condattr_t attr;
 
 	if (s == NULL)
@@ -159,17 +160,17 @@ static struct sp_scanned *stuck(uint32_t pid)
 	return found;
 }
 
-static uint64_t patience_ns(const struct sp_scan *s)
+static uint64_t patience_ns(const struct sp_mapped_scan *s)
 {
 	return s->n_stuck < SP_SCAN_PATIENT ? s->deadline_ns : s->deadline_ns / 20;
 }
 
-static uint64_t deadline_of(const struct sp_scan *s)
+static uint64_t deadline_of(const struct sp_mapped_scan *s)
 {
 	return s->since_ns + patience_ns(s);
 }
 
-static void wait_until(struct sp_scan *s, uint64_t end_ns)
+static void wait_until(struct sp_mapped_scan *s, uint64_t end_ns)
 {
 	struct timespec end = {.tv_sec = (time_t)(end_ns / SP_NS_PER_S), .tv_nsec = (long)(end_ns % SP_NS_PER_S)};
 
@@ -177,7 +178,7 @@ static void wait_until(struct sp_scan *s, uint64_t end_ns)
 }
 
 /* With the lock held: what there is, or NULL at the end. */
-static int next_locked(struct sp_scan *s, struct sp_scanned **ret_scanned)
+static int next_locked(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned)
 {
 	while (s->ready == NULL && !s->is_over && !(s->is_working && sp_time_ns(CLOCK_MONOTONIC) >= deadline_of(s)))
 		wait_until(s, s->is_working ? deadline_of(s) : sp_time_ns(CLOCK_MONOTONIC) + patience_ns(s));
@@ -195,7 +196,7 @@ static int next_locked(struct sp_scan *s, struct sp_scanned **ret_scanned)
 	return s->n_stuck < SP_SCAN_MAX_STUCK ? start(s) : 0;
 }
 
-int sp_mapped_scan_next(struct sp_scan *s, struct sp_scanned **ret_scanned)
+int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned)
 {
 	struct sp_scanned *found = NULL;
 	int r;
@@ -217,7 +218,7 @@ int sp_mapped_scan_next(struct sp_scan *s, struct sp_scanned **ret_scanned)
 	return found != NULL;
 }
 
-void sp_scan_free(struct sp_scan *s)
+void sp_scan_free(struct sp_mapped_scan *s)
 {
 	if (s == NULL)
 		return;

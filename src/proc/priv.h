@@ -26,13 +26,14 @@ struct sp_scanned {
 };
 void sp_scanned_free(struct sp_scanned *s);
 
-struct sp_scan;
+struct sp_mapped_scan;
 
 /* Takes a copy of the list. */
-int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned deadline_ms, struct sp_scan **ret_scan);
+int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned deadline_ms,
+		struct sp_mapped_scan **ret_scan);
 /* 1: *ret_scanned is the caller's; 0: there is no more; or a negative errno. */
-int sp_mapped_scan_next(struct sp_scan *s, struct sp_scanned **ret_scanned);
-void sp_scan_free(struct sp_scan *s);
+int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned);
+void sp_scan_free(struct sp_mapped_scan *s);
 
 /* One process, in this thread (mapped_process.c). NULL when memory is short. */
 struct sp_scanned *sp_scan_process(const char *proc, uint32_t pid);

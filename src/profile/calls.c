@@ -334,7 +334,7 @@ static int by_calls(const void *a, const void *b)
 
 static int by_callers_calls(const void *a, const void *b)
 {
-	const struct sp_caller *x = a, *y = b;
+	const struct sp_called_by *x = a, *y = b;
 
 	if (x->n_calls != y->n_calls)
 		return x->n_calls > y->n_calls ? -1 : 1;
@@ -351,7 +351,7 @@ static void caller_put(struct sp_calls_table *t, size_t i, const struct pair *pa
 		c = &t->rows[t->n_rows++];
 		*c = (struct sp_called){.func = pair->callee, .file = pair->callee_file, .callers = &t->callers[i]};
 	}
-	t->callers[i] = (struct sp_caller){
+	t->callers[i] = (struct sp_called_by){
 	    .func = pair->func, .file = pair->file, .is_outside = pair->is_outside, .n_calls = pair->n_calls};
 	c->n_callers++;
 	c->address_taken |= pair->address_taken;

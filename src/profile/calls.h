@@ -18,7 +18,7 @@
 
 #include "profile/profile.h"
 
-struct sp_caller {
+struct sp_called_by {
 	uint32_t func, file; /* func 0: nobody known */
 	bool is_outside;
 	int64_t n_calls;
@@ -36,14 +36,14 @@ struct sp_called {
 	int64_t n_calls, n_outside, n_place_outside; /* place: of all names of the function's place */
 	int64_t self_ns, total_ns, outside_ns;
 	int64_t n_outside_samples;
-	struct sp_caller *callers; /* by falling calls; in the table's array */
+	struct sp_called_by *callers; /* by falling calls; in the table's array */
 	size_t n_callers;
 };
 
 struct sp_calls_table {
 	struct sp_called *rows; /* by falling calls */
 	size_t n_rows;
-	struct sp_caller *callers;
+	struct sp_called_by *callers;
 	struct sp_called_range *ranges;
 	int64_t n_calls, time_ns, n_samples; /* of the whole profile */
 	bool has_times, has_latency;

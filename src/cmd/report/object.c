@@ -130,7 +130,7 @@ static int take_given(const char *path, const char *library, uint64_t low, uint6
 
 int sp_object_find(void *object, const char *library, uint64_t low, uint64_t high, struct sp_read_object *ret)
 {
-	struct sp_object *o = object;
+	struct sp_profiled_file *o = object;
 	int r = 0;
 
 	if (o->given)

@@ -16,12 +16,12 @@
 struct sp_profile;
 struct sp_read_object;
 
-struct sp_object {
+struct sp_profiled_file {
 	const char *given; /* path; NULL: look for it */
 	bool found;        /* out */
 };
 
-/* sp_read_options' object(); arg is a struct sp_object. */
+/* sp_read_options' object(); arg is a struct sp_profiled_file. */
 int sp_object_find(void *object, const char *library, uint64_t low, uint64_t high, struct sp_read_object *ret);
 
 /* Names all frames that have none, from the files at the profile's paths that have its build ids. */

@@ -90,7 +90,7 @@ static int store_read(const char *name, const struct sp_input_args *a, struct sp
 }
 
 /* On an error the profile is gone. */
-static int names_find(struct sp_profile **p, const char *name, const struct sp_object *object,
+static int names_find(struct sp_profile **p, const char *name, const struct sp_profiled_file *object,
 		      struct sp_input_told *told)
 {
 	int r = sp_object_names(*p);
@@ -110,7 +110,7 @@ static int input_read(const char *name, const struct sp_input_args *a, struct sp
 {
 	bool shown = isatty(STDERR_FILENO);
 	struct progress progress = {.name = name, .next_ns = sp_time_ns(CLOCK_MONOTONIC) + 300000000ULL};
-	struct sp_object object = {.given = a->object};
+	struct sp_profiled_file object = {.given = a->object};
 	struct sp_read_options o = {.keep_going = a->keep_going,
 				    .object = sp_object_find,
 				    .object_arg = &object,

@@ -146,7 +146,7 @@ static void put_place(const struct sp_profile *p, uint32_t func, uint32_t file, 
 	fputc(',', out);
 }
 
-static void put_line(const struct sp_profile *p, const struct sp_called *c, const struct sp_caller *by,
+static void put_line(const struct sp_profile *p, const struct sp_called *c, const struct sp_called_by *by,
 		     const struct sp_calls_table *t, FILE *out)
 {
 	double ns, low, high;
