@@ -228,9 +228,10 @@ static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
  * cache in place of three or four: at 99 Hz these, and not instructions, are what a frame costs.
  */
 enum { SP_RULE_CACHE_BITS = 9 };
+enum { SP_BEHIND_UNKNOWN, SP_BEHIND_CALL, SP_BEHIND_NO_CALL };
 struct sp_cached_rule {
-	sp_u64 word; /* 0: empty */
-	sp_u64 pad;
+	sp_u64 word;   /* 0: empty */
+	sp_u64 behind; /* whether its code stands behind a call: SP_BEHIND_ */
 	struct sp_rule rule;
 };
 struct {
@@ -287,8 +288,36 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
 	if (sp_rule_look_up(s, e, offset, ret_rule))
 		return -1;
 	cached->rule = *ret_rule;
+	cached->behind = SP_BEHIND_UNKNOWN;
 	cached->word = word;
 	return 0;
+}
+
+/*
+ * Whether this caller's frame, of a rule that sp_rule_of() has just had, is one to which no call returns: what led here
+ * lies (a stale row of .eh_frame). Looked at once as long as the rule is kept. Code that cannot be read is no reason.
+ */
+static __always_inline int sp_is_suspect(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
+{
+	struct sp_cached_rule *cached = sp_rule_cached(e->word | offset);
+	sp_u8 code[8];
+
+	if (!cached || s->n_frames < 2 || s->how & SP_HOW_EXACT || s->rule.cfa == SP_CFA_ROOT ||
+	    s->rule.ra & SP_RULE_SIGNAL)
+		return 0;
+	if (cached->behind == SP_BEHIND_UNKNOWN) {
+		if (bpf_probe_read_user(code, 8, (void *)(s->regs.ip - 8)))
+			return 0;
+		cached->behind = sp_ends_in_call(code) ? SP_BEHIND_CALL : SP_BEHIND_NO_CALL;
+	}
+	return cached->behind == SP_BEHIND_NO_CALL;
+}
+
+/* The mark follows from the frame words, so that the stack's hash need not have it. */
+static __always_inline void sp_mark_last(struct sp_scratch *s)
+{
+	s->frames[(s->n_frames - 1) & (SP_MAX_FRAMES - 1)] |= SP_FRAME_GUESSED;
+	s->guessed = SP_STACK_GUESSED;
 }
 
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
@@ -300,6 +329,8 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 		return SP_STOP_TABLE;
 	if (rule->cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
+	if (sp_is_suspect(s, e, offset))
+		sp_mark_last(s);
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
 		s->guessed = SP_STACK_GUESSED;
