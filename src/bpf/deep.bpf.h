@@ -32,6 +32,20 @@ __noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
 	return 0;
 }
 
+/* Marks the frame that was kept last. */
+__noinline int sp_deep_mark(struct sp_scratch *s)
+{
+	struct sp_record_pending *r = sp_pending_own();
+	sp_u32 slot;
+
+	if (!s || !r)
+		return -1;
+	slot = sp_frame_slot(s->n_frames - 1);
+	sp_opaque(slot);
+	r->frames[slot & (SP_MAX_FRAMES - 1)] |= SP_FRAME_GUESSED;
+	return 0;
+}
+
 struct sp_deep_walk { /* small: 6.1 sums up the stacks of nested calls to 512 bytes */
 	struct sp_scratch *s;
 };

@@ -313,10 +313,19 @@ static __always_inline int sp_is_suspect(struct sp_scratch *s, struct sp_seen *e
 	return cached->behind == SP_BEHIND_NO_CALL;
 }
 
+int sp_deep_put(struct sp_scratch *s, sp_u64 word); /* deep.bpf.h */
+int sp_deep_mark(struct sp_scratch *s);
+int sp_deep_unwind(struct sp_scratch *s);
+
 /* The mark follows from the frame words, so that the stack's hash need not have it. */
 static __always_inline void sp_mark_last(struct sp_scratch *s)
 {
-	s->frames[(s->n_frames - 1) & (SP_MAX_FRAMES - 1)] |= SP_FRAME_GUESSED;
+	sp_u32 n = s->n_frames - 1;
+
+	if (n < SP_NEAR_FRAMES)
+		s->frames[n & (SP_NEAR_FRAMES - 1)] |= SP_FRAME_GUESSED;
+	else
+		sp_deep_mark(s);
 	s->guessed = SP_STACK_GUESSED;
 }
 
@@ -336,9 +345,6 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 		s->guessed = SP_STACK_GUESSED;
 	return r;
 }
-
-int sp_deep_put(struct sp_scratch *s, sp_u64 word); /* deep.bpf.h */
-int sp_deep_unwind(struct sp_scratch *s);
 
 /* One frame: its word is stored and the registers become its caller's. SP_STEP_NEXT, or the stop. */
 __noinline sp_u32 sp_step(struct sp_scratch *s)
