@@ -46,6 +46,7 @@ static void targets_choose(const struct sp_profile_args *a, struct sp_capture_op
 	o->n_targets = list->n;
 	o->filter = a->tids.n ? SP_FILTER_TID : a->pids.n || a->command ? SP_FILTER_TGID : SP_FILTER_NONE;
 	o->follow = a->command != NULL;
+	o->no_seek = o->follow; /* what else is mapped is not sampled, and its tables would come before the command's */
 }
 
 static int options_make(struct sp_profile_session *s, struct sp_capture_options *o)
