@@ -106,11 +106,16 @@ void sp_capture_free(struct sp_capture *c);
 
 /* Of this process, in its own root and under its own number; see symbol/perf_map.h. */
 #define SP_PERF_MAP_PATH "/tmp/perf-%u.map"
+/* What the process has mapped, wherever it lies; see symbol/jit_dump.h. */
+#define SP_JIT_DUMP_NAME "jit-%u.dump"
 /*
  * The open descriptor of a file of the profile, or -1. The session's. Of memory without a file: of the perf map that
  * its process had when it was first seen.
  */
 int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file);
+/* The same of its jit dump. */
+int sp_capture_jit_dump_fd(const struct sp_capture *c, uint32_t profile_file);
+uint64_t sp_capture_began_ns(const struct sp_capture *c); /* CLOCK_MONOTONIC */
 /* What its entries in caches are known by (base/entries.h): good until the next call; false: it is not open. */
 struct sp_cache_key;
 bool sp_capture_file_key(const struct sp_capture *c, uint32_t profile_file, struct sp_cache_key *ret_key);

@@ -394,45 +394,6 @@ static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_
 	}
 }
 
-/* --- code made at run time: the map that its program may write of it, held while the process may go
- * ----------------------
- */
-static bool map_is_its(const struct sp_capture *c, uint32_t id, const struct sp_open_result *o)
-{
-	const struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
-
-	return !o->uid || o->uid == sp_profile_process(c->profile, file->process)->uid;
-}
-
-static void map_opened(void *arg, struct sp_open_result *o)
-{
-	struct file_job *job = arg;
-	struct sp_capture *c = job->c;
-	struct sp_known_file *k = known_of(c, job->id);
-
-	if (o->r >= 0 && !is_late(job) && k->fd < 0 && map_is_its(c, job->id, o))
-		k->fd = sp_take_fd(&o->fd);
-	sp_cleanup_close(&o->fd);
-	free(o->path);
-	free(job);
-	sp_error_clear();
-}
-
-/* What cannot be opened now may be there when the names are asked for. */
-static void map_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
-{
-	const struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
-	char path[64];
-	struct sp_open_path q = {.path = path, .pid = (pid_t)r->tgid, .in_root = 1};
-	struct file_job *job = file->process && known_of(c, id)->fd < 0 ? job_new(c, id) : NULL;
-
-	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, sp_profile_process(c->profile, file->process)->ns_pid);
-	if (job && sp_workers_open_path(c->workers, &q, map_opened, job) < 0) {
-		free(job);
-		sp_error_clear();
-	}
-}
-
 /* --- the vDSO: our own image is everyone's --------------------------------------------------------------------------
  */
 const void *sp_capture_vdso(size_t *ret_size)
@@ -529,7 +490,7 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 	    .key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING, .birth = ++c->n_births};
 	if (r->key.dev == SP_DEV_ANON) {
 		table_refuse(c, r->id);
-		map_want(c, r->id, r);
+		sp_made_want(c, r->id, r);
 	} else if (r->key.dev == SP_DEV_VDSO)
 		vdso_load(c, r->id);
 	else
@@ -564,6 +525,12 @@ int sp_capture_file_fd(const struct sp_capture *c, uint32_t profile_file)
 											  : -1;
 }
 
+int sp_capture_jit_dump_fd(const struct sp_capture *c, uint32_t profile_file)
+{
+	return profile_file < c->n_known && c->known[profile_file].jit_dump_fd > 0 ? c->known[profile_file].jit_dump_fd
+										   : -1;
+}
+
 bool sp_capture_file_key(const struct sp_capture *c, uint32_t profile_file, struct sp_cache_key *ret_key)
 {
 	if (sp_capture_file_fd(c, profile_file) < 0)
@@ -577,13 +544,20 @@ uint64_t sp_capture_file_bad_rows(const struct sp_capture *c, uint32_t profile_f
 	return profile_file < c->n_known ? c->known[profile_file].n_bad_rows : 0;
 }
 
+void sp_known_file_done(struct sp_known_file *k)
+{
+	if (k->fd > 0)
+		close(k->fd);
+	if (k->jit_dump_fd > 0)
+		close(k->jit_dump_fd);
+}
+
 void sp_files_done(struct sp_capture *c)
 {
 	size_t i;
 
 	for (i = 1; i < c->n_known; i++)
-		if (c->known[i].fd > 0)
-			close(c->known[i].fd);
+		sp_known_file_done(&c->known[i]);
 	free(c->known);
 	free(c->seen);
 	sp_numbers_done(&c->file_keys);

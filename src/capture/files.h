@@ -3,9 +3,10 @@
  * files.h: what a session knows of files, by the kernel half's numbers and by the profile's. Private to src/capture.
  *
  * files.c takes a file from its first sight to its table: opened, identified, its table loaded, each step by the
- * workers. forget.c takes numbers back from files that are not in use any more, while nothing is sampled, and moves the
- * others to a fresh profile. Tables and descriptors are the session's. Callbacks of the workers find their file by its
- * number and birth: an answer for a file that was forgotten meanwhile is thrown away. 0 or a negative errno.
+ * workers; made.c holds what there is about memory without a file. forget.c takes numbers back from files that are not
+ * in use any more, while nothing is sampled, and moves the others to a fresh profile. Tables and descriptors are the
+ * session's. Callbacks of the workers find their file by its number and birth: an answer for a file that was forgotten
+ * meanwhile is thrown away. 0 or a negative errno.
  */
 #ifndef SP_CAPTURE_FILES_H
 #define SP_CAPTURE_FILES_H
@@ -36,6 +37,7 @@ struct sp_seen_file { /* by file id */
 
 struct sp_known_file { /* by number in the profile */
 	int fd;
+	int jit_dump_fd; /* of memory without a file; 0 = none */
 	uint32_t uid, mode;
 	uint8_t n_tries;
 	bool is_identified; /* or never will be: its names and its build id are what they are */
@@ -50,7 +52,10 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
 void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again), and soon */
 void sp_files_done(struct sp_capture *c);
+void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
+/* made.c: what the process of memory without a file writes of it, if it does. */
+void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r);
 /* later.c: tables that are not to be built now; and, when a window is over, those of files that were met again. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
 void sp_files_put_off(struct sp_capture *c, uint32_t id);

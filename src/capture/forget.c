@@ -164,6 +164,7 @@ static int file_move(struct sp_capture *c, const struct sp_profile *from, struct
 		return r;
 	c->known[number] = *known;
 	known->fd = -1;
+	known->jit_dump_fd = 0;
 	seen->number = (uint32_t)number;
 	return 0;
 }
@@ -182,7 +183,6 @@ int sp_files_move(struct sp_capture *c, const struct sp_profile *from, struct sp
 			r = file_move(c, from, seen, &known[seen->number]);
 	}
 	for (i = 1; i < n_known; i++)
-		if (known[i].fd > 0)
-			close(known[i].fd);
+		sp_known_file_done(&known[i]);
 	return r;
 }

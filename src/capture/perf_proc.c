@@ -100,24 +100,6 @@ void sp_perf_proc_comm(uint32_t tid, char ret_comm[SP_COMM_LEN])
 	memcpy(ret_comm, text, SP_MIN(strlen(text), SP_COMM_LEN - 1));
 }
 
-/* Field 22 of /proc/PID/stat: clock ticks since boot; the name before it, in brackets, may hold anything. */
-static uint64_t start_of(uint32_t pid)
-{
-	SP_FREE char *text = NULL;
-	char path[64], *at;
-	int field;
-
-	(void)snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	if (sp_text_read(path, 4096, &text, NULL) < 0) {
-		sp_error_clear();
-		return 0;
-	}
-	at = strrchr(text, ')');
-	for (field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK)) : 0;
-}
-
 static uint32_t last_number(const char *text, const char *label)
 {
 	const char *line = strstr(text, label), *at;
@@ -187,7 +169,7 @@ int sp_perf_proc_add(struct sp_capture *c, uint32_t pid, struct sp_task_process 
 	t = thread->process;
 	sp_perf_proc_comm(pid, t->comm);
 	memcpy(thread->comm, t->comm, sizeof(thread->comm));
-	t->start_ns = start_of(pid);
+	t->start_ns = sp_process_start_ns(pid);
 	t->n_losses = c->perf->n_losses;
 	*ret_process = t;
 	return sp_perf_proc_maps(c, t);

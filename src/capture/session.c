@@ -345,6 +345,11 @@ int sp_capture_finish(struct sp_capture *c)
 	return callback_failure(c);
 }
 
+uint64_t sp_capture_began_ns(const struct sp_capture *c)
+{
+	return c->began_ns;
+}
+
 void sp_capture_stats(struct sp_capture *c, struct sp_capture_stats *ret_stats)
 {
 	*ret_stats = c->stats;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_AGAIN_S = 600, MAP_AGAIN_S = 60, ASK_AGAIN_S = 60 };
+enum { LOOK_AGAIN_S = 600, MADE_AGAIN_S = 60, ASK_AGAIN_S = 60 };
 
 int sp_naming_wait(struct sp_naming *n, const bool *done)
 {
@@ -209,8 +209,9 @@ static int ask_parser(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 	return r;
 }
 
-/* Most programs that make code write no map; one that does may begin to. */
-static int ask_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names)
+/* Most programs that make code tell nothing of it; one that does may begin to. */
+static int ask_made(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
+		    struct sp_name *names)
 {
 	struct sp_named_file *f = sp_named_file(n, file);
 	uint64_t now_ns = sp_time_ns(CLOCK_BOOTTIME);
@@ -218,12 +219,14 @@ static int ask_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, 
 
 	if (!f)
 		return -ENOMEM;
-	if (f->looked_ns && now_ns - f->looked_ns < (uint64_t)MAP_AGAIN_S * SP_NS_PER_S)
+	if (f->looked_ns && now_ns - f->looked_ns < (uint64_t)MADE_AGAIN_S * SP_NS_PER_S)
 		return -ENOENT;
 	if (!sp_naming_may_parse(n, f, SP_NAMING_QUESTION))
 		return -EAGAIN;
-	r = sp_naming_map(n, file, offsets, n_offsets, names);
-	f->looked_ns = r == -ENOENT ? now_ns : 0;
+	r = sp_naming_made_code(n, file, offsets, n_offsets, names);
+	f = sp_named_file(n, file);
+	if (f)
+		f->looked_ns = r == -ENOENT ? now_ns : 0;
 	return r;
 }
 
@@ -236,7 +239,7 @@ int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 	if (kind == SP_FILE_VDSO)
 		return vdso_names(offsets, n, names);
 	if (kind == SP_FILE_ANON)
-		return ask_map(naming, file, offsets, n, names);
+		return ask_made(naming, file, offsets, n, names);
 	fd = sp_naming_file_fd(naming, file);
 	if (fd < 0)
 		return sp_fail_said(-ENOENT, "the file could not be opened");
@@ -300,6 +303,7 @@ int sp_naming_renew(struct sp_naming *n, struct sp_profile *fresh)
 	struct sp_named_file *old = sp_take_ptr(n->files), *f, *known;
 
 	n->profile = fresh;
+	n->renewed_ns = sp_time_ns(CLOCK_MONOTONIC);
 	n->n_files = 0;
 	free(sp_take_ptr(n->pids));
 	n->n_pids = 0;
@@ -335,6 +339,7 @@ void sp_naming_done(struct sp_naming *n)
 	free(n->files);
 	free(n->pids);
 	free(n->urls);
+	free(n->without);
 	sp_entries_close(n->entries);
 	*n = (struct sp_naming){0};
 }

@@ -10,8 +10,9 @@
  * stripped, its separate debug file. That is looked for by build id and by debug link, in debug_dirs and under
  * /usr/lib/debug, by our paths and by those of a process that had the file mapped, and it is the file's only if the
  * build ids are equal (and the CRC, for a debug link). A debug file that is there but cannot be used costs its names,
- * is told in the file's note, and what the file itself says is used. Memory without a file is named by the perf map
- * that its process has written, or held when it was first seen. Everything is opened and read by workers. The struct
+ * is told in the file's note, and what the file itself says is used. Memory without a file is named by what its process
+ * tells of it: a jit dump, a perf map (both held since it was first seen, if they were there), or, while it runs, the
+ * objects that it keeps in its memory for debuggers. Everything is opened and read by workers. The struct
  * belongs to the caller, who sets it to zero but for what he wants; workers, capture and profile are his, too.
  * One thread.
  */
@@ -57,6 +58,12 @@ struct sp_naming {
 	struct sp_name_scratch *scratch;
 	struct sp_name_table *kernel; /* made when first asked for */
 	uint64_t kernel_ns;           /* when */
+	uint64_t renewed_ns;          /* when the profile took another's place; 0 = never */
+	struct sp_naming_without {
+		uint64_t ino;
+		uint32_t dev;
+	} * without; /* files that have no list of made code */
+	size_t n_without, without_capacity;
 	struct sp_naming_stats stats;
 	/*
 	 * NULL, or asked before a file is parsed for its names, with the samples that were told of it: false: not now,

@@ -10,16 +10,13 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
-#include "naming/priv.h"
-#include "profile/profile.h"
+#include "naming/made.h"
 #include "worker/naming.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const uint64_t second_ns = 1000000000;
 
 static int open_map(struct sp_naming *n, const struct sp_process *p, uint32_t pid)
 {
@@ -54,58 +51,26 @@ static bool is_older(int fd, const struct sp_process *p)
 	struct stat st;
 
 	return fstat(fd, &st) < 0 ||
-	       (uint64_t)st.st_mtim.tv_sec * second_ns + (uint64_t)st.st_mtim.tv_nsec + second_ns < now_ns - age_ns;
+	       (uint64_t)st.st_mtim.tv_sec * SP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec + SP_NS_PER_S < now_ns - age_ns;
 }
 
-/* Functions begin and end in addresses; in the profile, relative to the region. */
-static void relate(uint64_t bias, struct sp_name *m)
+static int ask(const struct sp_made_question *q, int fd, struct sp_name *names)
 {
-	uint64_t below = m->start < bias ? bias - m->start : 0;
+	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
+	int r = sp_workers_map(q->naming->workers, fd, q->addresses, q->n, sp_naming_came, &w);
 
-	m->start += below;
-	m->size -= m->size ? below : 0;
-	m->start -= bias;
+	r = r < 0 ? r : sp_naming_wait(q->naming, &w.done);
+	return r < 0 ? r : w.r;
 }
 
-static int ask(struct sp_naming *n, uint32_t file, int fd, const uint64_t *offsets, size_t n_offsets,
-	       struct sp_name *names)
+int sp_made_by_map(const struct sp_made_question *q, struct sp_name *names)
 {
-	struct sp_naming_wait w = {.naming = n, .file = file, .names = names, .n = n_offsets};
-	uint64_t bias = sp_profile_file(n->profile, file)->bias;
-	SP_FREE uint64_t *addresses = calloc(n_offsets + 1, sizeof(*addresses));
-	size_t i;
-	int r;
-
-	if (!addresses)
-		return -ENOMEM;
-	for (i = 0; i < n_offsets; i++)
-		addresses[i] = bias + offsets[i];
-	r = sp_workers_map(n->workers, fd, addresses, n_offsets, sp_naming_came, &w);
-	r = r < 0 ? r : sp_naming_wait(n, &w.done);
-	r = r < 0 ? r : w.r;
-	for (i = 0; r >= 0 && i < n_offsets; i++) {
-		relate(bias, &names[i]);
-		names[i].from = names[i].start;
-		names[i].to = names[i].start + names[i].size;
-	}
-	return r < 0 ? sp_fail(r, "perf map") : r;
-}
-
-int sp_naming_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names)
-{
-	const struct sp_profile *profile = n->profile;
-	/* A copy: the profile may grow while we wait. */
-	const struct sp_process own = *sp_profile_process(profile, sp_profile_file(profile, file)->process), *p = &own;
-	int held = sp_capture_file_fd(n->capture, file);
+	int held = sp_capture_file_fd(q->naming->capture, q->file);
 	SP_CLOSE int late = -1;
 
-	if (!p->pid)
-		return -ENOENT;
-	if (held < 0 || is_older(held, p))
-		held = late = open_late(n, p);
+	if (held < 0 || is_older(held, &q->process))
+		held = late = open_late(q->naming, &q->process);
 	if (held < 0)
 		return held;
-	if (is_older(held, p))
-		return -ENOENT;
-	return ask(n, file, held, offsets, n_offsets, names);
+	return is_older(held, &q->process) ? -ENOENT : ask(q, held, names);
 }

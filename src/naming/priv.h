@@ -3,7 +3,7 @@
  * priv.h: the parts of the layer naming, for each other.
  *
  * naming.c answers the questions, kernel.c those about the kernel; table.c finds or makes a file's table of names;
- * debug_file.c and fetch.c look for its debug file; perf_map.c names memory without a file. What is known of a file
+ * debug_file.c and fetch.c look for its debug file; made.h is about memory without a file. What is known of a file
  * belongs to the struct sp_naming, by the file's number in the profile. Everything waits for the workers' answers. 0 or
  * a negative errno. One thread.
  */
@@ -35,7 +35,7 @@ struct sp_named_file {
 	uint64_t looked_ns;         /* when its debug file was looked for in vain; 0 = it needs none, or has it */
 	int failure;
 	uint64_t n_met;    /* samples without names that were told of it */
-	uint64_t asked_ns; /* when a parser was asked last for some of its functions; 0 = never */
+	uint64_t asked_ns; /* when it was asked last for some of its functions; 0 = never */
 	unsigned n_asked;  /* how often */
 };
 
@@ -101,8 +101,9 @@ struct sp_naming_wait {
 	bool done;
 };
 void sp_naming_came(void *wait, int r, struct sp_name *names, size_t n, const char *warning);
-/* perf_map.c: names of memory without a file. -ENOENT: its process has written no map. */
-int sp_naming_map(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets, struct sp_name *names);
+/* made.c: names of memory without a file. -ENOENT: its process tells nothing of it. */
+int sp_naming_made_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
+			struct sp_name *names);
 /* Waits until *done. */
 int sp_naming_wait(struct sp_naming *n, const bool *done);
 /*

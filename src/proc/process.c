@@ -131,3 +131,21 @@ bool sp_process_is_in_user_namespace(void)
 
 	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != 0xeffffffd;
 }
+
+/* Field 22 of /proc/PID/stat: clock ticks since boot; the name before it, in brackets, may hold anything. */
+uint64_t sp_process_start_ns(uint32_t pid)
+{
+	SP_FREE char *text = NULL;
+	char path[64], *at;
+	int field;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (sp_text_read(path, 4096, &text, NULL) < 0) {
+		sp_error_clear();
+		return 0;
+	}
+	at = strrchr(text, ')');
+	for (field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) * (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK)) : 0;
+}

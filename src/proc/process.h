@@ -22,6 +22,9 @@ int sp_process_tgid(uint32_t tid, uint32_t *ret_tgid);
 /* The number of the process that a pidfd is of, as our /proc shows it, which may be another namespace's. */
 int sp_process_of_pidfd(int pidfd, uint32_t *ret_pid);
 
+/* When it began, by CLOCK_BOOTTIME, in whole clock ticks; 0 = there is none. */
+uint64_t sp_process_start_ns(uint32_t pid);
+
 /* The CPUs that are online, rising. Free *ret_cpus. */
 int sp_process_cpus_online(uint32_t **ret_cpus, size_t *ret_n);
 

@@ -68,7 +68,8 @@ void sp_job_bring_forward(struct sp_job_list *list, const void *arg)
 static bool has_memfd(const struct sp_job *j)
 {
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
-	       j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS || j->kind == SP_JOB_KERNEL;
+	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_SOURCES ||
+	       j->kind == SP_JOB_SPANS || j->kind == SP_JOB_KERNEL;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -101,6 +102,7 @@ static int send_message(const struct sp_job *j, int socket)
 	m.n_offsets = (uint32_t)j->n_offsets;
 	m.open = j->open;
 	m.in_root = j->in_root;
+	m.number_asked = j->number_asked;
 	m.with_crc = j->with_crc;
 	m.deadline_ms = j->deadline_ms;
 	m.build_id_len = j->build_id_len;
@@ -398,7 +400,12 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_blob(j, a);
 	case SP_JOB_NAMES:
 	case SP_JOB_MAP:
+	case SP_JOB_JIT_DUMP:
+	case SP_JOB_JIT_OBJECTS:
 		return take_names(j, a);
+	case SP_JOB_JIT_DESCRIPTOR:
+		j->distance = a->bytes;
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -456,8 +463,13 @@ static void call_back(struct sp_job *j)
 	case SP_JOB_BUILD:
 		j->done.build(j->arg, j->r, j->blob);
 		break;
+	case SP_JOB_JIT_DESCRIPTOR:
+		j->done.descriptor(j->arg, j->r, j->distance);
+		break;
 	case SP_JOB_NAMES:
 	case SP_JOB_MAP:
+	case SP_JOB_JIT_DUMP:
+	case SP_JOB_JIT_OBJECTS:
 		j->done.names(j->arg, j->r, j->names, j->names ? j->n_offsets : 0, j->r < 0 ? NULL : j->error);
 		break;
 	}

@@ -35,7 +35,10 @@ enum sp_job_kind {
 	SP_JOB_COUNT,
 	SP_JOB_SOURCES,
 	SP_JOB_SPANS,
-	SP_JOB_KERNEL
+	SP_JOB_KERNEL,
+	SP_JOB_JIT_DUMP,
+	SP_JOB_JIT_OBJECTS,
+	SP_JOB_JIT_DESCRIPTOR,
 };
 
 struct sp_job_message {
@@ -43,6 +46,7 @@ struct sp_job_message {
 	uint32_t kind, n_offsets;
 	struct sp_open_request open;
 	int32_t in_root;
+	uint64_t number_asked; /* JIT_*: what their functions in symbol/ ask for beside addresses */
 	uint32_t with_crc, deadline_ms, build_id_len;
 	uint8_t build_id[32]; /* FETCH */
 	uint32_t path_len;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/mounts.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "worker/priv.h"

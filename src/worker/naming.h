@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * naming.h: what the workers of worker.h are asked for names: of a file, of a perf map, and for its debug files.
+ * naming.h: what the workers of worker.h are asked for names: of a file, of made code, and for debug files.
  *
  * Queued, answered by the callback given, and owned as worker.h says: descriptors given stay the caller's, those
  * received are the callback's. What a process answers is checked before anyone gets it: an answer for an offset holds
@@ -45,6 +45,16 @@ int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_
 /* Names of a perf map (symbol/perf_map.h): addresses in place of offsets. */
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
+/* The same of a jit dump (symbol/jit_dump.h), and of the objects in a process's memory (symbol/jit_objects.h). */
+int sp_workers_jit_dump(struct sp_workers *w, int fd, uint64_t since_ns, const uint64_t *addresses, size_t n,
+			void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+			void *arg);
+int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor, const uint64_t *addresses, size_t n,
+			   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+			   void *arg);
+/* Where a file has GDB's descriptor of such objects: as far above where its byte `offset` is mapped. */
+int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
+			      void (*done)(void *arg, int r, uint64_t distance), void *arg);
 
 /*
  * A debug file from the debuginfod servers in `urls`, by build id, by a process that may use the network and nothing

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "worker/mounts.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -492,10 +493,23 @@ static int find_otherwise(const struct sp_open_request *q, char path[SP_JOB_MAX_
 	return r < 0 && shown && is_deleted(shown) ? sp_fail_said(-EACCES, "%s", deleted_words) : r;
 }
 
+/* Of the mapping only the file's name is known. */
+static int find_named(const struct sp_open_request *q, struct found *f)
+{
+	struct sp_open_request at = *q;
+	SP_FREE char *path = has_whole_name(q) ? sp_maps_named(q->pid, q->name, &at.start, &at.end) : NULL;
+	int r = path ? find_mapped(&at, f) : -ENOENT;
+	if (r == -EPERM || r == -EACCES)
+		found_again(f);
+	return r == -EPERM || r == -EACCES ? find_given(&at, path, f) : r;
+}
+
 static int find(const struct sp_open_request *q, char path[SP_JOB_MAX_PATH], struct found *f)
 {
 	if (q->now)
 		return find_now(q, f);
+	if (!q->start && !q->end && !has_key(&q->key))
+		return find_named(q, f);
 	int r = q->pid > 0 ? find_mapped(q, f) : -ESRCH;
 	if (r == 0 || r == -EINVAL || !has_key(&q->key))
 		return r;

@@ -2,6 +2,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "symbol/jit_dump.h"
+#include "symbol/jit_objects.h"
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
 #include "worker/priv.h"
@@ -199,6 +201,41 @@ static int find_in_map(int fd, int memfd, size_t n, struct sp_answer_message *a)
 	return asked_answer(&q, memfd, warning, a);
 }
 
+static int find_in_dump(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(asked_done))) struct asked q = {0};
+	struct sp_jit_dump_counts c;
+	char warning[128] = "";
+	int r = asked_read(&q, fds[1], m->n_offsets);
+	r = r < 0 ? r : sp_jit_dump_find(fds[0], m->number_asked, q.offsets, q.n, q.names, &c);
+	if (r < 0)
+		return r;
+	if (c.is_cut)
+		snprintf(warning, sizeof(warning), "jit dump: longer than 4 GiB");
+	else if (c.n_bad)
+		snprintf(warning, sizeof(warning), "jit dump: %llu of %llu records make no sense",
+			 (unsigned long long)c.n_bad, (unsigned long long)c.n_records);
+	return asked_answer(&q, fds[1], warning, a);
+}
+
+static int find_in_objects(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
+{
+	__attribute__((cleanup(asked_done))) struct asked q = {0};
+	struct sp_jit_object_counts c;
+	char warning[128] = "";
+	int r = asked_read(&q, fds[1], m->n_offsets);
+	r = r < 0 ? r : sp_jit_objects_find(fds[0], m->number_asked, q.offsets, q.n, q.names, &c);
+	if (r < 0)
+		return r;
+	if (c.is_cut)
+		snprintf(warning, sizeof(warning), "GDB's list of made code: longer than %d objects or 256 MiB",
+			 SP_JIT_OBJECTS_MAX);
+	else if (c.n_bad)
+		snprintf(warning, sizeof(warning), "GDB's list of made code: %llu of %llu objects make no sense",
+			 (unsigned long long)c.n_bad, (unsigned long long)c.n_objects);
+	return asked_answer(&q, fds[1], warning, a);
+}
+
 struct spans_out { /* to the memfd, by whole buffers */
 	int memfd;
 	struct sp_span_state state;
@@ -309,6 +346,10 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return find_in_map(fds[0], fds[1], m->n_offsets, a);
 	if (m->kind == SP_JOB_KERNEL)
 		return find_kernel(fds[0], fds[1], a);
+	if (m->kind == SP_JOB_JIT_DUMP)
+		return find_in_dump(m, fds, a);
+	if (m->kind == SP_JOB_JIT_OBJECTS)
+		return find_in_objects(m, fds, a);
 	int r = sp_elf_open_fd(fds[0], &e);
 	if (r < 0)
 		return r;
@@ -327,11 +368,15 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return describe_debug(e, fds[0], m->with_crc, a);
 	case SP_JOB_COUNT:
 		return sp_symbols_count(e, sp_function_walk, &a->counts);
+	case SP_JOB_JIT_DESCRIPTOR:
+		return sp_jit_descriptor_find(e, m->number_asked, &a->bytes);
 	case SP_JOB_OPEN:
 	case SP_JOB_OPEN_PATH:
 	case SP_JOB_MAP:
 	case SP_JOB_FETCH:
 	case SP_JOB_KERNEL:
+	case SP_JOB_JIT_DUMP:
+	case SP_JOB_JIT_OBJECTS:
 		break;
 	}
 	return -EINVAL;

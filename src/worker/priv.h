@@ -25,6 +25,8 @@ struct sp_job {
 	uint8_t build_id[32];
 	uint32_t build_id_len, deadline_ms;
 	bool in_root, with_crc;
+	uint64_t number_asked; /* message.h */
+	uint64_t distance;     /* JIT_DESCRIPTOR */
 	uint64_t *offsets;
 	size_t n_offsets;
 	void *arg;
@@ -37,6 +39,7 @@ struct sp_job {
 		void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
 		void (*sources)(void *arg, int r, struct sp_sources *sources, size_t n);
 		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
+		void (*descriptor)(void *arg, int r, uint64_t distance);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
@@ -134,17 +137,5 @@ int sp_sandbox_broker(void);  /* and starting workers, BPF arrays, perf events *
 void sp_parser_work(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a);
 int sp_opener_work(const struct sp_job_message *m, struct sp_answer_message *a);  /* the descriptor, or -1 */
 int sp_fetcher_work(const struct sp_job_message *m, struct sp_answer_message *a); /* this, too */
-
-/* mounts.c: types of file systems, as this process or that one sees them; -ENOENT when neither does. */
-enum { SP_MOUNT_TYPE = 32 };
-bool sp_type_may_hang(const char *type);
-bool sp_unlisted_may_hang(int fd); /* a file of a mount that is in no list */
-int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
-int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
-int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]); /* of a layer */
-/* maps.c: the path of what a process has mapped at this address, as it shows it; NULL = none, or hidden. Free it. */
-char *sp_maps_path(pid_t pid, uint64_t address);
-int sp_mount_open(uint32_t dev, unsigned *position); /* the next mount point of a device, from *position 0 on */
-int sp_mount_open_root(uint32_t dev);                /* our root, if it is no mount point and of this device */
 
 #endif

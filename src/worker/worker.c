@@ -371,6 +371,44 @@ int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size
 	return submit(w, sp_take_ptr(j));
 }
 
+static int ask_jit(struct sp_workers *w, enum sp_job_kind kind, int fd, uint64_t asked, const uint64_t *addresses,
+		   size_t n, void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+		   void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(kind, arg);
+	int r = give_question(w, j, fd, -1, addresses, n);
+	if (r < 0)
+		return r;
+	j->number_asked = asked;
+	j->done.names = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_jit_dump(struct sp_workers *w, int fd, uint64_t since_ns, const uint64_t *addresses, size_t n,
+			void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg)
+{
+	return ask_jit(w, SP_JOB_JIT_DUMP, fd, since_ns, addresses, n, done, arg);
+}
+
+int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor, const uint64_t *addresses, size_t n,
+			   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning),
+			   void *arg)
+{
+	return ask_jit(w, SP_JOB_JIT_OBJECTS, memory, descriptor, addresses, n, done, arg);
+}
+
+int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
+			      void (*done)(void *arg, int r, uint64_t distance), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_JIT_DESCRIPTOR, arg);
+	int r = give_question(w, j, fd, -1, NULL, 0);
+	if (r < 0)
+		return r;
+	j->number_asked = offset;
+	j->done.descriptor = done;
+	return submit(w, sp_take_ptr(j));
+}
+
 int sp_workers_fd(const struct sp_workers *w)
 {
 	return w->epoll;

@@ -61,7 +61,10 @@ struct sp_open_request {
 	 * are looked for among the mounts, and believed only where the process is of our own user namespace.
 	 */
 	struct sp_file_key key;
-	/* What the mapping calls it, "" = not known. A handle may lead to another hard link: then the path is "". */
+	/*
+	 * What the mapping calls it, "" = not known. A handle may lead to another hard link: then the path is "". Where
+	 * start and end are 0: the first executable mapping of a file with this name. Then without a key.
+	 */
 	char name[SP_NAME_LEN];
 	/*
 	 * Not what is mapped, but what is now where its path leads from the top of the process's mounts: -EALREADY the

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * jit.c: `jit SECONDS A|B`: code made at run time at a fixed address, with frame pointers as JIT compilers keep them. A
- * and B put other functions at the same address, and name themselves jit-A and jit-B.
+ * jit.c: `jit SECONDS A|B [FILE]`: code made at run time at a fixed address, with frame pointers as JIT compilers keep
+ * them. A and B put other functions at the same address, and name themselves jit-A and jit-B. FILE is mapped as a
+ * runtime maps its jit dump; `objects` in place of it: the code is told to debuggers, as jit_inner and jit_outer,
+ * behind an object that is none.
  */
 #include "victim.h"
+#include <elf.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -58,6 +63,65 @@ VICTIM static void work_b(void)
 	KEEP_FRAME();
 }
 
+/* GDB's manual, "JIT Compilation Interface". */
+struct jit_code_entry {
+	struct jit_code_entry *next, *previous;
+	const void *object;
+	uint64_t size;
+};
+struct jit_descriptor {
+	uint32_t version, action;
+	struct jit_code_entry *relevant, *first;
+};
+extern struct jit_descriptor __jit_debug_descriptor;
+struct jit_descriptor __jit_debug_descriptor = {.version = 1};
+
+/* Two functions in one section of code, as if not linked yet. */
+static struct object {
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[4];
+	Elf64_Sym symbols[3];
+	char strings[24];
+} object = {
+    .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	       .e_type = ET_REL,
+	       .e_machine = EM_X86_64,
+	       .e_version = EV_CURRENT,
+	       .e_shoff = offsetof(struct object, sections),
+	       .e_ehsize = sizeof(Elf64_Ehdr),
+	       .e_shentsize = sizeof(Elf64_Shdr),
+	       .e_shnum = 4},
+    .sections =
+	{[1] = {.sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = JIT_AT, .sh_size = 512},
+	 [2] = {.sh_type = SHT_SYMTAB,
+		.sh_offset = offsetof(struct object, symbols),
+		.sh_size = sizeof(object.symbols),
+		.sh_entsize = sizeof(Elf64_Sym),
+		.sh_link = 3},
+	 [3] = {.sh_type = SHT_STRTAB,
+		.sh_offset = offsetof(struct object, strings),
+		.sh_size = sizeof(object.strings)}},
+    .symbols = {[1] = {.st_name = 1, .st_info = STT_FUNC, .st_shndx = 1, .st_value = 0, .st_size = 256},
+		[2] = {.st_name = 11, .st_info = STT_FUNC, .st_shndx = 1, .st_value = 256}},
+    .strings = "\0jit_inner\0jit_outer",
+};
+
+VICTIM static void tell_debuggers(void)
+{
+	static struct jit_code_entry good = {.object = &object, .size = sizeof(object)};
+	static struct jit_code_entry bad = {.next = &good, .object = (void *)16, .size = 1 << 20};
+
+	good.previous = &bad;
+	__jit_debug_descriptor.first = &bad;
+}
+
+VICTIM static int map_dump(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	bool b;
@@ -76,6 +140,10 @@ int main(int argc, char **argv)
 	else
 		emit_call(code, 32, (uintptr_t)work_a);
 	emit_call(code + 256, b ? 512 : 64, (uintptr_t)code);
+	if (argc > 3 && !strcmp(argv[3], "objects"))
+		tell_debuggers();
+	else if (argc > 3 && map_dump(argv[3]))
+		return 2;
 	while (going_on()) {
 		run_jit((void (*)(void))(uintptr_t)(code + 256));
 		if (b)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "tool.h"
 #include "trap.h"
+#include "worker/mounts.h"
 #include "worker/priv.h"
 
 #define sp_type_may_hang(type) ((type)[0] == 0) /* the types have names */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * made.c: what a process writes of the code that it makes while it runs (a perf map, a jit dump): opened when that code
+ * is first seen, and held, since the process may go. What is not there yet may be when the names are asked for.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "capture/priv.h"
+#include "profile/profile.h"
+#include "worker/worker.h"
+#include <stdlib.h>
+
+struct made_job {
+	struct sp_capture *c;
+	uint32_t id;
+	uint64_t birth;
+	bool is_dump;
+};
+
+static struct sp_known_file *known_of(const struct made_job *job)
+{
+	return &job->c->known[job->c->seen[job->id].number];
+}
+
+static const struct sp_process *process_of(const struct made_job *job)
+{
+	const struct sp_file *file = sp_profile_file(job->c->profile, job->c->seen[job->id].number);
+
+	return file->process ? sp_profile_process(job->c->profile, file->process) : NULL;
+}
+
+/* Held already, or nobody waits for it any more: the profile is the caller's, or the memory was forgotten. */
+static bool is_wanted(const struct made_job *job)
+{
+	if (job->c->is_over || job->c->seen[job->id].birth != job->birth)
+		return false;
+	return job->is_dump ? !known_of(job)->jit_dump_fd : known_of(job)->fd < 0;
+}
+
+static void opened(void *arg, struct sp_open_result *o)
+{
+	struct made_job *job = arg;
+
+	if (o->r >= 0 && is_wanted(job) && (!o->uid || o->uid == process_of(job)->uid))
+		*(job->is_dump ? &known_of(job)->jit_dump_fd : &known_of(job)->fd) = sp_take_fd(&o->fd);
+	sp_cleanup_close(&o->fd);
+	free(o->path);
+	free(job);
+	sp_error_clear();
+}
+
+static int map_open(struct made_job *job, pid_t pid)
+{
+	char path[64];
+	struct sp_open_path q = {.path = path, .pid = pid, .in_root = 1};
+
+	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, process_of(job)->ns_pid);
+	return sp_workers_open_path(job->c->workers, &q, opened, job);
+}
+
+static int dump_open(struct made_job *job, pid_t pid)
+{
+	struct sp_open_request q = {.pid = pid};
+
+	snprintf(q.name, sizeof(q.name), SP_JIT_DUMP_NAME, process_of(job)->ns_pid);
+	return sp_workers_open(job->c->workers, &q, opened, job);
+}
+
+static void want(struct sp_capture *c, uint32_t id, pid_t pid, bool is_dump)
+{
+	struct made_job *job = malloc(sizeof(*job));
+	int r = -ENOENT;
+
+	if (job) {
+		*job = (struct made_job){.c = c, .id = id, .birth = c->seen[id].birth, .is_dump = is_dump};
+		if (process_of(job) && is_wanted(job))
+			r = is_dump ? dump_open(job, pid) : map_open(job, pid);
+	}
+	if (r < 0)
+		free(job);
+	sp_error_clear();
+}
+
+void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
+{
+	want(c, id, (pid_t)r->tgid, false);
+	want(c, id, (pid_t)r->tgid, true);
+}

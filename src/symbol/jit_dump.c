@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "symbol/jit_dump.h"
+#include "base/cursor.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/search.h"
+#include "symbol/priv.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	CHUNK = 1 << 18,
+	MAX_RANGE = 1 << 30,
+	MAX_AT_ONCE = 3, /* functions that one address is called by */
+	HEAD = 40,       /* of the file; a later version may have more */
+	RECORD_HEAD = 16,
+	LOAD_HEAD = RECORD_HEAD + 40,
+	MOVE_HEAD = RECORD_HEAD + 48,
+};
+#define MAX_BYTES (UINT64_C(4) << 30)
+#define MAGIC 0x4a695444u       /* "JiTD" */
+#define OTHER_CLOCK UINT64_C(1) /* flag: times are of the processor's counter */
+#define NOT_KNOWN UINT64_MAX
+
+enum record_kind { CODE_LOAD, CODE_MOVE, CODE_DEBUG, CODE_CLOSE, CODE_UNWINDING, N_KINDS };
+
+struct code { /* a function where it lay */
+	uint64_t start, size;
+	uint64_t index; /* the dump's own number of it */
+	uint64_t name;  /* where its name is in the file; NOT_KNOWN: that of the load with this index */
+};
+struct past { /* of one address, since the time that is asked for */
+	struct code codes[MAX_AT_ONCE];
+	uint8_t n;
+	bool has_more;
+};
+struct wanted { /* the name of what was moved */
+	uint64_t index;
+	struct code *code;
+};
+
+struct reader {
+	int fd;
+	uint8_t bytes[CHUNK];
+	size_t n;    /* of bytes, from `at` in the file on */
+	uint64_t at; /* in the file */
+	uint64_t since_ns;
+	const uint64_t *addresses;
+	size_t n_addresses;
+	struct past *pasts;
+	struct wanted *wanted;
+	size_t n_wanted;
+	struct sp_jit_dump_counts counts;
+};
+
+struct record {
+	uint64_t at, time_ns, vaddr, old, size, index, name;
+	uint32_t kind, bytes;
+};
+
+static ssize_t read_at(int fd, void *bytes, size_t size, uint64_t at)
+{
+	ssize_t n;
+	while ((n = pread(fd, bytes, size, (off_t)at)) < 0 && errno == EINTR)
+		;
+	return n < 0 ? sp_fail(-errno, "read the jit dump") : n;
+}
+
+/* The bytes from `at` on, as many as there are up to n. A cursor that is shorter than asked for: the file ends. */
+static int bytes_at(struct reader *r, uint64_t at, size_t n, struct sp_cursor *ret_cursor)
+{
+	if (at < r->at || at + n > r->at + r->n) {
+		ssize_t got = read_at(r->fd, r->bytes, CHUNK, at);
+		if (got < 0)
+			return (int)got;
+		r->at = at;
+		r->n = (size_t)got;
+	}
+	*ret_cursor = sp_cursor_on(r->bytes + (at - r->at), SP_MIN(n, r->n - (size_t)(at - r->at)));
+	return 0;
+}
+
+/* --- records --------------------------------------------------------------------------------------------------- */
+
+static bool is_range(uint64_t start, uint64_t size)
+{
+	return size && size <= MAX_RANGE && start + size >= start;
+}
+
+static bool parse_load(struct sp_cursor *c, struct record *ret_record)
+{
+	sp_cursor_skip(c, 4 + 4 + 8); /* process, thread, where it was made */
+	ret_record->vaddr = sp_cursor_u64(c);
+	ret_record->size = sp_cursor_u64(c);
+	ret_record->index = sp_cursor_u64(c);
+	ret_record->name = ret_record->at + LOAD_HEAD;
+	return !c->bad && ret_record->bytes > LOAD_HEAD && is_range(ret_record->vaddr, ret_record->size);
+}
+
+static bool parse_move(struct sp_cursor *c, struct record *ret_record)
+{
+	sp_cursor_skip(c, 4 + 4 + 8);
+	ret_record->old = sp_cursor_u64(c);
+	ret_record->vaddr = sp_cursor_u64(c);
+	ret_record->size = sp_cursor_u64(c);
+	ret_record->index = sp_cursor_u64(c);
+	ret_record->name = NOT_KNOWN;
+	return !c->bad && ret_record->bytes >= MOVE_HEAD && is_range(ret_record->vaddr, ret_record->size) &&
+	       is_range(ret_record->old, ret_record->size);
+}
+
+/* 1: a record; 0: the end, or what leads nowhere (bytes is then not 0). Kinds of later versions are passed over. */
+static int next_record(struct reader *r, uint64_t at, struct record *ret_record, bool *ret_good)
+{
+	struct sp_cursor c;
+	int e = bytes_at(r, at, MOVE_HEAD, &c);
+	if (e < 0)
+		return e;
+	*ret_record = (struct record){.at = at};
+	size_t there = sp_cursor_left(&c);
+	ret_record->kind = sp_cursor_u32(&c);
+	ret_record->bytes = sp_cursor_u32(&c);
+	ret_record->time_ns = sp_cursor_u64(&c);
+	if (c.bad || ret_record->bytes < RECORD_HEAD) {
+		ret_record->bytes = there > 0;
+		return 0;
+	}
+	*ret_good = ret_record->kind == CODE_LOAD   ? parse_load(&c, ret_record)
+		    : ret_record->kind == CODE_MOVE ? parse_move(&c, ret_record)
+						    : true;
+	return 1;
+}
+
+/* The file's end, and a record that its program was just writing, are no loss. */
+static int walk(struct reader *r, uint64_t at, void (*take)(struct reader *, const struct record *))
+{
+	struct record record = {0};
+	bool good = true;
+	int e;
+	r->counts = (struct sp_jit_dump_counts){0};
+	while (at < MAX_BYTES && (e = next_record(r, at, &record, &good)) != 0) {
+		if (e < 0)
+			return e;
+		r->counts.n_records++;
+		r->counts.n_bad += !good;
+		if (good && record.kind <= CODE_MOVE)
+			take(r, &record);
+		at += record.bytes;
+	}
+	r->counts.is_cut = at >= MAX_BYTES;
+	if (!r->counts.is_cut && record.bytes) {
+		r->counts.n_records++;
+		r->counts.n_bad++;
+	}
+	return 0;
+}
+
+/* --- what lay where, and when ---------------------------------------------------------------------------------- */
+
+static void put(struct past *p, const struct code *code, bool before)
+{
+	if (before)
+		*p = (struct past){0};
+	if (p->n == MAX_AT_ONCE) {
+		p->has_more = true;
+		p->codes[MAX_AT_ONCE - 1] = *code;
+		return;
+	}
+	p->codes[p->n++] = *code;
+}
+
+/* What was there before the time that is asked for is no answer once something else took its place. */
+static void take_record(struct reader *r, const struct record *record)
+{
+	const struct code code = {record->vaddr, record->size, record->index, record->name};
+	bool before = record->time_ns <= r->since_ns;
+	size_t i = sp_n_below(r->addresses, r->n_addresses, record->old);
+	for (;
+	     record->kind == CODE_MOVE && before && i < r->n_addresses && r->addresses[i] - record->old < record->size;
+	     i++)
+		r->pasts[i] = (struct past){0};
+	i = sp_n_below(r->addresses, r->n_addresses, record->vaddr);
+	for (; i < r->n_addresses && r->addresses[i] - record->vaddr < record->size; i++)
+		put(&r->pasts[i], &code, before);
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static void take_load(struct reader *r, const struct record *record)
+{
+	size_t i = SP_N_BELOW(r->wanted, r->n_wanted, index, record->index);
+	for (; record->kind == CODE_LOAD && i < r->n_wanted && r->wanted[i].index == record->index; i++)
+		r->wanted[i].code->name = record->name;
+}
+
+/* What was moved has its name in the record of its load: looked for once more, where somebody asks. */
+static int find_moved(struct reader *r, uint64_t first)
+{
+	size_t i, k;
+	for (i = 0; i < r->n_addresses; i++)
+		for (k = 0; k < r->pasts[i].n; k++)
+			r->n_wanted += r->pasts[i].codes[k].name == NOT_KNOWN;
+	if (!r->n_wanted)
+		return 0;
+	struct wanted *wanted SP_FREE = calloc(r->n_wanted, sizeof(*wanted));
+	if (!wanted)
+		return -ENOMEM;
+	r->wanted = wanted;
+	r->n_wanted = 0;
+	for (i = 0; i < r->n_addresses; i++)
+		for (k = 0; k < r->pasts[i].n; k++)
+			if (r->pasts[i].codes[k].name == NOT_KNOWN)
+				wanted[r->n_wanted++] =
+				    (struct wanted){r->pasts[i].codes[k].index, &r->pasts[i].codes[k]};
+	qsort(wanted, r->n_wanted, sizeof(*wanted), by_index);
+	return walk(r, first, take_load);
+}
+
+/* --- names ----------------------------------------------------------------------------------------------------- */
+
+/* NULL: there is none, or it was written anew in between. */
+static int name_of(const struct reader *r, const struct code *code, char **ret_name)
+{
+	char text[SP_LINKAGE_MAX + 1];
+	ssize_t n = code->name == NOT_KNOWN ? 0 : read_at(r->fd, text, SP_LINKAGE_MAX, code->name);
+	*ret_name = NULL;
+	if (n <= 0)
+		return (int)n;
+	text[n] = 0;
+	if (!*text)
+		return 0;
+	*ret_name = sp_demangle(text);
+	return *ret_name ? 0 : -ENOMEM;
+}
+
+/* Adds " or NAME", unless it is called that already. */
+static int add_name(char **all, const char *name)
+{
+	char *both = NULL;
+	if (strcmp(*all, name) == 0 || strlen(*all) + strlen(name) + sizeof(" or or others") > SP_NAME_MAX)
+		return 0;
+	if (asprintf(&both, "%s or %s", *all, name) < 0)
+		return -ENOMEM;
+	free(*all);
+	*all = both;
+	return 0;
+}
+
+static int name_all(const struct reader *r, const struct past *p, char **ret_all)
+{
+	char *all SP_FREE = NULL;
+	int e = 0;
+	for (size_t i = 0; i < p->n && e == 0; i++) {
+		char *one SP_FREE = NULL;
+		e = name_of(r, &p->codes[i], &one);
+		if (e == 0 && one && all)
+			e = add_name(&all, one);
+		else if (!all)
+			all = sp_take_ptr(one);
+	}
+	if (e == 0 && all && p->has_more)
+		e = add_name(&all, "others");
+	*ret_all = e == 0 ? sp_take_ptr(all) : NULL;
+	return e;
+}
+
+/* Where several lay at this address the answer holds for nothing but the address. */
+static int answer(const struct reader *r, size_t i, struct sp_name *name)
+{
+	const struct past *p = &r->pasts[i];
+	*name = (struct sp_name){.start = r->addresses[i]};
+	if (!p->n)
+		return 0;
+	int e = name_all(r, p, &name->name);
+	if (e < 0 || !name->name)
+		return e;
+	const struct code *last = &p->codes[p->n - 1];
+	*name = (struct sp_name){.name = name->name, .start = last->start, .size = last->size, .vaddr = last->start};
+	return 0;
+}
+
+static int open_dump(struct reader *r, uint64_t *ret_first)
+{
+	struct sp_cursor c;
+	int e = bytes_at(r, 0, HEAD, &c);
+	if (e < 0)
+		return e;
+	uint32_t magic = sp_cursor_u32(&c), version = sp_cursor_u32(&c), size = sp_cursor_u32(&c);
+	sp_cursor_skip(&c, 4 + 4 + 4 + 8); /* machine, nothing, process, time */
+	uint64_t flags = sp_cursor_u64(&c);
+	if (c.bad || magic != MAGIC || !version || size < HEAD)
+		return sp_fail_said(-EBADMSG, "not a jit dump");
+	if (flags & OTHER_CLOCK)
+		r->since_ns = UINT64_MAX;
+	*ret_first = size;
+	return 0;
+}
+
+static int find(struct reader *r, struct sp_name *names)
+{
+	uint64_t first = 0;
+	int e = open_dump(r, &first);
+	e = e < 0 ? e : walk(r, first, take_record);
+	e = e < 0 ? e : find_moved(r, first);
+	for (size_t i = 0; i < r->n_addresses && e == 0; i++)
+		e = answer(r, i, &names[i]);
+	return e;
+}
+
+int sp_jit_dump_find(int fd, uint64_t since_ns, const uint64_t *addresses, size_t n, struct sp_name *names,
+		     struct sp_jit_dump_counts *ret_counts)
+{
+	struct reader *r SP_FREE = calloc(1, sizeof(*r));
+	struct past *pasts SP_FREE = calloc(n + 1, sizeof(*pasts));
+	if (!r || !pasts)
+		return -ENOMEM;
+	memset(names, 0, n * sizeof(*names));
+	r->fd = fd;
+	r->since_ns = since_ns;
+	r->addresses = addresses;
+	r->n_addresses = n;
+	r->pasts = pasts;
+	int e = find(r, names);
+	*ret_counts = r->counts;
+	if (e < 0)
+		sp_names_done(names, n);
+	return e;
+}

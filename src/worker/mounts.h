@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mounts.h: what an opener knows of mounts and mappings before it opens anything; private to src/worker.
+ *
+ * mounts.c tells the types of file systems, as this process or that one sees them, and opens mount points; maps.c looks
+ * into /proc/PID/maps. Reads of /proc only, which never hang. Texts are the caller's. 0 or a negative errno. No state.
+ */
+#ifndef SP_WORKER_MOUNTS_H
+#define SP_WORKER_MOUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* mounts.c: types of file systems, as this process or that one sees them; -ENOENT when neither does. */
+enum { SP_MOUNT_TYPE = 32 };
+bool sp_type_may_hang(const char *type);
+bool sp_unlisted_may_hang(int fd); /* a file of a mount that is in no list */
+int sp_mount_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]);
+int sp_device_type(pid_t pid, uint32_t dev, char ret_type[SP_MOUNT_TYPE]);
+int sp_overlay_type(pid_t pid, uint64_t mount_id, char ret_type[SP_MOUNT_TYPE]); /* of a layer */
+/* maps.c: the path of what a process has mapped at this address, as it shows it; NULL = none, or hidden. Free it. */
+char *sp_maps_path(pid_t pid, uint64_t address);
+/* The path of the first executable mapping of a file with this name, and where it is; NULL = none. Free it. */
+char *sp_maps_named(pid_t pid, const char *name, uint64_t *ret_start, uint64_t *ret_end);
+int sp_mount_open(uint32_t dev, unsigned *position); /* the next mount point of a device, from *position 0 on */
+int sp_mount_open_root(uint32_t dev);                /* our root, if it is no mount point and of this device */
+
+#endif
