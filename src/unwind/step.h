@@ -163,7 +163,8 @@ SP_STEP_INLINE int sp_step_frameless(SP_WALK *w, struct sp_regs *regs, sp_u32 *h
 /*
  * No unwind information: the frame pointer, if it leads to a return address behind a call; at the leaf, which may not
  * have set up a frame, else the word at the stack pointer. A frame pointer of 0 is the psABI's mark of the outermost
- * frame. Whatever comes of it is marked guessed by the caller.
+ * frame, of one that was called from; the sample's own code may use the register for anything. Whatever comes of it is
+ * marked guessed by the caller.
  */
 SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
 {
@@ -185,7 +186,7 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 		*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
 		return SP_STEP_NEXT;
 	}
-	return !fp && !(*how & SP_HOW_NO_FP) ? SP_STOP_COMPLETE : SP_STOP_GUESS;
+	return !fp && !(*how & (SP_HOW_NO_FP | SP_HOW_FIRST)) ? SP_STOP_COMPLETE : SP_STOP_GUESS;
 }
 
 /* A register's value, and its bit in *unsure if it is only what the sample had; or a stop. */
