@@ -83,7 +83,8 @@ struct sp_scratch {
 	struct sp_seen seen[SP_N_SEEN];
 	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
 	struct sp_root_key top;
-	struct sp_rule rule; /* likewise */
+	struct sp_rule rule;       /* likewise */
+	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */
 	sp_u64 node[32];
 	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
 	sp_u32 window_bytes;

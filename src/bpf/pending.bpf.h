@@ -142,7 +142,8 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->how = s->how;
 	r->n_frames = s->n_frames;
 	r->guessed = s->guessed;
-	r->code_bytes = sp_env_code(s, s->regs.ip, r->code) ? 0 : 8;
+	r->code_bytes =
+	    bpf_probe_read_user(r->code, SP_CODE_BYTES, (void *)(s->regs.ip - SP_CODE_BEFORE)) ? 0 : SP_CODE_BYTES;
 	r->stack_at = sp_pending_base(s->regs.sp);
 	bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
 	sp_pending_stack(s, r, r->stack_at);

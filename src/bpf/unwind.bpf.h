@@ -87,8 +87,15 @@ static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u6
 
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr);
 static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 *ret);
+static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip);
 
-#include "unwind/step.h"
+static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *ret, sp_u32 n)
+{
+	(void)s;
+	return bpf_probe_read_user(ret, n, (void *)addr) ? -1 : 0;
+}
+
+#include "unwind/v8.h"
 
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
 {
@@ -104,6 +111,11 @@ static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 
 {
 	(void)s;
 	return bpf_probe_read_user(ret, 8, (void *)addr) ? -1 : 0;
+}
+
+static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip)
+{
+	return bpf_probe_read_user(s->code, SP_CODE_BYTES, (void *)(ip - SP_CODE_BEFORE)) ? -1 : 0;
 }
 
 /* What the file's table says, which is hereby in use. */
@@ -167,7 +179,6 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 	if (!e->file)
 		return SP_STOP_FILES;
 	e->word |= (sp_u64)e->file << SP_FRAME_ID_SHIFT;
-	e->state = key.dev == SP_DEV_ANON ? SP_TABLE_FP : SP_TABLE_ABSENT;
 	return 0;
 }
 
@@ -209,7 +220,7 @@ static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 	i = s->n_seen++ & (SP_N_SEEN - 1);
 	s->last_seen = i;
 	r = sp_seen_fill(s, addr, i);
-	if (!r && s->seen[i].state != SP_TABLE_FP)
+	if (!r)
 		sp_seen_table(&s->seen[i]);
 	return r;
 }
@@ -220,6 +231,19 @@ static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
 		return SP_STOP_GUESS;
 	s->guessed = SP_STACK_GUESSED;
 	return sp_step_guess(s, &s->regs, &s->how);
+}
+
+/* Verified once, not at each place that it is called from. */
+__noinline sp_u32 sp_step_of_v8(struct sp_scratch *s, sp_u32 off)
+{
+	sp_u32 r;
+
+	if (!s)
+		return SP_STOP_GUESS;
+	r = sp_step_v8(s, &s->regs, &s->how, off);
+	if (s->how & SP_HOW_GUESSED)
+		s->guessed = SP_STACK_GUESSED;
+	return r;
 }
 
 /*
@@ -338,6 +362,8 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 		return SP_STOP_TABLE;
 	if (rule->cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
+	if (rule->cfa == SP_CFA_V8)
+		return sp_step_of_v8(s, rule->off);
 	if (sp_is_suspect(s, e, offset))
 		sp_mark_last(s);
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
@@ -377,7 +403,7 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	s->hash = sp_hash_mix(s->hash, word);
 	if (e->state == SP_TABLE_LOADED && sp_config.unwind != SP_UNWIND_FP)
 		return sp_step_table(s, e, offset);
-	return sp_step_guessed(s);
+	return e->state == SP_TABLE_V8 ? sp_step_of_v8(s, 0) : sp_step_guessed(s);
 }
 
 /* Walks the stack that s->regs begins. The frames and the stop are left in s. */

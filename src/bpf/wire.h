@@ -34,6 +34,8 @@ enum {
 	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
 	SP_PENDING_MAPS = 512,    /* executable mappings sent with it; ffmpeg has 220 */
 	SP_NAME_LEN = 64,
+	SP_CODE_BYTES = 128, /* of a leaf's code, from SP_CODE_BEFORE bytes before its instruction pointer on */
+	SP_CODE_BEFORE = 8,
 };
 
 /*
@@ -49,6 +51,8 @@ enum {
 #define SP_FRAME_ANON 2ULL
 #define SP_FRAME_GUESSED (1ULL << 61) /* reached by a step that the unwind information does not vouch for */
 #define SP_FRAME_DERIVED (1ULL << 60) /* reached by rows that were derived from instructions */
+#define SP_FRAME_MARKS (SP_FRAME_GUESSED | SP_FRAME_DERIVED)
+#define SP_FRAME_RUNTIME SP_FRAME_MARKS /* both: reached by what the runtime of made code tells of its frames */
 #define SP_FRAME_ID_SHIFT 40
 #define SP_FRAME_ID_MASK 0xfffffULL
 #define SP_FRAME_OFFSET_MASK ((1ULL << 40) - 1)
@@ -95,9 +99,11 @@ enum sp_stop {
 #define SP_MAX_ROWS (1u << (32 - SP_INDEX_COUNT_BITS))
 
 enum sp_table_state {
-	SP_TABLE_ABSENT, /* not loaded (yet, or any more): the sample is finished by the user half, which loads it */
+	SP_TABLE_ABSENT, /* not loaded (yet, or any more): the sample is finished by the user half, which loads it; of
+			    memory without a file: it is not known yet whose code it is */
 	SP_TABLE_LOADED,
 	SP_TABLE_FP, /* there is no unwind information: frame-pointer steps, guessed */
+	SP_TABLE_V8, /* code that V8 made (unwind/v8.h) */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
@@ -121,6 +127,7 @@ enum sp_cfa_kind {
 	SP_CFA_INDEX_DEREF, /* *(reg + off + index * scale) + add */
 	SP_CFA_PLT,         /* sp + off + ((ip & 15) >= add ? 8 : 0) */
 	SP_CFA_BAD,         /* known, but not expressible: SP_STOP_RULE */
+	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/v8.h) */
 };
 /* In `reg` of SP_CFA_ROOT: what begins there. */
 enum sp_root_kind { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
@@ -307,7 +314,9 @@ static inline sp_u32 sp_frame_slot(sp_u32 n)
 #define SP_HOW_FIRST 2u         /* the sample's own, nothing was walked yet */
 #define SP_HOW_NO_FP 4u         /* fp is lost */
 #define SP_HOW_GUESSED 8u       /* reached by a guess */
+#define SP_HOW_RUNTIME 16u      /* reached by what a runtime tells of its frames */
 #define SP_HOW_DERIVED 32u      /* reached by a derived rule */
+#define SP_HOW_BARE 64u         /* was called, but has no frame yet */
 #define SP_HOW_REGS 0xffff0000u /* a bit for each of r[] that holds */
 #define SP_HOW_REGS_SHIFT 16
 
@@ -335,12 +344,12 @@ struct sp_record_pending {
 	sp_u32 stack_bytes;
 	sp_u32 holes; /* a bit for each page of the stack that could not be read, from that of stack_at on */
 	sp_u32 pad;
-	sp_u32 how;        /* SP_HOW_* of regs */
-	sp_u32 n_frames;   /* walked before the table was missed: SP_NEAR_FRAMES at most, when it is sent */
-	sp_u32 guessed;    /* SP_STACK_GUESSED, if one of those was */
-	sp_u32 code_bytes; /* 8, or 0: not readable */
-	sp_u8 code[8];     /* at regs.ip, for a guess at the leaf */
-	sp_u64 stack_at;   /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
+	sp_u32 how;                /* SP_HOW_* of regs */
+	sp_u32 n_frames;           /* walked before the table was missed: SP_NEAR_FRAMES at most, when it is sent */
+	sp_u32 guessed;            /* SP_STACK_GUESSED, if one of those was */
+	sp_u32 code_bytes;         /* SP_CODE_BYTES, or 0: not readable */
+	sp_u8 code[SP_CODE_BYTES]; /* around regs.ip, from SP_CODE_BEFORE bytes before it: whether a leaf has a frame */
+	sp_u64 stack_at; /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
 	struct sp_record_stack deep; /* the head of frames[] as a record of its own */
 	union {
 		struct { /* what is sent */

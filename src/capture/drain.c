@@ -31,6 +31,8 @@ struct frames { /* of a stack, as numbers in the profile */
  */
 static uint32_t frame_flags(sp_u64 word)
 {
+	if ((word & SP_FRAME_MARKS) == SP_FRAME_RUNTIME)
+		return SP_FRAMEF_RUNTIME;
 	return (word & SP_FRAME_GUESSED ? SP_FRAMEF_GUESSED : 0) | (word & SP_FRAME_DERIVED ? SP_FRAMEF_DERIVED : 0);
 }
 

@@ -101,6 +101,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	}
 	c->tables_turn++;
 	c->stats.n_tables++;
+	sp_regions_note(c, id, blob);
 	c->seen[id].loaded = *c->shared.window;
 	known_of(c, id)->n_bad_rows = blob->n_bad_rows;
 }
@@ -489,7 +490,7 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 	c->seen[r->id] = (struct sp_seen_file){
 	    .key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING, .birth = ++c->n_births};
 	if (r->key.dev == SP_DEV_ANON) {
-		table_refuse(c, r->id);
+		c->seen[r->id].state = SP_SEEN_DONE;
 		sp_made_want(c, r->id, r);
 	} else if (r->key.dev == SP_DEV_VDSO)
 		vdso_load(c, r->id);

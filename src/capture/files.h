@@ -45,6 +45,7 @@ struct sp_known_file { /* by number in the profile */
 	uint8_t build_id[32];
 	uint64_t size, changed_ns; /* when it was opened */
 	uint64_t n_bad_rows;
+	uint8_t runtime; /* enum sp_runtime_kind: what it makes code with */
 };
 
 /* files.c */
@@ -56,6 +57,15 @@ void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
 /* made.c: what the process of memory without a file writes of it, if it does. */
 void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r);
+/* regions.c: a table came, and with it what is known of its file's runtime. */
+struct sp_blob;
+void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob);
+/*
+ * Whether this is memory without a file. Whose code it is, is then told by what else is mapped, as soon as it is known
+ * of all of that.
+ */
+struct sp_finish_memory;
+bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_memory *memory);
 /* later.c: tables that are not to be built now; and, when a window is over, those of files that were met again. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
 void sp_files_put_off(struct sp_capture *c, uint32_t id);

@@ -36,7 +36,8 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 	int error;
 
 	while (sp_finish(c->tables, r, memory, c->o.unwind, &stop) == -EAGAIN) {
-		sp_files_want(c, r->waits_for);
+		if (!sp_regions_want(c, r->waits_for, memory))
+			sp_files_want(c, r->waits_for);
 		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_ABSENT)
 			return 0;
 	}

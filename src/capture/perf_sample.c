@@ -7,6 +7,7 @@
 #include "unwind/step_types.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 
 /* --- who -----------------------------------------------------------------------------------------------------------
  */
@@ -123,10 +124,20 @@ static enum sp_stop obstacle(const struct sp_perf_sample *s, const struct sp_tas
 	return SP_STOP_COMPLETE;
 }
 
+/* Of code, which stays as it was. Not allowed where the kernel restricts ptrace to parents: then it is not at hand. */
+static int memory_read(void *arg, sp_u64 addr, void *ret, size_t n)
+{
+	const struct sp_task_process *t = arg;
+	struct iovec to = {ret, n}, from = {(void *)addr, n};
+
+	return process_vm_readv((pid_t)t->pid, &to, 1, &from, 1, 0) == (ssize_t)n ? 0 : -1;
+}
+
 static int user_stack(struct sp_capture *c, const struct sp_perf_sample *s, struct sp_task_process *t, bool no_number)
 {
 	struct sp_record_pending *r = &c->perf->pending;
-	struct sp_finish_memory memory = {.stack = s->stack, .stack_bytes = s->stack_bytes};
+	struct sp_finish_memory memory = {
+	    .stack = s->stack, .stack_bytes = s->stack_bytes, .read = memory_read, .read_arg = t};
 	enum sp_stop stop = obstacle(s, t, no_number);
 
 	if (stop != SP_STOP_COMPLETE)

@@ -78,6 +78,7 @@ enum {
 	SP_FRAMEF_ADDRESS_TAKEN = 16, /* counted calls: those by the function's address are not among them */
 	SP_FRAMEF_UNTIMED = 32,       /* counted calls: those of this function are never timed */
 	SP_FRAMEF_SHORTENED = 64,     /* stands for frames that were left out of a deep stack */
+	SP_FRAMEF_RUNTIME = 128,      /* found by what a runtime tells of its own frames */
 };
 struct sp_frame {
 	uint64_t offset; /* FILE: byte offset in the file; KERNEL: address; ANON: relative to the file's bias */
@@ -86,7 +87,6 @@ struct sp_frame {
 	uint32_t flags;
 	uint32_t line; /* of func's source: where it was, or made the call; 0 = not known; set with func */
 };
-/* --- stacks ----------------------------------------------------------------------------------------------------- */
 /* How whole a user stack is. The reasons of CUT are wire.h's enum sp_stop, kept as a number for the summary. */
 enum sp_stack_class { SP_STACK_COMPLETE, SP_STACK_CUT, SP_STACK_GUESS, SP_STACK_ABSENT };
 struct sp_stack {

@@ -2,10 +2,11 @@
 /* blob.c: looking into a blob, and deciding whether its bytes may be trusted. */
 #include "base/intern.h"
 #include "unwind/priv.h"
+#include "unwind/runtime.h"
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct sp_blob) == 128, "the header of a blob is part of its format");
+_Static_assert(sizeof(struct sp_blob) == 136, "the header of a blob is part of its format");
 _Static_assert(sizeof(struct sp_rule) == 16, "so are its rules");
 
 enum { MIN_SHIFT = 8, MAX_SHIFT = 16, MAX_RULES = 1 << 16 };
@@ -66,7 +67,7 @@ static bool header_is_sound(const struct sp_blob *b, size_t size)
 	       (b->flags & ~(uint32_t)(SP_BLOB_PARTIAL | SP_BLOB_NO_EH_FRAME | SP_BLOB_DERIVED_PART)) == 0 &&
 	       b->shift >= MIN_SHIFT && b->shift <= MAX_SHIFT && b->n_groups <= SP_BLOB_MAX_GROUPS &&
 	       b->n_rows <= SP_MAX_ROWS && b->n_rules >= 1 && b->n_rules <= MAX_RULES &&
-	       b->build_id_len <= sizeof(b->build_id) &&
+	       b->build_id_len <= sizeof(b->build_id) && b->runtime < SP_N_RUNTIMES &&
 	       (((uint64_t)b->first + b->n_groups) << b->shift) <= SP_MAX_OFFSET && b->bytes == size &&
 	       sp_blob_bytes(b->n_groups, b->n_rows, b->n_rules, &rules_at) == size;
 }
@@ -105,7 +106,7 @@ static bool rule_is_sound(const struct sp_rule *r)
 	    SP_RULE_SIGNAL | SP_RULE_FIRST | SP_RULE_BASE_CFA | SP_RULE_DERIVED | SP_RULE_SCALE | SP_RULE_RA_MASK;
 	uint8_t ra = r->ra & SP_RULE_RA_MASK;
 	bool indexed = r->cfa == SP_CFA_INDEX || r->cfa == SP_CFA_INDEX_DEREF;
-	return r->cfa <= SP_CFA_BAD && (indexed || r->reg < SP_REG_RA) && r->fp <= SP_FP_LOST && !(r->ra & ~known) &&
+	return r->cfa <= SP_CFA_V8 && (indexed || r->reg < SP_REG_RA) && r->fp <= SP_FP_LOST && !(r->ra & ~known) &&
 	       (indexed || !(r->ra & SP_RULE_SCALE)) && (ra != SP_RA_REG || (r->ra_off >= 0 && r->ra_off < SP_REG_RA));
 }
 

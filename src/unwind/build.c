@@ -13,6 +13,7 @@
 #include "unwind/derive.h"
 #include "unwind/kept.h"
 #include "unwind/priv.h"
+#include "unwind/runtime.h"
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -50,8 +51,9 @@ struct builder {
 
 static int row_none(struct builder *b, uint64_t offset)
 {
-	static const struct sp_rule none = {.cfa = SP_CFA_NONE};
-	return b->rows.n > 0 ? sp_row_list_push(&b->rows, offset, &none, false) : 0;
+	static const struct sp_rule none = {.cfa = SP_CFA_NONE}, of_v8 = {.cfa = SP_CFA_V8};
+	const struct sp_rule *rule = b->head.runtime == SP_RUNTIME_V8 ? &of_v8 : &none;
+	return b->rows.n > 0 ? sp_row_list_push(&b->rows, offset, rule, false) : 0;
 }
 
 /* The first derived row at or behind an offset; offsets only grow. NULL: there is none. */
@@ -310,14 +312,15 @@ static int derive(struct builder *b)
 	find_entry(b);
 	if (sp_context_find(b->elf, &b->context) < 0)
 		b->context = UINT64_MAX;
-	int r = sp_derive(b->elf, covered, find_covered(b, covered), b->entry, &b->derived);
+	size_t n = find_covered(b, covered);
+	int r = sp_derive(b->elf, covered, n, b->entry, &b->derived);
 	if (r < 0 || b->derived.cut)
 		b->head.flags |= SP_BLOB_DERIVED_PART;
 	b->head.n_derived_functions = (uint32_t)b->derived.n_functions;
 	b->head.uncovered_bytes = b->derived.code_bytes + b->derived.left_out;
 	b->head.derived_bytes = b->derived.derived_bytes;
 	b->head.left_out_bytes = b->derived.left_out;
-	return 0;
+	return b->head.runtime == SP_RUNTIME_V8 ? sp_v8_rows(b->elf, covered, n, &b->derived) : 0;
 }
 
 /* The number of a rule that keeps these registers, too. */
@@ -421,6 +424,7 @@ static int build(struct builder *b, struct sp_blob **ret_blob)
 	if (r < 0 && r != -ENOENT && r != -EFBIG)
 		return r;
 	b->head.n_bad_fdes += b->reader.n_bad;
+	b->head.runtime = sp_runtime_find(b->elf);
 	if (b->reader.partial || (b->cut && !b->reader.terminated))
 		b->head.flags |= SP_BLOB_PARTIAL;
 	r = make_rows(b);

@@ -11,8 +11,9 @@
  * pointer is told to be elsewhere than the CFA, a row is SP_CFA_BAD. A file in which a function's CFA is counted from
  * the base register (ld.so's lazy binding) tells in all its rows what becomes of that register; one with a function
  * that counts from another while it calls somebody tells who keeps it (kept.h). Go's functions have rows from Go's own
- * table. Caps: SP_MAX_ROWS rows and 65,535 rules a file; beyond them the table is partial, and says so. Sources: DWARF
- * 5, section 6.4 (call frame information); Linux Standard Base, exception frames (.eh_frame encoding).
+ * table. In a file with V8's builtins what has no rows is SP_CFA_V8. Caps: SP_MAX_ROWS rows and 65,535 rules a file;
+ * beyond them the table is partial, and says so. Sources: DWARF 5, section 6.4 (call frame information); Linux Standard
+ * Base, exception frames (.eh_frame encoding).
  */
 #ifndef SP_UNWIND_BUILD_H
 #define SP_UNWIND_BUILD_H
@@ -22,10 +23,10 @@
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 12 };    /* of the format and of what the builder makes of a file: blobs are kept on disk */
+enum { SP_BLOB_VERSION = 14 };    /* of the format and of what the builder makes of a file: blobs are kept on disk */
 enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2, SP_BLOB_DERIVED_PART = 4 }; /* DERIVED_PART: over a cap */
 
-struct sp_blob { /* 128 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
+struct sp_blob { /* 136 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
 	uint32_t magic, version;
 	uint32_t flags;
 	uint32_t shift; /* of a group, 8 to 16: chosen for about 16 rows a group */
@@ -49,6 +50,7 @@ struct sp_blob { /* 128 bytes, then n_groups index words, n_rows rows, padding t
 	uint32_t
 	    n_register_calls;    /* made while the frame is counted from a register that callees may change (kept.h) */
 	uint32_t n_unsure_calls; /* of these, where the callee may */
+	uint32_t runtime, pad;   /* enum sp_runtime_kind (runtime.h) */
 };
 
 struct sp_elf;

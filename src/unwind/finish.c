@@ -12,7 +12,8 @@ struct sp_walk {
 	struct sp_record_pending *r;
 	const struct sp_finish_memory *memory;
 	const struct sp_map *met; /* the mapping that was found last, or NULL */
-	sp_u64 code_at;           /* user address of r->code[0] */
+	sp_u64 code_at;           /* the address that r->code is around */
+	sp_u8 code[SP_CODE_BYTES];
 };
 
 enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64, SP_PAGE = 4096 };
@@ -58,20 +59,49 @@ static const struct sp_map *map_find(struct sp_walk *w, sp_u64 addr)
 	return w->met;
 }
 
+/* Any memory of the program, where it is at hand. */
+static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
+{
+	const struct sp_finish_memory *m = w->memory;
+
+	return m->read ? m->read(m->read_arg, addr, ret, n) : -1;
+}
+
+static int sp_ends_in_call(const sp_u8 *b);
+
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 {
-	return addr && map_find(w, addr - 1);
+	sp_u8 code[8];
+
+	if (!addr || !map_find(w, addr - 1))
+		return 0;
+	return sp_env_read(w, addr - sizeof(code), code, sizeof(code)) || sp_ends_in_call(code);
+}
+
+/* What was read once stays with the record, for when it is walked on. */
+static int sp_env_around(struct sp_walk *w, sp_u64 ip)
+{
+	struct sp_record_pending *r = w->r;
+
+	if (ip != w->code_at)
+		return -1;
+	if (!r->code_bytes && !sp_env_read(w, ip - SP_CODE_BEFORE, r->code, sizeof(r->code)))
+		r->code_bytes = sizeof(r->code);
+	if (r->code_bytes != sizeof(r->code))
+		return -1;
+	memcpy(w->code, r->code, sizeof(w->code));
+	return 0;
 }
 
 static int sp_env_code(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
 {
-	if (addr != w->code_at || w->r->code_bytes != sizeof(w->r->code))
+	if (sp_env_around(w, addr))
 		return -1;
-	memcpy(ret, w->r->code, sizeof(w->r->code));
+	memcpy(ret, w->code + SP_CODE_BEFORE, 8);
 	return 0;
 }
 
-#include "unwind/step.h"
+#include "unwind/v8.h"
 
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 {
@@ -79,6 +109,15 @@ static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 		return SP_STOP_GUESS;
 	w->r->guessed = SP_STACK_GUESSED;
 	return sp_step_guess(w, &w->r->regs, &w->r->how);
+}
+
+static sp_u32 step_of_v8(struct sp_walk *w, sp_u32 off)
+{
+	sp_u32 r = sp_step_v8(w, &w->r->regs, &w->r->how, off);
+
+	if (w->r->how & SP_HOW_GUESSED)
+		w->r->guessed = SP_STACK_GUESSED;
+	return r;
 }
 
 /* Where the row begins that holds at this offset: rows are told apart by their place, rules are not. */
@@ -140,6 +179,8 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	struct sp_rule rule;
 	sp_u32 at, stop;
 
+	if (table && table->state == SP_TABLE_V8)
+		return step_of_v8(w, 0);
 	if (mode == SP_UNWIND_FP || !table || table->state != SP_TABLE_LOADED)
 		return step_guessed(w, mode);
 	at = sp_rule_find(w, table, offset);
@@ -147,6 +188,8 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 		return step_guessed(w, mode);
 	if (sp_rule_get(w, at, &rule))
 		return SP_STOP_TABLE;
+	if (rule.cfa == SP_CFA_V8)
+		return step_of_v8(w, (sp_u32)rule.off);
 	popped(w, table, offset, at, &rule);
 	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
 	if (w->r->how & SP_HOW_GUESSED)
@@ -159,18 +202,16 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	struct sp_record_pending *r = w->r;
 	sp_u64 addr = r->regs.ip - (r->how & SP_HOW_EXACT ? 0 : 1), offset, word;
 	const struct sp_map *map = map_find(w, addr);
-	const struct sp_table *table = NULL;
+	const struct sp_table *table;
+	sp_u32 file;
 
 	if (!map)
 		return w->memory->has_all_maps ? SP_STOP_UNMAPPED : SP_STOP_TABLE;
-	if (map->word >> SP_FRAME_KIND_SHIFT == SP_FRAME_FILE) {
-		sp_u32 file = (map->word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK;
-
-		table = sp_tables_use(w->tables, file);
-		if (mode != SP_UNWIND_FP && table && table->state == SP_TABLE_ABSENT) {
-			r->waits_for = file;
-			return SP_STOP_PENDING;
-		}
+	file = (map->word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK;
+	table = sp_tables_use(w->tables, file);
+	if (mode != SP_UNWIND_FP && table && table->state == SP_TABLE_ABSENT) {
+		r->waits_for = file;
+		return SP_STOP_PENDING;
 	}
 	if (r->n_frames >= SP_WALK_FRAMES)
 		return SP_STOP_DEEP;

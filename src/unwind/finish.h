@@ -3,10 +3,10 @@
  * finish.h: the same unwinder in the user half, over a copy of the stack and a list of mappings.
  *
  * Finishes a sample that the kernel half could not (SP_RECORD_PENDING): goes on from the recorded machine state; and
- * walks whole stacks where there is no kernel half, only perf_event_open's copies of registers and stack. Code
- * is not at hand here, so a guess believes a return address if it lies in an executable mapping. A pure function but
- * for the tables, which it reads. When a frame's table is absent it stops with -EAGAIN and says which; load that and
- * call again: the record then holds the state reached.
+ * walks whole stacks where there is no kernel half, only perf_event_open's copies of registers and stack. Where code
+ * is not at hand a guess believes a return address if it lies in an executable mapping. A pure function but for the
+ * tables and the program's memory, which it reads. When a frame's table is absent it stops with -EAGAIN and says which;
+ * load that and call again: the record then holds the state reached.
  */
 #ifndef SP_UNWIND_FINISH_H
 #define SP_UNWIND_FINISH_H
@@ -25,6 +25,9 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	size_t stack_bytes;
 	sp_u64 stack_at; /* user address of stack[0]; not above the stack pointer */
 	sp_u32 holes;    /* a bit for each page of it that is not there, from that of stack_at on */
+	/* The rest of the program's memory, as it is now: 0, or negative; NULL: it is not at hand. */
+	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
+	void *read_arg;
 };
 
 /*

@@ -114,6 +114,11 @@ int sp_cfi_run(const struct sp_cie *cie, const struct sp_fde *fde, struct sp_cur
 /* The rule of a state; *ret_lost as above. */
 struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_base, bool *ret_lost);
 
+struct sp_derived;
+struct sp_span;
+/* v8_rows.c: the rows that were derived from V8's builtins, as v8.h uses them, and more. covered: as sp_derive()'s. */
+int sp_v8_rows(struct sp_elf *e, const struct sp_span *covered, size_t n, struct sp_derived *d);
+
 struct sp_go;
 struct sp_go_func;
 /* go_rows.c: the functions of Go's table as FDEs, and the rows of one of them as sp_cfi_run() gives them. */

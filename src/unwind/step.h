@@ -36,7 +36,11 @@ SP_STEP_INLINE sp_u32 sp_root_stop(const struct sp_rule *rule)
 /* The marks of a frame word that say how the frame was reached. */
 SP_STEP_INLINE sp_u64 sp_frame_marks(sp_u32 how)
 {
-	return (how & SP_HOW_GUESSED ? SP_FRAME_GUESSED : 0) | (how & SP_HOW_DERIVED ? SP_FRAME_DERIVED : 0);
+	if (how & SP_HOW_GUESSED)
+		return SP_FRAME_GUESSED;
+	if (how & SP_HOW_RUNTIME)
+		return SP_FRAME_RUNTIME;
+	return how & SP_HOW_DERIVED ? SP_FRAME_DERIVED : 0;
 }
 
 /* Stack ids are hashes of their frame words and stop: an odd multiplier (2^64 / golden ratio) and a xor shift a word.

@@ -528,6 +528,11 @@ void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
 	table_leave(t, file, SP_TABLE_FP);
 }
 
+void sp_tables_set_v8(struct sp_tables *t, uint32_t file)
+{
+	table_leave(t, file, SP_TABLE_V8);
+}
+
 void sp_tables_forget(struct sp_tables *t, uint32_t file)
 {
 	table_leave(t, file, SP_TABLE_ABSENT);

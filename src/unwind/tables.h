@@ -41,6 +41,8 @@ void sp_tables_free(struct sp_tables *t);
 int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *blob);
 /* This file has no unwind information (or cannot have it): frame-pointer steps. */
 void sp_tables_set_fp(struct sp_tables *t, uint32_t file);
+/* Memory without a file, of which it is known now whose code it is: V8's. */
+void sp_tables_set_v8(struct sp_tables *t, uint32_t file);
 /* This number is of no file any more: ABSENT, never used. Only while no program runs that might have met it. */
 void sp_tables_forget(struct sp_tables *t, uint32_t file);
 /* Returns when no program of the kernel half that began before this call still runs (0 to some 30 ms). */

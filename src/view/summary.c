@@ -20,6 +20,7 @@ struct classes {
 	int64_t n[N_CLASSES];
 	int64_t reasons[N_CLASSES][MAX_REASONS];
 	int64_t derived;   /* whole, by rows that the file does not have but its instructions tell */
+	int64_t runtime;   /* whole, by what runtimes tell of the code that they make */
 	int64_t shortened; /* whole, but for the middle, which was left out */
 };
 
@@ -47,6 +48,7 @@ static void count_classes(const struct sp_profile *p, struct classes *c)
 		c->n[s.stack_class] += row->values[0];
 		uint32_t marks = marks_of(p, &s);
 		c->derived += marks & SP_FRAMEF_DERIVED ? row->values[0] : 0;
+		c->runtime += marks & SP_FRAMEF_RUNTIME ? row->values[0] : 0;
 		c->shortened += marks & SP_FRAMEF_SHORTENED ? row->values[0] : 0;
 		c->reasons[s.stack_class][SP_MIN(s.reason, MAX_REASONS - 1)] += row->values[0];
 	}
@@ -93,6 +95,9 @@ static void say_stacks(const struct classes *c, FILE *words)
 	if (c->derived)
 		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) by rows derived from code", c->derived,
 			sp_percent(c->derived, user));
+	if (c->runtime)
+		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) by the frames of a runtime", c->runtime,
+			sp_percent(c->runtime, user));
 	if (c->shortened)
 		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) too deep to be kept: without their middle",
 			c->shortened, sp_percent(c->shortened, user));

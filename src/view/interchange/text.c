@@ -54,6 +54,8 @@ static void put_place(const struct sp_profile *p, uint32_t frame, FILE *out)
 		fputs(" (guessed)", out);
 	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_DERIVED)
 		fputs(" (derived)", out);
+	if (sp_profile_frame(p, frame)->flags & SP_FRAMEF_RUNTIME)
+		fputs(" (runtime)", out);
 }
 
 static void put_frame(const struct sp_profile *p, const struct sp_view_options *o, uint32_t id, bool kernel, FILE *out)

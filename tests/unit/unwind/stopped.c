@@ -228,7 +228,9 @@ static void regs_take(struct victim *v)
 	};
 	r->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;
 	r->n_frames = r->guessed = 0;
-	r->code_bytes = stopped_memory(v, u.rip, r->code, sizeof(r->code)) == sizeof(r->code) ? sizeof(r->code) : 0;
+	r->code_bytes = stopped_memory(v, u.rip - SP_CODE_BEFORE, r->code, sizeof(r->code)) == sizeof(r->code)
+			    ? sizeof(r->code)
+			    : 0;
 }
 
 static void unwind_ours(struct victim *v, uint64_t below)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
+/*
+ * v8.h: the step through code that V8 made, at run time or as its embedded builtins, which have no unwind information.
+ *
+ * V8 walks its own stacks by the frame pointer: each of its frames keeps the caller's, the return address above it, and
+ * in the word below it says what it is, a small even number (the frame's type) or a tagged pointer (the function's
+ * context). A frame whose words say so is not guessed. A leaf may not have its frame yet, or no more: the code at the
+ * instruction pointer tells.
+ * Included behind step.h, by both halves; beside its functions SP_WALK has, and the includer defines,
+ *   sp_u8 code[SP_CODE_BYTES]                       room in the walk
+ *   int sp_env_read(SP_WALK *w, sp_u64 addr, void *ret, sp_u32 n)   n bytes of any memory; 0, or not readable
+ *   int sp_env_around(SP_WALK *w, sp_u64 ip)        fills it with the code from ip - SP_CODE_BEFORE on; 0, or not known
+ * Results as in step.h. Sources: V8's src/execution/frame-constants.h, src/execution/frames.h (StackFrame::Type).
+ */
+#ifndef SP_UNWIND_V8_H
+#define SP_UNWIND_V8_H
+
+#include "unwind/step.h"
+
+enum {
+	SP_V8_MARKERS = 256, /* a frame's type is kept times two; there are some 40 */
+	SP_V8_TAG = 3,
+	SP_V8_POINTER = 1, /* of an object of the heap, in the lowest bits */
+	SP_V8_NEAR = 16,   /* a function that V8 compiled sets its frame up behind one check */
+	SP_V8_FAR = SP_CODE_BYTES - SP_CODE_BEFORE - 4, /* a builtin may do more before */
+	SP_V8_PROLOGUE = 15,    /* bytes of a baseline function's code up to the end of its first call */
+	SP_V8_OUT_OF_LINE = 256 /* bytes of the builtin that it calls there, which makes its frame */
+};
+
+/* How far ahead a frame is set up: push %rbp; mov %rsp,%rbp. SP_V8_FAR: nowhere, or behind the end of this function. */
+SP_STEP_INLINE sp_u32 sp_v8_ahead(const sp_u8 *code)
+{
+	sp_u32 i;
+
+	for (i = 0; i < SP_V8_FAR; i++) {
+		if (code[i] == 0x55 && code[i + 1] == 0x48 && code[i + 2] == 0x89 && code[i + 3] == 0xe5)
+			return i;
+		if (code[i] == 0x5d || code[i] == 0xc9) /* pop %rbp, or an operand at (%rbp); leave */
+			return SP_V8_FAR;
+	}
+	return SP_V8_FAR;
+}
+
+/* Behind its last `pop %rbp` a function takes away its arguments: cmp $n,%rcx; jg; ret n; or by way of r10. */
+SP_STEP_INLINE int sp_v8_leaves(const sp_u8 *code)
+{
+	if (code[0] == 0xc3 || code[0] == 0xc2 || (code[0] == 0x41 && code[1] == 0x5a))
+		return 1;
+	if (code[0] == 0x7f && code[1] == 3)
+		return code[2] == 0xc2;
+	return (code[0] & 0xf8) == 0x48 && ((code[1] == 0x83 && code[4] == 0x7f && code[6] == 0xc2) ||
+					    (code[1] == 0x81 && code[7] == 0x7f && code[9] == 0xc2));
+}
+
+/* It has its return address in r10: lea (%rsp,...),%rsp; push %r10; ret. */
+SP_STEP_INLINE int sp_v8_leaves_by_register(const sp_u8 *code)
+{
+	return (code[0] == 0x41 && code[1] == 0x52 && code[2] == 0xc3) ||
+	       ((code[0] & 0xf8) == 0x48 && code[1] == 0x8d && (code[2] & 0xc7) == 0x04 && code[4] == 0x41 &&
+		code[5] == 0x52 && code[6] == 0xc3);
+}
+
+/*
+ * Whether a baseline function's first call, of the builtin that makes its frame, returns here, and ip is in that:
+ * mov $bytecode,%r12; call.
+ */
+SP_STEP_INLINE int sp_v8_is_prologue(SP_WALK *w, sp_u64 ra, sp_u64 ip)
+{
+	sp_u8 code[SP_V8_PROLOGUE + 1] = {0};
+	sp_s32 to;
+
+	if (ra < 4096 || ra >= SP_USER_END || sp_env_read(w, ra - SP_V8_PROLOGUE, code, SP_V8_PROLOGUE + 1))
+		return 0;
+	if (code[0] != 0x49 || code[1] != 0xbc || code[10] != 0xe8)
+		return 0;
+	to = (sp_s32)(code[11] | (sp_u32)code[12] << 8 | (sp_u32)code[13] << 16 | (sp_u32)code[14] << 24);
+	return ip - (ra + (sp_u64)(sp_s64)to) < SP_V8_OUT_OF_LINE;
+}
+
+/*
+ * In the builtin that makes a baseline function's frame: who called it has none until then. The builtin has the return
+ * address on the stack, takes it into r15, makes the frame, and puts it back.
+ */
+SP_STEP_INLINE int sp_step_v8_prologue(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
+{
+	sp_u64 ra, caller, up = 8;
+
+	if (sp_env_stack(w, regs->sp, &ra))
+		return -1;
+	if (!sp_v8_is_prologue(w, ra, regs->ip)) {
+		ra = regs->r[15];
+		up = sp_frameless(w->code + SP_CODE_BEFORE) == 8 ? 8 : 0; /* behind `push %rbp` */
+		if (!sp_v8_is_prologue(w, ra, regs->ip))
+			return -1;
+	}
+	regs->ip = ra;
+	regs->sp += up;
+	*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
+	if (!sp_env_stack(w, regs->sp, &caller) && sp_env_is_return(w, caller))
+		*how |= SP_HOW_BARE;
+	return 0;
+}
+
+/*
+ * The caller of a leaf without a frame. off: what its row knows of the return address, whose place is below so much
+ * above the stack pointer, or 0. 0, or -1: it has a frame.
+ */
+SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_u32 off)
+{
+	const sp_u8 *code = w->code + SP_CODE_BEFORE;
+	sp_u32 ahead;
+	sp_u64 ra;
+
+	if (sp_env_around(w, regs->ip))
+		return -1;
+	if (!sp_step_v8_prologue(w, regs, how))
+		return 0;
+	if (sp_v8_leaves_by_register(code) && sp_env_is_return(w, regs->r[10])) {
+		regs->ip = regs->r[10];
+		*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
+		return 0;
+	}
+	ahead = off || sp_v8_leaves(code) ? 0 : sp_v8_ahead(code);
+	if (!off)
+		off = sp_frameless(code) == 8 ? 16 : ahead < SP_V8_FAR ? 8 : 0;
+	if (!off || sp_env_stack(w, regs->sp + off - 8, &ra) || !sp_env_is_return(w, ra))
+		return -1;
+	regs->ip = ra;
+	regs->sp += off;
+	*how = (ahead < SP_V8_NEAR ? SP_HOW_RUNTIME : SP_HOW_GUESSED) | (*how & SP_HOW_NO_FP);
+	return 0;
+}
+
+/* The caller of a baseline function that has no frame yet. */
+SP_STEP_INLINE sp_u32 sp_step_v8_bare(SP_WALK *w, struct sp_regs *regs, sp_u32 *how)
+{
+	sp_u64 ra;
+
+	if (sp_env_stack(w, regs->sp, &ra) || !sp_env_is_return(w, ra))
+		return SP_STOP_GUESS;
+	regs->ip = ra;
+	regs->sp += 8;
+	*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
+	return SP_STEP_NEXT;
+}
+
+/* Whether the frame at fp says that it is V8's; at its first instruction, before it can, it has nothing below fp. */
+SP_STEP_INLINE int sp_v8_is_frame(SP_WALK *w, sp_u64 fp, sp_u64 sp)
+{
+	sp_u64 marker;
+
+	if (fp <= sp)
+		return 1;
+	if (sp_env_stack(w, fp - 8, &marker))
+		return 0;
+	return marker & 1 ? (marker & SP_V8_TAG) == SP_V8_POINTER : marker < SP_V8_MARKERS;
+}
+
+/* off: as for a leaf. */
+SP_STEP_INLINE sp_u32 sp_step_v8(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_u32 off)
+{
+	sp_u64 fp = regs->fp, next, ra;
+	int is_its;
+
+	if (*how & SP_HOW_BARE)
+		return sp_step_v8_bare(w, regs, how);
+	if (*how & SP_HOW_EXACT && !sp_step_v8_leaf(w, regs, how, off))
+		return SP_STEP_NEXT;
+	if (*how & SP_HOW_NO_FP || fp & 7 || fp < regs->sp || fp - regs->sp >= SP_GUESS_REACH)
+		return sp_step_guess(w, regs, how);
+	is_its = sp_v8_is_frame(w, fp, regs->sp); /* first: memory is read in chunks upwards */
+	if (!is_its || sp_env_stack(w, fp, &next) || sp_env_stack(w, fp + 8, &ra) || !sp_env_is_return(w, ra))
+		return sp_step_guess(w, regs, how);
+	regs->ip = ra;
+	regs->sp = fp + 16;
+	regs->fp = next;
+	*how = SP_HOW_RUNTIME;
+	return SP_STEP_NEXT;
+}
+
+#endif
