@@ -176,8 +176,8 @@ static void pack_columns(struct sp_packer *p, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const enum sp_store_record types[] = {SP_RECORD_CHUNK, SP_RECORD_WINDOW, SP_RECORD_TOTALS, SP_RECORD_TREE,
-						    SP_RECORD_CHART};
+	static const enum sp_store_record types[] = {SP_RECORD_CHUNK, SP_RECORD_WINDOW, SP_RECORD_TOTALS,
+						     SP_RECORD_TREE, SP_RECORD_CHART};
 	static void (*const uses[])(const void *, size_t) = {use_chunk, use_rows, use_sums, use_tree, use_chart};
 	static uint8_t copy[COPY_MAX];
 	static struct sp_packer *p;
