@@ -9,39 +9,39 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define PAUSE_NS (SP_NS_PER_S / 2)
-/* Of no password that anybody knows: for names that do not exist. */
-#define NOBODYS "$2y$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcde"
+#define FAILURE_PAUSE_NS (SP_NS_PER_S / 2)
+/* A valid hash whose password nobody knows. Names that do not exist are compared with it. */
+#define UNKNOWN_USER_HASH "$2y$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcde"
 
 /* --- SipHash-2-4 --- */
-static uint64_t turned(uint64_t x, int bits)
+static uint64_t rotate_left(uint64_t x, int bits)
 {
 	return x << bits | x >> (64 - bits);
 }
 
-static void sip_round(uint64_t v[4])
+static void mix_sip(uint64_t v[4])
 {
 	v[0] += v[1];
-	v[1] = turned(v[1], 13) ^ v[0];
-	v[0] = turned(v[0], 32);
+	v[1] = rotate_left(v[1], 13) ^ v[0];
+	v[0] = rotate_left(v[0], 32);
 	v[2] += v[3];
-	v[3] = turned(v[3], 16) ^ v[2];
+	v[3] = rotate_left(v[3], 16) ^ v[2];
 	v[0] += v[3];
-	v[3] = turned(v[3], 21) ^ v[0];
+	v[3] = rotate_left(v[3], 21) ^ v[0];
 	v[2] += v[1];
-	v[1] = turned(v[1], 17) ^ v[2];
-	v[2] = turned(v[2], 32);
+	v[1] = rotate_left(v[1], 17) ^ v[2];
+	v[2] = rotate_left(v[2], 32);
 }
 
-static void sip_word(uint64_t v[4], uint64_t word)
+static void add_sip_word(uint64_t v[4], uint64_t word)
 {
 	v[3] ^= word;
-	sip_round(v);
-	sip_round(v);
+	mix_sip(v);
+	mix_sip(v);
 	v[0] ^= word;
 }
 
-uint64_t sp_auth_sip(const uint64_t key[2], const char *text, size_t n)
+uint64_t sp_auth_siphash(const uint64_t key[2], const char *text, size_t n)
 {
 	uint64_t v[4] = {key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
 			 key[1] ^ 0x7465646279746573};
@@ -51,18 +51,18 @@ uint64_t sp_auth_sip(const uint64_t key[2], const char *text, size_t n)
 	for (i = 0; i < n; i++) {
 		word |= (uint64_t)(unsigned char)text[i] << 8 * (i % 8);
 		if (i % 8 == 7) {
-			sip_word(v, word);
+			add_sip_word(v, word);
 			word = 0;
 		}
 	}
-	sip_word(v, word | (uint64_t)(n & 0xff) << 56);
+	add_sip_word(v, word | (uint64_t)(n & 0xff) << 56);
 	v[2] ^= 0xff;
 	for (i = 0; i < 4; i++)
-		sip_round(v);
+		mix_sip(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* --- who is known --- */
+/* --- users --- */
 int sp_auth_init(struct sp_auth *a)
 {
 	*a = (struct sp_auth){0};
@@ -71,63 +71,65 @@ int sp_auth_init(struct sp_auth *a)
 
 void sp_auth_forget(struct sp_auth *a)
 {
-	a->n_known = a->at = 0;
-	a->asked = (struct sp_auth_digest){{0}};
+	a->n_known = a->next_known = 0;
+	a->verifying = (struct sp_auth_digest){{0}};
 }
 
-static const char *hash_of(const struct sp_web_config *web, const char *user)
+static const char *find_hash(const struct sp_web_config *web, const char *user)
 {
 	for (size_t i = 0; i < web->n_users; i++)
 		if (!strcmp(web->users[i].name, user))
 			return web->users[i].value;
-	return NOBODYS;
+	return UNKNOWN_USER_HASH;
 }
 
-static struct sp_auth_digest digest(const struct sp_auth *a, const struct sp_http_credentials *c, const char *hash)
+static struct sp_auth_digest digest_credentials(const struct sp_auth *a, const struct sp_http_credentials *c,
+						const char *hash)
 {
 	char text[SP_HTTP_CREDENTIALS_MAX + 128];
 	int n = snprintf(text, sizeof(text), "%s%c%s%c%s", c->user, 0, c->password, 0, hash);
-	struct sp_auth_digest d = {{sp_auth_sip(a->key, text, (size_t)n), sp_auth_sip(a->key + 2, text, (size_t)n)}};
+	struct sp_auth_digest d = {
+	    {sp_auth_siphash(a->key, text, (size_t)n), sp_auth_siphash(a->key + 2, text, (size_t)n)}};
 
 	explicit_bzero(text, sizeof(text));
 	return d;
 }
 
-static bool same(const struct sp_auth_digest *x, const struct sp_auth_digest *y)
+static bool is_same_digest(const struct sp_auth_digest *x, const struct sp_auth_digest *y)
 {
 	return ((x->half[0] ^ y->half[0]) | (x->half[1] ^ y->half[1])) == 0;
 }
 
-enum sp_auth_says sp_auth_look(struct sp_auth *a, const struct sp_web_config *web, const struct sp_http_credentials *c,
-			       const char **ret_hash)
+enum sp_auth_verdict sp_auth_check(struct sp_auth *a, const struct sp_web_config *web,
+				   const struct sp_http_credentials *c, const char **ret_hash)
 {
-	const char *hash = hash_of(web, c->user);
-	struct sp_auth_digest d = digest(a, c, hash);
+	const char *hash = find_hash(web, c->user);
+	struct sp_auth_digest d = digest_credentials(a, c, hash);
 
 	for (size_t i = 0; i < a->n_known; i++)
-		if (same(&a->known[i], &d))
+		if (is_same_digest(&a->known[i], &d))
 			return SP_AUTH_KNOWN_GOOD;
-	if (a->is_asking)
-		return same(&a->asked, &d) ? SP_AUTH_WAIT : SP_AUTH_BUSY;
-	if (sp_time_ns(CLOCK_MONOTONIC) < a->next_ns)
+	if (a->is_verifying)
+		return is_same_digest(&a->verifying, &d) ? SP_AUTH_WAIT : SP_AUTH_BUSY;
+	if (sp_time_ns(CLOCK_MONOTONIC) < a->not_before_ns)
 		return SP_AUTH_BUSY;
-	a->is_asking = true;
-	a->asked = d;
+	a->is_verifying = true;
+	a->verifying = d;
 	*ret_hash = hash;
-	return SP_AUTH_ASK;
+	return SP_AUTH_VERIFY;
 }
 
-bool sp_auth_answered(struct sp_auth *a, bool is_right)
+bool sp_auth_verified(struct sp_auth *a, bool is_right)
 {
-	bool counts = a->asked.half[0] | a->asked.half[1]; /* or the users are others now */
+	bool is_current = a->verifying.half[0] | a->verifying.half[1]; /* no: the users have changed meanwhile */
 
-	a->is_asking = false;
-	if (is_right && counts) {
-		a->known[a->at++ % SP_AUTH_KNOWN] = a->asked;
+	a->is_verifying = false;
+	if (is_right && is_current) {
+		a->known[a->next_known++ % SP_AUTH_KNOWN] = a->verifying;
 		a->n_known = SP_MIN(a->n_known + 1, (size_t)SP_AUTH_KNOWN);
 	} else {
-		a->next_ns = sp_time_ns(CLOCK_MONOTONIC) + PAUSE_NS;
+		a->not_before_ns = sp_time_ns(CLOCK_MONOTONIC) + FAILURE_PAUSE_NS;
 	}
-	a->asked = (struct sp_auth_digest){{0}};
-	return is_right && counts;
+	a->verifying = (struct sp_auth_digest){{0}};
+	return is_right && is_current;
 }

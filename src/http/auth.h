@@ -2,11 +2,12 @@
 /*
  * auth.h: users and their passwords. Private to src/http.
  *
- * A hash of bcrypt is meant to take long, and so is not computed here but by `verify` of the configuration (http.h),
- * one at a time; the requests that came with the same name and password wait for it together, others are told to come
- * again. After a wrong one it is half a second until the next is looked at, so that guessing costs the machine little.
- * Of those that were right a keyed digest is kept (SipHash-2-4, Aumasson and Bernstein 2012, twice, with keys of this
- * process), never the password. A name that does not exist takes as long as one that does. One thread.
+ * bcrypt is slow on purpose, so hashes are not compared here but by the configuration's `verify` (http.h), one at a
+ * time. Requests with the same name and password share one comparison; others get SP_AUTH_BUSY. A wrong password blocks
+ * the next comparison for half a second, which limits the CPU time that guessing can cost. For right ones a keyed
+ * digest
+ * is kept (SipHash-2-4, Aumasson and Bernstein 2012, twice, with keys of this process), never the password. An unknown
+ * name takes as long as a known one. One thread.
  */
 #ifndef SP_HTTP_AUTH_H
 #define SP_HTTP_AUTH_H
@@ -24,24 +25,24 @@ struct sp_auth_digest {
 };
 struct sp_auth {
 	uint64_t key[4];
-	struct sp_auth_digest known[SP_AUTH_KNOWN], asked; /* asked: what is being looked at */
-	size_t n_known, at;
-	bool is_asking;
-	uint64_t next_ns; /* CLOCK_MONOTONIC: no password is looked at before */
+	struct sp_auth_digest known[SP_AUTH_KNOWN], verifying; /* verifying: the one that `verify` compares now */
+	size_t n_known, next_known;
+	bool is_verifying;
+	uint64_t not_before_ns; /* CLOCK_MONOTONIC: no comparison starts before */
 };
 
-uint64_t sp_auth_sip(const uint64_t key[2], const char *text, size_t n);
+uint64_t sp_auth_siphash(const uint64_t key[2], const char *text, size_t n);
 int sp_auth_init(struct sp_auth *a);
-void sp_auth_forget(struct sp_auth *a); /* other users: nobody is known, and what is being looked at does not count */
+void sp_auth_forget(struct sp_auth *a); /* users have changed: forgets digests, and voids a running comparison */
 
-enum sp_auth_says { SP_AUTH_KNOWN_GOOD, SP_AUTH_WAIT, SP_AUTH_ASK, SP_AUTH_BUSY };
+enum sp_auth_verdict { SP_AUTH_KNOWN_GOOD, SP_AUTH_WAIT, SP_AUTH_VERIFY, SP_AUTH_BUSY };
 /*
- * WAIT: the same is being looked at. ASK: this has to be looked at: ret_hash is what the password is to be compared
- * with; sp_auth_answered() says what came of it. BUSY: come again.
+ * WAIT: the same credentials are being compared. VERIFY: the caller compares the password with ret_hash, and reports by
+ * sp_auth_verified(). BUSY: another comparison runs, or the last one failed just now.
  */
-enum sp_auth_says sp_auth_look(struct sp_auth *a, const struct sp_web_config *web, const struct sp_http_credentials *c,
-			       const char **ret_hash);
-/* Whether those who wait are let in. */
-bool sp_auth_answered(struct sp_auth *a, bool is_right);
+enum sp_auth_verdict sp_auth_check(struct sp_auth *a, const struct sp_web_config *web,
+				   const struct sp_http_credentials *c, const char **ret_hash);
+/* True: the requests that waited are allowed. */
+bool sp_auth_verified(struct sp_auth *a, bool is_right);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* authorize.c: who asks: by the certificate, the token, or a name and password. */
+/* authorize.c: checks a request's client certificate, token, or user and password. */
 #include "base/error.h"
 #include "http/priv.h"
 #include "http/tls.h"
 #include <errno.h>
 #include <string.h>
 
-/* Looked at once a connection, since that takes a while. */
-bool sp_request_certified(struct sp_http_request *q)
+/* The result is kept for the connection, because the check is slow. */
+bool sp_request_check_certificate(struct sp_http_request *q)
 {
 	const struct sp_web_config *web = q->http->config.web;
 	const union MHD_ConnectionInfo *tls;
@@ -26,10 +26,10 @@ static bool has_users(const struct sp_http *h)
 	return h->config.web && h->config.web->n_users > 0;
 }
 
-/* The client has gone that waited for a password. */
-static void gone(void *request)
+/* Called when a client goes that waited for a password's comparison. */
+static void cancel_wait(void *request)
 {
-	struct sp_http_request *q = request, **at = &q->http->authorizing;
+	struct sp_http_request *q = request, **at = &q->http->wait_password;
 
 	while (*at && *at != q)
 		at = &(*at)->next;
@@ -37,31 +37,31 @@ static void gone(void *request)
 		*at = q->next;
 }
 
-/* With those of the same password, until sp_http_verified(). */
-static bool wait(struct sp_http_request *q)
+/* Until sp_http_verified(). */
+static bool wait_for_password(struct sp_http_request *q)
 {
-	q->next = q->http->authorizing;
-	q->http->authorizing = q;
-	sp_http_defer(q, gone, q);
+	q->next = q->http->wait_password;
+	q->http->wait_password = q;
+	sp_http_defer(q, cancel_wait, q);
 	return false;
 }
 
-static bool user_allowed(struct sp_http_request *q, const struct sp_http_credentials *c)
+static bool is_user_allowed(struct sp_http_request *q, const struct sp_http_credentials *c)
 {
 	const struct sp_http_config *config = &q->http->config;
 	const char *hash = NULL;
 	int r;
 
-	switch (sp_auth_look(&q->http->auth, config->web, c, &hash)) {
+	switch (sp_auth_check(&q->http->auth, config->web, c, &hash)) {
 	case SP_AUTH_KNOWN_GOOD:
 		return true;
 	case SP_AUTH_WAIT:
-		return wait(q);
-	case SP_AUTH_ASK:
+		return wait_for_password(q);
+	case SP_AUTH_VERIFY:
 		r = config->verify ? config->verify(config->arg, hash, c->password) : -ENOSYS;
 		if (r == 0)
-			return wait(q);
-		sp_auth_answered(&q->http->auth, false);
+			return wait_for_password(q);
+		sp_auth_verified(&q->http->auth, false);
 		sp_http_say(q, 503, "No password can be looked at: %s\n", sp_error_text(r));
 		sp_error_clear();
 		return false;
@@ -72,35 +72,35 @@ static bool user_allowed(struct sp_http_request *q, const struct sp_http_credent
 	return false;
 }
 
-static bool credentials_allowed(struct sp_http_request *q, const struct sp_http_credentials *c)
+static bool are_credentials_allowed(struct sp_http_request *q, const struct sp_http_credentials *c)
 {
 	const char *token = q->http->config.token;
 
-	/* The password, too: there are clients that know nothing but basic authentication. */
-	if (token && sp_http_is_secret(c->token ? c->token : c->password, token))
+	/* Some clients can only do basic authentication, so the token is accepted as password, too. */
+	if (token && sp_http_secret_equals(c->token ? c->token : c->password, token))
 		return true;
 	if (has_users(q->http) && c->user)
-		return user_allowed(q, c);
+		return is_user_allowed(q, c);
 	sp_http_say(q, 401, "This is not the agent's token; `soprof open` tells it.\n");
 	return false;
 }
 
-bool sp_request_authorized(struct sp_http_request *q, bool is_open)
+bool sp_request_authorize(struct sp_http_request *q, bool is_open)
 {
-	const char *given = sp_http_header(q, "Authorization");
+	const char *authorization = sp_http_header(q, "Authorization");
 	struct sp_http_credentials c;
 	bool is_allowed;
 
 	if (is_open && !has_users(q->http))
 		return true;
-	if (!given || !sp_http_credentials(given, &c)) {
+	if (!authorization || !sp_http_credentials(authorization, &c)) {
 		sp_http_say(
 		    q, 401,
 		    "This needs the agent's token, as `Authorization: Bearer TOKEN`; `soprof open` tells it%s.\n",
 		    has_users(q->http) ? "; or a user's name and password" : "");
 		return false;
 	}
-	is_allowed = credentials_allowed(q, &c);
+	is_allowed = are_credentials_allowed(q, &c);
 	explicit_bzero(&c, sizeof(c));
 	return is_allowed;
 }

@@ -14,8 +14,8 @@ static bool is_port(const char *text)
 	return n > 0 && n <= 5 && !text[n] && strtoul(text, NULL, 10) <= 65535;
 }
 
-/* A dot at its end makes a name absolute, and no other. */
-static bool take_name(const char *from, size_t n, const char *allowed, char ret_name[SP_HTTP_NAME_MAX])
+/* Lower case; a dot at the end, as of an absolute DNS name, is dropped. */
+static bool copy_name(const char *from, size_t n, const char *allowed, char ret_name[SP_HTTP_NAME_MAX])
 {
 	if (n > 1 && from[n - 1] == '.')
 		n--;
@@ -38,7 +38,7 @@ bool sp_http_host_name(const char *host, char ret_name[SP_HTTP_NAME_MAX])
 	if (is_ip6)
 		begin++;
 	end = is_ip6 ? strchr(begin, ']') : strchrnul(begin, ':');
-	if (!end || !take_name(begin, (size_t)(end - begin), is_ip6 ? ":." : "-._", ret_name))
+	if (!end || !copy_name(begin, (size_t)(end - begin), is_ip6 ? ":." : "-._", ret_name))
 		return false;
 	if (is_ip6 && !strchr(ret_name, ':'))
 		return false;
@@ -61,7 +61,7 @@ bool sp_http_origin_allowed(const struct sp_http_origin *o, bool is_page)
 	return is_page && o->mode && !strcmp(o->mode, "navigate");
 }
 
-bool sp_http_is_secret(const char *given, const char *secret)
+bool sp_http_secret_equals(const char *given, const char *secret)
 {
 	size_t n = strlen(secret), n_given = strlen(given);
 	unsigned char differs = 0;
@@ -79,8 +79,8 @@ static int base64_value(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* The text, which must be one: without NUL. */
-static bool base64(const char *from, char *to, size_t size)
+/* RFC 4648 to text; a NUL byte in it is an error. */
+static bool decode_base64(const char *from, char *to, size_t size)
 {
 	uint32_t bits = 0;
 	size_t n = 0, n_bits = 0;
@@ -112,7 +112,7 @@ bool sp_http_credentials(const char *authorization, struct sp_http_credentials *
 		c->token = c->text;
 		return (size_t)snprintf(c->text, sizeof(c->text), "%s", authorization + 7) < sizeof(c->text);
 	}
-	if (strncasecmp(authorization, "Basic ", 6) != 0 || !base64(authorization + 6, c->text, sizeof(c->text)))
+	if (strncasecmp(authorization, "Basic ", 6) != 0 || !decode_base64(authorization + 6, c->text, sizeof(c->text)))
 		return false;
 	colon = strchr(c->text, ':');
 	if (!colon)
@@ -123,8 +123,8 @@ bool sp_http_credentials(const char *authorization, struct sp_http_credentials *
 	return true;
 }
 
-/* "q=0", "q=0.000": not this one. */
-static bool is_refused(const char *parameters, size_t n)
+/* "q=0", "q=0.000" of RFC 9110, 12.5.3. */
+static bool has_zero_quality(const char *parameters, size_t n)
 {
 	const char *q = memmem(parameters, n, "q=", 2);
 	size_t left = q ? n - (size_t)(q + 2 - parameters) : 0;
@@ -143,7 +143,7 @@ bool sp_http_coding_accepted(const char *accept_encoding, const char *coding)
 		const char *word = accept_encoding + strspn(accept_encoding, " \t,");
 		size_t n = strcspn(word, ","), name = strcspn(word, ",; \t");
 		if (name == len && !strncasecmp(word, coding, len))
-			return !is_refused(word + name, n - name);
+			return !has_zero_quality(word + name, n - name);
 		accept_encoding = word + n;
 	}
 	return false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gate.h: what a request may look like before anything else is looked at. Pure functions of strings from anybody.
+ * gate.h: checks on a request's Host, Origin, Authorization and Accept-Encoding. All input is untrusted.
  *
- * Host: a page of another site can make the browser ask us under its own name (DNS rebinding), so names are compared
- * with a list, exactly; ports are not (an ssh tunnel has another one, and a foreign page cannot choose the name by
- * it). An address as Host cannot be rebound, but only those that we listen on are ours. Origin and Sec-Fetch-Site
- * say that a page of another site asks: refused, but for links to pages. No state, no memory; reentrant.
+ * Host: with DNS rebinding a page of another site makes the browser send requests to us under that site's name. So the
+ * name must be in a list. Ports are not compared: an ssh tunnel has another one, and a foreign page cannot choose the
+ * name by it. Addresses cannot be rebound, but only those that we listen on are accepted. Origin and Sec-Fetch-Site:
+ * requests by pages of other sites are refused, but for links to pages. No state, no memory; reentrant.
  */
 #ifndef SP_HTTP_GATE_H
 #define SP_HTTP_GATE_H
@@ -15,28 +15,28 @@
 
 enum { SP_HTTP_NAME_MAX = 256, SP_HTTP_CREDENTIALS_MAX = 512 };
 
-/* "name:port", "[::1]:port", either without a port → the name in lower case, without brackets; false: it is neither. */
+/* "name:port", "[::1]:port", either without a port → the name in lower case, without brackets. False: neither. */
 bool sp_http_host_name(const char *host, char ret_name[SP_HTTP_NAME_MAX]);
 
-/* What the browser says about who asks; any may be NULL. */
+/* The browser's headers Host, Origin, Sec-Fetch-Site, Sec-Fetch-Mode; NULL = not sent. */
 struct sp_http_origin {
 	const char *host, *origin, *site, *mode;
 };
-/* is_page: see http.h. */
+/* is_page: of struct sp_http_route. */
 bool sp_http_origin_allowed(const struct sp_http_origin *o, bool is_page);
 
-/* Equal, in a time that does not depend on where they differ. */
-bool sp_http_is_secret(const char *given, const char *secret);
+/* Compares in a time that does not depend on where they differ. */
+bool sp_http_secret_equals(const char *given, const char *secret);
 
-/* The value of Authorization: `Bearer TOKEN`, or `Basic`, USER:PASSWORD in base 64. */
+/* The value of Authorization: `Bearer TOKEN`, or `Basic` and USER:PASSWORD in base 64. */
 struct sp_http_credentials {
-	char text[SP_HTTP_CREDENTIALS_MAX];  /* what follows points into it */
+	char text[SP_HTTP_CREDENTIALS_MAX];  /* the others point into it */
 	const char *token, *user, *password; /* NULL = not given */
 };
-/* False: it is neither, or too long. */
+/* False: neither form, or too long. */
 bool sp_http_credentials(const char *authorization, struct sp_http_credentials *ret_credentials);
 
-/* Whether the value of Accept-Encoding takes the coding: named, and not with q=0. */
+/* Whether Accept-Encoding names the coding without q=0. */
 bool sp_http_coding_accepted(const char *accept_encoding, const char *coding);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* http.c: the listening sockets, who is let in, and when it is over for a connection. */
+/* http.c: listening sockets, connections and their deadlines. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { EVENTS = 64, ACCEPTS = 16, POOL_BYTES = 20 << 10, MOST = 1024, SPARE = 64 };
+enum { MAX_EVENTS = 64, MAX_ACCEPTS = 16, POOL_BYTES = 20 << 10, MAX_CONNECTIONS = 1024, SPARE_CONNECTIONS = 64 };
 #define KIND_LISTEN UINT64_C(1)
 #define KIND_MHD UINT64_C(2)
 
@@ -22,22 +22,22 @@ static uint64_t now(void)
 	return sp_time_ns(CLOCK_MONOTONIC);
 }
 
-static int watch(struct sp_http *h, int op, int fd, uint32_t events, uint64_t what)
+static int watch(struct sp_http *h, int op, int fd, uint32_t events, uint64_t tag)
 {
-	struct epoll_event e = {.events = events, .data.u64 = what};
+	struct epoll_event e = {.events = events, .data.u64 = tag};
 
 	return epoll_ctl(h->epoll, op, fd, &e) < 0 ? sp_fail(-errno, "watch a descriptor") : 0;
 }
 
 /* --- connections --- */
-static void leave(struct sp_http *h, struct sp_connection *c)
+static void unlink_connection(struct sp_http *h, struct sp_connection *c)
 {
 	*(c->previous ? &c->previous->next : &h->first) = c->next;
 	*(c->next ? &c->next->previous : &h->last) = c->previous;
 	c->next = c->previous = NULL;
 }
 
-static void join(struct sp_http *h, struct sp_connection *c)
+static void link_connection(struct sp_http *h, struct sp_connection *c)
 {
 	c->previous = h->last;
 	*(h->last ? &h->last->next : &h->first) = c;
@@ -47,8 +47,8 @@ static void join(struct sp_http *h, struct sp_connection *c)
 void sp_connection_touch(struct sp_http *h, struct sp_connection *c, uint64_t seconds)
 {
 	c->deadline_ns = seconds ? now() + seconds * SP_NS_PER_S : 0;
-	leave(h, c);
-	join(h, c);
+	unlink_connection(h, c);
+	link_connection(h, c);
 }
 
 void sp_connection_end(struct sp_http *h, struct sp_connection *c)
@@ -60,16 +60,16 @@ void sp_connection_end(struct sp_http *h, struct sp_connection *c)
 	shutdown(c->fd, SHUT_RDWR);
 }
 
-void sp_connection_attend(struct sp_http *h, struct sp_connection *c, struct sp_http_request *q)
+void sp_connection_watch_hangup(struct sp_http *h, struct sp_connection *c, struct sp_http_request *q)
 {
 	if (c->waiting)
 		epoll_ctl(h->epoll, EPOLL_CTL_DEL, c->fd, NULL);
 	c->waiting = q;
 	if (q && watch(h, EPOLL_CTL_ADD, c->fd, EPOLLRDHUP, (uintptr_t)c) < 0)
-		sp_error_clear(); /* then his going is seen when he is answered */
+		sp_error_clear(); /* then it is seen when the answer is written */
 }
 
-static struct sp_connection *connection_new(struct sp_http *h, struct MHD_Connection *mhd)
+static struct sp_connection *new_connection(struct sp_http *h, struct MHD_Connection *mhd)
 {
 	const union MHD_ConnectionInfo *fd = sp_mhd.get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct sp_connection *c = calloc(1, sizeof(*c));
@@ -81,36 +81,36 @@ static struct sp_connection *connection_new(struct sp_http *h, struct MHD_Connec
 	c->fd = fd->connect_fd;
 	if (getpeername(c->fd, (struct sockaddr *)&a.at, &a.len) == 0)
 		c->client = sp_address_client(&a);
-	join(h, c);
+	link_connection(h, c);
 	sp_connection_touch(h, c, SP_HTTP_HEADER_S);
 	h->n_open++;
 	return c;
 }
 
-static void connection_free(struct sp_http *h, struct sp_connection *c)
+static void free_connection(struct sp_http *h, struct sp_connection *c)
 {
 	if (!c)
 		return;
 	h->n_open -= !c->is_ended;
-	sp_connection_attend(h, c, NULL);
-	leave(h, c);
+	sp_connection_watch_hangup(h, c, NULL);
+	unlink_connection(h, c);
 	free(c);
 }
 
-static void connection_changed(void *http, struct MHD_Connection *mhd, void **context,
-			       enum MHD_ConnectionNotificationCode what)
+static void on_connection_change(void *http, struct MHD_Connection *mhd, void **context,
+				 enum MHD_ConnectionNotificationCode code)
 {
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
-		*context = connection_new(http, mhd);
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		*context = new_connection(http, mhd);
 	else
-		connection_free(http, sp_take_ptr(*context));
+		free_connection(http, sp_take_ptr(*context));
 }
 
-/* The one that has been idle longest; of this client only, if `of` is not NULL. */
-static bool evict(struct sp_http *h, const uint64_t *of)
+/* Ends the connection that has been idle longest; of this client only, if not NULL. */
+static bool evict_idle(struct sp_http *h, const uint64_t *only_client)
 {
 	for (struct sp_connection *c = h->first; c; c = c->next) {
-		if (c->is_busy || c->is_ended || (of && c->client != *of))
+		if (c->is_busy || c->is_ended || (only_client && c->client != *only_client))
 			continue;
 		sp_connection_end(h, c);
 		h->stats.n_evicted++;
@@ -119,7 +119,7 @@ static bool evict(struct sp_http *h, const uint64_t *of)
 	return false;
 }
 
-static uint64_t n_of(const struct sp_http *h, uint64_t client)
+static uint64_t count_connections(const struct sp_http *h, uint64_t client)
 {
 	uint64_t n = 0;
 
@@ -130,15 +130,15 @@ static uint64_t n_of(const struct sp_http *h, uint64_t client)
 
 static bool has_room(struct sp_http *h, uint64_t client)
 {
-	uint64_t most = h->config.max_connections;
+	uint64_t max = h->config.max_connections;
 
-	if (n_of(h, client) >= SP_MAX(most * 3 / 4, 1) && !evict(h, &client))
+	if (count_connections(h, client) >= SP_MAX(max * 3 / 4, 1) && !evict_idle(h, &client))
 		return false;
-	return h->n_open < most || evict(h, NULL);
+	return h->n_open < max || evict_idle(h, NULL);
 }
 
-/* --- who comes --- */
-static void take(struct sp_http *h, int fd, const struct sp_address *a)
+/* --- accepting --- */
+static void accept_client(struct sp_http *h, int fd, const struct sp_address *a)
 {
 	if (has_room(h, sp_address_client(a))) {
 		sp_mhd.add_connection(h->daemon, fd, (const struct sockaddr *)&a->at, a->len);
@@ -148,26 +148,26 @@ static void take(struct sp_http *h, int fd, const struct sp_address *a)
 	close(fd);
 }
 
-static void listeners_watch(struct sp_http *h, uint32_t events)
+static void watch_listeners(struct sp_http *h, uint32_t events)
 {
 	for (size_t i = 0; i < h->n_listeners; i++)
 		watch(h, EPOLL_CTL_MOD, h->listeners[i], events, (uint64_t)h->listeners[i] << 2 | KIND_LISTEN);
 }
 
-/* Without descriptors the one that waits would wake us again and again: we look after it a second later. */
+/* Without free descriptors a pending connection would wake the loop again and again, so accepting pauses a second. */
 static void pause_accepting(struct sp_http *h)
 {
-	h->paused_ns = now() + SP_NS_PER_S;
-	listeners_watch(h, 0);
+	h->accept_again_ns = now() + SP_NS_PER_S;
+	watch_listeners(h, 0);
 }
 
-static void accept_some(struct sp_http *h, int listener)
+static void accept_clients(struct sp_http *h, int listener)
 {
-	for (int i = 0; i < ACCEPTS; i++) {
+	for (int i = 0; i < MAX_ACCEPTS; i++) {
 		struct sp_address a = {.len = sizeof(a.at)};
 		int fd = accept4(listener, (struct sockaddr *)&a.at, &a.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0)
-			take(h, fd, &a);
+			accept_client(h, fd, &a);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			return pause_accepting(h);
 		else if (errno == EAGAIN)
@@ -180,9 +180,9 @@ static void enforce_deadlines(struct sp_http *h)
 {
 	uint64_t t = now();
 
-	if (h->paused_ns && t >= h->paused_ns) {
-		h->paused_ns = 0;
-		listeners_watch(h, EPOLLIN);
+	if (h->accept_again_ns && t >= h->accept_again_ns) {
+		h->accept_again_ns = 0;
+		watch_listeners(h, EPOLLIN);
 	}
 	for (struct sp_connection *c = h->first; c; c = c->next) {
 		if (c->is_ended || !c->deadline_ns || t < c->deadline_ns)
@@ -192,27 +192,27 @@ static void enforce_deadlines(struct sp_http *h)
 	}
 }
 
-static bool is_connection(const struct sp_http *h, uint64_t what)
+static bool is_connection(const struct sp_http *h, uint64_t tag)
 {
 	for (const struct sp_connection *c = h->first; c; c = c->next)
-		if ((uintptr_t)c == what)
+		if ((uintptr_t)c == tag)
 			return true;
 	return false;
 }
 
 void sp_http_dispatch(struct sp_http *h)
 {
-	struct epoll_event events[EVENTS];
-	int n = epoll_wait(h->epoll, events, EVENTS, 0);
+	struct epoll_event events[MAX_EVENTS];
+	int n = epoll_wait(h->epoll, events, MAX_EVENTS, 0);
 
 	for (int i = 0; i < n; i++) {
-		uint64_t what = events[i].data.u64;
-		if (!(what & 3) && is_connection(h, what)) /* one may have ended another's */
-			sp_request_gone(((struct sp_connection *)(uintptr_t)what)->waiting);
+		uint64_t tag = events[i].data.u64;
+		if (!(tag & 3) && is_connection(h, tag)) /* an earlier event may have ended it */
+			sp_request_gone(((struct sp_connection *)(uintptr_t)tag)->waiting);
 	}
-	for (int i = 0; i < n; i++) /* now that there is room */
+	for (int i = 0; i < n; i++) /* after the loop above, which made room */
 		if ((events[i].data.u64 & 3) == KIND_LISTEN)
-			accept_some(h, (int)(events[i].data.u64 >> 2));
+			accept_clients(h, (int)(events[i].data.u64 >> 2));
 	enforce_deadlines(h);
 	h->has_resumed = false;
 	sp_mhd.run(h->daemon);
@@ -225,7 +225,7 @@ int sp_http_fd(const struct sp_http *h)
 
 int sp_http_timeout_ms(const struct sp_http *h)
 {
-	uint64_t t = now(), nearest = h->paused_ns ? h->paused_ns : UINT64_MAX, ms;
+	uint64_t t = now(), nearest = h->accept_again_ns ? h->accept_again_ns : UINT64_MAX, ms;
 	MHD_UNSIGNED_LONG_LONG mhd;
 
 	for (const struct sp_connection *c = h->first; c; c = c->next)
@@ -262,8 +262,8 @@ void sp_http_stats(const struct sp_http *h, struct sp_http_stats *ret_stats)
 	ret_stats->n_connections = h->n_open;
 }
 
-/* --- beginning and end --- */
-static int daemon_start(struct sp_http *h)
+/* --- start and stop --- */
+static int start_mhd(struct sp_http *h)
 {
 	const struct sp_web_config *web = h->config.web;
 	const union MHD_DaemonInfo *info;
@@ -282,10 +282,10 @@ static int daemon_start(struct sp_http *h)
 	}
 	h->daemon = sp_mhd.start_daemon(
 	    flags | MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-	    sp_request_access, h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST + SPARE,
+	    sp_request_access, h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MAX_CONNECTIONS + SPARE_CONNECTIONS,
 	    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
 	    (unsigned)SP_HTTP_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-	    MHD_OPTION_NOTIFY_CONNECTION, connection_changed, h, MHD_OPTION_URI_LOG_CALLBACK, sp_request_started, h,
+	    MHD_OPTION_NOTIFY_CONNECTION, on_connection_change, h, MHD_OPTION_URI_LOG_CALLBACK, sp_request_started, h,
 	    MHD_OPTION_NOTIFY_COMPLETED, sp_request_completed, h, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	info = h->daemon ? sp_mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info)
@@ -294,7 +294,7 @@ static int daemon_start(struct sp_http *h)
 	return watch(h, EPOLL_CTL_ADD, h->mhd_epoll, EPOLLIN, KIND_MHD);
 }
 
-static void daemon_stop(struct sp_http *h)
+static void stop_mhd(struct sp_http *h)
 {
 	for (struct sp_connection *c = h->first; c; c = c->next)
 		if (c->waiting)
@@ -307,7 +307,7 @@ static void daemon_stop(struct sp_http *h)
 	h->daemon = NULL;
 }
 
-static int listeners_open(struct sp_http *h)
+static int open_listeners(struct sp_http *h)
 {
 	const struct sp_http_config *c = &h->config;
 	int r = 0;
@@ -343,11 +343,11 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 	for (char *at = h->host; *at; at++)
 		*at = (char)tolower((unsigned char)*at);
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
-	r = h->epoll < 0 ? sp_fail(-errno, "serve HTTP") : listeners_open(h);
+	r = h->epoll < 0 ? sp_fail(-errno, "serve HTTP") : open_listeners(h);
 	if (r == 0)
 		r = sp_auth_init(&h->auth);
 	if (r == 0)
-		r = daemon_start(h);
+		r = start_mhd(h);
 	if (r < 0) {
 		sp_http_free(h);
 		return r;
@@ -356,18 +356,18 @@ int sp_http_new(const struct sp_http_config *c, struct sp_http **ret_http)
 	return 0;
 }
 
-/* Where a new one does not start the old one does again: it has before. */
-static int daemon_restart(struct sp_http *h, const struct sp_http_config *old)
+/* If the new configuration does not start, the old one does again. */
+static int restart_mhd(struct sp_http *h, const struct sp_http_config *old)
 {
 	int r;
 
-	daemon_stop(h);
+	stop_mhd(h);
 	sp_auth_forget(&h->auth);
-	r = daemon_start(h);
+	r = start_mhd(h);
 	if (r == 0)
 		return 0;
 	h->config = *old;
-	if (daemon_start(h) < 0)
+	if (start_mhd(h) < 0)
 		return sp_fail(r, "nothing is served any more");
 	return r;
 }
@@ -389,7 +389,7 @@ int sp_http_configure(struct sp_http *h, const struct sp_http_config *c)
 	h->config.max_connections = c->max_connections;
 	h->config.token = c->token;
 	h->config.web = c->web;
-	return sp_web_config_equal(old.web, c->web) ? 0 : daemon_restart(h, &old);
+	return sp_web_config_equal(old.web, c->web) ? 0 : restart_mhd(h, &old);
 }
 
 void sp_http_free(struct sp_http *h)
@@ -398,7 +398,7 @@ void sp_http_free(struct sp_http *h)
 		return;
 	for (size_t i = 0; i < h->n_listeners; i++)
 		close(h->listeners[i]);
-	daemon_stop(h);
+	stop_mhd(h);
 	if (h->epoll >= 0)
 		close(h->epoll);
 	free(h);

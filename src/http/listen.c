@@ -15,20 +15,20 @@
 enum { BACKLOG = 128 };
 
 /* --- addresses --- */
-static int any(uint16_t port, struct sp_address *ret_address)
+static int any_address(uint16_t port, struct sp_address *ret_address)
 {
-	struct sockaddr_in6 *six = (struct sockaddr_in6 *)&ret_address->at;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret_address->at;
 
-	*six = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(port)};
-	ret_address->len = sizeof(*six);
+	*in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	ret_address->len = sizeof(*in6);
 	return 0;
 }
 
-static int parse(const char *text, struct sp_address *ret_address)
+static int parse_address(const char *text, struct sp_address *ret_address)
 {
 	const char *colon = strrchr(text, ':');
-	struct sockaddr_in6 *six = (struct sockaddr_in6 *)&ret_address->at;
-	struct sockaddr_in *four = (struct sockaddr_in *)&ret_address->at;
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&ret_address->at;
+	struct sockaddr_in *in = (struct sockaddr_in *)&ret_address->at;
 	char name[64];
 	uint64_t port;
 	size_t n = colon ? (size_t)(colon - text) : 0;
@@ -39,54 +39,54 @@ static int parse(const char *text, struct sp_address *ret_address)
 	memcpy(name, text, n);
 	name[n] = '\0';
 	if (!n)
-		return any((uint16_t)port, ret_address);
+		return any_address((uint16_t)port, ret_address);
 	if (name[0] == '[' && name[n - 1] == ']') {
 		name[n - 1] = '\0';
-		*six = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-		ret_address->len = sizeof(*six);
-		return inet_pton(AF_INET6, name + 1, &six->sin6_addr) == 1 ? 0 : -EINVAL;
+		*in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+		ret_address->len = sizeof(*in6);
+		return inet_pton(AF_INET6, name + 1, &in6->sin6_addr) == 1 ? 0 : -EINVAL;
 	}
-	*four = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	ret_address->len = sizeof(*four);
-	return inet_pton(AF_INET, strcmp(name, "localhost") ? name : "127.0.0.1", &four->sin_addr) == 1 ? 0 : -EINVAL;
+	*in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	ret_address->len = sizeof(*in);
+	return inet_pton(AF_INET, strcmp(name, "localhost") ? name : "127.0.0.1", &in->sin_addr) == 1 ? 0 : -EINVAL;
 }
 
 int sp_http_address_check(const char *text)
 {
 	struct sp_address a;
 
-	if (parse(text, &a) < 0)
+	if (parse_address(text, &a) < 0)
 		return sp_fail_said(
 		    -EINVAL, "'%s' is not an address such as 127.0.0.1:9877, [::1]:9877, or :9877 for all", text);
 	return 0;
 }
 
-static bool is_mapped(const struct sp_address *a)
+static bool is_ip4_mapped(const struct sp_address *a)
 {
 	return a->at.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&((const struct sockaddr_in6 *)&a->at)->sin6_addr);
 }
 
-static uint32_t four_of(const struct sp_address *a)
+static uint32_t ip4_of(const struct sp_address *a)
 {
-	uint32_t four = ((const struct sockaddr_in *)&a->at)->sin_addr.s_addr;
+	uint32_t ip4 = ((const struct sockaddr_in *)&a->at)->sin_addr.s_addr;
 
-	if (is_mapped(a))
-		memcpy(&four, &((const struct sockaddr_in6 *)&a->at)->sin6_addr.s6_addr[12], sizeof(four));
-	return ntohl(four);
+	if (is_ip4_mapped(a))
+		memcpy(&ip4, &((const struct sockaddr_in6 *)&a->at)->sin6_addr.s6_addr[12], sizeof(ip4));
+	return ntohl(ip4);
 }
 
-static bool is_four(const struct sp_address *a)
+static bool is_ip4(const struct sp_address *a)
 {
-	return a->at.ss_family == AF_INET || is_mapped(a);
+	return a->at.ss_family == AF_INET || is_ip4_mapped(a);
 }
 
 void sp_address_text(const struct sp_address *a, char ret_text[SP_ADDRESS_TEXT])
 {
-	uint32_t four = htonl(is_four(a) ? four_of(a) : 0);
+	uint32_t ip4 = htonl(is_ip4(a) ? ip4_of(a) : 0);
 
 	snprintf(ret_text, SP_ADDRESS_TEXT, "-");
-	if (is_four(a))
-		inet_ntop(AF_INET, &four, ret_text, SP_ADDRESS_TEXT);
+	if (is_ip4(a))
+		inet_ntop(AF_INET, &ip4, ret_text, SP_ADDRESS_TEXT);
 	else if (a->at.ss_family == AF_INET6)
 		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)&a->at)->sin6_addr, ret_text, SP_ADDRESS_TEXT);
 }
@@ -100,8 +100,8 @@ uint16_t sp_address_port(const struct sp_address *a)
 
 bool sp_address_is_loopback(const struct sp_address *a)
 {
-	if (is_four(a))
-		return four_of(a) >> 24 == 127;
+	if (is_ip4(a))
+		return ip4_of(a) >> 24 == 127;
 	return a->at.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&a->at)->sin6_addr);
 }
 
@@ -109,21 +109,21 @@ uint64_t sp_address_client(const struct sp_address *a)
 {
 	uint64_t network = 0;
 
-	if (is_four(a))
-		return four_of(a);
+	if (is_ip4(a))
+		return ip4_of(a);
 	if (a->at.ss_family == AF_INET6)
 		memcpy(&network, &((const struct sockaddr_in6 *)&a->at)->sin6_addr, sizeof(network));
 	return network;
 }
 
 /* --- sockets --- */
-static int socket_at(const struct sp_address *a)
+static int open_socket(const struct sp_address *a)
 {
 	int fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0;
 
 	if (fd < 0)
 		return -errno;
-	/* An agent that was restarted is not to wait for its clients' last packets. */
+	/* Without it a restarted agent could not bind while old connections are in TIME_WAIT. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    (a->at.ss_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
 	    bind(fd, (const struct sockaddr *)&a->at, a->len) < 0 || listen(fd, BACKLOG) < 0) {
@@ -141,13 +141,13 @@ int sp_listen(const char *text, int *ret_fd)
 
 	if (fd < 0)
 		return fd;
-	parse(text, &a);
-	fd = socket_at(&a);
+	parse_address(text, &a);
+	fd = open_socket(&a);
 	if (fd == -EAFNOSUPPORT && text[0] == ':') { /* a kernel without IPv6 */
 		uint16_t port = sp_address_port(&a);
 		*(struct sockaddr_in *)&a.at = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port)};
 		a.len = sizeof(struct sockaddr_in);
-		fd = socket_at(&a);
+		fd = open_socket(&a);
 	}
 	if (fd < 0)
 		return sp_fail(fd, "listen at %s", text);

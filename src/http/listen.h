@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * listen.h: addresses: where to listen, and who connects. Private to src/http.
+ * listen.h: listening sockets, and addresses of clients. Private to src/http.
  *
- * Addresses are numbers, never names that would have to be asked for; "localhost" is 127.0.0.1, "" every address of
- * the machine, IPv6 and IPv4 on one socket where there is IPv6. 0 or a negative errno with sp_error_text() that names
- * the address. No state.
+ * Addresses are numeric; no resolver is asked. "localhost" is 127.0.0.1; "" is every address of the machine, IPv6 and
+ * IPv4 on one socket if the kernel has IPv6. 0 or a negative errno with sp_error_text() that names the address. No
+ * state.
  */
 #ifndef SP_HTTP_LISTEN_H
 #define SP_HTTP_LISTEN_H
@@ -19,15 +19,15 @@ struct sp_address {
 	socklen_t len;
 };
 
-/* A socket that listens there: does not block, is closed in executed programs. */
+/* The socket does not block, and is closed on exec. */
 int sp_listen(const char *text, int *ret_fd);
 
-/* The address alone, without the port and without the ::ffff: of an IPv4 client of an IPv6 socket. */
+/* Without the port, and without the ::ffff: of an IPv4 client of an IPv6 socket. */
 enum { SP_ADDRESS_TEXT = 64 };
 void sp_address_text(const struct sp_address *a, char ret_text[SP_ADDRESS_TEXT]);
 uint16_t sp_address_port(const struct sp_address *a);
 bool sp_address_is_loopback(const struct sp_address *a);
-/* What counts as one client: an IPv4 address, or the 64 bits of an IPv6 network. 0 = a Unix socket. */
+/* What counts as one client: an IPv4 address, or the upper 64 bits of an IPv6 one. 0 = a Unix socket. */
 uint64_t sp_address_client(const struct sp_address *a);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mhd.h: libmicrohttpd, loaded when it is needed. Private to src/http.
+ * mhd.h: libmicrohttpd, loaded at run time. Private to src/http.
  *
- * It brings gnutls with it, whose loading costs every process 2 ms and some pages: soprof is executed for each
- * question and each profile, and few of these serve HTTP. So the library is opened by the first server; after that it
- * stays. Its functions are called through sp_mhd, which has their types from the library's own header.
- * Errors: -ELIBACC with what dlopen(3) says. One thread at a time.
+ * It brings gnutls, whose loading costs 2 ms and some pages, and soprof is executed for each query and profile, of
+ * which few serve HTTP. So the first server loads it, and it stays loaded. Its functions are called through sp_mhd,
+ * with
+ * types from its own header. -ELIBACC with what dlopen(3) says. One thread at a time.
  */
 #ifndef SP_HTTP_MHD_H
 #define SP_HTTP_MHD_H

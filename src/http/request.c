@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* request.c: a request through the gate, to its route, and its answer. */
+/* request.c: a request's checks, its route, and its answer. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "http/gate.h"
@@ -14,7 +14,7 @@
 
 #define NOTHING_ALLOWED "default-src 'none'; frame-ancestors 'none'"
 
-/* --- what is asked --- */
+/* --- the request --- */
 const char *sp_http_path(const struct sp_http_request *q)
 {
 	return q->path;
@@ -40,7 +40,7 @@ bool sp_http_accepts(const struct sp_http_request *q, const char *coding)
 /* --- answers --- */
 static const struct {
 	const char *name, *value;
-} always[] = {
+} default_headers[] = {
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
     {"X-Frame-Options", "DENY"},
@@ -49,15 +49,15 @@ static const struct {
     {"Vary", "Accept-Encoding, Authorization"},
 };
 
-static void put(struct MHD_Response *r, const char *name, const char *value)
+static void put_header(struct MHD_Response *r, const char *name, const char *value)
 {
 	if (value)
 		sp_mhd.add_response_header(r, name, value);
 }
 
-static void put_format(struct MHD_Response *r, const char *name, const char *format, ...)
+static void put_header_format(struct MHD_Response *r, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void put_format(struct MHD_Response *r, const char *name, const char *format, ...)
+static void put_header_format(struct MHD_Response *r, const char *name, const char *format, ...)
 {
 	char value[512];
 	va_list args;
@@ -65,7 +65,7 @@ static void put_format(struct MHD_Response *r, const char *name, const char *for
 	va_start(args, format);
 	vsnprintf(value, sizeof(value), format, args);
 	va_end(args);
-	put(r, name, value);
+	put_header(r, name, value);
 }
 
 static bool is_configured(const struct sp_web_config *web, const char *name)
@@ -76,32 +76,33 @@ static bool is_configured(const struct sp_web_config *web, const char *name)
 	return false;
 }
 
-static void put_headers(const struct sp_http *h, struct MHD_Response *r, const struct sp_http_answer *a)
+static void put_all_headers(const struct sp_http *h, struct MHD_Response *r, const struct sp_http_answer *a)
 {
 	const struct sp_web_config *web = h->config.web;
 
-	for (size_t i = 0; i < SP_COUNT(always); i++)
-		if (!is_configured(web, always[i].name))
-			put(r, always[i].name, always[i].value);
+	for (size_t i = 0; i < SP_COUNT(default_headers); i++)
+		if (!is_configured(web, default_headers[i].name))
+			put_header(r, default_headers[i].name, default_headers[i].value);
 	for (size_t i = 0; web && i < web->n_headers; i++)
-		put(r, web->headers[i].name, web->headers[i].value);
-	put(r, "Content-Type", a->type);
-	put(r, "Content-Encoding", a->coding);
-	put(r, "Content-Security-Policy", a->policy ? a->policy : NOTHING_ALLOWED);
-	put(r, "Cache-Control", a->etag ? "no-cache" : "no-store");
+		put_header(r, web->headers[i].name, web->headers[i].value);
+	put_header(r, "Content-Type", a->type);
+	put_header(r, "Content-Encoding", a->coding);
+	put_header(r, "Content-Security-Policy", a->policy ? a->policy : NOTHING_ALLOWED);
+	put_header(r, "Cache-Control", a->etag ? "no-cache" : "no-store");
 	if (a->etag)
-		put_format(r, "ETag", "\"%s\"", a->etag);
+		put_header_format(r, "ETag", "\"%s\"", a->etag);
 	if (a->filename)
-		put_format(r, "Content-Disposition", "attachment; filename=\"%s\"", a->filename);
+		put_header_format(r, "Content-Disposition", "attachment; filename=\"%s\"", a->filename);
 	if (a->retry_after_s)
-		put_format(r, "Retry-After", "%u", a->retry_after_s);
+		put_header_format(r, "Retry-After", "%u", a->retry_after_s);
 	if (a->status == 401)
-		put(r, "WWW-Authenticate", web && web->n_users ? "Basic realm=\"soprof\"" : "Bearer realm=\"soprof\"");
+		put_header(r, "WWW-Authenticate",
+			   web && web->n_users ? "Basic realm=\"soprof\"" : "Bearer realm=\"soprof\"");
 	if (a->status == 405)
-		put(r, "Allow", "GET, HEAD");
+		put_header(r, "Allow", "GET, HEAD");
 }
 
-static struct MHD_Response *response_of(const struct sp_http_answer *a)
+static struct MHD_Response *make_response(const struct sp_http_answer *a)
 {
 	if (a->has_fd)
 		return sp_mhd.create_response_from_fd_at_offset64(a->n, a->fd, a->offset);
@@ -110,25 +111,25 @@ static struct MHD_Response *response_of(const struct sp_http_answer *a)
 	return sp_mhd.create_response_from_buffer((size_t)a->n, (void *)(uintptr_t)a->bytes, MHD_RESPMEM_PERSISTENT);
 }
 
-/* The client has this very page already. */
-static bool is_known(const struct sp_http_request *q, const struct sp_http_answer *a)
+/* The client's copy is this very body. */
+static bool is_client_current(const struct sp_http_request *q, const struct sp_http_answer *a)
 {
-	const char *known = a->etag && a->status == 200 ? sp_http_header(q, "If-None-Match") : NULL;
+	const char *etags = a->etag && a->status == 200 ? sp_http_header(q, "If-None-Match") : NULL;
 
-	return known && strstr(known, a->etag);
+	return etags && strstr(etags, a->etag);
 }
 
 void sp_http_answer(struct sp_http_request *q, const struct sp_http_answer *a)
 {
-	struct sp_http_answer changed = *a;
+	struct sp_http_answer final = *a;
 
-	if (is_known(q, a)) /* what belongs to us goes with the response that is not made */
-		changed = (struct sp_http_answer){.status = 304, .etag = a->etag, .policy = a->policy};
-	q->response = response_of(&changed);
-	q->status = changed.status;
+	if (is_client_current(q, a)) /* 304 has no body: the answer's is freed below */
+		final = (struct sp_http_answer){.status = 304, .etag = a->etag, .policy = a->policy};
+	q->response = make_response(&final);
+	q->status = final.status;
 	if (q->response)
-		put_headers(q->http, q->response, &changed);
-	if (!q->response || changed.status == 304) {
+		put_all_headers(q->http, q->response, &final);
+	if (!q->response || final.status == 304) {
 		free(a->text);
 		if (a->has_fd)
 			close(a->fd);
@@ -137,7 +138,7 @@ void sp_http_answer(struct sp_http_request *q, const struct sp_http_answer *a)
 	if (!q->is_suspended)
 		return;
 	q->is_suspended = false;
-	sp_connection_attend(q->http, q->connection, NULL);
+	sp_connection_watch_hangup(q->http, q->connection, NULL);
 	sp_mhd.resume_connection(q->connection->mhd);
 	q->http->has_resumed = true;
 }
@@ -177,8 +178,8 @@ void sp_request_gone(struct sp_http_request *q)
 	sp_http_say(q, 503, "gone\n");
 }
 
-/* --- the gate --- */
-static bool is_ours(const struct sp_http_request *q, const char *name)
+/* --- checks --- */
+static bool is_own_name(const struct sp_http_request *q, const char *name)
 {
 	const struct sp_http_config *c = &q->http->config;
 	struct sp_address here = {.len = sizeof(here.at)};
@@ -196,13 +197,13 @@ static bool is_ours(const struct sp_http_request *q, const char *name)
 	return !strcmp(name, text) || (*q->http->host && !strcmp(name, q->http->host));
 }
 
-static bool host_allowed(struct sp_http_request *q, const char *host)
+static bool is_host_allowed(struct sp_http_request *q, const char *host)
 {
 	char name[SP_HTTP_NAME_MAX];
 
 	if (!host || !sp_http_host_name(host, name))
 		sp_http_say(q, 400, "The request has no Host that can be understood.\n");
-	else if (!is_ours(q, name))
+	else if (!is_own_name(q, name))
 		sp_http_say(q, 421, "%s is not a name of this agent; what it may be called is set by `hosts`.\n", name);
 	else
 		return true;
@@ -216,7 +217,7 @@ static bool has_body(const struct sp_http_request *q)
 	return sp_http_header(q, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
 }
 
-static bool form_allowed(struct sp_http_request *q, const char *method)
+static bool is_form_allowed(struct sp_http_request *q, const char *method)
 {
 	const union MHD_ConnectionInfo *size =
 	    sp_mhd.get_connection_info(q->connection->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
@@ -232,7 +233,7 @@ static bool form_allowed(struct sp_http_request *q, const char *method)
 	return false;
 }
 
-static bool origin_allowed(struct sp_http_request *q, const char *host, const struct sp_http_route *route)
+static bool is_origin_allowed(struct sp_http_request *q, const char *host, const struct sp_http_route *route)
 {
 	struct sp_http_origin o = {.host = host,
 				   .origin = sp_http_header(q, "Origin"),
@@ -245,7 +246,7 @@ static bool origin_allowed(struct sp_http_request *q, const char *host, const st
 	return false;
 }
 
-static const struct sp_http_route *route_of(const struct sp_http *h, const char *path)
+static const struct sp_http_route *find_route(const struct sp_http *h, const char *path)
 {
 	for (const struct sp_http_route *r = h->config.routes; r && r->path; r++) {
 		size_t n = strlen(r->path);
@@ -255,12 +256,12 @@ static const struct sp_http_route *route_of(const struct sp_http *h, const char 
 	return NULL;
 }
 
-static bool is_let_in(struct sp_http_request *q, const struct sp_http_route *route)
+static bool is_allowed(struct sp_http_request *q, const struct sp_http_route *route)
 {
 	const char *host = sp_http_header(q, "Host");
 
-	return sp_request_certified(q) && host_allowed(q, host) && origin_allowed(q, host, route) &&
-	       sp_request_authorized(q, !route || route->access == SP_HTTP_OPEN);
+	return sp_request_check_certificate(q) && is_host_allowed(q, host) && is_origin_allowed(q, host, route) &&
+	       sp_request_authorize(q, !route || route->access == SP_HTTP_OPEN);
 }
 
 static void serve_route(struct sp_http_request *q, const struct sp_http_route *route)
@@ -274,13 +275,13 @@ static void serve_route(struct sp_http_request *q, const struct sp_http_route *r
 
 void sp_http_verified(struct sp_http *h, bool is_right)
 {
-	struct sp_http_request *q = sp_take_ptr(h->authorizing), *next;
+	struct sp_http_request *q = sp_take_ptr(h->wait_password), *next;
 
-	is_right = sp_auth_answered(&h->auth, is_right);
+	is_right = sp_auth_verified(&h->auth, is_right);
 	for (; q; q = next) {
 		next = q->next;
 		if (is_right) {
-			serve_route(q, route_of(h, q->path));
+			serve_route(q, find_route(h, q->path));
 			continue;
 		}
 		h->stats.n_refused++;
@@ -288,11 +289,11 @@ void sp_http_verified(struct sp_http *h, bool is_right)
 	}
 }
 
-static void serve(struct sp_http_request *q)
+static void serve_request(struct sp_http_request *q)
 {
-	const struct sp_http_route *route = route_of(q->http, q->path);
+	const struct sp_http_route *route = find_route(q->http, q->path);
 
-	if (is_let_in(q, route))
+	if (is_allowed(q, route))
 		serve_route(q, route);
 	else if (!q->is_deferred)
 		q->http->stats.n_refused++;
@@ -329,18 +330,18 @@ enum MHD_Result sp_request_access(void *http, struct MHD_Connection *mhd, const 
 	(void)url, (void)version, (void)data, (void)data_size;
 	if (!q)
 		return MHD_NO;
-	if (!q->is_seen) { /* the header is there; who is answered now is not to send more, and is not heard again */
+	if (!q->is_seen) { /* Only the header has come. An answer now, before the body, ends the connection. */
 		q->is_seen = true;
-		if (form_allowed(q, method))
+		if (is_form_allowed(q, method))
 			return MHD_YES;
 		q->http->stats.n_refused++;
 	} else if (!q->is_served) {
 		q->is_served = q->connection->is_busy = true;
 		sp_connection_touch(http, q->connection, 0);
-		serve(q);
+		serve_request(q);
 		if (q->is_deferred) {
 			q->is_suspended = true;
-			sp_connection_attend(http, q->connection, q);
+			sp_connection_watch_hangup(http, q->connection, q);
 			sp_mhd.suspend_connection(mhd);
 			return MHD_YES;
 		}

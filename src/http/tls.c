@@ -28,7 +28,7 @@ static const struct {
 #define NAME(name) {"gnutls_" #name, offsetof(__typeof__(tls), name)},
     FUNCTIONS(NAME)};
 
-static int load(void)
+static int load_gnutls(void)
 {
 	static bool is_loaded;
 	void *library = is_loaded ? NULL : dlopen("libgnutls.so.30", RTLD_NOW);
@@ -47,14 +47,14 @@ static int load(void)
 	return 0;
 }
 
-static gnutls_datum_t datum(char *text)
+static gnutls_datum_t make_datum(char *text)
 {
 	return (gnutls_datum_t){.data = (unsigned char *)text, .size = text ? (unsigned)strlen(text) : 0};
 }
 
-static int check(const struct sp_web_config *c, gnutls_certificate_credentials_t credentials)
+static int check_files(const struct sp_web_config *c, gnutls_certificate_credentials_t credentials)
 {
-	gnutls_datum_t cert = datum(c->cert), key = datum(c->key), ca = datum(c->ca);
+	gnutls_datum_t cert = make_datum(c->cert), key = make_datum(c->key), ca = make_datum(c->ca);
 	int r = tls.certificate_set_x509_key_mem(credentials, &cert, &key, GNUTLS_X509_FMT_PEM);
 
 	if (r < 0)
@@ -70,13 +70,13 @@ static int check(const struct sp_web_config *c, gnutls_certificate_credentials_t
 int sp_tls_check(const struct sp_web_config *c)
 {
 	gnutls_certificate_credentials_t credentials;
-	int r = c->has_tls ? load() : 0;
+	int r = c->has_tls ? load_gnutls() : 0;
 
 	if (r < 0 || !c->has_tls)
 		return r;
 	if (tls.certificate_allocate_credentials(&credentials) < 0)
 		return sp_fail(-ENOMEM, "TLS");
-	r = check(c, credentials);
+	r = check_files(c, credentials);
 	tls.certificate_free_credentials(credentials);
 	return r;
 }
@@ -92,13 +92,13 @@ void sp_tls_priorities(const struct sp_web_config *c, char ret_text[SP_TLS_PRIOR
 
 bool sp_tls_client_allowed(const struct sp_web_config *c, void *session)
 {
-	unsigned wrong = 0;
+	unsigned status = 0;
 	int r;
 
 	if (c->client_cert == SP_WEB_NO_CERT)
 		return true;
-	r = tls.certificate_verify_peers2(session, &wrong);
+	r = tls.certificate_verify_peers2(session, &status);
 	if (r == GNUTLS_E_NO_CERTIFICATE_FOUND)
 		return c->client_cert == SP_WEB_CERT_IF_GIVEN;
-	return r == 0 && !wrong;
+	return r == 0 && !status;
 }

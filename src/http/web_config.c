@@ -21,11 +21,11 @@ struct web_file {
 	bool with_files;
 };
 
-#define SAY(f, mark, format, ...)                                                                                      \
+#define FAIL_AT(f, mark, format, ...)                                                                                  \
 	sp_fail_said(-EINVAL, "%s:%zu:%zu: " format, (f)->name, (mark).line + 1, (mark).column + 1, ##__VA_ARGS__)
 
 /* --- nodes --- */
-static yaml_node_t *node(struct web_file *f, int number)
+static yaml_node_t *get_node(struct web_file *f, int number)
 {
 	return yaml_document_get_node(&f->document, number);
 }
@@ -44,43 +44,44 @@ static const char *text_of(const yaml_node_t *n)
 static int check_text(const struct web_file *f, const yaml_node_t *n)
 {
 	if (n->type != YAML_SCALAR_NODE)
-		return SAY(f, n->start_mark, "expected a value");
+		return FAIL_AT(f, n->start_mark, "expected a value");
 	if (strlen(text_of(n)) != n->data.scalar.length)
-		return SAY(f, n->start_mark, "a NUL byte in a value");
+		return FAIL_AT(f, n->start_mark, "a NUL byte in a value");
 	return 0;
 }
 
-static int keep(const yaml_node_t *n, char **ret_text)
+static int copy_text(const yaml_node_t *n, char **ret_text)
 {
 	free(*ret_text);
 	*ret_text = strdup(text_of(n));
 	return *ret_text ? 0 : -ENOMEM;
 }
 
-typedef int taker(struct web_file *f, const yaml_node_t *key, yaml_node_t *value);
+typedef int parse_pair(struct web_file *f, const yaml_node_t *key, yaml_node_t *value);
 
-/* Each pair of a mapping goes to `take`; no key is there twice. */
-static int each_pair(struct web_file *f, const yaml_node_t *n, const char *what, taker *take)
+/* Calls `take` for each pair of a mapping; a key that is there twice is an error. */
+static int each_pair(struct web_file *f, const yaml_node_t *n, const char *what, parse_pair *parse)
 {
 	int r = 0;
 
 	if (is_null(n))
 		return 0;
 	if (n->type != YAML_MAPPING_NODE)
-		return SAY(f, n->start_mark, "%s: expected lines of NAME: VALUE", what);
+		return FAIL_AT(f, n->start_mark, "%s: expected lines of NAME: VALUE", what);
 	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; r == 0 && p < n->data.mapping.pairs.top; p++) {
-		const yaml_node_t *key = node(f, p->key);
+		const yaml_node_t *key = get_node(f, p->key);
 		r = check_text(f, key);
 		for (yaml_node_pair_t *q = n->data.mapping.pairs.start; r == 0 && q < p; q++)
-			if (!strcmp(text_of(node(f, q->key)), text_of(key)))
-				r = SAY(f, key->start_mark, "%s is there twice", text_of(key));
+			if (!strcmp(text_of(get_node(f, q->key)), text_of(key)))
+				r = FAIL_AT(f, key->start_mark, "%s is there twice", text_of(key));
 		if (r == 0)
-			r = take(f, key, node(f, p->value));
+			r = parse(f, key, get_node(f, p->value));
 	}
 	return r;
 }
 
-static int choice(struct web_file *f, const yaml_node_t *value, const char *const *words, const char *wanted, int *ret)
+static int parse_choice(struct web_file *f, const yaml_node_t *value, const char *const *words, const char *wanted,
+			int *ret)
 {
 	int r = check_text(f, value);
 
@@ -89,68 +90,68 @@ static int choice(struct web_file *f, const yaml_node_t *value, const char *cons
 			*ret = i;
 			return 0;
 		}
-	return r < 0 ? r : SAY(f, value->start_mark, "'%s' is none of %s", text_of(value), wanted);
+	return r < 0 ? r : FAIL_AT(f, value->start_mark, "'%s' is none of %s", text_of(value), wanted);
 }
 
 /* --- tls_server_config --- */
-static int take_client_auth(struct web_file *f, yaml_node_t *value)
+static int parse_client_auth(struct web_file *f, yaml_node_t *value)
 {
 	static const char *const words[] = {"NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert",
 					    NULL};
-	int which = 0;
-	int r =
-	    choice(f, value, words,
-		   "NoClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert (others believe any certificate)",
-		   &which);
+	int choice = 0;
+	int r = parse_choice(
+	    f, value, words,
+	    "NoClientCert, VerifyClientCertIfGiven, RequireAndVerifyClientCert (others believe any certificate)",
+	    &choice);
 
-	f->c->client_cert = (enum sp_web_client_cert)which;
+	f->c->client_cert = (enum sp_web_client_cert)choice;
 	return r;
 }
 
-static int take_version(struct web_file *f, yaml_node_t *value, enum sp_web_tls *ret_version)
+static int parse_version(struct web_file *f, yaml_node_t *value, enum sp_web_tls *ret_version)
 {
 	static const char *const words[] = {"TLS10", "TLS11", "TLS12", "TLS13", NULL};
-	int which = 0, r = choice(f, value, words, "TLS10, TLS11, TLS12, TLS13", &which);
+	int choice = 0, r = parse_choice(f, value, words, "TLS10, TLS11, TLS12, TLS13", &choice);
 
-	*ret_version = (enum sp_web_tls)which;
+	*ret_version = (enum sp_web_tls)choice;
 	return r;
 }
 
-static int take_file(struct web_file *f, yaml_node_t *value, char **ret_name, yaml_mark_t *ret_mark)
+static int parse_file_name(struct web_file *f, yaml_node_t *value, char **ret_name, yaml_mark_t *ret_mark)
 {
 	int r = check_text(f, value);
 
 	*ret_mark = value->start_mark;
 	if (r == 0 && !*text_of(value))
-		return SAY(f, value->start_mark, "a file without a name");
-	return r == 0 ? keep(value, ret_name) : r;
+		return FAIL_AT(f, value->start_mark, "a file without a name");
+	return r == 0 ? copy_text(value, ret_name) : r;
 }
 
-static int take_tls(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int parse_tls_pair(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
 {
 	const char *name = text_of(key);
 
 	f->c->has_tls = true;
 	if (!strcmp(name, "cert_file"))
-		return take_file(f, value, &f->cert_file, &f->cert_mark);
+		return parse_file_name(f, value, &f->cert_file, &f->cert_mark);
 	if (!strcmp(name, "key_file"))
-		return take_file(f, value, &f->key_file, &f->key_mark);
+		return parse_file_name(f, value, &f->key_file, &f->key_mark);
 	if (!strcmp(name, "client_ca_file"))
-		return take_file(f, value, &f->ca_file, &f->ca_mark);
+		return parse_file_name(f, value, &f->ca_file, &f->ca_mark);
 	if (!strcmp(name, "client_auth_type"))
-		return take_client_auth(f, value);
+		return parse_client_auth(f, value);
 	if (!strcmp(name, "min_version"))
-		return take_version(f, value, &f->c->min_version);
+		return parse_version(f, value, &f->c->min_version);
 	if (!strcmp(name, "max_version"))
-		return take_version(f, value, &f->c->max_version);
-	return SAY(f, key->start_mark,
-		   "%s: there are cert_file, key_file, client_ca_file, client_auth_type, min_version, "
-		   "max_version",
-		   name);
+		return parse_version(f, value, &f->c->max_version);
+	return FAIL_AT(f, key->start_mark,
+		       "%s: there are cert_file, key_file, client_ca_file, client_auth_type, min_version, "
+		       "max_version",
+		       name);
 }
 
 /* --- basic_auth_users --- */
-/* $2y$10$ and 53 characters of its own base 64. Each step of the cost doubles the time that a password takes. */
+/* $2y$10$ and 53 characters of bcrypt's own base 64. Each step of the cost doubles the time of a comparison. */
 static bool is_bcrypt(const char *hash)
 {
 	static const char digits[] = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -159,7 +160,7 @@ static bool is_bcrypt(const char *hash)
 	       strspn(hash + 4, "0123456789") == 2 && hash[6] == '$' && strspn(hash + 7, digits) == 53;
 }
 
-static int take_user(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int parse_user(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
 {
 	struct sp_web_config *c = f->c;
 	int r = check_text(f, value);
@@ -167,21 +168,22 @@ static int take_user(struct web_file *f, const yaml_node_t *key, yaml_node_t *va
 	if (r < 0)
 		return r;
 	if (!*text_of(key) || strchr(text_of(key), ':'))
-		return SAY(f, key->start_mark, "'%s' cannot be a user's name", text_of(key));
+		return FAIL_AT(f, key->start_mark, "'%s' cannot be a user's name", text_of(key));
 	if (!is_bcrypt(text_of(value)))
-		return SAY(f, value->start_mark, "%s: not a hash of bcrypt, as htpasswd -nB makes it", text_of(key));
+		return FAIL_AT(f, value->start_mark, "%s: not a hash of bcrypt, as htpasswd -nB makes it",
+			       text_of(key));
 	if (strtol(text_of(value) + 4, NULL, 10) > SP_WEB_MAX_COST)
-		return SAY(f, value->start_mark, "%s: a cost of more than %d would take seconds for each try",
-			   text_of(key), SP_WEB_MAX_COST);
+		return FAIL_AT(f, value->start_mark, "%s: a cost of more than %d would take seconds for each try",
+			       text_of(key), SP_WEB_MAX_COST);
 	if (c->n_users == SP_WEB_MAX_USERS)
-		return SAY(f, key->start_mark, "more than %d users", SP_WEB_MAX_USERS);
+		return FAIL_AT(f, key->start_mark, "more than %d users", SP_WEB_MAX_USERS);
 	c->n_users++;
-	r = keep(key, &c->users[c->n_users - 1].name);
-	return r == 0 ? keep(value, &c->users[c->n_users - 1].value) : r;
+	r = copy_text(key, &c->users[c->n_users - 1].name);
+	return r == 0 ? copy_text(value, &c->users[c->n_users - 1].value) : r;
 }
 
 /* --- http_server_config --- */
-static int take_header(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int parse_header(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
 {
 	static const char *const names[] = {"X-Frame-Options", "X-Content-Type-Options", "X-XSS-Protection",
 					    "Strict-Transport-Security"};
@@ -192,47 +194,47 @@ static int take_header(struct web_file *f, const yaml_node_t *key, yaml_node_t *
 	while (i < SP_COUNT(names) && strcasecmp(names[i], text_of(key)) != 0)
 		i++;
 	if (r == 0 && i == SP_COUNT(names))
-		return SAY(f, key->start_mark, "%s cannot be set; there are %s, %s, %s, %s", text_of(key), names[0],
-			   names[1], names[2], names[3]);
+		return FAIL_AT(f, key->start_mark, "%s cannot be set; there are %s, %s, %s, %s", text_of(key), names[0],
+			       names[1], names[2], names[3]);
 	for (const char *at = r == 0 ? text_of(value) : ""; *at; at++)
 		if (*at < ' ' || *at > '~')
-			return SAY(f, value->start_mark, "a character that cannot be in a header");
+			return FAIL_AT(f, value->start_mark, "a character that cannot be in a header");
 	if (r < 0 || is_null(value))
 		return r;
 	c->n_headers++;
-	r = keep(key, &c->headers[c->n_headers - 1].name);
-	return r == 0 ? keep(value, &c->headers[c->n_headers - 1].value) : r;
+	r = copy_text(key, &c->headers[c->n_headers - 1].name);
+	return r == 0 ? copy_text(value, &c->headers[c->n_headers - 1].value) : r;
 }
 
-static int take_server(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+static int parse_server_pair(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
 {
 	static const char *const words[] = {"false", "true", NULL};
-	int which;
+	int choice;
 
 	if (!strcmp(text_of(key), "headers"))
-		return each_pair(f, value, "headers", take_header);
+		return each_pair(f, value, "headers", parse_header);
 	if (!strcmp(text_of(key), "http2"))
-		return choice(f, value, words, "true, false", &which);
-	return SAY(f, key->start_mark, "%s: there are headers and http2", text_of(key));
+		return parse_choice(f, value, words, "true, false", &choice);
+	return FAIL_AT(f, key->start_mark, "%s: there are headers and http2", text_of(key));
 }
 
-/* --- the whole --- */
-static int take_section(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
+/* --- the whole file --- */
+static int parse_section(struct web_file *f, const yaml_node_t *key, yaml_node_t *value)
 {
 	if (!strcmp(text_of(key), "tls_server_config")) {
 		f->tls_mark = key->start_mark;
-		return each_pair(f, value, "tls_server_config", take_tls);
+		return each_pair(f, value, "tls_server_config", parse_tls_pair);
 	}
 	if (!strcmp(text_of(key), "basic_auth_users"))
-		return each_pair(f, value, "basic_auth_users", take_user);
+		return each_pair(f, value, "basic_auth_users", parse_user);
 	if (!strcmp(text_of(key), "http_server_config"))
-		return each_pair(f, value, "http_server_config", take_server);
-	return SAY(f, key->start_mark, "%s: there are tls_server_config, basic_auth_users, http_server_config",
-		   text_of(key));
+		return each_pair(f, value, "http_server_config", parse_server_pair);
+	return FAIL_AT(f, key->start_mark, "%s: there are tls_server_config, basic_auth_users, http_server_config",
+		       text_of(key));
 }
 
-/* Beside the configuration, unless its path begins with a /. */
-static int read_named(struct web_file *f, const char *name, yaml_mark_t mark, char **ret_text)
+/* Relative to the directory of the configuration. */
+static int read_named_file(struct web_file *f, const char *name, yaml_mark_t mark, char **ret_text)
 {
 	const char *slash = name[0] == '/' ? NULL : strrchr(f->name, '/');
 	char *path SP_FREE = NULL;
@@ -241,7 +243,7 @@ static int read_named(struct web_file *f, const char *name, yaml_mark_t mark, ch
 	if (asprintf(&path, "%.*s%s", slash ? (int)(slash + 1 - f->name) : 0, f->name, name) < 0)
 		return -ENOMEM;
 	r = sp_text_read(path, MAX_FILE_BYTES, ret_text, NULL);
-	return r < 0 ? SAY(f, mark, "%s", sp_error_text(r)) : 0;
+	return r < 0 ? FAIL_AT(f, mark, "%s", sp_error_text(r)) : 0;
 }
 
 static int finish_tls(struct web_file *f)
@@ -250,54 +252,54 @@ static int finish_tls(struct web_file *f)
 	int r = 0;
 
 	if (!f->cert_file || !f->key_file)
-		return SAY(f, f->tls_mark, "TLS needs cert_file and key_file");
+		return FAIL_AT(f, f->tls_mark, "TLS needs cert_file and key_file");
 	if (c->client_cert != SP_WEB_NO_CERT && !f->ca_file)
-		return SAY(f, f->tls_mark, "client_auth_type needs client_ca_file");
+		return FAIL_AT(f, f->tls_mark, "client_auth_type needs client_ca_file");
 	if (c->client_cert == SP_WEB_NO_CERT && f->ca_file)
-		return SAY(f, f->ca_mark, "client_ca_file without a client_auth_type that asks for certificates");
+		return FAIL_AT(f, f->ca_mark, "client_ca_file without a client_auth_type that asks for certificates");
 	if (c->min_version > c->max_version)
-		return SAY(f, f->tls_mark, "min_version is above max_version");
+		return FAIL_AT(f, f->tls_mark, "min_version is above max_version");
 	if (!f->with_files)
 		return 0;
-	r = read_named(f, f->cert_file, f->cert_mark, &c->cert);
+	r = read_named_file(f, f->cert_file, f->cert_mark, &c->cert);
 	if (r == 0)
-		r = read_named(f, f->key_file, f->key_mark, &c->key);
-	return r == 0 && f->ca_file ? read_named(f, f->ca_file, f->ca_mark, &c->ca) : r;
+		r = read_named_file(f, f->key_file, f->key_mark, &c->key);
+	return r == 0 && f->ca_file ? read_named_file(f, f->ca_file, f->ca_mark, &c->ca) : r;
 }
 
-static int take_document(struct web_file *f)
+static int parse_document(struct web_file *f)
 {
 	yaml_node_t *root = yaml_document_get_root_node(&f->document);
-	int r = root ? each_pair(f, root, "the file", take_section) : 0;
+	int r = root ? each_pair(f, root, "the file", parse_section) : 0;
 
 	return r == 0 && f->c->has_tls ? finish_tls(f) : r;
 }
 
-static int say_yaml(const struct web_file *f, const yaml_parser_t *y)
+static int fail_yaml(const struct web_file *f, const yaml_parser_t *y)
 {
 	if (y->error == YAML_MEMORY_ERROR)
 		return sp_fail(-ENOMEM, "%s", f->name);
 	if (y->error == YAML_READER_ERROR)
 		return sp_fail_said(-EINVAL, "%s: byte %zu: %s", f->name, y->problem_offset, y->problem);
-	return SAY(f, y->problem_mark, "%s%s%s", y->problem ? y->problem : "no YAML", y->context ? " " : "",
-		   y->context ? y->context : "");
+	return FAIL_AT(f, y->problem_mark, "%s%s%s", y->problem ? y->problem : "no YAML", y->context ? " " : "",
+		       y->context ? y->context : "");
 }
 
-static int no_second(struct web_file *f, yaml_parser_t *y)
+static int expect_end(struct web_file *f, yaml_parser_t *y)
 {
 	yaml_document_t second;
 	yaml_node_t *root;
 	int r;
 
 	if (!yaml_parser_load(y, &second))
-		return say_yaml(f, y);
+		return fail_yaml(f, y);
 	root = yaml_document_get_root_node(&second);
-	r = root ? SAY(f, root->start_mark, "a second document") : 0;
+	r = root ? FAIL_AT(f, root->start_mark, "a second document") : 0;
 	yaml_document_delete(&second);
 	return r;
 }
 
-static int load(struct web_file *f, const char *text, size_t n)
+static int load_document(struct web_file *f, const char *text, size_t n)
 {
 	yaml_parser_t y;
 	int r;
@@ -306,12 +308,12 @@ static int load(struct web_file *f, const char *text, size_t n)
 		return sp_fail(-ENOMEM, "%s", f->name);
 	yaml_parser_set_input_string(&y, (const unsigned char *)text, n);
 	if (yaml_parser_load(&y, &f->document)) {
-		r = take_document(f);
+		r = parse_document(f);
 		yaml_document_delete(&f->document);
 		if (r == 0)
-			r = no_second(f, &y);
+			r = expect_end(f, &y);
 	} else {
-		r = say_yaml(f, &y);
+		r = fail_yaml(f, &y);
 	}
 	yaml_parser_delete(&y);
 	return r;
@@ -326,7 +328,7 @@ int sp_web_config_parse(const char *path, const char *text, size_t n, bool with_
 	if (f.c) {
 		f.c->min_version = SP_WEB_TLS12;
 		f.c->max_version = SP_WEB_TLS13;
-		r = load(&f, text, n);
+		r = load_document(&f, text, n);
 	}
 	free(f.cert_file);
 	free(f.key_file);
@@ -348,7 +350,7 @@ int sp_web_config_read(const char *path, struct sp_web_config **ret_config)
 		     : sp_web_config_parse(path, text, n, true, ret_config);
 }
 
-static void wipe(char *text)
+static void free_secret(char *text)
 {
 	if (text)
 		explicit_bzero(text, strlen(text));
@@ -360,11 +362,11 @@ void sp_web_config_free(struct sp_web_config *c)
 	if (!c)
 		return;
 	free(c->cert);
-	wipe(c->key);
+	free_secret(c->key);
 	free(c->ca);
 	for (size_t i = 0; i < c->n_users; i++) {
 		free(c->users[i].name);
-		wipe(c->users[i].value);
+		free_secret(c->users[i].value);
 	}
 	for (size_t i = 0; i < c->n_headers; i++) {
 		free(c->headers[i].name);
@@ -373,15 +375,15 @@ void sp_web_config_free(struct sp_web_config *c)
 	free(c);
 }
 
-static bool same(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool same_pairs(const struct sp_web_pair *a, const struct sp_web_pair *b, size_t n)
+static bool are_same_pairs(const struct sp_web_pair *a, const struct sp_web_pair *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!same(a[i].name, b[i].name) || !same(a[i].value, b[i].value))
+		if (!is_same_text(a[i].name, b[i].name) || !is_same_text(a[i].value, b[i].value))
 			return false;
 	return true;
 }
@@ -390,9 +392,9 @@ bool sp_web_config_equal(const struct sp_web_config *a, const struct sp_web_conf
 {
 	if (!a || !b)
 		return a == b;
-	return a->has_tls == b->has_tls && same(a->cert, b->cert) && same(a->key, b->key) && same(a->ca, b->ca) &&
-	       a->client_cert == b->client_cert && a->min_version == b->min_version &&
+	return a->has_tls == b->has_tls && is_same_text(a->cert, b->cert) && is_same_text(a->key, b->key) &&
+	       is_same_text(a->ca, b->ca) && a->client_cert == b->client_cert && a->min_version == b->min_version &&
 	       a->max_version == b->max_version && a->n_users == b->n_users &&
-	       same_pairs(a->users, b->users, a->n_users) && a->n_headers == b->n_headers &&
-	       same_pairs(a->headers, b->headers, a->n_headers);
+	       are_same_pairs(a->users, b->users, a->n_users) && a->n_headers == b->n_headers &&
+	       are_same_pairs(a->headers, b->headers, a->n_headers);
 }

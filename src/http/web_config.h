@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * web_config.h: TLS, users and headers, in the form that Prometheus's exporters have for --web.config.file.
+ * web_config.h: the file of TLS, users and headers, in the format of Prometheus's exporters (--web.config.file).
  *
- *   tls_server_config:   cert_file, key_file, client_auth_type, client_ca_file, min_version, max_version
- *   basic_auth_users:    USER: HASH, of bcrypt, as htpasswd -B makes it
- *   http_server_config:  headers: NAME: VALUE of four names; http2: is taken, and changes nothing
+ * tls_server_config:   cert_file, key_file, client_auth_type, client_ca_file, min_version, max_version
+ * basic_auth_users:    USER: HASH, of bcrypt, as htpasswd -B makes it
+ * http_server_config:  headers: NAME: VALUE of four names; http2: accepted without effect
  *
- * (github.com/prometheus/exporter-toolkit, docs/web-configuration.md.) Files are named from where the file itself is,
- * and are read at once. What would not do what it says is refused: unknown keys, keys given twice, cipher_suites.
- * Errors are negative errno with `FILE:LINE:COLUMN: what` in sp_error_text(). Everything belongs to the struct;
- * constant once made.
+ * (github.com/prometheus/exporter-toolkit, docs/web-configuration.md.) Files in it are relative to its own directory,
+ * and
+ * are read at once. Refused is what would have no effect: unknown keys, keys given twice, cipher_suites. 0 or a
+ * negative
+ * errno with `FILE:LINE:COLUMN: what` in sp_error_text(). The struct owns its strings; constant once made.
  */
 #ifndef SP_HTTP_WEB_CONFIG_H
 #define SP_HTTP_WEB_CONFIG_H
@@ -26,7 +27,7 @@ struct sp_web_pair {
 };
 struct sp_web_config {
 	bool has_tls;
-	char *cert, *key, *ca; /* what the files hold: PEM; ca NULL = none */
+	char *cert, *key, *ca; /* contents of the files: PEM; ca NULL = none */
 	enum sp_web_client_cert client_cert;
 	enum sp_web_tls min_version, max_version;
 	struct sp_web_pair users[SP_WEB_MAX_USERS]; /* value: the hash */
@@ -36,7 +37,7 @@ struct sp_web_config {
 };
 
 int sp_web_config_read(const char *path, struct sp_web_config **ret_config);
-/* text: of the file `path`, NUL behind it; with_files false: the files that it names are not read (tests). */
+/* text: n bytes of the file `path`, NUL behind it; with_files false: does not read the files that it names (tests). */
 int sp_web_config_parse(const char *path, const char *text, size_t n, bool with_files,
 			struct sp_web_config **ret_config);
 void sp_web_config_free(struct sp_web_config *c);

@@ -149,7 +149,7 @@ static void as_strings(const uint8_t *data, size_t size)
 	if (sp_http_host_name(text, name))
 		require(*name && strlen(name) < sizeof(name) && !strpbrk(name, "[]/@ ,\\"));
 	if (sp_http_credentials(text, &c))
-		require(!c.token != !c.user && !sp_http_is_secret(c.token ? c.token : c.password, token));
+		require(!c.token != !c.user && !sp_http_secret_equals(c.token ? c.token : c.password, token));
 	if (sp_http_origin_allowed(&o, true))
 		require(!strcasecmp(text, "http://localhost:1") || !strcasecmp(text, "https://localhost:1"));
 	sp_http_coding_accepted(text, "gzip");

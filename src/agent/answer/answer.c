@@ -511,7 +511,7 @@ static int password(const struct answer *a)
 	if (!hash_of)
 		return sp_fail_said(-ELIBACC, "users need libcrypt1: %s", dlerror());
 	hash = hash_of(a->q.password, a->q.hash, &data);
-	n = snprintf(text, sizeof(text), "ok users=all match=%d\n", hash && sp_http_is_secret(hash, a->q.hash));
+	n = snprintf(text, sizeof(text), "ok users=all match=%d\n", hash && sp_http_secret_equals(hash, a->q.hash));
 	return send_all(text, (size_t)n);
 }
 

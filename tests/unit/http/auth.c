@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* auth.c: which passwords are looked at, and who is known after that. */
+/* auth.c: which passwords are compared, and which are known afterwards. */
 #include "http/auth.h"
 #include "base/time.h"
 #include "http/web_config.h"
@@ -19,22 +19,22 @@ static struct sp_web_config web = {
 };
 static struct sp_auth a;
 
-static enum sp_auth_says look(const char *user, const char *password, const char **ret_hash)
+static enum sp_auth_verdict check(const char *user, const char *password, const char **ret_hash)
 {
 	struct sp_http_credentials c = {.user = user, .password = password};
 
-	return sp_auth_look(&a, &web, &c, ret_hash);
+	return sp_auth_check(&a, &web, &c, ret_hash);
 }
 
 static void pause_over(void)
 {
 	struct timespec t = {.tv_nsec = 10000000};
 
-	while (sp_time_ns(CLOCK_MONOTONIC) < a.next_ns)
+	while (sp_time_ns(CLOCK_MONOTONIC) < a.not_before_ns)
 		nanosleep(&t, NULL);
 }
 
-/* The first of the vectors that the algorithm's authors publish: 15 bytes 00 01 02 ... under the key 00 01 ... 0f. */
+/* The first test vector of the algorithm's authors: 15 bytes 00 01 02 ... under the key 00 01 ... 0f. */
 static void test_sip(void **state)
 {
 	const uint64_t key[2] = {0x0706050403020100, 0x0f0e0d0c0b0a0908};
@@ -43,9 +43,9 @@ static void test_sip(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (char)i;
-	assert_true(sp_auth_sip(key, text, sizeof(text)) == 0xa129ca6149be45e5);
-	assert_true(sp_auth_sip(key, text, 0) == 0x726fdb47dd0e0e31);
-	assert_true(sp_auth_sip(key, text, 8) == 0x93f5f5799a932462);
+	assert_true(sp_auth_siphash(key, text, sizeof(text)) == 0xa129ca6149be45e5);
+	assert_true(sp_auth_siphash(key, text, 0) == 0x726fdb47dd0e0e31);
+	assert_true(sp_auth_siphash(key, text, 8) == 0x93f5f5799a932462);
 }
 
 static void test_known(void **state)
@@ -54,26 +54,26 @@ static void test_known(void **state)
 
 	(void)state;
 	assert_int_equal(sp_auth_init(&a), 0);
-	assert_int_equal(look("alice", "right", &hash), SP_AUTH_ASK);
+	assert_int_equal(check("alice", "right", &hash), SP_AUTH_VERIFY);
 	assert_string_equal(hash, "hash of alice");
-	/* the same waits with it, others come again */
-	assert_int_equal(look("alice", "right", &hash), SP_AUTH_WAIT);
-	assert_int_equal(look("alice", "other", &hash), SP_AUTH_BUSY);
-	assert_int_equal(look("bob", "right", &hash), SP_AUTH_BUSY);
-	assert_true(sp_auth_answered(&a, true));
-	assert_int_equal(look("alice", "right", &hash), SP_AUTH_KNOWN_GOOD);
-	/* who was right costs nobody a pause */
-	assert_int_equal(look("bob", "wrong", &hash), SP_AUTH_ASK);
+	/* the same credentials wait for the running comparison, others are refused */
+	assert_int_equal(check("alice", "right", &hash), SP_AUTH_WAIT);
+	assert_int_equal(check("alice", "other", &hash), SP_AUTH_BUSY);
+	assert_int_equal(check("bob", "right", &hash), SP_AUTH_BUSY);
+	assert_true(sp_auth_verified(&a, true));
+	assert_int_equal(check("alice", "right", &hash), SP_AUTH_KNOWN_GOOD);
+	/* no pause after a right password */
+	assert_int_equal(check("bob", "wrong", &hash), SP_AUTH_VERIFY);
 	assert_string_equal(hash, "hash of bob");
-	assert_false(sp_auth_answered(&a, false));
-	assert_int_equal(look("bob", "right", &hash), SP_AUTH_BUSY);
-	assert_int_equal(look("alice", "right", &hash), SP_AUTH_KNOWN_GOOD);
+	assert_false(sp_auth_verified(&a, false));
+	assert_int_equal(check("bob", "right", &hash), SP_AUTH_BUSY);
+	assert_int_equal(check("alice", "right", &hash), SP_AUTH_KNOWN_GOOD);
 	pause_over();
-	assert_int_equal(look("bob", "wrong", &hash), SP_AUTH_ASK);
-	assert_false(sp_auth_answered(&a, false));
+	assert_int_equal(check("bob", "wrong", &hash), SP_AUTH_VERIFY);
+	assert_false(sp_auth_verified(&a, false));
 }
 
-/* Where name and password are put together, other names with other passwords are not the same. */
+/* The digest tells "a", "bc" from "ab", "c". */
 static void test_border(void **state)
 {
 	const char *hash = NULL;
@@ -81,24 +81,24 @@ static void test_border(void **state)
 	(void)state;
 	pause_over();
 	assert_int_equal(sp_auth_init(&a), 0);
-	assert_int_equal(look("alice", "x", &hash), SP_AUTH_ASK);
-	assert_true(sp_auth_answered(&a, true));
-	assert_int_equal(look("alicex", "", &hash), SP_AUTH_ASK);
-	assert_int_equal(strlen(hash), 60); /* nobody's, of a usual cost */
-	assert_false(sp_auth_answered(&a, false));
-	/* with another hash the same password is to be looked at again */
+	assert_int_equal(check("alice", "x", &hash), SP_AUTH_VERIFY);
+	assert_true(sp_auth_verified(&a, true));
+	assert_int_equal(check("alicex", "", &hash), SP_AUTH_VERIFY);
+	assert_int_equal(strlen(hash), 60); /* UNKNOWN_USER_HASH */
+	assert_false(sp_auth_verified(&a, false));
+	/* another hash voids the digest */
 	web.users[0].value = "another hash";
 	pause_over();
-	assert_int_equal(look("alice", "x", &hash), SP_AUTH_ASK);
-	/* and what is being looked at when the users change does not count */
+	assert_int_equal(check("alice", "x", &hash), SP_AUTH_VERIFY);
+	/* so does a change of users during the comparison */
 	sp_auth_forget(&a);
-	assert_false(sp_auth_answered(&a, true));
+	assert_false(sp_auth_verified(&a, true));
 	pause_over();
-	assert_int_equal(look("alice", "x", &hash), SP_AUTH_ASK);
-	assert_true(sp_auth_answered(&a, true));
+	assert_int_equal(check("alice", "x", &hash), SP_AUTH_VERIFY);
+	assert_true(sp_auth_verified(&a, true));
 }
 
-/* Bounded: the oldest is looked at again. */
+/* When the table is full, the oldest is forgotten. */
 static void test_full(void **state)
 {
 	const char *hash = NULL;
@@ -108,12 +108,12 @@ static void test_full(void **state)
 	assert_int_equal(sp_auth_init(&a), 0);
 	for (int i = 0; i <= SP_AUTH_KNOWN; i++) {
 		snprintf(password, sizeof(password), "%d", i);
-		assert_int_equal(look("bob", password, &hash), SP_AUTH_ASK);
-		assert_true(sp_auth_answered(&a, true));
+		assert_int_equal(check("bob", password, &hash), SP_AUTH_VERIFY);
+		assert_true(sp_auth_verified(&a, true));
 	}
-	assert_int_equal(look("bob", "1", &hash), SP_AUTH_KNOWN_GOOD);
-	assert_int_equal(look("bob", password, &hash), SP_AUTH_KNOWN_GOOD);
-	assert_int_equal(look("bob", "0", &hash), SP_AUTH_ASK);
+	assert_int_equal(check("bob", "1", &hash), SP_AUTH_KNOWN_GOOD);
+	assert_int_equal(check("bob", password, &hash), SP_AUTH_KNOWN_GOOD);
+	assert_int_equal(check("bob", "0", &hash), SP_AUTH_VERIFY);
 }
 
 int main(void)

@@ -37,7 +37,7 @@ void server_end(void)
 	http = NULL;
 }
 
-void server_turn(int ms)
+void server_run_once(int ms)
 {
 	struct pollfd p = {.fd = sp_http_fd(http), .events = POLLIN};
 	int own = sp_http_timeout_ms(http);
@@ -88,7 +88,7 @@ const char *client_read(int fd, const char *until)
 		answer[n] = '\0';
 		if (until && strstr(answer, until))
 			return answer;
-		server_turn(got > 0 ? 0 : 20);
+		server_run_once(got > 0 ? 0 : 20);
 	}
 	fail_msg("no answer in time; so far: %s", answer);
 	return NULL;

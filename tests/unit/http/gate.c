@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gate.c: what is let in, string by string. */
+/* gate.c: Host, Origin and Authorization, string by string. */
 #include "http/gate.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 static void test_host(void **state)
 {
 	static const struct {
-		const char *host, *name; /* NULL: it is none */
+		const char *host, *name; /* NULL: refused */
 	} cases[] = {
 	    {"localhost", "localhost"},
 	    {"LocalHost:9877", "localhost"},
@@ -125,13 +125,13 @@ static void test_credentials(void **state)
 static void test_secret(void **state)
 {
 	(void)state;
-	assert_true(sp_http_is_secret("abc", "abc"));
-	assert_false(sp_http_is_secret("abd", "abc"));
-	assert_false(sp_http_is_secret("xbc", "abc"));
-	assert_false(sp_http_is_secret("ab", "abc"));
-	assert_false(sp_http_is_secret("", "abc"));
-	assert_false(sp_http_is_secret("abcd", "abc"));
-	assert_false(sp_http_is_secret("", "")); /* no secret lets nobody in */
+	assert_true(sp_http_secret_equals("abc", "abc"));
+	assert_false(sp_http_secret_equals("abd", "abc"));
+	assert_false(sp_http_secret_equals("xbc", "abc"));
+	assert_false(sp_http_secret_equals("ab", "abc"));
+	assert_false(sp_http_secret_equals("", "abc"));
+	assert_false(sp_http_secret_equals("abcd", "abc"));
+	assert_false(sp_http_secret_equals("", "")); /* an empty secret equals nothing */
 }
 
 static void test_codings(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* http.c: what a request gets: routes, the gate, answers at once and later, users. */
+/* http.c: routes, checks, immediate and later answers, users. */
 #include "client.h"
 #include "http/web_config.h"
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static struct sp_http_request *late; /* the last that waits for its answer */
+static struct sp_http_request *late; /* the last deferred request */
 static int n_late, n_gone, n_handled;
 static const char *asked_hash, *asked_password;
 
@@ -37,8 +37,8 @@ static void defer(void *arg, struct sp_http_request *q)
 	sp_http_defer(q, gone, q);
 }
 
-/* Later, but at once. */
-static void defer_not(void *arg, struct sp_http_request *q)
+/* Defers and answers within the handler. */
+static void defer_and_answer(void *arg, struct sp_http_request *q)
 {
 	defer(arg, q);
 	sp_http_say(q, 200, "not deferred");
@@ -61,7 +61,7 @@ static void page(void *arg, struct sp_http_request *q)
 	sp_http_answer(q, &a);
 }
 
-/* A file of which the first bytes are not the answer's. */
+/* The file's first bytes are not part of the answer. */
 static void file(void *arg, struct sp_http_request *q)
 {
 	struct sp_http_answer a = {
@@ -91,7 +91,7 @@ static const struct sp_http_route routes[] = {
     {"/below/", SP_HTTP_OPEN, false, say_path},
     {"/secret", SP_HTTP_TOKEN, false, say_path},
     {"/late", SP_HTTP_OPEN, false, defer},
-    {"/not-late", SP_HTTP_OPEN, false, defer_not},
+    {"/not-late", SP_HTTP_OPEN, false, defer_and_answer},
     {"/file", SP_HTTP_OPEN, false, file},
     {0},
 };
@@ -119,7 +119,7 @@ static void test_routes(void **state)
 	assert_int_equal(code("/open/", ""), 404);
 	assert_int_equal(code("/below", ""), 404);
 	assert_int_equal(code("/nothing", ""), 404);
-	/* as they were sent: nothing is taken for something else */
+	/* paths are not normalized */
 	assert_int_equal(code("//open", ""), 404);
 	assert_int_equal(code("/%6fpen", ""), 404);
 	assert_int_equal(code("/x/../open", ""), 404);
@@ -147,7 +147,7 @@ static void test_token(void **state)
 	assert_int_equal(code("/secret", "Authorization: Bearer sesame\r\n"), 200);
 	assert_int_equal(code("/secret", "Authorization: Basic dTpzZXNhbWU=\r\n"), 200); /* u:sesame */
 	server_end();
-	/* without a token nobody is let in */
+	/* without a token such routes refuse everybody */
 	c.token = NULL;
 	server_begin(&c);
 	assert_int_equal(code("/secret", "Authorization: Bearer \r\n"), 401);
@@ -216,7 +216,7 @@ static void test_headers(void **state)
 	(void)state;
 	server_begin(&c);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		for (int k = 0; k < 2; k++) /* of refusals, too */
+		for (int k = 0; k < 2; k++) /* refusals, too */
 			assert_non_null(strstr(get(k ? "/open" : "/nothing", ""), wanted[i]));
 	text = get("/", "Accept-Encoding: gzip\r\n");
 	assert_non_null(strstr(text, "\r\nContent-Security-Policy: default-src 'self'\r\n"));
@@ -271,7 +271,7 @@ static void test_file(void **state)
 static void wait_for(const int *n, int wanted)
 {
 	for (int i = 0; *n < wanted && i < 500; i++)
-		server_turn(20);
+		server_run_once(20);
 	assert_int_equal(*n, wanted);
 }
 
@@ -290,7 +290,7 @@ static void test_late(void **state)
 	b = client_new();
 	client_send(b, "GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	wait_for(&n_late, 2);
-	/* others are served meanwhile, and the later one may be answered first */
+	/* others are served meanwhile, and the later request may be answered first */
 	assert_int_equal(code("/open", ""), 200);
 	assert_int_equal(sp_http_timeout_ms(http) != 0, 1);
 	sp_http_say(late, 200, "second");
@@ -306,7 +306,7 @@ static void test_late(void **state)
 	server_end();
 }
 
-/* The owner is told of a client that does not wait, once, and of the server's end. */
+/* The handler hears once of a client that hangs up, and of the server's end. */
 static void test_gone(void **state)
 {
 	struct sp_http_config c = config();
@@ -324,7 +324,7 @@ static void test_gone(void **state)
 	client_send(b, "GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n");
 	wait_for(&n_late, 2);
 	for (int i = 0; i < 10; i++)
-		server_turn(1);
+		server_run_once(1);
 	sp_http_stats(http, &s);
 	assert_int_equal(s.n_connections, 1);
 	assert_int_equal(s.n_gone, 1);
@@ -333,7 +333,7 @@ static void test_gone(void **state)
 	close(b);
 }
 
-/* --- users -------------------------------------------------------------------------------------------------------- */
+/* --- users --- */
 #define ALICE "Authorization: Basic YWxpY2U6cmlnaHQ=\r\n" /* alice:right */
 #define BOB "Authorization: Basic Ym9iOng=\r\n"           /* bob:x */
 
@@ -348,7 +348,7 @@ static int begin_user(const char *path, const char *who)
 static void wait_asked(void)
 {
 	for (int i = 0; !asked_password && i < 500; i++)
-		server_turn(20);
+		server_run_once(20);
 	assert_non_null(asked_password);
 }
 
@@ -374,7 +374,7 @@ static void test_users(void **state)
 	assert_non_null(strstr(get("/", ""), "\r\nWWW-Authenticate: Basic realm=\"soprof\"\r\n"));
 	assert_int_equal(code("/nothing", ""), 401);
 	assert_int_equal(code("/secret", "Authorization: Bearer sesame\r\n"), 200);
-	/* two come with the same password: it is looked at once, and both wait; another comes again later */
+	/* two requests with the same password share a comparison; another password is refused meanwhile */
 	a = begin_user("/secret?1", ALICE);
 	wait_asked();
 	b = begin_user("/late", ALICE);
@@ -382,14 +382,14 @@ static void test_users(void **state)
 	assert_non_null(strstr(client_read(d, "being looked at"), "429 "));
 	take_asked("hash", "right");
 	for (int i = 0; i < 5; i++)
-		server_turn(5);
+		server_run_once(5);
 	assert_null(asked_password);
 	sp_http_verified(http, true);
 	client_read(a, "query=1");
-	wait_for(&n_late, 1); /* the handler made it wait again */
+	wait_for(&n_late, 1); /* the handler deferred it in turn */
 	sp_http_say(late, 200, "late");
 	client_read(b, "late");
-	assert_int_equal(code("/secret", ALICE), 200); /* known */
+	assert_int_equal(code("/secret", ALICE), 200); /* its digest is kept */
 	assert_null(asked_password);
 	close(a);
 	close(b);
@@ -414,20 +414,20 @@ static void test_wrong_user(void **state)
 	assert_non_null(strstr(client_read(a, "password is another"), "401 "));
 	close(a);
 	assert_int_equal(n_handled, 0);
-	/* half a second later the next; its client goes before there is an answer */
+	/* after half a second the next comparison may start; its client hangs up before the result */
 	usleep(510000);
 	a = begin_user("/open", ALICE);
 	take_asked("hash", "right");
 	close(a);
 	for (int i = 0; i < 20; i++)
-		server_turn(5);
+		server_run_once(5);
 	sp_http_verified(http, true);
-	server_turn(0);
+	server_run_once(0);
 	assert_int_equal(n_handled, 0);
 	server_end();
 }
 
-/* Another configuration without a restart: other names, other users; a bad one changes nothing. */
+/* Takes other names and users without a restart; a bad configuration changes nothing. */
 static void test_configure(void **state)
 {
 	struct sp_web_config web = {.users = {{"alice", "hash"}}, .n_users = 1};
@@ -444,7 +444,7 @@ static void test_configure(void **state)
 	client_send(a, "GET /open HTTP/1.1\r\nHost: new.example\r\n\r\n");
 	assert_non_null(strstr(client_read(a, "hosts"), "421 "));
 	assert_int_equal(sp_http_configure(http, &other), 0);
-	client_send(a, "GET /open HTTP/1.1\r\nHost: new.example\r\n\r\n"); /* nobody was turned away for it */
+	client_send(a, "GET /open HTTP/1.1\r\nHost: new.example\r\n\r\n"); /* connections stay */
 	client_read(a, "path=/open");
 	other.web = &bad;
 	assert_true(sp_http_configure(http, &other) < 0);
@@ -452,7 +452,7 @@ static void test_configure(void **state)
 	assert_string_equal(sp_http_scheme(http), "http");
 	other.web = &web;
 	assert_int_equal(sp_http_configure(http, &other), 0);
-	client_read(a, NULL); /* it ended */
+	client_read(a, NULL); /* its connection was closed */
 	assert_int_equal(code("/open", ""), 401);
 	close(a);
 	server_end();

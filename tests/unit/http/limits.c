@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* limits.c: how many, how large, how slow. */
+/* limits.c: limits of number, size and time. */
 #include "base/error.h"
 #include "base/time.h"
 #include "client.h"
@@ -29,7 +29,7 @@ static void gone(void *arg)
 
 static int n_waiting;
 
-static void wait(void *arg, struct sp_http_request *q)
+static void defer_answer(void *arg, struct sp_http_request *q)
 {
 	(void)arg;
 	n_waiting++;
@@ -37,7 +37,7 @@ static void wait(void *arg, struct sp_http_request *q)
 }
 
 static const struct sp_http_route routes[] = {
-    {"/", SP_HTTP_OPEN, true, say}, {"/wait", SP_HTTP_OPEN, false, wait}, {0}};
+    {"/", SP_HTTP_OPEN, true, say}, {"/wait", SP_HTTP_OPEN, false, defer_answer}, {0}};
 
 static struct sp_http_stats stats(void)
 {
@@ -47,7 +47,7 @@ static struct sp_http_stats stats(void)
 	return s;
 }
 
-/* Hundreds that say nothing: as many stay as may, and who asks is answered all the same. */
+/* Of hundreds of silent connections as many stay as allowed, and a client that asks is answered. */
 static void test_idle(void **state)
 {
 	struct sp_http_config c = {.routes = routes, .max_connections = MOST};
@@ -58,28 +58,28 @@ static void test_idle(void **state)
 	for (int i = 0; i < CROWD; i++) {
 		idle[i] = client_new();
 		if (i % 10 == 0)
-			server_turn(0);
+			server_run_once(0);
 		if (i % 100 == 99)
 			assert_int_equal(status_of(get("/", "")), 200);
 		assert_true(stats().n_connections <= MOST * 3 / 4);
 	}
 	for (int i = 0; i < 10; i++)
-		server_turn(1);
+		server_run_once(1);
 	assert_int_equal(stats().n_refused, 0);
 	assert_true(stats().n_evicted >= CROWD - MOST);
-	assert_true(stats().n_connections >= MOST * 3 / 4 - 1); /* one made room for who was answered last */
+	assert_true(stats().n_connections >= MOST * 3 / 4 - 1); /* one was closed for the last that was answered */
 	assert_true(client_is_closed(idle[0]));
 	assert_false(client_is_closed(idle[CROWD - 1]));
 	for (int i = 0; i < CROWD; i++)
 		close(idle[i]);
 	for (int i = 0; stats().n_connections && i < 100; i++)
-		server_turn(5);
+		server_run_once(5);
 	assert_int_equal(stats().n_connections, 0);
-	assert_int_equal(sp_http_timeout_ms(http), -1); /* and then there is nothing to do */
+	assert_int_equal(sp_http_timeout_ms(http), -1); /* no deadline is left */
 	server_end();
 }
 
-/* Those who wait for an answer are not sent away for others; then there is no room. */
+/* Connections that wait for an answer are not closed for others; then a new one is refused. */
 static void test_busy(void **state)
 {
 	struct sp_http_config c = {.routes = routes, .max_connections = 8};
@@ -92,7 +92,7 @@ static void test_busy(void **state)
 		busy[i] = client_new();
 		client_send(busy[i], "GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n");
 		for (int k = 0; n_waiting <= i && k < 500; k++)
-			server_turn(20);
+			server_run_once(20);
 		assert_int_equal(n_waiting, i + 1);
 	}
 	one_more = client_new();
@@ -124,7 +124,7 @@ static void test_large(void **state)
 	assert_int_equal(status_of(get("/", header)), 200);
 	snprintf(header, sizeof(header), "X: %.*s\r\n", 8300, text);
 	assert_int_equal(status_of(get("/", header)), 431);
-	/* more than is ever kept, in one header, in the address, and in many headers */
+	/* more than fits, in one header, in the path, and in many headers */
 	fd = client_new();
 	client_send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\nX: %s", text);
 	status = status_of(client_read(fd, NULL));
@@ -147,7 +147,7 @@ static void test_large(void **state)
 	server_end();
 }
 
-/* A byte now and then keeps no connection: the header has ten seconds. */
+/* Single bytes do not prolong the header's ten seconds. */
 static void test_slow(void **state)
 {
 	static const char request[] =
@@ -163,7 +163,7 @@ static void test_slow(void **state)
 	for (int i = 0; i < 40 && !client_is_closed(fd); i++) {
 		client_send(fd, "%c", request[i]);
 		for (int k = 0; k < 4; k++)
-			server_turn(100);
+			server_run_once(100);
 	}
 	assert_true(client_is_closed(fd));
 	assert_true(sp_time_ns(CLOCK_MONOTONIC) - began_ns >= 9 * SP_NS_PER_S);
@@ -172,7 +172,7 @@ static void test_slow(void **state)
 	server_end();
 }
 
-/* What no browser sends. */
+/* Requests that no browser sends. */
 static void test_nonsense(void **state)
 {
 	static const char *const texts[] = {
@@ -194,7 +194,7 @@ static void test_nonsense(void **state)
 		int fd = client_new();
 		client_send(fd, "%s", texts[i]);
 		for (int k = 0; k < 10; k++)
-			server_turn(10);
+			server_run_once(10);
 		char answer[64] = ""; /* or none: it may still become a request, for ten seconds */
 		if (recv(fd, answer, sizeof(answer) - 1, MSG_DONTWAIT) > 0)
 			assert_int_not_equal(status_of(answer), 200);
@@ -204,7 +204,7 @@ static void test_nonsense(void **state)
 	server_end();
 }
 
-/* --- where -------------------------------------------------------------------------------------------------------- */
+/* --- addresses --- */
 static void test_places(void **state)
 {
 	static const char *const good[] = {"127.0.0.1:0", "localhost:1", ":9877", "[::1]:65535", "[::]:1", "0.0.0.0:1"};
@@ -221,7 +221,7 @@ static void test_places(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(sp_http_address_check(bad[i]), -EINVAL);
 	sp_error_clear();
-	/* one that is taken, among others that are not */
+	/* an address in use, among free ones */
 	server_begin(&c);
 	assert_true(sp_http_address(http, 0, taken, sizeof(taken)));
 	assert_false(sp_http_address(http, 1, taken, sizeof(taken)));
@@ -233,7 +233,7 @@ static void test_places(void **state)
 	server_end();
 }
 
-/* A socket that somebody else made. */
+/* A socket that was opened by the caller. */
 static void test_passed(void **state)
 {
 	struct sp_http_config c = {.routes = routes, .n_sockets = 1};
@@ -246,7 +246,7 @@ static void test_passed(void **state)
 	server_begin(&c);
 	assert_int_equal(status_of(get("/", "")), 200);
 	server_end();
-	assert_int_equal(fcntl(fd, F_GETFD), -1); /* it was given away */
+	assert_int_equal(fcntl(fd, F_GETFD), -1); /* the server has closed it */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* web_config.c: what is taken, and what is refused at which line and column. */
+/* web_config.c: what is accepted, and what is refused at which line and column. */
 #include "http/web_config.h"
 #include "base/error.h"
 #include <errno.h>
@@ -126,7 +126,7 @@ static void test_refused(void **state)
 	bad("x: *y\n", ":1:4: found undefined alias");
 }
 
-/* What the files hold is read beside the configuration; one that is not there is told with its place. */
+/* Files are relative to the configuration; a missing one is an error at its place. */
 static void test_files(void **state)
 {
 	static const char text[] = "tls_server_config:\n  cert_file: cert\n  key_file: key\n";
