@@ -5,9 +5,8 @@
  * bcrypt is slow on purpose, so hashes are not compared here but by the configuration's `verify` (http.h), one at a
  * time. Requests with the same name and password share one comparison; others get SP_AUTH_BUSY. A wrong password blocks
  * the next comparison for half a second, which limits the CPU time that guessing can cost. For right ones a keyed
- * digest
- * is kept (SipHash-2-4, Aumasson and Bernstein 2012, twice, with keys of this process), never the password. An unknown
- * name takes as long as a known one. One thread.
+ * digest is kept (SipHash-2-4, Aumasson and Bernstein 2012, twice, with keys of this process), never the password. An
+ * unknown name takes as long as a known one. One thread.
  */
 #ifndef SP_HTTP_AUTH_H
 #define SP_HTTP_AUTH_H

@@ -4,10 +4,8 @@
  *
  * We accept connections and hand them to libmicrohttpd (MHD_add_connection), so that we decide who is accepted and who
  * is closed; it reads, parses, writes and closes. A struct sp_connection lives from its notification STARTED to CLOSED,
- * a
- * request from its first line to sp_request_completed(). To end a connection we shut its socket down; libmicrohttpd
- * then
- * closes it. The server owns everything. One thread.
+ * a request from its first line to sp_request_completed(). To end a connection we shut its socket down; libmicrohttpd
+ * then closes it. The server owns everything. One thread.
  */
 #ifndef SP_HTTP_PRIV_H
 #define SP_HTTP_PRIV_H

@@ -3,8 +3,7 @@
  * tls.h: checks by gnutls: of our certificate and key, and of a client's certificate. Private to src/http.
  *
  * libmicrohttpd makes TLS connections with gnutls, but does not say what is wrong with a certificate, and does not
- * verify
- * clients'. The first call loads gnutls, so it is loaded only where TLS is configured. -ELIBACC: not installed;
+ * verify clients'. The first call loads gnutls, so it is loaded only where TLS is configured. -ELIBACC: not installed;
  * -EINVAL:
  * what is wrong, in sp_error_text(). One thread.
  */

@@ -2,15 +2,13 @@
 /*
  * web_config.h: the file of TLS, users and headers, in the format of Prometheus's exporters (--web.config.file).
  *
- * tls_server_config:   cert_file, key_file, client_auth_type, client_ca_file, min_version, max_version
- * basic_auth_users:    USER: HASH, of bcrypt, as htpasswd -B makes it
- * http_server_config:  headers: NAME: VALUE of four names; http2: accepted without effect
+ *   tls_server_config:   cert_file, key_file, client_auth_type, client_ca_file, min_version, max_version
+ *   basic_auth_users:    USER: HASH, of bcrypt, as htpasswd -B makes it
+ *   http_server_config:  headers: NAME: VALUE of four names; http2: accepted without effect
  *
  * (github.com/prometheus/exporter-toolkit, docs/web-configuration.md.) Files in it are relative to its own directory,
- * and
- * are read at once. Refused is what would have no effect: unknown keys, keys given twice, cipher_suites. 0 or a
- * negative
- * errno with `FILE:LINE:COLUMN: what` in sp_error_text(). The struct owns its strings; constant once made.
+ * and are read at once. Refused is what would have no effect: unknown keys, keys given twice, cipher_suites. 0 or a
+ * negative errno with `FILE:LINE:COLUMN: what` in sp_error_text(). The struct owns its strings; constant once made.
  */
 #ifndef SP_HTTP_WEB_CONFIG_H
 #define SP_HTTP_WEB_CONFIG_H

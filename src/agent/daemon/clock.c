@@ -2,7 +2,7 @@
 #include "agent/daemon/clock.h"
 #include "base/time.h"
 
-enum { MAX_LOOKS = 8, INTERRUPTED_NS = 20000 };
+enum { MAX_READINGS = 8, INTERRUPTED_NS = 20000 };
 
 struct sp_clock sp_clock_read(void)
 {
@@ -10,17 +10,17 @@ struct sp_clock sp_clock_read(void)
 	uint64_t before, took, best = UINT64_MAX;
 	int i;
 
-	for (i = 0; i < MAX_LOOKS && best > INTERRUPTED_NS; i++) {
-		struct sp_clock look;
+	for (i = 0; i < MAX_READINGS && best > INTERRUPTED_NS; i++) {
+		struct sp_clock reading;
 
 		before = sp_time_ns(CLOCK_BOOTTIME);
-		look.mono_ns = sp_time_ns(CLOCK_MONOTONIC);
-		look.wall_ns = sp_time_ns(CLOCK_REALTIME);
-		look.boot_ns = sp_time_ns(CLOCK_BOOTTIME);
-		took = look.boot_ns - before;
+		reading.mono_ns = sp_time_ns(CLOCK_MONOTONIC);
+		reading.wall_ns = sp_time_ns(CLOCK_REALTIME);
+		reading.boot_ns = sp_time_ns(CLOCK_BOOTTIME);
+		took = reading.boot_ns - before;
 		if (took < best) {
 			best = took;
-			c = look;
+			c = reading;
 		}
 	}
 	return c;

@@ -20,37 +20,37 @@ void sp_limits_init(struct sp_limits *l, uint64_t max_cpu_ppm, uint64_t max_memo
 	*l = (struct sp_limits){.max_cpu_ppm = max_cpu_ppm, .max_memory_bytes = max_memory_bytes, .why = ""};
 }
 
-static void look_add(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t rest_ns)
+static void add_reading(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t rest_ns)
 {
-	if (l->n_looks > SP_LIMITS_MINUTES) {
-		memmove(l->looks, l->looks + 1, SP_LIMITS_MINUTES * sizeof(l->looks[0]));
-		l->n_looks--;
+	if (l->n_readings > SP_LIMITS_MINUTES) {
+		memmove(l->readings, l->readings + 1, SP_LIMITS_MINUTES * sizeof(l->readings[0]));
+		l->n_readings--;
 	}
-	l->looks[l->n_looks].at_ns = now_ns;
-	l->looks[l->n_looks].rest_ns = rest_ns;
-	l->looks[l->n_looks++].cpu_ns = cpu_ns;
+	l->readings[l->n_readings].at_ns = now_ns;
+	l->readings[l->n_readings].rest_ns = rest_ns;
+	l->readings[l->n_readings++].cpu_ns = cpu_ns;
 }
 
-/* Over all the looks there are. 0: not known. */
-static void cpu_judge(struct sp_limits *l)
+/* Over all readings. 0: not known. */
+static void compute_shares(struct sp_limits *l)
 {
-	uint64_t time = l->looks[l->n_looks - 1].at_ns - l->looks[0].at_ns;
+	uint64_t time = l->readings[l->n_readings - 1].at_ns - l->readings[0].at_ns;
 	double ppm = time ? 1e6 / (double)time : 0;
 
-	l->cpu_ppm = (uint64_t)((double)(l->looks[l->n_looks - 1].cpu_ns - l->looks[0].cpu_ns) * ppm);
-	l->rest_ppm = (uint64_t)((double)(l->looks[l->n_looks - 1].rest_ns - l->looks[0].rest_ns) * ppm);
+	l->cpu_ppm = (uint64_t)((double)(l->readings[l->n_readings - 1].cpu_ns - l->readings[0].cpu_ns) * ppm);
+	l->rest_ppm = (uint64_t)((double)(l->readings[l->n_readings - 1].rest_ns - l->readings[0].rest_ns) * ppm);
 }
 
-/* The next judgement is about the new rate alone. */
-static void begin_anew(struct sp_limits *l)
+/* From here on only the new rate counts. */
+static void restart_readings(struct sp_limits *l)
 {
-	l->looks[0] = l->looks[l->n_looks - 1];
-	l->n_looks = 1;
+	l->readings[0] = l->readings[l->n_readings - 1];
+	l->n_readings = 1;
 }
 
-static enum sp_limits_advice halve(struct sp_limits *l, const char *why)
+static enum sp_limits_advice halve_rate(struct sp_limits *l, const char *why)
 {
-	begin_anew(l);
+	restart_readings(l);
 	if (l->halvings >= SP_LIMITS_HALVINGS)
 		return SP_LIMITS_GO_ON;
 	l->halvings++;
@@ -58,7 +58,7 @@ static enum sp_limits_advice halve(struct sp_limits *l, const char *why)
 	return SP_LIMITS_HALVE;
 }
 
-static enum sp_limits_advice memory_look(struct sp_limits *l, uint64_t bytes)
+static enum sp_limits_advice check_memory(struct sp_limits *l, uint64_t bytes)
 {
 	bool was_over = l->memory_was_over;
 
@@ -67,37 +67,38 @@ static enum sp_limits_advice memory_look(struct sp_limits *l, uint64_t bytes)
 		return SP_LIMITS_GO_ON;
 	if (!was_over)
 		return SP_LIMITS_RENEW;
-	l->memory_was_over = false; /* a fresh profile again before it is halved again */
-	return halve(l, "memory");
+	l->memory_was_over = false; /* the next one asks for a fresh profile again */
+	return halve_rate(l, "memory");
 }
 
 static bool may_double(const struct sp_limits *l, uint64_t memory_bytes)
 {
-	return l->halvings && l->n_looks > SP_LIMITS_MINUTES && (!l->max_cpu_ppm || l->rest_ppm < l->max_cpu_ppm / 3) &&
+	return l->halvings && l->n_readings > SP_LIMITS_MINUTES &&
+	       (!l->max_cpu_ppm || l->rest_ppm < l->max_cpu_ppm / 3) &&
 	       (!l->max_memory_bytes || memory_bytes < l->max_memory_bytes / 8 * 7);
 }
 
 static bool is_over(const struct sp_limits *l)
 {
-	return l->max_cpu_ppm && l->n_looks > SP_LIMITS_MINUTES && l->cpu_ppm > l->max_cpu_ppm &&
+	return l->max_cpu_ppm && l->n_readings > SP_LIMITS_MINUTES && l->cpu_ppm > l->max_cpu_ppm &&
 	       l->rest_ppm > l->max_cpu_ppm / 4 * 3;
 }
 
-enum sp_limits_advice sp_limits_look(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t parsers_ns,
-				     uint64_t memory_bytes)
+enum sp_limits_advice sp_limits_update(struct sp_limits *l, uint64_t now_ns, uint64_t cpu_ns, uint64_t parsers_ns,
+				       uint64_t memory_bytes)
 {
 	enum sp_limits_advice advice;
 
-	look_add(l, now_ns, cpu_ns, cpu_ns - SP_MIN(parsers_ns, cpu_ns));
-	cpu_judge(l);
-	advice = memory_look(l, memory_bytes);
+	add_reading(l, now_ns, cpu_ns, cpu_ns - SP_MIN(parsers_ns, cpu_ns));
+	compute_shares(l);
+	advice = check_memory(l, memory_bytes);
 	if (advice != SP_LIMITS_GO_ON)
 		return advice;
 	if (is_over(l))
-		return halve(l, "cpu");
+		return halve_rate(l, "cpu");
 	if (!may_double(l, memory_bytes))
 		return SP_LIMITS_GO_ON;
-	begin_anew(l);
+	restart_readings(l);
 	l->halvings--;
 	if (!l->halvings)
 		l->why = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* loop.c: the agent's making, its event loop, and the ends of windows. */
+/* loop.c: makes the agent, runs its event loop, and ends windows. */
 #include "agent/daemon/loop_priv.h"
 #include "agent/log.h"
 #include "base/error.h"
@@ -19,19 +19,19 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* Windows in a row that could not be ended: then a new process may do better. */
+/* Failed windows in a row: then a new process may do better. */
 enum {
-	MAX_FAILED = 6,
-	MAX_ODD = 10000,
+	MAX_FAILED_WINDOWS = 6,
+	MAX_FAILED_STEPS = 10000,
 	OTHER_FILES = 256,
 	MAX_FILES = 8192,
 	GIVE_UP_MS = 3000,
 	LARGE_BYTES = 256 << 10
 };
 
-/* --- making --- */
-/* Each file that is known is open. */
-static void files_raise(struct sp_agent *a)
+/* --- start and stop --- */
+/* Every known file is kept open. */
+static void raise_file_limit(struct sp_agent *a)
 {
 	struct rlimit l = {.rlim_cur = 1024, .rlim_max = 1024};
 
@@ -40,7 +40,7 @@ static void files_raise(struct sp_agent *a)
 		setrlimit(RLIMIT_NOFILE, &l);
 		getrlimit(RLIMIT_NOFILE, &l);
 	}
-	/* Up to twice as many are there when a renewal has to wait. */
+	/* While a renewal has to wait there may be twice as many files. */
 	a->env.max_files = l.rlim_cur > 4 * OTHER_FILES ? (size_t)(l.rlim_cur - OTHER_FILES) / 3 : OTHER_FILES;
 	a->env.max_files = SP_MIN(a->env.max_files, MAX_FILES);
 }
@@ -51,7 +51,7 @@ static void log_store(void *arg, const char *text)
 	sp_log(SP_LOG_WARNING, "store: %s", text);
 }
 
-static int store_open(struct sp_agent *a, const struct sp_agent_config *c)
+static int open_store(struct sp_agent *a, const struct sp_agent_config *c)
 {
 	struct sp_store_options o = {.max_disk_bytes = c->max_disk_bytes,
 				     .max_memory_bytes = sp_limits_dictionary_bytes(c->max_memory_bytes),
@@ -66,9 +66,9 @@ static int store_open(struct sp_agent *a, const struct sp_agent_config *c)
 	return r;
 }
 
-static int workers_new(struct sp_agent *a)
+static int start_workers(struct sp_agent *a)
 {
-	struct sp_workers_options o = {.n_parsers = 1}; /* its CPU time is the machine's: no hurry */
+	struct sp_workers_options o = {.n_parsers = 1}; /* CPU time matters more than speed */
 	int r = sp_privileges() ? sp_broker_new(&a->env.broker) : 0;
 
 	if (r < 0)
@@ -77,7 +77,7 @@ static int workers_new(struct sp_agent *a)
 	return sp_workers_new(&o, &a->env.workers);
 }
 
-static int fd_add(struct sp_agent *a, int fd)
+static int watch_fd(struct sp_agent *a, int fd)
 {
 	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
 
@@ -86,7 +86,7 @@ static int fd_add(struct sp_agent *a, int fd)
 	return 0;
 }
 
-static int timers_new(struct sp_agent *a)
+static int open_timers(struct sp_agent *a)
 {
 	int r;
 
@@ -95,22 +95,22 @@ static int timers_new(struct sp_agent *a)
 	a->step_timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (a->epoll < 0 || a->window_timer < 0 || a->step_timer < 0)
 		return sp_fail(-errno, "make timers");
-	r = fd_add(a, a->window_timer);
+	r = watch_fd(a, a->window_timer);
 	if (r >= 0)
-		r = fd_add(a, a->step_timer);
-	return r < 0 ? r : fd_add(a, a->env.upgrades.pipe[0]);
+		r = watch_fd(a, a->step_timer);
+	return r < 0 ? r : watch_fd(a, a->env.upgrades.pipe[0]);
 }
 
 static void meanwhile(void *agent);
 
-static int samplers_new(struct sp_agent *a, const struct sp_agent_config *c)
+static int make_samplers(struct sp_agent *a, const struct sp_agent_config *c)
 {
 	int r = sp_process_cpus_online(&a->env.cpus, &a->env.n_cpus);
 
 	a->env.n_online = (unsigned)a->env.n_cpus;
-	a->env.cpu_changed = sp_gap_cpu;
+	a->env.cpu_changed = sp_gap_cpu_changed;
 	a->env.meanwhile = meanwhile;
-	a->env.may_parse = sp_self_may_parse;
+	a->env.may_parse = sp_own_usage_may_parse;
 	a->env.arg = a;
 	for (; r >= 0 && a->n_samplers < c->n_sources; a->n_samplers++) {
 		r = sp_sampler_new(&a->env, &c->sources[a->n_samplers], &a->samplers[a->n_samplers]);
@@ -123,10 +123,10 @@ static int samplers_new(struct sp_agent *a, const struct sp_agent_config *c)
 }
 
 /*
- * What is large is needed for a moment (a window's tree, a table of names), and goes back to the system then. Left to
- * itself malloc() would keep up to twice the largest block for ever.
+ * Large blocks (a window's tree, a table of names) are needed for moments, and are returned to the system. By default
+ * malloc() would keep up to twice the largest block for ever.
  */
-static void memory_tune(void)
+static void tune_malloc(void)
 {
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
@@ -145,18 +145,19 @@ int sp_agent_new(const struct sp_agent_config *config, struct sp_agent **ret_age
 	a->env.events.listeners = &a->env.listeners;
 	a->window_ns = SP_AGENT_WINDOW_NS;
 	sp_limits_init(&a->limits, config->max_cpu_ppm, config->max_memory_bytes);
-	memory_tune();
-	files_raise(a);
-	a->env.kallsyms = fopen("/proc/kallsyms", "re"); /* while we are shown addresses */
+	tune_malloc();
+	raise_file_limit(a);
+	a->env.kallsyms =
+	    fopen("/proc/kallsyms", "re"); /* before the privileges are dropped: without them the addresses read as 0 */
 	r = sp_upgrades_init(&a->env.upgrades);
 	if (r >= 0)
-		r = store_open(a, config);
+		r = open_store(a, config);
 	if (r >= 0)
-		r = workers_new(a);
+		r = start_workers(a);
 	if (r >= 0)
-		r = timers_new(a);
+		r = open_timers(a);
 	if (r >= 0)
-		r = samplers_new(a, config);
+		r = make_samplers(a, config);
 	if (r < 0) {
 		sp_agent_free(a);
 		return r;
@@ -171,7 +172,7 @@ void sp_agent_free(struct sp_agent *a)
 
 	if (!a)
 		return;
-	sp_workers_free(a->env.workers); /* what is unanswered is told to the samplers */
+	sp_workers_free(a->env.workers); /* fails what is unanswered, through the samplers */
 	for (i = 0; i < a->n_samplers; i++)
 		sp_sampler_done(&a->samplers[i]);
 	sp_upgrades_done(&a->env.upgrades);
@@ -187,117 +188,114 @@ void sp_agent_free(struct sp_agent *a)
 }
 
 /* --- windows --- */
-static void window_begin(struct sp_agent *a, const struct sp_clock *now)
+static void begin_window(struct sp_agent *a, const struct sp_clock *now)
 {
 	uint64_t end = sp_clock_window_end(now, a->window_ns);
 	struct itimerspec at = {
 	    .it_value = {.tv_sec = (time_t)(end / SP_NS_PER_S), .tv_nsec = (long)(end % SP_NS_PER_S)}};
 
-	a->began = *now;
-	a->ends_boot_ns = end;
-	a->n_odd = 0;
+	a->window_began = *now;
+	a->window_end_boot_ns = end;
+	a->n_failed_steps = 0;
 	a->suspended_ns = 0;
 	timerfd_settime(a->window_timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* Readable as soon as the wall clock is set; as a clock it never rings. */
-static void step_timer_arm(struct sp_agent *a)
+/* Becomes readable when the wall clock is set; it never expires. */
+static void arm_step_timer(struct sp_agent *a)
 {
 	struct itimerspec never = {.it_value.tv_sec = INT64_C(1) << 33};
 
 	timerfd_settime(a->step_timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
-static int window_end(struct sp_agent *a, const struct sp_clock *now, bool is_last)
+static int end_window(struct sp_agent *a, const struct sp_clock *now, bool is_last)
 {
 	int r = 0, failure;
 	size_t i;
 
-	sp_gap_late(a, now);
+	sp_gap_check_late(a, now);
 	for (i = 0; i < a->n_samplers; i++) {
-		failure = sp_sampler_window(&a->samplers[i], now, a->suspended_ns, is_last);
+		failure = sp_sampler_end_window(&a->samplers[i], now, a->suspended_ns, is_last);
 		r = r < 0 ? r : failure;
 	}
 	if (r >= 0)
-		sp_gap_samples(a, now);
+		sp_gap_check_samples(a, now);
 	a->env.latest_wall_ns = SP_MAX(a->env.latest_wall_ns, now->wall_ns);
 	sp_store_alive(a->env.store);
-	window_begin(a, now);
+	begin_window(a, now);
 	return r;
 }
 
-/* What may take its time, and what goes on meanwhile comes back to. */
-static int windows_settle(struct sp_agent *a)
+/* May take seconds, in which the loop goes on (meanwhile()). */
+static int flush_windows(struct sp_agent *a)
 {
 	int r = 0, failure;
 	size_t i;
 
 	for (i = 0; i < a->n_samplers; i++) {
-		failure = sp_sampler_settle(&a->samplers[i]);
+		failure = sp_sampler_flush(&a->samplers[i]);
 		r = r < 0 ? r : failure;
 	}
-	sp_self_look(a, &a->looked);
+	sp_own_usage_check(a, &a->last_clock);
 	sp_event_queue_flush(&a->env.events);
 	return r;
 }
 
-/* One window less is no reason to end; one after the other is. */
-static int failed(struct sp_agent *a, int r)
+/* A failed window is logged; MAX_FAILED_WINDOWS in a row end the agent. */
+static int count_failed_window(struct sp_agent *a, int r)
 {
 	a->env.n_errors++;
-	if (++a->n_failed >= MAX_FAILED)
+	if (++a->n_failed_windows >= MAX_FAILED_WINDOWS)
 		return sp_fail(r, "sample");
 	sp_log(SP_LOG_ERROR, "sample: %s", sp_error_text(r));
 	sp_error_clear();
 	return 0;
 }
 
-/* What was odd in a record, say, is told once a window. A step that fails on and on would be an endless loop. */
-static int odd(struct sp_agent *a, int r)
+/* Failed steps are logged once a window. Too many are taken for an endless loop. */
+static int count_failed_step(struct sp_agent *a, int r)
 {
 	a->env.n_errors++;
-	if (++a->n_odd > MAX_ODD)
+	if (++a->n_failed_steps > MAX_FAILED_STEPS)
 		return sp_fail(r, "sample");
-	if (a->n_odd == 1)
+	if (a->n_failed_steps == 1)
 		sp_log(SP_LOG_WARNING, "sample: %s", sp_error_text(r));
 	sp_error_clear();
 	return 0;
 }
 
-/*
- * A window does not reach over a time when the machine was suspended or the clock was set: what was sampled before
- * belongs to the time before.
- */
-static bool clocks_look(struct sp_agent *a, struct sp_clock *ret_now)
+/* A suspension or a step of the clock ends the window, so that no window contains one. */
+static bool check_clocks(struct sp_agent *a, struct sp_clock *ret_now)
 {
 	struct sp_clock now = sp_clock_read();
-	struct sp_clock_change change = sp_clock_compare(&a->looked, &now);
+	struct sp_clock_change change = sp_clock_compare(&a->last_clock, &now);
 
-	a->looked = *ret_now = now;
+	a->last_clock = *ret_now = now;
 	if (!change.suspended_ns && !change.stepped_ns)
 		return false;
 	a->suspended_ns += change.suspended_ns;
-	sp_gap_clocks(a, &now, &change);
+	sp_gap_check_clocks(a, &now, &change);
 	return true;
 }
 
-static int windows_turn(struct sp_agent *a)
+static int end_due_window(struct sp_agent *a)
 {
 	struct sp_clock now;
-	bool is_over = clocks_look(a, &now);
+	bool is_over = check_clocks(a, &now);
 	size_t i;
 	int r;
 
 	for (i = 0; i < a->n_samplers; i++)
 		is_over |= sp_sampler_is_full(&a->samplers[i], &now);
-	if (!is_over && now.boot_ns < a->ends_boot_ns)
+	if (!is_over && now.boot_ns < a->window_end_boot_ns)
 		return 0;
-	r = window_end(a, &now, false);
-	if (r >= 0 && !a->env.is_settling)
-		r = windows_settle(a);
+	r = end_window(a, &now, false);
+	if (r >= 0 && !a->env.is_naming)
+		r = flush_windows(a);
 	if (r < 0)
-		return failed(a, r);
-	a->n_failed = 0;
+		return count_failed_window(a, r);
+	a->n_failed_windows = 0;
 	return 0;
 }
 
@@ -307,7 +305,7 @@ int sp_agent_watch(struct sp_agent *a, const struct sp_agent_watch *watch)
 	if (a->n_watches >= SP_AGENT_MAX_WATCHES)
 		return sp_fail(-E2BIG, "watch a descriptor");
 	a->watches[a->n_watches++] = *watch;
-	return watch->fd >= 0 ? fd_add(a, watch->fd) : 0;
+	return watch->fd >= 0 ? watch_fd(a, watch->fd) : 0;
 }
 
 int sp_agent_listen(struct sp_agent *a, const struct sp_agent_listener *listener)
@@ -330,7 +328,7 @@ static int watch_timeout_ms(const struct sp_agent_watch *w)
 	return w->timeout_ms ? w->timeout_ms(w->arg) : -1;
 }
 
-static int wait_ms(const struct sp_agent *a)
+static int loop_timeout_ms(const struct sp_agent *a)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = now + a->window_ns;
 	int ms, watch;
@@ -358,7 +356,7 @@ static bool is_ready(const struct sp_agent_watch *w, const struct epoll_event *e
 	return watch_timeout_ms(w) == 0;
 }
 
-static void timers_take(const struct sp_agent *a)
+static void drain_timers(const struct sp_agent *a)
 {
 	const int timers[] = {a->window_timer, a->step_timer};
 	uint64_t n;
@@ -366,14 +364,14 @@ static void timers_take(const struct sp_agent *a)
 
 	for (i = 0; i < SP_COUNT(timers); i++)
 		while (read(timers[i], &n, sizeof(n)) < 0 && errno == EINTR)
-			; /* what they said does not matter: the clocks are looked at */
+			; /* their values do not matter: the clocks are read */
 }
 
-static void watches_serve(struct sp_agent *a, const struct epoll_event *events, int n)
+static void serve_watches(struct sp_agent *a, const struct epoll_event *events, int n)
 {
 	size_t i;
 
-	if (a->is_serving) /* it was one of them that asked for names */
+	if (a->is_serving) /* nested: a watch is waiting for names */
 		return;
 	a->is_serving = true;
 	for (i = 0; i < a->n_watches; i++)
@@ -382,42 +380,42 @@ static void watches_serve(struct sp_agent *a, const struct epoll_event *events, 
 	a->is_serving = false;
 }
 
-static int turn(struct sp_agent *a)
+static int run_once(struct sp_agent *a)
 {
 	struct epoll_event events[32];
-	int n = epoll_wait(a->epoll, events, SP_COUNT(events), wait_ms(a)), r = 0;
+	int n = epoll_wait(a->epoll, events, SP_COUNT(events), loop_timeout_ms(a)), r = 0;
 	size_t i;
 
 	if (n < 0 && errno != EINTR)
 		return sp_fail(-errno, "wait");
-	timers_take(a);
+	drain_timers(a);
 	for (i = 0; i < a->n_samplers; i++) {
-		int step = sp_sampler_step(&a->samplers[i]);
+		int r_step = sp_sampler_step(&a->samplers[i]);
 
-		r = step < 0 ? odd(a, step) : r;
+		r = r_step < 0 ? count_failed_step(a, r_step) : r;
 	}
-	watches_serve(a, events, n);
+	serve_watches(a, events, n);
 	sp_upgrades_turn(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
-	return r < 0 || a->is_stopping ? r : windows_turn(a);
+	return r < 0 || a->is_stopping ? r : end_due_window(a);
 }
 
-/* While names are asked for: the same, in the midst of a turn. What fails here fails there again. */
+/* Runs the loop while naming waits. An error here happens again in the outer run. */
 static void meanwhile(void *agent)
 {
-	if (turn(agent) < 0)
+	if (run_once(agent) < 0)
 		sp_error_clear();
 }
 
-static int samplers_start(struct sp_agent *a)
+static int start_samplers(struct sp_agent *a)
 {
 	int fds[SP_CAPTURE_MAX_FDS], r = 0;
 	size_t i, k, n;
 
 	for (i = 0; r >= 0 && i < a->n_samplers; i++) {
-		r = sp_sampler_start(&a->samplers[i], &a->began);
+		r = sp_sampler_start(&a->samplers[i], &a->window_began);
 		n = r < 0 ? 0 : sp_capture_fds(a->samplers[i].capture, fds);
 		for (k = 0; r >= 0 && k < n; k++)
-			r = fd_add(a, fds[k]);
+			r = watch_fd(a, fds[k]);
 	}
 	return r;
 }
@@ -427,14 +425,14 @@ int sp_agent_start(struct sp_agent *a)
 	struct sp_clock now = sp_clock_read();
 	int r;
 
-	a->looked = now;
+	a->last_clock = now;
 	a->status.started_wall_ns = now.wall_ns;
 	a->status.started_boot_ns = now.boot_ns;
-	sp_self_begin(a, &now);
+	sp_own_usage_start(a, &now);
 	a->limits.why = a->status.why_halved = "";
-	window_begin(a, &now);
-	sp_gap_since_last(a);
-	r = samplers_start(a);
+	begin_window(a, &now);
+	sp_gap_check_start(a);
+	r = start_samplers(a);
 	return r < 0 || !a->env.broker ? r : sp_privileges_drop(a->env.broker);
 }
 
@@ -443,14 +441,14 @@ int sp_agent_run(struct sp_agent *a)
 	struct sp_clock now;
 	int r = 0, last;
 
-	step_timer_arm(a);
+	arm_step_timer(a);
 	while (r >= 0 && !a->is_stopping)
-		r = turn(a);
-	clocks_look(a, &now);
-	last = window_end(a, &now, true);
+		r = run_once(a);
+	check_clocks(a, &now);
+	last = end_window(a, &now, true);
 	sp_gap_end(a);
 	if (last >= 0)
-		last = windows_settle(a);
+		last = flush_windows(a);
 	sp_event_queue_flush(&a->env.events);
 	return r < 0 ? r : last;
 }
@@ -483,7 +481,7 @@ int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_pro
 	return -ENOENT;
 }
 
-/* Only the numbers: what was opened stays as it is. */
+/* Sources and store stay as they are. */
 int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 {
 	size_t i, n = SP_MIN(a->n_samplers, config->n_sources);
@@ -500,7 +498,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 			continue;
 		a->samplers[i].naming.debug_dirs = config->debug_dirs;
 		a->samplers[i].naming.no_fetch = !config->debuginfod;
-		failure = sp_sampler_rate(&a->samplers[i], hz * 1000, a->limits.halvings);
+		failure = sp_sampler_set_rate(&a->samplers[i], hz * 1000, a->limits.halvings);
 		r = r < 0 ? r : failure;
 	}
 	return r;

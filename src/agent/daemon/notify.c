@@ -18,21 +18,21 @@
 
 enum { STATUS_BYTES = 512, FIRST_SOCKET = 3, MAX_SOCKETS = 64 };
 
-/* The time, unless it is meant for another process. */
-static uint64_t watchdog(void)
+/* The interval in ns; 0: none, or meant for another process. */
+static uint64_t read_watchdog(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-	uint64_t us = 0, who = 0;
+	uint64_t us = 0, for_pid = 0;
 
 	if (!usec || sp_parse_number(usec, 1, UINT64_MAX / 1000, &us) < 0)
 		return 0;
-	if (pid && (sp_parse_number(pid, 1, INT32_MAX, &who) < 0 || who != (uint64_t)getpid()))
+	if (pid && (sp_parse_number(pid, 1, INT32_MAX, &for_pid) < 0 || for_pid != (uint64_t)getpid()))
 		return 0;
 	return us * 1000;
 }
 
-/* A path, or a name without a file, written with an @. */
-static int address(const char *text, struct sockaddr_un *ret_address, socklen_t *ret_len)
+/* A path, or an abstract name that begins with an @. */
+static int parse_address(const char *text, struct sockaddr_un *ret_address, socklen_t *ret_len)
 {
 	size_t n = strlen(text);
 
@@ -50,7 +50,7 @@ static int open_socket(const char *text, int *ret_fd)
 {
 	struct sockaddr_un a;
 	socklen_t len = 0;
-	int r = address(text, &a, &len);
+	int r = parse_address(text, &a, &len);
 
 	if (r < 0)
 		return r;
@@ -70,7 +70,7 @@ int sp_notify_open(struct sp_notify *n)
 	if (where)
 		r = open_socket(where, &n->fd);
 	if (n->fd >= 0)
-		n->watchdog_ns = watchdog();
+		n->watchdog_ns = read_watchdog();
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");
@@ -81,23 +81,23 @@ size_t sp_notify_sockets(int *ret_fds, size_t max)
 {
 	const char *pid = getenv("LISTEN_PID"), *n_text = getenv("LISTEN_FDS");
 	uint64_t for_pid = 0, n = 0;
-	size_t n_taken = 0;
+	size_t n_sockets = 0;
 
 	if (pid && n_text && sp_parse_number(pid, 1, INT32_MAX, &for_pid) == 0 && for_pid == (uint64_t)getpid())
 		sp_parse_number(n_text, 0, MAX_SOCKETS, &n);
 	for (int fd = FIRST_SOCKET; fd < FIRST_SOCKET + (int)n; fd++) {
 		int listens = 0;
 		socklen_t len = sizeof(listens);
-		bool is_good = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
-		if (!is_good || n_taken == max)
+		bool is_listening = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
+		if (!is_listening || n_sockets == max)
 			close(fd);
 		else if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
-			ret_fds[n_taken++] = fd;
+			ret_fds[n_sockets++] = fd;
 	}
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_FDNAMES");
-	return n_taken;
+	return n_sockets;
 }
 
 void sp_notify_close(struct sp_notify *n)
@@ -107,29 +107,29 @@ void sp_notify_close(struct sp_notify *n)
 	n->fd = -1;
 }
 
-static void tell(struct sp_notify *n, const char *text)
+static void send_state(struct sp_notify *n, const char *text)
 {
 	if (n->fd >= 0 && send(n->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
-		return; /* the manager has gone or is slow: nobody else is there to be told */
+		return; /* the manager is gone or slow; nobody else to inform */
 }
 
 void sp_notify_ready(struct sp_notify *n)
 {
-	tell(n, "READY=1");
+	send_state(n, "READY=1");
 }
 
-/* systemd 253 and later want the time with it (Type=notify-reload); older ones pass over it. */
+/* systemd from 253 requires the time (Type=notify-reload); older versions ignore it. */
 void sp_notify_reloading(struct sp_notify *n)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, sp_time_ns(CLOCK_MONOTONIC) / 1000);
-	tell(n, text);
+	send_state(n, text);
 }
 
 void sp_notify_stopping(struct sp_notify *n)
 {
-	tell(n, "STOPPING=1");
+	send_state(n, "STOPPING=1");
 }
 
 void sp_notify_status(struct sp_notify *n, const char *format, ...)
@@ -143,16 +143,16 @@ void sp_notify_status(struct sp_notify *n, const char *format, ...)
 	va_end(args);
 	for (char *c = text + len; *c; c++)
 		if (*c == '\n')
-			*c = ' '; /* a second line would be a second message */
-	tell(n, text);
+			*c = ' '; /* a line is a variable */
+	send_state(n, text);
 }
 
 void sp_notify_alive(struct sp_notify *n)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
-	if (!n->watchdog_ns || now - n->fed_ns < n->watchdog_ns / 3)
+	if (!n->watchdog_ns || now - n->alive_sent_ns < n->watchdog_ns / 3)
 		return;
-	n->fed_ns = now;
-	tell(n, "WATCHDOG=1");
+	n->alive_sent_ns = now;
+	send_state(n, "WATCHDOG=1");
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * notify.h: tell the service manager how we are: the protocol of sd_notify(3), by a datagram to $NOTIFY_SOCKET.
+ * notify.h: reports the agent's state to the service manager: the protocol of sd_notify(3), datagrams to
+ * $NOTIFY_SOCKET.
  *
- * Without that variable (no systemd, no Type=notify) every call does nothing. What cannot be sent is lost: the manager
- * has its own ideas of a service that is silent. WATCHDOG_USEC and WATCHDOG_PID say how often it wants a sign of life;
- * the caller gives it from where work is really done. Both variables are taken out of the environment, so that no child
- * speaks for us. One thread.
+ * Without that variable (no systemd, or not Type=notify) every function does nothing. A message that cannot be sent is
+ * dropped; the manager has timeouts of its own. WATCHDOG_USEC and WATCHDOG_PID say how often it expects WATCHDOG=1; the
+ * main loop sends it, so that it stops if the loop does. All variables are removed from the environment, so that no
+ * child reports in our name. One thread.
  */
 #ifndef SP_AGENT_DAEMON_NOTIFY_H
 #define SP_AGENT_DAEMON_NOTIFY_H
@@ -14,26 +15,26 @@
 #include <stdint.h>
 
 struct sp_notify {
-	int fd;               /* -1 = nobody wants to know */
-	uint64_t watchdog_ns; /* 0 = no watchdog */
-	uint64_t fed_ns;      /* when it was fed last, CLOCK_MONOTONIC */
+	int fd;                 /* -1 = no manager */
+	uint64_t watchdog_ns;   /* 0 = no watchdog */
+	uint64_t alive_sent_ns; /* CLOCK_MONOTONIC: last WATCHDOG=1 */
 };
 
 /*
- * Listening sockets that the manager made for us (sd_listen_fds(3)); at most max, the others are closed. Called once,
- * at the beginning: descriptors are taken as they were inherited.
+ * Returns listening sockets that the manager opened (sd_listen_fds(3)), at most max; others are closed. To be called
+ * once, before other descriptors are opened.
  */
 size_t sp_notify_sockets(int *ret_fds, size_t max);
 
-/* Not connected is no error; 0 or a negative errno for an address that makes no sense. */
+/* 0, also without a manager; or a negative errno for an invalid address. */
 int sp_notify_open(struct sp_notify *n);
 void sp_notify_close(struct sp_notify *n);
 
-void sp_notify_ready(struct sp_notify *n); /* also: reloaded */
+void sp_notify_ready(struct sp_notify *n); /* also after a reload */
 void sp_notify_reloading(struct sp_notify *n);
 void sp_notify_stopping(struct sp_notify *n);
 void sp_notify_status(struct sp_notify *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The main loop has got on: fed when a third of the watchdog's time is over, else nothing is sent. */
+/* Called on each run of the loop; sends after a third of the watchdog's time. */
 void sp_notify_alive(struct sp_notify *n);
 
 #endif

@@ -18,28 +18,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Files that no sample went through for so many windows, and more than so many, are forgotten at a renewal. */
-enum { KEEP_WINDOWS = 360, IDENTIFY_MS = 2000, PACKAGES_S = 300, NAMES_S = 3600, MAX_ROUNDS = 3, SECOND_TIME_MS = 20 };
-/* Most files have all the functions that are ever met in their first windows, if they have many at all. */
-enum { ASKS_FIRST = 8 };
-/* In the kernel: room for the counts of a turn (lasting.h), for stacks that need not be sent again. */
+/* At a renewal files are forgotten that no sample hit for so many windows, if there are more than a limit. */
 enum {
-	COUNTS = 16384,
-	STACKS = 8192,
+	FORGET_AFTER_WINDOWS = 360,
+	IDENTIFY_MS = 2000,
+	PACKAGES_INTERVAL_S = 300,
+	NAMES_MAX_AGE_S = 3600,
+	MAX_ROUNDS = 3,
+	SECOND_PASS_MS = 20
+};
+/* A file is asked about so often before its table is made; by then most have all functions that will ever be hit. */
+enum { MAX_SINGLE_QUERIES = 8 };
+/* In the kernel: counts between two steps (lasting.h), and stacks that were sent already. */
+enum {
+	MAX_COUNTS = 16384,
+	MAX_STACKS = 8192,
 	MIN_RING_BYTES = 4 << 20,
 	MAX_RING_BYTES = 8 << 20,
 	RING_BYTES_A_CPU = 256 << 10
 };
 
-/* --- beginning --- */
-/* Of the memory that all may use: for what is interned, and its numbers. */
+/* --- start and stop --- */
+/* In bytes: a profile's share of the memory limit, with its numbers. */
 static uint64_t profile_budget(const struct sp_sampler *s)
 {
 	return sp_limits_profile_bytes(s->env->config->max_memory_bytes) / s->env->config->n_sources;
 }
 
-/* A sample that waits for its table takes some 30 KiB: rare, but for the beginning, when nobody may have time to read.
- */
+/* A sample that waits for its unwind table takes 30 KiB. They are rare but at the start, when reading may be late. */
 static uint32_t ring_bytes(size_t n_cpus)
 {
 	uint32_t bytes = MIN_RING_BYTES;
@@ -49,15 +55,15 @@ static uint32_t ring_bytes(size_t n_cpus)
 	return bytes;
 }
 
-/* A stack that was cut stays so, names may come later: a table is worth more. */
-static bool may_build(void *arg, unsigned n_windows)
+/* Tables go before names: names may come later, a cut stack stays cut. */
+static bool may_build_table(void *arg, unsigned n_windows)
 {
 	const struct sp_sampler_env *env = arg;
 
 	return env->may_parse(env->arg, n_windows > 2 ? 64 : 4U << (2 * (n_windows - 1)));
 }
 
-static int options_make(const struct sp_sampler *s, struct sp_capture_options *o)
+static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o)
 {
 	const struct sp_sampler_env *env = s->env;
 
@@ -70,16 +76,16 @@ static int options_make(const struct sp_sampler *s, struct sp_capture_options *o
 	    .user = true,
 	    .kernel = true,
 	    .unwind = SP_UNWIND_AUTO,
-	    .max_memory_bytes = env->config->max_memory_bytes / 7 / env->config->n_sources, /* of unwind tables */
-	    .hash_entries = COUNTS,
-	    .stack_entries = STACKS,
+	    .max_memory_bytes = env->config->max_memory_bytes / 7 / env->config->n_sources, /* for unwind tables */
+	    .hash_entries = MAX_COUNTS,
+	    .stack_entries = MAX_STACKS,
 	    .ring_bytes = ring_bytes(env->n_cpus),
 	    .event = s->event,
 	    .frequency_hz = s->wanted_mhz / 1000,
 	    .no_seek = true,
 	    .time_own = true,
 	    .window_ns = SP_AGENT_WINDOW_NS,
-	    .may_build = may_build,
+	    .may_build = may_build_table,
 	    .may_build_arg = s->env,
 	    .cpu_changed = env->cpu_changed,
 	    .cpu_changed_arg = env->arg,
@@ -88,7 +94,7 @@ static int options_make(const struct sp_sampler *s, struct sp_capture_options *o
 	return env->config->cgroup ? sp_cgroup_id(env->config->cgroup, &o->cgroup, &o->cgroup_level) : 0;
 }
 
-static void naming_begin(struct sp_sampler *s)
+static void init_naming(struct sp_sampler *s)
 {
 	s->naming = (struct sp_naming){.workers = s->env->workers,
 				       .capture = s->capture,
@@ -96,7 +102,7 @@ static void naming_begin(struct sp_sampler *s)
 				       .kallsyms = s->env->kallsyms,
 				       .debug_dirs = s->env->config->debug_dirs,
 				       .no_fetch = !s->env->config->debuginfod,
-				       .n_asks_first = ASKS_FIRST,
+				       .n_asks_first = MAX_SINGLE_QUERIES,
 				       .may_parse = s->env->may_parse,
 				       .may_parse_arg = s->env->arg,
 				       .meanwhile = s->env->meanwhile,
@@ -115,21 +121,21 @@ int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *sou
 	s->wanted_mhz = s->rate_mhz = 1000 * (source->frequency_hz ? source->frequency_hz : env->config->frequency_hz);
 	s->queue.store = env->store;
 	s->queue.listeners = &env->listeners;
-	r = options_make(s, &o);
+	r = fill_options(s, &o);
 	if (r >= 0)
 		r = sp_profile_new(&s->profile);
 	if (r >= 0)
 		r = sp_capture_new(&o, s->profile, env->workers, &s->capture);
 	if (r >= 0)
-		naming_begin(s);
+		init_naming(s);
 	return r;
 }
 
 int sp_sampler_start(struct sp_sampler *s, const struct sp_clock *now)
 {
-	s->began = *now;
-	s->rated_ns = now->boot_ns;
-	s->names_ns = sp_time_ns(CLOCK_BOOTTIME);
+	s->window_began = *now;
+	s->rate_since_ns = now->boot_ns;
+	s->names_since_ns = sp_time_ns(CLOCK_BOOTTIME);
 	return sp_capture_start(s->capture);
 }
 
@@ -161,18 +167,16 @@ void sp_sampler_done(struct sp_sampler *s)
 	free(sp_take_ptr(s->event));
 }
 
-/* --- what a window holds
- * -----------------------------------------------------------------------------------------------
- */
-static void complain(struct sp_sampler *s, const char *what, int r)
+/* --- windows --- */
+static void log_failure(struct sp_sampler *s, const char *what, int r)
 {
 	s->env->n_errors++;
 	sp_log(SP_LOG_WARNING, "%s: %s: %s", s->recipe->name, what, sp_error_text(r));
 	sp_error_clear();
 }
 
-/* A file's name and build id are written to the store once: they have to be known by then. */
-static void identify(struct sp_sampler *s)
+/* The store writes a file's name and build id only once, so they must be known by then. */
+static void wait_for_identities(struct sp_sampler *s)
 {
 	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + IDENTIFY_MS * 1000000ULL;
 
@@ -181,13 +185,13 @@ static void identify(struct sp_sampler *s)
 		s->env->meanwhile(s->env->arg);
 }
 
-/* At the end there is no time for many names. */
+/* Stopping the agent must not wait for names. */
 static bool is_too_late(const struct sp_sampler *s)
 {
 	return s->env->give_up_ns && sp_time_ns(CLOCK_MONOTONIC) >= s->env->give_up_ns;
 }
 
-static int resolve(void *sampler, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
+static int resolve_file(void *sampler, uint32_t file, const uint64_t *offsets, size_t n, struct sp_name *names)
 {
 	struct sp_sampler *s = sampler;
 
@@ -214,7 +218,7 @@ static bool is_excluded(const struct sp_profile *p, const struct sp_row *row, co
 	return false;
 }
 
-static int exclude(struct sp_sampler *s)
+static int drop_excluded_rows(struct sp_sampler *s)
 {
 	const struct sp_agent_config *c = s->env->config;
 	struct sp_profile *p = s->profile;
@@ -241,37 +245,37 @@ static int exclude(struct sp_sampler *s)
 	return r;
 }
 
-/* All packages' lists are read for it: not at every new file. */
-static void label(struct sp_sampler *s)
+/* Reads all packages' lists, so not for every new file. */
+static void add_labels(struct sp_sampler *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
 	int r = sp_label_cgroups(s->profile);
 
 	if (r < 0)
-		complain(s, "cgroups", r);
-	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_S * SP_NS_PER_S) ||
+		log_failure(s, "cgroups", r);
+	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_INTERVAL_S * SP_NS_PER_S) ||
 	    !sp_label_packages_wanted(s->profile))
 		return;
 	s->labelled_ns = now;
 	r = sp_label_packages(s->profile, s->capture);
 	if (r < 0)
-		complain(s, "packages", r);
+		log_failure(s, "packages", r);
 }
 
-static void name(struct sp_sampler *s)
+static void name_frames(struct sp_sampler *s)
 {
-	struct sp_resolver resolver = {.arg = s, .resolve = resolve, .kernel = resolve_kernel};
+	struct sp_resolver resolver = {.arg = s, .resolve = resolve_file, .kernel = resolve_kernel};
 	int r;
 
-	identify(s);
-	sp_unnamed_tell(&s->unnamed, &s->naming);
+	wait_for_identities(s);
+	sp_unnamed_report(&s->unnamed, &s->naming);
 	r = sp_namer_apply(&s->namer, s->profile, &resolver);
 	if (r < 0)
-		complain(s, "names", r);
-	label(s);
+		log_failure(s, "names", r);
+	add_labels(s);
 }
 
-static void rows_count(struct sp_sampler *s)
+static void count_rows(struct sp_sampler *s)
 {
 	const struct sp_profile *p = s->profile;
 
@@ -285,76 +289,75 @@ static void rows_count(struct sp_sampler *s)
 	}
 }
 
-static uint64_t lost_of(const struct sp_capture_stats *stats)
+static uint64_t sum_lost(const struct sp_capture_stats *stats)
 {
 	return stats->counter[SP_N_LOST_COUNTS] + stats->counter[SP_N_LOST_NESTED];
 }
 
-static uint64_t taken_of(const uint64_t *counter)
+static uint64_t sum_taken(const uint64_t *counter)
 {
 	return counter[SP_N_SAMPLES] + counter[SP_N_IDLE] + counter[SP_N_FILTERED] + counter[SP_N_LOST_NESTED];
 }
 
 /*
- * Windows stand in the store by the millisecond of the wall clock when they began. While the clock, set back, goes
- * through a time once more, they stand some milliseconds beside those of the first time.
+ * The store's key of a window is the millisecond of the wall clock when it began. When the clock was set back, and
+ * passes a time again, windows get keys some milliseconds beside those of the first pass.
  */
-static uint64_t wall_of(const struct sp_sampler *s)
+static uint64_t window_key_ns(const struct sp_sampler *s)
 {
-	uint64_t wall_ns = s->began.wall_ns, beside_ms = (1 + s->env->n_set_back % 24) * SECOND_TIME_MS;
+	uint64_t wall_ns = s->window_began.wall_ns, beside_ms = (1 + s->env->n_set_back % 24) * SECOND_PASS_MS;
 
 	return wall_ns >= s->env->latest_wall_ns ? wall_ns : wall_ns + beside_ms * 1000000;
 }
 
-/* Where it was changed since the window began, the mean. */
-static uint64_t rate_of(const struct sp_sampler *s, const struct sp_clock *now)
+/* The mean over the window, if the rate was changed in it. */
+static uint64_t mean_rate_mhz(const struct sp_sampler *s, const struct sp_clock *now)
 {
-	double all = (double)(now->boot_ns - s->began.boot_ns);
+	double all = (double)(now->boot_ns - s->window_began.boot_ns);
 
-	if (!s->rate_ns || all <= 0)
+	if (!s->rate_mhz_ns || all <= 0)
 		return s->rate_mhz;
-	return (uint64_t)((s->rate_ns + (double)s->rate_mhz * (double)(now->boot_ns - s->rated_ns)) / all + 0.5);
+	return (uint64_t)((s->rate_mhz_ns + (double)s->rate_mhz * (double)(now->boot_ns - s->rate_since_ns)) / all +
+			  0.5);
 }
 
-static struct sp_store_window window_make(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns,
-					  struct sp_capture_stats *ret_stats)
+static struct sp_store_window describe_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns,
+					      struct sp_capture_stats *ret_stats)
 {
-	uint64_t all = now->boot_ns - s->began.boot_ns, off = suspended_ns + s->paused_ns;
+	uint64_t all = now->boot_ns - s->window_began.boot_ns, off = suspended_ns + s->paused_ns;
 
 	sp_capture_look(s->capture, false);
 	sp_capture_stats(s->capture, ret_stats);
-	return (struct sp_store_window){.wall_ns = wall_of(s),
-					.boot_ns = s->began.boot_ns,
+	return (struct sp_store_window){.wall_ns = window_key_ns(s),
+					.boot_ns = s->window_began.boot_ns,
 					.duration_ns = all - SP_MIN(off, all),
-					.rate_mhz = rate_of(s, now),
+					.rate_mhz = mean_rate_mhz(s, now),
 					.n_cpus = s->env->n_online,
-					.n_lost = lost_of(ret_stats) - s->lost_before,
+					.n_lost = sum_lost(ret_stats) - s->lost_before,
 					.source = s->recipe->name};
 }
 
-static void window_count(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
+static void count_window(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
 {
 	s->expected = (double)w->duration_ns / 1e12 * (double)w->rate_mhz * w->n_cpus;
-	s->taken = (double)(taken_of(stats->counter) - taken_of(s->before));
+	s->taken = (double)(sum_taken(stats->counter) - sum_taken(s->before));
 	s->status.n_expected += (uint64_t)s->expected;
 	s->status.n_taken += (uint64_t)s->taken;
 	s->status.n_lost += w->n_lost;
 	s->status.n_lost_full += stats->counter[SP_N_LOST_COUNTS] - s->before[SP_N_LOST_COUNTS];
 	s->status.n_lost_nested += stats->counter[SP_N_LOST_NESTED] - s->before[SP_N_LOST_NESTED];
-	s->lost_before = lost_of(stats);
+	s->lost_before = sum_lost(stats);
 	if (stats->n_unsampled_cpus > s->unsampled_before) {
 		s->env->n_errors++;
 		sp_log(SP_LOG_WARNING, "%s: a CPU that came online could not be sampled", s->recipe->name);
 	}
 	s->unsampled_before = stats->n_unsampled_cpus;
 	memcpy(s->before, stats->counter, sizeof(s->before));
-	rows_count(s);
+	count_rows(s);
 	sp_unnamed_count(&s->unnamed, s->profile);
 }
 
-/* --- a profile's end
- * ---------------------------------------------------------------------------------------------------
- */
+/* --- renewal --- */
 static bool is_renewal_due(const struct sp_sampler *s)
 {
 	struct sp_capture_size size;
@@ -369,24 +372,26 @@ static bool is_renewal_due(const struct sp_sampler *s)
 			    size.n_ids > SP_MAX_FILES / 4 * 3);
 }
 
-/* At high rates a window may hold more than there is memory for: then it ends early. */
+/* At high rates a window may need more memory than there is: it ends early. */
 bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now)
 {
-	return !s->is_closed && !s->env->is_settling && now->boot_ns - s->began.boot_ns >= SP_NS_PER_S &&
+	return !s->is_closed && !s->env->is_naming && now->boot_ns - s->window_began.boot_ns >= SP_NS_PER_S &&
 	       sp_profile_memory_bytes(s->profile) > profile_budget(s) / 4 * 5;
 }
 
-/* To find names anew costs more than to keep them, as long as stacks are most of the memory. But kernel modules come
- * and go, and debug files come later. */
+/*
+ * Finding names again costs more than keeping them while stacks are most of the memory. But kernel modules come and go,
+ * and debug files appear later.
+ */
 static bool may_keep_names(const struct sp_sampler *s)
 {
 	return !s->wants_renewal && sp_profile_memory_bytes(s->profile) <= profile_budget(s) / 2 &&
 	       sp_profile_n_files(s->profile) <= s->env->max_files &&
-	       sp_time_ns(CLOCK_BOOTTIME) - s->names_ns < NAMES_S * SP_NS_PER_S;
+	       sp_time_ns(CLOCK_BOOTTIME) - s->names_since_ns < NAMES_MAX_AGE_S * SP_NS_PER_S;
 }
 
-/* What was not stored of the old profile goes with it. */
-static int renew(struct sp_sampler *s)
+/* What the store has not taken of the old profile is dropped. */
+static int renew_profile(struct sp_sampler *s)
 {
 	struct sp_profile *old = s->profile, *fresh = old;
 	int r;
@@ -402,7 +407,7 @@ static int renew(struct sp_sampler *s)
 	r = sp_capture_renew(s->capture, fresh);
 	if (fresh != old) {
 		sp_namer_done(&s->namer);
-		s->names_ns = sp_time_ns(CLOCK_BOOTTIME);
+		s->names_since_ns = sp_time_ns(CLOCK_BOOTTIME);
 	}
 	if (r >= 0)
 		r = sp_naming_renew(&s->naming, fresh);
@@ -413,21 +418,19 @@ static int renew(struct sp_sampler *s)
 	return r;
 }
 
-/* --- a window's end
- * ----------------------------------------------------------------------------------------------------
- */
-static void upgrades_look(struct sp_sampler *s, const struct sp_store_window *w)
+/* --- the end of a window --- */
+static void check_upgrades(struct sp_sampler *s, const struct sp_store_window *w)
 {
 	int r = sp_upgrades_look(&s->env->upgrades, s->profile, w->wall_ns);
 
 	if (r < 0)
-		complain(s, "upgrades", r);
+		log_failure(s, "upgrades", r);
 }
 
-/* The profile takes nothing more from here on, if it is its end. */
-static int drain(struct sp_sampler *s, bool is_end, bool is_last)
+/* is_end: the profile takes nothing more after it. */
+static int drain_capture(struct sp_sampler *s, bool is_end, bool is_last)
 {
-	const struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_windows = KEEP_WINDOWS};
+	const struct sp_capture_keep keep = {.max_files = s->env->max_files / 2, .n_windows = FORGET_AFTER_WINDOWS};
 	int r = is_end ? sp_capture_close(s->capture, &keep) : sp_capture_window(s->capture);
 
 	s->is_closed = is_end && r >= 0;
@@ -435,46 +438,46 @@ static int drain(struct sp_sampler *s, bool is_end, bool is_last)
 	return r;
 }
 
-int sp_sampler_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last)
+int sp_sampler_end_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns, bool is_last)
 {
-	bool is_end = is_last || (!s->env->is_settling && is_renewal_due(s));
+	bool is_end = is_last || (!s->env->is_naming && is_renewal_due(s));
 	struct sp_capture_size before, after;
 	struct sp_capture_stats stats;
 	struct sp_store_window w;
 	int r;
 
-	if (s->is_closed) /* not settled yet: what is sampled meanwhile waits in the kernel */
+	if (s->is_closed) /* until sp_sampler_flush() samples wait in the kernel */
 		return 0;
 	sp_capture_size(s->capture, &before);
-	r = drain(s, is_end, is_last);
+	r = drain_capture(s, is_end, is_last);
 	if (r < 0)
 		return r;
-	w = window_make(s, now, suspended_ns, &stats);
-	r = exclude(s);
+	w = describe_window(s, now, suspended_ns, &stats);
+	r = drop_excluded_rows(s);
 	if (r < 0)
-		complain(s, "exclude", r);
-	window_count(s, &w, &stats);
-	upgrades_look(s, &w);
+		log_failure(s, "exclude", r);
+	count_window(s, &w, &stats);
+	check_upgrades(s, &w);
 	sp_window_queue_push(&s->queue, s->profile, &w);
-	s->began = *now;
-	s->rated_ns = now->boot_ns;
-	s->rate_ns = 0;
+	s->window_began = *now;
+	s->rate_since_ns = now->boot_ns;
+	s->rate_mhz_ns = 0;
 	sp_capture_size(s->capture, &after);
-	s->paused_ns = after.paused_ns - before.paused_ns; /* by its end, and so in the next window's time */
+	s->paused_ns = after.paused_ns - before.paused_ns; /* by this end, within the next window's time */
 	return 0;
 }
 
-/* Of windows that are about to be stored; those that were tried before are told already. */
-static void unnamed_look(struct sp_sampler *s, bool some_came_late)
+/* Only windows that were not counted by an earlier flush. */
+static void count_unnamed(struct sp_sampler *s, bool some_came_late)
 {
-	size_t n = SP_MIN(s->queue.n_pushed - s->n_looked, s->queue.n);
+	size_t n = SP_MIN(s->queue.n_pushed - s->n_unnamed_counted, s->queue.n);
 
-	s->n_looked = s->queue.n_pushed;
+	s->n_unnamed_counted = s->queue.n_pushed;
 	for (size_t i = s->queue.n - n; (s->namer.n_later || some_came_late) && i < s->queue.n; i++)
 		s->status.n_unnamed_samples += sp_unnamed_samples(s->profile, &s->queue.windows[i].rows);
 }
 
-static void store(struct sp_sampler *s)
+static void store_windows(struct sp_sampler *s)
 {
 	char before[sizeof(s->queue.error)];
 	int r;
@@ -487,42 +490,40 @@ static void store(struct sp_sampler *s)
 		sp_log(SP_LOG_NOTICE, "the store takes windows again");
 }
 
-/* What ends while names are asked for has new functions, too. */
-int sp_sampler_settle(struct sp_sampler *s)
+/* Windows that end while names are made have new functions, too: up to MAX_ROUNDS. */
+int sp_sampler_flush(struct sp_sampler *s)
 {
 	uint64_t n = 0;
 	int i;
 
-	s->env->is_settling = true;
+	s->env->is_naming = true;
 	for (i = 0; i < MAX_ROUNDS && n != s->queue.n_pushed; i++) {
 		n = s->queue.n_pushed;
-		name(s);
+		name_frames(s);
 	}
-	s->env->is_settling = false;
-	unnamed_look(s, n != s->queue.n_pushed);
-	store(s);
-	return s->is_closed && !s->is_last ? renew(s) : 0;
+	s->env->is_naming = false;
+	count_unnamed(s, n != s->queue.n_pushed);
+	store_windows(s);
+	return s->is_closed && !s->is_last ? renew_profile(s) : 0;
 }
 
 int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window)
 {
 	struct sp_capture_stats stats;
-	int r = s->env->is_settling || s->is_closed ? -EAGAIN : sp_capture_window(s->capture);
+	int r = s->env->is_naming || s->is_closed ? -EAGAIN : sp_capture_window(s->capture);
 
 	if (r < 0)
 		return r;
-	s->env->is_settling = true;
-	name(s);
-	s->env->is_settling = false;
-	r = exclude(s);
-	*ret_window = window_make(s, now, 0, &stats);
+	s->env->is_naming = true;
+	name_frames(s);
+	s->env->is_naming = false;
+	r = drop_excluded_rows(s);
+	*ret_window = describe_window(s, now, 0, &stats);
 	return r;
 }
 
-/* --- the rest
- * ----------------------------------------------------------------------------------------------------------
- */
-int sp_sampler_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings)
+/* --- rate and status --- */
+int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings)
 {
 	uint64_t rate_mhz = SP_MAX(wanted_mhz >> halvings, 1000), now = sp_time_ns(CLOCK_BOOTTIME);
 	int r;
@@ -533,13 +534,13 @@ int sp_sampler_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings
 	r = sp_capture_rate(s->capture, rate_mhz);
 	if (r < 0)
 		return r;
-	s->rate_ns += (double)s->rate_mhz * (double)(now - s->rated_ns);
-	s->rated_ns = now;
+	s->rate_mhz_ns += (double)s->rate_mhz * (double)(now - s->rate_since_ns);
+	s->rate_since_ns = now;
 	s->rate_mhz = rate_mhz;
 	return 0;
 }
 
-struct sp_capture_stats sp_sampler_use(struct sp_sampler *s)
+struct sp_capture_stats sp_sampler_measure(struct sp_sampler *s)
 {
 	struct sp_capture_stats stats;
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Once a row, however many of its frames lie in a file. */
-static void row_count(struct sp_unnamed *u, const struct sp_profile *p, uint32_t number)
+/* A row counts once per file, however many of its frames lie there. */
+static void count_row(struct sp_unnamed *u, const struct sp_profile *p, uint32_t number)
 {
 	const struct sp_row *row = sp_profile_row(p, number);
 	struct sp_stack stack = sp_profile_stack(p, row->user);
@@ -19,7 +19,7 @@ static void row_count(struct sp_unnamed *u, const struct sp_profile *p, uint32_t
 		if (f->func || u->counted[f->file] == number + 1)
 			continue;
 		u->counted[f->file] = number + 1;
-		u->met[f->file] += (uint64_t)row->values[0];
+		u->n_samples[f->file] += (uint64_t)row->values[0];
 	}
 }
 
@@ -27,24 +27,24 @@ void sp_unnamed_count(struct sp_unnamed *u, const struct sp_profile *p)
 {
 	size_t n = sp_profile_n_files(p);
 
-	if (sp_grow(&u->met, &u->n_met, n, sizeof(*u->met)) < 0 ||
+	if (sp_grow(&u->n_samples, &u->n_files, n, sizeof(*u->n_samples)) < 0 ||
 	    sp_grow(&u->counted, &u->n_counted, n, sizeof(*u->counted)) < 0)
 		return;
 	memset(u->counted, 0, u->n_counted * sizeof(*u->counted));
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
-		row_count(u, p, i);
+		count_row(u, p, i);
 }
 
-/* The profile may be another one than what was counted in: its files are fewer then, or have few samples yet. */
-void sp_unnamed_tell(struct sp_unnamed *u, struct sp_naming *naming)
+/* The profile may have been renewed since the count; then it has fewer files, or they have few samples. */
+void sp_unnamed_report(struct sp_unnamed *u, struct sp_naming *naming)
 {
-	size_t n = SP_MIN(u->n_met, sp_profile_n_files(naming->profile));
+	size_t n = SP_MIN(u->n_files, sp_profile_n_files(naming->profile));
 
 	for (size_t i = 1; i < n; i++)
-		if (u->met[i])
-			sp_naming_met(naming, (uint32_t)i, u->met[i]);
-	if (u->n_met)
-		memset(u->met, 0, u->n_met * sizeof(*u->met));
+		if (u->n_samples[i])
+			sp_naming_met(naming, (uint32_t)i, u->n_samples[i]);
+	if (u->n_files)
+		memset(u->n_samples, 0, u->n_files * sizeof(*u->n_samples));
 }
 
 static bool is_unnamed(const struct sp_profile *p, const struct sp_row *row)
@@ -72,7 +72,7 @@ uint64_t sp_unnamed_samples(const struct sp_profile *p, const struct sp_profile_
 
 void sp_unnamed_done(struct sp_unnamed *u)
 {
-	free(u->met);
+	free(u->n_samples);
 	free(u->counted);
 	*u = (struct sp_unnamed){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* usage.c: what the agent uses itself, and what follows from that: the rate. */
+/* usage.c: measures the agent's own CPU time and memory, and adjusts the sampling rate. */
 #include "proc/usage.h"
 #include "agent/daemon/loop_priv.h"
 #include "agent/log.h"
@@ -11,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK_NS (60 * SP_NS_PER_S)
+#define INTERVAL_NS (60 * SP_NS_PER_S)
 
-/* What workers could not do: the files that it was about have no names, or no unwind table. */
-static void workers_look(struct sp_agent *a, const struct sp_workers_stats *now)
+/* Files that those workers should have read have no names or no unwind table. */
+static void report_workers(struct sp_agent *a, const struct sp_workers_stats *now)
 {
-	struct sp_workers_stats *then = &a->workers_seen;
-	uint64_t n_unstarted = now->n_unstarted - then->n_unstarted, n_crashed = now->n_crashed - then->n_crashed,
-		 n_late = now->n_late - then->n_late;
+	struct sp_workers_stats *before = &a->workers_seen;
+	uint64_t n_unstarted = now->n_unstarted - before->n_unstarted, n_crashed = now->n_crashed - before->n_crashed,
+		 n_late = now->n_late - before->n_late;
 
 	if (n_unstarted)
 		sp_log(SP_LOG_WARNING,
@@ -30,10 +30,10 @@ static void workers_look(struct sp_agent *a, const struct sp_workers_stats *now)
 		       " took too long: the files that they read have no names or unwind tables",
 		       n_crashed, n_late);
 	a->env.n_errors += n_unstarted + n_crashed + n_late;
-	*then = *now;
+	*before = *now;
 }
 
-static void usage_look(struct sp_agent *a)
+static void measure_usage(struct sp_agent *a)
 {
 	struct sp_agent_status *t = &a->status;
 	struct sp_workers_stats workers;
@@ -42,17 +42,17 @@ static void usage_look(struct sp_agent *a)
 	size_t i;
 
 	sp_workers_stats(a->env.workers, &workers);
-	workers_look(a, &workers);
+	report_workers(a, &workers);
 	if (sp_usage_get(0, &own) < 0)
 		sp_error_clear();
 	t->bpf_ns = 0;
 	t->memory_bytes = own.memory_bytes + workers.own_bytes;
 	for (i = 0; i < a->n_samplers; i++) {
-		struct sp_capture_stats stats = sp_sampler_use(&a->samplers[i]);
+		struct sp_capture_stats stats = sp_sampler_measure(&a->samplers[i]);
 
 		t->bpf_ns += stats.bpf_ns;
 		t->memory_bytes += stats.bpf_bytes;
-		mapped = stats.mapped_bytes; /* of all: maps that are in our own memory, too */
+		mapped = stats.mapped_bytes; /* of all samplers: maps that own.memory_bytes contains, too */
 	}
 	t->memory_bytes -= SP_MIN(mapped, t->memory_bytes);
 	t->own_ns = own.user_ns + own.system_ns;
@@ -62,28 +62,28 @@ static void usage_look(struct sp_agent *a)
 	t->peak_bytes = SP_MAX(t->peak_bytes, t->memory_bytes);
 }
 
-/* The BPF programs' part as it was told last: it is small, and asking for it is not. */
-static uint64_t cpu_now(const struct sp_agent *a)
+/* The BPF part is of the last measurement: it is small, and reading it is expensive. */
+static uint64_t sum_cpu_ns(const struct sp_agent *a)
 {
 	return sp_usage_cpu_ns(0) + sp_workers_cpu_ns(a->env.workers) + a->status.bpf_ns;
 }
 
-void sp_self_begin(struct sp_agent *a, const struct sp_clock *now)
+void sp_own_usage_start(struct sp_agent *a, const struct sp_clock *now)
 {
-	a->self_looked_ns = now->mono_ns;
-	sp_parse_budget_init(&a->parse_budget, a->config.max_cpu_ppm, now->mono_ns, cpu_now(a));
+	a->measured_ns = now->mono_ns;
+	sp_parse_budget_init(&a->parse_budget, a->config.max_cpu_ppm, now->mono_ns, sum_cpu_ns(a));
 }
 
-bool sp_self_may_parse(void *agent, uint64_t n_samples)
+bool sp_own_usage_may_parse(void *agent, uint64_t n_samples)
 {
 	struct sp_agent *a = agent;
 
-	sp_parse_budget_update(&a->parse_budget, sp_time_ns(CLOCK_MONOTONIC), cpu_now(a));
+	sp_parse_budget_update(&a->parse_budget, sp_time_ns(CLOCK_MONOTONIC), sum_cpu_ns(a));
 	return sp_parse_budget_allows(&a->parse_budget, n_samples);
 }
 
-/* Told when it begins, and when nothing waits any more. */
-static void shortage_look(struct sp_agent *a)
+/* Logs when parsing is first put off, and when nothing waits any more. */
+static void report_put_off(struct sp_agent *a)
 {
 	uint64_t n_names = 0, n_tables = 0;
 	size_t i;
@@ -94,24 +94,24 @@ static void shortage_look(struct sp_agent *a)
 		n_names += t->n_unnamed_files;
 		n_tables += t->n_tables_later;
 	}
-	if (!a->is_short && n_names + n_tables)
+	if (!a->is_parsing_put_off && n_names + n_tables)
 		sp_log(SP_LOG_NOTICE,
 		       "parsing is put off to keep within --max-cpu: %" PRIu64 " files have no names yet, %" PRIu64
 		       " no unwind tables",
 		       n_names, n_tables);
-	else if (a->is_short && !(n_names + n_tables))
+	else if (a->is_parsing_put_off && !(n_names + n_tables))
 		sp_log(SP_LOG_NOTICE, "nothing waits to be parsed any more");
-	a->is_short = n_names + n_tables;
+	a->is_parsing_put_off = n_names + n_tables;
 }
 
-static void rate_set(struct sp_agent *a, const struct sp_clock *now, const char *what)
+static void set_rates(struct sp_agent *a, const struct sp_clock *now, const char *what)
 {
 	size_t i;
 
 	for (i = 0; i < a->n_samplers; i++) {
 		struct sp_sampler *s = &a->samplers[i];
 		char data[64];
-		int r = sp_sampler_rate(s, s->wanted_mhz, a->limits.halvings);
+		int r = sp_sampler_set_rate(s, s->wanted_mhz, a->limits.halvings);
 
 		if (r < 0) {
 			sp_log(SP_LOG_WARNING, "%s", sp_error_text(r));
@@ -119,14 +119,14 @@ static void rate_set(struct sp_agent *a, const struct sp_clock *now, const char 
 			continue;
 		}
 		snprintf(data, sizeof(data), "rate_mhz=%" PRIu64 " wanted_mhz=%" PRIu64, s->rate_mhz, s->wanted_mhz);
-		sp_event(a, now->wall_ns, now->wall_ns, "rate", s->recipe->name, data,
-			 "%s: %.1f Hz now (the agent uses %.2f %% of a CPU and %.1f MiB)", what,
-			 (double)s->rate_mhz / 1000, (double)a->limits.cpu_ppm / 1e4,
-			 (double)a->status.memory_bytes / (1 << 20));
+		sp_loop_add_event(a, now->wall_ns, now->wall_ns, "rate", s->recipe->name, data,
+				  "%s: %.1f Hz now (the agent uses %.2f %% of a CPU and %.1f MiB)", what,
+				  (double)s->rate_mhz / 1000, (double)a->limits.cpu_ppm / 1e4,
+				  (double)a->status.memory_bytes / (1 << 20));
 	}
 }
 
-static void renewal_ask(struct sp_agent *a)
+static void request_renewals(struct sp_agent *a)
 {
 	size_t i;
 
@@ -134,23 +134,23 @@ static void renewal_ask(struct sp_agent *a)
 		a->samplers[i].wants_renewal = true;
 }
 
-void sp_self_look(struct sp_agent *a, const struct sp_clock *now)
+void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now)
 {
-	if (now->mono_ns - a->self_looked_ns < LOOK_NS)
+	if (now->mono_ns - a->measured_ns < INTERVAL_NS)
 		return;
-	a->self_looked_ns = now->mono_ns;
-	usage_look(a);
-	shortage_look(a);
-	switch (
-	    sp_limits_look(&a->limits, now->mono_ns, a->status.cpu_ns, a->status.parsers_ns, a->status.memory_bytes)) {
+	a->measured_ns = now->mono_ns;
+	measure_usage(a);
+	report_put_off(a);
+	switch (sp_limits_update(&a->limits, now->mono_ns, a->status.cpu_ns, a->status.parsers_ns,
+				 a->status.memory_bytes)) {
 	case SP_LIMITS_RENEW:
-		renewal_ask(a);
+		request_renewals(a);
 		break;
 	case SP_LIMITS_HALVE:
-		rate_set(a, now, a->limits.why[0] == 'c' ? "over --max-cpu" : "over --max-memory");
+		set_rates(a, now, a->limits.why[0] == 'c' ? "over --max-cpu" : "over --max-memory");
 		break;
 	case SP_LIMITS_DOUBLE:
-		rate_set(a, now, "well below the limits again");
+		set_rates(a, now, "well below the limits again");
 		break;
 	case SP_LIMITS_GO_ON:
 		break;
@@ -180,6 +180,6 @@ void sp_agent_status_seen(struct sp_agent *a, struct sp_agent_status *ret_status
 
 void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
 {
-	usage_look(a);
+	measure_usage(a);
 	sp_agent_status_seen(a, ret_status);
 }

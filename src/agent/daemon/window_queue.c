@@ -11,190 +11,187 @@
 #include <string.h>
 
 /* --- windows --- */
-static void dropped(struct sp_window_queue *k, const struct sp_store_window *w)
+static void count_dropped(struct sp_window_queue *q, const struct sp_store_window *w)
 {
-	k->n_dropped++;
-	k->gone_from_ns = k->gone_n++ ? SP_MIN(k->gone_from_ns, w->wall_ns) : w->wall_ns;
-	k->gone_to_ns = SP_MAX(k->gone_to_ns, w->wall_ns + w->duration_ns);
+	q->n_dropped++;
+	q->dropped_from_ns = q->n_unreported++ ? SP_MIN(q->dropped_from_ns, w->wall_ns) : w->wall_ns;
+	q->dropped_to_ns = SP_MAX(q->dropped_to_ns, w->wall_ns + w->duration_ns);
 }
 
-static void drop_first(struct sp_window_queue *k)
+static void drop_first(struct sp_window_queue *q)
 {
-	struct sp_queued_window *first = &k->windows[0];
+	struct sp_queued_window *first = &q->windows[0];
 
-	dropped(k, &first->window);
-	k->bytes -= first->rows.bytes;
+	count_dropped(q, &first->window);
+	q->bytes -= first->rows.bytes;
 	sp_profile_rows_done(&first->rows);
-	k->n--;
-	memmove(k->windows, k->windows + 1, k->n * sizeof(*k->windows));
+	q->n--;
+	memmove(q->windows, q->windows + 1, q->n * sizeof(*q->windows));
 }
 
-static void stored_first(struct sp_window_queue *k)
+static void remove_stored(struct sp_window_queue *q)
 {
-	k->bytes -= k->windows[0].rows.bytes;
-	sp_profile_rows_done(&k->windows[0].rows);
-	k->n--;
-	memmove(k->windows, k->windows + 1, k->n * sizeof(*k->windows));
+	q->bytes -= q->windows[0].rows.bytes;
+	sp_profile_rows_done(&q->windows[0].rows);
+	q->n--;
+	memmove(q->windows, q->windows + 1, q->n * sizeof(*q->windows));
 }
 
-static void tell_of_dropped(struct sp_window_queue *k, struct sp_event_queue *e, const char *source)
+static void report_dropped(struct sp_window_queue *q, struct sp_event_queue *e, const char *source)
 {
 	char text[160], data[64];
-	struct sp_store_event event = {.from_ns = k->gone_from_ns,
-				       .to_ns = k->gone_to_ns,
+	struct sp_store_event event = {.from_ns = q->dropped_from_ns,
+				       .to_ns = q->dropped_to_ns,
 				       .kind = "drop",
 				       .subject = source,
 				       .text = text,
 				       .data = data};
 
-	if (!k->gone_n)
+	if (!q->n_unreported)
 		return;
-	snprintf(text, sizeof(text), "%" PRIu64 " windows were dropped: the store did not take them", k->gone_n);
-	snprintf(data, sizeof(data), "windows=%" PRIu64, k->gone_n);
+	snprintf(text, sizeof(text), "%" PRIu64 " windows were dropped: the store did not take them", q->n_unreported);
+	snprintf(data, sizeof(data), "windows=%" PRIu64, q->n_unreported);
 	sp_event_queue_add(e, &event);
-	k->gone_n = k->gone_from_ns = k->gone_to_ns = 0;
+	q->n_unreported = q->dropped_from_ns = q->dropped_to_ns = 0;
 }
 
-/*
- * The whole disk's trouble, which goes by, or the directory's, which somebody mends: any other refusal is about this
- * window.
- */
-static bool is_passing(int r)
+/* Errors of the disk, the directory or memory, which may pass or be mended. Any other is about this window. */
+static bool is_temporary(int r)
 {
-	static const int passing[] = {-ENOSPC,  -EDQUOT, -EIO,       -EROFS,  -ENOMEM,         -EMFILE, -ENFILE,
-				      -EAGAIN,  -EBUSY,  -EINTR,     -EACCES, -EPERM,          -ENOENT, -ESTALE,
-				      -ENOTDIR, -ELOOP,  -ENOTEMPTY, -EEXIST, -EPROTONOSUPPORT};
+	static const int temporary[] = {-ENOSPC,  -EDQUOT, -EIO,       -EROFS,  -ENOMEM,         -EMFILE, -ENFILE,
+					-EAGAIN,  -EBUSY,  -EINTR,     -EACCES, -EPERM,          -ENOENT, -ESTALE,
+					-ENOTDIR, -ELOOP,  -ENOTEMPTY, -EEXIST, -EPROTONOSUPPORT};
 	size_t i;
 
-	for (i = 0; i < SP_COUNT(passing); i++)
-		if (r == passing[i])
+	for (i = 0; i < SP_COUNT(temporary); i++)
+		if (r == temporary[i])
 			return true;
 	return false;
 }
 
-static int failed(struct sp_window_queue *k, int r)
+static int save_error(struct sp_window_queue *q, int r)
 {
-	snprintf(k->error, sizeof(k->error), "%s", sp_error_text(r));
+	snprintf(q->error, sizeof(q->error), "%s", sp_error_text(r));
 	sp_error_clear();
 	return r;
 }
 
-static int store(struct sp_window_queue *k, const struct sp_store_window *w, const struct sp_profile *p)
+static int store_window(struct sp_window_queue *q, const struct sp_store_window *w, const struct sp_profile *p)
 {
-	int r = sp_store_add(k->store, w, p);
+	int r = sp_store_add(q->store, w, p);
 
 	if (r < 0)
-		return failed(k, r);
-	k->n_stored++;
-	k->error[0] = 0;
+		return save_error(q, r);
+	q->n_stored++;
+	q->error[0] = 0;
 	return 0;
 }
 
-static int bring_back(const struct sp_queued_window *w, struct sp_profile *p)
+static int restore_rows(const struct sp_queued_window *w, struct sp_profile *p)
 {
 	sp_profile_clear_rows(p);
 	return sp_profile_put_rows(p, &w->rows);
 }
 
 /* The profile's rows are the window's. */
-static void tell(const struct sp_window_queue *k, struct sp_queued_window *w, const struct sp_profile *p)
+static void notify_listeners(const struct sp_window_queue *q, struct sp_queued_window *w, const struct sp_profile *p)
 {
-	const struct sp_listeners *l = k->listeners;
+	const struct sp_listeners *l = q->listeners;
 
-	for (size_t i = 0; l && !w->is_told && i < l->n; i++)
+	for (size_t i = 0; l && !w->is_announced && i < l->n; i++)
 		if (l->all[i].window)
 			l->all[i].window(l->all[i].arg, p, &w->window);
-	w->is_told = true;
+	w->is_announced = true;
 }
 
-/* Of those that have to wait. */
-static void tell_all(const struct sp_window_queue *k, struct sp_profile *p)
+/* The windows that stay queued. */
+static void notify_of_all(const struct sp_window_queue *q, struct sp_profile *p)
 {
-	for (size_t i = 0; i < k->n; i++)
-		if (!k->windows[i].is_told && bring_back(&k->windows[i], p) >= 0)
-			tell(k, &k->windows[i], p);
+	for (size_t i = 0; i < q->n; i++)
+		if (!q->windows[i].is_announced && restore_rows(&q->windows[i], p) >= 0)
+			notify_listeners(q, &q->windows[i], p);
 }
 
 /* Leaves the profile without rows. */
-static int store_all(struct sp_window_queue *k, struct sp_profile *p)
+static int store_windows(struct sp_window_queue *q, struct sp_profile *p)
 {
 	int r = 0;
 
-	while (k->n) {
-		struct sp_queued_window *first = &k->windows[0];
+	while (q->n) {
+		struct sp_queued_window *first = &q->windows[0];
 
-		r = bring_back(first, p);
+		r = restore_rows(first, p);
 		if (r >= 0)
-			tell(k, first, p);
-		r = r < 0 ? r : store(k, &first->window, p);
+			notify_listeners(q, first, p);
+		r = r < 0 ? r : store_window(q, &first->window, p);
 		if (r >= 0)
-			stored_first(k);
-		else if (!is_passing(r) && ++first->n_tries >= SP_QUEUE_TRIES)
-			drop_first(k);
+			remove_stored(q);
+		else if (!is_temporary(r) && ++first->n_tries >= SP_QUEUE_TRIES)
+			drop_first(q);
 		else
 			break;
 	}
-	tell_all(k, p);
+	notify_of_all(q, p);
 	sp_profile_clear_rows(p);
-	return k->n ? r : 0;
+	return q->n ? r : 0;
 }
 
-void sp_window_queue_push(struct sp_window_queue *k, struct sp_profile *p, const struct sp_store_window *w)
+void sp_window_queue_push(struct sp_window_queue *q, struct sp_profile *p, const struct sp_store_window *w)
 {
-	struct sp_queued_window kept = {.window = *w};
-	int r = sp_grow(&k->windows, &k->capacity, k->n + 1, sizeof(*k->windows));
+	struct sp_queued_window queued = {.window = *w};
+	int r = sp_grow(&q->windows, &q->capacity, q->n + 1, sizeof(*q->windows));
 
 	if (r >= 0)
-		r = sp_profile_keep_rows(p, &kept.rows);
+		r = sp_profile_keep_rows(p, &queued.rows);
 	sp_profile_clear_rows(p);
-	k->n_pushed++;
+	q->n_pushed++;
 	if (r < 0) {
-		dropped(k, w);
+		count_dropped(q, w);
 		return;
 	}
-	k->windows[k->n++] = kept;
-	k->bytes += kept.rows.bytes;
-	while (k->n > SP_QUEUE_WINDOWS || (k->n > 1 && k->bytes > SP_QUEUE_BYTES))
-		drop_first(k);
+	q->windows[q->n++] = queued;
+	q->bytes += queued.rows.bytes;
+	while (q->n > SP_QUEUE_WINDOWS || (q->n > 1 && q->bytes > SP_QUEUE_BYTES))
+		drop_first(q);
 }
 
-int sp_window_queue_flush(struct sp_window_queue *k, struct sp_event_queue *e, struct sp_profile *p)
+int sp_window_queue_flush(struct sp_window_queue *q, struct sp_event_queue *e, struct sp_profile *p)
 {
-	const char *source = k->n ? k->windows[0].window.source : NULL;
+	const char *source = q->n ? q->windows[0].window.source : NULL;
 	struct sp_profile_rows rows = {0};
-	int r = k->n ? sp_profile_keep_rows(p, &rows) : 0, back;
+	int r = q->n ? sp_profile_keep_rows(p, &rows) : 0, r_restore;
 
-	if (!k->n || r < 0)
+	if (!q->n || r < 0)
 		return r;
-	r = store_all(k, p);
-	back = sp_profile_put_rows(p, &rows);
+	r = store_windows(q, p);
+	r_restore = sp_profile_put_rows(p, &rows);
 	sp_profile_rows_done(&rows);
-	if (!k->n)
-		tell_of_dropped(k, e, source);
-	return r < 0 ? r : back;
+	if (!q->n)
+		report_dropped(q, e, source);
+	return r < 0 ? r : r_restore;
 }
 
-void sp_window_queue_release(struct sp_window_queue *k)
+void sp_window_queue_release(struct sp_window_queue *q)
 {
-	while (k->n)
-		drop_first(k);
+	while (q->n)
+		drop_first(q);
 }
 
-void sp_window_queue_done(struct sp_window_queue *k)
+void sp_window_queue_done(struct sp_window_queue *q)
 {
-	sp_window_queue_release(k);
-	free(sp_take_ptr(k->windows));
+	sp_window_queue_release(q);
+	free(sp_take_ptr(q->windows));
 }
 
 /* --- events --- */
-static void event_first_done(struct sp_event_queue *e)
+static void remove_first_event(struct sp_event_queue *e)
 {
 	free(e->events[0].text);
 	e->n--;
 	memmove(e->events, e->events + 1, e->n * sizeof(*e->events));
 }
 
-static char *string_put(char **at, const char *s)
+static char *append_string(char **at, const char *s)
 {
 	size_t len = strlen(s) + 1;
 	char *to = *at;
@@ -204,17 +201,17 @@ static char *string_put(char **at, const char *s)
 	return to;
 }
 
-static bool event_copy(const struct sp_store_event *event, struct sp_queued_event *ret)
+static bool copy_event(const struct sp_store_event *event, struct sp_queued_event *ret)
 {
 	char *at = malloc(strlen(event->kind) + strlen(event->subject) + strlen(event->text) + strlen(event->data) + 4);
 
 	if (!at)
 		return false;
 	*ret = (struct sp_queued_event){.event = *event, .text = at};
-	ret->event.kind = string_put(&at, event->kind);
-	ret->event.subject = string_put(&at, event->subject);
-	ret->event.text = string_put(&at, event->text);
-	ret->event.data = string_put(&at, event->data);
+	ret->event.kind = append_string(&at, event->kind);
+	ret->event.subject = append_string(&at, event->subject);
+	ret->event.text = append_string(&at, event->text);
+	ret->event.data = append_string(&at, event->data);
 	return true;
 }
 
@@ -226,10 +223,10 @@ void sp_event_queue_add(struct sp_event_queue *e, const struct sp_store_event *e
 		if (l->all[i].event)
 			l->all[i].event(l->all[i].arg, event);
 	if (e->n >= SP_QUEUE_EVENTS) {
-		event_first_done(e);
+		remove_first_event(e);
 		e->n_dropped++;
 	}
-	if (sp_grow(&e->events, &e->capacity, e->n + 1, sizeof(*e->events)) < 0 || !event_copy(event, &e->events[e->n]))
+	if (sp_grow(&e->events, &e->capacity, e->n + 1, sizeof(*e->events)) < 0 || !copy_event(event, &e->events[e->n]))
 		e->n_dropped++;
 	else
 		e->n++;
@@ -242,17 +239,17 @@ void sp_event_queue_flush(struct sp_event_queue *e)
 
 		if (r < 0)
 			sp_error_clear();
-		if (r < 0 && is_passing(r))
+		if (r < 0 && is_temporary(r))
 			return;
 		e->n_stored += r >= 0;
 		e->n_dropped += r < 0;
-		event_first_done(e);
+		remove_first_event(e);
 	}
 }
 
 void sp_event_queue_done(struct sp_event_queue *e)
 {
 	while (e->n)
-		event_first_done(e);
+		remove_first_event(e);
 	free(sp_take_ptr(e->events));
 }

@@ -236,7 +236,7 @@ static int alive_timeout(void *arg)
 	if (r->notify.fd < 0)
 		return -1;
 	if (r->notify.watchdog_ns)
-		next = SP_MIN(next, r->notify.fed_ns + r->notify.watchdog_ns / 3);
+		next = SP_MIN(next, r->notify.alive_sent_ns + r->notify.watchdog_ns / 3);
 	return next <= now ? 0 : (int)((next - now) / 1000000 + 1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The clocks, by readings made by hand, and once by the machine's own. */
+/* clock.c: made-up readings of the clocks, and once the machine's own. */
 #include "agent/daemon/clock.h"
 #include "base/time.h"
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #define S UINT64_C(1000000000)
 
-/* 14 s into an hour, up for a day, of which an hour was slept through. */
+/* 14 s into an hour; up for a day, an hour of it suspended. */
 static const struct sp_clock begin = {.wall_ns = 1700002814 * S, .boot_ns = 86400 * S, .mono_ns = 82800 * S};
 
 static struct sp_clock later(uint64_t ns)
@@ -59,7 +59,7 @@ static void test_stepped(void **state)
 	assert_true(c.stepped_ns == -(int64_t)(3600 * S));
 }
 
-/* As fast as chrony slews: no step. And both at once: what a machine finds that slept while its clock was wrong. */
+/* The fastest slew of chrony is no step; a suspended machine with a wrong clock has both. */
 static void test_slewed_and_both(void **state)
 {
 	struct sp_clock now = later(10 * S);
@@ -84,7 +84,7 @@ static void test_windows_are_aligned(void **state)
 	assert_int_equal(sp_clock_window_end(&now, 10 * S), now.boot_ns + 6 * S);
 	now.wall_ns = 1700002810 * S;
 	assert_int_equal(sp_clock_window_end(&now, 10 * S), now.boot_ns + 10 * S);
-	now.wall_ns = 1700002819 * S + S / 2; /* half a second is no window */
+	now.wall_ns = 1700002819 * S + S / 2; /* half a second is too short for a window */
 	assert_int_equal(sp_clock_window_end(&now, 10 * S), now.boot_ns + 10 * S + S / 2);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An agent whose use of CPU and memory is made up: when its rate is halved, and when it gets it back. */
+/* limits.c: made-up use of CPU and memory: when the rate is halved and when doubled. */
 #include "agent/daemon/limits.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,12 +25,12 @@ static struct machine machine_new(void)
 	return m;
 }
 
-/* A minute in which so many millionths of a CPU are used at the full rate, half of it at half the rate. */
+/* A minute that uses ppm of a CPU at the full rate, half of it at half the rate. */
 static enum sp_limits_advice minute(struct machine *m, uint64_t ppm, uint64_t memory)
 {
 	m->now_ns += MINUTE;
 	m->cpu_ns += MINUTE / 1000000 * (ppm >> m->l.halvings);
-	return sp_limits_look(&m->l, m->now_ns, m->cpu_ns, m->parsers_ns, memory);
+	return sp_limits_update(&m->l, m->now_ns, m->cpu_ns, m->parsers_ns, memory);
 }
 
 static void test_quiet(void **state)
@@ -44,7 +44,7 @@ static void test_quiet(void **state)
 	assert_in_range(m.l.cpu_ppm, 1990, 2010);
 }
 
-/* What the beginning takes (tables, names) is no reason. */
+/* The first minutes, with their tables and names, do not count. */
 static void test_busy_beginning(void **state)
 {
 	struct machine m = machine_new();
@@ -55,7 +55,7 @@ static void test_busy_beginning(void **state)
 		assert_int_equal(minute(&m, 5000, 40 * MIB), SP_LIMITS_GO_ON);
 }
 
-/* What parsers use does not follow the rate: half of it would help nobody. */
+/* Parsers do not depend on the rate, so it is not halved for them. */
 static void test_parsers(void **state)
 {
 	struct machine m = machine_new();
@@ -67,7 +67,7 @@ static void test_parsers(void **state)
 	}
 	assert_in_range(m.l.cpu_ppm, 16990, 17010);
 	assert_in_range(m.l.rest_ppm, 6990, 7010);
-	for (int i = 0; !m.l.halvings; i++) { /* the rest alone is over it */
+	for (int i = 0; !m.l.halvings; i++) { /* without the parsers it is above the limit, too */
 		assert_true(i <= SP_LIMITS_MINUTES);
 		m.parsers_ns += MINUTE / 100;
 		minute(&m, 22000, 40 * MIB);
@@ -86,7 +86,7 @@ static void test_over_and_back(void **state)
 	assert_string_equal(m.l.why, "cpu");
 	for (n = 0; m.l.halvings < 2; n++)
 		minute(&m, 35000, 40 * MIB);
-	/* Each rate is judged by itself, over all the minutes. */
+	/* each rate is judged over all the minutes */
 	assert_int_equal(n, SP_LIMITS_MINUTES);
 	for (n = 0; n < 50; n++) /* 0.9 %: neither too much nor little */
 		assert_int_equal(minute(&m, 35000, 40 * MIB), SP_LIMITS_GO_ON);
@@ -100,7 +100,7 @@ static void test_over_and_back(void **state)
 		assert_int_equal(minute(&m, 4000, 40 * MIB), SP_LIMITS_GO_ON);
 }
 
-/* It does not swing: what is used at the full rate would be too much again. */
+/* The rate does not swing: the full rate would use too much again. */
 static void test_no_swing(void **state)
 {
 	struct machine m = machine_new();
@@ -129,7 +129,7 @@ static void test_memory(void **state)
 
 	(void)state;
 	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
-	assert_int_equal(minute(&m, 2000, 30 * MIB), SP_LIMITS_GO_ON); /* it helped */
+	assert_int_equal(minute(&m, 2000, 30 * MIB), SP_LIMITS_GO_ON); /* memory is below the limit again */
 	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_RENEW);
 	assert_int_equal(minute(&m, 2000, 61 * MIB), SP_LIMITS_HALVE);
 	assert_string_equal(m.l.why, "memory");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The agent's loop with short windows, into a store that only takes notes and fails when it is told to: the windows of
- * a busy process come without holes, with names; a store that takes nothing costs nothing but the windows beyond the
- * bounds; a stopped process of ours is a late window. By root only.
+ * loop.c: the agent with short windows and a store in memory that fails on command. A busy process has windows without
+ * holes, with names; a failing store costs only the windows beyond the queue's limits; a stopped agent has a late
+ * window. Root only.
  */
 #include "looping.h"
 
@@ -16,8 +16,8 @@ static void add_up(struct noted *all, const struct noted *n)
 }
 
 /*
- * What others run on this machine is not ours to know: where they begin programs faster than functions are named, or
- * run one that is too large to be asked for at once, a window is stored without some of the names.
+ * Other processes of the machine are not under control: if they start programs faster than functions are named, or one
+ * that is too large for one answer, a window is stored without some names.
  */
 static void check_names(const struct noted *all)
 {
@@ -27,7 +27,7 @@ static void check_names(const struct noted *all)
 	assert_true(all->n_named >= all->n_samples / 2);
 }
 
-/* Four windows have ended, however late: at its end there is one more. */
+/* Stops after four windows; the end of the agent makes a fifth. */
 static int four_ms(void *arg)
 {
 	(void)arg;
@@ -66,22 +66,24 @@ static void windows(void)
 			      (long)(n->window.duration_ns / 1000000), (long)n->n_samples, (long)n->n_named,
 			      (long)n->n_of_burner, (long)n->n_burn);
 		add_up(&all, n);
-		if (i + 1 < noted.n) { /* one ends where the next begins */
+		if (i + 1 < noted.n) { /* a window ends where the next begins */
 			uint64_t next = noted.windows[i + 1].window.boot_ns;
 
 			assert_int_equal(next, n->window.boot_ns + n->window.duration_ns);
 		}
 		n_late += i && n->window.wall_ns % SP_NS_PER_S > SP_NS_PER_S / 2;
 	}
-	assert_true(n_late <= 1); /* where others have the CPUs for so long */
+	assert_true(n_late <= 1); /* others may have the CPUs for so long */
 	check_names(&all);
 	assert_true(has_event("gap killed") && has_event("gap stopped"));
-	assert_int_equal(status.unstored_ns, 5 * SP_NS_PER_S); /* from the last end, 4 s that it lived, and a window */
+	assert_int_equal(status.unstored_ns,
+			 5 * SP_NS_PER_S); /* from the last end: 4 s that it was alive, and a window */
 	assert_true(status.gap_ns >= 3598 * SP_NS_PER_S && status.n_gaps == 2);
 	assert_true(noted.n_alive >= noted.n);
 	assert_int_equal(status.sources[0].n_windows, noted.n);
 	assert_int_equal(status.sources[0].n_lost, 0);
-	assert_int_equal(status.n_errors, a->workers_seen.n_late); /* a file of others may take a parser too long */
+	assert_int_equal(status.n_errors,
+			 a->workers_seen.n_late); /* a parser may take too long for a file of another process */
 	assert_true(status.own_ns > 0 && status.bpf_ns > 0 && status.memory_bytes > 1 << 20);
 	sp_agent_free(a);
 }
@@ -123,12 +125,11 @@ static void full(void)
 	    0);
 	run_for(a, &stop, 3600);
 	assert_true(noted.n >= 4);
-	for (i = 0; i < noted.n; i++) { /* all, and in order */
+	for (i = 0; i < noted.n; i++) { /* all windows, in order */
 		if (i)
 			assert_int_equal(noted.windows[i].window.boot_ns, end);
 		end = noted.windows[i].window.boot_ns + noted.windows[i].window.duration_ns;
-		assert_true(noted.windows[i].n_samples > 0 ||
-			    i + 1 == noted.n); /* the last may be as short as a moment */
+		assert_true(noted.windows[i].n_samples > 0 || i + 1 == noted.n); /* the last may be very short */
 	}
 	assert_int_equal(a->samplers[0].queue.n, 0);
 	assert_int_equal(a->samplers[0].queue.n_dropped, 0);
@@ -141,7 +142,7 @@ static void test_store_is_full(void **state)
 	in_child(full);
 }
 
-/* A fresh profile with nearly every window: names and stacks are as whole as with one. */
+/* The profile is renewed with nearly every window: names and stacks are as complete as without. */
 static int ask_ms(void *arg)
 {
 	const struct sp_agent *a = arg;
@@ -156,7 +157,7 @@ static void ask(void *arg)
 	a->samplers[0].wants_renewal = true;
 }
 
-/* Stacks that nobody samples, until there are too many: each time the profile is renewed, and keeps its names. */
+/* Adds stacks of no sample until the profile is renewed; its names are kept. */
 static uint64_t names_first, names_last;
 
 static bool is_crowded(const struct sp_profile *p)
@@ -186,7 +187,7 @@ static void crowd(void *arg)
 	}
 }
 
-/* A window's end may take seconds where others have the CPUs: so what is waited for are renewals. */
+/* Windows may end late when others have the CPUs, so the test waits for renewals. */
 static int renewed_ms(void *arg)
 {
 	struct sp_agent_status status;
@@ -224,7 +225,7 @@ static void renewals_by(int (*timeout_ms)(void *), void (*ready)(void *))
 		uint64_t ends = n->window.boot_ns + n->window.duration_ns;
 
 		add_up(&all, n);
-		if (i + 1 < noted.n) /* what is between is the renewal's */
+		if (i + 1 < noted.n) /* between them is the renewal */
 			assert_in_range(noted.windows[i + 1].window.boot_ns - ends, 0, SP_NS_PER_S);
 	}
 	print_message("%zu windows, %lu renewals in %lu ms\n", noted.n, (unsigned long)status.sources[0].n_renewals,
@@ -258,7 +259,7 @@ static void test_renewals_in_place(void **state)
 	in_child(renewals_in_place);
 }
 
-/* SIGSTOP for a while: the kernel counts on, and the window says how long it is. */
+/* SIGSTOP for a while: the kernel goes on counting, and the window has its real length. */
 static void stopped(void)
 {
 	struct sp_agent *a;

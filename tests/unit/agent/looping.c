@@ -95,9 +95,7 @@ bool has_event(const char *words)
 	return false;
 }
 
-/* --- a busy process
- * ----------------------------------------------------------------------------------------------------
- */
+/* --- a busy process --- */
 static volatile unsigned sink;
 
 __attribute__((noipa)) void loop_test_burn(void);
@@ -116,7 +114,7 @@ static void burner_start(void)
 	alarm(60);
 	for (unsigned n = 1;; n++) {
 		loop_test_burn();
-		if (n % 100 == 0) /* some 20 ms: half of the time is enough */
+		if (n % 100 == 0) /* some 20 ms: half a CPU is enough */
 			usleep(20000);
 	}
 }
@@ -127,9 +125,7 @@ static void burner_end(void)
 	waitpid(burner, NULL, 0);
 }
 
-/* --- the agent
- * -----------------------------------------------------------------------------------------------------------
- */
+/* --- the agent --- */
 struct sp_agent_config config;
 
 bool agent_begin(struct sp_agent **ret_agent)
@@ -156,7 +152,7 @@ void stop_now(void *arg)
 	sp_agent_stop(s->agent);
 }
 
-/* In a process of its own, whose privileges may go: its exit code is the number of what does not hold. */
+/* In a child, which gives up privileges; the exit code is the number of failed checks. */
 void run_for(struct sp_agent *a, struct stop *stop, unsigned ms)
 {
 	struct itimerspec at = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}};
@@ -171,7 +167,7 @@ void run_for(struct sp_agent *a, struct stop *stop, unsigned ms)
 	close(stop->fd);
 }
 
-/* cmocka's assertions end the child by exit(1) only through its own frames: each test runs whole in a child. */
+/* cmocka ends a child by exit(1) only from its own frames, so each test runs whole in a child. */
 void in_child(void (*test)(void))
 {
 	int status;

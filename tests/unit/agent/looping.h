@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * looping.h: the agent's loop for tests: with a store that only takes notes (and fails when it is told to) in place of
- * the real one, and a busy process beside it. in_child() runs a test in a process of its own, as the agent gives up its
- * privileges; in it agent_begin() makes an agent, which the test frees, and run_for() runs it. For cmocka programs:
- * failures are assertions. One agent at a time, one thread. By root only: else the test is skipped.
+ * looping.h: runs the agent's loop in tests, with a store in memory that fails on command, and a busy process beside
+ * it. in_child() runs a test in a child process, because the agent gives up its privileges. There agent_begin() makes
+ * an agent, which the test frees, and run_for() runs it. Failures are cmocka assertions. One agent at a time, one
+ * thread. Root only: else the test is skipped.
  */
 #ifndef TESTS_UNIT_AGENT_LOOPING_H
 #define TESTS_UNIT_AGENT_LOOPING_H
@@ -51,12 +51,12 @@ struct stop {
 };
 
 extern pid_t burner;
-extern struct sp_agent_config config; /* of the agent that was begun last */
+extern struct sp_agent_config config; /* of the agent that was made last */
 
 bool has_event(const char *words); /* "KIND SUBJECT" */
-/* False: not allowed. */
+/* False: no privileges. */
 bool agent_begin(struct sp_agent **ret_agent);
-void stop_now(void *stop); /* a watch's */
+void stop_now(void *stop); /* `ready` of a watch */
 void run_for(struct sp_agent *a, struct stop *stop, unsigned ms);
 void in_child(void (*test)(void));
 

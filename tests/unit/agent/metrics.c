@@ -468,10 +468,10 @@ static void test_speed(void **state)
 	}
 	window(m);
 	for (unsigned i = 0; i < 10; i++) {
-		uint64_t began = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
+		uint64_t window_began = sp_time_ns(CLOCK_THREAD_CPUTIME_ID);
 		char *text = page(m, SP_EXPO_OPENMETRICS);
 
-		best = SP_MIN(best, sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - began);
+		best = SP_MIN(best, sp_time_ns(CLOCK_THREAD_CPUTIME_ID) - window_began);
 		free(text);
 	}
 	print_message("%.3f ms\n", (double)best / 1e6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* notify.c: what a service manager hears: the manager is a datagram socket of this test. */
+/* notify.c: what is sent to a service manager, which is a datagram socket of this test. */
 #include "agent/daemon/notify.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -85,7 +85,7 @@ static void test_life(void **state)
 	}
 }
 
-/* Fed when a third of the time is over, and not at every call. */
+/* Sent after a third of the watchdog's time, not at every call. */
 static void test_watchdog(void **state)
 {
 	struct sp_notify n;
@@ -103,7 +103,7 @@ static void test_watchdog(void **state)
 	hears(fd, "WATCHDOG=1");
 	sp_notify_alive(&n);
 	hears_nothing(fd);
-	n.fed_ns -= 10 * SP_NS_PER_S;
+	n.alive_sent_ns -= 10 * SP_NS_PER_S;
 	sp_notify_alive(&n);
 	hears(fd, "WATCHDOG=1");
 	sp_notify_close(&n);
@@ -156,7 +156,7 @@ static void test_nobody(void **state)
 	sp_error_clear();
 }
 
-/* A manager that does not read must not hold us up. */
+/* A manager that does not read must not block the agent. */
 static void test_deaf(void **state)
 {
 	struct sp_notify n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Hours of an agent whose files and their price are made up: what it spends, and which files get their turn. */
+/* parse_budget.c: hours of an agent with made-up files and costs: what it spends, and which files are parsed. */
 #include "agent/daemon/parse_budget.h"
 #include "base/time.h"
 #include <setjmp.h>
@@ -34,7 +34,7 @@ static bool parse(struct agent *a, uint64_t n_samples, uint64_t cost_ns)
 	return true;
 }
 
-/* A second: sampling's own cost, so many new files with a sample each, and now and then one with a hundred. */
+/* A second: the cost of sampling, n_new new files with one sample each, and sometimes one with a hundred. */
 static void second(struct agent *a, unsigned n_new, uint64_t cost_ns)
 {
 	a->now_ns += SP_NS_PER_S;
@@ -45,7 +45,7 @@ static void second(struct agent *a, unsigned n_new, uint64_t cost_ns)
 		a->n_large += parse(a, 100, cost_ns);
 }
 
-/* Twenty new programs a second, of which each would take 10 ms: a fifth of a CPU. */
+/* Twenty new programs a second, 10 ms each: a fifth of a CPU. */
 static void test_storm(void **state)
 {
 	struct agent a = agent_new(ONE_PERCENT);
@@ -58,7 +58,7 @@ static void test_storm(void **state)
 		assert_true(a.cpu_ns - 5 * SP_NS_PER_S <= (time_ns + SP_PARSE_BUDGET_S * SP_NS_PER_S) / 100 + 10 * MS);
 	}
 	assert_int_equal(a.n_large, 6 * 36);
-	/* what the rest of the limit pays for: 8 ms a second, less the large ones */
+	/* the rest of the limit: 8 ms a second, less the large files */
 	assert_in_range(a.n_small, 6 * 3600 * 8 / 10 - 6 * 36, 6 * 3600 * 8 / 10 + 200);
 }
 
@@ -70,14 +70,14 @@ static void test_begins_full(void **state)
 	(void)state;
 	while (parse(&a, 1, 10 * MS))
 		n++;
-	assert_int_equal(n, 150); /* the half of 3 s */
+	assert_int_equal(n, 150); /* half of 3 s */
 	while (parse(&a, 4, 10 * MS))
 		n++;
 	while (parse(&a, 16, 10 * MS))
 		n++;
-	assert_in_range(n, 262, 263); /* and seven eighths */
+	assert_in_range(n, 262, 263); /* seven eighths */
 	assert_false(parse(&a, 63, MS));
-	assert_true(parse(&a, 64, 10 * SP_NS_PER_S)); /* one that takes all its time: a debt */
+	assert_true(parse(&a, 64, 10 * SP_NS_PER_S)); /* a file that takes all of it and more: debt */
 	assert_false(parse(&a, 1000000, MS));
 	a.now_ns += 900 * SP_NS_PER_S;
 	assert_false(parse(&a, 1000000, MS));
@@ -85,7 +85,7 @@ static void test_begins_full(void **state)
 	assert_true(parse(&a, 1000000, MS));
 }
 
-/* What time gives beyond a full purse is lost, and a clock that says less than before takes nothing back. */
+/* A full bucket gains nothing, and a CPU clock that goes back returns nothing. */
 static void test_no_more_than_full(void **state)
 {
 	struct agent a = agent_new(ONE_PERCENT);

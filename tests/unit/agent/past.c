@@ -21,18 +21,18 @@
 
 struct window *windows;
 size_t n_windows, n_runs;
-uint64_t *tells;
+uint64_t *record_ns;
 char place[64];
 static size_t windows_capacity;
 
-/* Runs of windows that one writer stores; it is ended, or killed. */
+/* A run of a writer: its windows; then it ends or is killed. */
 struct run {
 	size_t end;
 	bool is_killed;
 };
 static struct run runs[4 * N_DAYS];
 
-/* --- chance --- */
+/* --- random numbers --- */
 uint64_t seed;
 
 uint32_t below(uint32_t n)
@@ -46,7 +46,7 @@ uint64_t below_ns(uint64_t n)
 	return ((uint64_t)below(1U << 30) << 30 | below(1U << 30)) % n;
 }
 
-/* --- what went in --- */
+/* --- windows --- */
 static void window_make(struct window *w)
 {
 	w->n_rows = below(MAX_ROWS + 1);
@@ -60,7 +60,7 @@ static void window_make(struct window *w)
 	}
 }
 
-/* Another dictionary begins with each writer and day, and where the clock was set back. */
+/* A new dictionary begins with each writer and day, and where the clock was set back. */
 static void window_add(uint64_t wall_ns, uint64_t duration_ns, bool is_new)
 {
 	const struct window *last = n_windows > 0 ? &windows[n_windows - 1] : NULL;
@@ -81,14 +81,14 @@ static void run_end(void)
 	runs[n_runs++] = (struct run){n_windows, below(2) == 0};
 }
 
-/* Some windows, one after the other, on the full ten seconds or beside them. */
+/* Some windows in a row, on full ten seconds or beside them. */
 static uint64_t burst(uint64_t at_ns, uint32_t n, bool is_new)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t full = at_ns / (10 * S) * (10 * S) + 10 * S, length = full - at_ns;
 		window_add(at_ns, length - below(2) * below(1000000), is_new && i == 0);
 		at_ns = full + below(3) * below(1000000);
-		if (below(50) == 0) /* it is set: back, or ahead */
+		if (below(50) == 0) /* the clock is set back, or forward */
 			at_ns = below(2) ? at_ns + below(600) * S : at_ns - below(3000) * (S + 1);
 	}
 	return at_ns;
@@ -109,7 +109,7 @@ void history_make(void)
 		at += below(4) ? below_ns(4 * HOUR) : below_ns(DAY + HOUR);
 	}
 	run_end();
-	runs[n_runs - 1].is_killed = true; /* what is not rolled up stays so */
+	runs[n_runs - 1].is_killed = true; /* what is not rolled up remains so */
 }
 
 /* --- the store --- */
@@ -174,7 +174,7 @@ static int store_window(struct sp_store *s, const struct window *w)
 	return r;
 }
 
-/* In a process of its own, so that it can be killed. */
+/* In a child, so that it can be killed. */
 static int write_run(size_t from, const struct run *run)
 {
 	struct sp_store_options o = {.retain_s = {2 * 86400, 14 * 86400, 400 * 86400}};
@@ -213,15 +213,15 @@ static bool has_file(uint64_t wall_ns, const char *resolution)
 	return access(path, F_OK) == 0;
 }
 
-/* When what a window is told with begins: itself, its minute, its hour. */
+/* When the record begins that has the window: its own, its minute's, its hour's. */
 
-void tells_make(void)
+void record_make(void)
 {
 	uint64_t length = 0, last = 0;
 
-	free(tells);
-	tells = calloc(n_windows, sizeof(*tells));
-	assert_non_null(tells);
+	free(record_ns);
+	record_ns = calloc(n_windows, sizeof(*record_ns));
+	assert_non_null(record_ns);
 	for (size_t i = 0; i < n_windows; i++) {
 		const struct window *w = &windows[i], *before = i > 0 ? w - 1 : w;
 		if (i == 0 || w->wall_ns / DAY != last)
@@ -229,11 +229,11 @@ void tells_make(void)
 		last = w->wall_ns / DAY;
 		bool same = i > 0 && length > 0 && w->generation == before->generation &&
 			    w->wall_ns / length == before->wall_ns / length;
-		tells[i] = same ? tells[i - 1] : w->wall_ns;
+		record_ns[i] = same ? record_ns[i - 1] : w->wall_ns;
 	}
 }
 
-/* --- what should come out --- */
+/* --- expected results --- */
 static bool is_before(const struct row *row, uint32_t k, uint32_t each)
 {
 	for (uint32_t i = 0; i < k; i++)
@@ -266,7 +266,7 @@ struct sums sums_of(uint64_t from_ns, uint64_t to_ns)
 
 	for (size_t i = 0; i < n_windows; i++) {
 		const struct window *w = &windows[i];
-		if (tells[i] < from || tells[i] >= to)
+		if (record_ns[i] < from || record_ns[i] >= to)
 			continue;
 		s.from_ns = s.to_ns == 0 ? w->wall_ns : SP_MIN(s.from_ns, w->wall_ns);
 		s.to_ns = SP_MAX(s.to_ns, w->wall_ns + w->duration_ns);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * past.h: what an agent may have stored in 40 days, by chance, and what ranges of it come to by the rules of store.h.
+ * past.h: random windows of an agent in 40 days, and what queries of time ranges must return by the rules of store.h.
  *
- * The windows stay in memory beside the store that they are written to, so that sums need none of the store's code:
- * only which of its files are there is looked at. Every failure is the test's. One past at a time.
+ * The windows stay in memory beside the store, so that sums need none of the store's code; of the store only the names
+ * of its files are used. Failures are cmocka assertions. One past at a time.
  */
 #ifndef SP_TEST_AGENT_PAST_H
 #define SP_TEST_AGENT_PAST_H
@@ -19,7 +19,7 @@
 #define BEGIN (UINT64_C(20700) * DAY)
 enum { N_LIBRARIES = 6, N_FUNCTIONS = 4, N_PROCESSES = 3, MAX_FRAMES = 3, MAX_ROWS = 5, N_DAYS = 41 };
 
-/* A generator of our own: the same seed, the same past. */
+/* Our own generator: one seed, one past. */
 extern uint64_t seed;
 uint32_t below(uint32_t n);
 uint64_t below_ns(uint64_t n);
@@ -35,13 +35,13 @@ struct window {
 };
 extern struct window *windows;
 extern size_t n_windows, n_runs;
-extern char place[64];  /* of the store */
-extern uint64_t *tells; /* by window: when what it is told with begins: itself, its minute, its hour */
+extern char place[64];      /* of the store */
+extern uint64_t *record_ns; /* by window: when the record begins that has it: its own, its minute's, its hour's */
 #define CPU_OF_SAMPLE INT64_C(52631578)
 
 void history_make(void); /* from the seed */
 void store_write(void);  /* by one process for each writer */
-void tells_make(void);   /* after that */
+void record_make(void);  /* after that */
 
 struct sums {
 	uint64_t from_ns, to_ns, covered_ns, n_lost;

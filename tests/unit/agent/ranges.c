@@ -263,7 +263,8 @@ static void check_diff(uint64_t from_ns, uint64_t middle_ns, uint64_t to_ns)
 	} else { /* the ends of both stay: nothing is in both */
 		int64_t whole = 0;
 		for (size_t i = 0; i < n_windows; i++)
-			for (uint32_t k = 0; k < windows[i].n_rows && tells[i] >= from_ns && tells[i] < to_ns; k++)
+			for (uint32_t k = 0; k < windows[i].n_rows && record_ns[i] >= from_ns && record_ns[i] < to_ns;
+			     k++)
 				whole += windows[i].rows[k].n;
 		is("diff, both", tree_sum(0) + tree_sum(1), whole * CPU_OF_SAMPLE);
 	}
@@ -333,7 +334,7 @@ static void one_history(uint64_t number, uint32_t n_ranges)
 	assert_non_null(mkdtemp(place));
 	history_make();
 	store_write();
-	tells_make();
+	record_make();
 	assert_int_equal(sp_store_open(place, &o, &store), 0);
 	print_message("seed %" PRIu64 ": %zu windows, %zu writers\n", number, n_windows, n_runs);
 	for (uint32_t i = 0; i < n_ranges; i++) {
@@ -361,7 +362,7 @@ static void views_agree(void **state)
 		one_history(first + i, SP_FEWER > 1 ? 3 : 24);
 	free(body);
 	free(windows);
-	free(tells);
+	free(record_ns);
 }
 
 int main(void)

@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The agent's rate, changed in the midst of windows by a reload, and by its limits, down and up again: what windows say
- * of it, and what their samples stand for. By root only.
+ * rate.c: changes the agent's rate within windows by a reload, and by its limits down and up again. Windows must have
+ * the mean rate, and samples the weight of theirs. Root only.
  */
 #include "looping.h"
 
-enum { MINUTE = 60 };                  /* of the agent's looks at itself */
-#define CHANGING_NS (400 * 1000000ULL) /* a window */
+enum { MINUTE = 60 };                  /* seconds between two measurements of itself */
+#define CHANGING_NS (400 * 1000000ULL) /* window length */
 
 struct changing {
 	struct sp_agent *agent;
 	unsigned step;
-	size_t n_windows; /* that there were at the last step */
+	size_t n_windows; /* at the last step */
 };
 
-/* What there was in the last minutes, as the limits have noted it: all of a CPU, or nothing. */
+/* Fills the limits' readings: a whole CPU, or nothing. */
 static void minutes_were(struct sp_agent *a, uint64_t cpu_ns)
 {
 	struct sp_limits *l = &a->limits;
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
-	for (l->n_looks = 0; l->n_looks <= SP_LIMITS_MINUTES; l->n_looks++) {
-		l->looks[l->n_looks].at_ns = now - (SP_LIMITS_MINUTES - l->n_looks) * MINUTE * SP_NS_PER_S;
-		l->looks[l->n_looks].cpu_ns = l->looks[l->n_looks].rest_ns =
+	for (l->n_readings = 0; l->n_readings <= SP_LIMITS_MINUTES; l->n_readings++) {
+		l->readings[l->n_readings].at_ns = now - (SP_LIMITS_MINUTES - l->n_readings) * MINUTE * SP_NS_PER_S;
+		l->readings[l->n_readings].cpu_ns = l->readings[l->n_readings].rest_ns =
 		    a->status.cpu_ns > cpu_ns ? a->status.cpu_ns - cpu_ns : 0;
 	}
-	a->self_looked_ns = now - MINUTE * SP_NS_PER_S;
+	a->measured_ns = now - MINUTE * SP_NS_PER_S;
 }
 
-/* Mid-window where it is a reload's; what the limits advise comes at the end of one. */
+/* A reload changes the rate within a window; the limits change it at a window's end. */
 static void change(void *arg)
 {
 	struct changing *c = arg;
@@ -42,7 +42,7 @@ static void change(void *arg)
 		assert_int_equal(sp_agent_reload(a, &config), 0);
 		break;
 	case 1:
-		a->limits.max_memory_bytes = 0; /* a sanitizer takes more */
+		a->limits.max_memory_bytes = 0; /* sanitizers need more */
 		a->limits.max_cpu_ppm = 1;
 		minutes_were(a, UINT64_MAX);
 		break;
@@ -58,14 +58,15 @@ static void change(void *arg)
 static int change_ms(void *arg)
 {
 	struct changing *c = arg;
-	uint64_t now = sp_time_ns(CLOCK_BOOTTIME), at = c->agent->began.boot_ns + CHANGING_NS / 2;
+	uint64_t now = sp_time_ns(CLOCK_BOOTTIME), at = c->agent->window_began.boot_ns + CHANGING_NS / 2;
 
-	if (noted.n < c->n_windows + 4) /* one that has both rates, one that may have the first tick, and two */
+	if (noted.n <
+	    c->n_windows + 4) /* one with both rates, one that may have the first tick of the new one, and two more */
 		return -1;
 	return now >= at ? 0 : (int)((at - now) / 1000000) + 1;
 }
 
-/* Windows of this rate, behind those with a change: samples stand for its period. Some may have waited for a table. */
+/* Windows at this rate, after those with a change: samples weigh its period. Some may have waited for a table. */
 static void check_rate(uint64_t rate_mhz, size_t *at)
 {
 	double n = 0, cpu_ns = 0, period = 1e12 / (double)rate_mhz;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Windows and events on their way to a store that fails as it is told: none is lost but beyond the bounds, all in
- * order. */
+/* window_queue.c: windows and events for a store that fails on command: order, limits, and reports of loss. */
 #include "agent/daemon/window_queue.h"
 #include "agent/listener.h"
 #include "base/error.h"
@@ -20,10 +19,10 @@
 enum { MAX = 1000, N_STACKS = 5000 };
 
 static struct {
-	int fails;        /* everything */
+	int fails;        /* all calls */
 	uint64_t refuses; /* the window that begins then */
 	uint64_t at[MAX]; /* when the stored windows began */
-	int64_t sum[MAX]; /* of their values */
+	int64_t sum[MAX]; /* sums of their values */
 	size_t n, n_events;
 	char event[160];
 } store;
@@ -88,7 +87,7 @@ static void made_free(struct made *m)
 	sp_error_clear();
 }
 
-/* Window t: n_rows rows with the sum t. */
+/* A window at t: n_rows rows whose sum is t. */
 static int window(struct made *m, uint64_t t, uint32_t n_rows)
 {
 	const struct sp_store_window w = {.wall_ns = t * S, .duration_ns = 10 * S, .source = "cpu"};
@@ -164,14 +163,14 @@ static void test_beyond_the_bounds(void **state)
 	assert_int_equal(m->k.n_dropped, 40);
 	store.fails = 0;
 	assert_int_equal(window(m, t, 3), 0);
-	/* The newest is one more than there is room for: 41 are gone, and told once. */
+	/* one more than fits: 41 are dropped, and reported once */
 	check_in_order(420, t);
 	assert_int_equal(store.n_events, 1);
 	assert_string_equal(store.event, "drop cpu 10-420 windows=41");
 	made_free(m);
 }
 
-/* Large windows: bounded by bytes. */
+/* Large windows: limited by bytes. */
 static void test_bytes(void **state)
 {
 	struct made *m = made_new();
@@ -186,7 +185,7 @@ static void test_bytes(void **state)
 	made_free(m);
 }
 
-/* One window that is refused for itself does not hold up those behind it for ever. */
+/* A window that the store always refuses delays the others only for its tries. */
 static void test_one_is_refused(void **state)
 {
 	struct made *m = made_new();
@@ -203,7 +202,7 @@ static void test_one_is_refused(void **state)
 	made_free(m);
 }
 
-/* Rows of the next window, which are there already, stay. */
+/* Rows of the next window in the profile are left as they are. */
 static void test_next_rows_stay(void **state)
 {
 	struct made *m = made_new();
@@ -249,31 +248,31 @@ static void test_events_wait(void **state)
 static struct {
 	uint64_t at[MAX];
 	size_t n, n_events;
-} told;
+} received;
 
-static void told_of_window(void *arg, const struct sp_profile *p, const struct sp_store_window *w)
+static void receive_window(void *arg, const struct sp_profile *p, const struct sp_store_window *w)
 {
 	int64_t sum = 0;
 
-	assert_ptr_equal(arg, &told);
+	assert_ptr_equal(arg, &received);
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++)
 		sum += sp_profile_row(p, i)->values[0];
 	assert_int_equal(sum, (int64_t)(w->wall_ns / S));
-	told.at[told.n++] = w->wall_ns / S;
+	received.at[received.n++] = w->wall_ns / S;
 }
 
-static void told_of_event(void *arg, const struct sp_store_event *e)
+static void receive_event(void *arg, const struct sp_store_event *e)
 {
-	assert_ptr_equal(arg, &told);
+	assert_ptr_equal(arg, &received);
 	assert_string_equal(e->kind, "drop");
-	told.n_events++;
+	received.n_events++;
 }
 
-/* Each window once and in time, whether the store takes it, takes it later, or never. */
+/* Each window once and in time, whether the store takes it at once, later, or never. */
 static void test_listeners(void **state)
 {
 	const struct sp_listeners l = {
-	    .all = {{&told, told_of_window, NULL}, {&told, NULL, told_of_event}, {NULL, NULL, NULL}}, .n = 3};
+	    .all = {{&received, receive_window, NULL}, {&received, NULL, receive_event}, {NULL, NULL, NULL}}, .n = 3};
 	struct made *m = made_new();
 	size_t i;
 
@@ -283,12 +282,12 @@ static void test_listeners(void **state)
 	for (uint64_t t = 10; t <= 5000; t += 10) {
 		store.fails = t >= 200 && t < 4900 ? -ENOSPC : 0;
 		window(m, t, 3);
-		assert_int_equal(told.n, t / 10);
+		assert_int_equal(received.n, t / 10);
 	}
-	for (i = 0; i < told.n; i++)
-		assert_int_equal(told.at[i], 10 * (i + 1));
+	for (i = 0; i < received.n; i++)
+		assert_int_equal(received.at[i], 10 * (i + 1));
 	assert_true(m->k.n_dropped > 100);
-	assert_int_equal(told.n_events, 2); /* the refused one, and those beyond the bounds */
+	assert_int_equal(received.n_events, 2); /* of the refused window, and of those beyond the limits */
 	assert_int_equal(store.n_events, 2);
 	made_free(m);
 }
