@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * listener.h: those who are told of windows and events (agent.h has what they may count on). Private to src/agent.
+ * listener.h: the list of listeners to windows and events (struct sp_agent_listener). Private to src/agent.
  *
- * The list belongs to the agent, and is made before it starts; window_queue.c tells of windows, and of events as they
- * are added. Telling cannot fail. One thread.
+ * The agent owns it; it is filled before the agent starts. window_queue.c calls the listeners. Cannot fail. One thread.
  */
 #ifndef SP_AGENT_LISTENER_H
 #define SP_AGENT_LISTENER_H

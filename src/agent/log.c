@@ -16,7 +16,7 @@ enum { LINE_BYTES = 2048 };
 static int log_level = SP_LOG_INFO;
 static bool to_journal;
 
-/* JOURNAL_STREAM is "DEV:INO" of the journal's socket: inherited by all, so it must be our stderr, too. */
+/* JOURNAL_STREAM is "DEV:INO" of the journal's socket. Children inherit it, so it is compared with stderr. */
 static bool is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -35,8 +35,8 @@ void sp_log_open(int level)
 	to_journal = is_journal();
 }
 
-/* syslog(3)'s numbers, which sd-daemon(3) wants before the line. */
-static void prefix(int level, char *text, size_t size)
+/* The numbers are syslog(3)'s. */
+static void format_prefix(int level, char *text, size_t size)
 {
 	static const int priorities[SP_N_LOG_LEVELS] = {3, 4, 5, 6, 7};
 	time_t now = time(NULL);
@@ -60,11 +60,11 @@ void sp_log(int level, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
 	encoded = sp_encoded(SP_ENCODE_TERMINAL, line);
-	prefix(level, before, sizeof(before));
-	/* One write(2) a line, so that lines of several processes do not mix. */
+	format_prefix(level, before, sizeof(before));
+	/* One write(2) per line, so that lines of several processes do not mix. */
 	if (asprintf(&whole, "%s%s\n", before, encoded ? encoded : "(no memory for the line)") > 0) {
 		if (write(STDERR_FILENO, whole, strlen(whole)) < 0) {
-			/* nobody listens: then nobody can be told */
+			/* there is no other place to report it */
 		}
 		free(whole);
 	}

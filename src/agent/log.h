@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * log.h: the agent's log: lines on stderr, one a call, control characters made visible.
+ * log.h: the agent's log: one line on stderr per call, control characters made visible.
  *
- * Under systemd (JOURNAL_STREAM is our stderr) each begins with its level, <3> to <7>, as sd-daemon(3) has it; else
- * with the time of day. What is less urgent than the level given to sp_log_open() is not said. Never fails; a line that
- * stderr does not take is lost, and one over 2 KiB is cut. It keeps no memory. One thread.
+ * Under systemd (JOURNAL_STREAM is our stderr) a line begins with its level, <3> to <7>, see sd-daemon(3); else with
+ * the time of day. Lines less urgent than sp_log_open()'s level are dropped. Never fails: a line that stderr does not
+ * take is lost, one over 2 KiB is cut. No memory is kept. One thread.
  */
 #ifndef SP_AGENT_LOG_H
 #define SP_AGENT_LOG_H

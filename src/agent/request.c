@@ -81,8 +81,8 @@ const char *sp_line_word(const struct sp_line *l, const char *name)
 	return NULL;
 }
 
-/* A number that is not there stays as it was. */
-static int number(const struct sp_line *l, const char *name, uint64_t max, uint64_t *ret_number)
+/* *ret_number is unchanged if there is no such word. */
+static int parse_number(const struct sp_line *l, const char *name, uint64_t max, uint64_t *ret_number)
 {
 	const char *value = sp_line_word(l, name);
 
@@ -93,7 +93,7 @@ static int number(const struct sp_line *l, const char *name, uint64_t max, uint6
 
 int sp_line_number(const struct sp_line *l, const char *name, uint64_t *ret_number)
 {
-	return number(l, name, UINT64_MAX, ret_number);
+	return parse_number(l, name, UINT64_MAX, ret_number);
 }
 
 int sp_line_only(const struct sp_line *l, const char *const *names)
@@ -112,7 +112,7 @@ int sp_line_only(const struct sp_line *l, const char *const *names)
 static const struct {
 	const char *name;
 	const char *words[16];
-} asks[SP_N_ASKS] = {
+} kinds[SP_N_ASKS] = {
     [SP_ASK_STATUS] = {"status", {NULL}},
     [SP_ASK_QUERY] = {"query",
 		      {"from", "to", "source", "library", "function", "process", "cgroup", "uid", "resolution",
@@ -128,20 +128,20 @@ static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 {
 	const char *uid = sp_line_word(l, "uid");
 	uint64_t user = 0, resolution = UINT64_MAX, slices = 0, exact = 0, who = SP_WHO_WHOLE, rough = 0, ends = 0;
-	int r = number(l, "uid", UINT32_MAX, &user);
+	int r = parse_number(l, "uid", UINT32_MAX, &user);
 
 	if (r == 0)
-		r = number(l, "resolution", SP_N_RESOLUTIONS - 1, &resolution);
+		r = parse_number(l, "resolution", SP_N_RESOLUTIONS - 1, &resolution);
 	if (r == 0)
-		r = number(l, "slices", 1000, &slices);
+		r = parse_number(l, "slices", 1000, &slices);
 	if (r == 0)
-		r = number(l, "exact", 1, &exact);
+		r = parse_number(l, "exact", 1, &exact);
 	if (r == 0)
-		r = number(l, "who", SP_WHO_NOTHING, &who);
+		r = parse_number(l, "who", SP_WHO_NOTHING, &who);
 	if (r == 0)
-		r = number(l, "rough", 1, &rough);
+		r = parse_number(l, "rough", 1, &rough);
 	if (r == 0)
-		r = number(l, "ends", 1, &ends);
+		r = parse_number(l, "ends", 1, &ends);
 	q->source = sp_line_word(l, "source");
 	q->library = sp_line_word(l, "library");
 	q->function = sp_line_word(l, "function");
@@ -158,14 +158,14 @@ static int parse_query(const struct sp_line *l, struct sp_store_query *q)
 	return r;
 }
 
-/* Every question but that for the status is about a time. */
+/* All requests but the status may have a range. */
 static int parse_range(const struct sp_line *l, struct sp_store_query *q)
 {
-	int r = number(l, "from", INT64_MAX, &q->from_ns);
+	int r = parse_number(l, "from", INT64_MAX, &q->from_ns);
 
 	q->to_ns = INT64_MAX;
 	if (r == 0)
-		r = number(l, "to", INT64_MAX, &q->to_ns);
+		r = parse_number(l, "to", INT64_MAX, &q->to_ns);
 	if (r == 0 && q->to_ns < q->from_ns)
 		return sp_fail_said(-EBADMSG, "the time ends before it begins");
 	return r;
@@ -174,8 +174,8 @@ static int parse_range(const struct sp_line *l, struct sp_store_query *q)
 static int parse_what(const char *word, struct sp_request *q)
 {
 	for (size_t i = 0; word && i < SP_N_ASKS; i++) {
-		q->what = (enum sp_what)i;
-		if (!strcmp(asks[i].name, word))
+		q->what = (enum sp_request_kind)i;
+		if (!strcmp(kinds[i].name, word))
 			return 0;
 	}
 	return sp_fail_said(-EBADMSG, "unknown request; there are status, query, events, totals, upgrades, api");
@@ -184,7 +184,7 @@ static int parse_what(const char *word, struct sp_request *q)
 static int parse_api(const struct sp_line *l, struct sp_request *q)
 {
 	uint64_t current = 0;
-	int r = number(l, "current", 1, &current);
+	int r = parse_number(l, "current", 1, &current);
 
 	q->path = sp_line_word(l, "path");
 	q->params = sp_line_word(l, "params");
@@ -215,16 +215,16 @@ int sp_request_parse(char *text, struct sp_request *ret_request)
 	if (r == 0)
 		r = parse_what(l.first, &q);
 	if (r == 0)
-		r = sp_line_only(&l, asks[q.what].words);
+		r = sp_line_only(&l, kinds[q.what].words);
 	if (r == 0)
 		r = parse_range(&l, &q.query);
 	if (r == 0)
 		r = parse_query(&l, &q.query);
 	if (r == 0)
-		r = number(&l, "by", 1, &by_function);
+		r = parse_number(&l, "by", 1, &by_function);
 	q.by_function = by_function;
 	if (r == 0)
-		r = number(&l, "span", INT64_MAX, &q.span_ns);
+		r = parse_number(&l, "span", INT64_MAX, &q.span_ns);
 	if (r == 0)
 		r = parse_api(&l, &q);
 	if (r == 0)
@@ -256,7 +256,7 @@ static void write_query(const struct sp_store_query *q, FILE *out)
 
 void sp_request_write(const struct sp_request *q, FILE *out)
 {
-	fprintf(out, PROTOCOL " %s", asks[q->what].name);
+	fprintf(out, PROTOCOL " %s", kinds[q->what].name);
 	if (q->what == SP_ASK_API) {
 		sp_line_put(out, "path", q->path);
 		sp_line_put(out, "params", q->params);
@@ -290,15 +290,16 @@ struct answer_field {
 	{                                                                                                              \
 		word, offsetof(struct sp_store_answer, member)                                                         \
 	}
-static const struct answer_field fields[] = {
+static const struct answer_field answer_fields[] = {
     FIELD("from", from_ns),      FIELD("to", to_ns),    FIELD("covered", covered_ns),    FIELD("windows", n_windows),
     FIELD("damaged", n_damaged), FIELD("lost", n_lost), FIELD("shortened", n_shortened), FIELD("slice", slice_ns),
 };
 
 void sp_answer_write(const struct sp_store_answer *a, FILE *out)
 {
-	for (size_t i = 0; i < SP_COUNT(fields); i++)
-		sp_line_put_number(out, fields[i].name, *(const uint64_t *)((const char *)a + fields[i].offset));
+	for (size_t i = 0; i < SP_COUNT(answer_fields); i++)
+		sp_line_put_number(out, answer_fields[i].name,
+				   *(const uint64_t *)((const char *)a + answer_fields[i].offset));
 	sp_line_put_number(out, "resolution", (uint64_t)SP_MAX(a->resolution, 0));
 }
 
@@ -308,10 +309,10 @@ int sp_answer_parse(const struct sp_line *l, struct sp_store_answer *ret_answer)
 	uint64_t resolution = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < SP_COUNT(fields); i++)
-		r = sp_line_number(l, fields[i].name, (uint64_t *)((char *)&a + fields[i].offset));
+	for (size_t i = 0; r == 0 && i < SP_COUNT(answer_fields); i++)
+		r = sp_line_number(l, answer_fields[i].name, (uint64_t *)((char *)&a + answer_fields[i].offset));
 	if (r == 0)
-		r = number(l, "resolution", SP_N_RESOLUTIONS, &resolution);
+		r = parse_number(l, "resolution", SP_N_RESOLUTIONS, &resolution);
 	a.resolution = (int)resolution;
 	if (r == 0)
 		*ret_answer = a;

@@ -10,14 +10,14 @@
 
 static void check(const struct sp_alert_rule *r)
 {
-	double release = sp_alert_rule_release(r);
+	double release = sp_alert_rule_resolve_at(r);
 
-	require(r->of < SP_N_ALERT_RULES && r->threshold >= 0.0001 && r->threshold <= 10000);
+	require(r->subject < SP_N_ALERT_RULES && r->threshold >= 0.0001 && r->threshold <= 10000);
 	require(r->is_below ? release >= r->threshold && release <= 1 : release <= r->threshold && release > 0);
-	require(memchr(r->glob, 0, sizeof(r->glob)) && memchr(r->in_glob, 0, sizeof(r->in_glob)));
-	require((r->in < SP_N_ALERT_RULES) == (r->in_glob[0] != 0));
-	require(r->of >= SP_ALERT_RULE_COMPLETE && r->of != SP_ALERT_RULE_UPGRADE ? !r->glob[0] : r->glob[0]);
-	if (r->of != SP_ALERT_RULE_UPGRADE)
+	require(memchr(r->glob, 0, sizeof(r->glob)) && memchr(r->within_glob, 0, sizeof(r->within_glob)));
+	require((r->within < SP_N_ALERT_RULES) == (r->within_glob[0] != 0));
+	require(r->subject >= SP_ALERT_RULE_COMPLETE && r->subject != SP_ALERT_RULE_UPGRADE ? !r->glob[0] : r->glob[0]);
+	if (r->subject != SP_ALERT_RULE_UPGRADE)
 		require(r->over_ns >= 10000000000 && r->over_ns <= SP_ALERT_RULE_OVER_MAX_NS &&
 			r->for_ns <= SP_ALERT_RULE_FOR_MAX_NS);
 }

@@ -46,7 +46,7 @@ struct sp_alerts {
 static void alert_done(struct alert *a)
 {
 	free(a->name);
-	free(a->of);
+	free(a->subject);
 }
 
 static void watch_done(struct sp_alerts *a, struct watch *w)
@@ -94,7 +94,8 @@ static void watch_advance(struct watch *w)
 static struct alert *alert_find(const struct watch *w, const char *name, size_t len, const char *of)
 {
 	for (size_t i = 0; i < w->n; i++)
-		if (!strncmp(w->alerts[i].name, name, len) && !w->alerts[i].name[len] && !strcmp(w->alerts[i].of, of))
+		if (!strncmp(w->alerts[i].name, name, len) && !w->alerts[i].name[len] &&
+		    !strcmp(w->alerts[i].subject, of))
 			return &w->alerts[i];
 	return NULL;
 }
@@ -102,8 +103,8 @@ static struct alert *alert_find(const struct watch *w, const char *name, size_t 
 static int alert_add(struct sp_alerts *a, struct watch *w, const char *name, size_t len, const char *of,
 		     struct alert **ret_alert)
 {
-	struct alert new = {.name = strndup(name, len), .of = strdup(of)};
-	int r = new.name &&new.of ? 0 : -ENOMEM;
+	struct alert new = {.name = strndup(name, len), .subject = strdup(of)};
+	int r = new.name &&new.subject ? 0 : -ENOMEM;
 
 	if (r == 0 && a->n_alerts >= SP_ALERT_MAX)
 		r = -E2BIG;
@@ -129,18 +130,18 @@ static void alert_remove(struct sp_alerts *a, struct watch *w, size_t i)
 /* --- telling --- */
 static int labels_put(struct sp_notification *n, const struct sp_alert_rule *rule, const struct alert *alert)
 {
-	bool is_upgrade = rule->of == SP_ALERT_RULE_UPGRADE;
+	bool is_upgrade = rule->subject == SP_ALERT_RULE_UPGRADE;
 	int r = 0;
 
-	if (rule->of <= SP_ALERT_RULE_CGROUP || is_upgrade)
-		r = sp_notification_label(n, sp_alert_rule_of_name(is_upgrade ? SP_ALERT_RULE_LIBRARY : rule->of),
+	if (rule->subject <= SP_ALERT_RULE_CGROUP || is_upgrade)
+		r = sp_notification_label(n, sp_alert_subject_name(is_upgrade ? SP_ALERT_RULE_LIBRARY : rule->subject),
 					  alert->name);
-	if (r == 0 && rule->of == SP_ALERT_RULE_FUNCTION)
-		r = sp_notification_label(n, "library", alert->of);
+	if (r == 0 && rule->subject == SP_ALERT_RULE_FUNCTION)
+		r = sp_notification_label(n, "library", alert->subject);
 	if (r == 0 && is_upgrade)
-		r = sp_notification_label(n, "process", alert->of);
-	if (r == 0 && rule->in < SP_N_ALERT_RULES)
-		r = sp_notification_label(n, sp_alert_rule_of_name(rule->in), rule->in_glob);
+		r = sp_notification_label(n, "process", alert->subject);
+	if (r == 0 && rule->within < SP_N_ALERT_RULES)
+		r = sp_notification_label(n, sp_alert_subject_name(rule->within), rule->within_glob);
 	return r;
 }
 
@@ -149,22 +150,24 @@ static int summary_put(struct sp_notification *n, const struct sp_alert_rule *ru
 	static const char *const values[] = {"of all CPU time", "of all CPU time, with what it calls", "of a CPU"};
 	const char *relation = rule->is_below ? n->is_over ? "was below" : "below" : n->is_over ? "was over" : "over";
 	double percent = alert->value * 100, limit = rule->threshold * 100;
-	bool has_of = *alert->of;
+	bool has_of = *alert->subject;
 
-	if (rule->of == SP_ALERT_RULE_COMPLETE)
+	if (rule->subject == SP_ALERT_RULE_COMPLETE)
 		return sp_notification_summary(n, "%.1f %% of the stacks are complete (%s %g %%)", percent, relation,
 					       limit);
-	if (rule->of == SP_ALERT_RULE_LOST)
+	if (rule->subject == SP_ALERT_RULE_LOST)
 		return sp_notification_summary(n, "%.2f %% of the samples are lost (%s %g %%)", percent, relation,
 					       limit);
-	if (rule->of == SP_ALERT_RULE_UPGRADE)
+	if (rule->subject == SP_ALERT_RULE_UPGRADE)
 		return sp_notification_summary(n, "%s%s%s changed by %.1f %% since its upgrade (%s %g %%)", alert->name,
-					       has_of ? " in " : "", alert->of, percent, relation, limit);
-	return sp_notification_summary(
-	    n, "%s %.200s%s%.100s: %.1f %% %s%s%s%s%.100s (%s %g %%)", sp_alert_rule_of_name(rule->of), alert->name,
-	    has_of ? " of " : "", alert->of, percent, values[rule->value], rule->in < SP_N_ALERT_RULES ? " in " : "",
-	    rule->in < SP_N_ALERT_RULES ? sp_alert_rule_of_name(rule->in) : "", rule->in < SP_N_ALERT_RULES ? " " : "",
-	    rule->in < SP_N_ALERT_RULES ? rule->in_glob : "", relation, limit);
+					       has_of ? " in " : "", alert->subject, percent, relation, limit);
+	return sp_notification_summary(n, "%s %.200s%s%.100s: %.1f %% %s%s%s%s%.100s (%s %g %%)",
+				       sp_alert_subject_name(rule->subject), alert->name, has_of ? " of " : "",
+				       alert->subject, percent, values[rule->value],
+				       rule->within < SP_N_ALERT_RULES ? " in " : "",
+				       rule->within < SP_N_ALERT_RULES ? sp_alert_subject_name(rule->within) : "",
+				       rule->within < SP_N_ALERT_RULES ? " " : "",
+				       rule->within < SP_N_ALERT_RULES ? rule->within_glob : "", relation, limit);
 }
 
 static int note_make(const struct watch *w, const struct alert *alert, uint64_t ends_ns,
@@ -234,14 +237,14 @@ static int hit_take(struct sp_alerts *a, struct watch *w, const struct sp_rule_s
 {
 	const struct sp_alert_rule *rule = &w->c->rule;
 	size_t len = sp_notification_cut(hit->name, hit->len);
-	struct alert *alert = alert_find(w, hit->name, len, hit->of);
+	struct alert *alert = alert_find(w, hit->name, len, hit->subject);
 	int r = 0;
 
-	if (!alert && rule->of <= SP_ALERT_RULE_CGROUP &&
+	if (!alert && rule->subject <= SP_ALERT_RULE_CGROUP &&
 	    window_value(rule, hit->amount, t->all, covered_ns) < rule->threshold / 2)
 		return 0;
 	if (!alert)
-		r = alert_add(a, w, hit->name, len, hit->of, &alert);
+		r = alert_add(a, w, hit->name, len, hit->subject, &alert);
 	if (r == 0)
 		alert->sums[w->at] += hit->amount;
 	return r;
@@ -288,7 +291,7 @@ static void judge(struct sp_alerts *a, const struct watch *w, struct alert *aler
 		  uint64_t now_ns)
 {
 	const struct sp_alert_rule *rule = &w->c->rule;
-	double release = sp_alert_rule_release(rule);
+	double release = sp_alert_rule_resolve_at(rule);
 	bool is_beyond = rule->is_below ? alert->value < rule->threshold : alert->value > rule->threshold;
 	bool is_back = rule->is_below ? alert->value >= release : alert->value <= release;
 
@@ -351,7 +354,7 @@ static int watches_take(struct sp_alerts *a, const struct sp_profile *p, const s
 		return r;
 	for (size_t i = 0; i < a->n_watches; i++) {
 		struct watch *watch = &a->watches[i];
-		if (watch->c->rule.of == SP_ALERT_RULE_UPGRADE) {
+		if (watch->c->rule.subject == SP_ALERT_RULE_UPGRADE) {
 			upgrades_judge(a, watch, now_ns);
 			continue;
 		}
@@ -412,7 +415,7 @@ void sp_alerts_event(struct sp_alerts *a, const struct sp_store_event *e, uint64
 	for (size_t i = 0; i < a->n_watches; i++) {
 		struct watch *w = &a->watches[i];
 		struct alert *alert;
-		if (w->c->rule.of != SP_ALERT_RULE_UPGRADE || change <= w->c->rule.threshold ||
+		if (w->c->rule.subject != SP_ALERT_RULE_UPGRADE || change <= w->c->rule.threshold ||
 		    !sp_glob_means(w->c->rule.glob, library) || alert_find(w, library, strlen(library), program))
 			continue;
 		if (alert_add(a, w, library, strlen(library), program, &alert) < 0) {
@@ -531,8 +534,8 @@ int sp_alerts_restore(struct sp_alerts *a, const struct sp_notification *n)
 
 	if (!w)
 		return -ENOENT;
-	enum sp_alert_rule_of what = w->c->rule.of;
-	name = what <= SP_ALERT_RULE_CGROUP    ? label_of(n, sp_alert_rule_of_name(what))
+	enum sp_alert_subject what = w->c->rule.subject;
+	name = what <= SP_ALERT_RULE_CGROUP    ? label_of(n, sp_alert_subject_name(what))
 	       : what == SP_ALERT_RULE_UPGRADE ? label_of(n, "library")
 					       : "";
 	of = what == SP_ALERT_RULE_FUNCTION  ? label_of(n, "library")

@@ -23,7 +23,7 @@ int sp_deliver_new(struct sp_deliver **ret_deliver)
 	d->first_pause_ns = SP_DELIVER_FIRST_PAUSE_S * SP_NS_PER_S;
 	d->repeat_ns = SP_DELIVER_REPEAT_S * SP_NS_PER_S;
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
-	d->self = sp_post_self();
+	d->self = sp_post_open_self();
 	if (d->epoll < 0 || d->self < 0) {
 		int r = d->self < 0 ? d->self : sp_fail(-errno, "deliver alerts");
 		sp_deliver_free(d);
@@ -86,7 +86,7 @@ static int room_make(struct sp_deliver *d)
 	return sp_grow(&d->waiting, &d->waiting_capacity, d->n_waiting + 1, sizeof(*d->waiting));
 }
 
-static void queue(struct sp_deliver *d, const char *const *command, const char *url, const struct sp_alert_to *to,
+static void queue(struct sp_deliver *d, const char *const *command, const char *url, const struct sp_alert_targets *to,
 		  const struct sp_notification *n)
 {
 	struct sp_delivery w = {.queued_ns = sp_time_ns(CLOCK_REALTIME), .child = -1};
@@ -107,7 +107,7 @@ static void queue(struct sp_deliver *d, const char *const *command, const char *
 	sp_error_clear();
 }
 
-void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n,
+void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n,
 		     bool is_repeat)
 {
 	if (!is_repeat && to->command[0])
@@ -275,7 +275,7 @@ void sp_deliver_turn(struct sp_deliver *d)
 	int status = 0;
 
 	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
-		if (sp_program_look(&d->children[i], &status))
+		if (sp_program_check(&d->children[i], &status))
 			ended(d, i, status);
 	waiting_start(d, now_ns);
 	sp_managers_turn(d, now_ns);

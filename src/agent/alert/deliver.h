@@ -30,7 +30,7 @@ int sp_deliver_new(struct sp_deliver **ret_deliver);
 void sp_deliver_free(struct sp_deliver *d); /* ends what is on its way; what waits is lost if it was not written */
 
 /* is_repeat: commands and webhooks know already; Alertmanagers are told again, at these targets. */
-void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n,
+void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n,
 		     bool is_repeat);
 
 int sp_deliver_fd(const struct sp_deliver *d);

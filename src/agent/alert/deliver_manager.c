@@ -25,7 +25,7 @@ static void standing_remove(struct sp_deliver *d, size_t i)
 	memmove(s, s + 1, (d->n_standing - i) * sizeof(*s));
 }
 
-static int places_set(struct sp_standing *s, const struct sp_alert_to *to)
+static int places_set(struct sp_standing *s, const struct sp_alert_targets *to)
 {
 	int r = 0;
 
@@ -36,7 +36,7 @@ static int places_set(struct sp_standing *s, const struct sp_alert_to *to)
 	return r;
 }
 
-static int standing_put(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n,
+static int standing_put(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n,
 			struct sp_standing **ret_standing)
 {
 	struct sp_notification note;
@@ -86,7 +86,7 @@ static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert
 	return m;
 }
 
-void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n)
+void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n)
 {
 	struct sp_standing *s = NULL;
 	int r = to->n_managers ? standing_put(d, to, n, &s) : 0;

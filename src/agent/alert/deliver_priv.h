@@ -25,7 +25,7 @@ struct sp_alert_target {
 	char *url, *authorization_file, *ca_file;
 };
 int sp_alert_target_init(struct sp_alert_target *p, const char *const *command, const char *url,
-			 const struct sp_alert_to *to);
+			 const struct sp_alert_targets *to);
 void sp_alert_target_done(struct sp_alert_target *p);
 bool sp_alert_target_is(const struct sp_alert_target *a, const struct sp_alert_target *b);
 const char *
@@ -77,7 +77,7 @@ int sp_deliver_child(const struct sp_deliver *d); /* one that is free, or -1 */
 void sp_deliver_watch(struct sp_deliver *d, int child);
 
 /* deliver_manager.c */
-void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_to *to, const struct sp_notification *n);
+void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n);
 void sp_managers_turn(struct sp_deliver *d, uint64_t now_ns);
 uint64_t sp_managers_next_ns(const struct sp_deliver *d); /* UINT64_MAX = never */
 void sp_managers_ended(struct sp_deliver *d, int child, int status);

@@ -12,7 +12,7 @@ static int copy(char **to, const char *from)
 }
 
 int sp_alert_target_init(struct sp_alert_target *p, const char *const *command, const char *url,
-			 const struct sp_alert_to *to)
+			 const struct sp_alert_targets *to)
 {
 	int r = 0;
 

@@ -59,8 +59,9 @@ static bool is_in(const struct fold *f, uint32_t key)
 	uint32_t process = sp_profile_key(f->p, key)->process;
 	const char *path = sp_profile_string(f->p, sp_profile_process(f->p, process)->cgroup_path);
 
-	return f->rule->in == SP_ALERT_RULE_PROCESS ? sp_profile_process_matches(f->p, process, f->rule->in_glob)
-						    : sp_glob_means_cgroup(f->rule->in_glob, path);
+	return f->rule->within == SP_ALERT_RULE_PROCESS
+		   ? sp_profile_process_matches(f->p, process, f->rule->within_glob)
+		   : sp_glob_means_cgroup(f->rule->within_glob, path);
 }
 
 static bool is_wanted(struct fold *f, const struct sp_row *row)
@@ -85,7 +86,7 @@ static uint32_t item_of(const struct fold *f, uint32_t frame)
 {
 	uint32_t library = f->id->library_of[frame], home;
 
-	if (f->rule->of == SP_ALERT_RULE_FUNCTION)
+	if (f->rule->subject == SP_ALERT_RULE_FUNCTION)
 		return f->id->function_of[frame];
 	if (!library || library != f->id->kernel || f->meant[library])
 		return library;
@@ -115,7 +116,7 @@ static void row_frames(struct fold *f, const struct sp_row *row, double amount, 
 
 static void rows_fold(struct fold *f)
 {
-	bool by_process = f->rule->of == SP_ALERT_RULE_PROCESS || f->rule->of == SP_ALERT_RULE_CGROUP;
+	bool by_process = f->rule->subject == SP_ALERT_RULE_PROCESS || f->rule->subject == SP_ALERT_RULE_CGROUP;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(f->p); i++) {
 		const struct sp_row *row = sp_profile_row(f->p, i);
@@ -140,7 +141,7 @@ static bool hit_make(const struct fold *f, uint32_t item, struct sp_rule_hit *hi
 	const struct sp_func *func;
 	bool meant = false;
 
-	switch (f->rule->of) {
+	switch (f->rule->subject) {
 	case SP_ALERT_RULE_LIBRARY:
 		hit->name = sp_profile_string(p, sp_profile_file(p, f->meant[item])->name);
 		meant = f->meant[item] != 0;
@@ -148,7 +149,7 @@ static bool hit_make(const struct fold *f, uint32_t item, struct sp_rule_hit *hi
 	case SP_ALERT_RULE_FUNCTION:
 		func = sp_profile_func(p, item);
 		hit->name = sp_profile_string(p, func->name);
-		hit->of = sp_profile_string(p, sp_profile_file(p, func->file)->name);
+		hit->subject = sp_profile_string(p, sp_profile_file(p, func->file)->name);
 		meant = sp_glob_means(f->rule->glob, hit->name) ||
 			sp_glob_means(f->rule->glob, sp_profile_string(p, func->linkage_name));
 		break;
@@ -172,7 +173,7 @@ static int compare(const void *left, const void *right)
 
 	if (c == 0 && a->len != b->len)
 		c = a->len < b->len ? -1 : 1;
-	return c ? c : strcmp(a->of, b->of);
+	return c ? c : strcmp(a->subject, b->subject);
 }
 
 static void hits_unite(struct sp_rule_sums *t)
@@ -199,7 +200,7 @@ static int hits_find(struct fold *f, uint32_t n_items)
 	int r = 0;
 
 	for (uint32_t i = 1; r == 0 && i < n_items; i++) {
-		struct sp_rule_hit hit = {.of = "", .amount = f->amounts[i]};
+		struct sp_rule_hit hit = {.subject = "", .amount = f->amounts[i]};
 
 		if (f->amounts[i] <= 0 || !hit_make(f, i, &hit))
 			continue;
@@ -213,9 +214,9 @@ static int hits_find(struct fold *f, uint32_t n_items)
 
 static uint32_t n_items_of(const struct fold *f)
 {
-	if (f->rule->of == SP_ALERT_RULE_LIBRARY)
+	if (f->rule->subject == SP_ALERT_RULE_LIBRARY)
 		return sp_profile_n_files(f->p);
-	return f->rule->of == SP_ALERT_RULE_FUNCTION ? sp_profile_n_funcs(f->p) : sp_profile_n_processes(f->p);
+	return f->rule->subject == SP_ALERT_RULE_FUNCTION ? sp_profile_n_funcs(f->p) : sp_profile_n_processes(f->p);
 }
 
 static int use_tally(struct fold *f)
@@ -224,16 +225,16 @@ static int use_tally(struct fold *f)
 	SP_FREE double *amounts = calloc(n, sizeof(*amounts));
 	SP_FREE uint32_t *seen_in = calloc(n, sizeof(*seen_in));
 	SP_FREE uint32_t *meant = calloc(n_files, sizeof(*meant));
-	SP_FREE uint8_t *wanted = f->rule->in < SP_N_ALERT_RULES ? calloc(sp_profile_n_keys(f->p), 1) : NULL;
+	SP_FREE uint8_t *wanted = f->rule->within < SP_N_ALERT_RULES ? calloc(sp_profile_n_keys(f->p), 1) : NULL;
 
-	if (!amounts || !seen_in || !meant || (f->rule->in < SP_N_ALERT_RULES && !wanted))
+	if (!amounts || !seen_in || !meant || (f->rule->within < SP_N_ALERT_RULES && !wanted))
 		return -ENOMEM;
 	f->amounts = amounts;
 	f->seen_in = seen_in;
 	f->meant = meant;
 	f->wanted = wanted;
 	/* copies of a file have other paths, and may have other names */
-	for (uint32_t i = n_files; f->rule->of == SP_ALERT_RULE_LIBRARY && i > 1; i--)
+	for (uint32_t i = n_files; f->rule->subject == SP_ALERT_RULE_LIBRARY && i > 1; i--)
 		if (file_is_meant(f, i - 1))
 			meant[f->id->files[i - 1]] = i - 1;
 	rows_fold(f);
@@ -255,14 +256,14 @@ static int health_tally(struct fold *f, const struct sp_store_window *w)
 		t->all += row->user && how != SP_STACK_ABSENT ? n : 0;
 		complete += row->user && how == SP_STACK_COMPLETE ? n : 0;
 	}
-	if (f->rule->of == SP_ALERT_RULE_LOST)
+	if (f->rule->subject == SP_ALERT_RULE_LOST)
 		t->all = samples + (double)w->n_lost;
 	t->n_samples = (uint64_t)t->all;
 	t->hits = calloc(1, sizeof(*t->hits));
 	if (!t->hits)
 		return -ENOMEM;
 	t->hits[0] = (struct sp_rule_hit){
-	    .name = "", .of = "", .amount = f->rule->of == SP_ALERT_RULE_LOST ? (double)w->n_lost : complete};
+	    .name = "", .subject = "", .amount = f->rule->subject == SP_ALERT_RULE_LOST ? (double)w->n_lost : complete};
 	t->n_hits = 1;
 	return 0;
 }
@@ -275,9 +276,9 @@ int sp_rule_sums_of_window(const struct sp_profile *p, const struct sp_identity 
 	int r = 0;
 
 	f.ns_a_sample = w->rate_mhz ? 1e12 / (double)w->rate_mhz : 0;
-	if (rule->of <= SP_ALERT_RULE_CGROUP)
+	if (rule->subject <= SP_ALERT_RULE_CGROUP)
 		r = use_tally(&f);
-	else if (rule->of != SP_ALERT_RULE_UPGRADE)
+	else if (rule->subject != SP_ALERT_RULE_UPGRADE)
 		r = health_tally(&f, w);
 	if (r < 0)
 		sp_rule_sums_done(&t);

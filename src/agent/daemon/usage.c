@@ -160,7 +160,7 @@ void sp_own_usage_check(struct sp_agent *a, const struct sp_clock *now)
 	a->status.cpu_ppm = a->limits.cpu_ppm;
 }
 
-void sp_agent_status_seen(struct sp_agent *a, struct sp_agent_status *ret_status)
+void sp_agent_status_last(struct sp_agent *a, struct sp_agent_status *ret_status)
 {
 	struct sp_agent_status *t = &a->status;
 	size_t i;
@@ -181,5 +181,5 @@ void sp_agent_status_seen(struct sp_agent *a, struct sp_agent_status *ret_status
 void sp_agent_status(struct sp_agent *a, struct sp_agent_status *ret_status)
 {
 	measure_usage(a);
-	sp_agent_status_seen(a, ret_status);
+	sp_agent_status_last(a, ret_status);
 }

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 2000, MAX_AUTHORIZATION = 8192, SAID = 200, MAX_CPU_S = 20, CODE_AGAIN = 3, CODE_REFUSED = 4 };
+enum { GRACE_MS = 2000, MAX_AUTHORIZATION = 8192, MAX_ANSWER = 200, MAX_CPU_S = 20, CODE_AGAIN = 3, CODE_REFUSED = 4 };
 
 /* --- the agent's side --- */
-int sp_post_self(void)
+int sp_post_open_self(void)
 {
 	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 
@@ -38,7 +38,7 @@ int sp_post_url_check(const char *url)
 	return 0;
 }
 
-static int input_make(const struct sp_post *p, int *ret_fd)
+static int make_input(const struct sp_post *p, int *ret_fd)
 {
 	char *text SP_FREE = NULL;
 	size_t n = 0;
@@ -64,7 +64,7 @@ int sp_post_start(struct sp_program *c, int self, const struct sp_post *p)
 	struct sp_program_spec spec = {
 	    .path = path, .argv = argv, .env = environ, .timeout_ms = p->timeout_ms + GRACE_MS};
 	SP_CLOSE int input = -1;
-	int r = p->n_body > SP_POST_BODY_MAX ? -E2BIG : input_make(p, &input);
+	int r = p->n_body > SP_POST_BODY_MAX ? -E2BIG : make_input(p, &input);
 
 	*c = (struct sp_program){0};
 	if (r < 0)
@@ -83,7 +83,7 @@ enum sp_post_result sp_post_result(int status)
 }
 
 /* --- libcurl --- */
-struct library {
+struct curl_library {
 	CURL *(*init)(void);
 	CURLcode (*setopt)(CURL *curl, CURLoption option, ...);
 	CURLcode (*perform)(CURL *curl);
@@ -92,7 +92,7 @@ struct library {
 	struct curl_slist *(*append)(struct curl_slist *list, const char *text);
 };
 
-static void *symbol(void *so, const char *name, bool *all)
+static void *find_symbol(void *so, const char *name, bool *all)
 {
 	void *p = dlsym(so, name);
 
@@ -100,8 +100,8 @@ static void *symbol(void *so, const char *name, bool *all)
 	return p;
 }
 
-/* Debian builds it with three libraries for TLS: any will do. */
-static int library_open(struct library *l)
+/* Debian has it with three TLS libraries; any will do. */
+static int load_curl(struct curl_library *l)
 {
 	static const char *const names[] = {"libcurl-gnutls.so.4", "libcurl.so.4", "libcurl-nss.so.4"};
 	bool all = true;
@@ -111,18 +111,19 @@ static int library_open(struct library *l)
 		so = dlopen(names[i], RTLD_NOW);
 	if (!so)
 		return sp_fail_said(-ENOSYS, "there is no libcurl (Debian: libcurl3-gnutls)");
-	l->init = (CURL * (*)(void)) symbol(so, "curl_easy_init", &all);
-	l->setopt = (CURLcode(*)(CURL *, CURLoption, ...))symbol(so, "curl_easy_setopt", &all);
-	l->perform = (CURLcode(*)(CURL *))symbol(so, "curl_easy_perform", &all);
-	l->getinfo = (CURLcode(*)(CURL *, CURLINFO, ...))symbol(so, "curl_easy_getinfo", &all);
-	l->strerror = (const char *(*)(CURLcode))symbol(so, "curl_easy_strerror", &all);
-	l->append = (struct curl_slist * (*)(struct curl_slist *, const char *)) symbol(so, "curl_slist_append", &all);
+	l->init = (CURL * (*)(void)) find_symbol(so, "curl_easy_init", &all);
+	l->setopt = (CURLcode(*)(CURL *, CURLoption, ...))find_symbol(so, "curl_easy_setopt", &all);
+	l->perform = (CURLcode(*)(CURL *))find_symbol(so, "curl_easy_perform", &all);
+	l->getinfo = (CURLcode(*)(CURL *, CURLINFO, ...))find_symbol(so, "curl_easy_getinfo", &all);
+	l->strerror = (const char *(*)(CURLcode))find_symbol(so, "curl_easy_strerror", &all);
+	l->append =
+	    (struct curl_slist * (*)(struct curl_slist *, const char *)) find_symbol(so, "curl_slist_append", &all);
 	return all ? 0 : sp_fail_said(-ENOSYS, "libcurl cannot be used");
 }
 
 /* --- the process --- */
 struct job {
-	struct library l;
+	struct curl_library l;
 	CURL *curl;
 	struct curl_slist *headers;
 	char line[SP_LINE_MAX + 2];
@@ -130,12 +131,12 @@ struct job {
 	uint64_t timeout_ms;
 	char *body;
 	size_t n_body;
-	char said[SAID + 1]; /* by the server */
-	size_t n_said;
-	char why[CURL_ERROR_SIZE];
+	char answer[MAX_ANSWER + 1]; /* the beginning of the server's answer */
+	size_t n_answer;
+	char error[CURL_ERROR_SIZE];
 };
 
-static int body_read(struct job *j, FILE *in)
+static int read_body(struct job *j, FILE *in)
 {
 	size_t capacity = 0, n;
 
@@ -149,7 +150,7 @@ static int body_read(struct job *j, FILE *in)
 	return ferror(in) ? -EIO : 0;
 }
 
-static int job_read(struct job *j)
+static int read_job(struct job *j)
 {
 	FILE *in = fdopen(STDIN_FILENO, "r");
 	size_t n;
@@ -164,20 +165,20 @@ static int job_read(struct job *j)
 	r = sp_line_parse(j->line, false, &j->words);
 	if (r == 0)
 		r = sp_line_number(&j->words, "timeout", &j->timeout_ms);
-	return r < 0 ? r : body_read(j, in);
+	return r < 0 ? r : read_body(j, in);
 }
 
-static size_t answer_take(char *bytes, size_t size, size_t n, void *job)
+static size_t save_answer(char *bytes, size_t size, size_t n, void *job)
 {
 	struct job *j = job;
-	size_t kept = SP_MIN(size * n, SAID - j->n_said);
+	size_t n_saved = SP_MIN(size * n, MAX_ANSWER - j->n_answer);
 
-	memcpy(j->said + j->n_said, bytes, kept);
-	j->n_said += kept;
+	memcpy(j->answer + j->n_answer, bytes, n_saved);
+	j->n_answer += n_saved;
 	return size * n;
 }
 
-static int header_add(struct job *j, const char *name, const char *value)
+static int add_header(struct job *j, const char *name, const char *value)
 {
 	char *text SP_FREE = NULL;
 	struct curl_slist *list;
@@ -191,7 +192,7 @@ static int header_add(struct job *j, const char *name, const char *value)
 	return list ? 0 : -ENOMEM;
 }
 
-static int authorization_add(struct job *j)
+static int add_authorization(struct job *j)
 {
 	const char *file = sp_line_word(&j->words, "authorization");
 	char *text SP_FREE = NULL;
@@ -200,26 +201,26 @@ static int authorization_add(struct job *j)
 	if (!file || r < 0)
 		return r;
 	text[strcspn(text, "\r\n")] = '\0';
-	return header_add(j, "Authorization", text);
+	return add_header(j, "Authorization", text);
 }
 
-static int headers_make(struct job *j)
+static int make_headers(struct job *j)
 {
-	int r = header_add(j, "Content-Type", sp_line_word(&j->words, "type"));
+	int r = add_header(j, "Content-Type", sp_line_word(&j->words, "type"));
 
 	if (r == 0)
-		r = header_add(j, "Content-Encoding", sp_line_word(&j->words, "encoding"));
+		r = add_header(j, "Content-Encoding", sp_line_word(&j->words, "encoding"));
 	if (r == 0)
-		r = header_add(j, "", sp_line_word(&j->words, "header"));
+		r = add_header(j, "", sp_line_word(&j->words, "header"));
 	if (r == 0)
-		r = header_add(j, "", "Expect:"); /* no round trip before the body */
-	return r < 0 ? r : authorization_add(j);
+		r = add_header(j, "", "Expect:"); /* saves a round trip before the body */
+	return r < 0 ? r : add_authorization(j);
 }
 
-static int options_set(struct job *j)
+static int set_options(struct job *j)
 {
 	const char *ca = sp_line_word(&j->words, "ca");
-	const struct library *l = &j->l;
+	const struct curl_library *l = &j->l;
 	CURL *c = j->curl;
 	int bad = 0;
 
@@ -232,44 +233,44 @@ static int options_set(struct job *j)
 	bad |= l->setopt(c, CURLOPT_USERAGENT, "soprof/" SP_VERSION);
 	bad |= l->setopt(c, CURLOPT_TIMEOUT_MS, (long)j->timeout_ms);
 	bad |= l->setopt(c, CURLOPT_NOSIGNAL, 1L);
-	bad |= l->setopt(c, CURLOPT_ERRORBUFFER, j->why);
-	bad |= l->setopt(c, CURLOPT_WRITEFUNCTION, answer_take);
+	bad |= l->setopt(c, CURLOPT_ERRORBUFFER, j->error);
+	bad |= l->setopt(c, CURLOPT_WRITEFUNCTION, save_answer);
 	bad |= l->setopt(c, CURLOPT_WRITEDATA, j);
 	if (ca)
 		bad |= l->setopt(c, CURLOPT_CAINFO, ca);
 	return bad ? sp_fail_said(-ENOSYS, "libcurl is too old, or does not speak https") : 0;
 }
 
-/* A request that is wrong stays wrong; of the client's errors only "too many" and "too slow" pass. */
-static int verdict(struct job *j, CURLcode code)
+/* Of the client errors (4xx) only "too many requests" and "timeout" may pass. */
+static int report_result(struct job *j, CURLcode code)
 {
 	long status = 0;
 
 	if (code != CURLE_OK) {
-		dprintf(STDOUT_FILENO, "%s", *j->why ? j->why : j->l.strerror(code));
+		dprintf(STDOUT_FILENO, "%s", *j->error ? j->error : j->l.strerror(code));
 		return CODE_AGAIN;
 	}
 	j->l.getinfo(j->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status >= 200 && status < 300)
 		return 0;
-	j->said[strcspn(j->said, "\r\n")] = '\0';
-	dprintf(STDOUT_FILENO, "HTTP %ld%s%s", status, *j->said ? ": " : "", j->said);
+	j->answer[strcspn(j->answer, "\r\n")] = '\0';
+	dprintf(STDOUT_FILENO, "HTTP %ld%s%s", status, *j->answer ? ": " : "", j->answer);
 	return status >= 500 || status == 429 || status == 408 ? CODE_AGAIN : CODE_REFUSED;
 }
 
-static int post_it(struct job *j)
+static int run_job(struct job *j)
 {
-	int r = job_read(j);
+	int r = read_job(j);
 
 	if (r == 0)
-		r = library_open(&j->l);
+		r = load_curl(&j->l);
 	if (r == 0)
-		r = headers_make(j);
+		r = make_headers(j);
 	if (r == 0) {
 		j->curl = j->l.init();
-		r = j->curl ? options_set(j) : -ENOMEM;
+		r = j->curl ? set_options(j) : -ENOMEM;
 	}
-	return r < 0 ? r : verdict(j, j->l.perform(j->curl));
+	return r < 0 ? r : report_result(j, j->l.perform(j->curl));
 }
 
 void sp_post_main(int argc, char **argv)
@@ -282,7 +283,7 @@ void sp_post_main(int argc, char **argv)
 		return;
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_CPU, &some);
-	r = post_it(&j);
+	r = run_job(&j);
 	if (r < 0)
 		dprintf(STDOUT_FILENO, "%s", sp_error_text(r));
 	_exit(r < 0 ? CODE_AGAIN : r);

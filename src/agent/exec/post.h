@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * post.h: an HTTP POST, made by a process of its own: this program, executed again, with libcurl.
+ * post.h: an HTTP POST by a process of its own: this program, executed again, with libcurl.
  *
- * The agent itself has no HTTP client in it: libcurl is opened at run time, in that process, which has nothing of the
- * agent's memory and ends with the answer. Only http and https are spoken, certificates are checked, redirections not
- * followed; $http_proxy, $https_proxy and $no_proxy mean what they mean to curl(1). main() calls sp_post_main() first:
- * where the program was executed for a POST the call does not return. The child is looked after as program.h says; when
- * it has ended sp_post_result() says what came of it, and its text why. 0 or a negative errno with sp_error_text().
+ * Only that process loads libcurl; it has nothing of the agent's memory, and ends with the answer. http and https only;
+ * certificates are verified, redirections are not followed; $http_proxy, $https_proxy and $no_proxy are used as by
+ * curl(1). main() calls sp_post_main() first, which does not return if the program was executed for a POST. The child
+ * is a struct sp_program; when it has ended, sp_post_result() has the result, and its text the reason. 0 or a negative
+ * errno with sp_error_text().
  */
 #ifndef SP_AGENT_EXEC_POST_H
 #define SP_AGENT_EXEC_POST_H
@@ -16,25 +16,25 @@
 #define SP_POST_ARGUMENT "--post"
 enum { SP_POST_URL_MAX = 2000, SP_POST_BODY_MAX = 16 << 20 };
 
-/* Strings are NULL where there is nothing to say. */
+/* Strings may be NULL. */
 struct sp_post {
 	const char *url;
 	const char *type, *encoding;    /* Content-Type, Content-Encoding */
-	const char *header;             /* one more, as "NAME: VALUE" */
-	const char *authorization_file; /* whose first line is the value of Authorization: "Bearer ..." */
-	const char *ca_file;            /* in place of the system's */
+	const char *header;             /* one more, "NAME: VALUE" */
+	const char *authorization_file; /* its first line is the value of Authorization: "Bearer ..." */
+	const char *ca_file;            /* instead of the system's */
 	const void *body;
 	size_t n_body;
-	unsigned timeout_ms; /* of all of it */
+	unsigned timeout_ms; /* of the whole exchange */
 };
-/* self: what is executed, as opened by sp_post_self(). */
-int sp_post_self(void);
+/* Returns a descriptor of this program, for `self`. */
+int sp_post_open_self(void);
 int sp_post_start(struct sp_program *c, int self, const struct sp_post *p);
 
-enum sp_post_result { SP_POST_TAKEN, SP_POST_AGAIN, SP_POST_REFUSED }; /* REFUSED: another time will not help */
+enum sp_post_result { SP_POST_TAKEN, SP_POST_AGAIN, SP_POST_REFUSED }; /* REFUSED: trying again does not help */
 enum sp_post_result sp_post_result(int status);
 
-/* Whether it is a http or https URL with a host; or why not. */
+/* Whether it is an http or https URL with a host; else -EINVAL with what is wrong. */
 int sp_post_url_check(const char *url);
 
 void sp_post_main(int argc, char **argv);

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LATE_MS = 1000 }; /* until a killed one is looked at again */
+enum { LATE_MS = 1000 }; /* until a killed program is checked again */
 
 int sp_program_input_write(const char *name, int (*write)(void *arg, FILE *out), void *arg, int *ret_fd)
 {
@@ -45,7 +45,7 @@ struct bytes {
 	size_t n;
 };
 
-static int bytes_write(void *arg, FILE *out)
+static int write_bytes(void *arg, FILE *out)
 {
 	const struct bytes *b = arg;
 
@@ -54,7 +54,7 @@ static int bytes_write(void *arg, FILE *out)
 
 int sp_program_input(const void *bytes, size_t n, int *ret_fd)
 {
-	return sp_program_input_write("soprof-input", bytes_write, &(struct bytes){bytes, n}, ret_fd);
+	return sp_program_input_write("soprof-input", write_bytes, &(struct bytes){bytes, n}, ret_fd);
 }
 
 int sp_program_attributes(posix_spawnattr_t *a)
@@ -70,7 +70,7 @@ int sp_program_attributes(posix_spawnattr_t *a)
 	       posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 }
 
-static int descriptors(posix_spawn_file_actions_t *a, const struct sp_program_spec *spec, int output)
+static int set_descriptors(posix_spawn_file_actions_t *a, const struct sp_program_spec *spec, int output)
 {
 	return posix_spawn_file_actions_adddup2(a, spec->input, STDIN_FILENO) ||
 	       posix_spawn_file_actions_adddup2(a, output, STDOUT_FILENO) ||
@@ -78,7 +78,7 @@ static int descriptors(posix_spawn_file_actions_t *a, const struct sp_program_sp
 	       (spec->is_foreign && posix_spawn_file_actions_addclosefrom_np(a, STDERR_FILENO + 1));
 }
 
-static int spawn(const struct sp_program_spec *spec, int output, pid_t *ret_pid)
+static int spawn_program(const struct sp_program_spec *spec, int output, pid_t *ret_pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t a;
@@ -88,7 +88,7 @@ static int spawn(const struct sp_program_spec *spec, int output, pid_t *ret_pid)
 		return -r;
 	r = posix_spawnattr_init(&a);
 	if (!r) {
-		r = sp_program_attributes(&a) || descriptors(&actions, spec, output)
+		r = sp_program_attributes(&a) || set_descriptors(&actions, spec, output)
 			? ENOMEM
 			: posix_spawn(ret_pid, spec->path, &actions, &a, spec->argv, spec->env);
 		posix_spawnattr_destroy(&a);
@@ -99,22 +99,22 @@ static int spawn(const struct sp_program_spec *spec, int output, pid_t *ret_pid)
 
 int sp_program_start(struct sp_program *c, const struct sp_program_spec *spec)
 {
-	int ends[2], r;
+	int pipe_fds[2], r;
 
 	*c = (struct sp_program){.pidfd = -1, .output = -1};
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
 		return sp_fail(-errno, "make a pipe");
-	fcntl(ends[0], F_SETFL, O_NONBLOCK); /* it may wait for us, not we for it */
-	r = spawn(spec, ends[1], &c->pid);
-	close(ends[1]);
-	c->output = ends[0];
+	fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK); /* the program may block on the pipe, we may not */
+	r = spawn_program(spec, pipe_fds[1], &c->pid);
+	close(pipe_fds[1]);
+	c->output = pipe_fds[0];
 	if (r < 0) {
 		sp_cleanup_close(&c->output);
 		*c = (struct sp_program){0};
 		return sp_fail(r, "%s", spec->path);
 	}
 	c->deadline_ns = sp_time_ns(CLOCK_MONOTONIC) + spec->timeout_ms * UINT64_C(1000000);
-	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0); /* without it: looked at when its time is over */
+	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0); /* without a pidfd it is checked at its deadline */
 	if (c->pidfd >= 0)
 		fcntl(c->pidfd, F_SETFD, FD_CLOEXEC);
 	return 0;
@@ -140,23 +140,23 @@ int sp_program_timeout_ms(const struct sp_program *c)
 	return c->deadline_ns > now ? (int)((c->deadline_ns - now) / 1000000 + 1) : 0;
 }
 
-static void text_take(struct sp_program *c)
+static void read_output(struct sp_program *c)
 {
-	char some[4096];
+	char buffer[4096];
 	ssize_t n = 0;
 
-	while (c->output >= 0 && (n = read(c->output, some, sizeof(some))) > 0) {
-		size_t kept = SP_MIN((size_t)n, SP_PROGRAM_TEXT - c->n_text);
+	while (c->output >= 0 && (n = read(c->output, buffer, sizeof(buffer))) > 0) {
+		size_t n_kept = SP_MIN((size_t)n, SP_PROGRAM_TEXT - c->n_text);
 
-		memcpy(c->text + c->n_text, some, kept);
-		c->n_text += kept;
+		memcpy(c->text + c->n_text, buffer, n_kept);
+		c->n_text += n_kept;
 	}
 	if (n == 0)
 		sp_cleanup_close(&c->output);
 	c->output = n == 0 ? -1 : c->output;
 }
 
-static void release(struct sp_program *c)
+static void close_program(struct sp_program *c)
 {
 	sp_cleanup_close(&c->pidfd);
 	sp_cleanup_close(&c->output);
@@ -164,21 +164,21 @@ static void release(struct sp_program *c)
 	c->pid = 0;
 }
 
-bool sp_program_look(struct sp_program *c, int *ret_status)
+bool sp_program_check(struct sp_program *c, int *ret_status)
 {
 	pid_t gone;
 
 	if (!c->pid)
 		return false;
 	gone = waitpid(c->pid, ret_status, WNOHANG);
-	text_take(c); /* after it: all that it wrote before its end */
+	read_output(c); /* after waitpid(), so that it has all output */
 	if (gone == c->pid || (gone < 0 && errno == ECHILD)) {
 		*ret_status = gone == c->pid ? *ret_status : SIGKILL;
-		release(c);
+		close_program(c);
 		return true;
 	}
 	if (sp_time_ns(CLOCK_MONOTONIC) >= c->deadline_ns) {
-		kill(-c->pid, SIGKILL); /* not waited for yet: the number is its own */
+		kill(-c->pid, SIGKILL); /* not waited for yet, so the pid is not reused */
 		c->is_late = true;
 		c->deadline_ns = sp_time_ns(CLOCK_MONOTONIC) + LATE_MS * UINT64_C(1000000);
 	}
@@ -191,5 +191,5 @@ void sp_program_kill(struct sp_program *c)
 		return;
 	kill(-c->pid, SIGKILL);
 	waitpid(c->pid, NULL, 0);
-	release(c);
+	close_program(c);
 }

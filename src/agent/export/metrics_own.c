@@ -165,7 +165,7 @@ void sp_metrics_own_write(void *arg, struct sp_expo *x)
 	struct sp_agent_status s;
 	struct sp_labels l;
 
-	sp_agent_status_seen(own->agent, &s);
+	sp_agent_status_last(own->agent, &s);
 	put_sources(x, &s);
 	put_lost(x, &s);
 	put_agent(x, &s, own->config);

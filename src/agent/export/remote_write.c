@@ -212,7 +212,7 @@ static void target_dispatch(struct sp_remotes *r, struct target *t)
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 	int status;
 
-	if (sp_program_look(&t->post, &status))
+	if (sp_program_check(&t->post, &status))
 		ended(t, status);
 	if (now >= t->due_ns) {
 		t->due_ns = SP_MAX(t->due_ns + t->config->interval_ns, now + t->config->interval_ns / 2);
@@ -311,7 +311,7 @@ int sp_remotes_new(const struct sp_agent_config *c, struct sp_metrics *m, struct
 		return -ENOMEM;
 	r->metrics = m;
 	r->epoll = epoll_create1(EPOLL_CLOEXEC);
-	r->self = sp_post_self();
+	r->self = sp_post_open_self();
 	if (r->epoll < 0 || r->self < 0) {
 		int e = r->self < 0 ? r->self : sp_fail(-errno, "make an epoll descriptor");
 

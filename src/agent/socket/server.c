@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, ACCEPTS = 64, EVENTS = 64, FOR_ROOT = 4, KIND_BITS = 2, OWN_A_QUERY = 8 };
+enum { BACKLOG = 128, MAX_ACCEPTS = 64, MAX_EVENTS = 64, ROOT_CLIENTS = 4, KIND_BITS = 2, OWN_PER_QUERY = 8 };
 
 static uint64_t now(void)
 {
@@ -32,12 +32,12 @@ int sp_server_watch(struct sp_server *s, int op, int fd, uint32_t events, enum s
 }
 
 /* --- clients --- */
-static size_t number_of(const struct sp_server *s, const struct sp_client *c)
+static size_t client_index(const struct sp_server *s, const struct sp_client *c)
 {
 	return (size_t)(c - s->clients);
 }
 
-static bool child_ended(struct sp_server *s, struct sp_client *c)
+static bool finish_child(struct sp_server *s, struct sp_client *c)
 {
 	bool has_answered = sp_server_child_end(s, c);
 
@@ -47,36 +47,36 @@ static bool child_ended(struct sp_server *s, struct sp_client *c)
 	return has_answered;
 }
 
-/* Of the agent itself: r is for who did not get an answer. */
-static void own_end(struct sp_server *s, struct sp_client *c, int r)
+/* A request of the agent itself; r is the error if the process has not answered. */
+static void finish_own(struct sp_server *s, struct sp_client *c, int r)
 {
-	struct sp_client was = *c;
+	struct sp_client ended = *c;
 
-	if (c->state == SP_CLIENT_ANSWERED && child_ended(s, c)) {
+	if (c->state == SP_CLIENT_ANSWERED && finish_child(s, c)) {
 		r = 0;
 		sp_error_clear();
 	}
 	free(c->text);
 	*c = (struct sp_client){0};
 	s->n_own--;
-	was.done(was.arg, r);
+	ended.done(ended.arg, r);
 }
 
-static void client_end(struct sp_server *s, struct sp_client *c)
+static void end_client(struct sp_server *s, struct sp_client *c)
 {
 	if (c->done)
-		return own_end(s, c, sp_fail_said(-EIO, "the process that was to answer has failed"));
+		return finish_own(s, c, sp_fail_said(-EIO, "the process that was to answer has failed"));
 	if (c->state == SP_CLIENT_ANSWERED)
-		child_ended(s, c);
-	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL); /* a process that is still there may hold it, too */
+		finish_child(s, c);
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, c->fd, NULL); /* a process that still runs may hold a copy */
 	close(c->fd);
 	free(c->text);
 	*c = (struct sp_client){0};
 	s->stats.n_clients--;
 }
 
-/* As much of the answer as the socket takes; what is left goes out when it takes more. */
-static void client_write(struct sp_server *s, struct sp_client *c)
+/* Writes what the socket takes; the rest follows when it is writable. */
+static void write_answer(struct sp_server *s, struct sp_client *c)
 {
 	while (c->at < c->n) {
 		ssize_t n = send(c->fd, c->text + c->at, c->n - c->at, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -88,10 +88,10 @@ static void client_write(struct sp_server *s, struct sp_client *c)
 			break;
 		c->at += (size_t)n;
 	}
-	client_end(s, c);
+	end_client(s, c);
 }
 
-static void client_answer(struct sp_server *s, struct sp_client *c, char *text, size_t n)
+static void send_answer(struct sp_server *s, struct sp_client *c, char *text, size_t n)
 {
 	free(c->text);
 	c->text = text;
@@ -99,21 +99,21 @@ static void client_answer(struct sp_server *s, struct sp_client *c, char *text, 
 	c->at = 0;
 	c->state = SP_CLIENT_WRITING;
 	c->deadline_ns = now() + SP_SERVER_WRITE_MS * UINT64_C(1000000);
-	if (!text || sp_server_watch(s, EPOLL_CTL_MOD, c->fd, EPOLLOUT, SP_SERVER_CLIENT, number_of(s, c)) < 0)
-		client_end(s, c);
+	if (!text || sp_server_watch(s, EPOLL_CTL_MOD, c->fd, EPOLLOUT, SP_SERVER_CLIENT, client_index(s, c)) < 0)
+		end_client(s, c);
 	else
-		client_write(s, c);
+		write_answer(s, c);
 }
 
-/* What sp_error_text(r) says. */
-static void client_refuse(struct sp_server *s, struct sp_client *c, int r)
+/* Sends sp_error_text(r). */
+static void refuse_request(struct sp_server *s, struct sp_client *c, int r)
 {
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = c->done ? NULL : open_memstream(&text, &n);
 
 	if (c->done)
-		return own_end(s, c, r);
+		return finish_own(s, c, r);
 	if (out) {
 		fputs("error", out);
 		sp_line_put_number(out, "errno", (uint64_t)-r);
@@ -121,7 +121,7 @@ static void client_refuse(struct sp_server *s, struct sp_client *c, int r)
 		fputc('\n', out);
 		fclose(out);
 	}
-	client_answer(s, c, text, n);
+	send_answer(s, c, text, n);
 }
 
 static void answer_status(struct sp_server *s, struct sp_client *c)
@@ -132,7 +132,7 @@ static void answer_status(struct sp_server *s, struct sp_client *c)
 	int r = 0;
 
 	if (!out)
-		return client_end(s, c);
+		return end_client(s, c);
 	fprintf(out, "ok users=%s\n", c->sees_all ? "all" : "own");
 	r = s->owner.status(s->owner.arg, out);
 	fprintf(out,
@@ -142,15 +142,15 @@ static void answer_status(struct sp_server *s, struct sp_client *c)
 	fclose(out);
 	if (r < 0) {
 		free(text);
-		return client_refuse(s, c, r);
+		return refuse_request(s, c, r);
 	}
 	s->stats.n_answered++;
-	client_answer(s, c, text, n);
+	send_answer(s, c, text, n);
 }
 
-/* --- whose turn it is --- */
-/* One place is for those who see all, where there are two or more. */
-static bool has_turn(const struct sp_server *s, const struct sp_client *c)
+/* --- queries --- */
+/* If there are two slots or more, one is reserved for clients that see all. */
+static bool may_start_query(const struct sp_server *s, const struct sp_client *c)
 {
 	uint64_t n_ordinary = 0;
 
@@ -161,19 +161,19 @@ static bool has_turn(const struct sp_server *s, const struct sp_client *c)
 	return c->sees_all || s->max_queries < 2 || n_ordinary + 1 < s->max_queries;
 }
 
-static struct sp_client *next_client(const struct sp_server *s)
+static struct sp_client *pick_client(const struct sp_server *s)
 {
 	struct sp_client *best = NULL;
 
 	for (size_t i = 0; i < s->n_slots; i++) {
 		struct sp_client *c = &s->clients[i];
-		if (c->state == SP_CLIENT_WAITING && has_turn(s, c) && (!best || c->turn < best->turn))
+		if (c->state == SP_CLIENT_WAITING && may_start_query(s, c) && (!best || c->ticket < best->ticket))
 			best = c;
 	}
 	return best;
 }
 
-static int child_begin(struct sp_server *s, struct sp_client *c)
+static int start_child(struct sp_server *s, struct sp_client *c)
 {
 	int r = sp_server_child_start(s, c);
 
@@ -181,62 +181,62 @@ static int child_begin(struct sp_server *s, struct sp_client *c)
 		return r;
 	c->state = SP_CLIENT_ANSWERED;
 	s->stats.n_queries++;
-	/* It has its own deadline, and says so to the client; this is for one that hangs. */
+	/* The process reports its own deadline to the client; this one is for a process that hangs. */
 	c->deadline_ns = now() + s->query_timeout_ns + SP_NS_PER_S;
-	r = sp_server_watch(s, EPOLL_CTL_ADD, c->pidfd, EPOLLIN, SP_SERVER_CHILD, number_of(s, c));
-	if (r >= 0 && !c->done) /* until it has gone we only want to know when the client does */
-		r = sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, number_of(s, c));
+	r = sp_server_watch(s, EPOLL_CTL_ADD, c->pidfd, EPOLLIN, SP_SERVER_CHILD, client_index(s, c));
+	if (r >= 0 && !c->done) /* until it has ended, only the client's hangup matters */
+		r = sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c));
 	if (r < 0)
-		client_end(s, c);
+		end_client(s, c);
 	return 0;
 }
 
-static void take_turns(struct sp_server *s)
+static void start_queries(struct sp_server *s)
 {
 	struct sp_client *c;
 
-	while (!s->is_renewing && (c = next_client(s))) {
+	while (!s->is_refreshing && (c = pick_client(s))) {
 		if (c->wants_current && !sp_server_current_is_fresh(s, c)) {
 			char source[SP_SERVER_SOURCE];
 			memcpy(source, c->source, sizeof(source));
-			sp_server_current_renew(s, source); /* what comes meanwhile may have ended this very client */
+			sp_server_current_refresh(s, source); /* it may run this loop, which may free the client */
 			continue;
 		}
-		int r = child_begin(s, c);
+		int r = start_child(s, c);
 		if (r < 0) {
-			sp_log(SP_LOG_WARNING, "a question cannot be answered: %s", sp_error_text(r));
+			sp_log(SP_LOG_WARNING, "a request cannot be answered: %s", sp_error_text(r));
 			s->stats.n_failed++;
-			client_refuse(s, c, sp_fail_said(r, "the agent cannot answer now: %s", strerror(-r)));
+			refuse_request(s, c, sp_fail_said(r, "the agent cannot answer now: %s", strerror(-r)));
 		}
 	}
 }
 
 /* --- requests --- */
-static void take_request(struct sp_server *s, struct sp_client *c)
+static void handle_request(struct sp_server *s, struct sp_client *c)
 {
 	struct sp_request q;
 	char *copy SP_FREE = strdup(c->text);
 	int r = copy ? sp_request_parse(copy, &q) : -ENOMEM;
 
 	if (r < 0)
-		return client_refuse(s, c, r);
+		return refuse_request(s, c, r);
 	if (q.what == SP_ASK_STATUS)
 		return answer_status(s, c);
 	if (q.what == SP_ASK_PASSWORD)
-		return client_refuse(s, c, sp_fail_said(-EACCES, "passwords are looked at for the agent's page only"));
+		return refuse_request(s, c, sp_fail_said(-EACCES, "passwords are checked for the agent's page only"));
 	if ((q.what == SP_ASK_TOTALS || q.what == SP_ASK_UPGRADES || q.what == SP_ASK_API) && !c->sees_all)
-		return client_refuse(s, c,
-				     sp_fail_said(-EACCES, "totals of the whole machine are for root and for "
-							   "members of the agent's group"));
-	sp_server_current_wanted(s, &q, c);
+		return refuse_request(s, c,
+				      sp_fail_said(-EACCES, "totals of the whole machine are for root and for "
+							    "members of the agent's group"));
+	sp_server_set_current(s, &q, c);
 	c->state = SP_CLIENT_WAITING;
-	c->turn = s->n_turns++;
+	c->ticket = s->n_tickets++;
 	c->deadline_ns = now() + s->query_timeout_ns;
-	if (sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, number_of(s, c)) < 0)
-		client_end(s, c);
+	if (sp_server_watch(s, EPOLL_CTL_MOD, c->fd, 0, SP_SERVER_CLIENT, client_index(s, c)) < 0)
+		end_client(s, c);
 }
 
-int sp_server_ask(struct sp_server *s, const struct sp_server_question *q, struct sp_client **ret_client)
+int sp_server_submit(struct sp_server *s, const struct sp_server_own_request *q, struct sp_client **ret_client)
 {
 	struct sp_client c = {.state = SP_CLIENT_WAITING, .fd = q->output, .pidfd = -1, .sees_all = true};
 	char *copy SP_FREE = strdup(q->line);
@@ -246,8 +246,8 @@ int sp_server_ask(struct sp_server *s, const struct sp_server_question *q, struc
 
 	while (i < s->n_slots && s->clients[i].state != SP_CLIENT_FREE)
 		i++;
-	if (r == 0 && (i == SP_SERVER_SLOTS || s->n_own >= s->max_queries * OWN_A_QUERY))
-		r = sp_fail_said(-EBUSY, "the agent has too many questions to answer");
+	if (r == 0 && (i == SP_SERVER_SLOTS || s->n_own >= s->max_queries * OWN_PER_QUERY))
+		r = sp_fail_said(-EBUSY, "the agent has too many requests to answer");
 	if (r < 0)
 		return r;
 	c.text = strdup(q->line);
@@ -255,9 +255,9 @@ int sp_server_ask(struct sp_server *s, const struct sp_server_question *q, struc
 		return -ENOMEM;
 	c.done = q->done;
 	c.arg = q->arg;
-	c.turn = s->n_turns++;
+	c.ticket = s->n_tickets++;
 	c.deadline_ns = now() + s->query_timeout_ns;
-	sp_server_current_wanted(s, &request, &c);
+	sp_server_set_current(s, &request, &c);
 	s->clients[i] = c;
 	s->n_slots = SP_MAX(SP_MAX(s->n_slots, i + 1), 1);
 	s->n_own++;
@@ -266,19 +266,19 @@ int sp_server_ask(struct sp_server *s, const struct sp_server_question *q, struc
 	return 0;
 }
 
-static void nobody_asks(void *arg, int r)
+static void ignore_result(void *arg, int r)
 {
 	(void)arg, (void)r;
 	sp_error_clear();
 }
 
-void sp_server_forget(struct sp_server *s, struct sp_client *c)
+void sp_server_cancel(struct sp_server *s, struct sp_client *c)
 {
-	c->done = nobody_asks;
-	client_end(s, c);
+	c->done = ignore_result;
+	end_client(s, c);
 }
 
-static void client_read(struct sp_server *s, struct sp_client *c)
+static void read_request(struct sp_server *s, struct sp_client *c)
 {
 	ssize_t n = recv(c->fd, c->text + c->n, SP_LINE_MAX - c->n, MSG_DONTWAIT);
 	char *end;
@@ -286,20 +286,20 @@ static void client_read(struct sp_server *s, struct sp_client *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0)
-		return client_end(s, c);
+		return end_client(s, c);
 	end = memchr(c->text + c->n, '\n', (size_t)n);
 	if (memchr(c->text + c->n, '\0', (size_t)n))
-		return client_refuse(s, c, sp_fail_said(-EBADMSG, "a NUL byte in a request"));
+		return refuse_request(s, c, sp_fail_said(-EBADMSG, "a NUL byte in a request"));
 	c->n += (size_t)n;
 	if (end) {
 		*end = '\0';
-		return take_request(s, c);
+		return handle_request(s, c);
 	}
 	if (c->n == SP_LINE_MAX)
-		client_refuse(s, c, sp_fail_said(-EBADMSG, "a request of more than %d bytes", SP_LINE_MAX));
+		refuse_request(s, c, sp_fail_said(-EBADMSG, "a request of more than %d bytes", SP_LINE_MAX));
 }
 
-/* --- who comes --- */
+/* --- accepting --- */
 static bool is_member(const struct sp_server *s, int fd)
 {
 	gid_t groups[1024];
@@ -313,7 +313,7 @@ static bool is_member(const struct sp_server *s, int fd)
 	return false;
 }
 
-static int identify(const struct sp_server *s, struct sp_client *c)
+static int read_credentials(const struct sp_server *s, struct sp_client *c)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -326,24 +326,24 @@ static int identify(const struct sp_server *s, struct sp_client *c)
 	return 0;
 }
 
-/* No ordinary user may have so many connections that another finds none. */
-static bool is_welcome(const struct sp_server *s, const struct sp_client *c)
+/* An ordinary user may not take all connections from the others. */
+static bool has_room_for(const struct sp_server *s, const struct sp_client *c)
 {
-	uint64_t n_his = 0, n_ordinary = 0;
+	uint64_t n_same_user = 0, n_ordinary = 0;
 
-	if (s->stats.n_clients >= s->max_clients + (c->sees_all ? FOR_ROOT : 0))
+	if (s->stats.n_clients >= s->max_clients + (c->sees_all ? ROOT_CLIENTS : 0))
 		return false;
 	for (size_t i = 0; i < s->n_slots; i++) {
 		const struct sp_client *other = &s->clients[i];
 		if (other->state == SP_CLIENT_FREE || other->sees_all)
 			continue;
 		n_ordinary++;
-		n_his += other->uid == c->uid;
+		n_same_user += other->uid == c->uid;
 	}
-	return c->sees_all || (n_ordinary < s->max_clients && n_his < SP_MAX(s->max_clients / 4, 1));
+	return c->sees_all || (n_ordinary < s->max_clients && n_same_user < SP_MAX(s->max_clients / 4, 1));
 }
 
-static int take_client(struct sp_server *s, const struct sp_client *who)
+static int add_client(struct sp_server *s, const struct sp_client *from)
 {
 	size_t i = 0;
 	int r;
@@ -352,46 +352,46 @@ static int take_client(struct sp_server *s, const struct sp_client *who)
 		i++;
 	if (i == SP_SERVER_SLOTS)
 		return -EBUSY;
-	s->clients[i] = *who;
+	s->clients[i] = *from;
 	s->clients[i].text = malloc(SP_LINE_MAX + 1);
 	s->clients[i].state = SP_CLIENT_READING;
 	s->clients[i].deadline_ns = now() + SP_SERVER_READ_MS * UINT64_C(1000000);
 	s->n_slots = SP_MAX(s->n_slots, i + 1);
 	s->stats.n_clients++;
-	r = s->clients[i].text ? sp_server_watch(s, EPOLL_CTL_ADD, who->fd, EPOLLIN, SP_SERVER_CLIENT, i) : -ENOMEM;
+	r = s->clients[i].text ? sp_server_watch(s, EPOLL_CTL_ADD, from->fd, EPOLLIN, SP_SERVER_CLIENT, i) : -ENOMEM;
 	if (r < 0)
-		client_end(s, &s->clients[i]);
+		end_client(s, &s->clients[i]);
 	return 0;
 }
 
-static void accept_one(struct sp_server *s, int fd)
+static void accept_client(struct sp_server *s, int fd)
 {
 	static const char busy[] = "error errno=16 text=the%20agent%20has%20too%20many%20clients\n";
 	struct sp_client c = {.fd = fd, .pidfd = -1};
 
-	if (identify(s, &c) == 0 && is_welcome(s, &c) && take_client(s, &c) == 0)
+	if (read_credentials(s, &c) == 0 && has_room_for(s, &c) && add_client(s, &c) == 0)
 		return;
 	s->stats.n_refused++;
 	if (send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		/* then he is told nothing */
+		/* the client sees a closed connection */
 	}
 	close(fd);
 }
 
-/* Without descriptors the one that waits would wake us again and again: we look after it a second later. */
+/* Without free descriptors a pending connection would wake the loop again and again, so accepting pauses a second. */
 static void pause_accepting(struct sp_server *s, int r)
 {
-	sp_log(SP_LOG_WARNING, "no client can be taken for a second: %s", strerror(-r));
-	s->paused_ns = now() + SP_NS_PER_S;
+	sp_log(SP_LOG_WARNING, "no client is accepted for a second: %s", strerror(-r));
+	s->accept_again_ns = now() + SP_NS_PER_S;
 	sp_server_watch(s, EPOLL_CTL_MOD, s->listen, 0, SP_SERVER_LISTEN, 0);
 }
 
 static void accept_clients(struct sp_server *s)
 {
-	for (int i = 0; i < ACCEPTS; i++) {
+	for (int i = 0; i < MAX_ACCEPTS; i++) {
 		int fd = accept4(s->listen, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0)
-			accept_one(s, fd);
+			accept_client(s, fd);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			return pause_accepting(s, -errno);
 		else if (errno == EAGAIN)
@@ -404,8 +404,8 @@ static void enforce_deadlines(struct sp_server *s)
 {
 	uint64_t t = now();
 
-	if (s->paused_ns && t >= s->paused_ns) {
-		s->paused_ns = 0;
+	if (s->accept_again_ns && t >= s->accept_again_ns) {
+		s->accept_again_ns = 0;
 		sp_server_watch(s, EPOLL_CTL_MOD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
 	}
 	for (size_t i = 0; i < s->n_slots; i++) {
@@ -413,28 +413,28 @@ static void enforce_deadlines(struct sp_server *s)
 		if (c->state == SP_CLIENT_FREE || t < c->deadline_ns)
 			continue;
 		if (c->state == SP_CLIENT_WAITING)
-			client_refuse(s, c, sp_fail_said(-ETIMEDOUT, "the agent has too many questions to answer"));
+			refuse_request(s, c, sp_fail_said(-ETIMEDOUT, "the agent has too many requests to answer"));
 		else
-			client_end(s, c);
+			end_client(s, c);
 	}
 }
 
-static void client_event(struct sp_server *s, struct sp_client *c, uint32_t events)
+static void handle_client_event(struct sp_server *s, struct sp_client *c, uint32_t events)
 {
 	if (c->state == SP_CLIENT_FREE)
-		return; /* it ended in this very round */
+		return; /* ended by an earlier event of this round */
 	if (events & (EPOLLHUP | EPOLLERR) && c->state != SP_CLIENT_READING)
-		client_end(s, c);
+		end_client(s, c);
 	else if (c->state == SP_CLIENT_READING)
-		client_read(s, c);
+		read_request(s, c);
 	else if (c->state == SP_CLIENT_WRITING)
-		client_write(s, c);
+		write_answer(s, c);
 }
 
 void sp_server_dispatch(struct sp_server *s)
 {
-	struct epoll_event events[EVENTS];
-	int n = epoll_wait(s->epoll, events, EVENTS, 0);
+	struct epoll_event events[MAX_EVENTS];
+	int n = epoll_wait(s->epoll, events, MAX_EVENTS, 0);
 
 	for (int i = 0; i < n; i++) {
 		enum sp_server_event kind = events[i].data.u64 & ((1 << KIND_BITS) - 1);
@@ -442,19 +442,19 @@ void sp_server_dispatch(struct sp_server *s)
 		if (kind == SP_SERVER_LISTEN)
 			accept_clients(s);
 		else if (kind == SP_SERVER_CLIENT)
-			client_event(s, c, events[i].events);
+			handle_client_event(s, c, events[i].events);
 		else if (c->state == SP_CLIENT_ANSWERED)
-			client_end(s, c);
+			end_client(s, c);
 	}
 	enforce_deadlines(s);
 	sp_server_reap(s);
 	s->has_new = false;
-	take_turns(s);
+	start_queries(s);
 }
 
 int sp_server_timeout_ms(const struct sp_server *s)
 {
-	uint64_t nearest = s->paused_ns ? s->paused_ns : UINT64_MAX, t = now();
+	uint64_t nearest = s->accept_again_ns ? s->accept_again_ns : UINT64_MAX, t = now();
 
 	for (size_t i = 0; i < s->n_slots; i++)
 		if (s->clients[i].state != SP_CLIENT_FREE)
@@ -476,7 +476,7 @@ void sp_server_stats(const struct sp_server *s, struct sp_server_stats *ret_stat
 	*ret_stats = s->stats;
 }
 
-/* --- beginning and end --- */
+/* --- start and stop --- */
 void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 {
 	struct group *group = *c->group ? getgrnam(c->group) : NULL;
@@ -485,7 +485,7 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 		sp_log(SP_LOG_NOTICE, "there is no group %s: only root sees all users' processes", c->group);
 	s->has_group = group != NULL;
 	s->group = group ? group->gr_gid : 0;
-	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - FOR_ROOT);
+	s->max_clients = SP_MIN(c->max_clients, SP_SERVER_SLOTS - ROOT_CLIENTS);
 	s->max_queries = c->max_queries;
 	s->query_timeout_ns = c->query_timeout_ns;
 	s->query_memory_bytes = c->query_memory_bytes;
@@ -493,8 +493,8 @@ void sp_server_configure(struct sp_server *s, const struct sp_agent_config *c)
 	s->store = strdup(c->store);
 }
 
-/* A socket of an agent that was killed is in the way; one that somebody listens on is not ours to take. */
-static int make_room(const struct sockaddr_un *a)
+/* Removes the socket of an agent that was killed; one with a listener is an error. */
+static int remove_stale_socket(const struct sockaddr_un *a)
 {
 	struct stat st;
 
@@ -520,25 +520,25 @@ int sp_server_directory(const char *path)
 	*slash = '\0';
 	if (mkdir(directory, 0755) < 0)
 		return errno == EEXIST ? 0 : sp_fail(-errno, "make %s", directory);
-	/* Everybody may ask, whatever the umask is. */
+	/* Any user may connect, whatever the umask is. */
 	return chmod(directory, 0755) < 0 ? sp_fail(-errno, "%s", directory) : 0;
 }
 
-static int server_listen(struct sp_server *s)
+static int listen_at_path(struct sp_server *s)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 	int r = sp_server_directory(s->path);
 
 	memcpy(a.sun_path, s->path, SP_MIN(strlen(s->path), sizeof(a.sun_path) - 1));
 	if (r >= 0)
-		r = make_room(&a);
+		r = remove_stale_socket(&a);
 	if (r < 0)
 		return r;
 	s->listen = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s->listen < 0 || bind(s->listen, (struct sockaddr *)&a, sizeof(a)) < 0)
 		return sp_fail(-errno, "make the socket %s", s->path);
 	s->is_ours = true;
-	/* Everybody may ask; who it is the kernel says. */
+	/* Any user may connect: rights follow from SO_PEERCRED. */
 	if (chmod(s->path, 0666) < 0 || listen(s->listen, BACKLOG) < 0)
 		return sp_fail(-errno, "listen at %s", s->path);
 	return sp_server_watch(s, EPOLL_CTL_ADD, s->listen, EPOLLIN, SP_SERVER_LISTEN, 0);
@@ -563,7 +563,7 @@ int sp_server_new(const struct sp_agent_config *c, const struct sp_server_owner 
 	else if (s->epoll < 0 || s->self < 0)
 		r = sp_fail(-errno, "prepare the agent's socket");
 	if (r >= 0 && *s->path)
-		r = server_listen(s);
+		r = listen_at_path(s);
 	if (r < 0) {
 		sp_server_free(s);
 		return r;
@@ -578,7 +578,7 @@ void sp_server_free(struct sp_server *s)
 		return;
 	for (size_t i = 0; s->clients && i < s->n_slots; i++)
 		if (s->clients[i].state != SP_CLIENT_FREE)
-			client_end(s, &s->clients[i]);
+			end_client(s, &s->clients[i]);
 	if (s->is_ours)
 		unlink(s->path);
 	for (int *fd = (int[]){s->listen, s->epoll, s->self, -2}; *fd != -2; fd++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * server_child.c: the processes that answer questions: this program, executed again.
+ * server_child.c: starts and ends the processes that answer requests: this program, executed again.
  *
- * They share nothing with the agent: neither its memory, which may hold other users' rows, nor its connections to the
- * store, which SQLite forbids to take along over fork(2). What they need is written into a memory file beforehand.
+ * They are executed, not forked: the agent's memory may hold other users' rows, and SQLite forbids to use connections
+ * after fork(2). Their input is a memory file.
  */
 #include "agent/exec/program.h"
 #include "agent/log.h"
@@ -23,10 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CURRENT_SPAN_S = 60 }; /* older questions cannot be about a window that is not stored yet */
+enum { CURRENT_SPAN_S = 60 }; /* older ranges cannot contain the current window */
 
-/* --- the window that is not stored yet --- */
-static int current_write(struct sp_server *s, const char *source, const struct sp_profile *p,
+/* --- the current window --- */
+static int write_current(struct sp_server *s, const char *source, const struct sp_profile *p,
 			 const struct sp_store_window *w)
 {
 	const struct sp_view *view = sp_view_by_name("pprof");
@@ -51,35 +51,35 @@ bool sp_server_current_is_fresh(const struct sp_server *s, const struct sp_clien
 	       !strcmp(s->current_source, c->source);
 }
 
-static void current_drop(struct sp_server *s)
+static void drop_current(struct sp_server *s)
 {
 	free(sp_take_ptr(s->current));
 	s->current_bytes = 0;
 }
 
-void sp_server_current_renew(struct sp_server *s, const char *source)
+void sp_server_current_refresh(struct sp_server *s, const char *source)
 {
 	const struct sp_profile *p = NULL;
 	struct sp_store_window w = {0};
 	int r;
 
-	current_drop(s);
+	drop_current(s);
 	snprintf(s->current_source, sizeof(s->current_source), "%s", source);
-	s->is_renewing = true;
+	s->is_refreshing = true;
 	r = s->owner.current(s->owner.arg, s->current_source, &p, &w);
-	s->is_renewing = false;
+	s->is_refreshing = false;
 	if (r >= 0)
-		r = current_write(s, s->current_source, p, &w);
+		r = write_current(s, s->current_source, p, &w);
 	s->current_ns = sp_time_ns(CLOCK_MONOTONIC);
 	if (r < 0)
-		current_drop(s);
+		drop_current(s);
 	/* EAGAIN: the owner is busy with the window before */
 	if (r < 0 && r != -ENOENT && r != -EAGAIN)
 		sp_log(SP_LOG_WARNING, "the window that is not stored yet cannot be shown: %s", sp_error_text(r));
 	sp_error_clear();
 }
 
-void sp_server_current_wanted(const struct sp_server *s, const struct sp_request *q, struct sp_client *c)
+void sp_server_set_current(const struct sp_server *s, const struct sp_request *q, struct sp_client *c)
 {
 	const char *source = q->query.source ? q->query.source : "cpu";
 
@@ -90,15 +90,15 @@ void sp_server_current_wanted(const struct sp_server *s, const struct sp_request
 	snprintf(c->source, sizeof(c->source), "%s", c->wants_current ? source : "");
 }
 
-/* --- what it is given --- */
-struct question {
+/* --- the input --- */
+struct child_input {
 	struct sp_server *server;
 	const struct sp_client *client;
 };
 
-static int question_write(void *arg, FILE *out)
+static int write_child_input(void *arg, FILE *out)
 {
-	const struct question *q = arg;
+	const struct child_input *q = arg;
 	struct sp_server *s = q->server;
 	const struct sp_client *c = q->client;
 
@@ -140,7 +140,7 @@ int sp_server_spawn(int input, int output, int self, pid_t *ret_pid)
 int sp_server_child_start(struct sp_server *s, struct sp_client *c)
 {
 	SP_CLOSE int input = -1;
-	int r = sp_program_input_write("soprof-answer", question_write, &(struct question){s, c}, &input);
+	int r = sp_program_input_write("soprof-answer", write_child_input, &(struct child_input){s, c}, &input);
 
 	if (r < 0)
 		return r;
@@ -151,7 +151,7 @@ int sp_server_child_start(struct sp_server *s, struct sp_client *c)
 	if (c->pidfd >= 0)
 		return 0;
 	r = -errno;
-	kill(c->pid, SIGKILL); /* not waited for yet: the number is its own */
+	kill(c->pid, SIGKILL); /* not waited for yet, so the pid is not reused */
 	waitpid(c->pid, NULL, 0);
 	return sp_fail(r, "open a pidfd");
 }
@@ -159,14 +159,14 @@ int sp_server_child_start(struct sp_server *s, struct sp_client *c)
 bool sp_server_child_end(struct sp_server *s, struct sp_client *c)
 {
 	int status = 0;
-	pid_t gone;
+	pid_t ended_pid;
 
 	syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
-	gone = waitpid(c->pid, &status, WNOHANG);
-	if (gone == 0 && s->n_unreaped < SP_SERVER_UNREAPED)
+	ended_pid = waitpid(c->pid, &status, WNOHANG);
+	if (ended_pid == 0 && s->n_unreaped < SP_SERVER_UNREAPED)
 		s->unreaped[s->n_unreaped++] = c->pid;
 	close(c->pidfd);
-	return gone == c->pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return ended_pid == c->pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 void sp_server_reap(struct sp_server *s)

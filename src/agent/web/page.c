@@ -41,7 +41,7 @@ static void gone(void *arg)
 	struct sp_page_waiting *w = arg;
 
 	if (w->question)
-		sp_server_forget(w->page->owner.server, sp_take_ptr(w->question));
+		sp_server_cancel(w->page->owner.server, sp_take_ptr(w->question));
 	waiting_end(w);
 }
 
@@ -120,7 +120,7 @@ static void answered(void *arg, int r)
 
 static void ask(struct sp_page_waiting *w, const struct sp_request *q)
 {
-	struct sp_server_question question = {.done = answered, .arg = w};
+	struct sp_server_own_request question = {.done = answered, .arg = w};
 	char *line SP_FREE = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&line, &n);
@@ -138,7 +138,7 @@ static void ask(struct sp_page_waiting *w, const struct sp_request *q)
 		line[n - 1] = '\0'; /* the newline */
 		question.line = line;
 		question.output = w->output;
-		r = sp_server_ask(w->page->owner.server, &question, &w->question);
+		r = sp_server_submit(w->page->owner.server, &question, &w->question);
 	}
 	if (r == 0)
 		return;

@@ -37,7 +37,7 @@ static int ask(struct sp_page *p, const struct sp_request *q)
 {
 	char line[2048] = "";
 	FILE *out = fmemopen(line, sizeof(line) - 1, "w");
-	struct sp_server_question question = {.line = line, .output = p->verify_output, .done = verified, .arg = p};
+	struct sp_server_own_request question = {.line = line, .output = p->verify_output, .done = verified, .arg = p};
 	int r = -ENOMEM;
 
 	if (out) {
@@ -46,7 +46,7 @@ static int ask(struct sp_page *p, const struct sp_request *q)
 	}
 	line[strcspn(line, "\n")] = '\0';
 	if (r == 0)
-		r = sp_server_ask(p->owner.server, &question, &p->verifying);
+		r = sp_server_submit(p->owner.server, &question, &p->verifying);
 	explicit_bzero(line, sizeof(line));
 	return r;
 }
@@ -69,7 +69,7 @@ static int verify(void *arg, const char *hash, const char *password)
 void sp_page_verify_end(struct sp_page *p)
 {
 	if (p->verifying)
-		sp_server_forget(p->owner.server, p->verifying);
+		sp_server_cancel(p->owner.server, p->verifying);
 	p->verifying = NULL;
 	sp_cleanup_close(&p->verify_output);
 }

@@ -264,7 +264,7 @@ static bool samples_and_stores(void *arg)
 {
 	struct sp_agent_status s;
 
-	sp_agent_status_seen(((struct run *)arg)->agent, &s);
+	sp_agent_status_last(((struct run *)arg)->agent, &s);
 	return s.started_wall_ns && !*s.store_error;
 }
 

@@ -12,8 +12,8 @@ enum { MAX_NAME = 128, MAX_ARGUMENT = 1000, MAX_PATH = 1000, MAX_LABEL_NAME = 64
 struct taking {
 	struct sp_agent_config *c;
 	struct sp_alert_config *alert; /* NULL: of alert-to */
-	struct sp_alert_to *to;
-	bool has_to[3];      /* of this alert: command, webhook, alertmanager */
+	struct sp_alert_targets *to;
+	bool has_targets[3]; /* of this alert: command, webhook, alertmanager */
 	yaml_mark_t rule_at; /* where its text begins, if it stands on one line as it is */
 	bool is_plain;
 };
@@ -22,7 +22,7 @@ struct taking {
  */
 static int take_argument(struct sp_agent_file *f, void *arg)
 {
-	struct sp_alert_to *to = ((struct taking *)arg)->to;
+	struct sp_alert_targets *to = ((struct taking *)arg)->to;
 	size_t n = 0;
 	int r;
 
@@ -41,7 +41,7 @@ static int take_command(struct sp_agent_file *f, void *arg)
 	yaml_mark_t mark = f->event.start_mark;
 	int r;
 
-	t->has_to[0] = true;
+	t->has_targets[0] = true;
 	if (f->event.type == YAML_SCALAR_EVENT)
 		return take_argument(f, t);
 	r = sp_agent_file_list(f, "command", SP_ALERT_ARGS, take_argument, t);
@@ -64,13 +64,13 @@ static int take_webhook(struct sp_agent_file *f, void *arg)
 {
 	struct taking *t = arg;
 
-	t->has_to[1] = true;
+	t->has_targets[1] = true;
 	return take_url(f, "webhook", &t->to->webhook);
 }
 
 static int take_manager(struct sp_agent_file *f, void *arg)
 {
-	struct sp_alert_to *to = ((struct taking *)arg)->to;
+	struct sp_alert_targets *to = ((struct taking *)arg)->to;
 	int r = take_url(f, "alertmanager", &to->managers[to->n_managers]);
 
 	to->n_managers += r == 0;
@@ -81,7 +81,7 @@ static int take_managers(struct sp_agent_file *f, void *arg)
 {
 	struct taking *t = arg;
 
-	t->has_to[2] = true;
+	t->has_targets[2] = true;
 	if (f->event.type == YAML_SCALAR_EVENT)
 		return take_manager(f, t);
 	return sp_agent_file_list(f, "alertmanager", SP_ALERT_MANAGERS, take_manager, t);
@@ -108,7 +108,7 @@ static int take_ca(struct sp_agent_file *f, void *arg)
 }
 
 /* What an alert says of its places counts; what it does not say is as alert-to says. */
-static void inherit(struct sp_alert_to *to, const bool has[3], const struct sp_alert_to *from)
+static void inherit(struct sp_alert_targets *to, const bool has[3], const struct sp_alert_targets *from)
 {
 	if (!has[0])
 		memcpy(to->command, from->command, sizeof(to->command));
@@ -249,7 +249,7 @@ static int take_alert(struct sp_agent_file *f, void *arg)
 	for (size_t i = 0; i < c->n_alerts; i++)
 		if (!strcmp(c->alerts[i].name, alert->name))
 			return SP_AGENT_FILE_SAY(f, mark, "two alerts are called '%s'", alert->name);
-	memcpy(alert->has_to, t.has_to, sizeof(alert->has_to));
+	memcpy(alert->has_targets, t.has_targets, sizeof(alert->has_targets));
 	c->n_alerts++;
 	return 0;
 }
@@ -267,7 +267,7 @@ int sp_agent_alerts_take(struct sp_agent_file *f, void *arg)
 int sp_agent_alert_to_take(struct sp_agent_file *f, void *arg)
 {
 	struct sp_agent_config *c = arg;
-	struct taking t = {.c = c, .to = &c->alert_to};
+	struct taking t = {.c = c, .to = &c->alert_targets};
 
 	return sp_agent_file_mapping(f, "alert-to", to_keys, &t);
 }
@@ -275,5 +275,5 @@ int sp_agent_alert_to_take(struct sp_agent_file *f, void *arg)
 void sp_agent_alerts_end(struct sp_agent_config *c)
 {
 	for (size_t i = 0; i < c->n_alerts; i++)
-		inherit(&c->alerts[i].to, c->alerts[i].has_to, &c->alert_to);
+		inherit(&c->alerts[i].to, c->alerts[i].has_targets, &c->alert_targets);
 }

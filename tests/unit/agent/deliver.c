@@ -107,7 +107,7 @@ static struct sp_notification note(const char *what, bool is_over)
 	return n;
 }
 
-static void tell(const struct sp_alert_to *to, const char *what, bool is_over)
+static void tell(const struct sp_alert_targets *to, const char *what, bool is_over)
 {
 	struct sp_notification n = note(what, is_over);
 
@@ -160,7 +160,7 @@ static void expect(const char *wanted)
 static void test_command(void **state)
 {
 	char script[512];
-	struct sp_alert_to to = {.command = {"/bin/sh", "-c", script, "x y"}};
+	struct sp_alert_targets to = {.command = {"/bin/sh", "-c", script, "x y"}};
 
 	(void)state;
 	begin();
@@ -183,8 +183,8 @@ static void test_command(void **state)
 static void test_order(void **state)
 {
 	char script[512], other[512];
-	struct sp_alert_to to = {.command = {"/bin/sh", "-c", script}},
-			   elsewhere = {.command = {"/bin/sh", "-c", other}};
+	struct sp_alert_targets to = {.command = {"/bin/sh", "-c", script}},
+				elsewhere = {.command = {"/bin/sh", "-c", other}};
 
 	(void)state;
 	begin();
@@ -207,7 +207,7 @@ static void test_order(void **state)
 	sp_deliver_free(d);
 	/* no such program */
 	begin();
-	to = (struct sp_alert_to){.command = {"/nonexistent/x"}};
+	to = (struct sp_alert_targets){.command = {"/nonexistent/x"}};
 	tell(&to, "one", false);
 	turn();
 	assert_int_equal(stats().n_failed, 1);
@@ -218,7 +218,7 @@ static void test_order(void **state)
 static void test_webhook(void **state)
 {
 	static const int codes[] = {503, 200, 400, 200, 0};
-	struct sp_alert_to to = {.webhook = url};
+	struct sp_alert_targets to = {.webhook = url};
 
 	(void)state;
 	begin();
@@ -247,7 +247,7 @@ static void test_webhook(void **state)
 
 static void test_bounds(void **state)
 {
-	struct sp_alert_to to = {.webhook = "http://127.0.0.1:1/"};
+	struct sp_alert_targets to = {.webhook = "http://127.0.0.1:1/"};
 	char name[16];
 
 	(void)state;
@@ -273,10 +273,10 @@ static void test_bounds(void **state)
 /* What waits is written and comes back; damaged lines are refused. */
 static void test_restart(void **state)
 {
-	struct sp_alert_to to = {.command = {"/bin/echo", "a b", "c\n%"},
-				 .webhook = "http://h/?x=1 2",
-				 .ca_file = "/ca",
-				 .authorization_file = "/s"};
+	struct sp_alert_targets to = {.command = {"/bin/echo", "a b", "c\n%"},
+				      .webhook = "http://h/?x=1 2",
+				      .ca_file = "/ca",
+				      .authorization_file = "/s"};
 	char *text = NULL, *again = NULL, *at, *line;
 	size_t n = 0;
 	FILE *out;
@@ -340,7 +340,7 @@ static size_t count(const char *text, const char *what)
 static void test_manager(void **state)
 {
 	static const int codes[] = {503, 200, 0};
-	struct sp_alert_to to = {.managers = {url}, .n_managers = 1};
+	struct sp_alert_targets to = {.managers = {url}, .n_managers = 1};
 
 	(void)state;
 	begin();

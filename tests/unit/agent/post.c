@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Posts to a server of our own: what arrives, what is taken, refused, tried again; a server that never answers; and
- * programs that are looked after: their text, their end, their time. This program is also what is executed to post.
+ * post.c: posts to a server of this test: what it receives; results taken, refused and try again; a server that never
+ * answers. Programs: their output, end and deadline. This program is also the one that is executed to post.
  */
 #include "agent/exec/post.h"
 #include "base/error.h"
@@ -38,7 +38,7 @@ static void listen_here(void)
 	snprintf(url, sizeof(url), "http://127.0.0.1:%d/hook?a=1", ntohs(at.sin_port));
 }
 
-/* One request, whose end its length tells, and the answer to it. */
+/* Answers one request; its length is in its header. */
 static void serve(const char *answer, char *ret_request, size_t size)
 {
 	int fd = accept(listener, NULL, NULL);
@@ -65,7 +65,7 @@ static int wait_for(struct sp_program *c)
 {
 	int status = 0;
 
-	while (!sp_program_look(c, &status)) {
+	while (!sp_program_check(c, &status)) {
 		int fds[SP_PROGRAM_FDS];
 		struct pollfd polled[SP_PROGRAM_FDS];
 		size_t n = sp_program_fds(c, fds);
@@ -79,7 +79,7 @@ static int wait_for(struct sp_program *c)
 static enum sp_post_result post(const struct sp_post *p, const char *answer, char *ret_request, size_t size,
 				struct sp_program *c)
 {
-	int self = sp_post_self();
+	int self = sp_post_open_self();
 
 	assert_true(self >= 0);
 	assert_int_equal(sp_post_start(c, self, p), 0);
@@ -141,12 +141,12 @@ static void test_not_taken(void **state)
 	}
 }
 
-/* Nobody listens; somebody listens and says nothing. */
+/* Nobody listens; a listener that never answers. */
 static void test_nobody(void **state)
 {
 	struct sp_post p = {.url = "http://127.0.0.1:1/", .body = "", .timeout_ms = 20000};
 	struct sp_program c;
-	int self = sp_post_self(), status;
+	int self = sp_post_open_self(), status;
 
 	(void)state;
 	assert_int_equal(sp_post_start(&c, self, &p), 0);
@@ -158,7 +158,7 @@ static void test_nobody(void **state)
 	status = wait_for(&c);
 	assert_int_equal(sp_post_result(status), SP_POST_AGAIN);
 	assert_non_null(strstr(c.text, "timed out"));
-	close(accept(listener, NULL, NULL)); /* for the next */
+	close(accept(listener, NULL, NULL)); /* for the next case */
 	p.url = "ftp://127.0.0.1/";
 	assert_int_equal(sp_post_start(&c, self, &p), 0);
 	assert_int_equal(sp_post_result(wait_for(&c)), SP_POST_AGAIN);
@@ -178,7 +178,7 @@ static void test_urls(void **state)
 	sp_error_clear();
 }
 
-/* --- programs of others --- */
+/* --- foreign programs --- */
 static int run(const char *script, unsigned timeout_ms, const char *input, struct sp_program *c)
 {
 	char *argv[] = {"sh", "-c", (char *)script, NULL}, *env[] = {"A=b c", NULL};
@@ -201,11 +201,11 @@ static void test_program(void **state)
 	assert_int_equal(WEXITSTATUS(status), 3);
 	assert_string_equal(c.text, "in b c\n0,1,2,3,"); /* 3: ls itself */
 	close(leak);
-	/* more than we keep, and more than a pipe holds */
+	/* more output than is kept, and than a pipe holds */
 	status = run("head -c 300000 /dev/zero | tr '\\0' x", 20000, "", &c);
 	assert_int_equal(status, 0);
 	assert_int_equal(strlen(c.text), SP_PROGRAM_TEXT);
-	/* its time is over: it goes with what it has started */
+	/* at its deadline it is killed with its children */
 	status = run("sleep 600 & sleep 600", 100, "", &c);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && c.is_late);
 	assert_int_equal(sp_program_timeout_ms(&c), -1);

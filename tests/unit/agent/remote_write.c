@@ -56,7 +56,7 @@ static uint64_t made_s(const uint8_t *block, size_t n)
 	return ms / 1000;
 }
 
-int sp_post_self(void)
+int sp_post_open_self(void)
 {
 	return open("/dev/null", O_PATH | O_CLOEXEC);
 }
@@ -77,7 +77,7 @@ int sp_post_start(struct sp_program *c, int self, const struct sp_post *p)
 	return 0;
 }
 
-bool sp_program_look(struct sp_program *c, int *ret_status)
+bool sp_program_check(struct sp_program *c, int *ret_status)
 {
 	if (!c->pid)
 		return false;

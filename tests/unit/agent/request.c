@@ -112,7 +112,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* Any bytes as a value come back as they were. */
+/* A value of any bytes is the same after writing and parsing. */
 static void test_values(void **state)
 {
 	char value[256], *text = NULL;

@@ -34,39 +34,39 @@ static void test_rules(void **state)
 	struct sp_alert_rule r = good("library libcrypto* share > 30% for 5m");
 
 	(void)state;
-	assert_int_equal(r.of, SP_ALERT_RULE_LIBRARY);
+	assert_int_equal(r.subject, SP_ALERT_RULE_LIBRARY);
 	assert_int_equal(r.value, SP_ALERT_RULE_SHARE);
 	assert_string_equal(r.glob, "libcrypto*");
 	near(r.threshold, 0.3);
-	near(sp_alert_rule_release(&r), 0.27);
+	near(sp_alert_rule_resolve_at(&r), 0.27);
 	assert_int_equal(r.over_ns, 60 * S);
 	assert_int_equal(r.for_ns, 300 * S);
-	assert_int_equal(r.in, SP_N_ALERT_RULES);
+	assert_int_equal(r.within, SP_N_ALERT_RULES);
 	r = good(
 	    "  function \"operator new(unsigned \\\"long\\\\)\"\ttotal > 0.5% over 30s in cgroup /system.slice for 1d");
-	assert_int_equal(r.of, SP_ALERT_RULE_FUNCTION);
+	assert_int_equal(r.subject, SP_ALERT_RULE_FUNCTION);
 	assert_int_equal(r.value, SP_ALERT_RULE_TOTAL);
 	assert_string_equal(r.glob, "operator new(unsigned \"long\\)");
 	near(r.threshold, 0.005);
 	assert_int_equal(r.over_ns, 30 * S);
 	assert_int_equal(r.for_ns, 86400 * S);
-	assert_int_equal(r.in, SP_ALERT_RULE_CGROUP);
-	assert_string_equal(r.in_glob, "/system.slice");
+	assert_int_equal(r.within, SP_ALERT_RULE_CGROUP);
+	assert_string_equal(r.within_glob, "/system.slice");
 	r = good("process nginx cpu > 250%");
-	assert_int_equal(r.of, SP_ALERT_RULE_PROCESS);
+	assert_int_equal(r.subject, SP_ALERT_RULE_PROCESS);
 	assert_int_equal(r.value, SP_ALERT_RULE_CPU);
-	near(sp_alert_rule_release(&r), 2.25);
+	near(sp_alert_rule_resolve_at(&r), 2.25);
 	r = good("complete < 90% for 10m");
 	assert_true(r.is_below);
-	near(sp_alert_rule_release(&r), 0.91);
+	near(sp_alert_rule_resolve_at(&r), 0.91);
 	r = good("lost > 1%");
-	assert_int_equal(r.of, SP_ALERT_RULE_LOST);
+	assert_int_equal(r.subject, SP_ALERT_RULE_LOST);
 	r = good("upgrade changed libz* by > 20%");
-	assert_int_equal(r.of, SP_ALERT_RULE_UPGRADE);
+	assert_int_equal(r.subject, SP_ALERT_RULE_UPGRADE);
 	assert_string_equal(r.glob, "libz*");
 }
 
-/* What is wrong, and where. */
+/* What is wrong, and at which byte. */
 static void test_wrong(void **state)
 {
 	static const struct {

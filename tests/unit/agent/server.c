@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * server.c: who may connect, how many, what they may send. What the server says of itself is asked for by a client,
- * too: nothing here looks into it.
- */
+/* server.c: who may connect, how many, and what they may send. The server's counters are read by a client, too. */
 #include "serving.h"
 
 enum { OTHER_UID = 54321, MEMBERS_GID = 54322, MAX_FDS = 2000 };
@@ -23,7 +20,7 @@ static void test_status(void **state)
 	assert_int_equal(ask_status(&a), -ENOENT);
 }
 
-/* Its mode lets everybody ask; the directory is made. */
+/* Any user may connect; the directory is made. */
 static void test_place(void **state)
 {
 	struct sp_agent_config c = config();
@@ -38,7 +35,7 @@ static void test_place(void **state)
 	assert_int_equal(stat(socket_path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0666);
 	assert_int_equal(ask_status(&a), 0);
-	/* A second one does not take it away; one that was killed is no obstacle. */
+	/* A second server leaves the first one's socket; the socket of a killed one is replaced. */
 	struct sp_server_owner owner = {.status = status};
 	struct sp_server *s = NULL;
 	assert_int_equal(sp_server_new(&c, &owner, &s), -EADDRINUSE);
@@ -48,7 +45,7 @@ static void test_place(void **state)
 	begin(&c);
 	assert_int_equal(ask_status(&a), 0);
 	finish();
-	/* Nor is something else that lies there removed. */
+	/* other files are not removed */
 	FILE *f = fopen(socket_path, "w");
 	fclose(f);
 	assert_int_equal(sp_server_new(&c, &owner, &s), -EEXIST);
@@ -58,7 +55,7 @@ static void test_place(void **state)
 	memcpy(socket_path, old, sizeof(old));
 }
 
-/* The directory of the socket is for everybody, also where files are made for nobody else. */
+/* The directory is open to all users, whatever the umask. */
 static void test_directory(void **state)
 {
 	char path[128], made[64];
@@ -72,7 +69,7 @@ static void test_directory(void **state)
 	umask(mask);
 	assert_int_equal(stat(made, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0755);
-	/* what was there is left as it is */
+	/* an existing one keeps its mode */
 	assert_int_equal(chmod(made, 0700), 0);
 	assert_int_equal(sp_server_directory(path), 0);
 	assert_int_equal(stat(made, &st), 0);
@@ -96,12 +93,12 @@ static void test_malformed(void **state)
 	memset(huge, 'a', 100000);
 	is_answered(huge, 100000, "error errno=74 text=a%20request%20of%20more");
 	free(huge);
-	/* one that goes without a word, one that goes in the middle of a word */
+	/* hangups: before the first byte, and within a word */
 	close(client());
 	int fd = client();
 	assert_int_equal(send(fd, "soprof1 sta", 11, 0), 11);
 	close(fd);
-	/* in pieces */
+	/* a request in pieces */
 	fd = client();
 	for (const char *p = "soprof1 status\n"; *p; p++)
 		assert_int_equal(send(fd, p, 1, 0), 1);
@@ -112,7 +109,7 @@ static void test_malformed(void **state)
 	finish();
 }
 
-/* A thousand clients that say nothing: those beyond the limit are told so, and the agent does nothing for them. */
+/* A thousand silent clients: those beyond the limit are told, and cost the agent nothing. */
 static void test_crowd(void **state)
 {
 	struct sp_agent_config c = config();
@@ -120,7 +117,7 @@ static void test_crowd(void **state)
 	struct rlimit l = {.rlim_cur = MAX_FDS + 100, .rlim_max = MAX_FDS + 100};
 	struct sp_ask a;
 	char got[256], refused[32];
-	int n = 1000, n_refused = n - 20; /* four places are root's alone */
+	int n = 1000, n_refused = n - 20; /* four connections are reserved for root */
 
 	(void)state;
 	getrlimit(RLIMIT_NOFILE, &l);
@@ -129,7 +126,7 @@ static void test_crowd(void **state)
 	begin(&c);
 	for (int i = 0; i < n; i++)
 		fds[i] = client();
-	/* root has more places than the 16; the others were turned away */
+	/* root has more than the 16; the others were refused */
 	answer_of(fds[n - 1], got, sizeof(got));
 	assert_string_equal(got, "error errno=16 text=the%20agent%20has%20too%20many%20clients\n");
 	assert_int_equal(ask_status(&a), -EBUSY);
@@ -138,7 +135,7 @@ static void test_crowd(void **state)
 			    ": the agent has too many clients");
 	for (int i = 0; i < n - 1; i++)
 		close(fds[i]);
-	/* Until it has seen that some have gone, it refuses; until it has seen all of them go, it counts them. */
+	/* until it has seen some hangups it refuses; until it has seen all it counts them */
 	for (int i = 0; i < 1000; i++, usleep(1000)) {
 		int r = ask_status(&a);
 		if (r == 0 && strstr(words, "clients=1;"))
@@ -152,7 +149,7 @@ static void test_crowd(void **state)
 }
 
 /* --- other users --- */
-/* In a process that is the other user: fds clients without a word, then the status. */
+/* In a child that is the other user: opens fds silent connections, then asks for the status. */
 static int as_other(gid_t gid, gid_t further, int n_fds)
 {
 	pid_t pid = fork();
@@ -187,18 +184,18 @@ static void test_users(void **state)
 	c.group = g->gr_name;
 	assert_int_equal(chmod(directory, 0755), 0);
 	begin(&c);
-	assert_int_equal(as_other(MEMBERS_GID, MEMBERS_GID, 0), 1); /* sees his own only */
-	assert_int_equal(as_other(g->gr_gid, MEMBERS_GID, 0), 0);   /* a member, by his own group */
-	assert_int_equal(as_other(MEMBERS_GID, g->gr_gid, 0), 0);   /* or by another of his */
-	/* An ordinary user has a quarter of the places, so that others find some. */
+	assert_int_equal(as_other(MEMBERS_GID, MEMBERS_GID, 0), 1); /* sees its own rows only */
+	assert_int_equal(as_other(g->gr_gid, MEMBERS_GID, 0), 0);   /* a member by its primary group */
+	assert_int_equal(as_other(MEMBERS_GID, g->gr_gid, 0), 0);   /* or by a supplementary one */
+	/* An ordinary user may have a quarter of the connections. */
 	assert_int_equal(as_other(MEMBERS_GID, MEMBERS_GID, 3), 1);
 	assert_int_equal(as_other(MEMBERS_GID, MEMBERS_GID, 4), EBUSY);
 	assert_int_equal(ask_status(&a), 0);
 	finish();
 }
 
-/* --- a client that is no agent's friend --- */
-/* What is not an agent at the other end: its every answer is an error, and none waits for ever. */
+/* --- clients against false servers --- */
+/* Answers that no agent gives are errors, and none makes the client wait for ever. */
 static void test_false_agent(void **state)
 {
 	static const char *const answers[] = {"",
@@ -235,7 +232,7 @@ static void test_false_agent(void **state)
 		assert_null(p);
 		waitpid(pid, NULL, 0);
 	}
-	/* one that never answers */
+	/* never answers */
 	struct sp_ask ask = {.socket = socket_path, .timeout_ms = 100};
 	assert_int_equal(sp_ask_status(&ask, take_word, NULL), -ETIMEDOUT);
 	close(s);

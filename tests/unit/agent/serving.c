@@ -27,7 +27,7 @@ static void end(int signal)
 int (*owner_current)(void *arg, const char *source, const struct sp_profile **ret_profile,
 		     struct sp_store_window *ret_window);
 
-/* What it used is told at its end: by its exit code, whether it spun. */
+/* The exit code says whether it used CPU time while it should have waited. */
 static void serve(const struct sp_agent_config *c, int ready)
 {
 	struct sp_server_owner owner = {.status = status, .current = owner_current};
@@ -66,7 +66,7 @@ void begin(const struct sp_agent_config *c)
 	int ready[2];
 	char x;
 
-	if (server_pid) { /* of a test that has failed: the next one is not to fail with it */
+	if (server_pid) { /* left by a test that failed */
 		kill(server_pid, SIGKILL);
 		waitpid(server_pid, NULL, 0);
 	}
@@ -103,7 +103,7 @@ int client(void)
 	return fd;
 }
 
-/* All that comes until the end. */
+/* Until the connection ends. */
 void answer_of(int fd, char *ret_text, size_t size)
 {
 	size_t n = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * serving.h: an agent's socket in a process of its own, and clients of all kinds, for the tests of the server and of
- * the answers. begin() starts the process, finish() ends it and looks at how; a test that fails leaves it to the next
- * begin(). One server at a time, at socket_path, in a directory that serving_main() makes and removes. For cmocka
- * programs: failures are assertions, in the test's own process.
+ * serving.h: an agent's socket in a child process, and clients, for tests of the server and of answers.
+ *
+ * begin() starts the child, finish() ends it and checks its exit; a failed test leaves it to the next begin(). One
+ * server at a time, at socket_path, in a directory that serving_main() makes and removes. Failures are cmocka
+ * assertions in the test's own process.
  */
 #ifndef TESTS_UNIT_AGENT_SERVING_H
 #define TESTS_UNIT_AGENT_SERVING_H
@@ -35,18 +36,18 @@
 extern char directory[], socket_path[100];
 extern pid_t server_pid;          /* 0 = none runs */
 int status(void *arg, FILE *out); /* the owner's */
-/* What the server's owner has of the window that is not stored yet; NULL: nothing. Before begin(). */
+/* The owner's current(); NULL: no current window. To be set before begin(). */
 extern int (*owner_current)(void *arg, const char *source, const struct sp_profile **ret_profile,
 			    struct sp_store_window *ret_window);
 
-extern struct sp_server *served; /* in the server's process */
+extern struct sp_server *served; /* in the child */
 
-struct sp_agent_config config(void); /* one to begin with */
+struct sp_agent_config config(void); /* defaults */
 void begin(const struct sp_agent_config *c);
 void finish(void);
 
-int client(void); /* a connection */
-/* All that comes until the end, which closes it. */
+int client(void); /* connects */
+/* Reads until the end, and closes fd. */
 void answer_of(int fd, char *ret_text, size_t size);
 void is_answered(const void *request, size_t n, const char *text);
 extern char words[2048]; /* of the last status: name=value; */
