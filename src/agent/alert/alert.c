@@ -12,23 +12,23 @@
 #include <string.h>
 
 /* Windows are some milliseconds shorter or longer than ten seconds. */
-static const double nearly = 0.95;
+static const double tolerance = 0.95;
 #define MIN_SLOT_NS (10 * SP_NS_PER_S)
 
-struct alert {           /* something that a rule watches: it fires, or may soon */
-	char *name, *of; /* of: the library of a function; the program of an upgrade; else "" */
+struct alert {               /* one thing that a rule watches: firing, or a candidate */
+	char *name, *parent; /* parent: the library of a function; the program of an upgrade; else "" */
 	double sums[SP_ALERT_SLOTS];
 	double value;
-	bool holds; /* the threshold is passed */
+	bool is_pending; /* beyond the threshold, but not for `for` yet */
 	bool is_firing;
-	uint64_t held_ns;   /* for so long */
-	uint64_t starts_ns; /* firing: since; wall clock */
+	uint64_t pending_ns; /* for so long */
+	uint64_t starts_ns;  /* firing since; wall clock */
 };
 struct watch { /* a rule */
 	const struct sp_alert_config *c;
 	struct alert *alerts;
 	size_t n, capacity;
-	/* the time of `over`, in so many parts, a ring */
+	/* `over` in n_slots parts, a ring; `at` is the current one */
 	size_t n_slots, at;
 	uint64_t slot_ns;
 	double all[SP_ALERT_SLOTS];
@@ -42,23 +42,23 @@ struct sp_alerts {
 	struct sp_alerts_stats stats;
 };
 
-/* --- rules and what they watch --- */
-static void alert_done(struct alert *a)
+/* --- rules and alerts --- */
+static void free_alert(struct alert *a)
 {
 	free(a->name);
-	free(a->subject);
+	free(a->parent);
 }
 
-static void watch_done(struct sp_alerts *a, struct watch *w)
+static void free_watch(struct sp_alerts *a, struct watch *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		alert_done(&w->alerts[i]);
+		free_alert(&w->alerts[i]);
 	a->n_alerts -= w->n;
 	free(w->alerts);
 	*w = (struct watch){0};
 }
 
-static void watch_init(struct watch *w, const struct sp_alert_config *c)
+static void init_watch(struct watch *w, const struct sp_alert_config *c)
 {
 	uint64_t over = SP_MAX(c->rule.over_ns, MIN_SLOT_NS);
 
@@ -67,22 +67,22 @@ static void watch_init(struct watch *w, const struct sp_alert_config *c)
 	w->n_slots = (size_t)SP_MIN((over + w->slot_ns - 1) / w->slot_ns, (uint64_t)SP_ALERT_SLOTS);
 }
 
-static void watch_clear(struct watch *w)
+static void clear_sums(struct watch *w)
 {
 	memset(w->all, 0, sizeof(w->all));
 	memset(w->covered_ns, 0, sizeof(w->covered_ns));
 	memset(w->samples, 0, sizeof(w->samples));
 	for (size_t i = 0; i < w->n; i++) {
 		memset(w->alerts[i].sums, 0, sizeof(w->alerts[i].sums));
-		w->alerts[i].holds = false;
+		w->alerts[i].is_pending = false;
 	}
 	w->at = 0;
 }
 
-/* A part is over when the time that was sampled in it is as long as it; the oldest goes. */
-static void watch_advance(struct watch *w)
+/* When the current slot has its length of sampled time, the oldest becomes the current one. */
+static void advance_slot(struct watch *w)
 {
-	if ((double)w->covered_ns[w->at] < (double)w->slot_ns * nearly)
+	if ((double)w->covered_ns[w->at] < (double)w->slot_ns * tolerance)
 		return;
 	w->at = (w->at + 1) % w->n_slots;
 	w->all[w->at] = 0;
@@ -91,27 +91,27 @@ static void watch_advance(struct watch *w)
 		w->alerts[i].sums[w->at] = 0;
 }
 
-static struct alert *alert_find(const struct watch *w, const char *name, size_t len, const char *of)
+static struct alert *find_alert(const struct watch *w, const char *name, size_t len, const char *parent)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (!strncmp(w->alerts[i].name, name, len) && !w->alerts[i].name[len] &&
-		    !strcmp(w->alerts[i].subject, of))
+		    !strcmp(w->alerts[i].parent, parent))
 			return &w->alerts[i];
 	return NULL;
 }
 
-static int alert_add(struct sp_alerts *a, struct watch *w, const char *name, size_t len, const char *of,
+static int add_alert(struct sp_alerts *a, struct watch *w, const char *name, size_t len, const char *parent,
 		     struct alert **ret_alert)
 {
-	struct alert new = {.name = strndup(name, len), .subject = strdup(of)};
-	int r = new.name &&new.subject ? 0 : -ENOMEM;
+	struct alert new = {.name = strndup(name, len), .parent = strdup(parent)};
+	int r = new.name &&new.parent ? 0 : -ENOMEM;
 
 	if (r == 0 && a->n_alerts >= SP_ALERT_MAX)
 		r = -E2BIG;
 	if (r == 0)
 		r = sp_grow(&w->alerts, &w->capacity, w->n + 1, sizeof(*w->alerts));
 	if (r < 0) {
-		alert_done(&new);
+		free_alert(&new);
 		return r;
 	}
 	a->n_alerts++;
@@ -120,15 +120,15 @@ static int alert_add(struct sp_alerts *a, struct watch *w, const char *name, siz
 	return 0;
 }
 
-static void alert_remove(struct sp_alerts *a, struct watch *w, size_t i)
+static void remove_alert(struct sp_alerts *a, struct watch *w, size_t i)
 {
-	alert_done(&w->alerts[i]);
+	free_alert(&w->alerts[i]);
 	w->alerts[i] = w->alerts[--w->n];
 	a->n_alerts--;
 }
 
-/* --- telling --- */
-static int labels_put(struct sp_notification *n, const struct sp_alert_rule *rule, const struct alert *alert)
+/* --- notifications --- */
+static int add_labels(struct sp_notification *n, const struct sp_alert_rule *rule, const struct alert *alert)
 {
 	bool is_upgrade = rule->subject == SP_ALERT_RULE_UPGRADE;
 	int r = 0;
@@ -137,20 +137,20 @@ static int labels_put(struct sp_notification *n, const struct sp_alert_rule *rul
 		r = sp_notification_label(n, sp_alert_subject_name(is_upgrade ? SP_ALERT_RULE_LIBRARY : rule->subject),
 					  alert->name);
 	if (r == 0 && rule->subject == SP_ALERT_RULE_FUNCTION)
-		r = sp_notification_label(n, "library", alert->subject);
+		r = sp_notification_label(n, "library", alert->parent);
 	if (r == 0 && is_upgrade)
-		r = sp_notification_label(n, "process", alert->subject);
+		r = sp_notification_label(n, "process", alert->parent);
 	if (r == 0 && rule->within < SP_N_ALERT_RULES)
 		r = sp_notification_label(n, sp_alert_subject_name(rule->within), rule->within_glob);
 	return r;
 }
 
-static int summary_put(struct sp_notification *n, const struct sp_alert_rule *rule, const struct alert *alert)
+static int add_summary(struct sp_notification *n, const struct sp_alert_rule *rule, const struct alert *alert)
 {
 	static const char *const values[] = {"of all CPU time", "of all CPU time, with what it calls", "of a CPU"};
 	const char *relation = rule->is_below ? n->is_over ? "was below" : "below" : n->is_over ? "was over" : "over";
 	double percent = alert->value * 100, limit = rule->threshold * 100;
-	bool has_of = *alert->subject;
+	bool has_parent = *alert->parent;
 
 	if (rule->subject == SP_ALERT_RULE_COMPLETE)
 		return sp_notification_summary(n, "%.1f %% of the stacks are complete (%s %g %%)", percent, relation,
@@ -160,18 +160,18 @@ static int summary_put(struct sp_notification *n, const struct sp_alert_rule *ru
 					       limit);
 	if (rule->subject == SP_ALERT_RULE_UPGRADE)
 		return sp_notification_summary(n, "%s%s%s changed by %.1f %% since its upgrade (%s %g %%)", alert->name,
-					       has_of ? " in " : "", alert->subject, percent, relation, limit);
+					       has_parent ? " in " : "", alert->parent, percent, relation, limit);
 	return sp_notification_summary(n, "%s %.200s%s%.100s: %.1f %% %s%s%s%s%.100s (%s %g %%)",
-				       sp_alert_subject_name(rule->subject), alert->name, has_of ? " of " : "",
-				       alert->subject, percent, values[rule->value],
+				       sp_alert_subject_name(rule->subject), alert->name, has_parent ? " of " : "",
+				       alert->parent, percent, values[rule->value],
 				       rule->within < SP_N_ALERT_RULES ? " in " : "",
 				       rule->within < SP_N_ALERT_RULES ? sp_alert_subject_name(rule->within) : "",
 				       rule->within < SP_N_ALERT_RULES ? " " : "",
 				       rule->within < SP_N_ALERT_RULES ? rule->within_glob : "", relation, limit);
 }
 
-static int note_make(const struct watch *w, const struct alert *alert, uint64_t ends_ns,
-		     struct sp_notification *ret_note)
+static int make_notification(const struct watch *w, const struct alert *alert, uint64_t ends_ns,
+			     struct sp_notification *ret_notification)
 {
 	struct sp_notification n;
 	int r = sp_notification_init(&n, w->c);
@@ -182,95 +182,95 @@ static int note_make(const struct watch *w, const struct alert *alert, uint64_t 
 	n.starts_ns = alert->starts_ns;
 	n.ends_ns = ends_ns;
 	n.value = alert->value;
-	r = labels_put(&n, &w->c->rule, alert);
+	r = add_labels(&n, &w->c->rule, alert);
 	if (r == 0)
-		r = summary_put(&n, &w->c->rule, alert);
+		r = add_summary(&n, &w->c->rule, alert);
 	if (r < 0)
 		sp_notification_done(&n);
 	else
-		*ret_note = n;
+		*ret_notification = n;
 	return r;
 }
 
-static void tell(struct sp_alerts *a, const struct watch *w, const struct alert *alert, uint64_t ends_ns,
-		 bool is_repeat)
+static void notify_owner(struct sp_alerts *a, const struct watch *w, const struct alert *alert, uint64_t ends_ns,
+			 bool is_repeat)
 {
 	struct sp_notification n;
 
-	if (note_make(w, alert, ends_ns, &n) < 0) {
-		sp_log(SP_LOG_ERROR, "alert %s: no memory to tell of it", w->c->name);
+	if (make_notification(w, alert, ends_ns, &n) < 0) {
+		sp_log(SP_LOG_ERROR, "alert %s: no memory for a notification", w->c->name);
 		return;
 	}
-	a->owner.tell(a->owner.arg, w->c, &n, is_repeat);
+	a->owner.notify(a->owner.arg, w->c, &n, is_repeat);
 	sp_notification_done(&n);
 }
 
-static void fire(struct sp_alerts *a, const struct watch *w, struct alert *alert, uint64_t now_ns)
+static void fire_alert(struct sp_alerts *a, const struct watch *w, struct alert *alert, uint64_t now_ns)
 {
 	alert->is_firing = true;
 	alert->starts_ns = now_ns;
 	a->stats.n_fired++;
-	tell(a, w, alert, 0, false);
+	notify_owner(a, w, alert, 0, false);
 }
 
-static void resolve(struct sp_alerts *a, const struct watch *w, struct alert *alert, uint64_t now_ns)
+static void resolve_alert(struct sp_alerts *a, const struct watch *w, struct alert *alert, uint64_t now_ns)
 {
-	alert->is_firing = alert->holds = false;
+	alert->is_firing = alert->is_pending = false;
 	a->stats.n_resolved++;
-	tell(a, w, alert, now_ns, false);
+	notify_owner(a, w, alert, now_ns, false);
 }
 
 /* --- windows --- */
-static double window_value(const struct sp_alert_rule *rule, double amount, double all, uint64_t covered_ns)
+static double compute_value(const struct sp_alert_rule *rule, double amount, double all, uint64_t covered_ns)
 {
-	double of = rule->value == SP_ALERT_RULE_CPU ? (double)covered_ns : all;
+	double base = rule->value == SP_ALERT_RULE_CPU ? (double)covered_ns : all;
 
-	return of > 0 ? amount / of : 0;
+	return base > 0 ? amount / base : 0;
 }
 
 /*
- * To be watched something must have half of the threshold in one window: if it passes it over several, it has that in
- * one of them, soon. So the thousands of functions that run a little cost nothing.
+ * A new alert needs half of the threshold in one window: what exceeds it over several windows has that in one of them.
+ * So the thousands of functions with little CPU time cost nothing.
  */
-static int hit_take(struct sp_alerts *a, struct watch *w, const struct sp_rule_sums *t, const struct sp_rule_hit *hit,
-		    uint64_t covered_ns)
+static int add_hit(struct sp_alerts *a, struct watch *w, const struct sp_rule_sums *t, const struct sp_rule_hit *hit,
+		   uint64_t covered_ns)
 {
 	const struct sp_alert_rule *rule = &w->c->rule;
 	size_t len = sp_notification_cut(hit->name, hit->len);
-	struct alert *alert = alert_find(w, hit->name, len, hit->subject);
+	struct alert *alert = find_alert(w, hit->name, len, hit->parent);
 	int r = 0;
 
 	if (!alert && rule->subject <= SP_ALERT_RULE_CGROUP &&
-	    window_value(rule, hit->amount, t->all, covered_ns) < rule->threshold / 2)
+	    compute_value(rule, hit->amount, t->all, covered_ns) < rule->threshold / 2)
 		return 0;
 	if (!alert)
-		r = alert_add(a, w, hit->name, len, hit->subject, &alert);
+		r = add_alert(a, w, hit->name, len, hit->parent, &alert);
 	if (r == 0)
 		alert->sums[w->at] += hit->amount;
 	return r;
 }
 
-static int window_take(struct sp_alerts *a, struct watch *w, const struct sp_profile *p, const struct sp_identity *id,
-		       const struct sp_store_window *window)
+static int add_window(struct sp_alerts *a, struct watch *w, const struct sp_profile *p, const struct sp_identity *id,
+		      const struct sp_store_window *window)
 {
 	struct sp_rule_sums t;
 	int r = sp_rule_sums_of_window(p, id, window, &w->c->rule, &t), failure;
 
 	if (r < 0)
 		return r;
-	watch_advance(w);
+	advance_slot(w);
 	w->all[w->at] += t.all;
 	w->samples[w->at] += t.n_samples;
 	w->covered_ns[w->at] += window->duration_ns;
 	for (size_t i = 0; i < t.n_hits; i++) {
-		failure = hit_take(a, w, &t, &t.hits[i], window->duration_ns);
+		failure = add_hit(a, w, &t, &t.hits[i], window->duration_ns);
 		r = failure < 0 ? failure : r;
 	}
 	sp_rule_sums_done(&t);
 	return r;
 }
 
-static double value_of(const struct watch *w, const struct alert *alert, uint64_t covered_ns)
+static double compute_alert_value(const struct watch *w, const struct alert *alert, uint64_t covered_ns)
 {
 	const struct sp_alert_rule *rule = &w->c->rule;
 	double amount = 0, all = 0;
@@ -281,29 +281,29 @@ static double value_of(const struct watch *w, const struct alert *alert, uint64_
 		all += w->all[i];
 		samples += w->samples[i];
 	}
-	/* of a machine that does next to nothing: as good as can be */
+	/* a machine that does next to nothing: the value is as good as possible */
 	if (rule->value != SP_ALERT_RULE_CPU && samples < SP_ALERT_SAMPLES)
 		return rule->is_below ? 1 : 0;
-	return window_value(rule, amount, all, covered_ns);
+	return compute_value(rule, amount, all, covered_ns);
 }
 
-static void judge(struct sp_alerts *a, const struct watch *w, struct alert *alert, uint64_t duration_ns,
-		  uint64_t now_ns)
+static void judge_alert(struct sp_alerts *a, const struct watch *w, struct alert *alert, uint64_t duration_ns,
+			uint64_t now_ns)
 {
 	const struct sp_alert_rule *rule = &w->c->rule;
-	double release = sp_alert_rule_resolve_at(rule);
+	double resolve_at = sp_alert_rule_resolve_at(rule);
 	bool is_beyond = rule->is_below ? alert->value < rule->threshold : alert->value > rule->threshold;
-	bool is_back = rule->is_below ? alert->value >= release : alert->value <= release;
+	bool is_resolved = rule->is_below ? alert->value >= resolve_at : alert->value <= resolve_at;
 
 	if (alert->is_firing) {
-		if (is_back)
-			resolve(a, w, alert, now_ns);
+		if (is_resolved)
+			resolve_alert(a, w, alert, now_ns);
 		return;
 	}
-	alert->held_ns = is_beyond && alert->holds ? alert->held_ns + duration_ns : 0;
-	alert->holds = is_beyond;
-	if (is_beyond && (double)alert->held_ns >= (double)rule->for_ns * nearly)
-		fire(a, w, alert, now_ns);
+	alert->pending_ns = is_beyond && alert->is_pending ? alert->pending_ns + duration_ns : 0;
+	alert->is_pending = is_beyond;
+	if (is_beyond && (double)alert->pending_ns >= (double)rule->for_ns * tolerance)
+		fire_alert(a, w, alert, now_ns);
 }
 
 static bool is_idle(const struct watch *w, const struct alert *alert)
@@ -312,38 +312,38 @@ static bool is_idle(const struct watch *w, const struct alert *alert)
 
 	for (size_t i = 0; i < w->n_slots; i++)
 		sum += alert->sums[i];
-	return !alert->is_firing && !alert->holds && sum <= 0;
+	return !alert->is_firing && !alert->is_pending && sum <= 0;
 }
 
-static void watch_judge(struct sp_alerts *a, struct watch *w, uint64_t duration_ns, uint64_t now_ns)
+static void judge_watch(struct sp_alerts *a, struct watch *w, uint64_t duration_ns, uint64_t now_ns)
 {
 	uint64_t covered_ns = 0;
 	size_t i;
 
 	for (i = 0; i < w->n_slots; i++)
 		covered_ns += w->covered_ns[i];
-	if ((double)covered_ns < (double)SP_MAX(w->c->rule.over_ns, MIN_SLOT_NS) * nearly)
-		return; /* not enough is known yet */
+	if ((double)covered_ns < (double)SP_MAX(w->c->rule.over_ns, MIN_SLOT_NS) * tolerance)
+		return; /* too little sampled time */
 	for (i = w->n; i > 0; i--) {
-		w->alerts[i - 1].value = value_of(w, &w->alerts[i - 1], covered_ns);
-		judge(a, w, &w->alerts[i - 1], duration_ns, now_ns);
+		w->alerts[i - 1].value = compute_alert_value(w, &w->alerts[i - 1], covered_ns);
+		judge_alert(a, w, &w->alerts[i - 1], duration_ns, now_ns);
 		if (is_idle(w, &w->alerts[i - 1]))
-			alert_remove(a, w, i - 1);
+			remove_alert(a, w, i - 1);
 	}
 }
 
-/* What an upgrade did is looked at for a day; then it is told no more. */
-static void upgrades_judge(struct sp_alerts *a, struct watch *w, uint64_t now_ns)
+/* An upgrade's effect is compared for a day; then its alert is resolved. */
+static void expire_upgrades(struct sp_alerts *a, struct watch *w, uint64_t now_ns)
 {
 	for (size_t i = w->n; i > 0; i--) {
 		if (w->alerts[i - 1].starts_ns + SP_ALERT_UPGRADE_S * SP_NS_PER_S > now_ns)
 			continue;
-		resolve(a, w, &w->alerts[i - 1], now_ns);
-		alert_remove(a, w, i - 1);
+		resolve_alert(a, w, &w->alerts[i - 1], now_ns);
+		remove_alert(a, w, i - 1);
 	}
 }
 
-static int watches_take(struct sp_alerts *a, const struct sp_profile *p, const struct sp_store_window *w)
+static int evaluate_watches(struct sp_alerts *a, const struct sp_profile *p, const struct sp_store_window *w)
 {
 	uint64_t gap_ns = a->end_boot_ns && w->boot_ns > a->end_boot_ns ? w->boot_ns - a->end_boot_ns : 0;
 	uint64_t now_ns = w->wall_ns + w->duration_ns;
@@ -355,14 +355,14 @@ static int watches_take(struct sp_alerts *a, const struct sp_profile *p, const s
 	for (size_t i = 0; i < a->n_watches; i++) {
 		struct watch *watch = &a->watches[i];
 		if (watch->c->rule.subject == SP_ALERT_RULE_UPGRADE) {
-			upgrades_judge(a, watch, now_ns);
+			expire_upgrades(a, watch, now_ns);
 			continue;
 		}
 		if (gap_ns > watch->c->rule.over_ns)
-			watch_clear(watch);
-		failure = window_take(a, watch, p, &id, w);
+			clear_sums(watch);
+		failure = add_window(a, watch, p, &id, w);
 		r = failure < 0 ? failure : r;
-		watch_judge(a, watch, w->duration_ns, now_ns);
+		judge_watch(a, watch, w->duration_ns, now_ns);
 	}
 	sp_identity_done(&id);
 	return r;
@@ -372,7 +372,7 @@ void sp_alerts_window(struct sp_alerts *a, const struct sp_profile *p, const str
 {
 	if (strcmp(w->source, "cpu") != 0)
 		return;
-	if (a->n_watches && watches_take(a, p, w) < 0) {
+	if (a->n_watches && evaluate_watches(a, p, w) < 0) {
 		if (!a->stats.n_unwatched++)
 			sp_log(SP_LOG_WARNING,
 			       "alerts: not all that the rules mean can be watched: more than %d things", SP_ALERT_MAX);
@@ -383,7 +383,7 @@ void sp_alerts_window(struct sp_alerts *a, const struct sp_profile *p, const str
 
 /* --- upgrades --- */
 /* "LIBRARY in PROGRAM" */
-static void subject_split(const char *subject, size_t *ret_len, const char **ret_program)
+static void split_subject(const char *subject, size_t *ret_len, const char **ret_program)
 {
 	const char *in = strstr(subject, " in ");
 
@@ -391,7 +391,7 @@ static void subject_split(const char *subject, size_t *ret_len, const char **ret
 	*ret_program = in ? in + 4 : "";
 }
 
-static bool change_of(const char *data, double *ret_change)
+static bool parse_change(const char *data, double *ret_change)
 {
 	double old, new;
 
@@ -408,27 +408,27 @@ void sp_alerts_event(struct sp_alerts *a, const struct sp_store_event *e, uint64
 	double change = 0;
 	size_t len;
 
-	if (!change_of(e->data, &change))
+	if (!parse_change(e->data, &change))
 		return;
-	subject_split(e->subject, &len, &program);
+	split_subject(e->subject, &len, &program);
 	snprintf(library, sizeof(library), "%.*s", (int)SP_MIN(len, (size_t)SP_NOTIFICATION_VALUE), e->subject);
 	for (size_t i = 0; i < a->n_watches; i++) {
 		struct watch *w = &a->watches[i];
 		struct alert *alert;
 		if (w->c->rule.subject != SP_ALERT_RULE_UPGRADE || change <= w->c->rule.threshold ||
-		    !sp_glob_means(w->c->rule.glob, library) || alert_find(w, library, strlen(library), program))
+		    !sp_glob_means(w->c->rule.glob, library) || find_alert(w, library, strlen(library), program))
 			continue;
-		if (alert_add(a, w, library, strlen(library), program, &alert) < 0) {
+		if (add_alert(a, w, library, strlen(library), program, &alert) < 0) {
 			a->stats.n_unwatched++;
 			continue;
 		}
 		alert->value = change;
-		fire(a, w, alert, now_ns);
+		fire_alert(a, w, alert, now_ns);
 	}
 }
 
 /* --- configuration --- */
-static bool labels_are_equal(const struct sp_alert_config *a, const struct sp_alert_config *b)
+static bool are_labels_equal(const struct sp_alert_config *a, const struct sp_alert_config *b)
 {
 	bool same = a->n_labels == b->n_labels;
 
@@ -437,7 +437,7 @@ static bool labels_are_equal(const struct sp_alert_config *a, const struct sp_al
 	return same;
 }
 
-static struct watch *watch_find(struct sp_alerts *a, const char *name, const char *text)
+static struct watch *find_watch(struct sp_alerts *a, const char *name, const char *text)
 {
 	for (size_t i = 0; i < a->n_watches; i++)
 		if (a->watches[i].c && !strcmp(a->watches[i].c->name, name) && !strcmp(a->watches[i].c->text, text))
@@ -445,12 +445,12 @@ static struct watch *watch_find(struct sp_alerts *a, const char *name, const cha
 	return NULL;
 }
 
-static void watch_end(struct sp_alerts *a, struct watch *w, uint64_t now_ns)
+static void resolve_watch(struct sp_alerts *a, struct watch *w, uint64_t now_ns)
 {
 	for (size_t i = 0; w->c && i < w->n; i++)
 		if (w->alerts[i].is_firing)
-			resolve(a, w, &w->alerts[i], now_ns);
-	watch_done(a, w);
+			resolve_alert(a, w, &w->alerts[i], now_ns);
+	free_watch(a, w);
 }
 
 int sp_alerts_configure(struct sp_alerts *a, const struct sp_agent_config *c)
@@ -461,17 +461,17 @@ int sp_alerts_configure(struct sp_alerts *a, const struct sp_agent_config *c)
 	if (!watches)
 		return -ENOMEM;
 	for (i = 0; i < c->n_alerts; i++) {
-		struct watch *old = watch_find(a, c->alerts[i].name, c->alerts[i].text);
+		struct watch *old = find_watch(a, c->alerts[i].name, c->alerts[i].text);
 
-		watch_init(&watches[i], &c->alerts[i]);
-		if (!old || !labels_are_equal(old->c, &c->alerts[i]))
+		init_watch(&watches[i], &c->alerts[i]);
+		if (!old || !are_labels_equal(old->c, &c->alerts[i]))
 			continue;
 		watches[i] = *old;
 		watches[i].c = &c->alerts[i];
 		*old = (struct watch){0};
 	}
 	for (i = 0; i < a->n_watches; i++)
-		watch_end(a, &a->watches[i], sp_time_ns(CLOCK_REALTIME));
+		resolve_watch(a, &a->watches[i], sp_time_ns(CLOCK_REALTIME));
 	free(a->watches);
 	a->watches = watches;
 	a->n_watches = c->n_alerts;
@@ -495,20 +495,20 @@ int sp_alerts_new(const struct sp_agent_config *c, const struct sp_alerts_owner 
 void sp_alerts_free(struct sp_alerts *a)
 {
 	for (size_t i = 0; a && i < a->n_watches; i++)
-		watch_done(a, &a->watches[i]);
+		free_watch(a, &a->watches[i]);
 	if (a)
 		free(a->watches);
 	free(a);
 }
 
-/* --- over a restart --- */
+/* --- restarts --- */
 void sp_alerts_write(const struct sp_alerts *a, FILE *out)
 {
 	for (size_t i = 0; i < a->n_watches; i++)
 		for (size_t k = 0; k < a->watches[i].n; k++) {
 			struct sp_notification n;
 			if (!a->watches[i].alerts[k].is_firing ||
-			    note_make(&a->watches[i], &a->watches[i].alerts[k], 0, &n) < 0)
+			    make_notification(&a->watches[i], &a->watches[i].alerts[k], 0, &n) < 0)
 				continue;
 			fputs("firing\n", out);
 			sp_notification_write(&n, out);
@@ -517,7 +517,7 @@ void sp_alerts_write(const struct sp_alerts *a, FILE *out)
 		}
 }
 
-static const char *label_of(const struct sp_notification *n, const char *name)
+static const char *get_label(const struct sp_notification *n, const char *name)
 {
 	for (size_t i = 0; i < n->n_labels; i++)
 		if (!strcmp(n->label_names[i], name))
@@ -527,29 +527,29 @@ static const char *label_of(const struct sp_notification *n, const char *name)
 
 int sp_alerts_restore(struct sp_alerts *a, const struct sp_notification *n)
 {
-	struct watch *w = watch_find(a, n->name, n->rule);
-	const char *name, *of;
+	struct watch *w = find_watch(a, n->name, n->rule);
+	const char *name, *parent;
 	struct alert *alert;
 	int r;
 
 	if (!w)
 		return -ENOENT;
 	enum sp_alert_subject what = w->c->rule.subject;
-	name = what <= SP_ALERT_RULE_CGROUP    ? label_of(n, sp_alert_subject_name(what))
-	       : what == SP_ALERT_RULE_UPGRADE ? label_of(n, "library")
+	name = what <= SP_ALERT_RULE_CGROUP    ? get_label(n, sp_alert_subject_name(what))
+	       : what == SP_ALERT_RULE_UPGRADE ? get_label(n, "library")
 					       : "";
-	of = what == SP_ALERT_RULE_FUNCTION  ? label_of(n, "library")
-	     : what == SP_ALERT_RULE_UPGRADE ? label_of(n, "process")
-					     : "";
-	if (alert_find(w, name, strlen(name), of))
+	parent = what == SP_ALERT_RULE_FUNCTION  ? get_label(n, "library")
+		 : what == SP_ALERT_RULE_UPGRADE ? get_label(n, "process")
+						 : "";
+	if (find_alert(w, name, strlen(name), parent))
 		return 0;
-	r = alert_add(a, w, name, strlen(name), of, &alert);
+	r = add_alert(a, w, name, strlen(name), parent, &alert);
 	if (r < 0)
 		return r;
 	alert->is_firing = true;
 	alert->starts_ns = n->starts_ns;
 	alert->value = n->value;
-	tell(a, w, alert, 0, true);
+	notify_owner(a, w, alert, 0, true);
 	return 0;
 }
 
@@ -558,7 +558,7 @@ void sp_alerts_announce(struct sp_alerts *a)
 	for (size_t i = 0; i < a->n_watches; i++)
 		for (size_t k = 0; k < a->watches[i].n; k++)
 			if (a->watches[i].alerts[k].is_firing)
-				tell(a, &a->watches[i], &a->watches[i].alerts[k], 0, true);
+				notify_owner(a, &a->watches[i], &a->watches[i].alerts[k], 0, true);
 }
 
 void sp_alerts_stats(const struct sp_alerts *a, struct sp_alerts_stats *ret_stats)

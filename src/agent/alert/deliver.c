@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { POLL_MS = 1000 }; /* while something is on its way: the kernel may have told us of its end by nothing else */
+enum { POLL_MS = 1000 }; /* while a process runs: its pidfd may be missing */
 
-/* --- making --- */
+/* --- start and stop --- */
 int sp_deliver_new(struct sp_deliver **ret_deliver)
 {
 	struct sp_deliver *d = calloc(1, sizeof(*d));
@@ -33,7 +33,7 @@ int sp_deliver_new(struct sp_deliver **ret_deliver)
 	return 0;
 }
 
-static void delivery_done(struct sp_delivery *w)
+static void free_delivery(struct sp_delivery *w)
 {
 	sp_alert_target_done(&w->target);
 	sp_notification_done(&w->note);
@@ -46,51 +46,51 @@ void sp_deliver_free(struct sp_deliver *d)
 	for (size_t i = 0; i < SP_DELIVER_CHILDREN; i++)
 		sp_program_kill(&d->children[i]);
 	for (size_t i = 0; i < d->n_waiting; i++)
-		delivery_done(&d->waiting[i]);
+		free_delivery(&d->waiting[i]);
 	free(d->waiting);
-	delivery_done(&d->taken);
+	free_delivery(&d->reading);
 	sp_managers_done(d);
 	sp_cleanup_close(&d->epoll);
 	sp_cleanup_close(&d->self);
 	free(d);
 }
 
-/* --- what waits --- */
-static void delivery_remove(struct sp_deliver *d, size_t i)
+/* --- the queue --- */
+static void remove_delivery(struct sp_deliver *d, size_t i)
 {
-	delivery_done(&d->waiting[i]);
+	free_delivery(&d->waiting[i]);
 	d->n_waiting--;
 	memmove(&d->waiting[i], &d->waiting[i + 1], (d->n_waiting - i) * sizeof(*d->waiting));
 	d->is_changed = true;
 }
 
-static void drop(struct sp_deliver *d, size_t i, const char *why)
+static void drop_delivery(struct sp_deliver *d, size_t i, const char *why)
 {
 	const struct sp_delivery *w = &d->waiting[i];
 
 	d->stats.n_dropped++;
 	sp_log(SP_LOG_ERROR, "alert %s (%s) was not delivered to %s: %s", w->note.name,
 	       w->note.is_over ? "resolved" : "firing", sp_alert_target_name(&w->target), why);
-	delivery_remove(d, i);
+	remove_delivery(d, i);
 }
 
-/* Room for one more: the oldest that is not on its way goes. */
-static int room_make(struct sp_deliver *d)
+/* For one more; drops the oldest that is not being delivered. */
+static int make_room(struct sp_deliver *d)
 {
 	size_t i = 0;
 
 	while (d->n_waiting == SP_DELIVER_MAX && i < d->n_waiting && d->waiting[i].child >= 0)
 		i++;
 	if (d->n_waiting == SP_DELIVER_MAX)
-		drop(d, i, "too many wait");
+		drop_delivery(d, i, "too many wait");
 	return sp_grow(&d->waiting, &d->waiting_capacity, d->n_waiting + 1, sizeof(*d->waiting));
 }
 
-static void queue(struct sp_deliver *d, const char *const *command, const char *url, const struct sp_alert_targets *to,
-		  const struct sp_notification *n)
+static void queue_delivery(struct sp_deliver *d, const char *const *command, const char *url,
+			   const struct sp_alert_targets *to, const struct sp_notification *n)
 {
 	struct sp_delivery w = {.queued_ns = sp_time_ns(CLOCK_REALTIME), .child = -1};
-	int r = room_make(d);
+	int r = make_room(d);
 
 	if (r == 0)
 		r = sp_alert_target_init(&w.target, command, url, to);
@@ -101,24 +101,24 @@ static void queue(struct sp_deliver *d, const char *const *command, const char *
 		d->is_changed = true;
 		return;
 	}
-	delivery_done(&w);
+	free_delivery(&w);
 	d->stats.n_dropped++;
 	sp_log(SP_LOG_ERROR, "alert %s: %s", n->name, sp_error_text(r));
 	sp_error_clear();
 }
 
-void sp_deliver_tell(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n,
+void sp_deliver_send(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n,
 		     bool is_repeat)
 {
 	if (!is_repeat && to->command[0])
-		queue(d, to->command, NULL, to, n);
+		queue_delivery(d, to->command, NULL, to, n);
 	if (!is_repeat && to->webhook)
-		queue(d, NULL, to->webhook, to, n);
-	sp_managers_tell(d, to, n);
+		queue_delivery(d, NULL, to->webhook, to, n);
+	sp_managers_update(d, to, n);
 }
 
 /* --- processes --- */
-int sp_deliver_child(const struct sp_deliver *d)
+int sp_deliver_find_child(const struct sp_deliver *d)
 {
 	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
 		if (!d->children[i].pid)
@@ -133,7 +133,7 @@ void sp_deliver_watch(struct sp_deliver *d, int child)
 	size_t n = sp_program_fds(&d->children[child], fds);
 
 	for (size_t i = 0; i < n; i++)
-		epoll_ctl(d->epoll, EPOLL_CTL_ADD, fds[i], &e); /* or it is looked at when its time is over */
+		epoll_ctl(d->epoll, EPOLL_CTL_ADD, fds[i], &e); /* else it is checked at its deadline */
 }
 
 uint64_t sp_deliver_pause_ns(const struct sp_deliver *d, unsigned n_tries, uint64_t last_s)
@@ -141,7 +141,7 @@ uint64_t sp_deliver_pause_ns(const struct sp_deliver *d, unsigned n_tries, uint6
 	return SP_MIN(d->first_pause_ns << SP_MIN(n_tries, 16U), last_s * SP_NS_PER_S);
 }
 
-static int command_start(struct sp_program *c, const struct sp_delivery *w, const void *body, size_t n)
+static int start_command(struct sp_program *c, const struct sp_delivery *w, const void *body, size_t n)
 {
 	char **environment = sp_notification_environment(&w->note);
 	struct sp_program_spec spec = {.path = w->target.command[0],
@@ -159,7 +159,7 @@ static int command_start(struct sp_program *c, const struct sp_delivery *w, cons
 	return r;
 }
 
-static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
+static int start_delivery(struct sp_deliver *d, struct sp_delivery *w, int child)
 {
 	char *body SP_FREE = NULL;
 	struct sp_post p = {.url = w->target.url,
@@ -177,7 +177,7 @@ static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
 		return -ENOMEM;
 	p.body = body;
 	r = w->target.url ? sp_post_start(&d->children[child], d->self, &p)
-			  : command_start(&d->children[child], w, body, p.n_body);
+			  : start_command(&d->children[child], w, body, p.n_body);
 	if (r < 0)
 		return r;
 	w->child = child;
@@ -185,17 +185,17 @@ static int start(struct sp_deliver *d, struct sp_delivery *w, int child)
 	return 0;
 }
 
-/* Notes for one target arrive in order: behind one that waits for its next attempt others wait, too. */
-static bool is_first(const struct sp_deliver *d, size_t i)
+/* A target gets its notifications in order, so others wait behind one that is to be tried again. */
+static bool is_first_for_target(const struct sp_deliver *d, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (sp_alert_target_is(&d->waiting[k].target, &d->waiting[i].target))
+		if (sp_alert_target_equals(&d->waiting[k].target, &d->waiting[i].target))
 			return false;
 	return true;
 }
 
-/* What is tried again is told once in the log, and when it is given up. */
-static void failed(struct sp_deliver *d, struct sp_delivery *w, const char *why)
+/* Logged at the first failure, and when it is given up. */
+static void retry_later(struct sp_deliver *d, struct sp_delivery *w, const char *why)
 {
 	d->stats.n_failed++;
 	w->next_ns = sp_time_ns(CLOCK_MONOTONIC) + sp_deliver_pause_ns(d, w->n_tries, SP_DELIVER_LAST_PAUSE_S);
@@ -204,31 +204,31 @@ static void failed(struct sp_deliver *d, struct sp_delivery *w, const char *why)
 		       sp_alert_target_name(&w->target), why);
 }
 
-static void waiting_start(struct sp_deliver *d, uint64_t now_ns)
+static void start_deliveries(struct sp_deliver *d, uint64_t now_ns)
 {
 	uint64_t wall_ns = sp_time_ns(CLOCK_REALTIME);
 	size_t i = 0;
 
 	while (i < d->n_waiting) {
 		struct sp_delivery *w = &d->waiting[i];
-		int child = sp_deliver_child(d), r;
+		int child = sp_deliver_find_child(d), r;
 		bool is_old = wall_ns > w->queued_ns + SP_DELIVER_KEEP_S * SP_NS_PER_S;
 
 		if (w->child < 0 && w->n_tries && is_old) {
-			drop(d, i, "it was not taken for an hour");
+			drop_delivery(d, i, "it was not taken for an hour");
 			continue;
 		}
 		i++;
-		if (w->child >= 0 || w->next_ns > now_ns || child < 0 || !is_first(d, i - 1))
+		if (w->child >= 0 || w->next_ns > now_ns || child < 0 || !is_first_for_target(d, i - 1))
 			continue;
-		r = start(d, w, child);
+		r = start_delivery(d, w, child);
 		if (r < 0)
-			failed(d, w, sp_error_text(r));
+			retry_later(d, w, sp_error_text(r));
 		sp_error_clear();
 	}
 }
 
-static const char *command_said(int status, const struct sp_program *c, char *ret_text, size_t size)
+static const char *describe_failure(int status, const struct sp_program *c, char *ret_text, size_t size)
 {
 	int n;
 
@@ -243,7 +243,7 @@ static const char *command_said(int status, const struct sp_program *c, char *re
 	return ret_text;
 }
 
-static void ended(struct sp_deliver *d, int child, int status)
+static void finish_delivery(struct sp_deliver *d, int child, int status)
 {
 	const struct sp_program *c = &d->children[child];
 	size_t i = 0;
@@ -252,7 +252,7 @@ static void ended(struct sp_deliver *d, int child, int status)
 	while (i < d->n_waiting && d->waiting[i].child != child)
 		i++;
 	if (i == d->n_waiting) {
-		sp_managers_ended(d, child, status);
+		sp_managers_finish(d, child, status);
 		return;
 	}
 	struct sp_delivery *w = &d->waiting[i];
@@ -260,25 +260,25 @@ static void ended(struct sp_deliver *d, int child, int status)
 	w->child = -1;
 	if (result == SP_POST_TAKEN) {
 		d->stats.n_delivered++;
-		delivery_remove(d, i);
+		remove_delivery(d, i);
 	} else if (result == SP_POST_REFUSED) {
 		d->stats.n_failed++;
-		drop(d, i, c->text);
+		drop_delivery(d, i, c->text);
 	} else {
-		failed(d, w, w->target.url ? c->text : command_said(status, c, text, sizeof(text)));
+		retry_later(d, w, w->target.url ? c->text : describe_failure(status, c, text, sizeof(text)));
 	}
 }
 
-void sp_deliver_turn(struct sp_deliver *d)
+void sp_deliver_run(struct sp_deliver *d)
 {
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	int status = 0;
 
 	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
 		if (sp_program_check(&d->children[i], &status))
-			ended(d, i, status);
-	waiting_start(d, now_ns);
-	sp_managers_turn(d, now_ns);
+			finish_delivery(d, i, status);
+	start_deliveries(d, now_ns);
+	sp_managers_run(d, now_ns);
 }
 
 int sp_deliver_fd(const struct sp_deliver *d)
@@ -286,16 +286,16 @@ int sp_deliver_fd(const struct sp_deliver *d)
 	return d->epoll;
 }
 
-/* With no process free, only the end of one helps. */
+/* Without a free process only the end of one helps. */
 int sp_deliver_timeout_ms(const struct sp_deliver *d)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = sp_managers_next_ns(d);
 	int ms = -1;
 
 	for (size_t i = 0; i < d->n_waiting; i++)
-		if (d->waiting[i].child < 0 && is_first(d, i))
+		if (d->waiting[i].child < 0 && is_first_for_target(d, i))
 			next = SP_MIN(next, d->waiting[i].next_ns);
-	if (next != UINT64_MAX && sp_deliver_child(d) >= 0)
+	if (next != UINT64_MAX && sp_deliver_find_child(d) >= 0)
 		ms = next <= now ? 0 : (int)SP_MIN((next - now) / 1000000 + 1, 60000U);
 	for (int i = 0; i < SP_DELIVER_CHILDREN; i++)
 		if (d->children[i].pid)
@@ -322,40 +322,40 @@ void sp_deliver_write(struct sp_deliver *d, FILE *out)
 	d->is_changed = false;
 }
 
-static int taken_end(struct sp_deliver *d)
+static int finish_reading(struct sp_deliver *d)
 {
-	struct sp_delivery *w = &d->taken;
+	struct sp_delivery *w = &d->reading;
 	int r;
 
-	if (!d->has_taken || !w->note.name || (!w->target.url && !w->target.command[0]))
+	if (!d->is_reading || !w->note.name || (!w->target.url && !w->target.command[0]))
 		return -EBADMSG;
-	r = room_make(d);
+	r = make_room(d);
 	if (r < 0)
 		return r;
 	w->child = -1;
 	d->waiting[d->n_waiting++] = *w;
 	*w = (struct sp_delivery){0};
-	d->has_taken = false;
+	d->is_reading = false;
 	return 1;
 }
 
-int sp_deliver_take(struct sp_deliver *d, const struct sp_line *l)
+int sp_deliver_read_line(struct sp_deliver *d, const struct sp_line *l)
 {
 	int r;
 
 	if (!strcmp(l->first, "ready"))
-		return taken_end(d);
+		return finish_reading(d);
 	if (!strcmp(l->first, "waiting")) {
-		if (d->has_taken)
+		if (d->is_reading)
 			return -EBADMSG;
-		d->has_taken = true;
-		r = sp_line_number(l, "queued", &d->taken.queued_ns);
+		d->is_reading = true;
+		r = sp_line_number(l, "queued", &d->reading.queued_ns);
 		return r < 0 ? r : 1;
 	}
-	if (!d->has_taken)
+	if (!d->is_reading)
 		return 0;
-	r = sp_alert_target_take(&d->taken.target, l);
-	return r ? r : sp_notification_take(&d->taken.note, l);
+	r = sp_alert_target_read_line(&d->reading.target, l);
+	return r ? r : sp_notification_read_line(&d->reading.note, l);
 }
 
 void sp_deliver_stats(const struct sp_deliver *d, struct sp_deliver_stats *ret_stats)

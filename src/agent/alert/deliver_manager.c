@@ -44,7 +44,7 @@ static int standing_put(struct sp_deliver *d, const struct sp_alert_targets *to,
 	size_t i = 0;
 	int r;
 
-	while (i < d->n_standing && !sp_notification_is_of_same(&d->standing[i].note, n))
+	while (i < d->n_standing && !sp_notification_is_same_alert(&d->standing[i].note, n))
 		i++;
 	r = i == SP_DELIVER_STANDING ? -E2BIG
 				     : sp_grow(&d->standing, &d->standing_capacity, i + 1, sizeof(*d->standing));
@@ -70,7 +70,7 @@ static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert
 	struct sp_manager *m;
 
 	for (size_t i = 0; i < d->n_managers; i++)
-		if (sp_alert_target_is(&d->managers[i].target, p))
+		if (sp_alert_target_equals(&d->managers[i].target, p))
 			return &d->managers[i];
 	if (d->n_managers == SP_DELIVER_MANAGERS)
 		return NULL;
@@ -78,7 +78,7 @@ static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert
 	*m = (struct sp_manager){.child = -1, .target = {.url = strdup(p->url)}};
 	m->target.authorization_file = p->authorization_file ? strdup(p->authorization_file) : NULL;
 	m->target.ca_file = p->ca_file ? strdup(p->ca_file) : NULL;
-	if (!sp_alert_target_is(&m->target, p)) { /* no memory */
+	if (!sp_alert_target_equals(&m->target, p)) { /* no memory */
 		sp_alert_target_done(&m->target);
 		return NULL;
 	}
@@ -86,7 +86,7 @@ static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert
 	return m;
 }
 
-void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n)
+void sp_managers_update(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n)
 {
 	struct sp_standing *s = NULL;
 	int r = to->n_managers ? standing_put(d, to, n, &s) : 0;
@@ -110,7 +110,7 @@ void sp_managers_tell(struct sp_deliver *d, const struct sp_alert_targets *to, c
 static unsigned bit_of(const struct sp_standing *s, const struct sp_manager *m)
 {
 	for (size_t i = 0; i < s->n_targets; i++)
-		if (sp_alert_target_is(&s->targets[i], &m->target))
+		if (sp_alert_target_equals(&s->targets[i], &m->target))
 			return 1U << i;
 	return 0;
 }
@@ -206,13 +206,13 @@ static void managers_clear(struct sp_deliver *d)
 	}
 }
 
-void sp_managers_turn(struct sp_deliver *d, uint64_t now_ns)
+void sp_managers_run(struct sp_deliver *d, uint64_t now_ns)
 {
 	standing_clear(d, now_ns);
 	managers_clear(d);
 	for (size_t i = 0; i < d->n_managers; i++) {
 		struct sp_manager *m = &d->managers[i];
-		int child = sp_deliver_child(d), r;
+		int child = sp_deliver_find_child(d), r;
 		if (m->child >= 0 || m->next_ns > now_ns || child < 0 || !has_work(d, m))
 			continue;
 		m->next_ns = now_ns + d->repeat_ns;
@@ -246,7 +246,7 @@ static void told(struct sp_deliver *d, const struct sp_manager *m, bool is_taken
 	}
 }
 
-void sp_managers_ended(struct sp_deliver *d, int child, int status)
+void sp_managers_finish(struct sp_deliver *d, int child, int status)
 {
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	enum sp_post_result result = sp_post_result(status);

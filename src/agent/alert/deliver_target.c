@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int copy(char **to, const char *from)
+static int copy_text(char **to, const char *from)
 {
 	*to = from ? strdup(from) : NULL;
 	return from && !*to ? -ENOMEM : 0;
@@ -18,13 +18,13 @@ int sp_alert_target_init(struct sp_alert_target *p, const char *const *command, 
 
 	*p = (struct sp_alert_target){0};
 	for (size_t i = 0; r == 0 && command && i < SP_ALERT_ARGS && command[i]; i++)
-		r = copy(&p->command[i], command[i]);
+		r = copy_text(&p->command[i], command[i]);
 	if (r == 0)
-		r = copy(&p->url, url);
+		r = copy_text(&p->url, url);
 	if (r == 0 && url)
-		r = copy(&p->authorization_file, to->authorization_file);
+		r = copy_text(&p->authorization_file, to->authorization_file);
 	if (r == 0 && url)
-		r = copy(&p->ca_file, to->ca_file);
+		r = copy_text(&p->ca_file, to->ca_file);
 	if (r < 0)
 		sp_alert_target_done(p);
 	return r;
@@ -45,7 +45,7 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-bool sp_alert_target_is(const struct sp_alert_target *a, const struct sp_alert_target *b)
+bool sp_alert_target_equals(const struct sp_alert_target *a, const struct sp_alert_target *b)
 {
 	bool same = is_same(a->url, b->url) && is_same(a->authorization_file, b->authorization_file) &&
 		    is_same(a->ca_file, b->ca_file);
@@ -55,7 +55,7 @@ bool sp_alert_target_is(const struct sp_alert_target *a, const struct sp_alert_t
 	return same;
 }
 
-/* Addresses often have their secret in the path, and before an @. */
+/* URLs often have secrets in the path, and before an @. */
 const char *sp_alert_target_name(const struct sp_alert_target *p)
 {
 	static char text[256];
@@ -89,7 +89,7 @@ void sp_alert_target_write(const struct sp_alert_target *p, FILE *out)
 	}
 }
 
-static int argument_take(struct sp_alert_target *p, const char *text)
+static int add_argument(struct sp_alert_target *p, const char *text)
 {
 	size_t i = 0;
 	int r;
@@ -98,23 +98,23 @@ static int argument_take(struct sp_alert_target *p, const char *text)
 		i++;
 	if (i == SP_ALERT_ARGS || !text)
 		return -EBADMSG;
-	r = copy(&p->command[i], text);
+	r = copy_text(&p->command[i], text);
 	return r < 0 ? r : 1;
 }
 
-int sp_alert_target_take(struct sp_alert_target *p, const struct sp_line *l)
+int sp_alert_target_read_line(struct sp_alert_target *p, const struct sp_line *l)
 {
 	int r = 0;
 
 	if (!strcmp(l->first, "argument"))
-		return argument_take(p, sp_line_word(l, "text"));
+		return add_argument(p, sp_line_word(l, "text"));
 	if (!strcmp(l->first, "place") && !p->url)
-		r = copy(&p->url, sp_line_word(l, "url"));
+		r = copy_text(&p->url, sp_line_word(l, "url"));
 	else if (!strcmp(l->first, "files") && !p->authorization_file && !p->ca_file)
-		r = copy(&p->authorization_file, sp_line_word(l, "authorization"));
+		r = copy_text(&p->authorization_file, sp_line_word(l, "authorization"));
 	else
 		return 0;
 	if (r == 0 && !strcmp(l->first, "files"))
-		r = copy(&p->ca_file, sp_line_word(l, "ca"));
+		r = copy_text(&p->ca_file, sp_line_word(l, "ca"));
 	return r < 0 ? r : 1;
 }

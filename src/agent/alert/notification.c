@@ -120,7 +120,7 @@ void sp_notification_done(struct sp_notification *n)
 	*n = (struct sp_notification){0};
 }
 
-bool sp_notification_is_of_same(const struct sp_notification *a, const struct sp_notification *b)
+bool sp_notification_is_same_alert(const struct sp_notification *a, const struct sp_notification *b)
 {
 	bool same = a->n_labels == b->n_labels;
 
@@ -318,7 +318,7 @@ static int head_take(struct sp_notification *n, const struct sp_line *l)
 	return n->name && n->rule && n->summary ? 1 : -ENOMEM;
 }
 
-int sp_notification_take(struct sp_notification *n, const struct sp_line *l)
+int sp_notification_read_line(struct sp_notification *n, const struct sp_line *l)
 {
 	const char *name = sp_line_word(l, "name"), *value = sp_line_word(l, "value");
 	int r;

@@ -36,8 +36,8 @@ int sp_notification_label(struct sp_notification *n, const char *name,
 int sp_notification_summary(struct sp_notification *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int sp_notification_copy(const struct sp_notification *from, struct sp_notification *ret_note);
 void sp_notification_done(struct sp_notification *n);
-bool sp_notification_is_of_same(const struct sp_notification *a,
-				const struct sp_notification *b); /* alert: all labels are equal */
+bool sp_notification_is_same_alert(const struct sp_notification *a,
+				   const struct sp_notification *b); /* alert: all labels are equal */
 
 /* One JSON object for a webhook, and for the standard input of a command. */
 void sp_notification_json(const struct sp_notification *n, FILE *out);
@@ -48,9 +48,9 @@ void sp_notification_alertmanager(const struct sp_notification *n, uint64_t unti
 char **sp_notification_environment(const struct sp_notification *n);
 void sp_notification_environment_free(char **environment);
 
-/* Lines of words (request.h), and back: sp_notification_take() is given each line until it says that it is none of a
- * note. */
+/* Lines of words (request.h), and back: sp_notification_read_line() is given each line until it says that it is none of
+ * a note. */
 void sp_notification_write(const struct sp_notification *n, FILE *out);
-int sp_notification_take(struct sp_notification *n, const struct sp_line *l);
+int sp_notification_read_line(struct sp_notification *n, const struct sp_line *l);
 
 #endif

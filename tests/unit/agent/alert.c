@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Alerts, window by window, of made-up profiles: what fires and ends, and when; each once, over gaps, restarts and
- * other configurations, too.
+ * alert.c: made-up profiles, window by window: which alerts fire and resolve, and when; each once, also over gaps,
+ * restarts and reloads.
  */
 #include "agent/alert/alert.h"
 #include "base/error.h"
@@ -25,26 +25,26 @@ static struct sp_agent_config config = {.alerts = configs};
 static struct sp_alerts *alerts;
 static struct sp_profile *profile;
 static uint64_t now_ns;
-static char said[1 << 18]; /* what was told since it was looked at, with a semicolon behind each */
+static char notified[1 << 18]; /* notifications since the last expect(), each followed by a semicolon */
 static struct sp_notification last;
 
 /* --- rules --- */
-static void tell(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool is_repeat)
+static void record(void *arg, const struct sp_alert_config *c, const struct sp_notification *n, bool is_repeat)
 {
-	size_t len = strlen(said);
+	size_t len = strlen(notified);
 
 	(void)arg;
 	assert_string_equal(n->name, c->name);
-	len += (size_t)snprintf(said + len, sizeof(said) - len, "%s %s",
+	len += (size_t)snprintf(notified + len, sizeof(notified) - len, "%s %s",
 				is_repeat    ? "still"
 				: n->is_over ? "over"
 					     : "fires",
 				n->name);
 	for (size_t i = 0; i < n->n_labels; i++)
 		if (strcmp(n->label_names[i], "instance") != 0 && strcmp(n->label_names[i], "alertname") != 0)
-			len += (size_t)snprintf(said + len, sizeof(said) - len, " %s=%s", n->label_names[i],
+			len += (size_t)snprintf(notified + len, sizeof(notified) - len, " %s=%s", n->label_names[i],
 						n->label_values[i]);
-	snprintf(said + len, sizeof(said) - len, ";");
+	snprintf(notified + len, sizeof(notified) - len, ";");
 	sp_notification_done(&last);
 	assert_int_equal(sp_notification_copy(n, &last), 0);
 }
@@ -65,10 +65,10 @@ static void rules(size_t n, const char *const *texts)
 
 static void begin(size_t n, const char *const *texts)
 {
-	struct sp_alerts_owner owner = {.tell = tell};
+	struct sp_alerts_owner owner = {.notify = record};
 
 	rules(n, texts);
-	said[0] = '\0';
+	notified[0] = '\0';
 	now_ns = START;
 	assert_int_equal(sp_alerts_new(&config, &owner, &alerts), 0);
 }
@@ -86,8 +86,8 @@ static void end(void)
 
 static void expect(const char *wanted)
 {
-	assert_string_equal(said, wanted);
-	said[0] = '\0';
+	assert_string_equal(notified, wanted);
+	notified[0] = '\0';
 }
 
 /* --- windows --- */
@@ -114,7 +114,7 @@ static uint32_t frame(const char *library, const char *function)
 	return number;
 }
 
-/* So many milliseconds, of a sample each 10 ms, of main() of the program, which calls the function. */
+/* ms of samples, 10 ms each, of the program's main(), which calls the function. */
 static void row_of(const char *process, const char *cgroup, const char *library, const char *function, int64_t ms,
 		   unsigned how)
 {
@@ -164,7 +164,7 @@ static void window(uint64_t n_lost)
 	profile = NULL;
 }
 
-/* Windows in which libz has so many percent of all, and libc the rest. */
+/* n windows in which libz has percent of all, and libc the rest. */
 static void shares(int percent, int n)
 {
 	while (n-- > 0) {
@@ -177,7 +177,7 @@ static void shares(int percent, int n)
 	}
 }
 
-/* --- the tests --- */
+/* --- tests --- */
 static void test_threshold(void **state)
 {
 	(void)state;
@@ -201,12 +201,12 @@ static void test_threshold(void **state)
 	end();
 }
 
-/* A minute is taken together, and must be whole. */
+/* A minute is summed, and must be complete. */
 static void test_over_and_for(void **state)
 {
 	(void)state;
 	begin_one("library libz* share > 30% for 30s");
-	shares(60, 5); /* 50 s: less than a minute is known */
+	shares(60, 5); /* 50 s: too little time */
 	expect("");
 	shares(0, 4); /* 60 60 0 0 0 0 */
 	shares(20, 4);
@@ -215,14 +215,14 @@ static void test_over_and_for(void **state)
 	expect("");
 	shares(40, 2);
 	expect("");
-	shares(40, 1); /* over it since 30 s */
+	shares(40, 1); /* above it for 30 s */
 	expect("fires a library=libz.so.1;");
 	shares(0, 1); /* 40 40 40 40 40 0: 33 % */
 	expect("");
 	shares(0, 1); /* 26.7 % */
 	expect("over a library=libz.so.1;");
 	end();
-	/* a dip begins anew */
+	/* a dip begins `for` anew */
 	begin_one("library libz* share > 30% over 10s for 30s");
 	shares(40, 3);
 	shares(10, 1);
@@ -240,7 +240,7 @@ static void test_gaps(void **state)
 	shares(40, 3);
 	now_ns += 3600 * S;
 	shares(40, 3);
-	expect(""); /* what was an hour ago does not count */
+	expect(""); /* what is an hour old does not count */
 	shares(40, 1);
 	expect("fires a library=libz.so.1;");
 	now_ns += 3600 * S;
@@ -253,7 +253,7 @@ static void test_gaps(void **state)
 	shares(40, 2);
 	expect("fires a library=libz.so.1;");
 	now_ns += 60 * S;
-	shares(0, 1); /* of less than `over` */
+	shares(0, 1); /* shorter than `over` */
 	expect("");
 	shares(0, 1);
 	expect("over a library=libz.so.1;");
@@ -311,7 +311,7 @@ static void test_kinds(void **state)
 	end();
 }
 
-/* Hundreds of names: those that matter are watched, the others cost nothing, and there is a bound. */
+/* Of hundreds of names only those near the threshold are watched; there is a limit. */
 static void test_many(void **state)
 {
 	struct sp_alerts_stats stats;
@@ -345,11 +345,11 @@ static void test_many(void **state)
 	end();
 }
 
-/* --- over restarts and reloads --- */
-/* What is written, into alerts that are new. */
+/* --- restarts and reloads --- */
+/* Writes alerts, and restores them in a new struct. */
 static void restart(void)
 {
-	struct sp_alerts_owner owner = {.tell = tell};
+	struct sp_alerts_owner owner = {.notify = record};
 	char *text = NULL, *at, *line;
 	size_t n = 0;
 	struct sp_notification note = {0};
@@ -367,7 +367,7 @@ static void restart(void)
 			assert_int_equal(sp_alerts_restore(alerts, &note), 0);
 			sp_notification_done(&note);
 		} else if (*l.first && strcmp(l.first, "firing") != 0) {
-			assert_int_equal(sp_notification_take(&note, &l), 1);
+			assert_int_equal(sp_notification_read_line(&note, &l), 1);
 		}
 	}
 	free(text);
@@ -392,7 +392,7 @@ static void test_restart(void **state)
 	       "still b function=inflate library=libz.so.1 cgroup=/x;");
 	shares(50, 1);
 	expect("");
-	shares(0, 1); /* two of three windows are no evidence for a */
+	shares(0, 1); /* two of three windows are not enough to resolve it */
 	expect("over b function=inflate library=libz.so.1 cgroup=/x;");
 	shares(0, 2);
 	expect("over a severity=page; \n\" library=libz.so.1;");
@@ -413,7 +413,7 @@ static void test_reload(void **state)
 	begin(3, before);
 	shares(50, 2);
 	expect("fires a library=libz.so.1;fires b library=libc.so.6;");
-	/* the old configuration stands elsewhere, as that of a reload does */
+	/* the old configuration is at another address, as in a reload */
 	memcpy(old, configs, sizeof(old));
 	was = config;
 	was.alerts = old;
@@ -424,7 +424,7 @@ static void test_reload(void **state)
 	expect("over b library=libc.so.6;");
 	sp_alerts_announce(alerts);
 	expect("still a library=libz.so.1;");
-	shares(50, 1); /* what waited for its `for` waits on */
+	shares(50, 1); /* pending alerts stay pending */
 	expect("fires b library=libc.so.6;");
 	shares(50, 1);
 	expect("fires c library=libz.so.1;");
@@ -447,7 +447,7 @@ static void test_upgrade(void **state)
 	expect("");
 	e.data = "old=0.100000 new=0.079000 low=-0.03 high=-0.01";
 	sp_alerts_event(alerts, &e, now_ns);
-	sp_alerts_event(alerts, &e, now_ns); /* the same once more */
+	sp_alerts_event(alerts, &e, now_ns); /* the same event again */
 	expect("fires a library=libz.so.1 process=/usr/bin/git of box;");
 	assert_string_equal(last.summary,
 			    "libz.so.1 in /usr/bin/git of box changed by 21.0 % since its upgrade (over 20 %)");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Deliveries to commands and to a server of our own: in order, each once, tried again; bounded; over a restart; and
- * what an Alertmanager is told when. This program is also what is executed to post.
+ * deliver.c: deliveries to commands and to a server of this test: order, repetition, limits, restart; and what
+ * Alertmanagers get. This program is also the one that is executed to post.
  */
 #include "agent/alert/deliver_priv.h"
 #include "agent/log.h"
@@ -35,7 +35,7 @@ static int listener;
 static pid_t server;
 
 /* --- a server, in a process of its own --- */
-/* Answers with the n-th code of the list, the last one for ever, and adds each body as a line to the file. */
+/* Answers with the n-th code of the list, then with the last one; appends each body as a line to the file. */
 static void serve(const int *codes)
 {
 	for (;;) {
@@ -107,22 +107,22 @@ static struct sp_notification note(const char *what, bool is_over)
 	return n;
 }
 
-static void tell(const struct sp_alert_targets *to, const char *what, bool is_over)
+static void send_notification(const struct sp_alert_targets *to, const char *what, bool is_over)
 {
 	struct sp_notification n = note(what, is_over);
 
-	sp_deliver_tell(d, to, &n, false);
+	sp_deliver_send(d, to, &n, false);
 	sp_notification_done(&n);
 }
 
 /* As the agent's loop does. */
-static void turn(void)
+static void run_once(void)
 {
 	struct pollfd fd = {.fd = sp_deliver_fd(d), .events = POLLIN};
 	int ms = sp_deliver_timeout_ms(d);
 
 	poll(&fd, 1, ms < 0 || ms > 50 ? 50 : ms);
-	sp_deliver_turn(d);
+	sp_deliver_run(d);
 }
 
 static char *said(void)
@@ -144,7 +144,7 @@ static struct sp_deliver_stats stats(void)
 static void until_delivered(uint64_t n)
 {
 	for (int i = 0; i < 2000 && stats().n_delivered + stats().n_dropped < n; i++)
-		turn();
+		run_once();
 	assert_int_equal(stats().n_delivered + stats().n_dropped, n);
 }
 
@@ -169,8 +169,8 @@ static void test_command(void **state)
 	    "read -r json; echo \"$0 $SOPROF_ALERT_STATUS $SOPROF_ALERT_LABEL_library $SOPROF_ALERT_ENDS_AT\" >>%s; "
 	    "case $json in '{\"version\":1,\"status\":\"'*) ;; *) exit 1;; esac",
 	    file);
-	tell(&to, "$(id) \"'", false);
-	tell(&to, "$(id) \"'", true);
+	send_notification(&to, "$(id) \"'", false);
+	send_notification(&to, "$(id) \"'", true);
 	assert_int_equal(stats().n_waiting, 2);
 	until_delivered(2);
 	expect("x y firing $(id) \"' \nx y resolved $(id) \"' 1970-01-01T00:17:40.000Z\n");
@@ -179,7 +179,7 @@ static void test_command(void **state)
 	sp_deliver_free(d);
 }
 
-/* The first fails twice: the second waits behind it, that of another target does not. */
+/* The first fails twice: the second waits behind it; that of another target does not wait. */
 static void test_order(void **state)
 {
 	char script[512], other[512];
@@ -193,9 +193,9 @@ static void test_order(void **state)
 		 "echo $SOPROF_ALERT_LABEL_library >>%s; [ $(grep -c one %s) -gt 2 ] || { echo why; exit 7; }", file,
 		 file);
 	snprintf(other, sizeof(other), "echo other >>%s", file);
-	tell(&to, "one", false);
-	tell(&to, "two", false);
-	tell(&elsewhere, "three", false);
+	send_notification(&to, "one", false);
+	send_notification(&to, "two", false);
+	send_notification(&elsewhere, "three", false);
 	until_delivered(3);
 	char *text = said();
 	assert_non_null(strstr(text, "other"));
@@ -208,8 +208,8 @@ static void test_order(void **state)
 	/* no such program */
 	begin();
 	to = (struct sp_alert_targets){.command = {"/nonexistent/x"}};
-	tell(&to, "one", false);
-	turn();
+	send_notification(&to, "one", false);
+	run_once();
 	assert_int_equal(stats().n_failed, 1);
 	assert_int_equal(stats().n_waiting, 1);
 	sp_deliver_free(d);
@@ -223,9 +223,9 @@ static void test_webhook(void **state)
 	(void)state;
 	begin();
 	server_begin(codes);
-	tell(&to, "one", false);
-	tell(&to, "two", false); /* is refused: a matter of the note, not of the time */
-	tell(&to, "three", false);
+	send_notification(&to, "one", false);
+	send_notification(&to, "two", false); /* 4xx: refused for good */
+	send_notification(&to, "three", false);
 	until_delivered(3);
 	char *text = said(), *at = text, *line;
 	static const char *const wanted[] = {"503 /x", "200 /x", "400 /x", "200 /x"}, *const of[] = {"one", "one",
@@ -255,22 +255,22 @@ static void test_bounds(void **state)
 	d->first_pause_ns = 3600 * SP_NS_PER_S;
 	for (int i = 0; i < SP_DELIVER_MAX + 5; i++) {
 		snprintf(name, sizeof(name), "n%d", i);
-		tell(&to, name, false);
+		send_notification(&to, name, false);
 	}
 	assert_int_equal(stats().n_waiting, SP_DELIVER_MAX);
 	assert_int_equal(stats().n_dropped, 5);
 	assert_string_equal(d->waiting[0].note.summary, "n5");
-	/* given up after an hour */
+	/* dropped after an hour */
 	while (!stats().n_failed)
-		turn();
+		run_once();
 	d->waiting[0].queued_ns -= (SP_DELIVER_KEEP_S + 1) * SP_NS_PER_S;
-	sp_deliver_turn(d);
+	sp_deliver_run(d);
 	assert_int_equal(stats().n_waiting, SP_DELIVER_MAX - 1);
 	assert_int_equal(stats().n_dropped, 6);
 	sp_deliver_free(d);
 }
 
-/* What waits is written and comes back; damaged lines are refused. */
+/* The queue is written and read back; damaged lines are errors. */
 static void test_restart(void **state)
 {
 	struct sp_alert_targets to = {.command = {"/bin/echo", "a b", "c\n%"},
@@ -283,8 +283,8 @@ static void test_restart(void **state)
 
 	(void)state;
 	begin();
-	tell(&to, "one\n", false);
-	tell(&to, "one\n", true);
+	send_notification(&to, "one\n", false);
+	send_notification(&to, "one\n", true);
 	assert_true(sp_deliver_is_changed(d));
 	out = open_memstream(&text, &n);
 	sp_deliver_write(d, out);
@@ -296,7 +296,7 @@ static void test_restart(void **state)
 	for (at = copy; (line = strsep(&at, "\n")) && *line;) {
 		struct sp_line l;
 		assert_int_equal(sp_line_parse(line, true, &l), 0);
-		assert_int_equal(sp_deliver_take(d, &l), 1);
+		assert_int_equal(sp_deliver_read_line(d, &l), 1);
 	}
 	free(copy);
 	out = open_memstream(&again, &n);
@@ -317,7 +317,7 @@ static void test_restart(void **state)
 		for (at = some; r > 0 && (line = strsep(&at, "\n"));) {
 			struct sp_line l;
 			assert_int_equal(sp_line_parse(line, true, &l), 0);
-			r = sp_deliver_take(d, &l);
+			r = sp_deliver_read_line(d, &l);
 		}
 		assert_true(r < 0);
 		sp_error_clear();
@@ -336,7 +336,7 @@ static size_t count(const char *text, const char *what)
 	return n;
 }
 
-/* All that fires, again and again; what is over once it is taken no more. */
+/* All that fires is repeated; what is resolved is sent until it is accepted. */
 static void test_manager(void **state)
 {
 	static const int codes[] = {503, 200, 0};
@@ -345,8 +345,8 @@ static void test_manager(void **state)
 	(void)state;
 	begin();
 	server_begin(codes);
-	tell(&to, "one", false);
-	tell(&to, "two", false);
+	send_notification(&to, "one", false);
+	send_notification(&to, "two", false);
 	assert_int_equal(stats().n_waiting, 0);
 	until_delivered(3); /* the first fails; two and three are repeats of both */
 	char *text = said();
@@ -354,30 +354,30 @@ static void test_manager(void **state)
 	assert_true(count(text, "\"library\":\"one\"") >= 3 && count(text, "\"library\":\"two\"") >= 3);
 	assert_true(count(text, "\"startsAt\":\"1970-01-01T00:16:40.000Z\",\"endsAt\":\"20") >= 6);
 	free(text);
-	tell(&to, "one", true);
+	send_notification(&to, "one", true);
 	for (int i = 0; i < 2000 && d->n_standing > 1; i++)
-		turn();
+		run_once();
 	assert_int_equal(d->n_standing, 1);
 	text = said();
 	assert_int_equal(count(text, "\"endsAt\":\"1970-01-01T00:17:40.000Z\""), 1);
 	free(text);
-	tell(&to, "two", true);
+	send_notification(&to, "two", true);
 	for (int i = 0; i < 2000 && d->n_managers; i++)
-		turn();
+		run_once();
 	assert_int_equal(d->n_managers, 0);
 	assert_int_equal(sp_deliver_timeout_ms(d), -1);
 	assert_int_equal(stats().n_failed, 1);
 	assert_int_equal(stats().n_dropped, 0);
 	server_end();
-	/* one that never answers: what is over is forgotten when it must have been there, too */
+	/* a server that never answers: resolved alerts are dropped when Alertmanager must have forgotten them */
 	url[0] = '\0';
 	to.managers[0] = "http://127.0.0.1:1";
-	tell(&to, "three", true);
+	send_notification(&to, "three", true);
 	while (stats().n_failed < 2)
-		turn();
+		run_once();
 	assert_int_equal(d->n_standing, 1);
 	d->standing[0].ended_ns -= SP_MIN(d->standing[0].ended_ns, (SP_DELIVER_UNTIL_S + 1) * SP_NS_PER_S);
-	sp_managers_turn(d, sp_time_ns(CLOCK_MONOTONIC) + 2 * SP_DELIVER_UNTIL_S * SP_NS_PER_S);
+	sp_managers_run(d, sp_time_ns(CLOCK_MONOTONIC) + 2 * SP_DELIVER_UNTIL_S * SP_NS_PER_S);
 	assert_int_equal(d->n_standing, 0);
 	assert_int_equal(stats().n_dropped, 1);
 	sp_deliver_free(d);
