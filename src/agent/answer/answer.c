@@ -386,10 +386,10 @@ static int put_total(void *arg, const struct sp_store_total *t)
 
 static int upgrades(const struct answer *a, struct sp_store *store, struct lines *l)
 {
-	struct sp_upgrade_question q = {.from_ns = a->q.query.from_ns,
-					.to_ns = a->q.query.to_ns,
-					.span_ns = a->q.span_ns,
-					.source = a->q.query.source};
+	struct sp_upgrade_comparison q = {.from_ns = a->q.query.from_ns,
+					  .to_ns = a->q.query.to_ns,
+					  .span_ns = a->q.span_ns,
+					  .source = a->q.query.source};
 
 	return sp_upgrade_compare(store, &q, put_event, l);
 }

@@ -85,7 +85,7 @@ void sp_gap_check_start(struct sp_agent *a)
 	a->env.latest_wall_ns = stats.last_end_ns;
 	a->env.n_set_back =
 	    (unsigned)(a->window_began.boot_ns >> 20); /* any start that differs from the last agent's */
-	sp_upgrades_begin(&a->env.upgrades, stats.last_end_ns, now);
+	sp_upgrades_start(&a->env.upgrades, stats.last_end_ns, now);
 	if (stats.last_ns > now)
 		sp_loop_add_event(a, now, now, "clock", "back", "",
 				  "the store has windows of a time that lies %.1f s ahead",

@@ -395,7 +395,7 @@ static int run_once(struct sp_agent *a)
 		r = r_step < 0 ? count_failed_step(a, r_step) : r;
 	}
 	serve_watches(a, events, n);
-	sp_upgrades_turn(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
+	sp_upgrades_run(&a->env.upgrades, a->env.config, &a->env.events, sp_time_ns(CLOCK_REALTIME));
 	return r < 0 || a->is_stopping ? r : end_due_window(a);
 }
 

@@ -421,7 +421,7 @@ static int renew_profile(struct sp_sampler *s)
 /* --- the end of a window --- */
 static void check_upgrades(struct sp_sampler *s, const struct sp_store_window *w)
 {
-	int r = sp_upgrades_look(&s->env->upgrades, s->profile, w->wall_ns);
+	int r = sp_upgrades_check_window(&s->env->upgrades, s->profile, w->wall_ns);
 
 	if (r < 0)
 		log_failure(s, "upgrades", r);

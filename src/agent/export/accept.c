@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * accept.c: which form of metrics a client likes best, by its Accept (RFC 9110, 12.5.1).
+ * accept.c: chooses the form of metrics by a client's Accept (RFC 9110, 12.5.1).
  *
- * Of each form the most precise range that covers it counts: type/subtype, then type/(star), then (star)/(star). A
- * version that we do not write makes a range another type's. Where both are liked the same it is text, unless
- * OpenMetrics was named and text was not, or not before it. What cannot be read is passed over.
+ * For each form the most specific range counts: type/subtype, then type/(star), then (star)/(star). A range with a
+ * version that we do not write does not match. If both forms have the same weight it is text, unless OpenMetrics was
+ * named, and text was not or not before it. What cannot be parsed is ignored.
  */
 #include "agent/export/exposition.h"
 #include "base/mem.h"
@@ -16,9 +16,9 @@ enum { UNNAMED = 0, ANY = 1, TYPE = 2, NAMED = 3, THOUSAND = 1000 };
 struct form {
 	const char *type, *subtype, *version;
 };
-struct liking {
-	unsigned how; /* it was named */
-	unsigned q;   /* in thousandths */
+struct preference {
+	unsigned specificity; /* how specific the range is */
+	unsigned q;           /* weight in thousandths */
 	const char *at;
 };
 
@@ -27,15 +27,15 @@ static const struct form forms[] = {
     [SP_EXPO_OPENMETRICS] = {"application", "openmetrics-text", "1.0.0"},
 };
 
-static const char *skip(const char *at, const char *end)
+static const char *skip_space(const char *at, const char *end)
 {
 	while (at < end && (*at == ' ' || *at == '\t'))
 		at++;
 	return at;
 }
 
-/* `end` where there is none. */
-static const char *find(const char *at, const char *end, char c)
+/* `end` if there is none. */
+static const char *find_char(const char *at, const char *end, char c)
 {
 	while (at < end && *at != c)
 		at++;
@@ -47,8 +47,8 @@ static bool is_word(const char *at, size_t n, const char *word)
 	return n == strlen(word) && !strncasecmp(at, word, n);
 }
 
-/* "1", "0.75", "0.": in thousandths; nonsense is 1. */
-static unsigned weight(const char *at, size_t n)
+/* "1", "0.75", "0." in thousandths; anything else is 1. */
+static unsigned parse_weight(const char *at, size_t n)
 {
 	unsigned q = 0, digit = THOUSAND / 10;
 
@@ -59,7 +59,7 @@ static unsigned weight(const char *at, size_t n)
 	return q;
 }
 
-/* The next parameter's name and value, up to `;`; false at the range's end. */
+/* Finds the next parameter's name and value, up to `;`; false at the range's end. */
 static bool next_parameter(const char **at, const char *end, const char **ret_name, size_t *ret_name_n,
 			   const char **ret_value, size_t *ret_value_n)
 {
@@ -67,11 +67,11 @@ static bool next_parameter(const char **at, const char *end, const char **ret_na
 
 	if (from >= end)
 		return false;
-	from = skip(from + 1, end); /* behind the ';' */
-	*at = to = find(from, end, ';');
+	from = skip_space(from + 1, end); /* behind the ';' */
+	*at = to = find_char(from, end, ';');
 	while (to > from && (to[-1] == ' ' || to[-1] == '\t'))
 		to--;
-	equals = find(from, to, '=');
+	equals = find_char(from, to, '=');
 	*ret_name = from;
 	*ret_name_n = (size_t)(equals - from);
 	*ret_value = equals < to ? equals + 1 : to;
@@ -83,9 +83,9 @@ static bool next_parameter(const char **at, const char *end, const char **ret_na
 	return true;
 }
 
-static unsigned how_named(const struct form *f, const char *range, size_t n)
+static unsigned match_range(const struct form *f, const char *range, size_t n)
 {
-	const char *slash = find(range, range + n, '/');
+	const char *slash = find_char(range, range + n, '/');
 	size_t type_n = (size_t)(slash - range);
 
 	if (type_n == n)
@@ -99,29 +99,29 @@ static unsigned how_named(const struct form *f, const char *range, size_t n)
 	return is_word(slash + 1, n - type_n - 1, f->subtype) ? NAMED : UNNAMED;
 }
 
-static void take_range(const struct form *f, const char *at, const char *end, struct liking *l)
+static void apply_range(const struct form *f, const char *at, const char *end, struct preference *l)
 {
-	const char *from = skip(at, end), *to = find(from, end, ';'), *name, *value;
+	const char *from = skip_space(at, end), *to = find_char(from, end, ';'), *name, *value;
 	size_t name_n, value_n, n;
-	unsigned how, q = THOUSAND;
+	unsigned specificity, q = THOUSAND;
 
 	at = to;
 	for (; to > from && (to[-1] == ' ' || to[-1] == '\t');)
 		to--;
 	n = (size_t)(to - from);
-	how = how_named(f, from, n);
+	specificity = match_range(f, from, n);
 	while (next_parameter(&at, end, &name, &name_n, &value, &value_n)) {
 		if (is_word(name, name_n, "q"))
-			q = weight(value, value_n);
+			q = parse_weight(value, value_n);
 		else if (is_word(name, name_n, "version") && !is_word(value, value_n, f->version))
-			how = UNNAMED;
+			specificity = UNNAMED;
 	}
-	if (how > l->how || (how == l->how && how && q > l->q))
-		*l = (struct liking){.how = how, .q = q, .at = from};
+	if (specificity > l->specificity || (specificity == l->specificity && specificity && q > l->q))
+		*l = (struct preference){.specificity = specificity, .q = q, .at = from};
 }
 
 /* A comma within quotes does not end a range. */
-static const char *range_end(const char *at)
+static const char *find_range_end(const char *at)
 {
 	bool quoted = false;
 
@@ -132,18 +132,20 @@ static const char *range_end(const char *at)
 
 enum sp_expo_form sp_expo_accepted(const char *accept)
 {
-	struct liking likes[SP_COUNT(forms)] = {0}, *text = &likes[SP_EXPO_TEXT], *open = &likes[SP_EXPO_OPENMETRICS];
+	struct preference preferences[SP_COUNT(forms)] = {0}, *text = &preferences[SP_EXPO_TEXT],
+			  *open = &preferences[SP_EXPO_OPENMETRICS];
 
 	while (accept && *accept) {
-		const char *end = range_end(accept);
+		const char *end = find_range_end(accept);
 
 		for (size_t i = 0; i < SP_COUNT(forms); i++)
-			take_range(&forms[i], accept, end, &likes[i]);
+			apply_range(&forms[i], accept, end, &preferences[i]);
 		accept = *end ? end + 1 : end;
 	}
-	if (open->how < TYPE || !open->q || open->q < text->q)
+	if (open->specificity < TYPE || !open->q || open->q < text->q)
 		return SP_EXPO_TEXT;
 	if (open->q > text->q)
 		return SP_EXPO_OPENMETRICS;
-	return open->how == NAMED && (text->how < NAMED || open->at < text->at) ? SP_EXPO_OPENMETRICS : SP_EXPO_TEXT;
+	return open->specificity == NAMED && (text->specificity < NAMED || open->at < text->at) ? SP_EXPO_OPENMETRICS
+												: SP_EXPO_TEXT;
 }

@@ -9,11 +9,11 @@
 #include <string.h>
 
 enum { DIGITS = 20, NS_DIGITS = 9, EXEMPLAR_MAX = 128 };
-#define NS_A_SECOND UINT64_C(1000000000)
+#define NS_PER_SECOND UINT64_C(1000000000)
 
 /* --- labels --- */
-/* Cut before a character, not within. */
-static void cut(char *text)
+/* Cuts between characters of UTF-8. */
+static void cut_value(char *text)
 {
 	char hash[16];
 	size_t len = strlen(text), n = SP_LABEL_MAX - sizeof(hash);
@@ -31,11 +31,11 @@ char *sp_label_value(const char *value)
 	char *text = sp_encoded(SP_ENCODE_TERMINAL, value);
 
 	if (text)
-		cut(text);
+		cut_value(text);
 	return text;
 }
 
-static size_t escaped(const char *value, char *to)
+static size_t escape_value(const char *value, char *to)
 {
 	char *at = to;
 
@@ -62,14 +62,14 @@ int sp_label_add(struct sp_labels *l, const char *name, const char *value)
 	l->n += name_n;
 	l->text[l->n++] = '=';
 	l->text[l->n++] = '"';
-	l->n += escaped(text, l->text + l->n);
+	l->n += escape_value(text, l->text + l->n);
 	l->text[l->n++] = '"';
 	l->text[l->n] = 0;
 	return 0;
 }
 
 /* --- the buffer --- */
-static char *room(struct sp_expo *x, size_t n)
+static char *reserve(struct sp_expo *x, size_t n)
 {
 	if (x->failed || sp_grow(&x->text, &x->capacity, x->n + n + 1, 1) < 0) {
 		x->failed = true;
@@ -80,7 +80,7 @@ static char *room(struct sp_expo *x, size_t n)
 
 static void put(struct sp_expo *x, const char *bytes, size_t n)
 {
-	char *at = room(x, n);
+	char *at = reserve(x, n);
 
 	if (!at)
 		return;
@@ -93,7 +93,7 @@ static void put_text(struct sp_expo *x, const char *text)
 	put(x, text, strlen(text));
 }
 
-static size_t decimal(uint64_t value, char ret_digits[DIGITS + 1])
+static size_t format_decimal(uint64_t value, char ret_digits[DIGITS + 1])
 {
 	char digits[DIGITS];
 	size_t n = 0, i;
@@ -111,16 +111,16 @@ static void put_number(struct sp_expo *x, uint64_t value)
 {
 	char digits[DIGITS + 1];
 
-	put(x, digits, decimal(value, digits));
+	put(x, digits, format_decimal(value, digits));
 }
 
 static void put_seconds(struct sp_expo *x, uint64_t ns)
 {
 	char fraction[NS_DIGITS + 1] = ".000000000";
-	uint64_t rest = ns % NS_A_SECOND;
+	uint64_t rest = ns % NS_PER_SECOND;
 	size_t n = NS_DIGITS;
 
-	put_number(x, ns / NS_A_SECOND);
+	put_number(x, ns / NS_PER_SECOND);
 	if (!rest)
 		return;
 	for (; n; n--, rest /= 10)
@@ -131,7 +131,7 @@ static void put_seconds(struct sp_expo *x, uint64_t ns)
 }
 
 /* --- families --- */
-static void about(struct sp_expo *x, const char *what, const char *name, const char *suffix, const char *text)
+static void put_comment(struct sp_expo *x, const char *what, const char *name, const char *suffix, const char *text)
 {
 	put_text(x, "# ");
 	put_text(x, what);
@@ -143,7 +143,7 @@ static void about(struct sp_expo *x, const char *what, const char *name, const c
 	put_text(x, "\n");
 }
 
-static const char *suffix_of(enum sp_expo_type type)
+static const char *type_suffix(enum sp_expo_type type)
 {
 	return type == SP_EXPO_COUNTER ? "_total" : type == SP_EXPO_INFO ? "_info" : "";
 }
@@ -157,16 +157,16 @@ static const char *type_name(const struct sp_expo *x, enum sp_expo_type type)
 
 void sp_expo_family(struct sp_expo *x, enum sp_expo_type type, const char *name, const char *unit, const char *help)
 {
-	const char *suffix = x->form == SP_EXPO_TEXT ? suffix_of(type) : "";
+	const char *suffix = x->form == SP_EXPO_TEXT ? type_suffix(type) : "";
 
-	x->name_n = (size_t)snprintf(x->name, sizeof(x->name), "%s%s", name, suffix_of(type));
+	x->name_n = (size_t)snprintf(x->name, sizeof(x->name), "%s%s", name, type_suffix(type));
 	x->name_n = SP_MIN(x->name_n, sizeof(x->name) - 1);
 	if (x->form == SP_EXPO_REMOTE)
 		return;
-	about(x, "HELP", name, suffix, help);
-	about(x, "TYPE", name, suffix, type_name(x, type));
+	put_comment(x, "HELP", name, suffix, help);
+	put_comment(x, "TYPE", name, suffix, type_name(x, type));
 	if (unit && x->form == SP_EXPO_OPENMETRICS)
-		about(x, "UNIT", name, suffix, unit);
+		put_comment(x, "UNIT", name, suffix, unit);
 }
 
 const char *sp_labels_of(struct sp_expo *x, struct sp_labels *l, const char *name, const char *value, const char *name2,
@@ -181,8 +181,7 @@ const char *sp_labels_of(struct sp_expo *x, struct sp_labels *l, const char *nam
 	return l->text;
 }
 
-/* --- remote write: WriteRequest {timeseries = 1 {labels = 1 {name = 1, value = 2}, samples = 2 {value, timestamp}}} -
- */
+/* --- remote write --- */
 enum { REQUEST_SERIES = 1, SERIES_LABEL = 1, SERIES_SAMPLE = 2, LABEL_NAME = 1, LABEL_VALUE = 2 };
 enum { SAMPLE_VALUE = 1, SAMPLE_TIMESTAMP = 2 };
 
@@ -191,8 +190,8 @@ struct label {
 	size_t name_n, value_n;
 };
 
-/* Labels of our own making: nothing here can be wrong. */
-static size_t labels_split(const char *text, struct label *ret_labels)
+/* The labels are our own, so they are well-formed. */
+static size_t split_labels(const char *text, struct label *ret_labels)
 {
 	size_t n = 0;
 
@@ -210,7 +209,7 @@ static size_t labels_split(const char *text, struct label *ret_labels)
 	return n;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_labels(const void *a, const void *b)
 {
 	const struct label *x = a, *y = b;
 	int r = memcmp(x->name, y->name, SP_MIN(x->name_n, y->name_n));
@@ -231,40 +230,40 @@ static size_t unescape(const struct label *l, char *to)
 	return n;
 }
 
-static void remote_label(struct sp_expo *x, const char *name, size_t name_n, const char *value, size_t value_n)
+static void put_remote_label(struct sp_expo *x, const char *name, size_t name_n, const char *value, size_t value_n)
 {
 	sp_pbuf_bytes(&x->part, LABEL_NAME, name, name_n);
 	sp_pbuf_bytes(&x->part, LABEL_VALUE, value, value_n);
 	sp_pbuf_message(&x->series, SERIES_LABEL, &x->part);
 }
 
-/* Those that a series has itself go before those that all get. */
-static size_t labels_collect(const struct sp_expo *x, const char *text, struct label *ret_labels)
+/* A series' own labels replace external ones of the same name. */
+static size_t collect_labels(const struct sp_expo *x, const char *text, struct label *ret_labels)
 {
 	struct label common[SP_LABELS_MAX_N];
-	size_t own = labels_split(text, ret_labels), n = own, n_common, i, k;
+	size_t own = split_labels(text, ret_labels), n = own, n_common, i, k;
 
-	n_common = x->external ? labels_split(x->external, common) : 0;
+	n_common = x->external ? split_labels(x->external, common) : 0;
 	for (i = 0; i < n_common; i++) {
-		for (k = 0; k < own && by_name(&ret_labels[k], &common[i]) != 0;)
+		for (k = 0; k < own && compare_labels(&ret_labels[k], &common[i]) != 0;)
 			k++;
 		if (k == own)
 			ret_labels[n++] = common[i];
 	}
-	qsort(ret_labels, n, sizeof(*ret_labels), by_name);
+	qsort(ret_labels, n, sizeof(*ret_labels), compare_labels);
 	return n;
 }
 
-static void remote_sample(struct sp_expo *x, const char *text, double value)
+static void put_remote_sample(struct sp_expo *x, const char *text, double value)
 {
 	struct label labels[2 * SP_LABELS_MAX_N];
 	char plain[SP_LABELS_MAX];
-	size_t n = labels_collect(x, text, labels), i;
+	size_t n = collect_labels(x, text, labels), i;
 
-	remote_label(x, "__name__", 8, x->name, x->name_n); /* before all letters */
+	put_remote_label(x, "__name__", 8, x->name, x->name_n); /* sorts before all letters */
 	for (i = 0; i < n; i++)
 		if (labels[i].value_n)
-			remote_label(x, labels[i].name, labels[i].name_n, plain, unescape(&labels[i], plain));
+			put_remote_label(x, labels[i].name, labels[i].name_n, plain, unescape(&labels[i], plain));
 	sp_pbuf_double(&x->part, SAMPLE_VALUE, value);
 	sp_pbuf_number(&x->part, SAMPLE_TIMESTAMP, (uint64_t)x->at_ms);
 	sp_pbuf_message(&x->series, SERIES_SAMPLE, &x->part);
@@ -272,7 +271,7 @@ static void remote_sample(struct sp_expo *x, const char *text, double value)
 }
 
 /* --- samples --- */
-static void sample_begin(struct sp_expo *x, const char *labels)
+static void begin_sample(struct sp_expo *x, const char *labels)
 {
 	put(x, x->name, x->name_n);
 	if (*labels) {
@@ -287,24 +286,24 @@ void sp_expo_number(struct sp_expo *x, const char *labels, uint64_t value)
 {
 	x->n_samples++;
 	if (x->form == SP_EXPO_REMOTE) {
-		remote_sample(x, labels, (double)value);
+		put_remote_sample(x, labels, (double)value);
 		return;
 	}
-	sample_begin(x, labels);
+	begin_sample(x, labels);
 	put_number(x, value);
 	put(x, "\n", 1);
 }
 
-/* The range as the page takes it, in whole seconds: the window begins in it, and the next one behind it. */
-static void link_make(struct sp_expo *x, const struct sp_exemplar *e)
+/* The page's range is in whole seconds: the window begins in it, the next one does not. */
+static void make_link(struct sp_expo *x, const struct sp_exemplar *e)
 {
-	uint64_t from = e->from_ns / NS_A_SECOND, to = e->to_ns / NS_A_SECOND;
+	uint64_t from = e->from_ns / NS_PER_SECOND, to = e->to_ns / NS_PER_SECOND;
 	size_t page = x->page ? strlen(x->page) : 0;
 	int n;
 
 	if (x->link_n && x->link_from_ns == e->from_ns && x->link_to_ns == e->to_ns)
 		return;
-	to += from >= to; /* it is shorter than a second */
+	to += from >= to; /* shorter than a second */
 	x->link_from_ns = e->from_ns;
 	x->link_to_ns = e->to_ns;
 	n = snprintf(x->link, sizeof(x->link), " # {page=\"%s#to=%" PRIu64 "&at=%" PRIu64 "-%" PRIu64 "\"} ",
@@ -314,7 +313,7 @@ static void link_make(struct sp_expo *x, const struct sp_exemplar *e)
 
 static void put_exemplar(struct sp_expo *x, const struct sp_exemplar *e)
 {
-	link_make(x, e);
+	make_link(x, e);
 	put(x, x->link, x->link_n);
 	put_seconds(x, e->value_ns);
 	put(x, " ", 1);
@@ -325,10 +324,10 @@ void sp_expo_seconds_of(struct sp_expo *x, const char *labels, uint64_t ns, cons
 {
 	x->n_samples++;
 	if (x->form == SP_EXPO_REMOTE) {
-		remote_sample(x, labels, (double)ns / 1e9);
+		put_remote_sample(x, labels, (double)ns / 1e9);
 		return;
 	}
-	sample_begin(x, labels);
+	begin_sample(x, labels);
 	put_seconds(x, ns);
 	if (x->form == SP_EXPO_OPENMETRICS && exemplar && exemplar->value_ns)
 		put_exemplar(x, exemplar);
@@ -351,7 +350,7 @@ int sp_expo_end(struct sp_expo *x)
 		x->capacity = x->message.capacity;
 		x->message = (struct sp_pbuf){0};
 	} else if (!x->failed) {
-		*room(x, 0) = 0;
+		*reserve(x, 0) = 0;
 	}
 	return x->failed ? -ENOMEM : 0;
 }

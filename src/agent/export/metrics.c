@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stands for those that there was no room for: no build id is such a word, so it is nobody else's. */
+/* Labels of what found no room. No build id is "other", so they are unique. */
 static const char *const other_library[] = {
     [SP_METRICS_BY_LIBRARY] = "build_id=\"other\",library=\"other\"",
     [SP_METRICS_BY_PROCESS] = "build_id=\"other\",library=\"other\",process=\"other\"",
@@ -20,12 +20,12 @@ static const char *const other_library[] = {
 };
 static const char other_function[] = "build_id=\"other\",function=\"other\",library=\"other\"";
 
-/* Of the store's events; the last stands for all others. */
+/* Kinds of the store's events; the last is for all others. */
 static const char *const kinds[] = {"gap",  "upgrade", "change", "rate",      "clock",
 				    "drop", "late",    "cpu",    "throttled", "other"};
 
-/* --- making --- */
-static int tables_init(struct sp_metrics *m)
+/* --- start and stop --- */
+static int init_tables(struct sp_metrics *m)
 {
 	int r = sp_series_init(&m->libraries, &m->budget, other_library[m->by]);
 
@@ -43,7 +43,7 @@ int sp_metrics_new(const struct sp_agent_config *c, struct sp_metrics **ret_metr
 	m->by = c->metrics_by;
 	m->budget.n = 4; /* the lines of `other` */
 	sp_metrics_configure(m, c);
-	if (tables_init(m) < 0) {
+	if (init_tables(m) < 0) {
 		sp_metrics_free(m);
 		return -ENOMEM;
 	}
@@ -81,8 +81,8 @@ int sp_metrics_add(struct sp_metrics *m, void (*write)(void *arg, struct sp_expo
 }
 
 /* --- counting --- */
-/* NULL: there are more than the agent can have. */
-static struct sp_metrics_source *source_of(struct sp_metrics *m, const char *name)
+/* NULL: more sources than an agent can have. */
+static struct sp_metrics_source *get_source(struct sp_metrics *m, const char *name)
 {
 	size_t i;
 
@@ -109,8 +109,8 @@ static void count_samples(struct sp_metrics_source *s, const struct sp_profile *
 	}
 }
 
-/* CPU time; a source of anything else has none. */
-static bool cpu_value(const struct sp_profile *p, uint32_t *ret_value)
+/* Finds CPU time; sources of other events have none. */
+static bool find_cpu_value(const struct sp_profile *p, uint32_t *ret_value)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++) {
 		const struct sp_value_type *t = sp_profile_value_type(p, i);
@@ -123,23 +123,23 @@ static bool cpu_value(const struct sp_profile *p, uint32_t *ret_value)
 	return false;
 }
 
-static void window(void *arg, const struct sp_profile *p, const struct sp_store_window *w)
+static void count_window(void *arg, const struct sp_profile *p, const struct sp_store_window *w)
 {
 	struct sp_metrics *m = arg;
-	struct sp_metrics_source *s = source_of(m, w->source);
+	struct sp_metrics_source *s = get_source(m, w->source);
 	uint32_t value;
 
 	if (s) {
 		count_samples(s, p);
 		s->last_end_ns = w->wall_ns + w->duration_ns;
 	}
-	if (cpu_value(p, &value) && sp_metrics_fold(m, p, w, value) < 0) {
+	if (find_cpu_value(p, &value) && sp_metrics_fold(m, p, w, value) < 0) {
 		m->n_failed++;
 		sp_error_clear();
 	}
 }
 
-static void event(void *arg, const struct sp_store_event *e)
+static void count_event(void *arg, const struct sp_store_event *e)
 {
 	struct sp_metrics *m = arg;
 	size_t i = 0;
@@ -151,11 +151,11 @@ static void event(void *arg, const struct sp_store_event *e)
 
 struct sp_agent_listener sp_metrics_listener(struct sp_metrics *m)
 {
-	return (struct sp_agent_listener){.arg = m, .window = window, .event = event};
+	return (struct sp_agent_listener){.arg = m, .window = count_window, .event = count_event};
 }
 
 /* --- writing --- */
-static void put_one(struct sp_expo *x, const struct sp_series *s, bool is_self)
+static void put_series(struct sp_expo *x, const struct sp_series *s, bool is_self)
 {
 	const struct sp_exemplar e = {s->span.from_ns, s->span.to_ns, is_self ? s->last.self_ns : s->last.total_ns};
 
@@ -165,8 +165,8 @@ static void put_one(struct sp_expo *x, const struct sp_series *s, bool is_self)
 static void put_table(struct sp_expo *x, const struct sp_series_table *t, bool is_self)
 {
 	for (size_t i = 0; i < sp_series_count(t); i++)
-		put_one(x, &t->series[i], is_self);
-	put_one(x, &t->other, is_self);
+		put_series(x, &t->series[i], is_self);
+	put_series(x, &t->other, is_self);
 }
 
 static void put_libraries(const struct sp_metrics *m, struct sp_expo *x)
@@ -203,7 +203,7 @@ static void put_samples(const struct sp_metrics *m, struct sp_expo *x)
 								[SP_STACK_ABSENT] = "absent"};
 	struct sp_labels l;
 
-	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_samples", NULL, "Samples by how whole their user stack is.");
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_samples", NULL, "Samples by how complete their user stack is.");
 	for (size_t i = 0; i < m->n_sources; i++)
 		for (size_t k = 0; k < SP_METRICS_CLASSES; k++)
 			sp_expo_number(x, sp_labels_of(x, &l, "source", m->sources[i].name, "stack", classes[k]),
@@ -220,7 +220,7 @@ static void put_times(const struct sp_metrics *m, struct sp_expo *x)
 	struct sp_labels l;
 
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_last_window_end_timestamp_seconds", "seconds",
-		       "When the window ended that was counted last.");
+		       "End of the last window that was counted.");
 	for (size_t i = 0; i < m->n_sources; i++)
 		sp_expo_seconds(x, sp_labels_of(x, &l, "source", m->sources[i].name, NULL, NULL),
 				m->sources[i].last_end_ns);
@@ -233,7 +233,7 @@ static void put_bounds(const struct sp_metrics *m, struct sp_expo *x)
 {
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_metrics_series", NULL, "Series of libraries and functions.");
 	sp_expo_number(x, "", m->budget.n);
-	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_metrics_series_limit", NULL, "How many there may be.");
+	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_metrics_series_limit", NULL, "Limit of their number.");
 	sp_expo_number(x, "", m->budget.max);
 	sp_expo_family(
 	    x, SP_EXPO_COUNTER, "soprof_metrics_refused_series", NULL,
@@ -241,11 +241,11 @@ static void put_bounds(const struct sp_metrics *m, struct sp_expo *x)
 	sp_expo_number(x, "kind=\"library\"", sp_series_refused(&m->libraries));
 	sp_expo_number(x, "kind=\"function\"", sp_series_refused(&m->functions_table));
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_metrics_refused_cpu_seconds", "seconds",
-		       "CPU time in them themselves.");
+		       "CPU time in those libraries and functions themselves.");
 	sp_expo_seconds(x, "kind=\"library\"", m->libraries.other.all.self_ns);
 	sp_expo_seconds(x, "kind=\"function\"", m->functions_table.other.all.self_ns);
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_metrics_failed_windows", NULL,
-		       "Windows that are not or not wholly in the metrics, because memory was short.");
+		       "Windows that are missing in the metrics, or partly, because memory was short.");
 	sp_expo_number(x, "", m->n_failed);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metrics_answer.c: /metrics. Rendered into memory at once: a fraction of a millisecond for 2,000 series. gzip, which
- * scrapers ask for, costs more than the rest: at its fastest level.
+ * metrics_answer.c: /metrics. Written into memory at once: a fraction of a millisecond for 2,000 series. gzip, which
+ * scrapers ask for, costs more than that even at its fastest level.
  */
 #include "agent/answer/gzip.h"
 #include "agent/export/metrics.h"
@@ -14,8 +14,8 @@
 
 enum { PAGE = 320 };
 
-/* ?format=text, ?format=openmetrics: for who cannot say what he accepts. */
-static int form_of(const struct sp_http_request *q, enum sp_expo_form *ret_form)
+/* ?format=text and ?format=openmetrics are for clients that cannot set Accept. */
+static int choose_form(const struct sp_http_request *q, enum sp_expo_form *ret_form)
 {
 	const char *query = sp_http_query(q);
 
@@ -31,16 +31,16 @@ static int form_of(const struct sp_http_request *q, enum sp_expo_form *ret_form)
 	return 0;
 }
 
-/* In place of the text. What cannot be packed is sent as it is. */
-static bool pack(struct sp_expo *x)
+/* Replaces the text. On failure it is sent uncompressed. */
+static bool compress_text(struct sp_expo *x)
 {
-	char *packed;
+	char *compressed;
 	size_t n;
 
-	if (sp_gzip(x->text, x->n, 1, &packed, &n) < 0)
+	if (sp_gzip(x->text, x->n, 1, &compressed, &n) < 0)
 		return false;
 	free(x->text);
-	x->text = packed;
+	x->text = compressed;
 	x->n = n;
 	return true;
 }
@@ -52,7 +52,7 @@ void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q, const ch
 	struct sp_expo x = {0};
 	char page[PAGE];
 
-	if (form_of(q, &x.form) < 0) {
+	if (choose_form(q, &x.form) < 0) {
 		sp_http_say(q, 400, "/metrics takes nothing but format=text or format=openmetrics\n");
 		return;
 	}
@@ -63,7 +63,7 @@ void sp_metrics_answer(struct sp_metrics *m, struct sp_http_request *q, const ch
 		sp_error_clear();
 	} else {
 		a.type = sp_expo_mime(x.form);
-		if (sp_http_accepts(q, "gzip") && pack(&x))
+		if (sp_http_accepts(q, "gzip") && compress_text(&x))
 			a.coding = "gzip";
 		a.n = x.n;
 		a.text = sp_take_ptr(x.text);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metrics_fold.c: a window's rows as times by library (and process or cgroup) and by function.
+ * metrics_fold.c: sums a window's CPU time by library (and process or cgroup) and by function.
  *
- * First the window is summed by what its profile knows, numbers of files and strings; then each sum, the largest first,
- * goes to its series, so that where there is room for few, the largest get it. A library is its build id, or without
- * one its name; its series keeps the name that it was seen with first.
+ * The window is first summed by numbers of the profile; then each sum goes to its series, the largest first, so that
+ * those get the series that are left. A library is known by its build id, or by its name without one; its series keeps
+ * the first name.
  */
 #include "agent/export/metrics_priv.h"
 #include "base/encode.h"
@@ -21,9 +21,9 @@
 enum { KEY_MAX = 1200, UNSEEN = 0, NO_MATCH = 1, MATCH = 2 };
 
 struct sum {
-	uint32_t library, group; /* numbers of the fold */
+	uint32_t library, group; /* numbers within this window */
 	uint32_t name;           /* function: string of the profile */
-	uint32_t seen_in;        /* row + 1 that was counted last */
+	uint32_t seen_in;        /* row + 1 that was added last */
 	struct sp_series_time time;
 };
 struct sums {
@@ -37,8 +37,8 @@ struct fold {
 	uint32_t row;
 	uint64_t value_ns;
 	struct sp_series_span span;
-	struct sp_intern *libraries; /* keys, as of the series */
-	uint32_t *file_of;           /* by library: the file that was seen first */
+	struct sp_intern *libraries; /* by key, as in the series */
+	uint32_t *file_of;           /* by library: its first file */
 	size_t file_of_capacity;
 	uint32_t *library_of; /* by file: its library + 1 */
 	struct sp_intern *groups;
@@ -50,7 +50,7 @@ struct key {
 	size_t n;
 };
 
-/* --- what a file and a process are --- */
+/* --- libraries and groups --- */
 static const char *file_label(const struct fold *f, uint32_t file)
 {
 	const char *name = sp_profile_string(f->p, sp_profile_file(f->p, file)->name);
@@ -58,37 +58,37 @@ static const char *file_label(const struct fold *f, uint32_t file)
 	return file && *name ? name : "[unknown]";
 }
 
-static void key_put(struct key *k, const void *bytes, size_t n)
+static void append_key(struct key *k, const void *bytes, size_t n)
 {
 	n = SP_MIN(n, sizeof(k->bytes) - k->n);
 	memcpy(k->bytes + k->n, bytes, n);
 	k->n += n;
 }
 
-static int library_key(const struct fold *f, uint32_t file, struct key *k)
+static int make_library_key(const struct fold *f, uint32_t file, struct key *k)
 {
 	const struct sp_file *x = sp_profile_file(f->p, file);
 	SP_FREE char *name = NULL;
 
 	k->n = 0;
-	key_put(k, x->build_id_len ? "B" : "N", 1);
+	append_key(k, x->build_id_len ? "B" : "N", 1);
 	if (x->build_id_len) {
-		key_put(k, x->build_id, x->build_id_len);
+		append_key(k, x->build_id, x->build_id_len);
 		return 0;
 	}
 	name = sp_label_value(file_label(f, file));
 	if (!name)
 		return -ENOMEM;
-	key_put(k, name, strlen(name));
+	append_key(k, name, strlen(name));
 	return 0;
 }
 
-static int library_add(struct fold *f, uint32_t file)
+static int add_library_key(struct fold *f, uint32_t file)
 {
 	uint32_t n = sp_intern_count(f->libraries);
 	struct key k;
 	int64_t number;
-	int r = library_key(f, file, &k);
+	int r = make_library_key(f, file, &k);
 
 	if (r >= 0)
 		r = sp_grow(&f->file_of, &f->file_of_capacity, (size_t)n + 1, sizeof(*f->file_of));
@@ -101,14 +101,14 @@ static int library_add(struct fold *f, uint32_t file)
 	return 0;
 }
 
-static int64_t library_of(struct fold *f, uint32_t file)
+static int64_t get_library(struct fold *f, uint32_t file)
 {
-	int r = f->library_of[file] ? 0 : library_add(f, file);
+	int r = f->library_of[file] ? 0 : add_library_key(f, file);
 
 	return r < 0 ? r : (int64_t)f->library_of[file] - 1;
 }
 
-/* A program by its file's name, which it cannot change as it can its own. */
+/* A program is named by its file, because a process can change its own name. */
 static const char *group_name(const struct fold *f, const struct sp_process *process, const struct sp_row *row)
 {
 	const char *cgroup = sp_profile_string(f->p, process->cgroup_path);
@@ -122,7 +122,7 @@ static const char *group_name(const struct fold *f, const struct sp_process *pro
 	return file_label(f, process->exe);
 }
 
-static int64_t group_of(struct fold *f, const struct sp_row *row)
+static int64_t get_group(struct fold *f, const struct sp_row *row)
 {
 	uint32_t process = sp_profile_key(f->p, row->key)->process;
 	SP_FREE char *name = NULL;
@@ -138,7 +138,7 @@ static int64_t group_of(struct fold *f, const struct sp_row *row)
 }
 
 /* --- sums of the window --- */
-static int sums_add(struct fold *f, struct sums *s, const struct sum *what, bool is_leaf)
+static int add_sum(struct fold *f, struct sums *s, const struct sum *what, bool is_leaf)
 {
 	const uint32_t key[3] = {what->library, what->group, what->name};
 	uint32_t n = sp_intern_count(s->keys);
@@ -159,7 +159,7 @@ static int sums_add(struct fold *f, struct sums *s, const struct sum *what, bool
 	return 0;
 }
 
-static bool func_matches(struct fold *f, uint32_t number)
+static bool matches_function(struct fold *f, uint32_t number)
 {
 	const struct sp_func *func = sp_profile_func(f->p, number);
 	const char *name = sp_profile_string(f->p, func->name), *linkage = sp_profile_string(f->p, func->linkage_name);
@@ -179,21 +179,22 @@ static int add_function(struct fold *f, const struct sp_frame *frame, uint32_t f
 	const struct sp_func *func = sp_profile_func(f->p, frame->func);
 	int64_t library;
 
-	if (!f->m->n_functions || !func_matches(f, frame->func))
+	if (!f->m->n_functions || !matches_function(f, frame->func))
 		return 0;
-	library = library_of(f, func->file ? func->file : file); /* a module's, where that is the kernel's */
+	/* frames in the kernel's file may be of a module's function */
+	library = get_library(f, func->file ? func->file : file);
 	if (library < 0)
 		return (int)library;
-	return sums_add(f, &f->by_function, &(struct sum){.library = (uint32_t)library, .name = func->name}, is_leaf);
+	return add_sum(f, &f->by_function, &(struct sum){.library = (uint32_t)library, .name = func->name}, is_leaf);
 }
 
 static int add_library(struct fold *f, uint32_t file, uint32_t group, bool is_leaf)
 {
-	int64_t library = library_of(f, file);
+	int64_t library = get_library(f, file);
 
 	if (library < 0)
 		return (int)library;
-	return sums_add(f, &f->by_library, &(struct sum){.library = (uint32_t)library, .group = group}, is_leaf);
+	return add_sum(f, &f->by_library, &(struct sum){.library = (uint32_t)library, .group = group}, is_leaf);
 }
 
 static int add_stack(struct fold *f, uint32_t number, uint32_t group, bool has_leaf)
@@ -219,7 +220,7 @@ static int add_stack(struct fold *f, uint32_t number, uint32_t group, bool has_l
 static int add_row(struct fold *f, const struct sp_row *row)
 {
 	uint32_t in_kernel = sp_profile_stack(f->p, row->kernel).n_frames;
-	int64_t group = group_of(f, row);
+	int64_t group = get_group(f, row);
 	int r = group < 0 ? (int)group : 0;
 
 	if (r >= 0 && !in_kernel && !sp_profile_stack(f->p, row->user).n_frames)
@@ -230,7 +231,7 @@ static int add_row(struct fold *f, const struct sp_row *row)
 }
 
 /* --- into the series --- */
-static int by_time(const void *a, const void *b)
+static int compare_sums(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
@@ -239,20 +240,20 @@ static int by_time(const void *a, const void *b)
 	return (x->time.total_ns < y->time.total_ns) - (x->time.total_ns > y->time.total_ns);
 }
 
-static void build_id(const struct sp_file *file, char ret_text[2 * SP_BUILD_ID_MAX + 1])
+static void format_build_id(const struct sp_file *file, char ret_text[2 * SP_BUILD_ID_MAX + 1])
 {
 	ret_text[0] = 0;
 	sp_hex(file->build_id, file->build_id_len, ret_text);
 }
 
-static int library_labels(const struct fold *f, const struct sum *s, const char *function, struct sp_labels *l)
+static int make_labels(const struct fold *f, const struct sum *s, const char *function, struct sp_labels *l)
 {
 	uint32_t file = f->file_of[s->library];
 	const char *group = function ? "" : sp_intern_get(f->groups, s->group, NULL);
 	char id[2 * SP_BUILD_ID_MAX + 1];
 	int r;
 
-	build_id(sp_profile_file(f->p, file), id);
+	format_build_id(sp_profile_file(f->p, file), id);
 	l->n = 0;
 	r = sp_label_add(l, "build_id", id);
 	if (r >= 0 && !function && f->m->by == SP_METRICS_BY_CGROUP)
@@ -266,19 +267,19 @@ static int library_labels(const struct fold *f, const struct sum *s, const char 
 	return r;
 }
 
-static void series_key(const struct fold *f, const struct sum *s, const char *more, struct key *k)
+static void make_series_key(const struct fold *f, const struct sum *s, const char *more, struct key *k)
 {
 	size_t n;
 	const char *library = sp_intern_get(f->libraries, s->library, &n);
 
 	k->n = 0;
-	key_put(k, library, n);
-	key_put(k, "", 1);
-	key_put(k, more, strlen(more));
+	append_key(k, library, n);
+	append_key(k, "", 1);
+	append_key(k, more, strlen(more));
 }
 
-/* Each library has one line of info, which shows nothing until its package was looked for. */
-static int info_make(const struct fold *f, const struct sum *s)
+/* Each library has one info line, which stays empty until its package is known. */
+static int make_info(const struct fold *f, const struct sum *s)
 {
 	struct sp_series_table *infos = &f->m->infos;
 	size_t n;
@@ -290,7 +291,7 @@ static int info_make(const struct fold *f, const struct sum *s)
 	return number < 0 ? (int)number : 0;
 }
 
-static int info_fill(const struct fold *f, const struct sum *s)
+static int fill_info(const struct fold *f, const struct sum *s)
 {
 	const struct sp_file *file = sp_profile_file(f->p, f->file_of[s->library]);
 	size_t n;
@@ -302,7 +303,7 @@ static int info_fill(const struct fold *f, const struct sum *s)
 
 	if (number < 0 || *f->m->infos.series[number].labels || (!file->package && !file->owner_known))
 		return 0;
-	build_id(file, id);
+	format_build_id(file, id);
 	r = sp_label_add(&l, "build_id", id);
 	if (r >= 0)
 		r = sp_label_add(&l, "library", file_label(f, f->file_of[s->library]));
@@ -313,19 +314,19 @@ static int info_fill(const struct fold *f, const struct sum *s)
 	return r < 0 ? r : sp_series_label(&f->m->infos.series[number], l.text);
 }
 
-/* -EDQUOT: no room. */
-static int64_t series_make(const struct fold *f, struct sp_series_table *t, const struct sum *s, const char *function,
+/* -EDQUOT: no series left. */
+static int64_t make_series(const struct fold *f, struct sp_series_table *t, const struct sum *s, const char *function,
 			   const struct key *k)
 {
 	struct sp_labels l;
-	int r = library_labels(f, s, function, &l);
+	int r = make_labels(f, s, function, &l);
 
 	if (r < 0)
 		return r;
-	if (!function && t->budget->n + 3 > t->budget->max) /* with its info */
+	if (!function && t->budget->n + 3 > t->budget->max) /* with its info line */
 		return -EDQUOT;
 	if (!function)
-		r = info_make(f, s);
+		r = make_info(f, s);
 	return r < 0 ? r : sp_series_make(t, k->bytes, k->n, l.text, 2);
 }
 
@@ -335,15 +336,15 @@ static int put_sum(const struct fold *f, struct sp_series_table *t, const struct
 	struct key k;
 	int64_t number;
 
-	series_key(f, s, more, &k);
+	make_series_key(f, s, more, &k);
 	number = sp_series_find(t, k.bytes, k.n);
 	if (number == -ENOENT)
-		number = series_make(f, t, s, function, &k);
+		number = make_series(f, t, s, function, &k);
 	if (number >= 0) {
 		sp_series_grow(&t->series[number], &s->time, &f->span);
-		return function ? 0 : info_fill(f, s);
+		return function ? 0 : fill_info(f, s);
 	}
-	/* refused, or short of memory: the time is not lost in any case */
+	/* refused, or no memory: its time goes to `other` */
 	sp_series_refuse(t, k.bytes, k.n);
 	sp_series_grow(&t->other, &s->time, &f->span);
 	return number == -EDQUOT ? 0 : (int)number;
@@ -356,9 +357,9 @@ static int put_sums(struct fold *f)
 	int r = 0, failure;
 
 	if (n)
-		qsort(l->all, n, sizeof(*l->all), by_time);
+		qsort(l->all, n, sizeof(*l->all), compare_sums);
 	if (n_functions)
-		qsort(u->all, n_functions, sizeof(*u->all), by_time);
+		qsort(u->all, n_functions, sizeof(*u->all), compare_sums);
 	for (i = 0; i < n; i++) {
 		failure = put_sum(f, &f->m->libraries, &l->all[i], NULL);
 		r = r < 0 ? r : failure;
@@ -373,7 +374,7 @@ static int put_sums(struct fold *f)
 }
 
 /* --- the whole --- */
-static int matches_prepare(struct sp_metrics *m, const struct sp_profile *p)
+static int prepare_matches(struct sp_metrics *m, const struct sp_profile *p)
 {
 	if (m->matches_of != sp_profile_names_serial(p)) {
 		free(sp_take_ptr(m->matches));
@@ -383,17 +384,17 @@ static int matches_prepare(struct sp_metrics *m, const struct sp_profile *p)
 	return sp_grow(&m->matches, &m->n_matches, sp_profile_n_funcs(p), 1);
 }
 
-static int prepare(struct fold *f)
+static int prepare_fold(struct fold *f)
 {
 	f->library_of = calloc(sp_profile_n_files(f->p), sizeof(*f->library_of));
 	f->group_of = calloc(sp_profile_n_processes(f->p), sizeof(*f->group_of));
 	if (!f->library_of || !f->group_of || sp_intern_new(&f->libraries) < 0 || sp_intern_new(&f->groups) < 0 ||
 	    sp_intern_new(&f->by_library.keys) < 0 || sp_intern_new(&f->by_function.keys) < 0)
 		return -ENOMEM;
-	return matches_prepare(f->m, f->p);
+	return prepare_matches(f->m, f->p);
 }
 
-static void done(struct fold *f)
+static void free_fold(struct fold *f)
 {
 	free(f->library_of);
 	free(f->group_of);
@@ -409,7 +410,7 @@ static void done(struct fold *f)
 int sp_metrics_fold(struct sp_metrics *m, const struct sp_profile *p, const struct sp_store_window *w, uint32_t value)
 {
 	struct fold f = {.m = m, .p = p, .span = {w->wall_ns, w->wall_ns + w->duration_ns}};
-	int r = prepare(&f);
+	int r = prepare_fold(&f);
 
 	for (; r >= 0 && f.row < sp_profile_n_rows(p); f.row++) {
 		const struct sp_row *row = sp_profile_row(p, f.row);
@@ -420,6 +421,6 @@ int sp_metrics_fold(struct sp_metrics *m, const struct sp_profile *p, const stru
 	}
 	if (r >= 0)
 		r = put_sums(&f);
-	done(&f);
+	free_fold(&f);
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* metrics_own.c: what the agent tells of itself: its samples, windows, use, store and limits. */
+/* metrics_own.c: metrics of the agent itself: samples, windows, use, store and limits. */
 #include "agent/export/metrics.h"
 #include "agent/socket/server.h"
 #include "agent/web/page.h"
@@ -9,19 +9,19 @@
 #include "store/store.h"
 #include <stdlib.h>
 
-#define LOOK_NS (60 * SP_NS_PER_S)
+#define STORE_INTERVAL_NS (60 * SP_NS_PER_S)
 
 struct family {
 	enum sp_expo_type type;
 	const char *name, *unit, *help;
-	size_t offset; /* in what it is of */
+	size_t offset; /* in the struct of the source or the agent */
 	bool is_ns;
-	uint64_t per; /* the number is so many times too large; 0 = 1 */
+	uint64_t per; /* the value is in units of 1/per; 0 = 1 */
 };
 
 /* clang-format off */
 #define IN(member) offsetof(struct sp_agent_source_status, member)
-static const struct family of_sources[] = {
+static const struct family source_families[] = {
 	{SP_EXPO_COUNTER, "soprof_expected_ticks", NULL, "Ticks of all CPUs by the clock.", IN(n_expected), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_taken_ticks", NULL, "Ticks that came, idle ones included.", IN(n_taken), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_stored_windows", NULL, "Windows of ten seconds that are in the store.", IN(n_windows), .per = 0},
@@ -33,17 +33,17 @@ static const struct family of_sources[] = {
 };
 #undef IN
 #define IN(member) offsetof(struct sp_agent_status, member)
-static const struct family of_agent[] = {
+static const struct family agent_families[] = {
 	{SP_EXPO_GAUGE, "soprof_start_time_seconds", "seconds", "When the agent was started.", IN(started_wall_ns), .is_ns = true},
 	{SP_EXPO_GAUGE, "soprof_agent_memory_bytes", "bytes", "Memory of all its processes and BPF maps.", IN(memory_bytes), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_gaps", NULL, "Times that were not sampled.", IN(n_gaps), .per = 0},
-	{SP_EXPO_COUNTER, "soprof_gap_seconds", "seconds", "How long they were together.", IN(gap_ns), .is_ns = true},
-	{SP_EXPO_COUNTER, "soprof_errors", NULL, "Failures of sampling, names and labels: told in the log.", IN(n_errors), .per = 0},
+	{SP_EXPO_COUNTER, "soprof_gap_seconds", "seconds", "Time that was not sampled.", IN(gap_ns), .is_ns = true},
+	{SP_EXPO_COUNTER, "soprof_errors", NULL, "Failures of sampling, names and labels; all are logged.", IN(n_errors), .per = 0},
 };
 #undef IN
 /* clang-format on */
 
-static uint64_t value_of(const struct family *f, const void *of)
+static uint64_t get_value(const struct family *f, const void *of)
 {
 	return *(const uint64_t *)(const void *)((const char *)of + f->offset);
 }
@@ -52,13 +52,13 @@ static void put_sources(struct sp_expo *x, const struct sp_agent_status *s)
 {
 	struct sp_labels l;
 
-	for (size_t i = 0; i < SP_COUNT(of_sources); i++) {
-		const struct family *f = &of_sources[i];
+	for (size_t i = 0; i < SP_COUNT(source_families); i++) {
+		const struct family *f = &source_families[i];
 
 		sp_expo_family(x, f->type, f->name, f->unit, f->help);
 		for (size_t k = 0; k < s->n_sources; k++) {
 			const char *labels = sp_labels_of(x, &l, "source", s->sources[k].name, NULL, NULL);
-			uint64_t value = value_of(f, &s->sources[k]);
+			uint64_t value = get_value(f, &s->sources[k]);
 
 			if (f->per) /* thousandths of a hertz */
 				sp_expo_seconds(x, labels, value * (SP_NS_PER_S / f->per));
@@ -82,7 +82,7 @@ static void put_lost(struct sp_expo *x, const struct sp_agent_status *s)
 	}
 }
 
-static void gauge(struct sp_expo *x, const char *name, const char *unit, const char *help, uint64_t value)
+static void put_gauge(struct sp_expo *x, const char *name, const char *unit, const char *help, uint64_t value)
 {
 	sp_expo_family(x, SP_EXPO_GAUGE, name, unit, help);
 	sp_expo_number(x, "", value);
@@ -90,16 +90,16 @@ static void gauge(struct sp_expo *x, const char *name, const char *unit, const c
 
 static void put_agent(struct sp_expo *x, const struct sp_agent_status *s, const struct sp_agent_config *c)
 {
-	for (size_t i = 0; i < SP_COUNT(of_agent); i++) {
-		const struct family *f = &of_agent[i];
+	for (size_t i = 0; i < SP_COUNT(agent_families); i++) {
+		const struct family *f = &agent_families[i];
 
 		sp_expo_family(x, f->type, f->name, f->unit, f->help);
 		if (f->is_ns)
-			sp_expo_seconds(x, "", value_of(f, s));
+			sp_expo_seconds(x, "", get_value(f, s));
 		else
-			sp_expo_number(x, "", value_of(f, s));
+			sp_expo_number(x, "", get_value(f, s));
 	}
-	gauge(x, "soprof_cpus", NULL, "CPUs that are sampled now.", s->n_cpus);
+	put_gauge(x, "soprof_cpus", NULL, "CPUs that are sampled now.", s->n_cpus);
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_agent_cpu_seconds", "seconds", "CPU time that the agent used.");
 	sp_expo_seconds(x, "part=\"agent\"", s->own_ns);
 	sp_expo_seconds(x, "part=\"bpf\"", s->bpf_ns);
@@ -107,33 +107,35 @@ static void put_agent(struct sp_expo *x, const struct sp_agent_status *s, const 
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_agent_cpu_limit_ratio", "ratio",
 		       "Of one CPU: above it the rate is halved.");
 	sp_expo_seconds(x, "", c->max_cpu_ppm * 1000);
-	gauge(x, "soprof_agent_memory_limit_bytes", "bytes", "Above it the rate is halved.", c->max_memory_bytes);
+	put_gauge(x, "soprof_agent_memory_limit_bytes", "bytes", "Above it the rate is halved.", c->max_memory_bytes);
 }
 
 static void put_store(struct sp_expo *x, struct sp_metrics_own *own, const struct sp_agent_status *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
-	if ((!own->looked_ns || now - own->looked_ns >= LOOK_NS) &&
+	if ((!own->stats_ns || now - own->stats_ns >= STORE_INTERVAL_NS) &&
 	    sp_store_stats(sp_agent_store(own->agent), &own->store) < 0)
-		sp_error_clear(); /* what was last known stays */
-	else if (!own->looked_ns || now - own->looked_ns >= LOOK_NS)
-		own->looked_ns = now;
-	gauge(x, "soprof_store_bytes", "bytes", "The store on disk, journals included; looked at once a minute.",
-	      own->store.bytes);
-	gauge(x, "soprof_store_limit_bytes", "bytes", "Above it the oldest goes.", own->config->max_disk_bytes);
-	gauge(x, "soprof_store_damaged_files", NULL, "Files that were set aside.", own->store.n_damaged_files);
-	gauge(x, "soprof_store_damaged_windows", NULL, "Windows that cannot be read.", own->store.n_damaged_windows);
+		sp_error_clear(); /* the last values remain */
+	else if (!own->stats_ns || now - own->stats_ns >= STORE_INTERVAL_NS)
+		own->stats_ns = now;
+	put_gauge(x, "soprof_store_bytes", "bytes", "The store on disk, journals included; measured once a minute.",
+		  own->store.bytes);
+	put_gauge(x, "soprof_store_limit_bytes", "bytes", "Above it the oldest windows are removed.",
+		  own->config->max_disk_bytes);
+	put_gauge(x, "soprof_store_damaged_files", NULL, "Files that were set aside.", own->store.n_damaged_files);
+	put_gauge(x, "soprof_store_damaged_windows", NULL, "Windows that cannot be read.",
+		  own->store.n_damaged_windows);
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_outgrown_dictionaries", NULL,
 		       "Dictionaries of stacks that had no room any more.");
 	sp_expo_number(x, "", own->store.n_outgrown);
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_store_moved", NULL,
 		       "Times that the store was removed or replaced while it was written to.");
 	sp_expo_number(x, "", own->store.n_moved);
-	gauge(x, "soprof_store_failing", NULL, "1: the store takes nothing now.", *s->store_error != 0);
+	put_gauge(x, "soprof_store_failing", NULL, "1: the store takes nothing now.", *s->store_error != 0);
 }
 
-static void put_questions(struct sp_expo *x, const struct sp_server *server)
+static void put_requests(struct sp_expo *x, const struct sp_server *server)
 {
 	struct sp_server_stats s;
 
@@ -150,10 +152,11 @@ static void put_http(struct sp_expo *x, const struct sp_page *page)
 	struct sp_http_stats s;
 
 	sp_page_stats(page, &s);
-	gauge(x, "soprof_http_connections", NULL, "Connections now.", s.n_connections);
-	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_http_requests", NULL, "Requests that were let in.");
+	put_gauge(x, "soprof_http_connections", NULL, "Connections now.", s.n_connections);
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_http_requests", NULL, "Requests that were allowed.");
 	sp_expo_number(x, "", s.n_requests);
-	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_http_turned_away", NULL, "Requests and connections that were not.");
+	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_http_turned_away", NULL,
+		       "Requests and connections that were refused or closed.");
 	sp_expo_number(x, "reason=\"evicted\"", s.n_evicted);
 	sp_expo_number(x, "reason=\"refused\"", s.n_refused);
 	sp_expo_number(x, "reason=\"timeout\"", s.n_timed_out);
@@ -171,7 +174,7 @@ void sp_metrics_own_write(void *arg, struct sp_expo *x)
 	put_agent(x, &s, own->config);
 	put_store(x, own, &s);
 	if (own->server)
-		put_questions(x, own->server);
+		put_requests(x, own->server);
 	if (own->page)
 		put_http(x, own->page);
 	sp_expo_family(x, SP_EXPO_INFO, "soprof_build", NULL, "The agent's version.");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metrics_priv.h: the parts of metrics.h among themselves, private to src/agent: metrics.c has the counters and writes
- * them, metrics_fold.c makes a window's rows into times by library and function. All belongs to one struct sp_metrics.
- * 0 or -ENOMEM. One thread.
+ * metrics_priv.h: struct sp_metrics. Private to src/agent.
+ *
+ * metrics.c has the counters and writes them; metrics_fold.c sums a window by library and function. struct sp_metrics
+ * owns everything. 0 or -ENOMEM. One thread.
  */
 #ifndef SP_AGENT_EXPORT_METRICS_PRIV_H
 #define SP_AGENT_EXPORT_METRICS_PRIV_H
@@ -18,7 +19,7 @@ struct sp_metrics_source {
 	char name[32];
 	uint64_t n_samples[SP_METRICS_CLASSES]; /* by enum sp_stack_class */
 	uint64_t n_cut[SP_N_STOPS];
-	uint64_t last_end_ns; /* wall clock: of the window that was counted last */
+	uint64_t last_end_ns; /* wall clock: of the last window that was counted */
 };
 
 struct sp_metrics {
@@ -27,7 +28,7 @@ struct sp_metrics {
 	enum sp_metrics_by by;
 	struct sp_series_budget budget;
 	struct sp_series_table libraries, functions_table;
-	struct sp_series_table infos; /* by library: labels with package and version, once they are known */
+	struct sp_series_table infos; /* by library: labels with package and version, once known */
 	uint64_t n_failed;            /* windows */
 	struct sp_metrics_source sources[SP_AGENT_MAX_SOURCES];
 	size_t n_sources;
@@ -37,13 +38,13 @@ struct sp_metrics {
 		void *arg;
 	} others[SP_METRICS_MAX_OTHERS];
 	size_t n_others;
-	/* metrics_fold.c: which functions of the profile match, as far as was looked: 0 not yet, 1 no, 2 yes */
+	/* metrics_fold.c: by function of the profile, whether it matches: 0 = unknown, 1 no, 2 yes */
 	uint8_t *matches;
 	size_t n_matches;
-	uint64_t matches_of; /* the serial number of the profile's names */
+	uint64_t matches_of; /* serial number of the profile's names */
 };
 
-/* value: which of the profile's values is CPU time. */
+/* value: the profile's value that is CPU time. */
 int sp_metrics_fold(struct sp_metrics *m, const struct sp_profile *p, const struct sp_store_window *w, uint32_t value);
 
 #endif

@@ -28,13 +28,13 @@ struct message {
 struct target {
 	const struct sp_agent_remote *config;
 	char name[NAME];
-	struct message *waiting; /* the oldest first */
+	struct message *waiting; /* oldest first */
 	size_t n, capacity, bytes;
-	struct message sending; /* before them: on its way, or to be tried again; its block NULL = none */
+	struct message sending; /* before the queue: being sent, or to be tried again; block NULL = none */
 	struct sp_program post;
-	uint64_t due_ns;                       /* CLOCK_MONOTONIC: the next message is made */
-	uint64_t again_ns;                     /* nothing is sent before */
-	unsigned pause_ms;                     /* 0: the last one was taken */
+	uint64_t due_ns;                       /* CLOCK_MONOTONIC: when the next message is made */
+	uint64_t again_ns;                     /* not before */
+	unsigned pause_ms;                     /* 0: the last post succeeded */
 	uint64_t n_sent, n_dropped, n_refused; /* samples */
 	uint64_t n_failed;                     /* posts */
 	uint64_t success_ns;                   /* CLOCK_REALTIME */
@@ -60,20 +60,20 @@ void sp_remote_name(const char *url, char *ret_name, size_t size)
 	snprintf(ret_name, size, "%.*s%.*s", (int)scheme, url, (int)n, host);
 }
 
-/* --- what waits --- */
-static void message_done(struct message *m)
+/* --- the queue --- */
+static void free_message(struct message *m)
 {
 	free(m->block);
 	*m = (struct message){0};
 }
 
-static void drop(struct target *t, struct message *m)
+static void drop_message(struct target *t, struct message *m)
 {
 	t->n_dropped += m->n_samples;
-	message_done(m);
+	free_message(m);
 }
 
-static struct message first_take(struct target *t)
+static struct message take_first(struct target *t)
 {
 	struct message first = t->waiting[0];
 
@@ -83,20 +83,20 @@ static struct message first_take(struct target *t)
 	return first;
 }
 
-/* What is on its way stays. */
+/* A message that is being sent stays. */
 static void make_room(struct target *t)
 {
 	while (t->n > 1 && (t->bytes > SP_REMOTE_BYTES || t->n > MAX_WAITING)) {
 		struct message first;
 
 		if (t->sending.block && !t->post.pid)
-			drop(t, &t->sending);
-		first = first_take(t);
-		drop(t, &first);
+			drop_message(t, &t->sending);
+		first = take_first(t);
+		drop_message(t, &first);
 	}
 }
 
-static int message_make(struct sp_remotes *r, struct target *t)
+static int queue_message(struct sp_remotes *r, struct target *t)
 {
 	struct sp_expo x = {.form = SP_EXPO_REMOTE,
 			    .at_ms = (int64_t)(sp_time_ns(CLOCK_REALTIME) / NS_A_MS),
@@ -111,7 +111,7 @@ static int message_make(struct sp_remotes *r, struct target *t)
 		e = sp_grow(&t->waiting, &t->capacity, t->n + 1, sizeof(*t->waiting));
 	sp_expo_done(&x);
 	if (e < 0) {
-		drop(t, &m);
+		drop_message(t, &m);
 		return e;
 	}
 	t->waiting[t->n++] = m;
@@ -121,7 +121,7 @@ static int message_make(struct sp_remotes *r, struct target *t)
 }
 
 /* --- sending --- */
-static void failed(struct target *t, const char *why)
+static void retry_later(struct target *t, const char *why)
 {
 	if (!t->pause_ms)
 		sp_log(SP_LOG_WARNING, "remote write to %s: %s; tried again", t->name, why);
@@ -130,42 +130,44 @@ static void failed(struct target *t, const char *why)
 	t->again_ns = sp_time_ns(CLOCK_MONOTONIC) + t->pause_ms * (uint64_t)NS_A_MS;
 }
 
-/* The receiver answered, and wants no more of this. */
-static void refused(struct target *t)
+/* 4xx: trying again does not help. */
+static void drop_refused(struct target *t)
 {
 	if (!t->n_refused)
 		sp_log(SP_LOG_WARNING, "remote write to %s: refused: %s", t->name, t->post.text);
 	t->n_failed++;
 	t->n_refused += t->sending.n_samples;
-	message_done(&t->sending);
+	free_message(&t->sending);
 }
 
-static void taken(struct target *t)
+static void finish_sent(struct target *t)
 {
 	if (t->pause_ms || !t->n_sent)
 		sp_log(SP_LOG_NOTICE, "remote write to %s: taken", t->name);
 	t->pause_ms = 0;
 	t->n_sent += t->sending.n_samples;
 	t->success_ns = sp_time_ns(CLOCK_REALTIME);
-	message_done(&t->sending);
+	free_message(&t->sending);
 }
 
-static void ended(struct target *t, int status)
+static void finish_post(struct target *t, int status)
 {
 	switch (sp_post_result(status)) {
 	case SP_POST_TAKEN:
-		taken(t);
+		finish_sent(t);
 		break;
 	case SP_POST_AGAIN:
-		failed(t, t->post.is_late ? "it took too long" : *t->post.text ? t->post.text : "the process failed");
+		retry_later(t, t->post.is_late ? "it took too long"
+			       : *t->post.text ? t->post.text
+					       : "the process failed");
 		break;
 	case SP_POST_REFUSED:
-		refused(t);
+		drop_refused(t);
 		break;
 	}
 }
 
-static int watch(const struct sp_remotes *r, const struct sp_program *post)
+static int watch_program(const struct sp_remotes *r, const struct sp_program *post)
 {
 	int fds[SP_PROGRAM_FDS];
 	size_t n = sp_program_fds(post, fds), i;
@@ -174,7 +176,7 @@ static int watch(const struct sp_remotes *r, const struct sp_program *post)
 		struct epoll_event e = {.events = EPOLLIN};
 
 		if (epoll_ctl(r->epoll, EPOLL_CTL_ADD, fds[i], &e) < 0)
-			return sp_fail(-errno, "watch a process"); /* it is looked at when its time is over */
+			return sp_fail(-errno, "watch a process"); /* it is checked at its deadline */
 	}
 	return 0;
 }
@@ -191,35 +193,35 @@ static void send_next(struct sp_remotes *r, struct target *t)
 	int e;
 
 	if (!t->sending.block)
-		t->sending = first_take(t);
+		t->sending = take_first(t);
 	p.body = t->sending.block;
 	p.n_body = t->sending.n_bytes;
 	e = sp_post_start(&t->post, r->self, &p);
 	if (e >= 0)
-		e = watch(r, &t->post);
+		e = watch_program(r, &t->post);
 	if (e < 0 && !t->post.pid)
-		failed(t, sp_error_text(e));
+		retry_later(t, sp_error_text(e));
 	sp_error_clear();
 }
 
-static bool has_more(const struct target *t)
+static bool has_messages(const struct target *t)
 {
 	return t->sending.block || t->n;
 }
 
-static void target_dispatch(struct sp_remotes *r, struct target *t)
+static void run_target(struct sp_remotes *r, struct target *t)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 	int status;
 
 	if (sp_program_check(&t->post, &status))
-		ended(t, status);
+		finish_post(t, status);
 	if (now >= t->due_ns) {
 		t->due_ns = SP_MAX(t->due_ns + t->config->interval_ns, now + t->config->interval_ns / 2);
-		if (message_make(r, t) < 0)
+		if (queue_message(r, t) < 0)
 			sp_error_clear();
 	}
-	if (!t->post.pid && has_more(t) && now >= t->again_ns)
+	if (!t->post.pid && has_messages(t) && now >= t->again_ns)
 		send_next(r, t);
 }
 
@@ -228,10 +230,10 @@ void sp_remotes_dispatch(void *remotes)
 	struct sp_remotes *r = remotes;
 
 	for (size_t i = 0; i < r->n_targets; i++)
-		target_dispatch(r, &r->targets[i]);
+		run_target(r, &r->targets[i]);
 }
 
-static int until_ms(uint64_t at_ns)
+static int ms_until(uint64_t at_ns)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
@@ -245,12 +247,12 @@ int sp_remotes_timeout_ms(void *remotes)
 
 	for (size_t i = 0; i < r->n_targets; i++) {
 		const struct target *t = &r->targets[i];
-		int next = until_ms(t->due_ns);
+		int next = ms_until(t->due_ns);
 
 		if (t->post.pid)
 			next = SP_MIN(next, sp_program_timeout_ms(&t->post));
-		else if (has_more(t))
-			next = SP_MIN(next, until_ms(t->again_ns));
+		else if (has_messages(t))
+			next = SP_MIN(next, ms_until(t->again_ns));
 		ms = ms < 0 ? next : SP_MIN(ms, next);
 	}
 	return ms;
@@ -261,19 +263,19 @@ int sp_remotes_fd(const struct sp_remotes *r)
 	return r->epoll;
 }
 
-/* --- making --- */
-static void target_done(struct target *t)
+/* --- start and stop --- */
+static void free_target(struct target *t)
 {
 	sp_program_kill(&t->post);
-	message_done(&t->sending);
+	free_message(&t->sending);
 	for (size_t i = 0; i < t->n; i++)
-		message_done(&t->waiting[i]);
+		free_message(&t->waiting[i]);
 	free(t->waiting);
 	*t = (struct target){0};
 }
 
-/* An old target that goes on, or a new one. */
-static struct target target_of(struct sp_remotes *r, const struct sp_agent_remote *c)
+/* Continues an existing target, or makes a new one. */
+static struct target make_target(struct sp_remotes *r, const struct sp_agent_remote *c)
 {
 	struct target t = {.due_ns = sp_time_ns(CLOCK_MONOTONIC) + c->interval_ns};
 
@@ -295,9 +297,9 @@ int sp_remotes_configure(struct sp_remotes *r, const struct sp_agent_config *c)
 	size_t i;
 
 	for (i = 0; i < c->n_remotes; i++)
-		targets[i] = target_of(r, &c->remotes[i]);
+		targets[i] = make_target(r, &c->remotes[i]);
 	for (i = 0; i < r->n_targets; i++)
-		target_done(&r->targets[i]);
+		free_target(&r->targets[i]);
 	memcpy(r->targets, targets, sizeof(targets));
 	r->n_targets = c->n_remotes;
 	return 0;
@@ -328,24 +330,24 @@ void sp_remotes_free(struct sp_remotes *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->n_targets; i++)
-		target_done(&r->targets[i]);
+		free_target(&r->targets[i]);
 	sp_cleanup_close(&r->epoll);
 	sp_cleanup_close(&r->self);
 	free(r);
 }
 
-/* --- what is told of it --- */
-static const char *label(const struct sp_remotes *r, size_t i, struct sp_expo *x, struct sp_labels *l)
+/* --- metrics --- */
+static const char *make_label(const struct sp_remotes *r, size_t i, struct sp_expo *x, struct sp_labels *l)
 {
 	return sp_labels_of(x, l, "target", r->targets[i].name, NULL, NULL);
 }
 
-static void numbers(const struct sp_remotes *r, struct sp_expo *x, size_t offset)
+static void put_numbers(const struct sp_remotes *r, struct sp_expo *x, size_t offset)
 {
 	struct sp_labels l;
 
 	for (size_t i = 0; i < r->n_targets; i++)
-		sp_expo_number(x, label(r, i, x, &l),
+		sp_expo_number(x, make_label(r, i, x, &l),
 			       *(const uint64_t *)(const void *)((const char *)&r->targets[i] + offset));
 }
 
@@ -358,20 +360,20 @@ void sp_remotes_write(void *remotes, struct sp_expo *x)
 	if (!r->n_targets)
 		return;
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_remote_write_samples", NULL, "Samples that the target took.");
-	numbers(r, x, offsetof(struct target, n_sent));
+	put_numbers(r, x, offsetof(struct target, n_sent));
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_remote_write_dropped_samples", NULL,
 		       "Samples that waited for the target until there was no more room.");
-	numbers(r, x, offsetof(struct target, n_dropped));
+	put_numbers(r, x, offsetof(struct target, n_dropped));
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_remote_write_refused_samples", NULL,
 		       "Samples that the target answered to, and did not take.");
-	numbers(r, x, offsetof(struct target, n_refused));
+	put_numbers(r, x, offsetof(struct target, n_refused));
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_remote_write_failures", NULL, "Messages that were not taken.");
-	numbers(r, x, offsetof(struct target, n_failed));
+	put_numbers(r, x, offsetof(struct target, n_failed));
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_remote_write_waiting_bytes", "bytes", "Messages that wait.");
 	for (i = 0; i < r->n_targets; i++)
-		sp_expo_number(x, label(r, i, x, &l), r->targets[i].bytes + r->targets[i].sending.n_bytes);
+		sp_expo_number(x, make_label(r, i, x, &l), r->targets[i].bytes + r->targets[i].sending.n_bytes);
 	sp_expo_family(x, SP_EXPO_GAUGE, "soprof_remote_write_last_success_timestamp_seconds", "seconds",
 		       "When the target took a message last; 0: never.");
 	for (i = 0; i < r->n_targets; i++)
-		sp_expo_seconds(x, label(r, i, x, &l), r->targets[i].success_ns);
+		sp_expo_seconds(x, make_label(r, i, x, &l), r->targets[i].success_ns);
 }

@@ -64,7 +64,7 @@ void sp_series_refuse(struct sp_series_table *t, const void *key, size_t len)
 	uint64_t hash = sp_hash_bytes(key, len, 0);
 
 	if (sp_series_refused(t) < SP_SERIES_REFUSED)
-		(void)sp_intern_add(t->refused, &hash, sizeof(hash)); /* short of memory it is not counted */
+		(void)sp_intern_add(t->refused, &hash, sizeof(hash)); /* without memory it is not counted */
 }
 
 int sp_series_label(struct sp_series *s, const char *labels)

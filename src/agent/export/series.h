@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * series.h: CPU time by labels, of a bounded number of them: what metrics.h counts.
+ * series.h: tables of CPU time by labels, with a limit.
  *
- * A series that was made stays for ever, under the same labels, and only grows. One budget of lines on the page bounds
- * all tables that share it: what comes when it is used up is refused, its time goes to the table's `other`, and it is
- * counted; which were refused is remembered by hash, up to SP_SERIES_REFUSED of them: others beyond are not counted. A
- * series is known by a key, any bytes, which is not what it shows. Its inclusive time is the sum of what it was given:
- * for `other` that of the refused ones, each for itself. -ENOMEM. One thread.
+ * A series is never removed, keeps its labels, and only grows. A budget of lines limits all tables that share it.
+ * Beyond it a key is refused: its time goes to the table's `other`, and it is counted once, as far as SP_SERIES_REFUSED
+ * hashes of refused keys can tell. A key is any bytes, and is not what the labels show. `other` has the sum of the
+ * inclusive times of the refused keys, which may count a stack several times. -ENOMEM. One thread.
  */
 #ifndef SP_AGENT_EXPORT_SERIES_H
 #define SP_AGENT_EXPORT_SERIES_H
@@ -22,7 +21,7 @@ enum { SP_SERIES_REFUSED = 65536 };
 struct sp_series_time {
 	uint64_t self_ns, total_ns;
 };
-struct sp_series_span { /* of a window, by the wall clock */
+struct sp_series_span { /* a window, by the wall clock */
 	uint64_t from_ns, to_ns;
 };
 struct sp_series {
@@ -48,10 +47,12 @@ uint64_t sp_series_refused(const struct sp_series_table *t);
 
 /* -ENOENT: there is none. */
 int64_t sp_series_find(const struct sp_series_table *t, const void *key, size_t len);
-/* A new one of so many lines; labels are copied. -EDQUOT: there is no room, the caller counts it as refused. */
+/*
+ * Makes a series of n_lines lines; copies labels. -EDQUOT: the budget is used up; the caller calls sp_series_refuse().
+ */
 int64_t sp_series_make(struct sp_series_table *t, const void *key, size_t len, const char *labels, size_t n_lines);
 void sp_series_refuse(struct sp_series_table *t, const void *key, size_t len);
-int sp_series_label(struct sp_series *s, const char *labels); /* anew: for those that show nothing until then */
+int sp_series_label(struct sp_series *s, const char *labels); /* replaces the labels */
 void sp_series_grow(struct sp_series *s, const struct sp_series_time *time, const struct sp_series_span *span);
 
 #endif

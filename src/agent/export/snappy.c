@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { BLOCK = 65536, HASH_BITS = 13, MIN_COPY = 4, MAX_COPY = 64, TAG_LITERAL = 0, TAG_COPY = 2 };
-enum { ONE_BYTE = 60, TWO_BYTES = 61 }; /* of length behind a literal's tag */
+enum { ONE_BYTE = 60, TWO_BYTES = 61 }; /* bytes of length after a literal's tag */
 
 static uint8_t *put_literal(uint8_t *to, const uint8_t *from, size_t n)
 {
@@ -41,7 +41,7 @@ static uint8_t *put_copy(uint8_t *to, size_t distance, size_t n)
 	return to;
 }
 
-static uint32_t hash(const uint8_t *at)
+static uint32_t hash_word(const uint8_t *at)
 {
 	uint32_t word;
 
@@ -49,7 +49,7 @@ static uint32_t hash(const uint8_t *at)
 	return word * 0x9e3779b1U >> (32 - HASH_BITS);
 }
 
-static size_t equal(const uint8_t *a, const uint8_t *b, size_t max)
+static size_t count_equal(const uint8_t *a, const uint8_t *b, size_t max)
 {
 	size_t n = 0;
 
@@ -58,15 +58,15 @@ static size_t equal(const uint8_t *a, const uint8_t *b, size_t max)
 	return n;
 }
 
-/* At most BLOCK bytes. seen: where a hash was last, 0 = never or at the beginning. */
+/* At most BLOCK bytes. seen: by hash, where it was last; 0 = never, or at the beginning. */
 static uint8_t *pack_block(const uint8_t *from, size_t n, uint16_t *seen, uint8_t *to)
 {
 	size_t at = 1, literal = 0;
 
 	memset(seen, 0, sizeof(*seen) << HASH_BITS);
 	while (at + MIN_COPY <= n) {
-		uint16_t *slot = &seen[hash(from + at)];
-		size_t before = *slot, same = equal(from + before, from + at, n - at);
+		uint16_t *slot = &seen[hash_word(from + at)];
+		size_t before = *slot, same = count_equal(from + before, from + at, n - at);
 
 		*slot = (uint16_t)at;
 		if (same < MIN_COPY) {
@@ -83,10 +83,10 @@ static uint8_t *pack_block(const uint8_t *from, size_t n, uint16_t *seen, uint8_
 
 int sp_snappy_pack(const void *bytes, size_t n, void **ret_block, size_t *ret_n)
 {
-	static const size_t more = 64; /* than n and a sixth: the length, and tags */
+	static const size_t extra = 64; /* beyond n and a sixth: for the length, and tags */
 	const uint8_t *from = bytes;
 	uint16_t *seen = malloc(sizeof(*seen) << HASH_BITS);
-	uint8_t *block = n > UINT32_MAX ? NULL : malloc(n + n / 6 + more), *to = block;
+	uint8_t *block = n > UINT32_MAX ? NULL : malloc(n + n / 6 + extra), *to = block;
 	size_t left = n;
 
 	if (!seen || !block) {

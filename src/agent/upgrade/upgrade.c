@@ -20,13 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One job is what is upgraded within: a run of the package manager. */
-#define TOGETHER_NS (600 * SP_NS_PER_S)
+/* A run of the package manager is one job. */
+#define JOB_NS (600 * SP_NS_PER_S)
 #define MIN_SPAN_NS (600 * SP_NS_PER_S)
 
 enum { POLL_MS = 200 };
 
-static const uint64_t look_after_s[SP_UPGRADE_LOOKS] = {60, 600, 3600, 6 * 3600, 24 * 3600};
+static const uint64_t compare_after_s[SP_UPGRADE_COMPARISONS] = {60, 600, 3600, 6 * 3600, 24 * 3600};
 
 int sp_upgrades_init(struct sp_upgrades *u)
 {
@@ -35,17 +35,17 @@ int sp_upgrades_init(struct sp_upgrades *u)
 	if (!u->line)
 		return -ENOMEM;
 	u->self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
-	/* The process may wait for us, not we for it. */
+	/* The process may block on the pipe, we may not. */
 	if (u->self < 0 || pipe2(u->pipe, O_CLOEXEC) < 0 || fcntl(u->pipe[0], F_SETFL, O_NONBLOCK) < 0)
 		return sp_fail(-errno, "make a pipe");
 	return sp_intern_new(&u->names);
 }
 
-static void child_end(struct sp_upgrades *u)
+static void kill_child(struct sp_upgrades *u)
 {
 	if (!u->pid)
 		return;
-	kill(u->pid, SIGKILL); /* not waited for yet: the number is its own */
+	kill(u->pid, SIGKILL); /* not waited for yet, so the pid is not reused */
 	waitpid(u->pid, NULL, 0);
 	u->pid = 0;
 }
@@ -53,8 +53,8 @@ static void child_end(struct sp_upgrades *u)
 void sp_upgrades_done(struct sp_upgrades *u)
 {
 	if (!u->line)
-		return; /* never begun */
-	child_end(u);
+		return; /* not initialized */
+	kill_child(u);
 	sp_intern_free(sp_take_ptr(u->names));
 	free(sp_take_ptr(u->pairs));
 	free(sp_take_ptr(u->line));
@@ -64,57 +64,60 @@ void sp_upgrades_done(struct sp_upgrades *u)
 }
 
 /* --- jobs --- */
-static void job_remove(struct sp_upgrades *u, size_t i)
+static void remove_job(struct sp_upgrades *u, size_t i)
 {
 	u->n_jobs--;
 	memmove(&u->jobs[i], &u->jobs[i + 1], (u->n_jobs - i) * sizeof(*u->jobs));
 }
 
-static void job_add(struct sp_upgrades *u, uint64_t from_ns, uint64_t to_ns)
+static void add_job(struct sp_upgrades *u, uint64_t from_ns, uint64_t to_ns)
 {
 	if (u->n_jobs == SP_UPGRADE_JOBS) {
-		job_remove(u, 0);
+		remove_job(u, 0);
 		u->n_given_up++;
 	}
 	u->jobs[u->n_jobs++] = (struct sp_upgrade_job){.from_ns = from_ns, .to_ns = to_ns};
 }
 
-void sp_upgrades_begin(struct sp_upgrades *u, uint64_t last_ns, uint64_t now_ns)
+void sp_upgrades_start(struct sp_upgrades *u, uint64_t last_ns, uint64_t now_ns)
 {
 	if (last_ns && last_ns <= now_ns)
-		job_add(u, last_ns, now_ns);
+		add_job(u, last_ns, now_ns);
 }
 
-int sp_upgrades_look(struct sp_upgrades *u, const struct sp_profile *p, uint64_t wall_ns)
+int sp_upgrades_check_window(struct sp_upgrades *u, const struct sp_profile *p, uint64_t wall_ns)
 {
 	struct sp_upgrade_job *last = u->n_jobs ? &u->jobs[u->n_jobs - 1] : NULL;
-	int n = sp_upgrades_see(u, p);
+	int n = sp_upgrades_update(u, p);
 
 	if (n <= 0)
 		return n;
 	u->n_noticed += (uint64_t)n;
-	/* The window holds both, and the one before may: build ids are known a little later. Neither side has them. */
-	if (last && wall_ns >= last->from_ns && wall_ns - last->from_ns < TOGETHER_NS && last->n_looks < 2) {
+	/*
+	 * The window may have both builds, and so may the one before, since build ids are known late. Neither side has
+	 * them.
+	 */
+	if (last && wall_ns >= last->from_ns && wall_ns - last->from_ns < JOB_NS && last->n_comparisons < 2) {
 		last->to_ns = SP_MAX(last->to_ns, wall_ns + SP_AGENT_WINDOW_NS);
-		last->n_looks = 0;
+		last->n_comparisons = 0;
 	} else {
-		job_add(u, wall_ns - SP_MIN(wall_ns, SP_AGENT_WINDOW_NS), wall_ns + SP_AGENT_WINDOW_NS);
+		add_job(u, wall_ns - SP_MIN(wall_ns, SP_AGENT_WINDOW_NS), wall_ns + SP_AGENT_WINDOW_NS);
 	}
 	return n;
 }
 
 /* --- the process --- */
-struct question {
+struct child_input {
 	const struct sp_agent_config *config;
 	const struct sp_upgrade_job *job;
 };
 
-static int question_write(void *arg, FILE *out)
+static int write_child_input(void *arg, FILE *out)
 {
-	const struct question *question = arg;
-	const struct sp_agent_config *c = question->config;
-	const struct sp_upgrade_job *job = question->job;
-	uint64_t after = look_after_s[job->n_looks] * SP_NS_PER_S;
+	const struct child_input *in = arg;
+	const struct sp_agent_config *c = in->config;
+	const struct sp_upgrade_job *job = in->job;
+	uint64_t after = compare_after_s[job->n_comparisons] * SP_NS_PER_S;
 	struct sp_request q = {.what = SP_ASK_UPGRADES,
 			       .query = {.from_ns = job->from_ns, .to_ns = job->to_ns, .all_users = true},
 			       .span_ns = SP_MAX(after, MIN_SPAN_NS)};
@@ -127,43 +130,43 @@ static int question_write(void *arg, FILE *out)
 	return 0;
 }
 
-static int child_start(struct sp_upgrades *u, const struct sp_agent_config *c, const struct sp_upgrade_job *job)
+static int start_child(struct sp_upgrades *u, const struct sp_agent_config *c, const struct sp_upgrade_job *job)
 {
 	SP_CLOSE int input = -1;
-	int r = sp_program_input_write("soprof-upgrades", question_write, &(struct question){c, job}, &input);
+	int r = sp_program_input_write("soprof-upgrades", write_child_input, &(struct child_input){c, job}, &input);
 
 	if (r >= 0)
 		r = sp_server_spawn(input, u->pipe[1], u->self, &u->pid);
 	if (r < 0) {
 		u->pid = 0;
-		return sp_fail(r, "look at upgrades");
+		return sp_fail(r, "compare upgrades");
 	}
 	u->n_line = 0;
 	u->pid_deadline_ns = sp_time_ns(CLOCK_MONOTONIC) + c->query_timeout_ns + SP_NS_PER_S;
 	return 0;
 }
 
-static void jobs_turn(struct sp_upgrades *u, const struct sp_agent_config *c, uint64_t wall_ns)
+static void start_due_job(struct sp_upgrades *u, const struct sp_agent_config *c, uint64_t wall_ns)
 {
 	size_t i;
 
 	for (i = 0; i < u->n_jobs && !u->pid; i++) {
 		struct sp_upgrade_job *job = &u->jobs[i];
 
-		if (wall_ns < job->to_ns + look_after_s[job->n_looks] * SP_NS_PER_S)
+		if (wall_ns < job->to_ns + compare_after_s[job->n_comparisons] * SP_NS_PER_S)
 			continue;
-		if (child_start(u, c, job) < 0) {
+		if (start_child(u, c, job) < 0) {
 			sp_log(SP_LOG_WARNING, "%s", sp_error_text(-EIO));
 			sp_error_clear();
 		}
-		if (++job->n_looks == SP_UPGRADE_LOOKS)
-			job_remove(u, i);
+		if (++job->n_comparisons == SP_UPGRADE_COMPARISONS)
+			remove_job(u, i);
 		return;
 	}
 }
 
-/* --- what it found --- */
-static int line_take(struct sp_event_queue *events, char *text)
+/* --- results --- */
+static int handle_line(struct sp_event_queue *events, char *text)
 {
 	struct sp_store_event e = {0};
 	struct sp_line l;
@@ -189,31 +192,31 @@ static int line_take(struct sp_event_queue *events, char *text)
 	return 0;
 }
 
-static void line_end(struct sp_upgrades *u, struct sp_event_queue *events)
+static void end_line(struct sp_upgrades *u, struct sp_event_queue *events)
 {
 	u->line[u->n_line] = '\0';
 	u->n_line = 0;
-	if (line_take(events, u->line) < 0) {
+	if (handle_line(events, u->line) < 0) {
 		sp_log(SP_LOG_WARNING, "upgrades: %s", sp_error_text(-EBADMSG));
 		sp_error_clear();
 	}
 }
 
-static void output_take(struct sp_upgrades *u, struct sp_event_queue *events)
+static void read_output(struct sp_upgrades *u, struct sp_event_queue *events)
 {
-	char some[4096];
+	char buffer[4096];
 	ssize_t n, i;
 
-	while ((n = read(u->pipe[0], some, sizeof(some))) > 0)
+	while ((n = read(u->pipe[0], buffer, sizeof(buffer))) > 0)
 		for (i = 0; i < n; i++) {
-			if (some[i] == '\n')
-				line_end(u, events);
+			if (buffer[i] == '\n')
+				end_line(u, events);
 			else if (u->n_line < SP_LINE_MAX - 1)
-				u->line[u->n_line++] = some[i];
+				u->line[u->n_line++] = buffer[i];
 		}
 }
 
-static void child_look(struct sp_upgrades *u)
+static void check_child(struct sp_upgrades *u)
 {
 	int status;
 
@@ -222,20 +225,20 @@ static void child_look(struct sp_upgrades *u)
 		if (!WIFEXITED(status) || WEXITSTATUS(status))
 			sp_log(SP_LOG_WARNING, "upgrades: the process that compares them failed");
 	} else if (sp_time_ns(CLOCK_MONOTONIC) > u->pid_deadline_ns) {
-		child_end(u);
+		kill_child(u);
 		sp_log(SP_LOG_WARNING, "upgrades: the process that compares them took too long");
 	}
 }
 
-void sp_upgrades_turn(struct sp_upgrades *u, const struct sp_agent_config *c, struct sp_event_queue *events,
-		      uint64_t wall_ns)
+void sp_upgrades_run(struct sp_upgrades *u, const struct sp_agent_config *c, struct sp_event_queue *events,
+		     uint64_t wall_ns)
 {
 	if (u->pid) {
-		child_look(u); /* first: what it wrote before its end is there then */
-		output_take(u, events);
+		check_child(u); /* before reading, so that the output is complete then */
+		read_output(u, events);
 	}
 	if (!u->pid)
-		jobs_turn(u, c, wall_ns);
+		start_due_job(u, c, wall_ns);
 }
 
 int sp_upgrades_timeout_ms(const struct sp_upgrades *u)

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * upgrade.h: libraries whose build id changed under a program, and what that did to its cost.
+ * upgrade.h: detects libraries whose build id changed under a program, and measures what that did to its cost.
  *
- * sp_upgrades_look() sees each window's rows: where a program (executable, and its container or else the root that its
- * paths begin in) runs a library of a name that it ran before from the same directory, with a build id that it did not,
- * an upgrade is noticed: another root's or directory's other build is none. Upgrades within ten minutes are one job. A
- * job is looked at after a minute, ten minutes, an hour, six hours and a day: a process of its own (this program,
- * executed again as for clients' questions) compares as much time before the upgrade with as much after it, program by
- * program, by profile/diff.h: shares of the program's time, intervals from the variance between slices of the time.
- * What it finds comes back as events: "upgrade", once a library and job, and "change" of a library in a program, once,
- * as soon as it is significant. Five looks at many programs would find something by chance: so the interval is taken
- * half as wide again (about 99.7 %), and a change below half a percent of the program's time is not told. At its start
- * the agent compares with the time before it was stopped. Bounded: SP_UPGRADE_JOBS (the oldest gives way, counted),
- * SP_UPGRADE_SEEN pairs of program and library (then the table begins anew: what was seen before is not missed, only
- * not noticed). One thread.
+ * An upgrade is: a program (executable, and its container or else its root) runs a library of the same name, from the
+ * same directory, with a build id that it did not run before. Upgrades within ten minutes are one job. After a minute,
+ * ten minutes, an hour, six hours and a day a process (this program, executed again as for requests) compares each
+ * job's time after the upgrade with as much before it, program by program, by profile/diff.h: shares of the program's
+ * time, with intervals from the variance between slices of time. Results are events: "upgrade", once for a library and
+ * job, and "change" of a library in a program, once it is significant. Five comparisons of many programs would find
+ * something by chance, so the interval is 1.5 times as wide (about 99.7 %), and changes below half a percent of the
+ * program's time do not count. At its start the agent compares with the time before it stopped. Limits: SP_UPGRADE_JOBS
+ * (the oldest is dropped and counted), SP_UPGRADE_SEEN pairs of program and library (then the table is emptied, and
+ * upgrades of what it held are missed once). One thread.
  */
 #ifndef SP_AGENT_UPGRADE_UPGRADE_H
 #define SP_AGENT_UPGRADE_UPGRADE_H
@@ -30,13 +28,13 @@ struct sp_intern;
 struct sp_profile;
 struct sp_request;
 
-enum { SP_UPGRADE_JOBS = 16, SP_UPGRADE_LOOKS = 5, SP_UPGRADE_SEEN = 65536 };
+enum { SP_UPGRADE_JOBS = 16, SP_UPGRADE_COMPARISONS = 5, SP_UPGRADE_SEEN = 65536 };
 
 struct sp_upgrade_job {
 	uint64_t from_ns, to_ns; /* wall clock: the upgrades were between these */
-	unsigned n_looks;        /* so far */
+	unsigned n_comparisons;  /* comparisons so far */
 };
-struct sp_upgrade_pair { /* a library in a program: hashes of its build id, now and before */
+struct sp_upgrade_pair { /* a library in a program: hashes of its last two build ids */
 	uint64_t now, before;
 };
 struct sp_upgrades {
@@ -46,30 +44,30 @@ struct sp_upgrades {
 	struct sp_upgrade_job jobs[SP_UPGRADE_JOBS];
 	size_t n_jobs;
 	uint64_t n_noticed, n_given_up;
-	int pipe[2], self; /* what the process writes comes here; what is executed */
+	int pipe[2], self; /* the process's output; the program to execute */
 	pid_t pid;         /* of the process, 0 = none */
 	uint64_t pid_deadline_ns;
-	char *line; /* that is not whole yet */
+	char *line; /* incomplete line of output */
 	size_t n_line;
 };
 
 int sp_upgrades_init(struct sp_upgrades *u);
 void sp_upgrades_done(struct sp_upgrades *u);
-/* The agent samples from now on; the store's last window before ended at last_ns, 0 = there is none. */
-void sp_upgrades_begin(struct sp_upgrades *u, uint64_t last_ns, uint64_t now_ns);
-/* Of a window that began at wall_ns, with names. The number of upgrades that were noticed, or a negative errno. */
-int sp_upgrades_look(struct sp_upgrades *u, const struct sp_profile *p, uint64_t wall_ns);
-/* Starts the process of a job that is due, takes in what it found. Called when pipe[0] is readable, and at times. */
-void sp_upgrades_turn(struct sp_upgrades *u, const struct sp_agent_config *c, struct sp_event_queue *events,
-		      uint64_t wall_ns);
-int sp_upgrades_timeout_ms(const struct sp_upgrades *u); /* -1: it is called at a window's end anyway */
+/* The agent starts; the store's last window ended at last_ns, 0 = there is none. */
+void sp_upgrades_start(struct sp_upgrades *u, uint64_t last_ns, uint64_t now_ns);
+/* For each window, with its begin; returns the number of new upgrades, or a negative errno. */
+int sp_upgrades_check_window(struct sp_upgrades *u, const struct sp_profile *p, uint64_t wall_ns);
+/* Starts the process of a due job, and reads its events. To be called when pipe[0] is readable, and now and then. */
+void sp_upgrades_run(struct sp_upgrades *u, const struct sp_agent_config *c, struct sp_event_queue *events,
+		     uint64_t wall_ns);
+int sp_upgrades_timeout_ms(const struct sp_upgrades *u); /* -1: the next window is soon enough */
 
-/* In the process. span_ns before from_ns is compared with as much from to_ns on. */
-struct sp_upgrade_question {
+/* In the process: compares span_ns before from_ns with span_ns after to_ns. */
+struct sp_upgrade_comparison {
 	uint64_t from_ns, to_ns, span_ns;
 	const char *source; /* NULL = "cpu" */
 };
-int sp_upgrade_compare(struct sp_store *s, const struct sp_upgrade_question *q,
+int sp_upgrade_compare(struct sp_store *s, const struct sp_upgrade_comparison *q,
 		       int (*each)(void *arg, const struct sp_store_event *e), void *arg);
 
 #endif

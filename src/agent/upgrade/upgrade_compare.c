@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* upgrade_compare.c: before and after an upgrade, program by program: what was upgraded, and whether it mattered. */
+/* upgrade_compare.c: compares programs before and after upgrades: which libraries changed, and what it cost. */
 #include "agent/request.h"
 #include "agent/upgrade/upgrade_priv.h"
 #include "base/encode.h"
@@ -16,14 +16,14 @@
 
 enum { SLICES = 20, MAX_PROGRAMS = 4096, MAX_NAMED = 3, TEXT = 1024 };
 
-/* A window is of the side that it begins in, and may begin some milliseconds before or after the full ten seconds. */
+/* A window belongs to the side that it begins in, and may begin some milliseconds beside the full ten seconds. */
 #define MARGIN_NS SP_NS_PER_S
 
-/* Five looks at many programs: the interval of 95 % is taken so much wider; and so little is not worth telling. */
-static const double wider = 1.5, least = 0.005;
+/* See upgrade.h: the 95 % interval is widened, and smaller changes do not count. */
+static const double widening = 1.5, min_change = 0.005;
 
 struct program { /* of the profile after */
-	const char *path, *container, *place;
+	const char *path, *container, *root;
 };
 
 struct upgraded { /* a library, over all programs */
@@ -34,7 +34,7 @@ struct upgraded { /* a library, over all programs */
 };
 
 struct compare {
-	const struct sp_upgrade_question *q;
+	const struct sp_upgrade_comparison *q;
 	struct sp_profile *before, *after;
 	int (*each)(void *arg, const struct sp_store_event *e);
 	void *arg;
@@ -62,22 +62,22 @@ static bool is_of_program(const struct sp_profile *p, const struct sp_row *row, 
 	const struct sp_process *process = sp_profile_process(p, sp_profile_key(p, row->key)->process);
 	const struct program *program = arg;
 
-	return !strcmp(exe_path(p, process), program->path) && !strcmp(sp_upgrades_place(p, process), program->place);
+	return !strcmp(exe_path(p, process), program->path) && !strcmp(sp_upgrades_root(p, process), program->root);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_programs(const void *a, const void *b)
 {
 	const struct program *x = a, *y = b;
 	int c = strcmp(x->path, y->path);
 
-	return c ? c : strcmp(x->place, y->place);
+	return c ? c : strcmp(x->root, y->root);
 }
 
-static int programs_find(const struct sp_profile *p, struct program **ret_programs, size_t *ret_n)
+static int find_programs(const struct sp_profile *p, struct program **ret_programs, size_t *ret_n)
 {
 	uint32_t n = sp_profile_n_processes(p), i;
 	SP_FREE struct program *programs = calloc(n + 1, sizeof(*programs));
-	size_t k = 0, kept = 0;
+	size_t k = 0, n_unique = 0;
 
 	if (!programs)
 		return -ENOMEM;
@@ -86,19 +86,19 @@ static int programs_find(const struct sp_profile *p, struct program **ret_progra
 
 		if (process->exe)
 			programs[k++] = (struct program){exe_path(p, process), sp_profile_string(p, process->container),
-							 sp_upgrades_place(p, process)};
+							 sp_upgrades_root(p, process)};
 	}
-	qsort(programs, k, sizeof(*programs), by_name);
+	qsort(programs, k, sizeof(*programs), compare_programs);
 	for (i = 0; i < k; i++)
-		if (!kept || by_name(&programs[kept - 1], &programs[i]))
-			programs[kept++] = programs[i];
-	*ret_n = SP_MIN(kept, (size_t)MAX_PROGRAMS);
+		if (!n_unique || compare_programs(&programs[n_unique - 1], &programs[i]))
+			programs[n_unique++] = programs[i];
+	*ret_n = SP_MIN(n_unique, (size_t)MAX_PROGRAMS);
 	*ret_programs = sp_take_ptr(programs);
 	return 0;
 }
 
 /* --- events --- */
-static void build_text(const struct sp_profile *p, uint32_t file, char *ret_text, size_t size)
+static void format_build(const struct sp_profile *p, uint32_t file, char *ret_text, size_t size)
 {
 	const struct sp_file *f = sp_profile_file(p, file);
 	char id[2 * SP_BUILD_ID_MAX + 1];
@@ -124,8 +124,8 @@ static bool has_build(const struct sp_profile *p, const struct sp_file *build)
 	return false;
 }
 
-/* What a program takes for the other when it is started. */
-static bool is_same_place(const struct compare *c, const struct sp_file *old, const struct sp_file *new)
+/* Where a program that starts finds the one instead of the other. */
+static bool is_replacement(const struct compare *c, const struct sp_file *old, const struct sp_file *new)
 {
 	const char *a = sp_profile_string(c->before, old->path), *b = sp_profile_string(c->after, new->path);
 	size_t n = sp_upgrades_directory(a);
@@ -134,15 +134,15 @@ static bool is_same_place(const struct compare *c, const struct sp_file *old, co
 	       !strcmp(sp_profile_string(c->before, old->name), sp_profile_string(c->after, new->name));
 }
 
-/* The build that was where this one is, preferably one that is gone; 0: none. */
-static uint32_t old_build(const struct compare *c, const struct sp_file *new)
+/* The build that was there before, preferably one that is gone; 0: none. */
+static uint32_t find_old_build(const struct compare *c, const struct sp_file *new)
 {
 	uint32_t found = 0;
 
 	for (uint32_t i = 1; i < sp_profile_n_files(c->before); i++) {
 		const struct sp_file *old = sp_profile_file(c->before, i);
 
-		if (!is_same_place(c, old, new))
+		if (!is_replacement(c, old, new))
 			continue;
 		if (!has_build(c->after, old))
 			return i;
@@ -151,12 +151,12 @@ static uint32_t old_build(const struct compare *c, const struct sp_file *new)
 	return found;
 }
 
-/* A side may have several builds, in several directories. False: no directory has another one than it had. */
-static bool pair_find(const struct compare *c, const struct sp_upgrade *u, uint32_t *ret_old, uint32_t *ret_new)
+/* A side may have several builds, in several directories. False: no directory has a new one. */
+static bool find_pair(const struct compare *c, const struct sp_upgrade *u, uint32_t *ret_old, uint32_t *ret_new)
 {
 	for (uint32_t i = 0; i < u->n_new; i++) {
 		const struct sp_file *new = sp_profile_file(c->after, u->new_files[i]);
-		uint32_t old = has_build(c->before, new) ? 0 : old_build(c, new);
+		uint32_t old = has_build(c->before, new) ? 0 : find_old_build(c, new);
 
 		if (!old)
 			continue;
@@ -168,20 +168,20 @@ static bool pair_find(const struct compare *c, const struct sp_upgrade *u, uint3
 }
 
 /* False: it is not upgraded. */
-static bool versions_text(const struct compare *c, const struct sp_upgrade *u, char *ret_text, size_t size)
+static bool format_versions(const struct compare *c, const struct sp_upgrade *u, char *ret_text, size_t size)
 {
 	uint32_t old_file, new_file;
 	char old[96], new[96];
 
-	if (!pair_find(c, u, &old_file, &new_file))
+	if (!find_pair(c, u, &old_file, &new_file))
 		return false;
-	build_text(c->before, old_file, old, sizeof(old));
-	build_text(c->after, new_file, new, sizeof(new));
+	format_build(c->before, old_file, old, sizeof(old));
+	format_build(c->after, new_file, new, sizeof(new));
 	snprintf(ret_text, size, "%s -> %s", old, new);
 	return true;
 }
 
-/* Whether "a, b, c" has it. */
+/* Whether the list "a, b, c" has the name. */
 static bool is_named(const char *names, const char *name)
 {
 	size_t len = strlen(name);
@@ -194,7 +194,7 @@ static bool is_named(const char *names, const char *name)
 	return false;
 }
 
-static int upgrade_note(struct compare *c, const char *library, const char *versions, const struct program *program)
+static int add_upgrade(struct compare *c, const char *library, const char *versions, const struct program *program)
 {
 	struct upgraded *u = NULL;
 	size_t i, len;
@@ -215,7 +215,7 @@ static int upgrade_note(struct compare *c, const char *library, const char *vers
 		snprintf(u->versions, sizeof(u->versions), "%s", versions);
 	}
 	len = strlen(u->programs);
-	/* several of one name, at other places or in containers, are one to a reader */
+	/* programs of one name, at other places or in containers, are listed once */
 	if (is_named(u->programs, short_name(program->path)))
 		return 0;
 	if (u->n_programs++ < MAX_NAMED)
@@ -224,7 +224,7 @@ static int upgrade_note(struct compare *c, const char *library, const char *vers
 	return 0;
 }
 
-static int upgrade_tell(const struct compare *c, const struct upgraded *u)
+static int report_upgrade(const struct compare *c, const struct upgraded *u)
 {
 	char text[TEXT], more[64] = "";
 
@@ -239,11 +239,11 @@ static int upgrade_tell(const struct compare *c, const struct upgraded *u)
 							.data = ""});
 }
 
-static int change_tell(const struct compare *c, const char *library, const char *versions,
-		       const struct program *program, const struct sp_change *change)
+static int report_change(const struct compare *c, const char *library, const char *versions,
+			 const struct program *program, const struct sp_change *change)
 {
 	char subject[TEXT / 2], text[TEXT], data[TEXT];
-	double half = (change->high - change->low) / 2 * wider;
+	double half = (change->high - change->low) / 2 * widening;
 
 	snprintf(subject, sizeof(subject), "%s in %s%s%s", library, program->path, *program->container ? " of " : "",
 		 program->container);
@@ -266,41 +266,41 @@ static int change_tell(const struct compare *c, const char *library, const char 
 /* --- one program --- */
 static bool is_significant(const struct sp_diff *d, const struct sp_change *change)
 {
-	double half = (change->high - change->low) / 2 * wider;
+	double half = (change->high - change->low) / 2 * widening;
 
 	return d->method == SP_DIFF_FROM_SLICES && change->q <= 0.05 && change->delta * change->delta > half * half &&
-	       (change->delta >= least || change->delta <= -least);
+	       (change->delta >= min_change || change->delta <= -min_change);
 }
 
-static int row_tell(struct compare *c, const struct program *program, const struct sp_diff *d,
-		    const struct sp_diff_row *row)
+static int report_row(struct compare *c, const struct program *program, const struct sp_diff *d,
+		      const struct sp_diff_row *row)
 {
 	const struct sp_upgrade *u = &d->upgrades[row->upgrade - 1];
 	const char *library = sp_profile_string(d->joined, sp_profile_file(d->joined, row->id)->name);
 	char versions[256];
 	int r;
 
-	if (!versions_text(c, u, versions, sizeof(versions)))
+	if (!format_versions(c, u, versions, sizeof(versions)))
 		return 0;
-	r = upgrade_note(c, library, versions, program);
+	r = add_upgrade(c, library, versions, program);
 	if (r < 0 || !is_significant(d, &row->total))
 		return r;
-	return change_tell(c, library, versions, program, &row->total);
+	return report_change(c, library, versions, program, &row->total);
 }
 
-static int rows_tell(struct compare *c, const struct program *program, const struct sp_diff *d)
+static int report_rows(struct compare *c, const struct program *program, const struct sp_diff *d)
 {
 	struct sp_diff_rows rows = {0};
 	int r = sp_diff_fold(d, SP_DIFF_BY_LIBRARY, &rows);
 
 	for (size_t i = 0; r >= 0 && i < rows.n_rows && rows.rows[i].upgrade; i++)
 		if (!rows.rows[i].none)
-			r = row_tell(c, program, d, &rows.rows[i]);
+			r = report_row(c, program, d, &rows.rows[i]);
 	sp_diff_rows_done(&rows);
 	return r;
 }
 
-static int program_compare(struct compare *c, struct program *program)
+static int compare_program(struct compare *c, struct program *program)
 {
 	struct sp_profile *whole[2] = {c->before, c->after}, *own[2] = {NULL, NULL};
 	struct sp_diff_options o = {.scale = SP_DIFF_SHARES};
@@ -314,10 +314,10 @@ static int program_compare(struct compare *c, struct program *program)
 		struct compare narrow = *c;
 
 		r = sp_diff_new(own[0], own[1], &o, &d);
-		narrow.before = own[0]; /* whose files the diff names */
+		narrow.before = own[0]; /* the diff's files are those of these profiles */
 		narrow.after = own[1];
 		if (r >= 0 && d->n_upgrades)
-			r = rows_tell(&narrow, program, d);
+			r = report_rows(&narrow, program, d);
 		c->upgraded = narrow.upgraded;
 		c->n_upgraded = narrow.n_upgraded;
 		c->capacity = narrow.capacity;
@@ -328,8 +328,8 @@ static int program_compare(struct compare *c, struct program *program)
 	return r;
 }
 
-/* --- the whole --- */
-static int side_read(struct sp_store *s, const struct sp_upgrade_question *q, bool is_after, struct sp_profile **ret)
+/* --- all programs --- */
+static int read_side(struct sp_store *s, const struct sp_upgrade_comparison *q, bool is_after, struct sp_profile **ret)
 {
 	uint64_t from = q->from_ns - SP_MIN(q->from_ns, MARGIN_NS), to = q->to_ns - SP_MIN(q->to_ns, MARGIN_NS);
 	struct sp_store_query query = {.from_ns = is_after ? to : from - SP_MIN(from, q->span_ns),
@@ -345,29 +345,29 @@ static int side_read(struct sp_store *s, const struct sp_upgrade_question *q, bo
 	return r < 0 ? r : sp_store_query(s, &query, *ret, &answer);
 }
 
-static int programs_compare(struct compare *c)
+static int compare_all_programs(struct compare *c)
 {
 	SP_FREE struct program *programs = NULL;
 	size_t n = 0, i;
-	int r = programs_find(c->after, &programs, &n);
+	int r = find_programs(c->after, &programs, &n);
 
 	for (i = 0; r >= 0 && i < n; i++)
-		r = program_compare(c, &programs[i]);
+		r = compare_program(c, &programs[i]);
 	for (i = 0; r >= 0 && i < c->n_upgraded; i++)
-		r = upgrade_tell(c, &c->upgraded[i]);
+		r = report_upgrade(c, &c->upgraded[i]);
 	return r;
 }
 
-int sp_upgrade_compare(struct sp_store *s, const struct sp_upgrade_question *q,
+int sp_upgrade_compare(struct sp_store *s, const struct sp_upgrade_comparison *q,
 		       int (*each)(void *arg, const struct sp_store_event *e), void *arg)
 {
 	struct compare c = {.q = q, .each = each, .arg = arg};
-	int r = side_read(s, q, false, &c.before);
+	int r = read_side(s, q, false, &c.before);
 
 	if (r >= 0)
-		r = side_read(s, q, true, &c.after);
+		r = read_side(s, q, true, &c.after);
 	if (r >= 0)
-		r = programs_compare(&c);
+		r = compare_all_programs(&c);
 	for (size_t i = 0; i < c.n_upgraded; i++)
 		free(c.upgraded[i].library);
 	free(c.upgraded);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * upgrade_seen.c: which program runs which build of a library, and what of it is new.
+ * upgrade_seen.c: remembers which program runs which build of a library.
  *
- * Of each pair two builds are remembered: while old processes still run beside new ones, both come again and again.
+ * Two builds are remembered for each pair, because old and new processes may run side by side.
  */
 #include "agent/upgrade/upgrade_priv.h"
 #include "base/error.h"
@@ -21,8 +21,10 @@ static bool is_library(const struct sp_file *f)
 	return f->kind == SP_FILE_ELF && f->build_id_len && f->name;
 }
 
-/* What stays the same when a program is started again: no process, no file's name of a library, as that may hold a
- * version. */
+/*
+ * The key contains what is the same after a restart: no process, and no file name of the library, which may have a
+ * version.
+ */
 static int64_t pair_number(struct sp_upgrades *u, const struct sp_profile *p, const struct sp_process *process,
 			   const struct sp_file *f)
 {
@@ -30,14 +32,14 @@ static int64_t pair_number(struct sp_upgrades *u, const struct sp_profile *p, co
 	const struct sp_file *exe = sp_profile_file(p, process->exe);
 	const char *path = sp_profile_string(p, f->path);
 	int n = snprintf(name, sizeof(name), "%s%c%s%c%s%c%.*s",
-			 sp_profile_string(p, exe->path ? exe->path : exe->name), 1, sp_upgrades_place(p, process), 1,
+			 sp_profile_string(p, exe->path ? exe->path : exe->name), 1, sp_upgrades_root(p, process), 1,
 			 sp_profile_string(p, f->name), 1, (int)sp_upgrades_directory(path), path);
 
 	return sp_intern_add(u->names, name, SP_MIN((size_t)n, sizeof(name) - 1));
 }
 
-/* 1: there was another build of it before, and this one is new. */
-static int pair_see(struct sp_upgrades *u, uint32_t number, const struct sp_file *f)
+/* 1: the build is new, and there was another before. */
+static int update_pair(struct sp_upgrades *u, uint32_t number, const struct sp_file *f)
 {
 	uint64_t hash = sp_hash_bytes(f->build_id, f->build_id_len, 1) | 1;
 	struct sp_upgrade_pair *pair;
@@ -58,7 +60,7 @@ static int pair_see(struct sp_upgrades *u, uint32_t number, const struct sp_file
 	return pair->before != 0;
 }
 
-static int begin_anew(struct sp_upgrades *u)
+static int clear_pairs(struct sp_upgrades *u)
 {
 	sp_intern_free(sp_take_ptr(u->names));
 	free(sp_take_ptr(u->pairs));
@@ -66,9 +68,9 @@ static int begin_anew(struct sp_upgrades *u)
 	return sp_intern_new(&u->names);
 }
 
-/* done[]: the files of this program that were looked at already, a bit each. */
-static int stack_look(struct sp_upgrades *u, const struct sp_profile *p, const struct sp_process *process,
-		      uint32_t stack, uint8_t *done)
+/* done[]: a bit for each file of this program that was handled. */
+static int update_stack(struct sp_upgrades *u, const struct sp_profile *p, const struct sp_process *process,
+			uint32_t stack, uint8_t *done)
 {
 	struct sp_stack s = sp_profile_stack(p, stack);
 	int n = 0;
@@ -84,7 +86,7 @@ static int stack_look(struct sp_upgrades *u, const struct sp_profile *p, const s
 		if (file == process->exe || !is_library(sp_profile_file(p, file)))
 			continue;
 		number = pair_number(u, p, process, sp_profile_file(p, file));
-		r = number < 0 ? (int)number : pair_see(u, (uint32_t)number, sp_profile_file(p, file));
+		r = number < 0 ? (int)number : update_pair(u, (uint32_t)number, sp_profile_file(p, file));
 		if (r < 0)
 			return r;
 		n += r;
@@ -92,19 +94,20 @@ static int stack_look(struct sp_upgrades *u, const struct sp_profile *p, const s
 	return n;
 }
 
-struct look { /* a row by its process, so that each process's files are looked at once */
+struct process_stack { /* a row by its process, so that each process's files are handled together */
 	uint32_t process, stack;
 };
 
-static int by_process(const void *a, const void *b)
+static int compare_stacks(const void *a, const void *b)
 {
-	const struct look *x = a, *y = b;
+	const struct process_stack *x = a, *y = b;
 
 	return x->process != y->process ? (x->process > y->process) - (x->process < y->process)
 					: (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static int looks_take(struct sp_upgrades *u, const struct sp_profile *p, const struct look *looks, size_t n)
+static int update_stacks(struct sp_upgrades *u, const struct sp_profile *p, const struct process_stack *stacks,
+			 size_t n)
 {
 	size_t bytes = sp_profile_n_files(p) / 8 + 1, i;
 	SP_FREE uint8_t *done = malloc(bytes);
@@ -113,15 +116,15 @@ static int looks_take(struct sp_upgrades *u, const struct sp_profile *p, const s
 	if (!done)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		const struct sp_process *process = sp_profile_process(p, looks[i].process);
+		const struct sp_process *process = sp_profile_process(p, stacks[i].process);
 
-		if (!i || looks[i].process != looks[i - 1].process)
+		if (!i || stacks[i].process != stacks[i - 1].process)
 			memset(done, 0, bytes);
-		else if (looks[i].stack == looks[i - 1].stack)
+		else if (stacks[i].stack == stacks[i - 1].stack)
 			continue;
 		if (!process->exe)
 			continue;
-		r = stack_look(u, p, process, looks[i].stack, done);
+		r = update_stack(u, p, process, stacks[i].stack, done);
 		if (r < 0)
 			return r;
 		sum += r;
@@ -129,21 +132,21 @@ static int looks_take(struct sp_upgrades *u, const struct sp_profile *p, const s
 	return sum;
 }
 
-int sp_upgrades_see(struct sp_upgrades *u, const struct sp_profile *p)
+int sp_upgrades_update(struct sp_upgrades *u, const struct sp_profile *p)
 {
 	uint32_t n = sp_profile_n_rows(p), i;
-	SP_FREE struct look *looks = calloc(n + 1, sizeof(*looks));
-	int r = looks ? 0 : -ENOMEM;
+	SP_FREE struct process_stack *stacks = calloc(n + 1, sizeof(*stacks));
+	int r = stacks ? 0 : -ENOMEM;
 
 	if (r >= 0 && sp_intern_count(u->names) > SP_UPGRADE_SEEN)
-		r = begin_anew(u);
+		r = clear_pairs(u);
 	if (r < 0)
 		return r;
 	for (i = 0; i < n; i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
 
-		looks[i] = (struct look){.process = sp_profile_key(p, row->key)->process, .stack = row->user};
+		stacks[i] = (struct process_stack){.process = sp_profile_key(p, row->key)->process, .stack = row->user};
 	}
-	qsort(looks, n, sizeof(*looks), by_process);
-	return looks_take(u, p, looks, n);
+	qsort(stacks, n, sizeof(*stacks), compare_stacks);
+	return update_stacks(u, p, stacks, n);
 }

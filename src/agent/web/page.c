@@ -22,30 +22,30 @@ enum {
 	MAX_BODY = 64 << 20,
 	PPROF_SECONDS = 30,
 	MAX_SECONDS = 3600,
-	MAX_HELD_SECONDS = 300,
-	SETTLE_S = 5, /* after its end a window needs names before it is stored */
+	MAX_WAIT_SECONDS = 300,
+	STORE_DELAY_S = 5, /* after a window's end, until it has names and is stored */
 	WINDOW_S = 10,
-	BEST = 9
+	MAX_GZIP_LEVEL = 9
 };
 
 /* --- answers of a process --- */
-static void waiting_end(struct sp_page_waiting *w)
+static void free_slot(struct sp_page_waiting *w)
 {
 	if (w->output >= 0)
 		close(w->output);
 	*w = (struct sp_page_waiting){.page = w->page, .output = -1};
 }
 
-static void gone(void *arg)
+static void cancel_request(void *arg)
 {
 	struct sp_page_waiting *w = arg;
 
-	if (w->question)
-		sp_server_cancel(w->page->owner.server, sp_take_ptr(w->question));
-	waiting_end(w);
+	if (w->client)
+		sp_server_cancel(w->page->owner.server, sp_take_ptr(w->client));
+	free_slot(w);
 }
 
-/* The line that the answer begins with; its length, or a negative errno. */
+/* Reads the first line of an answer; returns its length, or a negative errno. */
 ssize_t sp_page_head(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head)
 {
 	ssize_t n = pread(fd, text, SP_LINE_MAX - 1, 0);
@@ -59,20 +59,20 @@ ssize_t sp_page_head(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head)
 	return r < 0 ? r : end + 1 - text;
 }
 
-static unsigned status_of(int r)
+static unsigned http_status(int r)
 {
 	return r == -ETIMEDOUT ? 504 : r == -EBUSY ? 503 : r == -EACCES ? 403 : 500;
 }
 
-/* Taken from the line, which lies in memory that goes. */
-static const char *coding_of(const struct sp_line *head)
+/* A constant, because the line is in memory that is reused. */
+static const char *get_coding(const struct sp_line *head)
 {
 	const char *coding = sp_line_word(head, "coding");
 
 	return coding && !strcmp(coding, "gzip") ? "gzip" : NULL;
 }
 
-static void body_send(struct sp_page_waiting *w, const struct sp_line *head, size_t head_bytes)
+static void send_body(struct sp_page_waiting *w, const struct sp_line *head, size_t head_bytes)
 {
 	struct sp_http_answer a = {.status = 200, .has_fd = true, .offset = head_bytes};
 	uint64_t status = 200;
@@ -88,13 +88,13 @@ static void body_send(struct sp_page_waiting *w, const struct sp_line *head, siz
 	a.status = (unsigned)status;
 	a.type = w->is_profile ? "application/octet-stream" : "application/json";
 	a.filename = w->is_profile ? "profile.pb.gz" : NULL;
-	a.coding = coding_of(head);
+	a.coding = get_coding(head);
 	a.n = (uint64_t)st.st_size - head_bytes;
 	a.fd = sp_take_fd(&w->output);
 	sp_http_answer(w->request, &a);
 }
 
-static void answered(void *arg, int r)
+static void finish_request(void *arg, int r)
 {
 	struct sp_page_waiting *w = arg;
 	char text[SP_LINE_MAX];
@@ -102,25 +102,25 @@ static void answered(void *arg, int r)
 	uint64_t number = EIO;
 	ssize_t n = sp_page_head(w->output, text, &head);
 
-	w->question = NULL;
+	w->client = NULL;
 	if (n > 0 && !strcmp(head.first, "error")) {
 		sp_line_number(&head, "errno", &number);
 		const char *why = sp_line_word(&head, "text");
-		sp_http_say(w->request, status_of(-(int)SP_MIN(number, 4095)), "%s\n", why ? why : "");
+		sp_http_say(w->request, http_status(-(int)SP_MIN(number, 4095)), "%s\n", why ? why : "");
 	} else if (r < 0) {
-		sp_http_say(w->request, status_of(r), "%s\n", sp_error_text(r));
+		sp_http_say(w->request, http_status(r), "%s\n", sp_error_text(r));
 	} else if (n < 0) {
 		sp_http_say(w->request, 500, "The answer cannot be understood.\n");
 	} else {
-		body_send(w, &head, (size_t)n);
+		send_body(w, &head, (size_t)n);
 	}
 	sp_error_clear();
-	waiting_end(w);
+	free_slot(w);
 }
 
-static void ask(struct sp_page_waiting *w, const struct sp_request *q)
+static void submit_request(struct sp_page_waiting *w, const struct sp_request *q)
 {
-	struct sp_server_own_request question = {.done = answered, .arg = w};
+	struct sp_server_own_request own = {.done = finish_request, .arg = w};
 	char *line SP_FREE = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&line, &n);
@@ -136,64 +136,64 @@ static void ask(struct sp_page_waiting *w, const struct sp_request *q)
 		r = -errno;
 	if (r == 0) {
 		line[n - 1] = '\0'; /* the newline */
-		question.line = line;
-		question.output = w->output;
-		r = sp_server_submit(w->page->owner.server, &question, &w->question);
+		own.line = line;
+		own.output = w->output;
+		r = sp_server_submit(w->page->owner.server, &own, &w->client);
 	}
 	if (r == 0)
 		return;
-	sp_http_say(w->request, r == -EBADMSG ? 414 : status_of(r), "%s\n", sp_error_text(r));
+	sp_http_say(w->request, r == -EBADMSG ? 414 : http_status(r), "%s\n", sp_error_text(r));
 	sp_error_clear();
-	waiting_end(w);
+	free_slot(w);
 }
 
-/* A place to wait at; without one the request is answered. */
-static struct sp_page_waiting *place(struct sp_page *p, struct sp_http_request *q)
+/* Reserves a slot and defers the request; without a free one it answers the request. */
+static struct sp_page_waiting *reserve_slot(struct sp_page *p, struct sp_http_request *q)
 {
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++) {
 		struct sp_page_waiting *w = &p->waiting[i];
 		if (w->request)
 			continue;
 		*w = (struct sp_page_waiting){.page = p, .request = q, .output = -1};
-		sp_http_defer(q, gone, w);
+		sp_http_defer(q, cancel_request, w);
 		return w;
 	}
-	sp_http_say(q, 503, "The agent has too many questions to answer.\n");
+	sp_http_say(q, 503, "The agent has too many requests to answer.\n");
 	return NULL;
 }
 
 /* --- routes that a process answers --- */
-/* What reaches until now wants the window that is not stored yet, which the agent has to give names to first. */
-static bool is_about_now(const char *path, const char *query)
+/* Ranges until now need the current window, which costs the agent the naming of its functions. */
+static bool includes_now(const char *path, const char *query)
 {
 	return !strcmp(path, "/api/v1/live") || strstr(query, "seconds=");
 }
 
-static void api(void *arg, struct sp_http_request *q)
+static void handle_api(void *arg, struct sp_http_request *q)
 {
 	struct sp_page *p = arg;
 	struct sp_request request = {.what = SP_ASK_API,
 				     .path = sp_http_path(q),
 				     .params = sp_http_query(q),
 				     .coding = sp_http_accepts(q, "gzip") ? "gzip" : NULL};
-	struct sp_page_waiting *w = place(p, q);
+	struct sp_page_waiting *w = reserve_slot(p, q);
 
-	request.wants_current = is_about_now(request.path, request.params);
+	request.wants_current = includes_now(request.path, request.params);
 	if (w)
-		ask(w, &request);
+		submit_request(w, &request);
 }
 
-static void profile_ask(struct sp_page_waiting *w)
+static void submit_profile(struct sp_page_waiting *w)
 {
 	struct sp_request q = {
 	    .what = SP_ASK_QUERY,
 	    .query = {.from_ns = w->from_ns, .to_ns = w->to_ns, .all_users = true, .resolution = -1}};
 
-	ask(w, &q);
+	submit_request(w, &q);
 }
 
-/* NAME=NUMBER in a query; what is not there stays as it was. */
-static int parameter(const char *query, const char *name, uint64_t max, uint64_t *ret_value)
+/* Finds NAME=NUMBER in a query; without it *ret_value is unchanged. */
+static int parse_parameter(const char *query, const char *name, uint64_t max, uint64_t *ret_value)
 {
 	size_t len = strlen(name);
 
@@ -210,41 +210,41 @@ static int parameter(const char *query, const char *name, uint64_t max, uint64_t
 }
 
 /*
- * Windows that ended in the last N seconds, so that who asks every N seconds gets each of them once; or in the next.
- * Windows end at multiples of ten seconds, and are stored some time after that.
+ * Windows that ended in the last N seconds, so that a client that asks every N seconds gets each once; or in the next.
+ * Windows end at multiples of ten seconds, and are stored some seconds later.
  */
-static void profile_range(struct sp_page_waiting *w, uint64_t seconds, bool is_held)
+static void set_profile_range(struct sp_page_waiting *w, uint64_t seconds, bool is_waiting)
 {
 	uint64_t wall = sp_time_ns(CLOCK_REALTIME), window = WINDOW_S * SP_NS_PER_S, end;
 
-	end = is_held ? wall + seconds * SP_NS_PER_S : wall - SETTLE_S * SP_NS_PER_S;
+	end = is_waiting ? wall + seconds * SP_NS_PER_S : wall - STORE_DELAY_S * SP_NS_PER_S;
 	w->from_ns = (end - seconds * SP_NS_PER_S) / window * window;
 	w->to_ns = end / window * window;
-	if (is_held)
-		w->at_ns = sp_time_ns(CLOCK_MONOTONIC) + (seconds + SETTLE_S) * SP_NS_PER_S;
+	if (is_waiting)
+		w->at_ns = sp_time_ns(CLOCK_MONOTONIC) + (seconds + STORE_DELAY_S) * SP_NS_PER_S;
 }
 
-static void profile(void *arg, struct sp_http_request *q)
+static void handle_profile(void *arg, struct sp_http_request *q)
 {
-	uint64_t seconds = PPROF_SECONDS, is_held = 0;
+	uint64_t seconds = PPROF_SECONDS, is_waiting = 0;
 	const char *query = sp_http_query(q);
 	struct sp_page_waiting *w;
 
-	if (parameter(query, "wait", 1, &is_held) < 0 ||
-	    parameter(query, "seconds", is_held ? MAX_HELD_SECONDS : MAX_SECONDS, &seconds) < 0)
+	if (parse_parameter(query, "wait", 1, &is_waiting) < 0 ||
+	    parse_parameter(query, "seconds", is_waiting ? MAX_WAIT_SECONDS : MAX_SECONDS, &seconds) < 0)
 		return sp_http_say(q, 400, "seconds is a number up to %d (with wait=1 up to %d), wait is 0 or 1.\n",
-				   MAX_SECONDS, MAX_HELD_SECONDS);
-	w = place(arg, q);
+				   MAX_SECONDS, MAX_WAIT_SECONDS);
+	w = reserve_slot(arg, q);
 	if (!w)
 		return;
 	w->is_profile = true;
-	profile_range(w, SP_MAX(seconds, WINDOW_S), is_held);
-	if (!is_held)
-		profile_ask(w);
+	set_profile_range(w, SP_MAX(seconds, WINDOW_S), is_waiting);
+	if (!is_waiting)
+		submit_profile(w);
 }
 
 /* --- routes that are answered at once --- */
-static void page(void *arg, struct sp_http_request *q)
+static void handle_page(void *arg, struct sp_http_request *q)
 {
 	struct sp_page *p = arg;
 	struct sp_http_answer a = {.status = 200,
@@ -254,9 +254,9 @@ static void page(void *arg, struct sp_http_request *q)
 				   .bytes = sp_web_page.html,
 				   .n = sp_web_page.n};
 
-	/* Made when the first asks for it, and kept. */
+	/* Compressed at the first request, and kept. */
 	if (sp_http_accepts(q, "gzip") &&
-	    (p->small || sp_gzip(sp_web_page.html, sp_web_page.n, BEST, &p->small, &p->n_small) == 0)) {
+	    (p->small || sp_gzip(sp_web_page.html, sp_web_page.n, MAX_GZIP_LEVEL, &p->small, &p->n_small) == 0)) {
 		a.coding = "gzip";
 		a.bytes = p->small;
 		a.n = p->n_small;
@@ -264,13 +264,13 @@ static void page(void *arg, struct sp_http_request *q)
 	sp_http_answer(q, &a);
 }
 
-static void healthy(void *arg, struct sp_http_request *q)
+static void handle_healthy(void *arg, struct sp_http_request *q)
 {
 	(void)arg;
 	sp_http_say(q, 200, "soprof's agent is healthy.\n");
 }
 
-static void ready(void *arg, struct sp_http_request *q)
+static void handle_ready(void *arg, struct sp_http_request *q)
 {
 	const struct sp_page *p = arg;
 
@@ -280,7 +280,7 @@ static void ready(void *arg, struct sp_http_request *q)
 		sp_http_say(q, 503, "soprof's agent does not sample yet, or its store takes nothing.\n");
 }
 
-static void metrics(void *arg, struct sp_http_request *q)
+static void handle_metrics(void *arg, struct sp_http_request *q)
 {
 	const struct sp_page *p = arg;
 
@@ -291,12 +291,12 @@ static void metrics(void *arg, struct sp_http_request *q)
 }
 
 static const struct sp_http_route routes[] = {
-    {"/", SP_HTTP_OPEN, true, page},
-    {"/-/healthy", SP_HTTP_OPEN, false, healthy},
-    {"/-/ready", SP_HTTP_OPEN, false, ready},
-    {"/metrics", SP_HTTP_OPEN, false, metrics},
-    {"/api/v1/", SP_HTTP_TOKEN, false, api},
-    {"/debug/pprof/profile", SP_HTTP_TOKEN, false, profile},
+    {"/", SP_HTTP_OPEN, true, handle_page},
+    {"/-/healthy", SP_HTTP_OPEN, false, handle_healthy},
+    {"/-/ready", SP_HTTP_OPEN, false, handle_ready},
+    {"/metrics", SP_HTTP_OPEN, false, handle_metrics},
+    {"/api/v1/", SP_HTTP_TOKEN, false, handle_api},
+    {"/debug/pprof/profile", SP_HTTP_TOKEN, false, handle_profile},
     {0},
 };
 
@@ -309,15 +309,15 @@ int sp_page_fd(const struct sp_page *p)
 int sp_page_timeout_ms(const struct sp_page *p)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), nearest = UINT64_MAX;
-	int ms = sp_http_timeout_ms(p->http), held;
+	int ms = sp_http_timeout_ms(p->http), wait_ms;
 
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		if (p->waiting[i].at_ns)
 			nearest = SP_MIN(nearest, p->waiting[i].at_ns);
 	if (nearest == UINT64_MAX)
 		return ms;
-	held = nearest <= now ? 0 : (int)((nearest - now) / 1000000 + 1);
-	return ms < 0 ? held : SP_MIN(ms, held);
+	wait_ms = nearest <= now ? 0 : (int)((nearest - now) / 1000000 + 1);
+	return ms < 0 ? wait_ms : SP_MIN(ms, wait_ms);
 }
 
 void sp_page_dispatch(struct sp_page *p)
@@ -326,11 +326,11 @@ void sp_page_dispatch(struct sp_page *p)
 
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		if (p->waiting[i].at_ns && p->waiting[i].at_ns <= now)
-			profile_ask(&p->waiting[i]);
+			submit_profile(&p->waiting[i]);
 	sp_http_dispatch(p->http);
 }
 
-/* What listens at every address is at this machine's own, too. */
+/* All addresses include localhost. */
 bool sp_page_url(const struct sp_page *p, size_t i, char *ret_url, size_t size)
 {
 	char address[80];
@@ -351,8 +351,8 @@ void sp_page_stats(const struct sp_page *p, struct sp_http_stats *ret_stats)
 	sp_http_stats(p->http, ret_stats);
 }
 
-/* --- beginning and end --- */
-static int open_with(struct sp_page *p, const struct sp_agent_config *c)
+/* --- start and stop --- */
+static int open_page(struct sp_page *p, const struct sp_agent_config *c)
 {
 	struct sp_http_config config;
 	char path[256];
@@ -387,7 +387,7 @@ int sp_page_new(const struct sp_agent_config *c, const struct sp_page_owner *own
 		 sp_web_page.n);
 	for (size_t i = 0; i < SP_PAGE_WAITING; i++)
 		p->waiting[i] = (struct sp_page_waiting){.page = p, .output = -1};
-	r = open_with(p, c);
+	r = open_page(p, c);
 	if (r < 0) {
 		sp_page_free(p);
 		return r;

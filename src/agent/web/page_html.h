@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * page_html.h: the agent's page, as it is in this program: HTML of one piece, that asks its own server only.
+ * page_html.h: the agent's page, built into the program: one piece of HTML that asks only its own server.
  *
- * Made of web/page.html and the html view's own modules when the program is built (tools/make-page). The policy is for
- * the header Content-Security-Policy (the page has it too, but for what only a header can say: frame-ancestors); it
- * allows the page's one script and style by their hashes, and to ask the page's own address. The address's fragment may
- * bring a token (#token=...), which the page takes out of it and sends with what it asks, as Authorization: Bearer.
- * Constant.
+ * Made of web/page.html and modules of the html view by tools/make-page. `policy` is the header Content-Security-Policy
+ * (the page has it, too, but frame-ancestors works only in the header): it allows the page's one script and style by
+ * their hashes, and requests to its own address. The URL's fragment may have a token (#token=...), which the page
+ * removes from it and sends as Authorization: Bearer. Constant.
  */
 #ifndef SP_AGENT_WEB_PAGE_HTML_H
 #define SP_AGENT_WEB_PAGE_HTML_H

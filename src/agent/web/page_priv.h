@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * page_priv.h: the page's parts: page.c has the routes, page_web.c the web configuration and passwords.
+ * page_priv.h: struct sp_page. page.c has the routes, page_tls.c the web configuration and passwords.
  *
- * A request that a process answers has a place in waiting[] from when it came until its answer is handed over or its
- * client has gone; whichever is first clears the place. All of it belongs to the page, which has one thread.
+ * A request that a process answers has a slot in waiting[] until its answer is handed over or its client hangs up. The
+ * page owns everything. One thread.
  */
 #ifndef SP_AGENT_WEB_PAGE_PRIV_H
 #define SP_AGENT_WEB_PAGE_PRIV_H
@@ -13,15 +13,15 @@
 #include "http/web_config.h"
 #include <sys/types.h>
 
-enum { SP_PAGE_WAITING = 32 }; /* requests that a process has to answer, held ones included */
+enum { SP_PAGE_WAITING = 32 }; /* requests that a process answers, with those of wait=1 */
 
-/* A request that is answered later: first it is held (until at_ns), then its question is with the server. */
+/* A request in progress: with wait=1 it waits until at_ns, then it is submitted to the server. */
 struct sp_page_waiting {
 	struct sp_page *page;
-	struct sp_http_request *request; /* NULL = this place is free */
-	struct sp_client *question;
+	struct sp_http_request *request; /* NULL = the slot is free */
+	struct sp_client *client;
 	int output;
-	uint64_t at_ns; /* CLOCK_MONOTONIC; 0 = asked already */
+	uint64_t at_ns; /* CLOCK_MONOTONIC; 0 = submitted */
 	uint64_t from_ns, to_ns;
 	bool is_profile;
 };
@@ -30,7 +30,7 @@ struct sp_page {
 	struct sp_page_owner owner;
 	struct sp_http *http;
 	struct sp_web_config *web; /* NULL = none */
-	/* A password that is looked at by a process. */
+	/* The password that a process compares. */
 	struct sp_client *verifying;
 	int verify_output;
 	char token[SP_TOKEN_TEXT];
@@ -40,9 +40,9 @@ struct sp_page {
 	size_t n_small;
 };
 
-/* The line that an answer begins with, in text; its length, or a negative errno. */
+/* Reads the first line of an answer into text; returns its length, or a negative errno. */
 ssize_t sp_page_head(int fd, char text[SP_LINE_MAX], struct sp_line *ret_head);
-/* What may change while it serves. */
+/* The part of the configuration that a reload changes, too. */
 void sp_page_http_config(struct sp_page *p, const struct sp_agent_config *c, struct sp_http_config *ret_config);
 void sp_page_verify_end(struct sp_page *p);
 

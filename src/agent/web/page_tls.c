@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* page_tls.c: TLS and users of the page, and what a process says of a password. */
+/* page_tls.c: TLS and users of the page; passwords are compared by a process. */
 #include "agent/log.h"
 #include "agent/socket/server.h"
 #include "agent/web/page_priv.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* --- passwords --- */
-static void verified(void *arg, int r)
+static void finish_verify(void *arg, int r)
 {
 	struct sp_page *p = arg;
 	struct sp_line head = {.first = ""};
@@ -32,12 +32,12 @@ static void verified(void *arg, int r)
 	sp_http_verified(p->http, match == 1);
 }
 
-/* The line holds a password: it does not stay in memory that is free. */
-static int ask(struct sp_page *p, const struct sp_request *q)
+/* The line has a password, so it must not stay in freed memory. */
+static int submit_request(struct sp_page *p, const struct sp_request *q)
 {
 	char line[2048] = "";
 	FILE *out = fmemopen(line, sizeof(line) - 1, "w");
-	struct sp_server_own_request question = {.line = line, .output = p->verify_output, .done = verified, .arg = p};
+	struct sp_server_own_request own = {.line = line, .output = p->verify_output, .done = finish_verify, .arg = p};
 	int r = -ENOMEM;
 
 	if (out) {
@@ -46,12 +46,12 @@ static int ask(struct sp_page *p, const struct sp_request *q)
 	}
 	line[strcspn(line, "\n")] = '\0';
 	if (r == 0)
-		r = sp_server_submit(p->owner.server, &question, &p->verifying);
+		r = sp_server_submit(p->owner.server, &own, &p->verifying);
 	explicit_bzero(line, sizeof(line));
 	return r;
 }
 
-static int verify(void *arg, const char *hash, const char *password)
+static int start_verify(void *arg, const char *hash, const char *password)
 {
 	struct sp_request q = {.what = SP_ASK_PASSWORD, .hash = hash, .password = password};
 	struct sp_page *p = arg;
@@ -60,7 +60,7 @@ static int verify(void *arg, const char *hash, const char *password)
 	p->verify_output = memfd_create("soprof-password", MFD_CLOEXEC);
 	if (p->verify_output < 0)
 		return -errno;
-	r = ask(p, &q);
+	r = submit_request(p, &q);
 	if (r < 0)
 		close(sp_take_fd(&p->verify_output));
 	return r;
@@ -97,7 +97,7 @@ void sp_page_http_config(struct sp_page *p, const struct sp_agent_config *c, str
 					      .max_connections = c->max_clients,
 					      .token = p->token,
 					      .web = p->web,
-					      .verify = verify,
+					      .verify = start_verify,
 					      .arg = p};
 	memcpy(ret_config->listen, c->listen, sizeof(c->listen));
 	memcpy(ret_config->hosts, c->hosts, sizeof(c->hosts));
@@ -112,7 +112,7 @@ void sp_page_configure(struct sp_page *p, const struct sp_agent_config *c, struc
 	p->web = web;
 	sp_page_http_config(p, c, &config);
 	r = sp_http_configure(p->http, &config);
-	if (r < 0) { /* then it still has the old one */
+	if (r < 0) { /* the old one is still in use */
 		sp_log(SP_LOG_ERROR, "the web configuration is not taken over: %s", sp_error_text(r));
 		sp_error_clear();
 		p->web = old;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* token.c: the secret that lets in over HTTP: made once, kept in a file beside the agent's socket. */
+/* token.c: the token for HTTP, in a file beside the agent's socket. */
 #include "agent/socket/ask.h"
 #include "agent/socket/server.h"
 #include "agent/web/page.h"
@@ -34,7 +34,7 @@ static bool is_token(const char *text)
 	       (text[SP_TOKEN_TEXT - 1] == '\n' || !text[SP_TOKEN_TEXT - 1]);
 }
 
-static int token_from(int fd, const char *path, char ret_token[SP_TOKEN_TEXT])
+static int read_token(int fd, const char *path, char ret_token[SP_TOKEN_TEXT])
 {
 	char text[SP_TOKEN_TEXT + 2] = "";
 
@@ -51,10 +51,10 @@ int sp_token_read(const char *path, char ret_token[SP_TOKEN_TEXT])
 {
 	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	return fd < 0 ? sp_fail(-errno, "open %s", path) : token_from(fd, path, ret_token);
+	return fd < 0 ? sp_fail(-errno, "open %s", path) : read_token(fd, path, ret_token);
 }
 
-/* Somebody else may have put it there, so that we take what he knows. */
+/* Else another user may have put it there, and know it. */
 static bool is_ours(int fd)
 {
 	struct stat st;
@@ -62,18 +62,18 @@ static bool is_ours(int fd)
 	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 027);
 }
 
-static bool take_old(const char *path, char ret_token[SP_TOKEN_TEXT])
+static bool read_old(const char *path, char ret_token[SP_TOKEN_TEXT])
 {
 	SP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	bool is_good = fd >= 0 && is_ours(fd) && token_from(fd, path, ret_token) == 0;
+	bool is_valid = fd >= 0 && is_ours(fd) && read_token(fd, path, ret_token) == 0;
 
-	if (!is_good)
+	if (!is_valid)
 		sp_error_clear();
-	return is_good;
+	return is_valid;
 }
 
-/* Only root, and who is in the group himself, can give a file to it; else it is only our own. */
-static int give(int fd, const char *group)
+/* Only root and members of the group can do that; else the file is for our own user only. */
+static int give_to_group(int fd, const char *group)
 {
 	struct group *g = *group ? getgrnam(group) : NULL;
 	bool is_given = g && fchown(fd, (uid_t)-1, g->gr_gid) == 0;
@@ -93,7 +93,7 @@ static int write_new(const char *path, const char *group, const char *token)
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return sp_fail(-errno, "make %s", path);
-	r = dprintf(fd, "%s\n", token) == SP_TOKEN_TEXT ? give(fd, group) : -EIO;
+	r = dprintf(fd, "%s\n", token) == SP_TOKEN_TEXT ? give_to_group(fd, group) : -EIO;
 	return r < 0 ? sp_fail(r, "write %s", path) : 0;
 }
 
@@ -103,7 +103,7 @@ int sp_token_make(const char *path, const char *group, char ret_token[SP_TOKEN_T
 	char token[SP_TOKEN_TEXT];
 	int r;
 
-	if (take_old(path, ret_token))
+	if (read_old(path, ret_token))
 		return 0;
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
 		return sp_fail(-EIO, "make a token");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* answer.c: what is answered, from a store whose rows are known and from a window that it does not have yet; to whom.
- */
+/* answer.c: what clients get from a store with known rows and from a current window, by their rights. */
 #include "serving.h"
 
 enum { STRANGER_UID = 54321 };
@@ -14,7 +13,7 @@ static uint32_t string(struct sp_profile *p, const char *text)
 	return (uint32_t)sp_profile_add_string(p, text);
 }
 
-/* One row of a process of this user, in a function of a library of its own. */
+/* One row of a process of this user, in a function of its own library. */
 static void add_row(struct sp_profile *p, uint32_t uid, const char *name, int64_t n)
 {
 	struct sp_file file = {.kind = SP_FILE_ELF, .name = string(p, name), .path = string(p, name), .tag = uid + 1};
@@ -57,7 +56,7 @@ static struct sp_store_window window_at(uint64_t i)
 					.source = "cpu"};
 }
 
-/* Three windows of 10 s: 100 samples of root each, 7 of the other. */
+/* Three windows of 10 s: each has 100 samples of root and 7 of another user. */
 static void fill_store(void)
 {
 	struct sp_store *s = NULL;
@@ -142,7 +141,7 @@ static void test_query(void **state)
 	finish();
 }
 
-/* --- the window that is not stored yet --- */
+/* --- the current window --- */
 static uint64_t current_number;
 
 static int current(void *arg, const char *source, const struct sp_profile **ret_profile,
@@ -191,7 +190,7 @@ static void test_current(void **state)
 	assert_int_equal(query(&a, q, &n, &answer), 0);
 	assert_int_equal(n, 21 + 50);
 	finish();
-	/* It was stored in the meantime: it counts once. */
+	/* It is stored by now, and counts once. */
 	current_number = 2;
 	begin(&c);
 	assert_int_equal(query(&a, everything, &n, &answer), 0);
@@ -217,15 +216,15 @@ static void test_limits(void **state)
 	assert_int_equal(ask_status(&a), 0);
 	assert_non_null(strstr(words, "queries=0;"));
 	finish();
-	c = config(); /* a store that is not there */
+	c = config(); /* a missing store */
 	begin(&c);
 	assert_int_equal(query(&a, everything, &n, &answer), -EIO);
 	assert_non_null(strstr(sp_error_text(-EIO), "/nonexistent"));
 	finish();
 }
 
-/* More questions than are answered at once, some of whose clients do not wait. */
-static void test_turns(void **state)
+/* More queries than are answered at once; some clients hang up. */
+static void test_many_queries(void **state)
 {
 	struct sp_agent_config c = config();
 	int fds[12];
@@ -276,7 +275,7 @@ static int ask_events(struct sp_ask *a)
 	return sp_ask_events(a, begin_ns - 1, begin_ns + SP_NS_PER_S, take_event, NULL);
 }
 
-/* In a process of that user. */
+/* In a child that is that user. */
 static int as_stranger(void)
 {
 	struct sp_store_query q = everything;
@@ -288,7 +287,7 @@ static int as_stranger(void)
 	if (setgroups(0, NULL) || setresgid(STRANGER_UID, STRANGER_UID, STRANGER_UID) ||
 	    setresuid(STRANGER_UID, STRANGER_UID, STRANGER_UID))
 		return 100;
-	/* His own, whatever he asks for; and not a word of what others' libraries are. */
+	/* his own rows, whatever the request says, and nothing of others' libraries */
 	if (query(&a, q, &n, &answer) != 0 || n != 21 || !a.own_only)
 		return 103;
 	q.all_users = false;
@@ -367,8 +366,8 @@ static void remove_store(void)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-	    cmocka_unit_test(test_query), cmocka_unit_test(test_current), cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_turns), cmocka_unit_test(test_who),
+	    cmocka_unit_test(test_query),        cmocka_unit_test(test_current), cmocka_unit_test(test_limits),
+	    cmocka_unit_test(test_many_queries), cmocka_unit_test(test_who),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

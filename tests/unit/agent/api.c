@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * api.c: what is answered under /api/v1, from a store whose rows are known. `agent-api STORE PATH QUERY [NOW]` writes
- * one answer, for the tests of the page: the status, an empty line, the body. NOW: in seconds since 1970. `agent-api
- * page` writes the page.
+ * api.c: answers of /api/v1 from a store with known rows. `agent-api STORE PATH QUERY [NOW]` writes one answer for
+ * tests of the page: the status, an empty line, the body. NOW: in seconds since 1970. `agent-api page` writes the page.
  */
 #include "agent/answer/api.h"
 #include "agent/web/page_html.h"
@@ -123,7 +122,7 @@ static uint32_t frame_of(struct sp_profile *p, const char *library, const char *
 	return number;
 }
 
-/* n samples of 10 ms of a thread with main in "app", and a function of a library that it calls, of its user. */
+/* n samples of 10 ms of a thread with main in "app", and a function of a library that it calls, of this user. */
 static void add_row(struct sp_profile *p, uint32_t uid, const char *library, const char *function, int64_t n)
 {
 	uint32_t frames[2] = {frame_of(p, library, function), frame_of(p, "app", "main")};
@@ -157,7 +156,7 @@ static struct sp_profile *window(void)
 	return p;
 }
 
-/* Three windows of 10 s, the second of ten minutes later: between them was a gap. */
+/* Three windows of 10 s; a gap of ten minutes is between the first and the second. */
 static int store_make(void **state)
 {
 	static const uint64_t at_s[] = {0, 600, 610};
@@ -234,7 +233,7 @@ static void test_overview(void **state)
 	is_in(",0,6,6],\"self\":18}");
 	is_in("\"kind\":\"gap\"");
 	is_in("\"kind\":\"upgrade\"");
-	/* A library that did not run in a window that was sampled: 0, and no gap. */
+	/* A library that did not run in a sampled window: 0, not a gap. */
 	assert_int_equal(ask(&a, "/api/v1/overview", "from=-620s&width=62&library=nothing*"), 200);
 	is_in("\"covered\":[10,0,0,");
 	is_in("\"libraries\":[],");
@@ -254,7 +253,7 @@ static void test_flame(void **state)
 	is_not_in("leaf_7");
 	is_in("\"depth\":[0,1,2,3,3,3],"); /* app, main, a, b, narrow */
 	is_in("\"self\":[[0,0,0,18000000000,10500000000,1500000000],\n[0,0,0,1800,1050,150]]");
-	/* By library sums are of all samples. */
+	/* Sums by library are of all samples. */
 	is_in(":1500000000");
 	assert_int_equal(sscanf(strstr(body, "\"id\":["), "\"id\":[%*u,%*u,%llu", &id), 1);
 	snprintf(query, sizeof(query), "from=-620s&least=0.0004&root=%llu", id);
@@ -276,7 +275,7 @@ static void test_tables(void **state)
 	is_in("\"whole\":30000000000,\"samples\":3000,");
 	is_in("\"n_rows\":4,\"rows\":[{\"name\":\"liba.so\"");
 	is_in("\"self\":18000000000,\"total\":18000000000,\"samples\":1800}]");
-	/* Of long ranges by the store's own sums, those of minutes that are over, and of the windows since then. */
+	/* For long ranges: the store's sums of complete minutes, and of the windows since then. */
 	assert_int_equal(ask(&a, "/api/v1/libraries", "from=-7h"), 200);
 	is_in("\"covered_seconds\":30.000,\"windows\":3,");
 	is_in("\"whole\":30000000000,\"samples\":3000,");
@@ -300,7 +299,7 @@ static void test_tables(void **state)
 	is_in("\"depth\":[0]");
 }
 
-/* Other users' names are in no answer; when the agent slept is in the overview. */
+/* No answer has other users' names; the overview shows gaps. */
 static void test_own(void **state)
 {
 	static const char *const routes[] = {"overview",  "flame",  "live",      "libraries",
@@ -320,14 +319,14 @@ static void test_own(void **state)
 	assert_int_equal(ask(&a, "/api/v1/overview", "from=-620s"), 200);
 	is_in("\"kind\":\"gap\"");
 	is_in("libb.so");
-	assert_int_equal(ask(&a, "/api/v1/overview", "from=-9000s"), 200); /* where the sums of all users would do */
+	assert_int_equal(ask(&a, "/api/v1/overview", "from=-9000s"), 200); /* where sums of all users would do */
 	is_not_in("liba");
 	assert_int_equal(ask(&a, "/api/v1/flame", "user=0"), 403);
 	assert_int_equal(ask(&a, "/api/v1/diff", "from=-620s&to=-600s&from2=-20s&to2=now"), 200);
 	is_not_in("liba");
 }
 
-/* --- the window at hand --- */
+/* --- the current window --- */
 static int add_current(void *arg, const struct sp_store_query *q, struct sp_profile *into,
 		       struct sp_store_answer *answer)
 {
@@ -364,7 +363,7 @@ int main(int argc, char **argv)
 					   cmocka_unit_test(test_flame),   cmocka_unit_test(test_tables),
 					   cmocka_unit_test(test_own),     cmocka_unit_test(test_current)};
 
-	if (argc == 2) /* the page, its policy before it */
+	if (argc == 2) /* the page, after its policy */
 		return printf("%s\n\n%s", sp_web_page.policy, sp_web_page.html) < 0;
 	return argc > 3 ? answer_one(argc, argv) : cmocka_run_group_tests(tests, store_make, store_end);
 }

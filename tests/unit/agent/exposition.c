@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Forms of metrics: what is written, and which one a client gets. */
+/* exposition.c: the forms of metrics, and which one a client gets. */
 #include "agent/export/exposition.h"
 #include "base/mem.h"
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static void test_openmetrics(void **state)
 	sp_expo_done(&x);
 }
 
-/* Bytes as protoc --decode_raw reads them back; see tests/cmd/metrics.sh for real readers. */
+/* Bytes as protoc --decode_raw reads them; tests/cmd/metrics.sh has real readers. */
 static void test_remote(void **state)
 {
 	static const uint8_t wanted[] = "\x0a\x33"
@@ -101,7 +101,7 @@ static void test_hostile_labels(void **state)
 	check_label("}\n# TYPE x counter", "l=\"}\\\\x0a# TYPE x counter\"");
 	check_label("\xe2\x80\xaeright", "l=\"\\\\xe2\\\\x80\\\\xaeright\"");
 	check_label("\xc3\xa4\xf0\x9f\x98\x80", "l=\"\xc3\xa4\xf0\x9f\x98\x80\"");
-	/* long ones are cut between characters, and stay different */
+	/* long values are cut between characters, and remain different */
 	memset(longest, 0, sizeof(longest));
 	for (size_t i = 0; i + 4 < sizeof(longest) - 1; i += 2)
 		memcpy(longest + i, "\xc3\xa4", 2);
@@ -115,7 +115,7 @@ static void test_hostile_labels(void **state)
 	assert_int_equal(strchr(a, '~') - a, 384);
 	free(a);
 	free(b);
-	/* bounded together, too: what does not fit changes nothing */
+	/* a label that does not fit changes nothing */
 	memset(longest, '"', sizeof(longest) - 1);
 	while (sp_label_add(&l, "l", longest) >= 0)
 		assert_true(l.n < sizeof(l.text));
@@ -162,9 +162,9 @@ static void test_accept(void **state)
 	    {"application/*", SP_EXPO_OPENMETRICS},
 	    {"text/plain;q=0,*/*", SP_EXPO_TEXT},
 	    {"text/plain;q=0,application/*;q=0.2", SP_EXPO_OPENMETRICS},
-	    /* a q of the wide range does not undo the precise one's */
+	    /* the weight of the wildcard does not replace that of a named type */
 	    {"*/*;q=0.9,application/openmetrics-text;q=0.1,text/plain;q=0.5", SP_EXPO_TEXT},
-	    /* nonsense is passed over */
+	    /* what cannot be parsed is ignored */
 	    {",,;;q=,/,application/openmetrics-textual,foo\"bar,baz", SP_EXPO_TEXT},
 	    {"x;y=\"a,application/openmetrics-text\"", SP_EXPO_TEXT},
 	    {"application/openmetrics-text;q=nonsense", SP_EXPO_OPENMETRICS},

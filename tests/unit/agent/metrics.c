@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is counted of windows: the same as the tables of the layer profile say of them, bounded, never moved. With
- * names of files as arguments it writes its last page there, for promtool.
+ * metrics.c: metrics of windows are equal to the totals of the layer profile, have limits, and are never reset. With
+ * file names as arguments it writes its last page there, for promtool.
  */
 #include "agent/export/metrics.h"
 #include "agent/config.h"
@@ -25,7 +25,7 @@ enum { MS = 1000000, MAX_STACK = 16 };
 
 static const char *write_to;
 
-/* --- windows by hand --- */
+/* --- made-up windows --- */
 struct made {
 	struct sp_profile *p;
 	struct sp_metrics *m;
@@ -105,7 +105,7 @@ static void add(struct made *m, uint32_t who, uint32_t user, uint32_t kernel, ui
 	assert_int_equal(sp_profile_add(m->p, who, user, kernel, values), 0);
 }
 
-/* The rows so far are a window's. */
+/* The rows so far are a window. */
 static void window(struct made *m)
 {
 	struct sp_store_window w = {.wall_ns = m->at * S, .duration_ns = 10 * S, .source = "cpu"};
@@ -144,7 +144,7 @@ static void has_not(struct made *m, const char *words)
 	free(text);
 }
 
-/* The sum of a family's lines, in ns; and how many there are. */
+/* The sum of a family's lines, in ns; and their number. */
 static uint64_t sum(struct made *m, const char *family, size_t *ret_n)
 {
 	char *text = page(m, SP_EXPO_TEXT), *at, *rest = text;
@@ -183,7 +183,7 @@ static void test_self_and_inclusive(void **state)
 	add(m, who, callback, 0, 10);
 	add(m, who, 0, 0, 5);
 	window(m);
-	/* copies of one build are one library, by the name that was seen first; each once a stack */
+	/* copies of one build are one library, by its first name; each counts once per stack */
 	has(m, SELF "{build_id=\"02000000\",library=\"libz.so.1.2\"} 0.04");
 	has(m, INCLUSIVE "{build_id=\"02000000\",library=\"libz.so.1.2\"} 0.07");
 	has(m, SELF "{build_id=\"03000000\",library=\"[kernel]\"} 0.02");
@@ -201,7 +201,7 @@ static void test_self_and_inclusive(void **state)
 	made_free(m);
 }
 
-/* Packages are looked for late: until then there is no line, and then it does not change. */
+/* Packages are found late: until then there is no line, and then it does not change. */
 static void test_info(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){0});
@@ -244,7 +244,7 @@ static void test_functions(void **state)
 	has(m, "soprof_function_inclusive_cpu_seconds_total{build_id=\"02000000\",function=\"inflate\",library=\"libz."
 	       "so.1\"} 0.06");
 	has_not(m, "function=\"main\"");
-	/* others by a reload; what there is stays */
+	/* a reload chooses others; existing series remain */
 	m->c.metrics_functions[0] = "mai?";
 	m->c.n_metrics_functions = 1;
 	sp_metrics_configure(m->m, &m->c);
@@ -286,7 +286,7 @@ static void test_by(void **state)
 	   SELF "{build_id=\"\",cgroup=\"[unknown]\",library=\"[unknown]\"} 0.04");
 }
 
-/* More libraries than there is room for: the first and largest stay, the rest is in `other`, which only grows. */
+/* More libraries than series: the first and largest have one, the rest is in `other`, which only grows. */
 static void test_bounds(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){.metrics_series = 100});
@@ -316,13 +316,13 @@ static void test_bounds(void **state)
 	}
 	has(m, "soprof_metrics_refused_series_total{kind=\"library\"} 968");
 	has(m, "soprof_metrics_series 100");
-	/* one that is far larger comes too late */
+	/* a far larger one comes too late */
 	uint32_t late = frame(m, file(m, "late", 7), "late");
 	add(m, who, stack(m, 1, &late), 0, 100000);
 	window(m);
 	has_not(m, "library=\"late\"");
 	has(m, "soprof_metrics_refused_series_total{kind=\"library\"} 969");
-	/* until the bound is raised: what it cost before stays where it is */
+	/* a larger limit: its earlier time stays in `other` */
 	m->c.metrics_series = 200;
 	sp_metrics_configure(m->m, &m->c);
 	window(m);
@@ -333,7 +333,7 @@ static void test_bounds(void **state)
 	made_free(m);
 }
 
-/* Names of any bytes: a label each, two of the same label never. */
+/* Names of any bytes: each has a label value, and no two the same. */
 static void test_hostile_names(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){.metrics_functions = {"*"}, .n_metrics_functions = 1});
@@ -348,7 +348,7 @@ static void test_hostile_names(void **state)
 
 		add(m, who, stack(m, 1, &f), 0, 10);
 	}
-	for (unsigned i = 0; i < 20; i++) { /* the same label but for what is cut off */
+	for (unsigned i = 0; i < 20; i++) { /* equal but for what is cut off */
 		memset(name, 'a', sizeof(name) - 1);
 		snprintf(name + 580, 16, "%u", i / 2);
 		uint32_t f = frame(m, file(m, name, 0), name);
@@ -379,7 +379,7 @@ static void test_hostile_names(void **state)
 	made_free(m);
 }
 
-/* Random stacks: every library's times are what sp_totals_by() says, over several windows. */
+/* Random stacks: after several windows each library's times are those of sp_totals_by(). */
 static void test_as_totals_say(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){0});
@@ -448,7 +448,7 @@ static void test_events(void **state)
 	made_free(m);
 }
 
-/* 2,000 series with labels of usual lengths, and exemplars: the figure is 10 ms. */
+/* 2,000 series with usual labels and exemplars; the goal is 10 ms. */
 static void test_speed(void **state)
 {
 	struct made *m = made_new((struct sp_agent_config){0});

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ranges.c: all views of a range speak of one range, and ranges that meet of what is in both together, by chance: a
- * store of 40 days with gaps, restarts, kills and steps of the clock, whose finest windows are gone but for the last
- * days and whose last roll-ups are not done, is asked random ranges of 10 s to 40 days in every view. What comes out is
- * compared with sums of what went in, which the test makes itself, to the nanosecond and the sample.
+ * ranges.c: all views of a time range must agree, and adjacent ranges must add up. A random store of 40 days with gaps,
+ * restarts, kills and steps of the clock, whose finest windows are gone but for the last days and whose last roll-ups
+ * are missing, is queried for random ranges of 10 s to 40 days in every view. Results are compared with the test's own
+ * sums of what was stored, to the nanosecond and the sample.
  *
- * Which windows a range has: of each window of 10 s the first that it stands with must begin in the range: itself, or,
- * where the day's file of these is gone, the first of its minute, or of its hour. From 20 hours on the ends of the
- * range are moved to the next full hour first. So of ranges below 20 hours, or of 20 hours and more, or of full hours,
- * those that meet add up to the whole, exactly.
+ * Which windows are in a range: of each window of 10 s the first record that has it must begin in the range: its own,
+ * or, if the day's file of these is gone, that of its minute or its hour. From 20 hours on the range's ends are first
+ * moved to the next full hour. So adjacent ranges add up exactly if all are below 20 hours, or all are longer, or have
+ * full hours.
  *
  * SOPROF_TEST_SEED: another seed than those below. SOPROF_TEST_ROUNDS: how many seeds, from that one on.
  */
@@ -38,12 +38,12 @@
 
 /* --- the store's functions --- */
 static struct sp_store *store;
-static char asked[160]; /* what is compared, for who reads a failure */
+static char query_text[160]; /* what is compared, for messages of failures */
 
 static void is(const char *what, int64_t got, int64_t wanted)
 {
 	if (got != wanted)
-		fail_msg("%s: %s: %" PRId64 " instead of %" PRId64, asked, what, got, wanted);
+		fail_msg("%s: %s: %" PRId64 " instead of %" PRId64, query_text, what, got, wanted);
 }
 
 static void is_told(const char *view, const struct sp_store_answer *a, const struct sums *s)
@@ -52,7 +52,7 @@ static void is_told(const char *view, const struct sp_store_answer *a, const str
 	    a->n_lost != s->n_lost)
 		fail_msg("%s: %s: from %" PRIu64 " to %" PRIu64 ", %" PRIu64 " ns, lost %" PRIu64
 			 " instead of from %" PRIu64 " to %" PRIu64 ", %" PRIu64 " ns, lost %" PRIu64,
-			 asked, view, a->from_ns, a->to_ns, a->covered_ns, a->n_lost, s->from_ns, s->to_ns,
+			 query_text, view, a->from_ns, a->to_ns, a->covered_ns, a->n_lost, s->from_ns, s->to_ns,
 			 s->covered_ns, s->n_lost);
 	is(view, (int64_t)a->n_damaged, 0);
 }
@@ -145,7 +145,7 @@ static void check_chart(const struct sp_store_query *q, uint64_t slice_ns, const
 
 /* --- the API --- */
 static char *body;
-static char told[256]; /* of the first view of a range */
+static char first_range[256]; /* by the first view of a range */
 
 static int ask(const char *path, const char *words)
 {
@@ -169,24 +169,24 @@ static int64_t number_of(const char *name)
 	const char *at = strstr(body, name);
 
 	if (at == NULL)
-		fail_msg("%s: %s is not in %.300s", asked, name, body);
+		fail_msg("%s: %s is not in %.300s", query_text, name, body);
 	return strtoll(at + strlen(name), NULL, 10);
 }
 
-/* What the view says of the range is what the one before said. */
+/* The view has the same range as the one before. */
 static void is_same_range(const char *path)
 {
 	const char *from = strstr(body, "\"found_from\""), *end = from ? strstr(from, ",\"shortened\"") : NULL;
-	char text_of[sizeof(told)];
+	char text_of[sizeof(first_range)];
 
 	assert_non_null(end);
 	(void)snprintf(text_of, sizeof(text_of), "%.*s", (int)(end - from), from);
-	if (*told && strcmp(told, text_of) != 0)
-		fail_msg("%s: %s says %s instead of %s", asked, path, text_of, told);
-	memcpy(told, text_of, sizeof(told));
+	if (*first_range && strcmp(first_range, text_of) != 0)
+		fail_msg("%s: %s says %s instead of %s", query_text, path, text_of, first_range);
+	memcpy(first_range, text_of, sizeof(first_range));
 }
 
-/* The sum of a column of the first tree: all that it has. */
+/* The sum of a column of the first tree's roots. */
 static int64_t tree_sum(int column)
 {
 	char *at = strstr(body, "\"self\":[[");
@@ -215,7 +215,7 @@ static void check_views(uint64_t from_ns, uint64_t to_ns, const char *filter, in
 	static const char *const trees[] = {"flame", "flame?direction=callers", "flame?fold=library"};
 	char words[160], path[64];
 
-	*told = '\0';
+	*first_range = '\0';
 	for (size_t i = 0; i < SP_COUNT(tables) + SP_COUNT(trees) + 1; i++) {
 		bool is_tree = i >= SP_COUNT(tables) && i < SP_COUNT(tables) + SP_COUNT(trees);
 		const char *view = i < SP_COUNT(tables) ? tables[i]
@@ -227,19 +227,19 @@ static void check_views(uint64_t from_ns, uint64_t to_ns, const char *filter, in
 			       "from=%" PRIu64 ".%09" PRIu64 "&to=%" PRIu64 ".%09" PRIu64 "%s%s%s", from_ns / S,
 			       from_ns % S, to_ns / S, to_ns % S, more ? "&" : "", more ? more + 1 : "", filter);
 		is(path, ask(path, words), 200);
-		if (!*filter || strcmp(view, "overview") != 0) /* whose points are of minutes then */
+		if (!*filter || strcmp(view, "overview") != 0) /* its points are minutes then */
 			is_same_range(view);
 		if (is_tree)
 			is(view, n > 0 ? tree_sum(0) : 0, n * CPU_OF_SAMPLE);
 		else if (i < SP_COUNT(tables))
 			is(view, number_of("\"whole\":"), n * CPU_OF_SAMPLE);
 		else if (fabs(chart_sum() - (double)n * (double)CPU_OF_SAMPLE / 1e9) > 1e-7 * (1 + (double)n))
-			fail_msg("%s: overview: %.9g instead of %.9g s", asked, chart_sum(),
+			fail_msg("%s: overview: %.9g instead of %.9g s", query_text, chart_sum(),
 				 (double)n * (double)CPU_OF_SAMPLE / 1e9);
 	}
 }
 
-/* Of two ranges that meet; where both together are shorter than 20 h, or each is longer, they have all of the whole. */
+/* Two adjacent ranges have all of the whole where both together are below 20 h, or each is longer. */
 static void check_diff(uint64_t from_ns, uint64_t middle_ns, uint64_t to_ns)
 {
 	struct sums all = sums_of(from_ns, to_ns), a = sums_of(from_ns, middle_ns), b = sums_of(middle_ns, to_ns);
@@ -260,7 +260,7 @@ static void check_diff(uint64_t from_ns, uint64_t middle_ns, uint64_t to_ns)
 		is("parts", (int64_t)(a.covered_ns + b.covered_ns), (int64_t)all.covered_ns);
 		is("diff, new", tree_sum(0), b.n * CPU_OF_SAMPLE);
 		is("diff, old", tree_sum(1), a.n * CPU_OF_SAMPLE);
-	} else { /* the ends of both stay: nothing is in both */
+	} else { /* the ends of both remain: no window is in both */
 		int64_t whole = 0;
 		for (size_t i = 0; i < n_windows; i++)
 			for (uint32_t k = 0; k < windows[i].n_rows && record_ns[i] >= from_ns && record_ns[i] < to_ns;
@@ -270,7 +270,7 @@ static void check_diff(uint64_t from_ns, uint64_t middle_ns, uint64_t to_ns)
 	}
 }
 
-/* --- the property --- */
+/* --- the checks --- */
 static void check_range(uint64_t from_ns, uint64_t to_ns)
 {
 	static const uint64_t slices_s[] = {60, 300, 3600, 86400};
@@ -278,7 +278,7 @@ static void check_range(uint64_t from_ns, uint64_t to_ns)
 	struct sp_store_query q = {.from_ns = from_ns, .to_ns = to_ns, .all_users = true, .resolution = -1};
 	char filter[32];
 
-	(void)snprintf(asked, sizeof(asked), "range %" PRIu64 " to %" PRIu64 " (%.1f h)", from_ns, to_ns,
+	(void)snprintf(query_text, sizeof(query_text), "range %" PRIu64 " to %" PRIu64 " (%.1f h)", from_ns, to_ns,
 		       (double)(to_ns - from_ns) / (double)HOUR);
 	check_rows(&q, "rows", &s);
 	q.who = SP_WHO_NOTHING;
@@ -296,7 +296,7 @@ static void check_range(uint64_t from_ns, uint64_t to_ns)
 	check_diff(from_ns, from_ns + below_ns(to_ns - from_ns - 1) + 1, to_ns);
 }
 
-/* Of all lengths, as often by size; at a moment of no meaning, or at a full one. */
+/* Each magnitude of length equally often; at a random moment, or a full one. */
 static void random_range(uint64_t *ret_from, uint64_t *ret_to)
 {
 	static const uint64_t full[] = {1, 10 * S, 60 * S, HOUR, DAY};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Messages on their way to a target that answers as it is told, by a clock of our own: none is lost but beyond the
- * bounds, all in order, and what fails is tried less and less often. Real targets: tests/full/prometheus.sh.
+ * remote_write.c: messages to a target that answers as the test says, by a made-up clock: nothing is lost within the
+ * limits, all is in order, and retries become rare. tests/full/prometheus.sh has real targets.
  */
 #include "agent/export/remote_write.h"
 #include "agent/exec/post.h"
@@ -43,7 +43,7 @@ int sp_snappy_pack(const void *bytes, size_t n, void **ret_block, size_t *ret_n)
 	return 0;
 }
 
-/* The message ends with its last sample's time. */
+/* The time of the message's last sample, which is at its end. */
 static uint64_t made_s(const uint8_t *block, size_t n)
 {
 	uint64_t ms = 0;
@@ -139,7 +139,7 @@ static void made_free(struct made *m)
 	free(m);
 }
 
-/* Wakes it when it wants, until so many seconds are over. */
+/* Dispatches when it asks for it, until so many seconds have passed. */
 static void pass(struct made *m, uint64_t seconds, enum how now_how)
 {
 	uint64_t end = now + seconds * S;
@@ -195,7 +195,7 @@ static void test_well(void **state)
 	made_free(m);
 }
 
-/* Away for a while: tried after 1, 2, 4 ... seconds, at most each minute; then everything comes, in order. */
+/* The target is away: retries after 1, 2, 4 ... seconds, at most a minute; then all messages arrive, in order. */
 static void away(enum how this_how)
 {
 	struct made *m = made_new();
@@ -228,7 +228,7 @@ static void test_away(void **state)
 	away(NO_PROCESS);
 }
 
-/* For so long that there is no room: the newest stay. */
+/* Away for longer than the queue holds: the newest remain. */
 static void test_bounds(void **state)
 {
 	struct made *m = made_new();
@@ -245,7 +245,7 @@ static void test_bounds(void **state)
 	made_free(m);
 }
 
-/* What is refused for itself does not come again, and holds nothing up. */
+/* Refused messages are not repeated, and delay nothing. */
 static void test_refused(void **state)
 {
 	struct made *m = made_new();
@@ -259,7 +259,7 @@ static void test_refused(void **state)
 	made_free(m);
 }
 
-/* A reload: who stays keeps what waits for him, who goes is gone. */
+/* A reload: targets that remain keep their queue. */
 static void test_reload(void **state)
 {
 	struct made *m = made_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Snappy blocks, taken apart again by a reader of the format's description; real readers: tests/full/prometheus.sh. */
+/* snappy.c: blocks are unpacked by a reader of the format's description; tests/full/prometheus.sh has real readers. */
 #include "agent/export/snappy.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +51,7 @@ static uint8_t *unpack(const uint8_t *at, size_t n, size_t *ret_n)
 	return to;
 }
 
-/* The size of the block. */
+/* Returns the size of the block. */
 static size_t check(const void *bytes, size_t n)
 {
 	void *block;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Upgrades: noticed by program, compared with a real store's windows, looked at by a process of the real program. */
+/* upgrade.c: detection by program, comparison of a real store's windows, and the process that compares. */
 #include "agent/upgrade/upgrade.h"
 #include "agent/config.h"
 #include "agent/daemon/window_queue.h"
@@ -22,7 +22,7 @@
 // clang-format on
 
 #define S UINT64_C(1000000000)
-/* A round number of hours, so that windows and slices lie alike in every run. */
+/* A full hour, so that windows and slices are the same in every run. */
 #define UPGRADE (UINT64_C(1700006400) * S)
 enum { WINDOWS = 60, MAX_EVENTS = 16 };
 
@@ -50,7 +50,7 @@ static uint32_t frame(struct sp_profile *p, uint32_t of, const char *name)
 	return (uint32_t)sp_profile_add_frame(p, &frame);
 }
 
-/* own samples in the program's own code, lib in its library of build id `id`. */
+/* `own` samples in the program's own code, `lib` in its library of build id `id`. */
 static void program_add(struct sp_profile *p, const char *path, const char *container, uint8_t exe_id, uint8_t id,
 			int64_t own, int64_t lib)
 {
@@ -79,14 +79,14 @@ static struct sp_profile *profile(void)
 	return p;
 }
 
-/* --- noticing --- */
+/* --- detection --- */
 static int look(struct sp_upgrades *u, const char *path, const char *container, uint8_t id, uint64_t wall_ns)
 {
 	struct sp_profile *p = profile();
 	int n;
 
 	program_add(p, path, container, 99, id, 1, 1);
-	n = sp_upgrades_look(u, p, wall_ns);
+	n = sp_upgrades_check_window(u, p, wall_ns);
 	sp_profile_free(p);
 	return n;
 }
@@ -98,11 +98,11 @@ static void another_build_in_the_same_program_is_noticed(void **state)
 	(void)state;
 	assert_int_equal(sp_upgrades_init(&u), 0);
 	assert_int_equal(look(&u, "/bin/a", "", 1, 10 * S), 0);
-	assert_int_equal(look(&u, "/bin/b", "", 2, 20 * S), 0); /* which never had another */
+	assert_int_equal(look(&u, "/bin/b", "", 2, 20 * S), 0); /* had no other build before */
 	assert_int_equal(look(&u, "/bin/a", "c1", 2, 20 * S), 0);
 	assert_int_equal(u.n_jobs, 0);
 	assert_int_equal(look(&u, "/bin/a", "", 2, 30 * S), 1);
-	assert_int_equal(look(&u, "/bin/a", "", 1, 40 * S), 0); /* an old process, still there */
+	assert_int_equal(look(&u, "/bin/a", "", 1, 40 * S), 0); /* an old process still runs */
 	assert_int_equal(look(&u, "/bin/a", "", 2, 50 * S), 0);
 	assert_int_equal(u.n_jobs, 1);
 	assert_int_equal(look(&u, "/bin/b", "", 1, 100 * S), 1); /* the same run of the package manager */
@@ -118,7 +118,7 @@ static void another_build_in_the_same_program_is_noticed(void **state)
 	sp_upgrades_done(&u);
 }
 
-/* --- comparing --- */
+/* --- comparison --- */
 struct found {
 	char text[MAX_EVENTS][512];
 	size_t n;
@@ -133,13 +133,13 @@ static int take(void *arg, const struct sp_store_event *e)
 	return 0;
 }
 
-/* A third of each side's windows differs by chance; slow's library takes half as much again after its upgrade. */
+/* Noise of a third in both sides' windows; slow's library needs half as much again after its upgrade. */
 static void window_add(struct sp_store *s, int i)
 {
 	struct sp_profile *p = profile();
 	struct sp_store_window w = {.wall_ns = UPGRADE + (uint64_t)(int64_t)i * 10 * S,
 				    .boot_ns = (uint64_t)(i + 1000) * 10 * S,
-				    .duration_ns = 10 * S + S / 500, /* it ends when it is noticed */
+				    .duration_ns = 10 * S + S / 500, /* it ends when that is seen */
 				    .rate_mhz = 19000,
 				    .n_cpus = 2,
 				    .source = "cpu"};
@@ -147,10 +147,10 @@ static void window_add(struct sp_store *s, int i)
 	int noise = (i & 7) % 3;
 
 	program_add(p, "/bin/slow", "", 11, after ? 2 : 1, 100 + noise, (after ? 60 : 40) + noise);
-	if (i < 9 && after) /* its process from before is still there */
+	if (i < 9 && after) /* a process from before still runs */
 		program_add(p, "/bin/same", "", 12, 1, 100, 40);
 	program_add(p, "/bin/same", "", 12, after ? 2 : 1, 100 + noise, 40 + noise);
-	program_add(p, "/opt/same", "", 14, after ? 2 : 1, 100, 40);           /* a namesake */
+	program_add(p, "/opt/same", "", 14, after ? 2 : 1, 100, 40);           /* a program of the same name */
 	program_add(p, "/bin/other", "", 13, 1, 100 + noise, after ? 90 : 10); /* not upgraded */
 	assert_int_equal(sp_store_add(s, &w, p), 0);
 	sp_profile_free(p);
@@ -181,7 +181,7 @@ static void a_change_of_cost_is_found_where_it_is(void **state)
 {
 	char dir[] = "/tmp/sp-upgrade-XXXXXX";
 	struct sp_store *s = store_make(dir);
-	struct sp_upgrade_question q = {
+	struct sp_upgrade_comparison q = {
 	    .from_ns = UPGRADE, .to_ns = UPGRADE, .span_ns = (uint64_t)WINDOWS * 10 * S, .source = "cpu"};
 	struct found f = {.n = 0};
 
@@ -194,7 +194,7 @@ static void a_change_of_cost_is_found_where_it_is(void **state)
 	assert_non_null(strstr(f.text[0], "workload may have changed"));
 	assert_non_null(strstr(f.text[1], "upgrade|libz.so.1|libz.so.1: 1.2 (build id 010101010101) -> "
 					  "1.3 (build id 020202020202), in same, slow"));
-	q.from_ns = q.to_ns = UPGRADE - 300 * S; /* nothing was upgraded then, but for windows behind it */
+	q.from_ns = q.to_ns = UPGRADE - 300 * S; /* no upgrade then, only in windows after it */
 	q.span_ns = 290 * S;
 	f.n = 0;
 	assert_int_equal(sp_upgrade_compare(s, &q, take, &f), 0);
@@ -212,7 +212,7 @@ static size_t events_until(struct sp_upgrades *u, const struct sp_agent_config *
 	do {
 		struct pollfd fd = {.fd = u->pipe[0], .events = POLLIN};
 
-		sp_upgrades_turn(u, c, e, now_ns);
+		sp_upgrades_run(u, c, e, now_ns);
 		if (u->pid)
 			poll(&fd, 1, 50);
 	} while ((u->pid || e->n < n) && sp_time_ns(CLOCK_MONOTONIC) < end);
@@ -233,15 +233,15 @@ static void a_process_looks_when_it_is_time(void **state)
 	close(u.self);
 	u.self = open(SP_BUILD_ROOT "/soprof", O_PATH | O_CLOEXEC);
 	assert_true(u.self >= 0);
-	sp_upgrades_begin(&u, UPGRADE, UPGRADE);
-	sp_upgrades_turn(&u, &c, &e, UPGRADE + 59 * S);
+	sp_upgrades_start(&u, UPGRADE, UPGRADE);
+	sp_upgrades_run(&u, &c, &e, UPGRADE + 59 * S);
 	assert_int_equal(u.pid, 0);
-	assert_int_equal(u.jobs[0].n_looks, 0);
-	assert_int_equal(events_until(&u, &c, &e, 2, UPGRADE + 61 * S), 2); /* both at the first look */
+	assert_int_equal(u.jobs[0].n_comparisons, 0);
+	assert_int_equal(events_until(&u, &c, &e, 2, UPGRADE + 61 * S), 2); /* both at the first comparison */
 	assert_string_equal(e.events[0].event.kind, "change");
 	assert_string_equal(e.events[1].event.kind, "upgrade");
 	assert_int_equal(e.events[1].event.from_ns, UPGRADE);
-	for (int i = 1; i < SP_UPGRADE_LOOKS; i++)
+	for (int i = 1; i < SP_UPGRADE_COMPARISONS; i++)
 		events_until(&u, &c, &e, 0, UPGRADE + 90000 * S);
 	assert_int_equal(u.n_jobs, 0);
 	sp_upgrades_done(&u);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is an upgrade, with real processes, sampled: a program whose library is replaced where it is, and started again,
- * on the host or in a root of its own; and what is none: the same paths in another root (pivot_root, overlay, chroot),
- * where another build stands, and another directory. Noticed in samples, and found again in a store. By root only.
+ * upgrade_roots.c: upgrades of real, sampled processes: a library is replaced and its program started again, on the
+ * host or in another root; and what is none: another build at the same path in another root (pivot_root, overlay,
+ * chroot), and another directory. Detected in samples, and compared in a store. Root only.
  */
 #include "agent/upgrade/upgrade.h"
 #include "base/error.h"
@@ -35,12 +35,12 @@
 
 #define PROGRAM "plt"
 #define LIBRARY "libplt.so"
-/* A round number of hours, so that windows and slices lie alike in every run. */
+/* A full hour, so that windows and slices are the same in every run. */
 #define T0 (UINT64_C(1700006400) * SP_NS_PER_S)
 enum { HZ = 199, SAMPLES = 15 };
 
 struct fixture {
-	char base[64], place[80]; /* place: where program and library are, on the host and in each root */
+	char base[64], place[80]; /* place: directory of program and library, on the host and in each root */
 	struct sp_capture *c;
 	struct sp_profile *p;
 	struct sp_workers *w;
@@ -48,7 +48,7 @@ struct fixture {
 	struct sp_upgrades u;
 	uint32_t own;
 	unsigned cpus[512];
-	uint64_t n_windows, from_ns; /* of the comparison: behind the windows that there are */
+	uint64_t n_windows, from_ns; /* of the comparison: after the existing windows */
 	char found[512];
 };
 
@@ -80,7 +80,7 @@ static void directories_make(const char *path)
 	assert_true(mkdir(at, 0755) == 0 || errno == EEXIST);
 }
 
-/* With another build id where build is not 0: that is what a build is known by. */
+/* build: unless it is 0, the build id is changed */
 static void copy(const char *name, const char *to, uint8_t build)
 {
 	static const uint8_t note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
@@ -98,7 +98,7 @@ static void copy(const char *name, const char *to, uint8_t build)
 	close(out);
 }
 
-/* As a package manager does it. */
+/* As package managers do it. */
 static void library_put(const char *directory, uint8_t build)
 {
 	char *new = path_of("%s/" LIBRARY ".new", directory);
@@ -114,7 +114,7 @@ static void program_put(const char *directory, uint8_t build)
 	library_put(directory, build);
 }
 
-/* A root with the host's libraries, and the program at the same path as on the host, with this build of its library. */
+/* A root with the host's libraries, and the program at the same path with this build of its library. */
 static char *root_make(const struct fixture *f, const char *name, uint8_t build)
 {
 	char *root = strdup(path_of("%s/%s", f->base, name));
@@ -157,7 +157,7 @@ static int enter(const struct fixture *f, enum how how, const char *root)
 	return chdir(top) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/");
 }
 
-/* Not in a plain chroot, whose root is no mount point. */
+/* Not into a plain chroot, whose root is no mount point. */
 static bool can_enter(void)
 {
 	pid_t pid = fork();
@@ -170,7 +170,7 @@ static bool can_enter(void)
 
 static pid_t start(const struct fixture *f, enum how how, const char *root)
 {
-	/* without /proc ld.so does not know where the program is */
+	/* without /proc ld.so does not know the program's directory */
 	char *library = path_of("LD_LIBRARY_PATH=%s%s", f->place, how == ELSEWHERE ? "/other" : "");
 	char *program = path_of("%s/" PROGRAM, f->place);
 	pid_t pid = fork();
@@ -237,7 +237,7 @@ static void end(struct fixture *f, const char *const *roots, size_t n)
 	assert_int_equal(nftw(f->base, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* Of this process, in a library whose build id is known. */
+/* Samples of the process in a library with a build id. */
 static int64_t n_of_library(const struct sp_profile *p, pid_t pid, uint8_t build)
 {
 	int64_t n = 0;
@@ -255,7 +255,7 @@ static int64_t n_of_library(const struct sp_profile *p, pid_t pid, uint8_t build
 	return n;
 }
 
-/* As an event loop would, for a moment. */
+/* As an event loop does, for a moment. */
 static void step(struct fixture *f)
 {
 	int fds[SP_CAPTURE_MAX_FDS];
@@ -268,7 +268,7 @@ static void step(struct fixture *f)
 	assert_int_equal(sp_capture_step(f->c), 0);
 }
 
-/* A window of the program, run like that, with this build of its library. The number of upgrades that are noticed. */
+/* A window of the program with this build of its library; returns the number of new upgrades. */
 static int run(struct fixture *f, enum how how, const char *root, uint8_t build)
 {
 	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + 30 * SP_NS_PER_S;
@@ -292,13 +292,13 @@ static int run(struct fixture *f, enum how how, const char *root, uint8_t build)
 	while (sp_capture_is_waiting(f->c) || sp_workers_outstanding(f->w))
 		step(f);
 	assert_int_equal(sp_capture_window(f->c), 0);
-	n = sp_upgrades_look(&f->u, f->p, w.wall_ns);
+	n = sp_upgrades_check_window(&f->u, f->p, w.wall_ns);
 	assert_int_equal(sp_store_add(f->store, &w, f->p), 0);
 	sp_profile_clear_rows(f->p);
 	return n;
 }
 
-/* --- comparing --- */
+/* --- comparison --- */
 static int take(void *arg, const struct sp_store_event *e)
 {
 	struct fixture *f = arg;
@@ -309,11 +309,11 @@ static int take(void *arg, const struct sp_store_event *e)
 	return 0;
 }
 
-/* Between the windows before this one and those from it on, as an agent would after a while. */
+/* Compares windows before this one with those from it on, as the agent does later. */
 static const char *compared(struct fixture *f, uint64_t window)
 {
 	uint64_t at = T0 + window * 10 * SP_NS_PER_S;
-	struct sp_upgrade_question q = {
+	struct sp_upgrade_comparison q = {
 	    .from_ns = at - SP_NS_PER_S, .to_ns = at - 2 * SP_NS_PER_S, .span_ns = 600 * SP_NS_PER_S};
 
 	f->found[0] = '\0';
