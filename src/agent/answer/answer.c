@@ -29,30 +29,30 @@
 enum { HEAP_BYTES = 64 << 20 };
 
 struct answer {
-	FILE *in; /* unbuffered: what follows the lines is read by descriptor */
+	FILE *in; /* unbuffered, because what follows the lines is read by descriptor */
 	char words[SP_LINE_MAX + 2], line[SP_LINE_MAX + 2], current[SP_LINE_MAX + 2];
 	struct sp_request q;
 	const char *store;
 	bool own_only;
 	uint32_t uid;
 	uint64_t timeout_ns, memory_bytes;
-	/* The window that was not stored when we were started; NULL: there is none, or it was not read yet. */
+	/* The current window, as the agent gave it; NULL: there is none, or it was not read yet. */
 	struct sp_profile *window;
-	bool has_looked;
+	bool has_read_current;
 	uint64_t wall_ns, duration_ns, n_lost;
 };
 
 /* --- limits --- */
-static volatile sig_atomic_t has_begun; /* with its answer */
+static volatile sig_atomic_t is_sending; /* the answer, so that no error may be written any more */
 
-/* The time is over, or the CPU's share of it. */
-static void too_late(int signal)
+/* For the deadline and the limit of CPU time. */
+static void handle_timeout(int signal)
 {
 	static const char text[] = "error errno=110 text=the%20answer%20takes%20longer%20than%20the%20agent's%20"
 				   "query-timeout\n";
 
 	(void)signal;
-	if (!has_begun && write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
+	if (!is_sending && write(STDOUT_FILENO, text, sizeof(text) - 1) < 0)
 		_exit(3);
 	_exit(2);
 }
@@ -65,39 +65,39 @@ static uint64_t address_space(void)
 	return f && fscanf(f, "%lu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static int limit(int resource, uint64_t most)
+static int set_limit(int resource, uint64_t max)
 {
 	struct rlimit l = {.rlim_max = RLIM_INFINITY};
 
-	getrlimit(resource, &l); /* the service has limits that nobody may raise */
-	l.rlim_max = SP_MIN(l.rlim_max, most + 1);
-	l.rlim_cur = SP_MIN(l.rlim_max, most);
+	getrlimit(resource, &l); /* never above those of the service */
+	l.rlim_max = SP_MIN(l.rlim_max, max + 1);
+	l.rlim_cur = SP_MIN(l.rlim_max, max);
 	return setrlimit(resource, &l) < 0 ? sp_fail(-errno, "limit this process") : 0;
 }
 
-static int limits_set(const struct answer *a)
+static int set_limits(const struct answer *a)
 {
 	struct itimerval timer = {.it_value = {.tv_sec = (time_t)(a->timeout_ns / SP_NS_PER_S),
 					       .tv_usec = (suseconds_t)(a->timeout_ns % SP_NS_PER_S / 1000)}};
 	int r = 0;
 
-	signal(SIGALRM, too_late);
-	signal(SIGXCPU, too_late);
+	signal(SIGALRM, handle_timeout);
+	signal(SIGXCPU, handle_timeout);
 	signal(SIGPIPE, SIG_DFL);
 	if (setitimer(ITIMER_REAL, &timer, NULL))
 		return sp_fail(-errno, "set a timer");
-	r = limit(RLIMIT_CPU, a->timeout_ns / SP_NS_PER_S + 1);
-#if !defined(__SANITIZE_ADDRESS__) /* whose shadow is larger than any limit */
+	r = set_limit(RLIMIT_CPU, a->timeout_ns / SP_NS_PER_S + 1);
+#if !defined(__SANITIZE_ADDRESS__) /* its shadow memory is larger than any limit */
 	if (r == 0)
-		r = limit(RLIMIT_AS, address_space() + a->memory_bytes);
+		r = set_limit(RLIMIT_AS, address_space() + a->memory_bytes);
 #else
 	(void)address_space;
 #endif
 	sp_heap_make_large(SP_MIN(a->memory_bytes / 4, (uint64_t)HEAP_BYTES));
-	return r == 0 ? limit(RLIMIT_CORE, 0) : r;
+	return r == 0 ? set_limit(RLIMIT_CORE, 0) : r;
 }
 
-/* --- what was asked --- */
+/* --- the request --- */
 static int read_line(struct answer *a, char *ret_line, size_t size)
 {
 	size_t n;
@@ -111,7 +111,7 @@ static int read_line(struct answer *a, char *ret_line, size_t size)
 	return 0;
 }
 
-static int read_question(struct answer *a)
+static int read_input(struct answer *a)
 {
 	struct sp_line words;
 	uint64_t uid = 0;
@@ -146,7 +146,7 @@ static void put_head(const struct answer *a, FILE *out)
 
 static int send_all(char *text, size_t n)
 {
-	has_begun = 1;
+	is_sending = 1;
 	while (n > 0) {
 		ssize_t written = write(STDOUT_FILENO, text, n);
 		if (written < 0 && errno != EINTR)
@@ -159,7 +159,7 @@ static int send_all(char *text, size_t n)
 	return 0;
 }
 
-static int refuse(int r)
+static int send_error(int r)
 {
 	char text[2048];
 	FILE *out = fmemopen(text, sizeof(text), "w");
@@ -195,8 +195,8 @@ static int narrow_by(struct sp_profile **p, enum sp_filter_by by, const char *gl
 	return r;
 }
 
-/* What the store would leave out of a window, of the one that it does not have yet. */
-static int narrow(const struct sp_store_query *q, struct sp_profile **p)
+/* Filters the current window as the store filters its own. */
+static int filter_window(const struct sp_store_query *q, struct sp_profile **p)
 {
 	uint32_t uid = q->uid;
 	struct sp_profile *own = NULL;
@@ -223,9 +223,9 @@ static int read_current(struct answer *a)
 	struct sp_read_options o = {.format = "pprof"};
 	struct sp_read_result result = {0};
 	struct sp_line words;
-	int r = a->has_looked ? -ENODATA : read_line(a, a->current, sizeof(a->current));
+	int r = a->has_read_current ? -ENODATA : read_line(a, a->current, sizeof(a->current));
 
-	a->has_looked = true;
+	a->has_read_current = true;
 	if (r == -ENODATA)
 		return 0;
 	if (r == 0)
@@ -239,8 +239,8 @@ static int read_current(struct answer *a)
 }
 
 /*
- * It may have been stored since: then the store's answer reaches behind its beginning, and it is in there. It may be
- * asked for more than once, so that a copy is what is narrowed.
+ * The store may have the window by now: then its answer ends behind the window's begin. A copy is filtered, because
+ * several queries may ask for the window.
  */
 static int add_current(void *arg, const struct sp_store_query *q, struct sp_profile *into,
 		       struct sp_store_answer *answer)
@@ -256,7 +256,7 @@ static int add_current(void *arg, const struct sp_store_query *q, struct sp_prof
 	if (r >= 0)
 		r = sp_profile_merge(p, a->window);
 	if (r >= 0)
-		r = narrow(q, &p);
+		r = filter_window(q, &p);
 	if (r >= 0)
 		r = sp_profile_merge(into, p);
 	sp_profile_free(p);
@@ -290,7 +290,7 @@ static int write_profile(const struct answer *a, const struct sp_profile *p, con
 	return r == 0 ? send_all(text, n) : r;
 }
 
-static int query(struct answer *a, struct sp_store *store)
+static int answer_query(struct answer *a, struct sp_store *store)
 {
 	struct sp_store_answer answer = {0};
 	struct sp_profile *p = NULL;
@@ -319,13 +319,13 @@ struct lines {
 	FILE *out;
 };
 
-/* Others' programs and libraries are none of an ordinary user's business; when the agent slept is. */
-static bool may_see(const struct answer *a, const char *kind)
+/* Other events name programs and libraries, which may be of other users. */
+static bool may_see_event(const struct answer *a, const char *kind)
 {
-	static const char *const all_may[] = {"gap", "rate", "clock", "drop"};
+	static const char *const kinds[] = {"gap", "rate", "clock", "drop"};
 
-	for (size_t i = 0; i < SP_COUNT(all_may); i++)
-		if (!strcmp(all_may[i], kind))
+	for (size_t i = 0; i < SP_COUNT(kinds); i++)
+		if (!strcmp(kinds[i], kind))
 			return true;
 	return !a->own_only;
 }
@@ -334,7 +334,7 @@ static int put_event(void *arg, const struct sp_store_event *e)
 {
 	struct lines *l = arg;
 
-	if (!may_see(l->a, e->kind))
+	if (!may_see_event(l->a, e->kind))
 		return 0;
 	sp_line_put_number(l->out, "from", e->from_ns);
 	sp_line_put_number(l->out, "to", e->to_ns);
@@ -346,7 +346,7 @@ static int put_event(void *arg, const struct sp_store_event *e)
 	return ferror(l->out) ? -ENOMEM : 0;
 }
 
-enum { MAX_NAME = 1000 }; /* of a function: a line has to hold it, encoded */
+enum { MAX_NAME = 1000 }; /* of a function: the encoded name must fit in a line */
 
 static void put_values(FILE *out, const char *name, const int64_t *values)
 {
@@ -384,7 +384,7 @@ static int put_total(void *arg, const struct sp_store_total *t)
 	return ferror(l->out) ? -ENOMEM : 0;
 }
 
-static int upgrades(const struct answer *a, struct sp_store *store, struct lines *l)
+static int put_upgrades(const struct answer *a, struct sp_store *store, struct lines *l)
 {
 	struct sp_upgrade_comparison q = {.from_ns = a->q.query.from_ns,
 					  .to_ns = a->q.query.to_ns,
@@ -408,16 +408,16 @@ static int put_lines(struct answer *a, struct sp_store *store)
 	fputc('\n', l.out);
 	if (a->q.what == SP_ASK_EVENTS)
 		r = sp_store_events(store, q->from_ns, q->to_ns, put_event, &l);
-	else if (a->q.what == SP_ASK_UPGRADES && !a->own_only) /* the server has refused it already */
-		r = upgrades(a, store, &l);
+	else if (a->q.what == SP_ASK_UPGRADES && !a->own_only) /* the server refuses others */
+		r = put_upgrades(a, store, &l);
 	else
-		r = -EACCES; /* the server has said it better already */
+		r = -EACCES; /* the server has refused it with a better message */
 	if (fclose(l.out) && r == 0)
 		r = -ENOMEM;
 	return r >= 0 ? send_all(text, n) : r;
 }
 
-/* The window that is not stored yet, in the same words. */
+/* The current window as lines of totals. */
 static int add_current_totals(struct answer *a, struct lines *l, struct sp_store_answer *answer)
 {
 	struct sp_profile *p = NULL;
@@ -431,8 +431,8 @@ static int add_current_totals(struct answer *a, struct lines *l, struct sp_store
 	return r;
 }
 
-/* How much there is comes first, and is known last. */
-static int totals_write(struct answer *a, struct sp_store *store, FILE *lines, char *const *text, const size_t *n)
+/* The head has the sums, so it is written last and sent first. */
+static int send_totals(struct answer *a, struct sp_store *store, FILE *lines, char *const *text, const size_t *n)
 {
 	struct lines l = {.a = a, .out = lines};
 	struct sp_store_answer answer = {0};
@@ -457,22 +457,22 @@ static int totals_write(struct answer *a, struct sp_store *store, FILE *lines, c
 	return r >= 0 ? send_all(*text, *n) : r;
 }
 
-static int totals(struct answer *a, struct sp_store *store)
+static int answer_totals(struct answer *a, struct sp_store *store)
 {
 	char *text SP_FREE = NULL;
 	size_t n = 0;
 	FILE *lines = open_memstream(&text, &n);
-	int r = a->own_only ? -EACCES : lines ? totals_write(a, store, lines, &text, &n) : -ENOMEM;
+	int r = a->own_only ? -EACCES : lines ? send_totals(a, store, lines, &text, &n) : -ENOMEM;
 
 	if (lines)
 		fclose(lines);
 	return r;
 }
 
-/* --- over HTTP --- */
-static int web(struct answer *a, struct sp_store *store)
+/* --- API --- */
+static int answer_api(struct answer *a, struct sp_store *store)
 {
-	struct sp_web_question q = {
+	struct sp_web_request q = {
 	    .api = {.store = store,
 		    .now_ns = sp_time_ns(CLOCK_REALTIME),
 		    .own_only = a->own_only,
@@ -497,41 +497,41 @@ static int web(struct answer *a, struct sp_store *store)
 	return r == 0 ? send_all(text, n) : r;
 }
 
-/* --- a password --- */
-/* libcrypt is loaded for this only: few ask for it. */
-static int password(const struct answer *a)
+/* --- passwords --- */
+/* libcrypt is loaded only here, because few processes need it. */
+static int verify_password(const struct answer *a)
 {
 	static struct crypt_data data;
 	void *library = dlopen("libcrypt.so.1", RTLD_NOW);
-	__typeof__(crypt_r) *hash_of = library ? (__typeof__(crypt_r) *)dlsym(library, "crypt_r") : NULL;
+	__typeof__(crypt_r) *hash_password = library ? (__typeof__(crypt_r) *)dlsym(library, "crypt_r") : NULL;
 	char text[64];
 	const char *hash;
 	int n;
 
-	if (!hash_of)
+	if (!hash_password)
 		return sp_fail_said(-ELIBACC, "users need libcrypt1: %s", dlerror());
-	hash = hash_of(a->q.password, a->q.hash, &data);
+	hash = hash_password(a->q.password, a->q.hash, &data);
 	n = snprintf(text, sizeof(text), "ok users=all match=%d\n", hash && sp_http_secret_equals(hash, a->q.hash));
 	return send_all(text, (size_t)n);
 }
 
-/* --- the whole --- */
-static int answer_it(struct answer *a)
+/* --- start --- */
+static int answer_request(struct answer *a)
 {
 	struct sp_store_options o = {.read_only = true};
 	struct sp_store *store = NULL;
-	int r = read_question(a);
+	int r = read_input(a);
 
 	if (r == 0)
-		r = limits_set(a);
+		r = set_limits(a);
 	if (r == 0 && a->q.what == SP_ASK_PASSWORD)
-		return password(a);
+		return verify_password(a);
 	if (r == 0)
 		r = sp_store_open(a->store, &o, &store);
 	if (r == 0)
-		r = a->q.what == SP_ASK_QUERY    ? query(a, store)
-		    : a->q.what == SP_ASK_TOTALS ? totals(a, store)
-		    : a->q.what == SP_ASK_API    ? web(a, store)
+		r = a->q.what == SP_ASK_QUERY    ? answer_query(a, store)
+		    : a->q.what == SP_ASK_TOTALS ? answer_totals(a, store)
+		    : a->q.what == SP_ASK_API    ? answer_api(a, store)
 						 : put_lines(a, store);
 	sp_store_close(store);
 	return r;
@@ -544,6 +544,6 @@ void sp_answer_main(int argc, char **argv)
 
 	if (argc != 2 || strcmp(argv[1], SP_ANSWER_ARGUMENT) != 0)
 		return;
-	r = answer_it(&a);
-	_exit(r < 0 && !has_begun ? refuse(r) : r < 0);
+	r = answer_request(&a);
+	_exit(r < 0 && !is_sending ? send_error(r) : r < 0);
 }

@@ -10,12 +10,12 @@
 
 enum { LARGE_BYTES = 4096, LEVEL = 4 };
 
-static bool wants_gzip(const struct sp_web_question *q, size_t n)
+static bool wants_gzip(const struct sp_web_request *q, size_t n)
 {
 	return n >= LARGE_BYTES && q->coding && !strcmp(q->coding, "gzip");
 }
 
-int sp_web_answer(const struct sp_web_question *q, FILE *out)
+int sp_web_answer(const struct sp_web_request *q, FILE *out)
 {
 	char *text SP_FREE = NULL, *small SP_FREE = NULL;
 	size_t n = 0, n_small = 0;

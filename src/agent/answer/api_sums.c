@@ -17,9 +17,9 @@ bool sp_api_sums_wanted(const struct sp_store_query *q)
 	return is_of_all && q->to_ns - q->from_ns >= SP_STORE_ROUGH_NS;
 }
 
-/* --- a chart's libraries among the profile's files --- */
-/* What a file is known by in the sums: its build id, or else its name. */
-static int64_t key_of(struct sp_intern *keys, const uint8_t *id, uint32_t n_id, const char *name)
+/* --- libraries of the chart as files of the profile --- */
+/* The sums know a file by its build id, or else by its name. */
+static int64_t add_file_key(struct sp_intern *keys, const uint8_t *id, uint32_t n_id, const char *name)
 {
 	return n_id > 0 ? sp_intern_add(keys, id, n_id) : sp_intern_add(keys, name, strlen(name) + 1);
 }
@@ -40,19 +40,20 @@ static int set_file(struct files *f, int64_t key, uint32_t file)
 	return 0;
 }
 
-static int files_make(struct files *f)
+static int add_files(struct files *f)
 {
 	int r = sp_intern_new(&f->keys);
 
 	for (uint32_t i = 1; r == 0 && i < sp_profile_n_files(f->p); i++) {
 		const struct sp_file *file = sp_profile_file(f->p, i);
 		r = set_file(
-		    f, key_of(f->keys, file->build_id, file->build_id_len, sp_profile_string(f->p, file->name)), i);
+		    f, add_file_key(f->keys, file->build_id, file->build_id_len, sp_profile_string(f->p, file->name)),
+		    i);
 	}
 	return r;
 }
 
-static int64_t new_file(struct files *f, const struct sp_store_chart_library *l, int64_t key)
+static int64_t add_file(struct files *f, const struct sp_store_chart_library *l, int64_t key)
 {
 	int64_t name = sp_profile_add_string(f->p, l->name);
 	struct sp_file file = {.kind = SP_FILE_ELF, .name = (uint32_t)name, .tag = UINT64_MAX - (uint64_t)key};
@@ -63,18 +64,18 @@ static int64_t new_file(struct files *f, const struct sp_store_chart_library *l,
 	return number > 0 && set_file(f, key, (uint32_t)number) < 0 ? -ENOMEM : number;
 }
 
-static int64_t file_of(struct files *f, const struct sp_store_chart_library *l)
+static int64_t get_file(struct files *f, const struct sp_store_chart_library *l)
 {
 	if (!*l->name)
 		return 0;
-	int64_t key = key_of(f->keys, l->build_id, SP_MIN(l->build_id_len, (uint32_t)SP_BUILD_ID_MAX), l->name);
+	int64_t key = add_file_key(f->keys, l->build_id, SP_MIN(l->build_id_len, (uint32_t)SP_BUILD_ID_MAX), l->name);
 	if (key < 0 || set_file(f, key, 0) < 0)
 		return -ENOMEM;
-	return f->file_of[key] != 0 ? f->file_of[key] : new_file(f, l, key);
+	return f->file_of[key] != 0 ? f->file_of[key] : add_file(f, l, key);
 }
 
 /* --- sums --- */
-static int sum_make(const struct sp_api *a, const struct sp_api_ask *ask, const char *value, struct files *f,
+static int read_sum(const struct sp_api *a, const struct sp_api_ask *ask, const char *value, struct files *f,
 		    struct sp_api_sum *sum, struct sp_store_answer *ret_answer)
 {
 	int r = sp_store_chart(a->store, &ask->q, value, DAY_NS, &sum->chart, ret_answer);
@@ -84,7 +85,7 @@ static int sum_make(const struct sp_api *a, const struct sp_api_ask *ask, const 
 	sum->files = calloc(sum->chart->n_libraries + 1U, sizeof(*sum->files));
 	r = sum->files ? 0 : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < sum->chart->n_libraries; i++) {
-		int64_t file = file_of(f, &sum->chart->libraries[i]);
+		int64_t file = get_file(f, &sum->chart->libraries[i]);
 		sum->files[i] = file < 0 ? 0 : (uint32_t)file;
 		sum->whole += sum->chart->libraries[i].self;
 		r = file < 0 ? (int)file : 0;
@@ -98,10 +99,10 @@ int sp_api_sums_new(const struct sp_api *a, const struct sp_api_ask *ask, struct
 	const char *values[SP_API_SUMS] = {ask->value ? ask->value : "cpu", "samples"};
 	struct files f = {.p = p};
 	struct sp_api_sums s = {0};
-	int r = files_make(&f);
+	int r = add_files(&f);
 
 	for (uint32_t i = 0; r == 0 && i < SP_API_SUMS; i++)
-		r = sum_make(a, ask, values[i], &f, &s.of[i], &s.answer);
+		r = read_sum(a, ask, values[i], &f, &s.of[i], &s.answer);
 	if (r == 0 && s.of[0].chart->n_libraries > 0)
 		s.n = strcmp(values[0], values[1]) == 0 ? 1 : SP_API_SUMS;
 	sp_intern_free(f.keys);

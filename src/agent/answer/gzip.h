@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gzip.h: a text as a gzip file, for clients that take one.
+ * gzip.h: compresses a text as a gzip file.
  *
- * Of the same text always the same bytes: no name and no time are in it. The level is zlib's, 1 (fast) to 9 (small).
- * The result is new, and the caller's to free. 0 or -ENOMEM, also for a text of 2 GiB or more. No state, so that any
- * thread may call it.
+ * Equal texts give equal bytes: the file has no name and no time. level: zlib's, 1 (fast) to 9 (small). The result is
+ * new, and the caller frees it. 0 or -ENOMEM, also for a text of 2 GiB or more. No state; thread-safe.
  */
 #ifndef SP_AGENT_ANSWER_GZIP_H
 #define SP_AGENT_ANSWER_GZIP_H

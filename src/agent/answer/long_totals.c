@@ -18,11 +18,11 @@ struct sums {
 	const struct sp_store_query *q;
 	enum sp_total_by by;
 	struct sp_store_answer answer;
-	uint32_t last_file;      /* the file that was met last: its functions come one after the other */
+	uint32_t last_file;      /* of the last total: a file's functions come one after the other */
 	struct sp_intern *files; /* build id, or name */
 	uint32_t *file_of;       /* by number in files */
 	size_t file_capacity;
-	struct sp_intern *ids; /* file, string of the function: which row */
+	struct sp_intern *ids; /* file, and string of the function: number of the row */
 	struct sp_total *rows;
 	int64_t (*selves)[SP_MAX_VALUES], (*totals)[SP_MAX_VALUES]; /* by row */
 	size_t capacity, self_capacity, total_capacity;
@@ -30,7 +30,7 @@ struct sums {
 };
 
 /* --- one total --- */
-static int64_t new_file(struct sums *s, const struct sp_store_total *t, uint32_t tag)
+static int64_t add_file(struct sums *s, const struct sp_store_total *t, uint32_t tag)
 {
 	struct sp_file f = {.kind = SP_FILE_ELF, .tag = tag + 1};
 	int64_t name = sp_profile_add_string(s->p, t->file);
@@ -41,7 +41,7 @@ static int64_t new_file(struct sums *s, const struct sp_store_total *t, uint32_t
 	return name < 0 ? name : sp_profile_add_file(s->p, &f);
 }
 
-static bool is_file(const struct sums *s, uint32_t number, const struct sp_store_total *t)
+static bool is_same_file(const struct sums *s, uint32_t number, const struct sp_store_total *t)
 {
 	const struct sp_file *f = sp_profile_file(s->p, number);
 
@@ -50,18 +50,18 @@ static bool is_file(const struct sums *s, uint32_t number, const struct sp_store
 	       strcmp(sp_profile_string(s->p, f->name), t->file) == 0;
 }
 
-static int64_t file_of(struct sums *s, const struct sp_store_total *t)
+static int64_t get_file(struct sums *s, const struct sp_store_total *t)
 {
 	size_t len = SP_MIN(t->build_id_len, (uint32_t)SP_BUILD_ID_MAX);
 
-	if (*t->file == '\0' || is_file(s, s->last_file, t))
+	if (*t->file == '\0' || is_same_file(s, s->last_file, t))
 		return *t->file == '\0' ? 0 : s->last_file;
 	int64_t n =
 	    len > 0 ? sp_intern_add(s->files, t->build_id, len) : sp_intern_add(s->files, t->file, strlen(t->file));
 	if (n < 0 || sp_grow(&s->file_of, &s->file_capacity, (size_t)n + 1, sizeof(*s->file_of)) < 0)
 		return -ENOMEM;
 	if (s->file_of[n] == 0) {
-		int64_t file = new_file(s, t, (uint32_t)n);
+		int64_t file = add_file(s, t, (uint32_t)n);
 		if (file < 0)
 			return file;
 		s->file_of[n] = (uint32_t)file;
@@ -69,7 +69,7 @@ static int64_t file_of(struct sums *s, const struct sp_store_total *t)
 	return s->last_file = s->file_of[n];
 }
 
-static int new_row(struct sums *s, uint32_t row, uint32_t file, uint32_t name)
+static int add_row(struct sums *s, uint32_t row, uint32_t file, uint32_t name)
 {
 	struct sp_func func = {.name = name, .file = file};
 	int64_t id = name == 0 ? file : sp_profile_add_func(s->p, &func);
@@ -82,9 +82,9 @@ static int new_row(struct sums *s, uint32_t row, uint32_t file, uint32_t name)
 	return 0;
 }
 
-static int64_t row_of(struct sums *s, const struct sp_store_total *t)
+static int64_t get_row(struct sums *s, const struct sp_store_total *t)
 {
-	int64_t file = file_of(s, t), name = sp_profile_add_string(s->p, t->function);
+	int64_t file = get_file(s, t), name = sp_profile_add_string(s->p, t->function);
 	uint32_t id[2] = {(uint32_t)file, (uint32_t)name}, n_before = sp_intern_count(s->ids);
 
 	if (file < 0 || name < 0)
@@ -92,11 +92,11 @@ static int64_t row_of(struct sums *s, const struct sp_store_total *t)
 	int64_t n = sp_intern_add(s->ids, id, sizeof(id));
 	if (n < 0 || n < n_before)
 		return n;
-	int r = new_row(s, (uint32_t)n, id[0], id[1]);
+	int r = add_row(s, (uint32_t)n, id[0], id[1]);
 	return r < 0 ? r : n;
 }
 
-static int take_types(struct sums *s, const struct sp_store_total *t)
+static int add_types(struct sums *s, const struct sp_store_total *t)
 {
 	int r = 0;
 
@@ -105,17 +105,17 @@ static int take_types(struct sums *s, const struct sp_store_total *t)
 	return r;
 }
 
-static int take(void *arg, const struct sp_store_total *t)
+static int add_total(void *arg, const struct sp_store_total *t)
 {
 	struct sums *s = arg;
 	bool is_library = *t->function == '\0';
-	int r = take_types(s, t);
+	int r = add_types(s, t);
 
 	for (uint32_t k = 0; k < SP_MAX_VALUES && is_library; k++)
 		sp_saturating_add(&s->whole[k], t->self[k]);
 	if (r < 0 || is_library == (s->by == SP_TOTAL_BY_FUNCTION))
 		return r;
-	int64_t row = row_of(s, t);
+	int64_t row = get_row(s, t);
 	if (row < 0)
 		return (int)row;
 	for (uint32_t k = 0; k < SP_MAX_VALUES; k++) {
@@ -126,7 +126,7 @@ static int take(void *arg, const struct sp_store_total *t)
 }
 
 /* --- the range --- */
-static int by_self(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
 	const struct sp_total *x = a, *y = b;
 
@@ -137,7 +137,7 @@ static int by_self(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static uint32_t samples_value(const struct sp_profile *p)
+static uint32_t find_samples_value(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
 		if (strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples") == 0)
@@ -145,9 +145,9 @@ static uint32_t samples_value(const struct sp_profile *p)
 	return 0;
 }
 
-static int rows_make(struct sums *s, const char *value, struct sp_totals *ret_totals)
+static int make_totals(struct sums *s, const char *value, struct sp_totals *ret_totals)
 {
-	uint32_t k = 0, samples = samples_value(s->p);
+	uint32_t k = 0, samples = find_samples_value(s->p);
 	int r = s->from->value(s->p, value, &k);
 
 	for (uint32_t i = 0; i < sp_intern_count(s->ids) && r == 0; i++) {
@@ -158,7 +158,7 @@ static int rows_make(struct sums *s, const char *value, struct sp_totals *ret_to
 	if (r < 0)
 		return r;
 	if (sp_intern_count(s->ids) > 1)
-		qsort(s->rows, sp_intern_count(s->ids), sizeof(*s->rows), by_self);
+		qsort(s->rows, sp_intern_count(s->ids), sizeof(*s->rows), compare_rows);
 	*ret_totals = (struct sp_totals){.rows = sp_take_ptr(s->rows),
 					 .n_rows = sp_intern_count(s->ids),
 					 .value = s->whole[k],
@@ -166,7 +166,7 @@ static int rows_make(struct sums *s, const char *value, struct sp_totals *ret_to
 	return 0;
 }
 
-static int sums_make(struct sums *s, const char *value, struct sp_totals *ret_totals)
+static int sum_totals(struct sums *s, const char *value, struct sp_totals *ret_totals)
 {
 	int r = sp_profile_new(&s->p);
 
@@ -175,10 +175,10 @@ static int sums_make(struct sums *s, const char *value, struct sp_totals *ret_to
 	if (r == 0)
 		r = sp_intern_new(&s->ids);
 	if (r == 0)
-		r = s->from->totals(s->from->arg, s->q, s->by == SP_TOTAL_BY_FUNCTION, take, s, &s->answer);
+		r = s->from->totals(s->from->arg, s->q, s->by == SP_TOTAL_BY_FUNCTION, add_total, s, &s->answer);
 	if (r == 0 && s->answer.n_windows == 0)
 		return -ENODATA;
-	return r < 0 ? r : rows_make(s, value, ret_totals);
+	return r < 0 ? r : make_totals(s, value, ret_totals);
 }
 
 int sp_long_totals(const struct sp_long_totals_from *from, const struct sp_store_query *q, enum sp_total_by by,
@@ -186,7 +186,7 @@ int sp_long_totals(const struct sp_long_totals_from *from, const struct sp_store
 		   struct sp_store_answer *ret_answer)
 {
 	struct sums s = {.from = from, .q = q, .by = by};
-	int r = sums_make(&s, value, ret_totals);
+	int r = sum_totals(&s, value, ret_totals);
 
 	if (r == 0) {
 		*ret_profile = sp_take_ptr(s.p);
@@ -202,10 +202,10 @@ int sp_long_totals(const struct sp_long_totals_from *from, const struct sp_store
 	return r;
 }
 
-/* --- of a profile --- */
-/* One value at a time: sums are added up, so that the others may be zeros. */
-static int tell_row(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row, uint32_t value,
-		    int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+/* --- totals of a profile --- */
+/* One value at a time, the others are 0, because the receiver adds them up. */
+static int report_row(const struct sp_profile *p, enum sp_total_by by, const struct sp_total *row, uint32_t value,
+		      int (*each)(void *arg, const struct sp_store_total *t), void *arg)
 {
 	bool is_function = by == SP_TOTAL_BY_FUNCTION;
 	const struct sp_file *f = sp_profile_file(p, row->none ? 0 : is_function ? row->of : row->id);
@@ -215,7 +215,7 @@ static int tell_row(const struct sp_profile *p, enum sp_total_by by, const struc
 				   .build_id_len = f->build_id_len,
 				   .n_values = sp_profile_n_value_types(p)};
 
-	if (is_function && (row->none || row->id == 0)) /* frames without a name are in their library only */
+	if (is_function && (row->none || row->id == 0)) /* unnamed frames count for their library only */
 		return 0;
 	for (uint32_t v = 0; v < t.n_values; v++) {
 		t.value_names[v] = sp_profile_string(p, sp_profile_value_type(p, v)->name);
@@ -226,14 +226,14 @@ static int tell_row(const struct sp_profile *p, enum sp_total_by by, const struc
 	return each(arg, &t);
 }
 
-static int tell_by(const struct sp_profile *p, enum sp_total_by by, uint32_t value,
-		   int (*each)(void *arg, const struct sp_store_total *t), void *arg)
+static int report_totals(const struct sp_profile *p, enum sp_total_by by, uint32_t value,
+			 int (*each)(void *arg, const struct sp_store_total *t), void *arg)
 {
 	struct sp_totals totals = {0};
 	int r = sp_totals_by(p, by, value, &totals);
 
 	for (size_t i = 0; i < totals.n_rows && r == 0; i++)
-		r = tell_row(p, by, &totals.rows[i], value, each, arg);
+		r = report_row(p, by, &totals.rows[i], value, each, arg);
 	sp_totals_done(&totals);
 	return r;
 }
@@ -244,9 +244,9 @@ int sp_totals_of_profile(const struct sp_profile *p, bool by_function,
 	int r = 0;
 
 	for (uint32_t v = 0; v < sp_profile_n_value_types(p) && r == 0; v++) {
-		r = tell_by(p, SP_TOTAL_BY_LIBRARY, v, each, arg);
+		r = report_totals(p, SP_TOTAL_BY_LIBRARY, v, each, arg);
 		if (r == 0 && by_function)
-			r = tell_by(p, SP_TOTAL_BY_FUNCTION, v, each, arg);
+			r = report_totals(p, SP_TOTAL_BY_FUNCTION, v, each, arg);
 	}
 	return r;
 }
