@@ -104,7 +104,7 @@ file_says "$dir/command" "^firing\|busy\|$busy\|page; \"now\"\|a b\|\\$\(id\) \*
 file_says "$dir/hook" '^refused firing busy Bearer secret '
 file_says "$dir/hook" '^taken firing busy Bearer secret '
 has "$dir/hook" "\"process\": \"$busy\", \"severity\": \"page; \\\\\"now\\\\\"\""
-file_says "$dir/log" 'Alertmanager 127.0.0.1:1: .*; it is told again and again$'
+file_says "$dir/log" 'Alertmanager 127.0.0.1:1: .*; it is tried again and again$'
 
 # a reload with a rule more, and one that is broken: what fires is not told again
 sed -i 's/^alert-to/  - lost > 90%\n&/' "$dir/agent.yaml"

@@ -100,7 +100,7 @@ cp "$(command -v xz)" "$dir/xz$$"
 "$dir/xz$$" -T1 </dev/urandom >/dev/null 2>&1 &
 busy=$!
 says "$dir/log" 'alert firing: own: library liblzma.so.5: [0-9.]+ % of a CPU in process xz[0-9]+ \(over 3 %\)$'
-says "$dir/log" "Alertmanager 127.0.0.1:$manager: .*; it is told again and again"
+says "$dir/log" "Alertmanager 127.0.0.1:$manager: .*; it is tried again and again"
 # now there is one
 # shellcheck disable=SC2016 # that shell's
 unshare --mount bash -c 'mkdir -p /usr/share/prometheus && mount -t tmpfs none /usr/share/prometheus &&

@@ -36,7 +36,7 @@ int sp_deliver_new(struct sp_deliver **ret_deliver)
 static void free_delivery(struct sp_delivery *w)
 {
 	sp_alert_target_done(&w->target);
-	sp_notification_done(&w->note);
+	sp_notification_done(&w->notification);
 }
 
 void sp_deliver_free(struct sp_deliver *d)
@@ -69,8 +69,8 @@ static void drop_delivery(struct sp_deliver *d, size_t i, const char *why)
 	const struct sp_delivery *w = &d->waiting[i];
 
 	d->stats.n_dropped++;
-	sp_log(SP_LOG_ERROR, "alert %s (%s) was not delivered to %s: %s", w->note.name,
-	       w->note.is_over ? "resolved" : "firing", sp_alert_target_name(&w->target), why);
+	sp_log(SP_LOG_ERROR, "alert %s (%s) was not delivered to %s: %s", w->notification.name,
+	       w->notification.is_over ? "resolved" : "firing", sp_alert_target_name(&w->target), why);
 	remove_delivery(d, i);
 }
 
@@ -95,7 +95,7 @@ static void queue_delivery(struct sp_deliver *d, const char *const *command, con
 	if (r == 0)
 		r = sp_alert_target_init(&w.target, command, url, to);
 	if (r == 0)
-		r = sp_notification_copy(n, &w.note);
+		r = sp_notification_copy(n, &w.notification);
 	if (r == 0) {
 		d->waiting[d->n_waiting++] = w;
 		d->is_changed = true;
@@ -143,7 +143,7 @@ uint64_t sp_deliver_pause_ns(const struct sp_deliver *d, unsigned n_tries, uint6
 
 static int start_command(struct sp_program *c, const struct sp_delivery *w, const void *body, size_t n)
 {
-	char **environment = sp_notification_environment(&w->note);
+	char **environment = sp_notification_environment(&w->notification);
 	struct sp_program_spec spec = {.path = w->target.command[0],
 				       .argv = w->target.command,
 				       .env = environment,
@@ -172,7 +172,7 @@ static int start_delivery(struct sp_deliver *d, struct sp_delivery *w, int child
 
 	if (!out)
 		return -ENOMEM;
-	sp_notification_json(&w->note, out);
+	sp_notification_json(&w->notification, out);
 	if (fclose(out))
 		return -ENOMEM;
 	p.body = body;
@@ -200,7 +200,7 @@ static void retry_later(struct sp_deliver *d, struct sp_delivery *w, const char 
 	d->stats.n_failed++;
 	w->next_ns = sp_time_ns(CLOCK_MONOTONIC) + sp_deliver_pause_ns(d, w->n_tries, SP_DELIVER_LAST_PAUSE_S);
 	if (!w->n_tries++)
-		sp_log(SP_LOG_WARNING, "alert %s: %s: %s; it is tried again", w->note.name,
+		sp_log(SP_LOG_WARNING, "alert %s: %s: %s; it is tried again", w->notification.name,
 		       sp_alert_target_name(&w->target), why);
 }
 
@@ -316,7 +316,7 @@ void sp_deliver_write(struct sp_deliver *d, FILE *out)
 		sp_line_put_number(out, "queued", d->waiting[i].queued_ns);
 		fputc('\n', out);
 		sp_alert_target_write(&d->waiting[i].target, out);
-		sp_notification_write(&d->waiting[i].note, out);
+		sp_notification_write(&d->waiting[i].notification, out);
 		fputs("ready\n", out);
 	}
 	d->is_changed = false;
@@ -327,7 +327,7 @@ static int finish_reading(struct sp_deliver *d)
 	struct sp_delivery *w = &d->reading;
 	int r;
 
-	if (!d->is_reading || !w->note.name || (!w->target.url && !w->target.command[0]))
+	if (!d->is_reading || !w->notification.name || (!w->target.url && !w->target.command[0]))
 		return -EBADMSG;
 	r = make_room(d);
 	if (r < 0)
@@ -355,7 +355,7 @@ int sp_deliver_read_line(struct sp_deliver *d, const struct sp_line *l)
 	if (!d->is_reading)
 		return 0;
 	r = sp_alert_target_read_line(&d->reading.target, l);
-	return r ? r : sp_notification_read_line(&d->reading.note, l);
+	return r ? r : sp_notification_read_line(&d->reading.notification, l);
 }
 
 void sp_deliver_stats(const struct sp_deliver *d, struct sp_deliver_stats *ret_stats)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* deliver_manager.c: what Alertmanagers are told, by their API, version 2. */
+/* deliver_manager.c: keeps Alertmanagers informed, by version 2 of their API. */
 #include "agent/alert/deliver_priv.h"
 #include "agent/log.h"
 #include "base/error.h"
@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is over is told as long as an Alertmanager could still have it. */
-#define TELL_OVER_NS (SP_DELIVER_UNTIL_S * SP_NS_PER_S)
+/* Resolved alerts are sent as long as an Alertmanager could still have them. */
+#define SEND_RESOLVED_NS (SP_DELIVER_UNTIL_S * SP_NS_PER_S)
 enum { LAST_PAUSE_S = 60 };
 
-/* --- what stands --- */
-static void standing_remove(struct sp_deliver *d, size_t i)
+/* --- alerts --- */
+static void remove_alert(struct sp_deliver *d, size_t i)
 {
-	struct sp_standing *s = &d->standing[i];
+	struct sp_manager_alert *s = &d->manager_alerts[i];
 
-	sp_notification_done(&s->note);
+	sp_notification_done(&s->notification);
 	for (size_t k = 0; k < s->n_targets; k++)
 		sp_alert_target_done(&s->targets[k]);
-	d->n_standing--;
-	memmove(s, s + 1, (d->n_standing - i) * sizeof(*s));
+	d->n_manager_alerts--;
+	memmove(s, s + 1, (d->n_manager_alerts - i) * sizeof(*s));
 }
 
-static int places_set(struct sp_standing *s, const struct sp_alert_targets *to)
+static int set_targets(struct sp_manager_alert *s, const struct sp_alert_targets *to)
 {
 	int r = 0;
 
@@ -36,36 +36,37 @@ static int places_set(struct sp_standing *s, const struct sp_alert_targets *to)
 	return r;
 }
 
-static int standing_put(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n,
-			struct sp_standing **ret_standing)
+static int put_alert(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n,
+		     struct sp_manager_alert **ret_alert)
 {
-	struct sp_notification note;
-	struct sp_standing *s;
+	struct sp_notification notification;
+	struct sp_manager_alert *s;
 	size_t i = 0;
 	int r;
 
-	while (i < d->n_standing && !sp_notification_is_same_alert(&d->standing[i].note, n))
+	while (i < d->n_manager_alerts && !sp_notification_is_same_alert(&d->manager_alerts[i].notification, n))
 		i++;
-	r = i == SP_DELIVER_STANDING ? -E2BIG
-				     : sp_grow(&d->standing, &d->standing_capacity, i + 1, sizeof(*d->standing));
+	r = i == SP_DELIVER_MANAGER_ALERTS
+		? -E2BIG
+		: sp_grow(&d->manager_alerts, &d->manager_alerts_capacity, i + 1, sizeof(*d->manager_alerts));
 	if (r == 0)
-		r = sp_notification_copy(n, &note);
+		r = sp_notification_copy(n, &notification);
 	if (r < 0)
 		return r;
-	s = &d->standing[i];
-	if (i == d->n_standing) {
-		d->n_standing++;
-		*s = (struct sp_standing){0};
+	s = &d->manager_alerts[i];
+	if (i == d->n_manager_alerts) {
+		d->n_manager_alerts++;
+		*s = (struct sp_manager_alert){0};
 	}
-	sp_notification_done(&s->note);
-	s->note = note;
+	sp_notification_done(&s->notification);
+	s->notification = notification;
 	s->unsent = s->in_flight = 0;
-	*ret_standing = s;
-	return places_set(s, to);
+	*ret_alert = s;
+	return set_targets(s, to);
 }
 
 /* --- Alertmanagers --- */
-static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert_target *p)
+static struct sp_manager *get_manager(struct sp_deliver *d, const struct sp_alert_target *p)
 {
 	struct sp_manager *m;
 
@@ -88,17 +89,17 @@ static struct sp_manager *manager_of(struct sp_deliver *d, const struct sp_alert
 
 void sp_managers_update(struct sp_deliver *d, const struct sp_alert_targets *to, const struct sp_notification *n)
 {
-	struct sp_standing *s = NULL;
-	int r = to->n_managers ? standing_put(d, to, n, &s) : 0;
+	struct sp_manager_alert *s = NULL;
+	int r = to->n_managers ? put_alert(d, to, n, &s) : 0;
 
 	if (r < 0) {
 		d->stats.n_dropped++;
-		sp_log(SP_LOG_ERROR, "alert %s: cannot be told to Alertmanager: %s", n->name, sp_error_text(r));
+		sp_log(SP_LOG_ERROR, "alert %s: cannot be sent to Alertmanager: %s", n->name, sp_error_text(r));
 		sp_error_clear();
 	}
 	for (size_t i = 0; s && i < s->n_targets; i++) {
-		struct sp_manager *m = manager_of(d, &s->targets[i]);
-		if (m && m->n_tries == 0) /* at once, unless it does not answer */
+		struct sp_manager *m = get_manager(d, &s->targets[i]);
+		if (m && m->n_tries == 0) /* at once, unless its last post failed */
 			m->next_ns = 0;
 		s->unsent |= n->is_over ? 1U << i : 0;
 	}
@@ -106,8 +107,8 @@ void sp_managers_update(struct sp_deliver *d, const struct sp_alert_targets *to,
 		s->ended_ns = sp_time_ns(CLOCK_MONOTONIC);
 }
 
-/* Which bit of this alert is this Alertmanager's; 0 = it is not told of it. */
-static unsigned bit_of(const struct sp_standing *s, const struct sp_manager *m)
+/* The bit of this alert's target that is m; 0 = the alert does not go to m. */
+static unsigned target_bit(const struct sp_manager_alert *s, const struct sp_manager *m)
 {
 	for (size_t i = 0; i < s->n_targets; i++)
 		if (sp_alert_target_equals(&s->targets[i], &m->target))
@@ -115,31 +116,31 @@ static unsigned bit_of(const struct sp_standing *s, const struct sp_manager *m)
 	return 0;
 }
 
-static bool is_to_tell(const struct sp_standing *s, unsigned bit)
+static bool needs_post(const struct sp_manager_alert *s, unsigned bit)
 {
-	return bit && (!s->note.is_over || s->unsent & bit);
+	return bit && (!s->notification.is_over || s->unsent & bit);
 }
 
-static size_t body_write(struct sp_deliver *d, const struct sp_manager *m, FILE *out)
+static size_t write_body(struct sp_deliver *d, const struct sp_manager *m, FILE *out)
 {
 	uint64_t until = sp_time_ns(CLOCK_REALTIME) + SP_DELIVER_UNTIL_S * SP_NS_PER_S;
 	size_t n = 0;
 
 	fputc('[', out);
-	for (size_t i = 0; i < d->n_standing; i++) {
-		struct sp_standing *s = &d->standing[i];
-		unsigned bit = bit_of(s, m);
-		if (!is_to_tell(s, bit))
+	for (size_t i = 0; i < d->n_manager_alerts; i++) {
+		struct sp_manager_alert *s = &d->manager_alerts[i];
+		unsigned bit = target_bit(s, m);
+		if (!needs_post(s, bit))
 			continue;
 		fputs(n++ ? ",\n" : "", out);
-		sp_notification_alertmanager(&s->note, until, out);
-		s->in_flight |= s->note.is_over ? bit : 0;
+		sp_notification_alertmanager(&s->notification, until, out);
+		s->in_flight |= s->notification.is_over ? bit : 0;
 	}
 	fputs("]\n", out);
 	return n;
 }
 
-static int manager_post(struct sp_deliver *d, struct sp_manager *m, int child)
+static int post_alerts(struct sp_deliver *d, struct sp_manager *m, int child)
 {
 	char *body SP_FREE = NULL, url[SP_POST_URL_MAX + 32];
 	struct sp_post p = {.url = url,
@@ -153,7 +154,7 @@ static int manager_post(struct sp_deliver *d, struct sp_manager *m, int child)
 
 	if (!out)
 		return -ENOMEM;
-	n = body_write(d, m, out);
+	n = write_body(d, m, out);
 	if (fclose(out))
 		return -ENOMEM;
 	if (n == 0)
@@ -172,33 +173,33 @@ static int manager_post(struct sp_deliver *d, struct sp_manager *m, int child)
 
 static bool has_work(const struct sp_deliver *d, const struct sp_manager *m)
 {
-	for (size_t i = 0; i < d->n_standing; i++)
-		if (is_to_tell(&d->standing[i], bit_of(&d->standing[i], m)))
+	for (size_t i = 0; i < d->n_manager_alerts; i++)
+		if (needs_post(&d->manager_alerts[i], target_bit(&d->manager_alerts[i], m)))
 			return true;
 	return false;
 }
 
-/* An alert that is over goes when all know it, or nobody can have it any more. */
-static void standing_clear(struct sp_deliver *d, uint64_t now_ns)
+/* A resolved alert is removed when all Alertmanagers have accepted it, or must have forgotten it. */
+static void remove_old_alerts(struct sp_deliver *d, uint64_t now_ns)
 {
-	for (size_t i = d->n_standing; i > 0; i--) {
-		const struct sp_standing *s = &d->standing[i - 1];
-		bool is_late = now_ns > s->ended_ns + TELL_OVER_NS;
-		if (!s->note.is_over || (s->unsent && !is_late))
+	for (size_t i = d->n_manager_alerts; i > 0; i--) {
+		const struct sp_manager_alert *s = &d->manager_alerts[i - 1];
+		bool is_late = now_ns > s->ended_ns + SEND_RESOLVED_NS;
+		if (!s->notification.is_over || (s->unsent && !is_late))
 			continue;
 		if (s->unsent)
 			d->stats.n_dropped++;
-		standing_remove(d, i - 1);
+		remove_alert(d, i - 1);
 	}
 }
 
-static void managers_clear(struct sp_deliver *d)
+static void remove_unused_managers(struct sp_deliver *d)
 {
 	for (size_t i = d->n_managers; i > 0; i--) {
 		struct sp_manager *m = &d->managers[i - 1];
 		bool is_used = m->child >= 0;
-		for (size_t k = 0; !is_used && k < d->n_standing; k++)
-			is_used = bit_of(&d->standing[k], m) != 0;
+		for (size_t k = 0; !is_used && k < d->n_manager_alerts; k++)
+			is_used = target_bit(&d->manager_alerts[k], m) != 0;
 		if (is_used)
 			continue;
 		sp_alert_target_done(&m->target);
@@ -208,15 +209,15 @@ static void managers_clear(struct sp_deliver *d)
 
 void sp_managers_run(struct sp_deliver *d, uint64_t now_ns)
 {
-	standing_clear(d, now_ns);
-	managers_clear(d);
+	remove_old_alerts(d, now_ns);
+	remove_unused_managers(d);
 	for (size_t i = 0; i < d->n_managers; i++) {
 		struct sp_manager *m = &d->managers[i];
 		int child = sp_deliver_find_child(d), r;
 		if (m->child >= 0 || m->next_ns > now_ns || child < 0 || !has_work(d, m))
 			continue;
 		m->next_ns = now_ns + d->repeat_ns;
-		r = manager_post(d, m, child);
+		r = post_alerts(d, m, child);
 		if (r < 0) {
 			d->stats.n_failed++;
 			sp_log(SP_LOG_ERROR, "Alertmanager %s: %s", sp_alert_target_name(&m->target), sp_error_text(r));
@@ -235,12 +236,12 @@ uint64_t sp_managers_next_ns(const struct sp_deliver *d)
 	return next;
 }
 
-static void told(struct sp_deliver *d, const struct sp_manager *m, bool is_taken)
+static void mark_posted(struct sp_deliver *d, const struct sp_manager *m, bool is_accepted)
 {
-	for (size_t i = 0; i < d->n_standing; i++) {
-		struct sp_standing *s = &d->standing[i];
-		unsigned bit = bit_of(s, m);
-		if (is_taken)
+	for (size_t i = 0; i < d->n_manager_alerts; i++) {
+		struct sp_manager_alert *s = &d->manager_alerts[i];
+		unsigned bit = target_bit(s, m);
+		if (is_accepted)
 			s->unsent &= ~(s->in_flight & bit);
 		s->in_flight &= ~bit;
 	}
@@ -256,32 +257,32 @@ void sp_managers_finish(struct sp_deliver *d, int child, int status)
 		if (m->child != child)
 			continue;
 		m->child = -1;
-		told(d, m, result == SP_POST_TAKEN);
+		mark_posted(d, m, result == SP_POST_TAKEN);
 		if (result == SP_POST_TAKEN) {
 			if (m->n_tries)
 				sp_log(SP_LOG_NOTICE, "Alertmanager %s takes alerts again",
 				       sp_alert_target_name(&m->target));
 			d->stats.n_delivered++;
 			m->n_tries = 0;
-			/* what came meanwhile does not wait for the next time */
-			for (size_t k = 0; k < d->n_standing; k++)
-				if (d->standing[k].unsent & bit_of(&d->standing[k], m))
+			/* what was resolved meanwhile is posted at once */
+			for (size_t k = 0; k < d->n_manager_alerts; k++)
+				if (d->manager_alerts[k].unsent & target_bit(&d->manager_alerts[k], m))
 					m->next_ns = 0;
 			continue;
 		}
 		d->stats.n_failed++;
 		m->next_ns = now_ns + sp_deliver_pause_ns(d, m->n_tries++, LAST_PAUSE_S);
 		if (m->n_tries == 1)
-			sp_log(SP_LOG_WARNING, "Alertmanager %s: %s; it is told again and again",
+			sp_log(SP_LOG_WARNING, "Alertmanager %s: %s; it is tried again and again",
 			       sp_alert_target_name(&m->target), d->children[child].text);
 	}
 }
 
 void sp_managers_done(struct sp_deliver *d)
 {
-	while (d->n_standing)
-		standing_remove(d, d->n_standing - 1);
-	free(d->standing);
+	while (d->n_manager_alerts)
+		remove_alert(d, d->n_manager_alerts - 1);
+	free(d->manager_alerts);
 	for (size_t i = 0; i < d->n_managers; i++)
 		sp_alert_target_done(&d->managers[i].target);
 }

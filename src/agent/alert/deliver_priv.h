@@ -12,7 +12,7 @@
 #include "agent/exec/post.h"
 
 enum {
-	SP_DELIVER_STANDING = 2048,
+	SP_DELIVER_MANAGER_ALERTS = 2048,
 	SP_DELIVER_MANAGERS = 16,
 	SP_DELIVER_FIRST_PAUSE_S = 5,
 	SP_DELIVER_LAST_PAUSE_S = 300,
@@ -37,14 +37,14 @@ int sp_alert_target_read_line(struct sp_alert_target *p,
 
 struct sp_delivery { /* a notification for a command or a webhook */
 	struct sp_alert_target target;
-	struct sp_notification note;
+	struct sp_notification notification;
 	uint64_t queued_ns; /* wall clock */
 	uint64_t next_ns;   /* CLOCK_MONOTONIC: not before */
 	unsigned n_tries;
 	int child; /* the process that delivers it; -1 = none */
 };
-struct sp_standing { /* the last notification of an alert, for Alertmanagers */
-	struct sp_notification note;
+struct sp_manager_alert { /* the last notification of an alert, for Alertmanagers */
+	struct sp_notification notification;
 	struct sp_alert_target targets[SP_ALERT_MANAGERS];
 	size_t n_targets;
 	unsigned unsent;    /* a bit for each target: has not accepted yet that it is resolved */
@@ -63,8 +63,8 @@ struct sp_deliver {
 	struct sp_program children[SP_DELIVER_CHILDREN];
 	struct sp_delivery *waiting; /* in order */
 	size_t n_waiting, waiting_capacity;
-	struct sp_standing *standing;
-	size_t n_standing, standing_capacity;
+	struct sp_manager_alert *manager_alerts;
+	size_t n_manager_alerts, manager_alerts_capacity;
 	struct sp_manager managers[SP_DELIVER_MANAGERS];
 	size_t n_managers;
 	struct sp_delivery reading; /* by sp_deliver_read_line(): the one that is not complete yet */

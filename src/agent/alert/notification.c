@@ -13,9 +13,9 @@
 
 enum { TIME_TEXT = 40, MAX_ENVIRONMENT = SP_NOTIFICATION_LABELS + 20 };
 
-/* --- making --- */
-/* Not in the midst of a character of UTF-8. */
-static size_t cut_at(const char *text, size_t max)
+/* --- content --- */
+/* The length of text, at most max, without a part of a character of UTF-8. */
+static size_t cut_length(const char *text, size_t max)
 {
 	size_t n = strnlen(text, max + 1);
 
@@ -29,7 +29,7 @@ static size_t cut_at(const char *text, size_t max)
 
 size_t sp_notification_cut(const char *text, size_t len)
 {
-	return len > SP_NOTIFICATION_VALUE ? cut_at(text, SP_NOTIFICATION_VALUE) : len;
+	return len > SP_NOTIFICATION_VALUE ? cut_length(text, SP_NOTIFICATION_VALUE) : len;
 }
 
 int sp_notification_label(struct sp_notification *n, const char *name, const char *value)
@@ -83,11 +83,11 @@ int sp_notification_summary(struct sp_notification *n, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	free(n->summary);
-	n->summary = strndup(text, cut_at(text, sizeof(text) - 4));
+	n->summary = strndup(text, cut_length(text, sizeof(text) - 4));
 	return n->summary ? 0 : -ENOMEM;
 }
 
-int sp_notification_copy(const struct sp_notification *from, struct sp_notification *ret_note)
+int sp_notification_copy(const struct sp_notification *from, struct sp_notification *ret_notification)
 {
 	struct sp_notification n = {.is_over = from->is_over,
 				    .value = from->value,
@@ -104,7 +104,7 @@ int sp_notification_copy(const struct sp_notification *from, struct sp_notificat
 	if (r < 0)
 		sp_notification_done(&n);
 	else
-		*ret_note = n;
+		*ret_notification = n;
 	return r;
 }
 
@@ -129,7 +129,7 @@ bool sp_notification_is_same_alert(const struct sp_notification *a, const struct
 	return same;
 }
 
-/* --- forms --- */
+/* --- JSON --- */
 static void time_text(uint64_t wall_ns, char *ret_text)
 {
 	time_t s = (time_t)(wall_ns / SP_NS_PER_S);
@@ -198,8 +198,9 @@ struct environment {
 	bool failed;
 };
 
-static void put(struct environment *e, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void put(struct environment *e, const char *name, const char *format, ...)
+static void put_variable(struct environment *e, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void put_variable(struct environment *e, const char *name, const char *format, ...)
 {
 	char *value SP_FREE = NULL;
 	va_list args;
@@ -215,25 +216,25 @@ static void put(struct environment *e, const char *name, const char *format, ...
 	e->n++;
 }
 
-/* Whoever runs the program finds what any service is given; nothing else of ours is anybody's business. */
-static void put_inherited(struct environment *e)
+/* What any service gets from its environment; the rest of ours is private. */
+static void put_inherited_variables(struct environment *e)
 {
 	static const char *const names[] = {"PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER"};
 
 	for (size_t i = 0; i < SP_COUNT(names); i++) {
 		const char *value = getenv(names[i]);
 		if (value)
-			put(e, names[i], "%s", value);
+			put_variable(e, names[i], "%s", value);
 	}
 }
 
-static void put_labels(struct environment *e, const struct sp_notification *n)
+static void put_label_variables(struct environment *e, const struct sp_notification *n)
 {
 	char name[SP_NOTIFICATION_VALUE + 32];
 
 	for (size_t i = 0; i < n->n_labels; i++) {
 		snprintf(name, sizeof(name), "SOPROF_ALERT_LABEL_%s", n->label_names[i]);
-		put(e, name, "%s", n->label_values[i]);
+		put_variable(e, name, "%s", n->label_values[i]);
 	}
 }
 
@@ -244,19 +245,19 @@ char **sp_notification_environment(const struct sp_notification *n)
 
 	if (!e.all)
 		return NULL;
-	put_inherited(&e);
-	put(&e, "SOPROF_ALERT_STATUS", "%s", n->is_over ? "resolved" : "firing");
-	put(&e, "SOPROF_ALERT_NAME", "%s", n->name);
-	put(&e, "SOPROF_ALERT_RULE", "%s", n->rule);
-	put(&e, "SOPROF_ALERT_SUMMARY", "%s", n->summary);
-	put(&e, "SOPROF_ALERT_VALUE", "%.6g", n->value);
-	put(&e, "SOPROF_ALERT_THRESHOLD", "%.6g", n->threshold);
+	put_inherited_variables(&e);
+	put_variable(&e, "SOPROF_ALERT_STATUS", "%s", n->is_over ? "resolved" : "firing");
+	put_variable(&e, "SOPROF_ALERT_NAME", "%s", n->name);
+	put_variable(&e, "SOPROF_ALERT_RULE", "%s", n->rule);
+	put_variable(&e, "SOPROF_ALERT_SUMMARY", "%s", n->summary);
+	put_variable(&e, "SOPROF_ALERT_VALUE", "%.6g", n->value);
+	put_variable(&e, "SOPROF_ALERT_THRESHOLD", "%.6g", n->threshold);
 	time_text(n->starts_ns, time);
-	put(&e, "SOPROF_ALERT_STARTS_AT", "%s", time);
+	put_variable(&e, "SOPROF_ALERT_STARTS_AT", "%s", time);
 	time_text(n->ends_ns, time);
 	if (n->is_over)
-		put(&e, "SOPROF_ALERT_ENDS_AT", "%s", time);
-	put_labels(&e, n);
+		put_variable(&e, "SOPROF_ALERT_ENDS_AT", "%s", time);
+	put_label_variables(&e, n);
 	if (!e.failed)
 		return e.all;
 	sp_notification_environment_free(e.all);
@@ -292,7 +293,7 @@ void sp_notification_write(const struct sp_notification *n, FILE *out)
 	}
 }
 
-static int head_take(struct sp_notification *n, const struct sp_line *l)
+static int parse_head(struct sp_notification *n, const struct sp_line *l)
 {
 	const char *status = sp_line_word(l, "status"), *name = sp_line_word(l, "name"),
 		   *rule = sp_line_word(l, "rule");
@@ -324,7 +325,7 @@ int sp_notification_read_line(struct sp_notification *n, const struct sp_line *l
 	int r;
 
 	if (!strcmp(l->first, "note"))
-		return head_take(n, l);
+		return parse_head(n, l);
 	if (n->name && !strcmp(l->first, "summary") && sp_line_word(l, "text")) {
 		r = sp_notification_summary(n, "%s", sp_line_word(l, "text"));
 		return r < 0 ? r : 1;

@@ -94,7 +94,7 @@ static void begin(void)
 	d->repeat_ns = 100 * MS;
 }
 
-static struct sp_notification note(const char *what, bool is_over)
+static struct sp_notification notification(const char *what, bool is_over)
 {
 	struct sp_notification n;
 
@@ -109,7 +109,7 @@ static struct sp_notification note(const char *what, bool is_over)
 
 static void send_notification(const struct sp_alert_targets *to, const char *what, bool is_over)
 {
-	struct sp_notification n = note(what, is_over);
+	struct sp_notification n = notification(what, is_over);
 
 	sp_deliver_send(d, to, &n, false);
 	sp_notification_done(&n);
@@ -259,7 +259,7 @@ static void test_bounds(void **state)
 	}
 	assert_int_equal(stats().n_waiting, SP_DELIVER_MAX);
 	assert_int_equal(stats().n_dropped, 5);
-	assert_string_equal(d->waiting[0].note.summary, "n5");
+	assert_string_equal(d->waiting[0].notification.summary, "n5");
 	/* dropped after an hour */
 	while (!stats().n_failed)
 		run_once();
@@ -355,9 +355,9 @@ static void test_manager(void **state)
 	assert_true(count(text, "\"startsAt\":\"1970-01-01T00:16:40.000Z\",\"endsAt\":\"20") >= 6);
 	free(text);
 	send_notification(&to, "one", true);
-	for (int i = 0; i < 2000 && d->n_standing > 1; i++)
+	for (int i = 0; i < 2000 && d->n_manager_alerts > 1; i++)
 		run_once();
-	assert_int_equal(d->n_standing, 1);
+	assert_int_equal(d->n_manager_alerts, 1);
 	text = said();
 	assert_int_equal(count(text, "\"endsAt\":\"1970-01-01T00:17:40.000Z\""), 1);
 	free(text);
@@ -375,10 +375,10 @@ static void test_manager(void **state)
 	send_notification(&to, "three", true);
 	while (stats().n_failed < 2)
 		run_once();
-	assert_int_equal(d->n_standing, 1);
-	d->standing[0].ended_ns -= SP_MIN(d->standing[0].ended_ns, (SP_DELIVER_UNTIL_S + 1) * SP_NS_PER_S);
+	assert_int_equal(d->n_manager_alerts, 1);
+	d->manager_alerts[0].ended_ns -= SP_MIN(d->manager_alerts[0].ended_ns, (SP_DELIVER_UNTIL_S + 1) * SP_NS_PER_S);
 	sp_managers_run(d, sp_time_ns(CLOCK_MONOTONIC) + 2 * SP_DELIVER_UNTIL_S * SP_NS_PER_S);
-	assert_int_equal(d->n_standing, 0);
+	assert_int_equal(d->n_manager_alerts, 0);
 	assert_int_equal(stats().n_dropped, 1);
 	sp_deliver_free(d);
 }
