@@ -59,33 +59,33 @@ void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answe
 	fprintf(out, "\"shortened\":%" PRIu64 ",\n", answer->n_shortened);
 }
 
-/* --- what was asked --- */
-static int wrong(const char *name, const char *why)
+/* --- the request --- */
+static int fail_parameter(const char *name, const char *why)
 {
 	return sp_fail_said(-EINVAL, "%s: %s", name, why);
 }
 
-/* RFC 3339, seconds since 1970, or any time that people may write (base/when.h). */
-static int take_time(const char *name, const char *text, uint64_t now_ns, bool is_end, uint64_t *ret_ns)
+/* RFC 3339, seconds since 1970, or a form of base/when.h. */
+static int parse_time(const char *name, const char *text, uint64_t now_ns, bool is_end, uint64_t *ret_ns)
 {
 	struct sp_when when;
 
 	if (*text >= '0' && *text <= '9' && strspn(text, "0123456789.") == strlen(text))
-		return sp_parse_duration(text, ret_ns) < 0 ? wrong(name, "not a time") : 0;
+		return sp_parse_duration(text, ret_ns) < 0 ? fail_parameter(name, "not a time") : 0;
 	if (sp_when_parse(text, now_ns, &when) < 0)
 		return sp_fail(-EINVAL, "%s", name);
 	*ret_ns = is_end ? when.to_ns : when.from_ns;
 	return 0;
 }
 
-static int take_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
+static int parse_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
 {
 	if (sp_parse_number(text, min, max, ret_number) < 0)
 		return sp_fail_said(-EINVAL, "%s: not a number from %" PRIu64 " to %" PRIu64, name, min, max);
 	return 0;
 }
 
-static int take_user(const char *text, struct sp_store_query *q)
+static int parse_user(const char *text, struct sp_store_query *q)
 {
 	uint64_t uid = 0;
 	struct passwd entry, *found = NULL;
@@ -93,7 +93,7 @@ static int take_user(const char *text, struct sp_store_query *q)
 
 	if (sp_parse_number(text, 0, UINT32_MAX - 1, &uid) < 0) {
 		if (getpwnam_r(text, &entry, room, sizeof(room), &found) != 0 || !found)
-			return wrong("user", "there is no such user");
+			return fail_parameter("user", "there is no such user");
 		uid = found->pw_uid;
 	}
 	q->all_users = false;
@@ -101,56 +101,56 @@ static int take_user(const char *text, struct sp_store_query *q)
 	return 0;
 }
 
-static int take_share(const char *text, double *ret_share)
+static int parse_share(const char *text, double *ret_share)
 {
 	uint64_t billionths = 0;
 
 	if (sp_parse_duration(text, &billionths) < 0 || strspn(text, "0123456789.") != strlen(text) ||
 	    billionths > SP_NS_PER_S)
-		return wrong("least", "not a share from 0 to 1");
+		return fail_parameter("least", "not a share from 0 to 1");
 	*ret_share = (double)billionths / 1e9;
 	return 0;
 }
 
-static int take_word(const char *name, const char *text, const char *const words[], int *ret_which)
+static int parse_word(const char *name, const char *text, const char *const words[], int *ret_choice)
 {
 	for (int i = 0; words[i]; i++)
 		if (!strcmp(words[i], text)) {
-			*ret_which = i;
+			*ret_choice = i;
 			return 0;
 		}
-	return wrong(name, "there is no such choice");
+	return fail_parameter(name, "there is no such choice");
 }
 
-static int take_bool(const char *name, const char *text, bool *ret_bool)
+static int parse_bool(const char *name, const char *text, bool *ret_bool)
 {
 	static const char *const words[] = {"0", "1", NULL};
-	int which = 0, r = take_word(name, text, words, &which);
+	int choice = 0, r = parse_word(name, text, words, &choice);
 
-	*ret_bool = which == 1;
+	*ret_bool = choice == 1;
 	return r;
 }
 
-struct taken {
+struct query_fields {
 	const struct sp_api *a;
 	struct sp_api_ask *ask;
 	const char *from, *to, *from2, *to2, *seconds, *user;
-	uint32_t seen; /* by number of the parameter */
+	uint32_t seen; /* a bit for each parameter */
 };
 
 enum kind { TEXT, WIDTH, LIMIT, ROOT, LEAST, DIRECTION, FOLD, RECURSION };
 static const struct parameter {
 	const char *name;
 	enum kind kind;
-	size_t offset; /* TEXT: of a string in struct taken, or, with in_ask, in struct sp_api_ask */
+	size_t offset; /* TEXT: of a string in struct query_fields, or, with in_ask, in struct sp_api_ask */
 	bool in_ask;
 } parameters[] = {
-    {"from", TEXT, offsetof(struct taken, from), false},
-    {"to", TEXT, offsetof(struct taken, to), false},
-    {"from2", TEXT, offsetof(struct taken, from2), false},
-    {"to2", TEXT, offsetof(struct taken, to2), false},
-    {"seconds", TEXT, offsetof(struct taken, seconds), false},
-    {"user", TEXT, offsetof(struct taken, user), false},
+    {"from", TEXT, offsetof(struct query_fields, from), false},
+    {"to", TEXT, offsetof(struct query_fields, to), false},
+    {"from2", TEXT, offsetof(struct query_fields, from2), false},
+    {"to2", TEXT, offsetof(struct query_fields, to2), false},
+    {"seconds", TEXT, offsetof(struct query_fields, seconds), false},
+    {"user", TEXT, offsetof(struct query_fields, user), false},
     {"library", TEXT, offsetof(struct sp_api_ask, q.library), true},
     {"function", TEXT, offsetof(struct sp_api_ask, q.function), true},
     {"process", TEXT, offsetof(struct sp_api_ask, q.process), true},
@@ -170,59 +170,59 @@ static const struct parameter {
     {"recursion", RECURSION, 0, false},
 };
 
-static int take_counted(struct sp_api_ask *ask, const struct parameter *p, const char *text)
+static int parse_value(struct sp_api_ask *ask, const struct parameter *p, const char *text)
 {
 	static const char *const directions[] = {"callees", "callers", "both", NULL};
 	static const char *const folds[] = {"none", "library", NULL};
 	uint64_t number = 0;
-	int r = 0, which = 0;
+	int r = 0, choice = 0;
 
 	if (p->kind == WIDTH || p->kind == LIMIT)
-		r = take_number(p->name, text, 1, p->kind == WIDTH ? MAX_WIDTH : MAX_LIMIT, &number);
+		r = parse_number(p->name, text, 1, p->kind == WIDTH ? MAX_WIDTH : MAX_LIMIT, &number);
 	if (p->kind == WIDTH)
 		ask->width = (uint32_t)number;
 	else if (p->kind == LIMIT)
 		ask->limit = (uint32_t)number;
 	else if (p->kind == ROOT)
-		r = take_number(p->name, text, 0, UINT64_C(1) << 53, &ask->root);
+		r = parse_number(p->name, text, 0, UINT64_C(1) << 53, &ask->root);
 	else if (p->kind == LEAST)
-		r = take_share(text, &ask->least);
+		r = parse_share(text, &ask->least);
 	else if (p->kind == DIRECTION)
-		r = take_word(p->name, text, directions, &ask->direction);
+		r = parse_word(p->name, text, directions, &ask->direction);
 	else if (p->kind == FOLD)
-		r = take_word(p->name, text, folds, &which);
+		r = parse_word(p->name, text, folds, &choice);
 	else
-		r = take_bool(p->name, text, &ask->recursion);
+		r = parse_bool(p->name, text, &ask->recursion);
 	if (p->kind == FOLD)
-		ask->fold = which == 1;
+		ask->fold = choice == 1;
 	return r;
 }
 
-static int take(struct taken *t, const char *name, const char *text)
+static int set_parameter(struct query_fields *t, const char *name, const char *text)
 {
 	for (size_t i = 0; i < SP_COUNT(parameters); i++) {
 		const struct parameter *p = &parameters[i];
 		if (strcmp(p->name, name) != 0)
 			continue;
 		if (t->seen >> i & 1)
-			return wrong(name, "is there twice");
+			return fail_parameter(name, "is there twice");
 		t->seen |= UINT32_C(1) << i;
 		if (!*text) /* an empty field of a form */
 			return 0;
 		if (p->kind != TEXT)
-			return take_counted(t->ask, p, text);
+			return parse_value(t->ask, p, text);
 		*(const char **)((p->in_ask ? (char *)t->ask : (char *)t) + p->offset) = text;
 		return 0;
 	}
 	return sp_fail_said(-EINVAL, "there is no parameter %s", name);
 }
 
-static int decode(char *text)
+static int decode_percent(char *text)
 {
 	return sp_percent_decode(text, true) < 0 ? sp_fail_said(-EINVAL, "a %% without the two digits of a byte") : 0;
 }
 
-static int take_all(struct taken *t, const char *query)
+static int parse_query(struct query_fields *t, const char *query)
 {
 	char *rest = t->ask->text, *word;
 	int r = 0;
@@ -236,25 +236,25 @@ static int take_all(struct taken *t, const char *query)
 			continue;
 		if (value)
 			*value++ = '\0';
-		r = decode(word);
+		r = decode_percent(word);
 		if (r == 0 && value)
-			r = decode(value);
+			r = decode_percent(value);
 		if (r == 0)
-			r = take(t, word, value ? value : "");
+			r = set_parameter(t, word, value ? value : "");
 	}
 	return r;
 }
 
-/* Without `from`: an hour. */
-static int take_range(const char *const names[2], const char *from, const char *to, uint64_t now_ns, uint64_t *ret_from,
-		      uint64_t *ret_to)
+/* Without `from` the range is an hour. */
+static int parse_range(const char *const names[2], const char *from, const char *to, uint64_t now_ns,
+		       uint64_t *ret_from, uint64_t *ret_to)
 {
 	uint64_t end = now_ns, begin = 0;
-	int r = to ? take_time(names[1], to, now_ns, true, &end) : 0;
+	int r = to ? parse_time(names[1], to, now_ns, true, &end) : 0;
 
 	begin = end - SP_MIN(end, HOUR_NS);
 	if (r == 0 && from)
-		r = take_time(names[0], from, now_ns, false, &begin);
+		r = parse_time(names[0], from, now_ns, false, &begin);
 	if (r == 0 && (begin >= end || end > INT64_MAX))
 		return sp_fail_said(-EINVAL, "the range is empty: it ends before it begins");
 	*ret_from = begin;
@@ -262,38 +262,38 @@ static int take_range(const char *const names[2], const char *from, const char *
 	return r;
 }
 
-static int take_ranges(struct taken *t)
+static int parse_ranges(struct query_fields *t)
 {
 	static const char *const first[] = {"from", "to"}, *const second[] = {"from2", "to2"};
 	struct sp_api_ask *ask = t->ask;
 	uint64_t now = t->a->now_ns, seconds = 0;
-	int r = take_range(first, t->from, t->to, now, &ask->q.from_ns, &ask->q.to_ns);
+	int r = parse_range(first, t->from, t->to, now, &ask->q.from_ns, &ask->q.to_ns);
 
 	ask->has_second = t->from2 || t->to2;
 	if (r == 0 && ask->has_second)
-		r = take_range(second, t->from2, t->to2, now, &ask->from2_ns, &ask->to2_ns);
+		r = parse_range(second, t->from2, t->to2, now, &ask->from2_ns, &ask->to2_ns);
 	ask->is_live = t->seconds != NULL;
 	if (r == 0 && t->seconds) {
-		r = take_number("seconds", t->seconds, 1, MAX_LIVE_S, &seconds);
+		r = parse_number("seconds", t->seconds, 1, MAX_LIVE_S, &seconds);
 		ask->q.to_ns = now;
 		ask->q.from_ns = now - SP_MIN(now, seconds * SP_NS_PER_S);
 	}
 	return r;
 }
 
-static int ask_make(const struct sp_api *a, const char *query, struct sp_api_ask *ask)
+static int parse_request(const struct sp_api *a, const char *query, struct sp_api_ask *ask)
 {
-	struct taken t = {.a = a, .ask = ask};
+	struct query_fields t = {.a = a, .ask = ask};
 	int r;
 
 	*ask = (struct sp_api_ask){.width = DEFAULT_WIDTH, .limit = DEFAULT_LIMIT, .least = DEFAULT_LEAST};
 	ask->q.all_users = true;
 	ask->q.resolution = -1;
-	r = take_all(&t, query);
+	r = parse_query(&t, query);
 	if (r == 0)
-		r = take_ranges(&t);
+		r = parse_ranges(&t);
 	if (r == 0 && t.user)
-		r = take_user(t.user, &ask->q);
+		r = parse_user(t.user, &ask->q);
 	if (r == 0 && a->own_only) {
 		if (!ask->q.all_users && ask->q.uid != a->uid)
 			return sp_fail_said(-EACCES, "other users' processes are not for you");
@@ -315,7 +315,7 @@ int sp_api_profile(const struct sp_api *a, const struct sp_store_query *q, struc
 		r = sp_store_query(a->store, q, p, &answer);
 	if (r >= 0 && a->current)
 		r = a->current(a->arg, q, p, &answer);
-	/* Nothing was found: a profile all the same. */
+	/* an empty result is a profile, too */
 	if (r >= 0 && sp_profile_n_value_types(p) == 0)
 		r = sp_profile_add_value_type(p, "samples", "count");
 	if (r < 0) {
@@ -337,7 +337,7 @@ int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_val
 			return 0;
 		}
 	*ret_value = 0;
-	return name && sp_profile_n_rows(p) > 0 ? wrong("value", "there is no such value") : 0;
+	return name && sp_profile_n_rows(p) > 0 ? fail_parameter("value", "there is no such value") : 0;
 }
 
 /* --- routes --- */
@@ -364,7 +364,7 @@ static const struct route {
     {"users", NULL, SP_TOTAL_BY_USER},
 };
 
-static const struct route *route_of(const char *path)
+static const struct route *find_route(const char *path)
 {
 	static const char before[] = "/api/v1/";
 
@@ -376,7 +376,7 @@ static const struct route *route_of(const char *path)
 	return NULL;
 }
 
-static int status_of(int r)
+static int http_status(int r)
 {
 	return r == -EINVAL ? 400 : r == -EACCES ? 403 : r == -ENOENT ? 404 : 500;
 }
@@ -386,17 +386,17 @@ static int put_error(int r, FILE *out)
 	fputs("{\"error\":", out);
 	sp_api_put_string(out, sp_error_text(r));
 	fputs("}\n", out);
-	return status_of(r);
+	return http_status(r);
 }
 
-/* The whole body is made before any of it goes out: an error may come late. */
+/* The body is complete before it is written, because an error may come late. */
 static int answer_route(const struct sp_api *a, const struct route *route, const char *query, FILE *out)
 {
 	SP_FREE struct sp_api_ask *ask = malloc(sizeof(*ask));
 	SP_FREE char *text = NULL;
 	size_t n = 0;
 	FILE *body = open_memstream(&text, &n);
-	int r = ask && body ? ask_make(a, query, ask) : -ENOMEM;
+	int r = ask && body ? parse_request(a, query, ask) : -ENOMEM;
 
 	if (r == 0)
 		r = route->answer ? route->answer(a, ask, body) : sp_api_table(a, ask, route->by, body);
@@ -412,7 +412,7 @@ static int answer_route(const struct sp_api *a, const struct route *route, const
 
 int sp_api_answer(const struct sp_api *a, const char *path, const char *query, FILE *out, int *ret_status)
 {
-	const struct route *route = route_of(path);
+	const struct route *route = find_route(path);
 	int r = route ? answer_route(a, route, query, out)
 		      : sp_fail_said(-ENOENT, "there is nothing at this address; man soprof-api tells what there is");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* api_chart.c: CPU time by library over time, and what happened. */
+/* api_chart.c: CPU time by library over time, and events. */
 #include "agent/answer/api_priv.h"
 #include "agent/answer/tree_columns.h"
 #include "base/error.h"
@@ -17,14 +17,14 @@
 
 #define MINUTE_NS (60 * SP_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
-/* The windows of so much are fast enough, and tell 10 s apart. */
+/* For so short ranges the windows of 10 s are read. */
 #define SHORT_NS (30 * MINUTE_NS)
 enum { MAX_SERIES = 12, MAX_EVENTS = 2000 };
 
 /* --- events --- */
 struct events {
 	const struct sp_api *a;
-	FILE *out; /* NULL: only gaps are taken down */
+	FILE *out; /* NULL: only collects gaps */
 	size_t n, n_left_out;
 	struct gap {
 		uint64_t from_ns, to_ns;
@@ -58,7 +58,7 @@ static void put_event(struct events *l, const struct sp_store_event *e)
 	fputc('}', l->out);
 }
 
-static int take_event(void *arg, const struct sp_store_event *e)
+static int handle_event(void *arg, const struct sp_store_event *e)
 {
 	struct events *l = arg;
 
@@ -76,11 +76,11 @@ static int take_event(void *arg, const struct sp_store_event *e)
 	return 0;
 }
 
-/* "events":[...] and how many were too many; the gaps among them stay in l. */
+/* Writes "events":[...] and how many were left out; the gaps among them stay in l. */
 static int put_events(struct events *l, uint64_t from_ns, uint64_t to_ns)
 {
 	fputs("\"events\":[", l->out);
-	int r = sp_store_events(l->a->store, from_ns, to_ns, take_event, l);
+	int r = sp_store_events(l->a->store, from_ns, to_ns, handle_event, l);
 	fprintf(l->out, "],\"events_left_out\":%zu", l->n_left_out);
 	return r;
 }
@@ -96,15 +96,15 @@ int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, FILE *ou
 	return r;
 }
 
-/* --- from rows: short ranges, and what is narrowed to a part --- */
-static uint32_t leaf_of(const struct sp_profile *p, const struct sp_row *row)
+/* --- sums of rows: short ranges, and filtered ones --- */
+static uint32_t find_leaf(const struct sp_profile *p, const struct sp_row *row)
 {
 	struct sp_stack kernel = sp_profile_stack(p, row->kernel), user = sp_profile_stack(p, row->user);
 
 	return kernel.n_frames ? kernel.frames[0] : user.n_frames ? user.frames[0] : 0;
 }
 
-static int library_set(const struct sp_profile *p, uint32_t file, struct sp_store_chart_library *l)
+static int set_library(const struct sp_profile *p, uint32_t file, struct sp_store_chart_library *l)
 {
 	const struct sp_file *f = sp_profile_file(p, file);
 	uint8_t *id = malloc(SP_BUILD_ID_MAX);
@@ -126,16 +126,16 @@ static int sum_rows(const struct sp_profile *p, const struct sp_identity *same, 
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(p) && r == 0; i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
-		uint32_t leaf = leaf_of(p, row), file = leaf ? same->library_of[leaf] : 0;
+		uint32_t leaf = find_leaf(p, row), file = leaf ? same->library_of[leaf] : 0;
 		uint32_t slice = sp_profile_key(p, row->key)->slice;
 		if (!number[file]) {
-			r = library_set(p, file, &c->libraries[c->n_libraries]);
+			r = set_library(p, file, &c->libraries[c->n_libraries]);
 			number[file] = ++c->n_libraries;
 		}
 		uint32_t at = SP_MIN(slice > 0 ? slice - 1 : c->n_slices - 1, c->n_slices - 1), n = number[file] - 1;
 		sp_saturating_add(&c->libraries[n].self, row->values[value]);
 		sp_saturating_add(&c->self[(size_t)n * c->n_slices + at],
-				  row->values[value]); /* turned round at the end */
+				  row->values[value]); /* transposed at the end */
 		c->covered_ns[at] = c->slice_ns;
 	}
 	return r;
@@ -163,11 +163,11 @@ static int chart_of_rows(const struct sp_profile *p, uint32_t value, struct sp_s
 }
 
 /* --- the chart --- */
-/* by_library: self[] is laid out library by library, as a chart of rows is. */
+/* by_library: self[] is ordered by library, as in a chart of rows. */
 struct chart {
 	struct sp_store_chart *c;
 	bool by_library;
-	uint32_t *order; /* libraries by falling self */
+	uint32_t *order; /* libraries, largest self first */
 };
 
 static int64_t self_at(const struct chart *g, uint32_t library, uint32_t slice)
@@ -178,7 +178,7 @@ static int64_t self_at(const struct chart *g, uint32_t library, uint32_t slice)
 			     : c->self[(size_t)slice * c->n_libraries + library];
 }
 
-static int by_self(const void *a, const void *b, void *arg)
+static int compare_libraries(const void *a, const void *b, void *arg)
 {
 	const struct sp_store_chart_library *all = arg;
 	const struct sp_store_chart_library *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
@@ -188,25 +188,25 @@ static int by_self(const void *a, const void *b, void *arg)
 	return strcmp(x->name, y->name);
 }
 
-static int order_make(struct chart *g)
+static int order_libraries(struct chart *g)
 {
 	g->order = calloc(g->c->n_libraries + 1U, sizeof(*g->order));
 	for (uint32_t i = 0; g->order && i < g->c->n_libraries; i++)
 		g->order[i] = i;
 	if (g->order && g->c->n_libraries > 1)
-		qsort_r(g->order, g->c->n_libraries, sizeof(*g->order), by_self, g->c->libraries);
+		qsort_r(g->order, g->c->n_libraries, sizeof(*g->order), compare_libraries, g->c->libraries);
 	return g->order ? 0 : -ENOMEM;
 }
 
 /* CPU time in seconds; other values as they are. */
-static double scale_of(const struct sp_store_chart *c)
+static double value_scale(const struct sp_store_chart *c)
 {
 	return strcmp(c->unit, "nanoseconds") == 0 ? 1e-9 : 1;
 }
 
 static void put_series(const struct chart *g, uint32_t first, uint32_t end, FILE *out)
 {
-	double scale = scale_of(g->c), all = 0;
+	double scale = value_scale(g->c), all = 0;
 
 	fputs("\"series\":[", out);
 	for (uint32_t slice = 0; slice < g->c->n_slices; slice++) {
@@ -267,8 +267,8 @@ static uint64_t overlap_ns(uint64_t from_ns, uint64_t to_ns, const struct gap *g
 	return to > from ? to - from : 0;
 }
 
-/* Rows do not tell when nothing ran: what is within the answer, and in no gap, was sampled. */
-static void cover(struct sp_store_chart *c, const struct sp_store_answer *answer, const struct events *l)
+/* Rows do not show when nothing ran: what the answer covers, and is in no gap, was sampled. */
+static void cover_time(struct sp_store_chart *c, const struct sp_store_answer *answer, const struct events *l)
 {
 	for (uint32_t i = 0; i < c->n_slices; i++) {
 		uint64_t from = c->from_ns + i * c->slice_ns, to = from + c->slice_ns;
@@ -280,14 +280,14 @@ static void cover(struct sp_store_chart *c, const struct sp_store_answer *answer
 	}
 }
 
-/* --- which way --- */
-static bool is_of_all(const struct sp_store_query *q)
+/* --- the source of the chart --- */
+static bool is_unfiltered(const struct sp_store_query *q)
 {
 	return q->all_users && !q->library && !q->function && !q->process && !q->cgroup;
 }
 
-/* The shortest length that gives no more than so many points. */
-static uint64_t step_of(const struct sp_api_ask *ask)
+/* The shortest step that gives at most ask->width points. */
+static uint64_t choose_step(const struct sp_api_ask *ask)
 {
 	static const uint32_t minutes[] = {1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440};
 	uint64_t range = ask->q.to_ns - ask->q.from_ns, step = 0;
@@ -302,13 +302,13 @@ static uint64_t step_of(const struct sp_api_ask *ask)
 	return step;
 }
 
-/* A profile of some hours is made of hours, which is too coarse for a chart. */
+/* A profile of some hours is of hourly windows, which are too coarse for a chart. */
 static bool is_for_minutes(const struct sp_store_query *q)
 {
 	return q->to_ns - q->from_ns <= 8 * HOUR_NS;
 }
 
-/* Slices begin where the answer's first window lies, on the clock's full ten seconds, minutes or hours. */
+/* Slices begin on full ten seconds, minutes or hours, at the answer's first window. */
 static int chart_from_rows(const struct sp_api *a, const struct sp_api_ask *ask, struct chart *g,
 			   struct sp_store_answer *ret_answer)
 {
@@ -340,7 +340,7 @@ static int chart_from_rows(const struct sp_api *a, const struct sp_api_ask *ask,
 static int chart_from_sums(const struct sp_api *a, const struct sp_api_ask *ask, struct chart *g,
 			   struct sp_store_answer *ret_answer)
 {
-	return sp_store_chart(a->store, &ask->q, ask->value ? ask->value : "cpu", step_of(ask), &g->c, ret_answer);
+	return sp_store_chart(a->store, &ask->q, ask->value ? ask->value : "cpu", choose_step(ask), &g->c, ret_answer);
 }
 
 static int put_store(const struct sp_api *a, FILE *out)
@@ -363,14 +363,14 @@ static int put_store(const struct sp_api *a, FILE *out)
 
 int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
-	bool by_sums = is_of_all(&ask->q) && !ask->is_live && ask->q.to_ns - ask->q.from_ns > SHORT_NS;
+	bool by_sums = is_unfiltered(&ask->q) && !ask->is_live && ask->q.to_ns - ask->q.from_ns > SHORT_NS;
 	struct chart g = {0};
 	struct sp_store_answer answer = {0};
 	struct events l = {.a = a, .out = out};
 	int r = by_sums ? chart_from_sums(a, ask, &g, &answer) : chart_from_rows(a, ask, &g, &answer);
 
 	if (r == 0)
-		r = order_make(&g);
+		r = order_libraries(&g);
 	if (r == 0)
 		r = put_store(a, out);
 	if (r == 0) {
@@ -379,7 +379,7 @@ int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, FILE *
 	}
 	if (r == 0) {
 		if (!by_sums)
-			cover(g.c, &answer, &l);
+			cover_time(g.c, &answer, &l);
 		fputs(",\n", out);
 		put_chart(&g, out);
 		fputs("\"format\":1\n", out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * api_priv.h: the API's parts: api.c has requests and errors, api_tree.c call trees, api_chart.c the overview,
- * api_table.c tables.
+ * api_priv.h: shared by the API's files: api.c has requests and errors, api_tree.c call trees, api_chart.c the
+ * overview, api_table.c tables.
  *
- * A route writes the members of one JSON object, without its braces, each with a comma behind it but for the last one.
- * -EINVAL, -EACCES and -ENOENT with words are the asker's fault; others are ours. One thread.
+ * A route writes the members of one JSON object, without its braces. -EINVAL, -EACCES and -ENOENT with text are errors
+ * of the request; others are ours. One thread.
  */
 #ifndef SP_AGENT_ANSWER_API_PRIV_H
 #define SP_AGENT_ANSWER_API_PRIV_H
@@ -14,26 +14,27 @@
 
 enum sp_api_direction { SP_API_CALLEES, SP_API_CALLERS, SP_API_BOTH };
 
-/* A request, taken apart. Strings are of `text`. */
+/* A parsed request. Strings point into `text`. */
 struct sp_api_ask {
 	char text[SP_API_MAX_QUERY + 1];
-	struct sp_store_query q; /* the range and the filters */
+	struct sp_store_query q; /* range and filters */
 	uint64_t from2_ns, to2_ns;
-	bool has_second, is_live; /* live: of the last seconds, with the window at hand, which sums do not know */
-	const char *value;        /* its name, NULL = CPU time */
+	bool has_second,
+	    is_live;       /* live: the last seconds, with the current window, which the store's sums do not have */
+	const char *value; /* a name, NULL = CPU time */
 	uint32_t width, limit, depth;
-	uint64_t root; /* the node to be told in detail, 0 = none */
-	double least;  /* share of the whole */
+	uint64_t root; /* the node to be shown in detail, 0 = none */
+	double least;  /* share of the whole; narrower nodes are left out */
 	int direction; /* enum sp_api_direction */
 	bool fold, recursion;
 	const char *focus, *focus_library; /* a function and its library, or the library alone */
-	const char *called, *caller;       /* one cell of the matrix: libraries' names */
+	const char *called, *caller;       /* a cell of the caller matrix: names of libraries */
 };
 
-/* The profile that the filters and the range of q come to, with the window at hand. */
+/* The profile of q's range and filters, with the current window. */
 int sp_api_profile(const struct sp_api *a, const struct sp_store_query *q, struct sp_profile **ret_profile,
 		   struct sp_store_answer *ret_answer);
-/* The number of the value asked for. */
+/* The number of the value with this name. */
 int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_value);
 
 /* --- JSON --- */
@@ -43,7 +44,7 @@ void sp_api_put_seconds(FILE *out, const char *name, uint64_t ns); /* the same, 
 void sp_api_put_build_id(FILE *out, const uint8_t *id, uint32_t n);
 /* from, to, covered_seconds, windows, resolution ... of an answer. */
 void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answer *answer, FILE *out);
-/* Gaps and the like; others' programs and libraries are none of an ordinary user's business. */
+/* False for kinds of events that name programs and libraries, which may be of other users. */
 bool sp_api_event_is_for_all(const char *kind);
 
 /* --- routes --- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* api_table.c: sums by library, function, process ... and the caller matrix, as rows. */
+/* api_table.c: tables by library, function, process ..., and the caller matrix. */
 #include "agent/answer/api_priv.h"
 #include "agent/answer/api_sums.h"
 #include "agent/answer/long_totals.h"
@@ -12,7 +12,7 @@
 #include <pwd.h>
 #include <string.h>
 
-/* What all rows are of. */
+/* Shares are of these sums. */
 static void put_whole(const struct sp_profile *p, uint32_t value, int64_t whole, int64_t n_samples, FILE *out)
 {
 	const struct sp_value_type *type = sp_profile_value_type(p, value);
@@ -121,7 +121,7 @@ static void put_exact_rows(const struct sp_profile *p, const struct sp_api_sums 
 	fputs("]\n", out);
 }
 
-/* -ENODATA: there are none. */
+/* -ENODATA: there are no such sums. */
 static int exact_table(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
 	struct sp_api_sums sums = {0};
@@ -170,7 +170,7 @@ static int functions_table(const struct sp_api *a, const struct sp_api_ask *ask,
 	return 0;
 }
 
-/* What the store has sums of. -ENODATA: there are none. */
+/* By what the store has sums of. -ENODATA: there are none. */
 static int table_of_sums(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out)
 {
 	if (!sp_api_sums_wanted(&ask->q) || by > SP_TOTAL_BY_FUNCTION)
@@ -225,7 +225,7 @@ static void put_cell(const struct sp_profile *p, const struct sp_cell *c, bool e
 		c->n_samples);
 }
 
-/* With a library that is called, or a caller: the functions through which it is entered. */
+/* With `called` or `caller`: the functions of one cell, through which the library is entered. */
 int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 {
 	struct sp_store_answer answer = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* api_tree.c: call trees as JSON, without what is too narrow to be seen: of a range, and of the difference of two. */
+/* api_tree.c: call trees as JSON, without nodes too narrow to be seen: of a range, and of the difference of two. */
 #include "agent/answer/api_priv.h"
 #include "agent/answer/api_sums.h"
 #include "agent/answer/tree_columns.h"
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what the trees are about --- */
-/* The frames of the function and library that callers and callees are asked of. */
-static int focus_make(const struct sp_api_ask *ask, struct sp_tree_columns *s, bool **ret_focus)
+/* --- focus --- */
+/* The frames of the function and library whose callers and callees are wanted. */
+static int make_focus(const struct sp_api_ask *ask, struct sp_tree_columns *s, bool **ret_focus)
 {
 	bool *focus = calloc(sp_profile_n_frames(s->p) + 1U, sizeof(*focus));
 
@@ -69,7 +69,7 @@ static int put_tree(const struct sp_api_ask *ask, struct sp_tree_columns *s, int
 static int put_trees(const struct sp_api_ask *ask, struct sp_tree_columns *s, FILE *out)
 {
 	SP_FREE bool *focus = NULL;
-	int r = ask->focus || ask->focus_library ? focus_make(ask, s, &focus) : 0;
+	int r = ask->focus || ask->focus_library ? make_focus(ask, s, &focus) : 0;
 
 	fprintf(out, "\"least\":%.9g,\"trees\":[", ask->least);
 	if (r == 0)
@@ -82,7 +82,7 @@ static int put_trees(const struct sp_api_ask *ask, struct sp_tree_columns *s, FI
 	return r;
 }
 
-/* --- sums by library, which do not know of what is narrow --- */
+/* --- sums by library, with what is narrow --- */
 static int put_sum(struct sp_tree_columns *s, const struct sp_api_sum *sum, FILE *out)
 {
 	const struct sp_store_chart *c = sum->chart;
@@ -133,7 +133,7 @@ static int put_sums_of(struct sp_tree_columns *s, uint32_t value, double scale, 
 	return r;
 }
 
-/* In the order of the values that the trees have. exact: the store's own, NULL or without any: there are none. */
+/* In the order of the trees' values. exact: the store's own sums; NULL or n = 0: there are none. */
 static int put_sums(struct sp_tree_columns *s, const struct sp_api_sums *exact, FILE *out)
 {
 	int r = 0;
@@ -148,8 +148,8 @@ static int put_sums(struct sp_tree_columns *s, const struct sp_api_sums *exact, 
 	return r;
 }
 
-/* --- of a range --- */
-static int shape_begin(const struct sp_api_ask *ask, const struct sp_profile *p, struct sp_tree_columns *s)
+/* --- one range --- */
+static int begin_shape(const struct sp_api_ask *ask, const struct sp_profile *p, struct sp_tree_columns *s)
 {
 	uint32_t value = 0;
 	int r = sp_api_value(p, ask->value, &value);
@@ -161,7 +161,7 @@ static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, c
 		     FILE *out)
 {
 	struct sp_tree_columns s = {0};
-	int r = shape_begin(ask, p, &s);
+	int r = begin_shape(ask, p, &s);
 
 	if (r == 0)
 		r = put_trees(ask, &s, out);
@@ -173,7 +173,7 @@ static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, c
 	return r;
 }
 
-/* So long that only trees which were pruned by the day and the hour are answered in time. */
+/* Only trees that were pruned by day and hour are read in time for such ranges. */
 static bool is_very_long(const struct sp_store_query *q)
 {
 	return sp_api_sums_wanted(q) && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
@@ -187,7 +187,7 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 	struct sp_profile *p = NULL;
 	int r;
 
-	/* Rare stacks keep what the question is about, where there are not too many of them. */
+	/* rare stacks keep the frames of the focus, unless there are too many */
 	if (!is_very_long(&q) && !q.function)
 		q.function = ask->focus;
 	if (!is_very_long(&q) && !q.library && !ask->focus)
@@ -206,7 +206,7 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 }
 
 /* --- of two ranges --- */
-/* By the numbers of the libraries told; these are all that have rows. */
+/* By the numbers of the libraries that are written; only these have rows. */
 static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *j, struct sp_tree_columns *s,
 				FILE *out)
 {
@@ -223,7 +223,7 @@ static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_ju
 	return number < 0 ? (int)number : 0;
 }
 
-/* Of those that the trees have; "[narrow]" is none of its own. */
+/* Entities of the trees; "[narrow]" is not judged. */
 static void put_judged_entities(const struct sp_diff_judge *j, const struct sp_tree_columns *s, FILE *out)
 {
 	fputs(",\"entities\":[", out);
@@ -234,7 +234,7 @@ static void put_judged_entities(const struct sp_diff_judge *j, const struct sp_t
 	fputc(']', out);
 }
 
-/* What of the trees' and the libraries' changes is noise: as in the html view's data (view/html_noise.h). */
+/* Which changes of trees and libraries are noise, as in the html view's data (view/html/html_noise.h). */
 static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, FILE *out)
 {
 	struct sp_diff_judge *j;
@@ -250,7 +250,7 @@ static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, FILE *o
 	return r;
 }
 
-/* What changed most, by function. */
+/* The largest changes, by function. */
 static void put_change(const struct sp_tree_columns *s, const struct sp_diff_row *row, FILE *out)
 {
 	const struct sp_profile *p = s->p;
@@ -302,8 +302,8 @@ static int put_diff(const struct sp_api_ask *ask, const struct sp_diff *d, FILE 
 	return r;
 }
 
-static int diff_of(const struct sp_api_ask *ask, const struct sp_profile *before, const struct sp_profile *after,
-		   FILE *out)
+static int make_diff(const struct sp_api_ask *ask, const struct sp_profile *before, const struct sp_profile *after,
+		     FILE *out)
 {
 	struct sp_diff_options o = {.scale = SP_DIFF_SHARES};
 	struct sp_diff *d = NULL;
@@ -326,8 +326,8 @@ static int diff_of(const struct sp_api_ask *ask, const struct sp_profile *before
 
 enum { DIFF_SLICES = 32 };
 
-/* Where only one is very long the ends of both stay, so that ranges that meet have no window in common. */
-static int side_read(const struct sp_api *a, const struct sp_api_ask *ask, bool is_new, struct sp_profile **ret_profile,
+/* If only one range is very long, the ends of both stay, so that adjacent ranges share no window. */
+static int read_side(const struct sp_api *a, const struct sp_api_ask *ask, bool is_new, struct sp_profile **ret_profile,
 		     struct sp_store_answer *ret_answer)
 {
 	struct sp_store_query sides[2] = {ask->q, ask->q}, *q = &sides[is_new];
@@ -348,9 +348,9 @@ int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 	int r = ask->has_second ? 0 : sp_fail_said(-EINVAL, "from2 and to2, the second range, are missing");
 
 	if (r == 0)
-		r = side_read(a, ask, false, &before, &answer);
+		r = read_side(a, ask, false, &before, &answer);
 	if (r == 0)
-		r = side_read(a, ask, true, &after, &answer2);
+		r = read_side(a, ask, true, &after, &answer2);
 	if (r == 0) {
 		sp_api_put_answer(ask, &answer, out);
 		sp_api_put_time(out, "from2", ask->from2_ns);
@@ -358,7 +358,7 @@ int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 		sp_api_put_time(out, "found_from2", answer2.from_ns);
 		sp_api_put_time(out, "found_to2", answer2.to_ns);
 		sp_api_put_seconds(out, "covered_seconds2", answer2.covered_ns);
-		r = diff_of(ask, before, after, out);
+		r = make_diff(ask, before, after, out);
 	}
 	sp_profile_free(before);
 	sp_profile_free(after);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KIND_FOLDED = 5, KIND_NARROW = 6 }; /* behind those of enum sp_html_kind; the page knows them, too */
+enum { KIND_FOLDED = 5, KIND_NARROW = 6 }; /* after those of enum sp_html_kind; the page has the same */
 
 const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 {
@@ -25,7 +25,7 @@ const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 }
 
 /* --- tables --- */
-static uint32_t samples_value(const struct sp_profile *p)
+static uint32_t find_samples_value(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
 		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "samples"))
@@ -48,7 +48,7 @@ int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tr
 {
 	struct sp_tree_columns *s = ret_shape;
 	int r = shape_init(p, s);
-	uint32_t samples = samples_value(p);
+	uint32_t samples = find_samples_value(p);
 
 	s->value = value;
 	s->n_columns = samples == value ? 1 : 2;
@@ -98,7 +98,7 @@ static int64_t name_of(struct sp_tree_columns *s, const char *name)
 	return sp_intern_add(s->names, name, strlen(name) + 1);
 }
 
-static int64_t entity_add(struct sp_tree_columns *s, const char *name, uint32_t file, const char *module, uint32_t kind)
+static int64_t add_entity(struct sp_tree_columns *s, const char *name, uint32_t file, const char *module, uint32_t kind)
 {
 	int64_t n = name_of(s, name), m = name_of(s, module);
 	struct sp_html_entity e = {(uint32_t)n, (uint32_t)sp_tree_columns_library(s, file), (uint32_t)m, kind};
@@ -107,7 +107,7 @@ static int64_t entity_add(struct sp_tree_columns *s, const char *name, uint32_t 
 }
 
 /* --- labels --- */
-static const char *module_of(const struct sp_tree_columns *s, const struct sp_tree_label *l)
+static const char *get_module(const struct sp_tree_columns *s, const struct sp_tree_label *l)
 {
 	uint32_t file = l->func ? sp_profile_func(s->p, l->func)->file : 0;
 
@@ -150,8 +150,8 @@ static uint64_t hash_text(const char *text, uint64_t seed)
 	return sp_hash_bytes(text, strlen(text), seed);
 }
 
-/* By what it is called, not by numbers, which are others in each answer. */
-static uint64_t label_hash(const struct sp_tree_columns *s, const struct sp_tree_label *l)
+/* Of names and build ids, because numbers differ between answers. */
+static uint64_t hash_label(const struct sp_tree_columns *s, const struct sp_tree_label *l)
 {
 	const struct sp_file *f = sp_profile_file(s->p, l->library);
 	uint64_t h = hash_text(label_name(s, l), label_kind(l) + UINT64_C(1));
@@ -160,7 +160,7 @@ static uint64_t label_hash(const struct sp_tree_columns *s, const struct sp_tree
 	return sp_hash_bytes(f->build_id, SP_MIN(f->build_id_len, SP_BUILD_ID_MAX), h);
 }
 
-/* --- which nodes --- */
+/* --- which nodes are written --- */
 struct out_node {
 	uint32_t depth, entity;
 	uint64_t id;
@@ -170,14 +170,14 @@ struct shaping {
 	struct sp_tree_columns *s;
 	const struct sp_tree *t;
 	uint64_t *ids;      /* by node */
-	uint8_t *keep;      /* by node */
+	uint8_t *keep;      /* by node: 0 = left out; see mark_find_next_kept() */
 	int64_t *entity_of; /* by label; -1 = not made yet */
 	struct out_node *nodes;
 	size_t n_nodes, capacity;
-	uint32_t root; /* node 0: none, or it is not there */
+	uint32_t root; /* 0: none, or it is not in this tree */
 };
 
-enum { ID_BITS = 53 }; /* what a number in JSON holds */
+enum { ID_BITS = 53 }; /* exact as a double, which numbers in JSON are */
 
 static int find_ids(struct shaping *g, uint64_t root)
 {
@@ -187,7 +187,7 @@ static int find_ids(struct shaping *g, uint64_t root)
 	if (!labels)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->n_labels; i++)
-		labels[i] = label_hash(g->s, &t->labels[i]);
+		labels[i] = hash_label(g->s, &t->labels[i]);
 	for (uint32_t i = 1; i < t->n_nodes; i++) {
 		uint64_t pair[2] = {g->ids[t->nodes[i].parent], labels[t->nodes[i].label]};
 		g->ids[i] = sp_hash_bytes(pair, sizeof(pair), 1) >> (64 - ID_BITS);
@@ -203,8 +203,8 @@ static bool is_wide(const struct sp_tree_node *n, const struct sp_tree_node *of,
 	       (has_second && n->second_total > 0 && (double)n->second_total >= least * (double)of->second_total);
 }
 
-/* 1: kept by its width; 2: in the root asked for, or it. */
-static void find_kept(struct shaping *g, double least)
+/* Sets keep[]: 1 = wide enough; 2 = the root, or wide enough below it. */
+static void mark_kept(struct shaping *g, double least)
 {
 	const struct sp_tree *t = g->t;
 	const struct sp_tree_node *all = &t->nodes[0], *root = &t->nodes[g->root];
@@ -220,11 +220,11 @@ static void find_kept(struct shaping *g, double least)
 	}
 }
 
-/* --- in order --- */
-static int64_t entity_of_label(struct sp_tree_columns *s, const struct sp_tree_label *l)
+/* --- nodes in preorder --- */
+static int64_t add_label_entity(struct sp_tree_columns *s, const struct sp_tree_label *l)
 {
 	uint32_t n = sp_intern_count(s->entities);
-	int64_t entity = entity_add(s, label_name(s, l), l->library, module_of(s, l), label_kind(l));
+	int64_t entity = add_entity(s, label_name(s, l), l->library, get_module(s, l), label_kind(l));
 
 	if (entity != n)
 		return entity;
@@ -234,12 +234,12 @@ static int64_t entity_of_label(struct sp_tree_columns *s, const struct sp_tree_l
 	return entity;
 }
 
-static int64_t entity_of(struct shaping *g, uint32_t label)
+static int64_t get_entity(struct shaping *g, uint32_t label)
 {
 	const struct sp_tree_label *l = &g->t->labels[label];
 
 	if (g->entity_of[label] < 0)
-		g->entity_of[label] = entity_of_label(g->s, l);
+		g->entity_of[label] = add_label_entity(g->s, l);
 	return g->entity_of[label];
 }
 
@@ -262,15 +262,15 @@ static void set_values(const struct shaping *g, struct out_node *to, double valu
 	}
 }
 
-/* What of a node is not its kept children's: its own, and what is left out below it. */
-struct left {
+/* A node's values without its kept children: its own, and what is left out below it. */
+struct rest_values {
 	double self, second_self, rest, second_rest, samples, samples_rest;
 };
 
-static struct left left_of(const struct shaping *g, uint32_t i)
+static struct rest_values sum_rest(const struct shaping *g, uint32_t i)
 {
 	const struct sp_tree_node *nodes = g->t->nodes, *n = &nodes[i];
-	struct left l = {.self = (double)n->self, .second_self = (double)n->second_self};
+	struct rest_values l = {.self = (double)n->self, .second_self = (double)n->second_self};
 	double value = (double)n->total, second = (double)n->second_total, samples = (double)n->n_samples;
 
 	for (uint32_t c = n->first; c != 0; c = nodes[c].next) {
@@ -287,7 +287,7 @@ static struct left left_of(const struct shaping *g, uint32_t i)
 	return l;
 }
 
-static int out_add(struct shaping *g, const struct out_node *n)
+static int append_node(struct shaping *g, const struct out_node *n)
 {
 	int r = sp_grow(&g->nodes, &g->capacity, g->n_nodes + 1, sizeof(*g->nodes));
 
@@ -296,52 +296,52 @@ static int out_add(struct shaping *g, const struct out_node *n)
 	return r;
 }
 
-static int enter(struct shaping *g, uint32_t i)
+static int enter_node(struct shaping *g, uint32_t i)
 {
-	struct left l = left_of(g, i);
-	int64_t entity = i == 0 ? 0 : entity_of(g, g->t->nodes[i].label);
+	struct rest_values l = sum_rest(g, i);
+	int64_t entity = i == 0 ? 0 : get_entity(g, g->t->nodes[i].label);
 	struct out_node n = {.depth = g->t->nodes[i].depth, .entity = (uint32_t)entity, .id = g->ids[i]};
 
 	set_values(g, &n, l.self, l.second_self, l.samples);
-	return entity < 0 ? (int)entity : out_add(g, &n);
+	return entity < 0 ? (int)entity : append_node(g, &n);
 }
 
-static int leave(struct shaping *g, uint32_t i)
+static int leave_node(struct shaping *g, uint32_t i)
 {
-	struct left l = left_of(g, i);
+	struct rest_values l = sum_rest(g, i);
 
 	if (l.rest <= 0 && l.second_rest <= 0)
 		return 0;
-	int64_t entity = entity_add(g->s, "[narrow]", 0, "", KIND_NARROW);
+	int64_t entity = add_entity(g->s, "[narrow]", 0, "", KIND_NARROW);
 	struct out_node n = {.depth = g->t->nodes[i].depth + 1, .entity = (uint32_t)entity};
 	set_values(g, &n, l.rest, l.second_rest, l.samples_rest);
-	return entity < 0 ? (int)entity : out_add(g, &n);
+	return entity < 0 ? (int)entity : append_node(g, &n);
 }
 
-static uint32_t kept(const struct shaping *g, uint32_t i)
+static uint32_t find_next_kept(const struct shaping *g, uint32_t i)
 {
 	while (i != 0 && g->keep[i] == 0)
 		i = g->t->nodes[i].next;
 	return i;
 }
 
-static int walk(struct shaping *g)
+static int walk_nodes(struct shaping *g)
 {
 	const struct sp_tree_node *nodes = g->t->nodes;
 	uint32_t i = 0, next = 0;
-	int r = enter(g, 0);
+	int r = enter_node(g, 0);
 
 	while (r == 0) {
-		next = kept(g, nodes[i].first);
+		next = find_next_kept(g, nodes[i].first);
 		while (r == 0 && next == 0) {
-			r = leave(g, i);
+			r = leave_node(g, i);
 			if (i == 0)
 				return r;
-			next = kept(g, nodes[i].next);
+			next = find_next_kept(g, nodes[i].next);
 			i = nodes[i].parent;
 		}
 		i = next;
-		r = r == 0 ? enter(g, i) : r;
+		r = r == 0 ? enter_node(g, i) : r;
 	}
 	return r;
 }
@@ -376,13 +376,13 @@ static int shape(struct shaping *g, uint64_t root, double least)
 	for (uint32_t i = 0; i < g->t->n_labels; i++)
 		g->entity_of[i] = -1;
 	if (r == 0) {
-		find_kept(g, least);
-		r = walk(g);
+		mark_kept(g, least);
+		r = walk_nodes(g);
 	}
 	return r;
 }
 
-/* In a difference the samples of a node are its value's share of all, which is exact while the rate is one. */
+/* The samples of a difference's nodes are their share of the value, which is exact while the rate is one. */
 static void scale_samples(struct sp_tree_columns *s, const struct sp_profile *p)
 {
 	int64_t sums[SP_API_COLUMNS] = {0};

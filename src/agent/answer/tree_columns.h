@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tree_columns.h: call trees written as columns of JSON numbers, with the tables of names that they share.
+ * tree_columns.h: call trees as columns of JSON numbers, with the tables of names that they share.
  *
- * What is narrower than a share of the whole is left out, and its value stands in one node "[narrow]" behind the
- * siblings that stay. Below one node, the root asked for, the share is of that node: so a zoom gets its deeper levels,
- * and the rest of the picture stays. A node's id is a hash of the path from the root by names and build ids, so the
- * same path has the same id in every answer. Columns are in preorder. Libraries are those of identity.h; entities are
- * what the html view's are (name, library, module, kind; view/html_stacks.h).
- * Owns its memory, borrows the profile. 0 or a negative errno. One thread.
+ * Nodes narrower than a share of the whole are left out; their values are in one node "[narrow]" after their siblings.
+ * Below one node, the requested root, the share is of that node: a zoom gets its deeper levels, and the rest stays the
+ * same. A node's id is a hash of its path by names and build ids, so it is the same in every answer. Columns are in
+ * preorder. Libraries are those of identity.h; entities are those of the html view (name, library, module, kind;
+ * view/html/html_stacks.h). The struct owns its memory, and borrows the profile. 0 or a negative errno. One thread.
  */
 #ifndef SP_AGENT_ANSWER_TREE_COLUMNS_H
 #define SP_AGENT_ANSWER_TREE_COLUMNS_H
@@ -22,7 +21,7 @@ struct sp_intern;
 
 enum { SP_API_COLUMNS = 4 };
 
-/* A value of the nodes: which of the profile's it is, and times what (samples of a difference are told by scale). */
+/* A value of the nodes: the profile's value, and a factor (the samples of a difference are scaled values). */
 struct sp_api_column {
 	uint32_t of;
 	double scale;
@@ -37,7 +36,7 @@ struct sp_tree_columns {
 	struct sp_api_column columns[SP_API_COLUMNS];
 	uint32_t n_columns, samples; /* the column of samples */
 	struct sp_intern *names, *entities;
-	struct sp_tree_label *label_of; /* by entity: the first that it was made of */
+	struct sp_tree_label *label_of; /* by entity: the first label that it was made of */
 	size_t label_capacity;
 	uint32_t *library_of, *libraries; /* by file; by library: its file */
 	uint32_t n_libraries;
@@ -47,14 +46,14 @@ int sp_tree_columns_new(const struct sp_profile *p, uint32_t value, struct sp_tr
 int sp_tree_columns_new_diff(const struct sp_diff *d, struct sp_tree_columns *ret_shape);
 void sp_tree_columns_done(struct sp_tree_columns *s);
 
-/* The number of the file's library among those that will be told, or a negative errno. */
+/* The number of the file's library in "libraries", or a negative errno. */
 int64_t sp_tree_columns_library(struct sp_tree_columns *s, uint32_t file);
-/* An object of columns. root: the id of a node, 0 = none. */
+/* Writes an object of columns. root: the id of a node, 0 = none. */
 int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint64_t root, double least, FILE *out);
-/* After the trees: "values", "libraries", "names" and "entities". */
+/* Writes "values", "libraries", "names" and "entities", after the trees. */
 void sp_tree_columns_end(const struct sp_tree_columns *s, FILE *out);
 
-/* What a person calls it; "[no library]" for 0. */
+/* The name to be shown; "[no library]" for 0. */
 const char *sp_api_library_name(const struct sp_profile *p, uint32_t file);
 
 #endif
