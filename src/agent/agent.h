@@ -75,13 +75,13 @@ int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_pro
 
 struct sp_agent_source_status {
 	const char *name;
-	uint64_t rate_mhz, wanted_mhz;            /* samples a second and CPU, in thousandths: now; configured */
-	uint64_t n_samples, n_complete, n_cut;    /* user stacks since the start */
-	uint64_t n_lost;                          /* samples that are in no window: the sum of the next two */
-	uint64_t n_lost_stacks;                   /* stacks that were lost, of samples that were not */
-	uint64_t n_lost_full, n_lost_nested;      /* the table of counts was full; nested in another sample */
-	uint64_t n_expected, n_taken;             /* ticks of all CPUs: by the clock; received, of idle CPUs, too */
-	uint64_t n_windows, n_waiting, n_dropped; /* stored; queued; dropped */
+	uint64_t rate_millihertz, wanted_millihertz; /* samples a second and CPU, in thousandths: now; configured */
+	uint64_t n_samples, n_complete, n_cut;       /* user stacks since the start */
+	uint64_t n_lost;                             /* samples that are in no window: the sum of the next two */
+	uint64_t n_lost_stacks;                      /* stacks that were lost, of samples that were not */
+	uint64_t n_lost_full, n_lost_nested;         /* the table of counts was full; nested in another sample */
+	uint64_t n_expected, n_taken;                /* ticks of all CPUs: by the clock; received, of idle CPUs, too */
+	uint64_t n_windows, n_waiting, n_dropped;    /* stored; queued; dropped */
 	uint64_t n_renewals, n_files, n_forgotten;
 	/*
 	 * Parsing that was put off: files and frames without names now, samples stored so; files without tables now,

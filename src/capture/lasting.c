@@ -80,9 +80,9 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 	return false;
 }
 
-int sp_capture_rate(struct sp_capture *c, uint64_t rate_mhz)
+int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
-	int r = c->o.recipe->rate(&c->recipe, &c->o, rate_mhz);
+	int r = c->o.recipe->rate(&c->recipe, &c->o, rate_millihertz);
 	const char *type, *unit; /* stay */
 
 	if (r < 0)

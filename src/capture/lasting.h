@@ -39,7 +39,7 @@ int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep);
 int sp_capture_renew(struct sp_capture *c, struct sp_profile *fresh);
 
 /* From now on, in thousandths of a sample a second: the clock's period; of other events the frequency, at least 1. */
-int sp_capture_rate(struct sp_capture *c, uint64_t rate_mhz);
+int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz);
 
 /* What the session holds. */
 struct sp_capture_size {

@@ -51,7 +51,7 @@ struct sp_recipe {
 	 * Another rate, in thousandths of a sample a second, for the events that are open and, in the options, for
 	 * those that come; and: no samples for a while, and again.
 	 */
-	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_mhz);
+	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
 	/* Ends sampling: after it no program begins any more. */
 	void (*detach)(struct sp_recipe_object *object);

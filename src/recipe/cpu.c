@@ -162,17 +162,17 @@ static int clock_rate(struct cpu_session *s, uint64_t period_ns)
 	return r;
 }
 
-static int cpu_rate(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_mhz)
+static int cpu_rate(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz)
 {
 	const struct sp_event *event = sp_event_find(o->event);
 	struct sp_capture_options changed = *o;
-	uint64_t hz = SP_MAX(rate_mhz / 1000, 1);
+	uint64_t hz = SP_MAX(rate_millihertz / 1000, 1);
 	int r;
 
-	if (!event || !rate_mhz || (o->period && !event->is_clock))
+	if (!event || !rate_millihertz || (o->period && !event->is_clock))
 		return sp_fail_said(-EINVAL, "this event has no rate");
 	changed.frequency_hz = hz;
-	changed.period = event->is_clock ? 1000000000000ULL / rate_mhz : 0;
+	changed.period = event->is_clock ? 1000000000000ULL / rate_millihertz : 0;
 	r = event->is_clock ? clock_rate(object->private, changed.period)
 			    : each_event(object->private, PERF_EVENT_IOC_PERIOD, &hz);
 	if (r >= 0)

@@ -41,7 +41,7 @@ void sp_store_close(struct sp_store *s);
 struct sp_store_window {
 	uint64_t wall_ns, boot_ns; /* of its beginning: CLOCK_REALTIME, CLOCK_BOOTTIME */
 	uint64_t duration_ns;      /* of the time that was sampled: less than the resolution where there is a gap */
-	uint64_t rate_mhz;         /* samples a second and CPU, in thousandths */
+	uint64_t rate_millihertz;  /* samples a second and CPU, in thousandths */
 	uint32_t n_cpus;
 	uint64_t n_lost;    /* samples that were taken and are not in the rows */
 	const char *source; /* the recipe's name; the types of its values are the profile's */

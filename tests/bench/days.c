@@ -386,7 +386,7 @@ static int windows_add(struct sp_store *store, uint64_t from_ns, uint64_t n_wind
 		struct sp_store_window w = {.wall_ns = from_ns + i * 10 * SP_NS_PER_S,
 					    .boot_ns = (*n_window + 100) * 10 * SP_NS_PER_S,
 					    .duration_ns = 10 * SP_NS_PER_S,
-					    .rate_mhz = 19000,
+					    .rate_millihertz = 19000,
 					    .n_cpus = N_CPUS,
 					    .source = "cpu"};
 		if (dry) {

@@ -81,7 +81,7 @@ static void add_window(uint64_t time_s)
 	struct sp_store_window w = {.wall_ns = time_s * SP_NS_PER_S,
 				    .boot_ns = time_s * SP_NS_PER_S,
 				    .duration_ns = 10 * SP_NS_PER_S,
-				    .rate_mhz = 100000,
+				    .rate_millihertz = 100000,
 				    .n_cpus = 1,
 				    .source = "cpu"};
 

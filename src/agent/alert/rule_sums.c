@@ -275,7 +275,7 @@ int sp_rule_sums_of_window(const struct sp_profile *p, const struct sp_identity 
 	struct window_fold f = {.p = p, .id = id, .rule = rule, .value = cpu_value(p), .t = &t};
 	int r = 0;
 
-	f.ns_a_sample = w->rate_mhz ? 1e12 / (double)w->rate_mhz : 0;
+	f.ns_a_sample = w->rate_millihertz ? 1e12 / (double)w->rate_millihertz : 0;
 	if (rule->subject <= SP_ALERT_RULE_CGROUP)
 		r = sum_use(&f);
 	else if (rule->subject != SP_ALERT_RULE_UPGRADE)

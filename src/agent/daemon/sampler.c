@@ -81,7 +81,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 	    .stack_entries = MAX_STACKS,
 	    .ring_bytes = ring_bytes(env->n_cpus),
 	    .event = s->event,
-	    .frequency_hz = s->wanted_mhz / 1000,
+	    .frequency_hz = s->wanted_millihertz / 1000,
 	    .no_seek = true,
 	    .time_own = true,
 	    .window_ns = SP_AGENT_WINDOW_NS,
@@ -118,7 +118,8 @@ int sp_sampler_new(struct sp_sampler_env *env, const struct sp_agent_source *sou
 	s->event = source->event ? strdup(source->event) : NULL;
 	if (source->event && !s->event)
 		return -ENOMEM;
-	s->wanted_mhz = s->rate_mhz = 1000 * (source->frequency_hz ? source->frequency_hz : env->config->frequency_hz);
+	s->wanted_millihertz = s->rate_millihertz =
+	    1000 * (source->frequency_hz ? source->frequency_hz : env->config->frequency_hz);
 	s->queue.store = env->store;
 	s->queue.listeners = &env->listeners;
 	r = fill_options(s, &o);
@@ -311,14 +312,16 @@ static uint64_t window_key_ns(const struct sp_sampler *s)
 }
 
 /* The mean over the window, if the rate was changed in it. */
-static uint64_t mean_rate_mhz(const struct sp_sampler *s, const struct sp_clock *now)
+static uint64_t mean_rate_millihertz(const struct sp_sampler *s, const struct sp_clock *now)
 {
 	double all = (double)(now->boot_ns - s->window_began.boot_ns);
 
-	if (!s->rate_mhz_ns || all <= 0)
-		return s->rate_mhz;
-	return (uint64_t)((s->rate_mhz_ns + (double)s->rate_mhz * (double)(now->boot_ns - s->rate_since_ns)) / all +
-			  0.5);
+	if (!s->rate_millihertz_ns || all <= 0)
+		return s->rate_millihertz;
+	return (
+	    uint64_t)((s->rate_millihertz_ns + (double)s->rate_millihertz * (double)(now->boot_ns - s->rate_since_ns)) /
+			  all +
+		      0.5);
 }
 
 static struct sp_store_window describe_window(struct sp_sampler *s, const struct sp_clock *now, uint64_t suspended_ns,
@@ -331,7 +334,7 @@ static struct sp_store_window describe_window(struct sp_sampler *s, const struct
 	return (struct sp_store_window){.wall_ns = window_key_ns(s),
 					.boot_ns = s->window_began.boot_ns,
 					.duration_ns = all - SP_MIN(off, all),
-					.rate_mhz = mean_rate_mhz(s, now),
+					.rate_millihertz = mean_rate_millihertz(s, now),
 					.n_cpus = s->env->n_online,
 					.n_lost = sum_lost(ret_stats) - s->lost_before,
 					.source = s->recipe->name};
@@ -339,7 +342,7 @@ static struct sp_store_window describe_window(struct sp_sampler *s, const struct
 
 static void count_window(struct sp_sampler *s, const struct sp_store_window *w, const struct sp_capture_stats *stats)
 {
-	s->expected = (double)w->duration_ns / 1e12 * (double)w->rate_mhz * w->n_cpus;
+	s->expected = (double)w->duration_ns / 1e12 * (double)w->rate_millihertz * w->n_cpus;
 	s->taken = (double)(sum_taken(stats->counter) - sum_taken(s->before));
 	s->status.n_expected += (uint64_t)s->expected;
 	s->status.n_taken += (uint64_t)s->taken;
@@ -461,7 +464,7 @@ int sp_sampler_end_window(struct sp_sampler *s, const struct sp_clock *now, uint
 	sp_window_queue_push(&s->queue, s->profile, &w);
 	s->window_began = *now;
 	s->rate_since_ns = now->boot_ns;
-	s->rate_mhz_ns = 0;
+	s->rate_millihertz_ns = 0;
 	sp_capture_size(s->capture, &after);
 	s->paused_ns = after.paused_ns - before.paused_ns; /* by this end, within the next window's time */
 	return 0;
@@ -523,20 +526,20 @@ int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct 
 }
 
 /* --- rate and status --- */
-int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings)
+int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_millihertz, unsigned halvings)
 {
-	uint64_t rate_mhz = SP_MAX(wanted_mhz >> halvings, 1000), now = sp_time_ns(CLOCK_BOOTTIME);
+	uint64_t rate_millihertz = SP_MAX(wanted_millihertz >> halvings, 1000), now = sp_time_ns(CLOCK_BOOTTIME);
 	int r;
 
-	s->wanted_mhz = wanted_mhz;
-	if (rate_mhz == s->rate_mhz)
+	s->wanted_millihertz = wanted_millihertz;
+	if (rate_millihertz == s->rate_millihertz)
 		return 0;
-	r = sp_capture_rate(s->capture, rate_mhz);
+	r = sp_capture_rate(s->capture, rate_millihertz);
 	if (r < 0)
 		return r;
-	s->rate_mhz_ns += (double)s->rate_mhz * (double)(now - s->rate_since_ns);
+	s->rate_millihertz_ns += (double)s->rate_millihertz * (double)(now - s->rate_since_ns);
 	s->rate_since_ns = now;
-	s->rate_mhz = rate_mhz;
+	s->rate_millihertz = rate_millihertz;
 	return 0;
 }
 
@@ -558,8 +561,8 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	sp_capture_size(s->capture, &size);
 	sp_capture_stats(s->capture, &stats);
 	t->name = s->recipe->name;
-	t->rate_mhz = s->rate_mhz;
-	t->wanted_mhz = s->wanted_mhz;
+	t->rate_millihertz = s->rate_millihertz;
+	t->wanted_millihertz = s->wanted_millihertz;
 	t->n_windows = s->queue.n_stored;
 	t->n_waiting = s->queue.n;
 	t->n_dropped = s->queue.n_dropped;

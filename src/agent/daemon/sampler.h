@@ -65,10 +65,10 @@ struct sp_sampler {
 	struct sp_clock window_began; /* of the window */
 	uint64_t paused_ns;           /* not sampled within the window: the last renewal */
 	uint64_t before[SP_N_COUNTERS], lost_before, unsampled_before;
-	uint64_t rate_mhz, wanted_mhz;
-	uint64_t rate_since_ns; /* CLOCK_BOOTTIME: when the rate was set */
-	double rate_mhz_ns;     /* sum of rate × time in this window before that */
-	uint64_t labelled_ns;   /* CLOCK_BOOTTIME: last search for packages */
+	uint64_t rate_millihertz, wanted_millihertz;
+	uint64_t rate_since_ns;    /* CLOCK_BOOTTIME: when the rate was set */
+	double rate_millihertz_ns; /* sum of rate × time in this window before that */
+	uint64_t labelled_ns;      /* CLOCK_BOOTTIME: last search for packages */
 	struct sp_unnamed unnamed;
 	uint64_t n_unnamed_counted; /* windows that were counted for unnamed samples */
 	bool wants_renewal;         /* memory is short */
@@ -89,7 +89,7 @@ bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now);
 int sp_sampler_flush(struct sp_sampler *s);
 /* The rows since the window began, with names. -EAGAIN: naming is at work. */
 int sp_sampler_current(struct sp_sampler *s, const struct sp_clock *now, struct sp_store_window *ret_window);
-int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_mhz, unsigned halvings);
+int sp_sampler_set_rate(struct sp_sampler *s, uint64_t wanted_millihertz, unsigned halvings);
 struct sp_capture_stats sp_sampler_measure(struct sp_sampler *s); /* measures BPF run time and memory, too */
 const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s);
 void sp_sampler_done(struct sp_sampler *s);

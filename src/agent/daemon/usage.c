@@ -111,17 +111,18 @@ static void set_rates(struct sp_agent *a, const struct sp_clock *now, const char
 	for (i = 0; i < a->n_samplers; i++) {
 		struct sp_sampler *s = &a->samplers[i];
 		char data[64];
-		int r = sp_sampler_set_rate(s, s->wanted_mhz, a->limits.halvings);
+		int r = sp_sampler_set_rate(s, s->wanted_millihertz, a->limits.halvings);
 
 		if (r < 0) {
 			sp_log(SP_LOG_WARNING, "%s", sp_error_text(r));
 			sp_error_clear();
 			continue;
 		}
-		snprintf(data, sizeof(data), "rate_mhz=%" PRIu64 " wanted_mhz=%" PRIu64, s->rate_mhz, s->wanted_mhz);
+		snprintf(data, sizeof(data), "rate_mhz=%" PRIu64 " wanted_mhz=%" PRIu64, s->rate_millihertz,
+			 s->wanted_millihertz);
 		sp_loop_add_event(a, now->wall_ns, now->wall_ns, "rate", s->recipe->name, data,
 				  "%s: %.1f Hz now (the agent uses %.2f %% of a CPU and %.1f MiB)", what,
-				  (double)s->rate_mhz / 1000, (double)a->limits.cpu_ppm / 1e4,
+				  (double)s->rate_millihertz / 1000, (double)a->limits.cpu_ppm / 1e4,
 				  (double)a->status.memory_bytes / (1 << 20));
 	}
 }

@@ -27,8 +27,8 @@ static const struct family source_families[] = {
 	{SP_EXPO_COUNTER, "soprof_stored_windows", NULL, "Windows of ten seconds that are in the store.", IN(n_windows), .per = 0},
 	{SP_EXPO_COUNTER, "soprof_dropped_windows", NULL, "Windows that the store never took.", IN(n_dropped), .per = 0},
 	{SP_EXPO_GAUGE, "soprof_waiting_windows", NULL, "Windows that wait for names or for the store.", IN(n_waiting), .per = 0},
-	{SP_EXPO_GAUGE, "soprof_sampling_rate_hertz", "hertz", "Samples a second and CPU.", IN(rate_mhz), .per = 1000},
-	{SP_EXPO_GAUGE, "soprof_sampling_wanted_rate_hertz", "hertz", "Samples a second and CPU, as configured.", IN(wanted_mhz), .per = 1000},
+	{SP_EXPO_GAUGE, "soprof_sampling_rate_hertz", "hertz", "Samples a second and CPU.", IN(rate_millihertz), .per = 1000},
+	{SP_EXPO_GAUGE, "soprof_sampling_wanted_rate_hertz", "hertz", "Samples a second and CPU, as configured.", IN(wanted_millihertz), .per = 1000},
 	{SP_EXPO_GAUGE, "soprof_known_files", NULL, "Programs and libraries that have an unwind table.", IN(n_files), .per = 0},
 };
 #undef IN

@@ -62,8 +62,8 @@ const char *const sp_agent_status_source_words[] = {"rate_mhz",
 static void put_source(FILE *out, const struct sp_agent_source_status *s)
 {
 	word(out, "source", s->name);
-	number(out, "rate_mhz", s->rate_mhz);
-	number(out, "wanted_mhz", s->wanted_mhz);
+	number(out, "rate_mhz", s->rate_millihertz);
+	number(out, "wanted_mhz", s->wanted_millihertz);
 	number(out, "samples", s->n_samples);
 	number(out, "complete", s->n_complete);
 	number(out, "lost", s->n_lost);

@@ -18,7 +18,7 @@ enum { TIMEOUT_MS = 5000, STATUS_S = 60 };
 struct source {
 	struct sp_top_wants wants;
 	struct sp_ask ask;
-	uint64_t rate_mhz, n_cpus, told_ns;
+	uint64_t rate_millihertz, n_cpus, told_ns;
 };
 
 static size_t no_fds(void *source, int ret_fds[SP_TOP_MAX_FDS])
@@ -45,7 +45,7 @@ static int status_word(void *arg, const char *name, const char *value)
 	struct source *s = arg;
 
 	if (!strcmp(name, "rate_mhz"))
-		sp_parse_number(value, 1, UINT32_MAX, &s->rate_mhz);
+		sp_parse_number(value, 1, UINT32_MAX, &s->rate_millihertz);
 	else if (!strcmp(name, "cpus"))
 		sp_parse_number(value, 1, UINT16_MAX, &s->n_cpus);
 	return 0;
@@ -81,7 +81,7 @@ static int take(void *source, struct sp_profile **ret_profile, struct sp_top_inf
 		return r;
 	*ret_info = (struct sp_top_info){
 	    .time = {.duration_ns = answer.covered_ns, .n_lost = answer.n_lost},
-	    .rate_mhz = s->rate_mhz,
+	    .rate_millihertz = s->rate_millihertz,
 	    .n_cpus = s->n_cpus,
 	    .is_agent = true,
 	    .own_only = s->ask.own_only,

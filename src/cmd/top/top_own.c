@@ -223,7 +223,7 @@ static int take(void *source, struct sp_profile **ret_profile, struct sp_top_inf
 	if (r < 0)
 		return r;
 	*ret_info = (struct sp_top_info){.time = s->slide.sum,
-					 .rate_mhz = 1000 * s->wants.frequency_hz,
+					 .rate_millihertz = 1000 * s->wants.frequency_hz,
 					 .n_cpus = s->sampling.n_cpus,
 					 .has_own = true};
 	if (s->is_closed)

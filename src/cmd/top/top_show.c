@@ -102,8 +102,8 @@ static void source_put(const struct sp_top_info *info, char *ret_text, size_t si
 {
 	const char *how = info->is_agent ? "by the agent" : "own sampling";
 
-	if (info->rate_mhz && info->n_cpus)
-		snprintf(ret_text, size, "%s at %g Hz on %" PRIu64 " CPU%s", how, (double)info->rate_mhz / 1000,
+	if (info->rate_millihertz && info->n_cpus)
+		snprintf(ret_text, size, "%s at %g Hz on %" PRIu64 " CPU%s", how, (double)info->rate_millihertz / 1000,
 			 info->n_cpus, info->n_cpus == 1 ? "" : "s");
 	else
 		snprintf(ret_text, size, "%s", how);

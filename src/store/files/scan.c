@@ -459,7 +459,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	*w = (struct sp_scan_window){.w = {.wall_ns = h.wall_ns,
 					   .boot_ns = h.boot_ns,
 					   .duration_ns = h.duration_ns,
-					   .rate_mhz = h.rate_mhz,
+					   .rate_millihertz = h.rate_millihertz,
 					   .n_cpus = h.n_cpus,
 					   .n_lost = h.n_lost,
 					   .source = source->name},

@@ -28,7 +28,7 @@ size_t sp_head_pack(const struct sp_head *h, struct sp_window_id id, uint8_t ret
 						h->boot_ns,
 						h->duration_ns,
 						h->length_ns,
-						h->rate_mhz,
+						h->rate_millihertz,
 						h->n_lost,
 						h->n_rows,
 						h->last_chunk,
@@ -63,7 +63,7 @@ int sp_head_unpack(struct sp_window_id id, const void *bytes, size_t len, struct
 				     .boot_ns = v[1],
 				     .duration_ns = v[2],
 				     .length_ns = v[3],
-				     .rate_mhz = v[4],
+				     .rate_millihertz = v[4],
 				     .n_lost = v[5],
 				     .n_rows = v[6],
 				     .last_chunk = v[7],
@@ -80,7 +80,7 @@ void sp_head_add(struct sp_head *sum, const struct sp_head *h, bool first)
 	sum->duration_ns += h->duration_ns;
 	sum->length_ns = SP_MAX(sum->length_ns, h->wall_ns + h->length_ns - sum->wall_ns);
 	sum->n_lost += h->n_lost;
-	sum->rate_mhz = h->rate_mhz;
+	sum->rate_millihertz = h->rate_millihertz;
 	sum->n_cpus = SP_MAX(sum->n_cpus, h->n_cpus);
 	sum->last_chunk = SP_MAX(sum->last_chunk, h->last_chunk);
 }

@@ -16,7 +16,7 @@
 
 struct sp_head {
 	uint64_t wall_ns, boot_ns, duration_ns, length_ns; /* length: to the end of the last window in it */
-	uint64_t rate_mhz, n_lost, n_rows;
+	uint64_t rate_millihertz, n_lost, n_rows;
 	uint64_t last_chunk; /* the chunks up to this one name all that the rows do */
 	uint32_t n_cpus;
 };

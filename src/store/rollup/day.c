@@ -71,7 +71,7 @@ static int add_hour(void *arg, const struct sp_scan_totals *t)
 	h->length_ns = end - begin_ns;
 	h->duration_ns += w->duration_ns;
 	h->n_lost += w->n_lost;
-	h->rate_mhz = w->rate_mhz;
+	h->rate_millihertz = w->rate_millihertz;
 	h->n_cpus = SP_MAX(h->n_cpus, w->n_cpus);
 	sum->n_new++;
 	return r;

@@ -457,7 +457,7 @@ static int add_window(struct sp_store *s, const struct sp_store_window *window, 
 			    .boot_ns = window->boot_ns,
 			    .duration_ns = window->duration_ns,
 			    .length_ns = window->duration_ns,
-			    .rate_mhz = window->rate_mhz,
+			    .rate_millihertz = window->rate_millihertz,
 			    .n_lost = window->n_lost,
 			    .n_cpus = window->n_cpus};
 	int r = types_of(p, types, sizeof(types));

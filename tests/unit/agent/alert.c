@@ -153,7 +153,7 @@ static void window(uint64_t n_lost)
 	struct sp_store_window w = {.wall_ns = now_ns,
 				    .boot_ns = now_ns - START + S,
 				    .duration_ns = 10 * S - S / 100,
-				    .rate_mhz = 100000,
+				    .rate_millihertz = 100000,
 				    .n_cpus = 1,
 				    .n_lost = n_lost,
 				    .source = "cpu"};

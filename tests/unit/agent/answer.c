@@ -51,7 +51,7 @@ static struct sp_store_window window_at(uint64_t i)
 	return (struct sp_store_window){.wall_ns = begin_ns + i * 10 * SP_NS_PER_S,
 					.boot_ns = (i + 1) * 10 * SP_NS_PER_S,
 					.duration_ns = 10 * SP_NS_PER_S,
-					.rate_mhz = 19000,
+					.rate_millihertz = 19000,
 					.n_cpus = 2,
 					.source = "cpu"};
 }

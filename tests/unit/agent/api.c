@@ -175,7 +175,7 @@ static int store_make(void **state)
 		struct sp_store_window w = {.wall_ns = begin_ns + at_s[i] * SP_NS_PER_S,
 					    .boot_ns = (1 + at_s[i]) * SP_NS_PER_S,
 					    .duration_ns = 10 * SP_NS_PER_S,
-					    .rate_mhz = 100000,
+					    .rate_millihertz = 100000,
 					    .n_cpus = 1,
 					    .source = "cpu"};
 		struct sp_profile *p = window();

@@ -158,7 +158,7 @@ static int store_window(struct sp_store *s, const struct window *w)
 	struct sp_store_window at = {.wall_ns = w->wall_ns,
 				     .boot_ns = w->wall_ns - BEGIN + S,
 				     .duration_ns = w->duration_ns,
-				     .rate_mhz = 19000,
+				     .rate_millihertz = 19000,
 				     .n_cpus = 2,
 				     .n_lost = w->n_lost,
 				     .source = "cpu"};

@@ -67,24 +67,24 @@ static int change_ms(void *arg)
 }
 
 /* Windows at this rate, after those with a change: samples weigh its period. Some may have waited for a table. */
-static void check_rate(uint64_t rate_mhz, size_t *at)
+static void check_rate(uint64_t rate_millihertz, size_t *at)
 {
-	double n = 0, cpu_ns = 0, period = 1e12 / (double)rate_mhz;
+	double n = 0, cpu_ns = 0, period = 1e12 / (double)rate_millihertz;
 
-	while (*at < noted.n && noted.windows[*at].window.rate_mhz != rate_mhz)
+	while (*at < noted.n && noted.windows[*at].window.rate_millihertz != rate_millihertz)
 		++*at;
-	for (++*at; *at < noted.n && noted.windows[*at].window.rate_mhz == rate_mhz; ++*at) {
+	for (++*at; *at < noted.n && noted.windows[*at].window.rate_millihertz == rate_millihertz; ++*at) {
 		n += (double)noted.windows[*at].n_samples;
 		cpu_ns += (double)noted.windows[*at].cpu_ns;
 	}
-	print_message("%.3f Hz: %.3f s in %.0f samples\n", (double)rate_mhz / 1000, cpu_ns / 1e9, n);
+	print_message("%.3f Hz: %.3f s in %.0f samples\n", (double)rate_millihertz / 1000, cpu_ns / 1e9, n);
 	assert_true(n > 0);
 	assert_true(cpu_ns > 0.75 * n * period && cpu_ns < 1.25 * n * period);
 }
 
 static void rates(void)
 {
-	static const uint64_t wanted_mhz[] = {199000, 48000, 24000, 48000, 150000};
+	static const uint64_t wanted_millihertz[] = {199000, 48000, 24000, 48000, 150000};
 	struct changing c = {0};
 	struct sp_agent *a;
 	struct stop stop;
@@ -99,13 +99,13 @@ static void rates(void)
 	    0);
 	run_for(a, &stop, 60000);
 	for (size_t i = 0; i < noted.n; i++) {
-		uint64_t rate = noted.windows[i].window.rate_mhz;
+		uint64_t rate = noted.windows[i].window.rate_millihertz;
 
 		n_mixed += (rate > 48000 && rate < 150000) || (rate > 150000 && rate < 199000);
 	}
 	assert_true(n_mixed >= 2); /* the mean of both */
-	for (size_t i = 0; i < SP_COUNT(wanted_mhz); i++)
-		check_rate(wanted_mhz[i], &at);
+	for (size_t i = 0; i < SP_COUNT(wanted_millihertz); i++)
+		check_rate(wanted_millihertz[i], &at);
 	assert_int_equal(a->limits.halvings, 0);
 	assert_true(has_event("rate cpu"));
 	sp_agent_free(a);

@@ -140,7 +140,7 @@ static void window_add(struct sp_store *s, int i)
 	struct sp_store_window w = {.wall_ns = UPGRADE + (uint64_t)(int64_t)i * 10 * S,
 				    .boot_ns = (uint64_t)(i + 1000) * 10 * S,
 				    .duration_ns = 10 * S + S / 500, /* it ends when that is seen */
-				    .rate_mhz = 19000,
+				    .rate_millihertz = 19000,
 				    .n_cpus = 2,
 				    .source = "cpu"};
 	bool after = i >= 0;

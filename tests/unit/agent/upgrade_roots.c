@@ -274,7 +274,7 @@ static int run(struct fixture *f, enum how how, const char *root, uint8_t build)
 	uint64_t end = sp_time_ns(CLOCK_MONOTONIC) + 30 * SP_NS_PER_S;
 	struct sp_store_window w = {.wall_ns = T0 + f->n_windows++ * 10 * SP_NS_PER_S,
 				    .duration_ns = 10 * SP_NS_PER_S,
-				    .rate_mhz = HZ * 1000,
+				    .rate_millihertz = HZ * 1000,
 				    .n_cpus = 1,
 				    .source = "cpu"};
 	pid_t pid = start(f, how, root);

@@ -241,7 +241,7 @@ void fixture_add(struct fixture *f, uint64_t at_ns, const char *source, struct s
 	struct sp_store_window w = {.wall_ns = at_ns,
 				    .boot_ns = at_ns - DAY + 1000 * S,
 				    .duration_ns = 10 * S,
-				    .rate_mhz = 19000,
+				    .rate_millihertz = 19000,
 				    .n_cpus = 2,
 				    .n_lost = 3,
 				    .source = source};

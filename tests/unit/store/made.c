@@ -535,7 +535,7 @@ void made_add(struct sp_store *s, uint64_t wall_ns, const struct sp_profile *p, 
 	struct sp_store_window w = {.wall_ns = wall_ns,
 				    .boot_ns = wall_ns / 7,
 				    .duration_ns = 9 * SP_NS_PER_S,
-				    .rate_mhz = 19000,
+				    .rate_millihertz = 19000,
 				    .n_cpus = 2,
 				    .n_lost = 3,
 				    .source = source};

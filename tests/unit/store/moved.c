@@ -55,7 +55,7 @@ static int add_to(struct fixture *f, struct sp_store *s)
 {
 	const struct sp_store_window w = {.wall_ns = T0 + f->n_added * 10 * SP_NS_PER_S,
 					  .duration_ns = 9 * SP_NS_PER_S,
-					  .rate_mhz = 19000,
+					  .rate_millihertz = 19000,
 					  .n_cpus = 2,
 					  .source = "cpu"};
 	int r = sp_store_add(s, &w, f->p);

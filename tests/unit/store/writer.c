@@ -74,7 +74,7 @@ static int write_windows(const char *path, uint64_t first, uint64_t count)
 		struct sp_store_window w = {.wall_ns = T0 + n * 10 * SP_NS_PER_S,
 					    .boot_ns = n,
 					    .duration_ns = 10 * SP_NS_PER_S,
-					    .rate_mhz = 19000,
+					    .rate_millihertz = 19000,
 					    .n_cpus = 2,
 					    .source = "cpu"};
 		int r = -1;
