@@ -18,7 +18,7 @@ static void check_chunks(struct sp_day_file *f)
 
 	require(sp_file_prepare(f, "SELECT id, record FROM chunk", &s) == 0);
 	while (sqlite3_step(s) == SQLITE_ROW)
-		require(sp_record_is_sound(SP_RECORD_CHUNK, (uint64_t[]){(uint64_t)sqlite3_column_int64(s, 0), 0},
+		require(sp_record_is_valid(SP_RECORD_CHUNK, (uint64_t[]){(uint64_t)sqlite3_column_int64(s, 0), 0},
 					   sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1)));
 }
 
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	require(sp_file_open_memory(&day, &f) == 0);
 	(void)sp_salvage(NULL, fd, &f);
-	require(sp_file_is_sound(&f));
+	require(sp_file_is_intact(&f));
 	check_chunks(&f);
 	sp_file_close(&f);
 	sp_error_clear();

@@ -38,7 +38,7 @@ static void check_dict(const struct sp_dict *d)
 /* Frames that are looked for later are those that are looked for at once. */
 static void check_lazy(const void *record, size_t len, const struct sp_dict *whole)
 {
-	struct sp_chunk c = {.nodes_stay = true};
+	struct sp_chunk c = {.nodes_in_record = true};
 	struct sp_dict_arrays *d = NULL;
 	struct sp_unpacker u;
 
@@ -48,14 +48,14 @@ static void check_lazy(const void *record, size_t len, const struct sp_dict *who
 	if (sp_dict_new(0, 1, &d) == 0) {
 		d->lazy = true;
 		struct sp_subtree all = {0};
-		require(sp_dict_apply(d, &c) == 0 && d->d.n_nodes == whole->n_nodes);
-		if (sp_subtree_begin(&all, d->d.n_nodes) == 0) {
-			for (uint32_t i = 0; i < d->d.n_nodes; i++)
-				sp_subtree_touch(&all, i);
-			sp_subtree_number(&all, d->d.parent, 1);
-			require(sp_dict_narrow(d, &all) == 0 && d->d.n_nodes == whole->n_nodes);
-			require(memcmp(d->d.frame, whole->frame, whole->n_nodes * sizeof(*whole->frame)) == 0);
-			require(memcmp(d->d.parent, whole->parent, whole->n_nodes * sizeof(*whole->parent)) == 0);
+		require(sp_dict_apply(d, &c) == 0 && d->dict.n_nodes == whole->n_nodes);
+		if (sp_subtree_init(&all, d->dict.n_nodes) == 0) {
+			for (uint32_t i = 0; i < d->dict.n_nodes; i++)
+				sp_subtree_select(&all, i);
+			sp_subtree_number_with_ancestors(&all, d->dict.parent, 1);
+			require(sp_dict_narrow(d, &all) == 0 && d->dict.n_nodes == whole->n_nodes);
+			require(memcmp(d->dict.frame, whole->frame, whole->n_nodes * sizeof(*whole->frame)) == 0);
+			require(memcmp(d->dict.parent, whole->parent, whole->n_nodes * sizeof(*whole->parent)) == 0);
 		}
 		sp_subtree_done(&all);
 	}
@@ -79,9 +79,9 @@ static void use_chunk(const void *record, size_t len)
 		for (int i = 0; i < SP_N_DICT_KINDS; i++)
 			most = most < c.first[i] ? c.first[i] : most;
 		bool applied = most < COPY_MAX && sp_dict_apply(d, &c) == 0;
-		check_dict(&d->d);
+		check_dict(&d->dict);
 		if (applied)
-			check_lazy(record, len, &d->d);
+			check_lazy(record, len, &d->dict);
 		sp_dict_free(d);
 	}
 	sp_chunk_done(&c);
@@ -123,11 +123,11 @@ static void use_tree(const void *record, size_t len)
 	if (sp_unpack_begin(&u, SP_RECORD_TREE, place, record, len) < 0)
 		return;
 	if (sp_tree_unpack(&u, 0, 1, &d, &rows, &up_to) == 0) {
-		check_dict(&d->d);
+		check_dict(&d->dict);
 		for (uint32_t i = 0; i < rows.n; i++)
-			rows.node[i] = rows.node[i] < d->d.n_nodes ? rows.node[i] : 0;
+			rows.node[i] = rows.node[i] < d->dict.n_nodes ? rows.node[i] : 0;
 		if (sp_tree_merge_init(&g) == 0 && rows.n_values > 0 &&
-		    sp_tree_merge_add_record(&g, &d->d, &rows) == 0 && sp_tree_merge_prune(&g, &pruned) == 0)
+		    sp_tree_merge_add_record(&g, &d->dict, &rows) == 0 && sp_tree_merge_prune(&g, &pruned) == 0)
 			sp_tree_merge_done(&pruned);
 		sp_tree_merge_done(&g);
 		sp_dict_free(d);

@@ -31,13 +31,13 @@ int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk
 struct reading {
 	struct sp_chunk c;
 	struct sp_unpacker u;
-	bool without_keys;
+	bool skip_keys;
 };
 
 static struct reading reading_for(const struct sp_dict_arrays *d)
 {
-	return (struct reading){.c = {.without_nodes = d->without_nodes, .nodes_stay = d->lazy && !d->without_nodes},
-				.without_keys = d->without_keys};
+	return (struct reading){.c = {.skip_nodes = d->skip_nodes, .nodes_in_record = d->lazy && !d->skip_nodes},
+				.skip_keys = d->skip_keys};
 }
 
 static int read_next(struct reading *n, sqlite3_stmt *s)
@@ -47,7 +47,7 @@ static int read_next(struct reading *n, sqlite3_stmt *s)
 	sp_unpack_done(&n->u);
 	sp_chunk_clear(&n->c, first);
 	int r = open_record((uint64_t)sqlite3_column_int64(s, 0), s, 1, &n->c, &n->u);
-	if (n->without_keys)
+	if (n->skip_keys)
 		n->c.items[SP_KEYS].n = 0;
 	return r;
 }
@@ -66,9 +66,9 @@ static void load_from_sister(struct sp_day_file *sister, struct sp_dict_arrays *
 
 	if (sp_file_prepare(sister, CHUNKS, &s) < 0)
 		return;
-	SP_BIND(s, sp_chunk_id(d->d.generation, from), sp_chunk_id(d->d.generation, UINT32_MAX));
+	SP_BIND(s, sp_chunk_id(d->dict.generation, from), sp_chunk_id(d->dict.generation, UINT32_MAX));
 	while (d->last_seq < seq && sqlite3_step(s) == SQLITE_ROW) {
-		if (read_next(&n, s) < 0 || sp_dict_misses(d, &n.c) || sp_dict_apply(d, &n.c) < 0)
+		if (read_next(&n, s) < 0 || sp_dict_has_gap_before(d, &n.c) || sp_dict_apply(d, &n.c) < 0)
 			break;
 		d->last_seq = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 	}
@@ -81,7 +81,7 @@ static void salvage_chunks(struct sp_store *store, struct sp_day_file *f, struct
 {
 	struct sp_day_file salvaged;
 
-	if (d->d.n_lost_chunks > 0 || store->writer != NULL || store->memory != NULL || sp_file_is_sound(f) ||
+	if (d->dict.n_lost_chunks > 0 || store->writer != NULL || store->memory != NULL || sp_file_is_intact(f) ||
 	    sp_salvage_open(&store->directory, &f->day, &salvaged) < 0)
 		return;
 	load_from_sister(&salvaged, d, from, seq);
@@ -106,7 +106,7 @@ static void replace_chunks(struct sp_store *store, struct sp_day_file *f, struct
 		salvage_chunks(store, f, d, from, seq);
 	sp_error_clear();
 	if (d->last_seq < seq) {
-		d->d.n_lost_chunks++;
+		d->dict.n_lost_chunks++;
 		d->last_seq = seq;
 	}
 }
@@ -119,7 +119,7 @@ static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_d
 	if (seq <= d->last_seq) /* a sister's had it */
 		return 0;
 	int r = read_next(n, s);
-	if (r == 0 && sp_dict_misses(d, &n->c))
+	if (r == 0 && sp_dict_has_gap_before(d, &n->c))
 		replace_chunks(store, f, d, seq - 1);
 	r = r < 0 || seq <= d->last_seq ? r : sp_dict_apply(d, &n->c);
 	if (r == -EBADMSG) {
@@ -147,7 +147,7 @@ static uint64_t load_each(struct sp_day_file *f, struct sp_dict_arrays *d, struc
 
 	if (from > to || sp_file_prepare(f, CHUNKS, &s) < 0)
 		return 0;
-	SP_BIND(s, sp_chunk_id(d->d.generation, from), sp_chunk_id(d->d.generation, to));
+	SP_BIND(s, sp_chunk_id(d->dict.generation, from), sp_chunk_id(d->dict.generation, to));
 	while (sqlite3_step(s) == SQLITE_ROW) {
 		if (read_next(n, s) < 0 || apply(d, &n->c) < 0)
 			break;
@@ -158,19 +158,19 @@ static uint64_t load_each(struct sp_day_file *f, struct sp_dict_arrays *d, struc
 
 static int apply_next(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
-	return sp_dict_misses(d, c) ? -EBADMSG : sp_dict_apply(d, c);
+	return sp_dict_has_gap_before(d, c) ? -EBADMSG : sp_dict_apply(d, c);
 }
 
 /* The last chunk up to there that the file has, and, of a lazy dictionary, room for all of the nodes up to it. */
 static uint64_t find_last(struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
 {
-	struct reading n = {.c = {.nodes_stay = true}};
+	struct reading n = {.c = {.nodes_in_record = true}};
 	SP_STATEMENT *s = NULL;
 	uint64_t last = 0;
 
 	if (sp_file_prepare(f, CHUNKS " DESC LIMIT 1", &s) < 0)
 		return 0;
-	SP_BIND(s, sp_chunk_id(d->d.generation, 0), sp_chunk_id(d->d.generation, to));
+	SP_BIND(s, sp_chunk_id(d->dict.generation, 0), sp_chunk_id(d->dict.generation, to));
 	if (sqlite3_step(s) == SQLITE_ROW) {
 		last = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 		if (d->lazy && read_next(&n, s) == 0)
@@ -184,7 +184,7 @@ static uint64_t find_last(struct sp_day_file *f, struct sp_dict_arrays *d, uint6
 static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
 {
 	struct sp_day_file minutes = {0}, hours = {0};
-	struct reading keys = {.c = {.without_nodes = true}}, n = reading_for(d);
+	struct reading keys = {.c = {.skip_nodes = true}}, n = reading_for(d);
 	uint64_t in_hours = to;
 
 	if (store->writer != NULL || store->memory != NULL || store->directory.path == NULL ||
@@ -195,8 +195,8 @@ static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, str
 	in_hours = r < 0 ? 0 : find_last(&hours, d, to);
 	if (f->day.resolution == SP_RES_10S && open_sister(store, f, SP_RES_1M, &minutes) < 0)
 		in_hours = 0;
-	else if (f->day.resolution == SP_RES_10S && !d->without_keys)
-		in_hours = load_each(&minutes, d, &keys, 0, in_hours, sp_dict_apply_keys);
+	else if (f->day.resolution == SP_RES_10S && !d->skip_keys)
+		in_hours = load_each(&minutes, d, &keys, 0, in_hours, sp_dict_apply_keys_only);
 	if (in_hours > 0)
 		d->last_seq = load_each(&hours, d, &n, 0, in_hours, apply_next);
 	sp_dict_check_keys(d); /* those that come later are read again */
@@ -224,7 +224,7 @@ int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_a
 
 	if (r < 0 || s == NULL)
 		return r;
-	SP_BIND(s, sp_chunk_id(d->d.generation, *from_chunk), sp_chunk_id(d->d.generation, to));
+	SP_BIND(s, sp_chunk_id(d->dict.generation, *from_chunk), sp_chunk_id(d->dict.generation, to));
 	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
 		r = step_chunk(store, f, d, &n, s);
 	reading_done(&n);

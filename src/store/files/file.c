@@ -459,7 +459,7 @@ bool sp_file_has_moved(struct sp_day_file *f)
 	return sqlite3_file_control(f->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
 }
 
-bool sp_file_is_sound(struct sp_day_file *f)
+bool sp_file_is_intact(struct sp_day_file *f)
 {
 	SP_STATEMENT *s = NULL;
 	int r = sp_file_prepare(f, "PRAGMA quick_check(1)", &s), code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);

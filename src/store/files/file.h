@@ -88,7 +88,7 @@ int sp_file_checkpoint(struct sp_day_file *f);
 /* It was removed, renamed or replaced since it was opened. */
 bool sp_file_has_moved(struct sp_day_file *f);
 /* Is its structure as SQLite wants it? Reads all of it. */
-bool sp_file_is_sound(struct sp_day_file *f);
+bool sp_file_is_intact(struct sp_day_file *f);
 int sp_file_exec(struct sp_day_file *f, const char *sql);
 int sp_file_prepare(struct sp_day_file *f, const char *sql, sqlite3_stmt **ret_statement);
 /* One that is kept, ready to be bound: for SP_KEPT, or for sp_file_put(). */

@@ -68,7 +68,7 @@ static uint64_t number(const struct cell *c, size_t column)
 
 static bool is_record(const struct cell *c, size_t column, enum sp_store_record type, uint64_t x, uint64_t y)
 {
-	return sp_record_is_sound(type, (uint64_t[]){x, y}, c->bytes + c->at[column], c->len[column]);
+	return sp_record_is_valid(type, (uint64_t[]){x, y}, c->bytes + c->at[column], c->len[column]);
 }
 
 static bool is_text(const struct cell *c, size_t column, size_t min, size_t max)

@@ -42,8 +42,8 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 	struct loaded *l = NULL;
 
 	for (size_t i = names->n_loaded; i > 0 && l == NULL; i--)
-		if (names->loaded[i - 1].dict->d.generation == generation &&
-		    names->loaded[i - 1].dict->d.day_s == scan->file.day.day_s)
+		if (names->loaded[i - 1].dict->dict.generation == generation &&
+		    names->loaded[i - 1].dict->dict.day_s == scan->file.day.day_s)
 			l = &names->loaded[i - 1];
 	if (l == NULL) {
 		int r = names->n_loaded == MAX_GENERATIONS ? -E2BIG
@@ -53,16 +53,16 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 		if (r < 0)
 			return r;
 		l = &names->loaded[names->n_loaded++];
-		l->dict->without_nodes = scan->totals;
+		l->dict->skip_nodes = scan->totals;
 		l->dict->lazy = scan->o.lazy;
-		l->dict->without_keys = scan->o.no_keys;
+		l->dict->skip_keys = scan->o.no_keys;
 		l->next = 0;
 		if (scan->o.lazy)
 			last_chunk = chunk_of_last(scan, generation, last_chunk);
 	}
 	int r = sp_dict_load(scan->store, &scan->file, l->dict, &l->next, last_chunk);
 	if (r == 0)
-		*ret_dict = &l->dict->d;
+		*ret_dict = &l->dict->dict;
 	return r;
 }
 
@@ -368,8 +368,8 @@ static int read_tree(struct sp_scan *scan, struct sp_window_id id, struct sp_sca
 	if (r < 0)
 		return r;
 	scan->loaded[scan->n_loaded++].dict = d;
-	w->dict = &d->d;
-	check_rows(&scan->rows, d->d.n_groups, d->d.n_nodes);
+	w->dict = &d->dict;
+	check_rows(&scan->rows, d->dict.n_groups, d->dict.n_nodes);
 	show_rows(scan, w);
 	return 0;
 }
@@ -486,7 +486,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 static int look_at_damage(struct sp_scan *scan, bool structure)
 {
 	sp_error_clear();
-	if (!scan->checked && !scan->is_memory && (structure || !sp_file_is_sound(&scan->file)))
+	if (!scan->checked && !scan->is_memory && (structure || !sp_file_is_intact(&scan->file)))
 		return salvage(scan);
 	scan->checked = true;
 	scan->n_damaged++;
@@ -509,7 +509,7 @@ static int look_at_gap(struct sp_scan *scan, uint64_t until_ns)
 	for (size_t i = 0; i < s->n_sound; i++)
 		if (s->sound[i] == key)
 			return 0;
-	if (!sp_file_is_sound(&scan->file)) {
+	if (!sp_file_is_intact(&scan->file)) {
 		int r = salvage(scan);
 		return r < 0 ? r : 1;
 	}

@@ -48,7 +48,7 @@ static int read_sums(struct sp_scan *scan, struct sp_unpacker *u, struct sp_scan
 	r = r < 0 ? r : sp_sums_unpack(sums, u);
 	if (r < 0 || sums->n_values != t->window.n_values)
 		return r < 0 ? r : -EBADMSG;
-	t->dict = scan->of_days ? &(*own)->d : d;
+	t->dict = scan->of_days ? &(*own)->dict : d;
 	check_sums(sums, t->dict);
 	t->sums = sums;
 	return 0;

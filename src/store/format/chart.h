@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * chart.h: sums by library of each five minutes of an hour, in one record: what a chart of a day or a week is made of.
+ * chart.h: sums by library for each five minutes of an hour, as one record. Charts of a day or a week are made of
+ * these.
  *
- * A record has a chunk's columns (its own names: strings and files), then of each slice when it begins (ms since
- * 1970), how much of it was sampled (ns) and how many sums it has, then these as totals have them (sums.h),
- * slice by slice. Made from the totals beside an hour's minutes: sp_charting_*; told again by sp_chart_unpack().
- * Owns its memory. Errors: -ENOMEM, -EBADMSG. Not thread-safe.
+ * Record: a chunk's columns (names of its own: strings and files); for each slice its beginning (ms since 1970), the
+ * time sampled in it (ns) and its number of sums; then the sums of all slices, as in sums.h, slice by slice. The
+ * writer adds up the totals stored with an hour's minutes.
+ * Both structs own their memory. Errors: -ENOMEM, -EBADMSG. Not thread-safe.
  */
 #ifndef SP_STORE_FORMAT_CHART_H
 #define SP_STORE_FORMAT_CHART_H
@@ -15,24 +16,24 @@
 enum { SP_CHART_SLICE_S = 300, SP_CHART_MAX_SLICES = 64, SP_CHART_MAX_FILES = 1 << 20 };
 
 struct sp_chart_slice {
-	uint64_t begin_ms, duration_ns, n_sums; /* begin: since 1970 */
+	uint64_t begin_ms, duration_ns, n_sums;
 };
 struct sp_chart_writer {
 	struct sp_chart_slice slices[SP_CHART_MAX_SLICES];
 	uint32_t n_slices;
-	struct sp_sums sums;  /* of all slices, one after the other */
-	struct sp_sums slice; /* the last one's, which is under way */
-	uint32_t *at;         /* by file: 1 + where in the last slice's */
-	size_t at_capacity;
+	struct sp_sums sums;    /* of the finished slices, one after the other */
+	struct sp_sums slice;   /* of the slice being filled */
+	uint32_t *slot_of_file; /* by file: 1 + its place in `slice`; 0: not there */
+	size_t slot_capacity;
 };
 int sp_chart_writer_init(struct sp_chart_writer *c, uint32_t n_values);
 void sp_chart_writer_done(struct sp_chart_writer *c);
-/* A minute's totals, in the order of time: of the files of one dictionary. */
+/* Adds the totals of a minute. Minutes come in order of time; all use the file numbers of one dictionary. */
 int sp_chart_writer_add(struct sp_chart_writer *c, uint64_t t_ms, uint64_t duration_ns, const struct sp_sums *s);
-/* Into a record that was begun. */
+/* Appends the columns to a record that was begun. names: the dictionary of those file numbers. */
 int sp_chart_writer_pack(struct sp_chart_writer *c, const struct sp_dict *names, struct sp_packer *p);
 
-/* Back: the names are a dictionary (free it); the slices as they were. */
+/* Reads a record. sp_chart_read_done() also after an error. */
 struct sp_chart_read {
 	struct sp_dict_arrays *dict;
 	struct sp_chart_slice slices[SP_CHART_MAX_SLICES];

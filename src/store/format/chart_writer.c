@@ -20,11 +20,10 @@ void sp_chart_writer_done(struct sp_chart_writer *c)
 {
 	sp_sums_done(&c->sums);
 	sp_sums_done(&c->slice);
-	free(c->at);
+	free(c->slot_of_file);
 	*c = (struct sp_chart_writer){0};
 }
 
-/* The slice under way is over. */
 static int end_slice(struct sp_chart_writer *c)
 {
 	struct sp_sums *slice = &c->slice;
@@ -34,7 +33,7 @@ static int end_slice(struct sp_chart_writer *c)
 		if (sums == NULL)
 			return -ENOMEM;
 		memcpy(sums, sp_sums_at(slice, i), 2 * slice->n_values * sizeof(*sums));
-		c->at[slice->accounts[i].file] = 0;
+		c->slot_of_file[slice->accounts[i].file] = 0;
 	}
 	c->slices[c->n_slices - 1].n_sums = slice->n;
 	slice->n = 0;
@@ -46,7 +45,7 @@ static int begin_slice(struct sp_chart_writer *c, uint64_t t_ms)
 	int r = c->n_slices > 0 ? end_slice(c) : 0;
 
 	if (r == 0 && c->n_slices == SP_CHART_MAX_SLICES)
-		r = -EBADMSG; /* an hour has not as many */
+		r = -EBADMSG; /* more than an hour has */
 	if (r == 0)
 		c->slices[c->n_slices++] = (struct sp_chart_slice){.begin_ms = t_ms};
 	return r;
@@ -54,14 +53,14 @@ static int begin_slice(struct sp_chart_writer *c, uint64_t t_ms)
 
 static int add_sums(struct sp_chart_writer *c, uint32_t file, const int64_t *values)
 {
-	if (sp_grow(&c->at, &c->at_capacity, (size_t)file + 1, sizeof(*c->at)) < 0)
+	if (sp_grow(&c->slot_of_file, &c->slot_capacity, (size_t)file + 1, sizeof(*c->slot_of_file)) < 0)
 		return -ENOMEM;
-	if (c->at[file] == 0) {
+	if (c->slot_of_file[file] == 0) {
 		if (sp_sums_add(&c->slice, file, 0) == NULL)
 			return -ENOMEM;
-		c->at[file] = (uint32_t)c->slice.n;
+		c->slot_of_file[file] = (uint32_t)c->slice.n;
 	}
-	int64_t *sums = sp_sums_at(&c->slice, c->at[file] - 1);
+	int64_t *sums = sp_sums_at(&c->slice, c->slot_of_file[file] - 1);
 	for (uint32_t i = 0; i < 2 * c->slice.n_values; i++)
 		sp_saturating_add(&sums[i], values[i]);
 	return 0;
@@ -83,13 +82,13 @@ int sp_chart_writer_add(struct sp_chart_writer *c, uint64_t t_ms, uint64_t durat
 	return r;
 }
 
-static int pack_all(struct sp_chart_writer *c, struct sp_tree_merge *g, const struct sp_dict *names,
-		    struct sp_packer *p)
+static int pack_columns(struct sp_chart_writer *c, struct sp_tree_merge *merge, const struct sp_dict *names,
+			struct sp_packer *p)
 {
 	uint64_t begins[SP_CHART_MAX_SLICES], durations[SP_CHART_MAX_SLICES], counts[SP_CHART_MAX_SLICES];
 	int r = c->n_slices > 0 ? end_slice(c) : 0;
 
-	r = r < 0 ? r : sp_tree_merge_add_files(g, names, &c->sums);
+	r = r < 0 ? r : sp_tree_merge_add_files(merge, names, &c->sums);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < c->n_slices; i++) {
@@ -97,7 +96,7 @@ static int pack_all(struct sp_chart_writer *c, struct sp_tree_merge *g, const st
 		durations[i] = c->slices[i].duration_ns;
 		counts[i] = c->slices[i].n_sums;
 	}
-	sp_chunk_pack(&g->chunk, p, true);
+	sp_chunk_pack(&merge->chunk, p, true);
 	sp_pack_u64(p, begins, c->n_slices);
 	sp_pack_u64(p, durations, c->n_slices);
 	sp_pack_u64(p, counts, c->n_slices);
@@ -107,11 +106,11 @@ static int pack_all(struct sp_chart_writer *c, struct sp_tree_merge *g, const st
 
 int sp_chart_writer_pack(struct sp_chart_writer *c, const struct sp_dict *names, struct sp_packer *p)
 {
-	struct sp_tree_merge g;
-	int r = sp_tree_merge_init(&g);
+	struct sp_tree_merge merge;
+	int r = sp_tree_merge_init(&merge);
 
-	r = r < 0 ? r : pack_all(c, &g, names, p);
-	sp_tree_merge_done(&g);
+	r = r < 0 ? r : pack_columns(c, &merge, names, p);
+	sp_tree_merge_done(&merge);
 	return r;
 }
 
@@ -153,7 +152,7 @@ int sp_chart_unpack(struct sp_unpacker *u, uint64_t day_s, struct sp_chart_read 
 	sp_chunk_done(&chunk);
 	r = r < 0 ? r : unpack_slices(u, ret_chart);
 	for (size_t i = 0; i < ret_chart->sums.n && r == 0; i++)
-		if (ret_chart->sums.accounts[i].file >= ret_chart->dict->d.n_files)
+		if (ret_chart->sums.accounts[i].file >= ret_chart->dict->dict.n_files)
 			r = -EBADMSG;
 	return r;
 }

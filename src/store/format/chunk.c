@@ -9,23 +9,23 @@
 
 enum { STRING_MAX = 1 << 24 };
 
-/* A column of an item's struct. */
+/* A column: one field of the structs of a kind. */
 enum coding {
 	PLAIN,
 	BOOL,
-	DELTA,  /* how much more than that of the item before */
-	BEYOND, /* how much more than another field of the same item */
+	DELTA,    /* difference to the item before */
+	RELATIVE, /* difference to field `base` of the same item */
 };
 struct field {
-	uint8_t thing, coding, bytes, offset, base;
+	uint8_t kind, coding, bytes, offset, base;
 };
-#define FIELD(thing, type, member, coding)                                                                             \
+#define FIELD(kind, type, member, coding)                                                                              \
 	{                                                                                                              \
-		thing, coding, sizeof(((struct type *)0)->member), offsetof(struct type, member), 0                    \
+		kind, coding, sizeof(((struct type *)0)->member), offsetof(struct type, member), 0                     \
 	}
-#define BASED(thing, type, member, base)                                                                               \
+#define BASED(kind, type, member, base)                                                                                \
 	{                                                                                                              \
-		thing, BEYOND, sizeof(((struct type *)0)->member), offsetof(struct type, member),                      \
+		kind, RELATIVE, sizeof(((struct type *)0)->member), offsetof(struct type, member),                     \
 		    offsetof(struct type, base)                                                                        \
 	}
 #define BUILD_ID(nth)                                                                                                  \
@@ -68,7 +68,7 @@ static const struct field fields[] = {
     FIELD(SP_GROUPS, sp_dict_group, uid, DELTA),
     FIELD(SP_GROUPS, sp_dict_group, comm, PLAIN),
     FIELD(SP_GROUPS, sp_dict_group, cgroup_path, DELTA),
-    /* with root in the upper half: so records without one are what they were before it was kept */
+    /* container and root as one number: root was added later, and records without it did not change */
     {SP_GROUPS, DELTA, 8, offsetof(struct sp_dict_group, container), 0},
     FIELD(SP_KEYS, sp_dict_key, group, DELTA),
     FIELD(SP_KEYS, sp_dict_key, pid, DELTA),
@@ -81,7 +81,7 @@ static const struct field fields[] = {
 _Static_assert(SP_BUILD_ID_MAX == 32, "a build id is four columns");
 _Static_assert(offsetof(struct sp_dict_group, root) == offsetof(struct sp_dict_group, container) + 4, "one word");
 
-size_t sp_dict_kind_bytes(enum sp_dict_kind thing)
+size_t sp_dict_kind_bytes(enum sp_dict_kind kind)
 {
 	static const size_t bytes[SP_N_DICT_KINDS] = {
 	    [SP_STRINGS] = sizeof(uint32_t),        [SP_FILES] = sizeof(struct sp_file),
@@ -90,7 +90,7 @@ size_t sp_dict_kind_bytes(enum sp_dict_kind thing)
 	    [SP_KEYS] = sizeof(struct sp_dict_key),
 	};
 
-	return bytes[thing];
+	return bytes[kind];
 }
 
 void sp_chunk_done(struct sp_chunk *c)
@@ -99,7 +99,7 @@ void sp_chunk_done(struct sp_chunk *c)
 		free(c->items[i].data);
 	free(c->bytes.data);
 	free(c->ranks.data);
-	free(c->fresh.data);
+	free(c->new_frames.data);
 	*c = (struct sp_chunk){0};
 }
 
@@ -107,7 +107,7 @@ void sp_chunk_clear(struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS])
 {
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
 		c->items[i].n = 0;
-	c->bytes.n = c->ranks.n = c->fresh.n = 0;
+	c->bytes.n = c->ranks.n = c->new_frames.n = 0;
 	c->record = NULL;
 	memcpy(c->first, first, sizeof(c->first));
 }
@@ -122,27 +122,26 @@ bool sp_chunk_is_empty(const struct sp_chunk *c)
 
 size_t sp_chunk_memory(const struct sp_chunk *c)
 {
-	size_t bytes = c->bytes.capacity + (c->ranks.capacity + c->fresh.capacity) * sizeof(uint32_t);
+	size_t bytes = c->bytes.capacity + (c->ranks.capacity + c->new_frames.capacity) * sizeof(uint32_t);
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
 		bytes += c->items[i].capacity * sp_dict_kind_bytes((enum sp_dict_kind)i);
 	return bytes;
 }
 
-static void *more(struct sp_items *items, size_t n, size_t bytes_each)
+static void *append_items(struct sp_items *items, size_t n, size_t bytes_each)
 {
-	if (sp_grow(&items->data, &items->capacity, items->n + n + 1, bytes_each) <
-	    0) /* also of none there is a place */
+	if (sp_grow(&items->data, &items->capacity, items->n + n + 1, bytes_each) < 0) /* + 1: not NULL for no items */
 		return NULL;
 	char *at = (char *)items->data + items->n * bytes_each;
 	items->n += n;
 	return at;
 }
 
-int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind thing, const void *item)
+int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item)
 {
-	size_t bytes = sp_dict_kind_bytes(thing);
-	void *at = more(&c->items[thing], 1, bytes);
+	size_t bytes = sp_dict_kind_bytes(kind);
+	void *at = append_items(&c->items[kind], 1, bytes);
 
 	if (at == NULL)
 		return -ENOMEM;
@@ -156,7 +155,7 @@ int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len)
 
 	if (len > STRING_MAX)
 		return -E2BIG;
-	char *at = more(&c->bytes, room, 1);
+	char *at = append_items(&c->bytes, room, 1);
 	if (at == NULL)
 		return -ENOMEM;
 	memcpy(at, s, len);
@@ -167,24 +166,24 @@ int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len)
 	return r;
 }
 
-int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t fresh_frame)
+int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame)
 {
-	uint32_t *at_rank = more(&c->ranks, 1, sizeof(*at_rank));
-	uint32_t *at_fresh = at_rank != NULL && (rank & 1) != 0 ? more(&c->fresh, 1, sizeof(*at_fresh)) : NULL;
+	uint32_t *at_rank = append_items(&c->ranks, 1, sizeof(*at_rank));
+	uint32_t *at_new = at_rank != NULL && (rank & 1) != 0 ? append_items(&c->new_frames, 1, sizeof(*at_new)) : NULL;
 
-	if (at_rank == NULL || ((rank & 1) != 0 && at_fresh == NULL) || sp_chunk_add(c, SP_NODES, &distance) < 0) {
+	if (at_rank == NULL || ((rank & 1) != 0 && at_new == NULL) || sp_chunk_add(c, SP_NODES, &distance) < 0) {
 		c->ranks.n -= at_rank != NULL;
-		c->fresh.n -= at_fresh != NULL;
+		c->new_frames.n -= at_new != NULL;
 		return -ENOMEM;
 	}
 	*at_rank = rank;
-	if (at_fresh != NULL)
-		*at_fresh = fresh_frame;
+	if (at_new != NULL)
+		*at_new = new_frame;
 	return 0;
 }
 
 /* --- columns --- */
-static uint64_t load(const char *item, const struct field *f)
+static uint64_t load_field(const char *item, const struct field *f)
 {
 	uint64_t v = 0;
 
@@ -194,20 +193,20 @@ static uint64_t load(const char *item, const struct field *f)
 
 static uint64_t load_base(const char *item, const struct field *f)
 {
-	return load(item, &(struct field){.bytes = f->bytes, .offset = f->base});
+	return load_field(item, &(struct field){.bytes = f->bytes, .offset = f->base});
 }
 
 static void pack_field(const struct sp_items *items, const struct field *f, uint64_t *column, struct sp_packer *p)
 {
-	size_t each = sp_dict_kind_bytes((enum sp_dict_kind)f->thing);
+	size_t each = sp_dict_kind_bytes((enum sp_dict_kind)f->kind);
 	uint64_t before = 0;
 
 	for (size_t i = 0; i < items->n; i++) {
 		const char *item = (const char *)items->data + i * each;
-		uint64_t v = load(item, f);
-		column[i] = f->coding == DELTA    ? sp_zigzag((int64_t)(v - before))
-			    : f->coding == BEYOND ? sp_zigzag((int64_t)(v - load_base(item, f)))
-						  : v;
+		uint64_t v = load_field(item, f);
+		column[i] = f->coding == DELTA      ? sp_zigzag((int64_t)(v - before))
+			    : f->coding == RELATIVE ? sp_zigzag((int64_t)(v - load_base(item, f)))
+						    : v;
 		before = v;
 	}
 	sp_pack_u64(p, column, items->n);
@@ -215,7 +214,7 @@ static void pack_field(const struct sp_items *items, const struct field *f, uint
 
 static bool unpack_field(char *data, size_t n, const struct field *f, uint64_t *column, struct sp_unpacker *u)
 {
-	size_t each = sp_dict_kind_bytes((enum sp_dict_kind)f->thing);
+	size_t each = sp_dict_kind_bytes((enum sp_dict_kind)f->kind);
 	uint64_t before = 0, most = f->coding == BOOL ? 1
 				    : f->bytes == 8   ? UINT64_MAX
 						      : (UINT64_C(1) << f->bytes * 8) - 1;
@@ -226,7 +225,7 @@ static bool unpack_field(char *data, size_t n, const struct field *f, uint64_t *
 		uint64_t v = column[i];
 		if (f->coding == DELTA)
 			v = before + (uint64_t)sp_unzigzag(v);
-		else if (f->coding == BEYOND)
+		else if (f->coding == RELATIVE)
 			v = load_base(item, f) + (uint64_t)sp_unzigzag(v);
 		if (v > most)
 			return false;
@@ -236,7 +235,7 @@ static bool unpack_field(char *data, size_t n, const struct field *f, uint64_t *
 	return true;
 }
 
-static size_t most_items(const struct sp_chunk *c)
+static size_t max_items(const struct sp_chunk *c)
 {
 	size_t n = 0;
 
@@ -245,14 +244,14 @@ static size_t most_items(const struct sp_chunk *c)
 	return n;
 }
 
-void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool without_keys)
+void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool skip_keys)
 {
-	SP_FREE uint64_t *column = calloc(most_items(c) + 1, sizeof(*column));
+	SP_FREE uint64_t *column = calloc(max_items(c) + 1, sizeof(*column));
 	static const struct sp_items none;
 	uint32_t counts[SP_N_DICT_KINDS];
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
-		counts[i] = i == SP_KEYS && without_keys ? 0 : (uint32_t)c->items[i].n;
+		counts[i] = i == SP_KEYS && skip_keys ? 0 : (uint32_t)c->items[i].n;
 	if (column == NULL) {
 		sp_packer_fail(p, -ENOMEM);
 		return;
@@ -262,17 +261,17 @@ void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool without_k
 	sp_pack_u32(p, c->items[SP_STRINGS].data, c->items[SP_STRINGS].n);
 	sp_pack_bytes(p, c->bytes.data, c->bytes.n);
 	for (size_t i = 0; i < SP_COUNT(fields); i++)
-		pack_field(counts[fields[i].thing] > 0 ? &c->items[fields[i].thing] : &none, &fields[i], column, p);
+		pack_field(counts[fields[i].kind] > 0 ? &c->items[fields[i].kind] : &none, &fields[i], column, p);
 	sp_pack_u32(p, c->items[SP_NODES].data, c->items[SP_NODES].n);
 	sp_pack_u32(p, c->ranks.data, c->ranks.n);
-	sp_pack_u32(p, c->fresh.data, c->fresh.n);
+	sp_pack_u32(p, c->new_frames.data, c->new_frames.n);
 }
 
-/* The next column of the record, behind the others. */
+/* Appends the next column of the record. */
 static int unpack_u32(struct sp_items *items, struct sp_unpacker *u)
 {
 	size_t n = sp_unpack_length(u);
-	uint32_t *at = more(items, n, sizeof(*at));
+	uint32_t *at = append_items(items, n, sizeof(*at));
 
 	if (at == NULL)
 		return -ENOMEM;
@@ -285,7 +284,7 @@ static int unpack_strings(struct sp_chunk *c, struct sp_unpacker *u)
 	size_t before = c->items[SP_STRINGS].n, sum = 0;
 	int r = unpack_u32(&c->items[SP_STRINGS], u);
 	size_t n = sp_unpack_length(u);
-	char *at = r < 0 ? NULL : more(&c->bytes, n, 1);
+	char *at = r < 0 ? NULL : append_items(&c->bytes, n, 1);
 
 	if (at == NULL)
 		return r < 0 ? r : -ENOMEM;
@@ -311,7 +310,7 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 		most = SP_MAX(most, counts[i]);
 		at[i] = counts[i] > u->n_symbols
 			    ? NULL
-			    : more(&c->items[i], counts[i], sp_dict_kind_bytes((enum sp_dict_kind)i));
+			    : append_items(&c->items[i], counts[i], sp_dict_kind_bytes((enum sp_dict_kind)i));
 		if (at[i] == NULL)
 			return counts[i] > u->n_symbols ? -EBADMSG : -ENOMEM;
 		memset(at[i], 0, counts[i] * sp_dict_kind_bytes((enum sp_dict_kind)i));
@@ -320,27 +319,27 @@ static int unpack_structs(struct sp_chunk *c, const uint32_t counts[SP_N_DICT_KI
 	if (column == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < SP_COUNT(fields); i++)
-		if (!unpack_field(at[fields[i].thing], counts[fields[i].thing], &fields[i], column, u))
+		if (!unpack_field(at[fields[i].kind], counts[fields[i].kind], &fields[i], column, u))
 			return -EBADMSG;
 	return 0;
 }
 
 static int unpack_nodes(struct sp_chunk *c, struct sp_unpacker *u)
 {
-	size_t fresh = c->fresh.n, n = c->ranks.n;
+	size_t n_new = c->new_frames.n, n = c->ranks.n;
 	int r = unpack_u32(&c->items[SP_NODES], u);
 
 	r = r < 0 ? r : unpack_u32(&c->ranks, u);
-	r = r < 0 ? r : unpack_u32(&c->fresh, u);
+	r = r < 0 ? r : unpack_u32(&c->new_frames, u);
 	if (r < 0)
 		return r;
 	for (const uint32_t *ranks = c->ranks.data; n < c->ranks.n; n++)
-		fresh += ranks[n] & 1;
-	return c->ranks.n != c->items[SP_NODES].n || fresh != c->fresh.n ? -EBADMSG : 0;
+		n_new += ranks[n] & 1;
+	return c->ranks.n != c->items[SP_NODES].n || n_new != c->new_frames.n ? -EBADMSG : 0;
 }
 
-/* Where c ends; what an appended chunk leaves out (keys) may be missing. */
-static bool follows(const struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS])
+/* Keys do not count: chunks of hours lack them. */
+static bool continues_chunk(const struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS])
 {
 	for (size_t i = 0; i < SP_KEYS; i++)
 		if (first[i] != c->first[i] + c->items[i].n)
@@ -354,22 +353,22 @@ int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u)
 
 	sp_unpack_u32(u, first, SP_N_DICT_KINDS);
 	sp_unpack_u32(u, counts, SP_N_DICT_KINDS);
-	if (u->bad || (!sp_chunk_is_empty(c) && !follows(c, first)))
+	if (u->bad || (!sp_chunk_is_empty(c) && !continues_chunk(c, first)))
 		return -EBADMSG;
 	if (sp_chunk_is_empty(c))
 		memcpy(c->first, first, sizeof(first));
 	int r = unpack_strings(c, u);
 	r = r < 0 ? r : unpack_structs(c, counts, u);
-	if (c->nodes_stay) {
+	if (c->nodes_in_record) {
 		c->record = u;
 		c->items[SP_NODES].n = sp_unpack_length(u);
 		return r == 0 && u->bad ? -EBADMSG : r;
 	}
-	r = r < 0 || c->without_nodes ? r : unpack_nodes(c, u);
+	r = r < 0 || c->skip_nodes ? r : unpack_nodes(c, u);
 	return r == 0 && u->bad ? -EBADMSG : r;
 }
 
 size_t sp_chunk_columns(const struct sp_chunk *c)
 {
-	return 4 + SP_COUNT(fields) + (c->without_nodes ? 0 : 3);
+	return 4 + SP_COUNT(fields) + (c->skip_nodes ? 0 : 3);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * chunk.h: a part of a dictionary: what a window was the first to name.
+ * chunk.h: a chunk is the part of a dictionary that one window added: the items that no window before it had named.
  *
- * A chunk holds items of every kind with the numbers from first[] up; those of a generation follow each other. The
- * writer fills one until it is written; several read back are appended into one for a roll-up's file; readers apply
- * them to a dictionary (dict.h). A node is its parent (as the distance of the numbers) and which of the frames that
- * have come after the parent's frame so far its own is: twice that rank, plus 1 the first time, when the frame itself
- * stands in fresh[]. So most nodes are two small numbers, and a chunk that is lost costs only what it defined.
- * Owns its memory, which sp_chunk_clear() keeps. Errors: -ENOMEM, -EBADMSG for what cannot be, -E2BIG. Not thread-safe.
+ * For each kind of item a chunk holds those numbered from first[] up. The chunks of a generation follow each other
+ * without gaps. The writer fills a chunk until it is committed; a roll-up joins several into one; readers apply them
+ * to a dictionary (dict.h).
+ * A node is stored as two small numbers. One is the distance to its parent's number. The other is the rank of its
+ * frame among all frames that have followed the parent's frame so far, times two; plus one if the frame follows it for
+ * the first time, and then the frame's number is in new_frames. So a lost chunk loses only what it defined.
+ * Owns its memory; sp_chunk_clear() keeps it for reuse. Errors: -ENOMEM, -EBADMSG: the record is invalid, -E2BIG. Not
+ * thread-safe.
  */
 #ifndef SP_STORE_FORMAT_CHUNK_H
 #define SP_STORE_FORMAT_CHUNK_H
@@ -18,36 +20,36 @@
 enum sp_dict_kind { SP_STRINGS, SP_FILES, SP_FUNCS, SP_FRAMES, SP_NODES, SP_GROUPS, SP_KEYS, SP_N_DICT_KINDS };
 
 struct sp_items {
-	void *data; /* of SP_STRINGS: uint32_t lengths with their NUL; SP_NODES: uint32_t distances; else the structs */
+	void *data; /* SP_STRINGS: uint32_t lengths, NUL included; SP_NODES: uint32_t distances; else structs */
 	size_t n, capacity;
 };
 struct sp_chunk {
 	uint32_t first[SP_N_DICT_KINDS];
 	struct sp_items items[SP_N_DICT_KINDS];
-	struct sp_items bytes;        /* char, of the strings, each with its NUL */
-	struct sp_items ranks, fresh; /* uint32_t, of the nodes */
-	bool without_nodes;           /* they are not wanted, when it is unpacked */
-	bool nodes_stay;              /* in its record, which is open then: only how many there are is told */
+	struct sp_items bytes;             /* char: the strings, each with its NUL */
+	struct sp_items ranks, new_frames; /* uint32_t: of the nodes */
+	bool skip_nodes;                   /* sp_chunk_unpack() leaves the nodes out */
+	bool nodes_in_record; /* sp_chunk_unpack() leaves them in `record`, which stays open, and sets only their number
+			       */
 	struct sp_unpacker *record;
 };
 void sp_chunk_done(struct sp_chunk *c);
-/* Empties it. */
 void sp_chunk_clear(struct sp_chunk *c, const uint32_t first[SP_N_DICT_KINDS]);
 bool sp_chunk_is_empty(const struct sp_chunk *c);
 size_t sp_chunk_memory(const struct sp_chunk *c);
 
-/* Each copies the item behind the others of its kind. */
-int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind thing, const void *item);
+/* Each appends a copy of the item. */
+int sp_chunk_add(struct sp_chunk *c, enum sp_dict_kind kind, const void *item);
 int sp_chunk_add_string(struct sp_chunk *c, const char *s, size_t len);
-int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t fresh_frame);
+int sp_chunk_add_node(struct sp_chunk *c, uint32_t distance, uint32_t rank, uint32_t new_frame);
 
-/* All columns, into a record that was begun. without_keys: for files of hours. */
-void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool without_keys);
-/* Behind what c has: its numbers must go on where c's end, unless c is empty. */
+/* Appends all columns to a record that was begun. without_keys: for files of hours, which have none. */
+void sp_chunk_pack(const struct sp_chunk *c, struct sp_packer *p, bool skip_keys);
+/* Appends to c. The numbers must continue those of c, unless c is empty. */
 int sp_chunk_unpack(struct sp_chunk *c, struct sp_unpacker *u);
-/* Of how many columns a record of a chunk begins, those of the nodes left out if c is without. */
+/* The number of columns to unpack, depending on c->skip_nodes. */
 size_t sp_chunk_columns(const struct sp_chunk *c);
 
-size_t sp_dict_kind_bytes(enum sp_dict_kind thing);
+size_t sp_dict_kind_bytes(enum sp_dict_kind kind);
 
 #endif

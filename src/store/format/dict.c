@@ -9,13 +9,13 @@
 
 enum { HOLE_MAX = 1 << 22, BYTES_MAX = 1 << 30, AHEAD = 24 };
 
-static size_t bytes_each(enum sp_dict_kind thing)
+static size_t item_bytes(enum sp_dict_kind kind)
 {
-	return thing == SP_STRINGS ? sizeof(uint32_t) : sp_dict_kind_bytes(thing);
+	return kind == SP_STRINGS ? sizeof(uint32_t) : sp_dict_kind_bytes(kind);
 }
 
-/* At least n items; those from `first` on are the caller's to fill. */
-static int reach_unfilled(struct sp_items *items, size_t first, size_t n, size_t each)
+/* Grows to at least n items. Those from `first` on are left for the caller to fill. */
+static int grow_unfilled(struct sp_items *items, size_t first, size_t n, size_t each)
 {
 	if (n <= items->n)
 		return 0;
@@ -33,45 +33,45 @@ static int reach_unfilled(struct sp_items *items, size_t first, size_t n, size_t
 	return 0;
 }
 
-/* The new ones zeros; the room behind them is not touched, which would cost memory. */
-static int reach(struct sp_items *items, size_t n, size_t each)
+/* The capacity behind the new items is not touched, which would take memory. */
+static int grow_zeroed(struct sp_items *items, size_t n, size_t each)
 {
-	return reach_unfilled(items, n, n, each);
+	return grow_unfilled(items, n, n, each);
 }
 
-static void hand_out(struct sp_dict_arrays *d)
+static void update_dict(struct sp_dict_arrays *d)
 {
-	uint32_t *counts[SP_N_DICT_KINDS] = {&d->d.n_strings, &d->d.n_files,  &d->d.n_funcs, &d->d.n_frames,
-					     &d->d.n_nodes,   &d->d.n_groups, &d->d.n_keys};
+	uint32_t *counts[SP_N_DICT_KINDS] = {&d->dict.n_strings, &d->dict.n_files,  &d->dict.n_funcs, &d->dict.n_frames,
+					     &d->dict.n_nodes,   &d->dict.n_groups, &d->dict.n_keys};
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
 		*counts[i] = (uint32_t)d->items[i].n;
-	d->d.string_at = d->items[SP_STRINGS].data;
-	d->d.bytes = d->bytes.data;
-	d->d.files = d->items[SP_FILES].data;
-	d->d.funcs = d->items[SP_FUNCS].data;
-	d->d.frames = d->items[SP_FRAMES].data;
-	d->d.parent = d->items[SP_NODES].data;
-	d->d.frame = d->frame_of.data;
-	d->d.groups = d->items[SP_GROUPS].data;
-	d->d.keys = d->items[SP_KEYS].data;
+	d->dict.string_at = d->items[SP_STRINGS].data;
+	d->dict.bytes = d->bytes.data;
+	d->dict.files = d->items[SP_FILES].data;
+	d->dict.funcs = d->items[SP_FUNCS].data;
+	d->dict.frames = d->items[SP_FRAMES].data;
+	d->dict.parent = d->items[SP_NODES].data;
+	d->dict.frame = d->frame_of.data;
+	d->dict.groups = d->items[SP_GROUPS].data;
+	d->dict.keys = d->items[SP_KEYS].data;
 }
 
 int sp_dict_new(uint64_t day_s, uint64_t generation, struct sp_dict_arrays **ret_dict)
 {
 	struct sp_dict_arrays *d = calloc(1, sizeof(*d));
-	int r = d == NULL ? -ENOMEM : reach(&d->bytes, 1, 1);
+	int r = d == NULL ? -ENOMEM : grow_zeroed(&d->bytes, 1, 1);
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS && r == 0; i++)
-		r = reach(&d->items[i], 1, bytes_each((enum sp_dict_kind)i));
-	r = r < 0 ? r : reach(&d->frame_of, 1, sizeof(uint32_t));
-	r = r < 0 ? r : reach(&d->successors, 1, sizeof(struct sp_successors));
+		r = grow_zeroed(&d->items[i], 1, item_bytes((enum sp_dict_kind)i));
+	r = r < 0 ? r : grow_zeroed(&d->frame_of, 1, sizeof(uint32_t));
+	r = r < 0 ? r : grow_zeroed(&d->successors, 1, sizeof(struct sp_successors));
 	if (r < 0) {
 		sp_dict_free(d);
 		return r;
 	}
-	d->d.day_s = day_s, d->d.generation = generation;
-	hand_out(d);
+	d->dict.day_s = day_s, d->dict.generation = generation;
+	update_dict(d);
 	*ret_dict = d;
 	return 0;
 }
@@ -86,7 +86,7 @@ void sp_dict_free(struct sp_dict_arrays *d)
 	free(d->frame_of.data);
 	free(d->successors.data);
 	free(d->successor_table.data);
-	free(d->news.data);
+	free(d->new_successors.data);
 	free(d);
 }
 
@@ -94,14 +94,15 @@ size_t sp_dict_memory(const struct sp_dict_arrays *d)
 {
 	size_t bytes = sizeof(*d) + d->bytes.capacity + d->frame_of.capacity * sizeof(uint32_t) +
 		       d->successors.capacity * sizeof(struct sp_successors) +
-		       d->successor_table.capacity * sizeof(uint32_t) + d->news.capacity * sizeof(struct sp_news);
+		       d->successor_table.capacity * sizeof(uint32_t) +
+		       d->new_successors.capacity * sizeof(struct sp_new_successor);
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
-		bytes += d->items[i].capacity * bytes_each((enum sp_dict_kind)i);
+		bytes += d->items[i].capacity * item_bytes((enum sp_dict_kind)i);
 	return bytes;
 }
 
-bool sp_dict_misses(const struct sp_dict_arrays *d, const struct sp_chunk *c)
+bool sp_dict_has_gap_before(const struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
 		if (c->items[i].n > 0 && c->first[i] > d->items[i].n)
@@ -109,10 +110,10 @@ bool sp_dict_misses(const struct sp_dict_arrays *d, const struct sp_chunk *c)
 	return false;
 }
 
-/* --- what items refer to --- */
-static void check(const struct sp_dict_arrays *d, enum sp_dict_kind thing, uint32_t *number)
+/* --- numbers inside items --- */
+static void clear_if_unknown(const struct sp_dict_arrays *d, enum sp_dict_kind kind, uint32_t *number)
 {
-	if (*number >= d->items[thing].n)
+	if (*number >= d->items[kind].n)
 		*number = 0;
 }
 
@@ -120,12 +121,12 @@ static void check_file(const struct sp_dict_arrays *d, void *item)
 {
 	struct sp_file *f = item;
 
-	check(d, SP_STRINGS, &f->name);
-	check(d, SP_STRINGS, &f->path);
-	check(d, SP_STRINGS, &f->package);
-	check(d, SP_STRINGS, &f->package_version);
-	check(d, SP_STRINGS, &f->build_id_text);
-	check(d, SP_STRINGS, &f->note);
+	clear_if_unknown(d, SP_STRINGS, &f->name);
+	clear_if_unknown(d, SP_STRINGS, &f->path);
+	clear_if_unknown(d, SP_STRINGS, &f->package);
+	clear_if_unknown(d, SP_STRINGS, &f->package_version);
+	clear_if_unknown(d, SP_STRINGS, &f->build_id_text);
+	clear_if_unknown(d, SP_STRINGS, &f->note);
 	if (f->build_id_len > SP_BUILD_ID_MAX)
 		f->build_id_len = 0;
 }
@@ -134,37 +135,37 @@ static void check_func(const struct sp_dict_arrays *d, void *item)
 {
 	struct sp_func *f = item;
 
-	check(d, SP_STRINGS, &f->name);
-	check(d, SP_STRINGS, &f->linkage_name);
-	check(d, SP_STRINGS, &f->source);
-	check(d, SP_FILES, &f->file);
+	clear_if_unknown(d, SP_STRINGS, &f->name);
+	clear_if_unknown(d, SP_STRINGS, &f->linkage_name);
+	clear_if_unknown(d, SP_STRINGS, &f->source);
+	clear_if_unknown(d, SP_FILES, &f->file);
 }
 
 static void check_frame(const struct sp_dict_arrays *d, void *item)
 {
 	struct sp_dict_frame *f = item;
 
-	check(d, SP_FUNCS, &f->func);
-	check(d, SP_FILES, &f->file);
+	clear_if_unknown(d, SP_FUNCS, &f->func);
+	clear_if_unknown(d, SP_FILES, &f->file);
 }
 
 static void check_group(const struct sp_dict_arrays *d, void *item)
 {
 	struct sp_dict_group *g = item;
 
-	check(d, SP_FILES, &g->exe);
-	check(d, SP_STRINGS, &g->comm);
-	check(d, SP_STRINGS, &g->cgroup_path);
-	check(d, SP_STRINGS, &g->container);
-	check(d, SP_STRINGS, &g->root);
+	clear_if_unknown(d, SP_FILES, &g->exe);
+	clear_if_unknown(d, SP_STRINGS, &g->comm);
+	clear_if_unknown(d, SP_STRINGS, &g->cgroup_path);
+	clear_if_unknown(d, SP_STRINGS, &g->container);
+	clear_if_unknown(d, SP_STRINGS, &g->root);
 }
 
 static void check_key(const struct sp_dict_arrays *d, void *item)
 {
 	struct sp_dict_key *k = item;
 
-	check(d, SP_GROUPS, &k->group);
-	check(d, SP_STRINGS, &k->thread);
+	clear_if_unknown(d, SP_GROUPS, &k->group);
+	clear_if_unknown(d, SP_STRINGS, &k->thread);
 }
 
 static void (*const checks[SP_N_DICT_KINDS])(const struct sp_dict_arrays *d, void *item) = {
@@ -179,7 +180,7 @@ static int apply_strings(struct sp_dict_arrays *d, const struct sp_chunk *c)
 
 	if (c->bytes.n > BYTES_MAX - at)
 		return -EBADMSG;
-	int r = reach(&d->bytes, at + c->bytes.n, 1);
+	int r = grow_zeroed(&d->bytes, at + c->bytes.n, 1);
 	if (r < 0 || c->bytes.n == 0)
 		return r;
 	memcpy((char *)d->bytes.data + at, c->bytes.data, c->bytes.n);
@@ -191,31 +192,31 @@ static int apply_strings(struct sp_dict_arrays *d, const struct sp_chunk *c)
 	return 0;
 }
 
-static void apply_structs(struct sp_dict_arrays *d, const struct sp_chunk *c, enum sp_dict_kind thing)
+static void apply_structs(struct sp_dict_arrays *d, const struct sp_chunk *c, enum sp_dict_kind kind)
 {
-	size_t each = bytes_each(thing), n = c->items[thing].n;
-	char *at = (char *)d->items[thing].data + c->first[thing] * each;
+	size_t each = item_bytes(kind), n = c->items[kind].n;
+	char *at = (char *)d->items[kind].data + c->first[kind] * each;
 
 	if (n == 0)
 		return;
-	memcpy(at, c->items[thing].data, n * each);
+	memcpy(at, c->items[kind].data, n * each);
 	for (size_t i = 0; i < n; i++)
-		checks[thing](d, at + i * each);
+		checks[kind](d, at + i * each);
 }
 
 /* --- nodes --- */
-static int set_successor(struct sp_dict_arrays *d, uint32_t of, uint32_t rank, uint32_t frame)
+static int set_successor(struct sp_dict_arrays *d, uint32_t after, uint32_t rank, uint32_t frame)
 {
-	struct sp_successors *s = (struct sp_successors *)d->successors.data + of;
+	struct sp_successors *s = (struct sp_successors *)d->successors.data + after;
 	struct sp_items *table = &d->successor_table;
 
-	if (rank >= d->items[SP_FRAMES].n) /* more than there are frames: crafted */
+	if (rank >= d->items[SP_FRAMES].n) /* more ranks than frames: crafted */
 		return -EBADMSG;
 	if (rank >= s->capacity) {
 		uint32_t capacity = SP_MAX(rank + 1, s->capacity + s->capacity / 2), at = (uint32_t)table->n;
 		if (table->n + capacity > UINT32_MAX)
 			return -EBADMSG;
-		int r = reach(table, table->n + capacity, sizeof(uint32_t));
+		int r = grow_zeroed(table, table->n + capacity, sizeof(uint32_t));
 		if (r < 0)
 			return r;
 		if (s->n > 0)
@@ -228,44 +229,44 @@ static int set_successor(struct sp_dict_arrays *d, uint32_t of, uint32_t rank, u
 	return 0;
 }
 
-static uint32_t successor(const struct sp_dict_arrays *d, uint32_t of, uint32_t rank)
+static uint32_t find_successor(const struct sp_dict_arrays *d, uint32_t after, uint32_t rank)
 {
-	const struct sp_successors *s = (const struct sp_successors *)d->successors.data + of;
+	const struct sp_successors *s = (const struct sp_successors *)d->successors.data + after;
 
 	return rank < s->n ? ((const uint32_t *)d->successor_table.data)[s->at + rank] : 0;
 }
 
-/* What follows an unknown frame teaches nothing, and is not known; what follows the root's 0 is. */
-static bool knows_successors(uint32_t parent, uint32_t of)
+/* Frame 0 is unknown, except the root's. */
+static bool has_successors(uint32_t parent, uint32_t after)
 {
-	return of != 0 || parent == 0;
+	return after != 0 || parent == 0;
 }
 
-/* By rising number: what comes after a frame is known by then. */
+/* In the order of numbers: successors are known before they are referred to. */
 static int find_frames(struct sp_dict_arrays *d)
 {
 	const uint32_t *parents = d->items[SP_NODES].data;
-	const struct sp_news *news = d->news.data;
+	const struct sp_new_successor *new = d->new_successors.data;
 	uint32_t *frames = d->frame_of.data;
 	int r = 0;
 
 	for (uint32_t i = 1; i < d->items[SP_NODES].n && r == 0; i++) {
-		uint32_t kept = frames[i], of = frames[parents[i]], number = kept & (SP_FRAME_NEWS - 1);
-		bool known = knows_successors(parents[i], of);
-		if ((kept & SP_FRAME_LAZY) == 0)
+		uint32_t lazy = frames[i], after = frames[parents[i]], number = lazy & (SP_FRAME_IS_NEW - 1);
+		bool known = has_successors(parents[i], after);
+		if ((lazy & SP_FRAME_IS_LAZY) == 0)
 			continue;
-		if ((kept & SP_FRAME_NEWS) == 0) {
-			frames[i] = known ? successor(d, of, number) : 0;
+		if ((lazy & SP_FRAME_IS_NEW) == 0) {
+			frames[i] = known ? find_successor(d, after, number) : 0;
 			continue;
 		}
-		frames[i] = news[number].frame;
-		r = known ? set_successor(d, of, news[number].rank, frames[i]) : 0;
+		frames[i] = new[number].frame;
+		r = known ? set_successor(d, after, new[number].rank, frames[i]) : 0;
 	}
 	return r;
 }
 
-/* What is behind the first n items goes back. */
-static void cut_off(struct sp_items *items, size_t n)
+/* Frees what is behind the first n items, 4 bytes each. */
+static void truncate_items(struct sp_items *items, size_t n)
 {
 	void *data = realloc(items->data, n * sizeof(uint32_t));
 
@@ -274,80 +275,82 @@ static void cut_off(struct sp_items *items, size_t n)
 	items->capacity = data != NULL ? n : items->capacity;
 }
 
-/* They move down in their own order: large arrays are not made twice. */
-int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *part)
+/* Moves the nodes within their arrays: a copy of large arrays would cost memory. */
+int sp_dict_narrow(struct sp_dict_arrays *d, const struct sp_subtree *subtree)
 {
 	uint32_t *parents = d->items[SP_NODES].data, *frames = d->frame_of.data, number = 0;
 
-	for (uint32_t w = 0; w < part->n_words; w++)
-		for (uint64_t bits = part->touched[w]; bits != 0; bits &= bits - 1, number++) {
+	for (uint32_t w = 0; w < subtree->n_words; w++)
+		for (uint64_t bits = subtree->selected[w]; bits != 0; bits &= bits - 1, number++) {
 			uint32_t node = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			parents[number] = sp_subtree_of(part, parents[node]);
+			parents[number] = sp_subtree_find(subtree, parents[node]);
 			frames[number] = frames[node];
 		}
-	cut_off(&d->items[SP_NODES], number);
-	cut_off(&d->frame_of, number);
+	truncate_items(&d->items[SP_NODES], number);
+	truncate_items(&d->frame_of, number);
 	int r = find_frames(d);
-	hand_out(d);
+	update_dict(d);
 	return r;
 }
 
-/* The new nodes' ranks become what a lazy dictionary keeps: the rank, or where the news are. */
-static bool keep_ranks(struct sp_dict_arrays *d, uint32_t first, uint32_t *ranks, size_t n, const uint32_t *fresh,
-		       size_t n_fresh)
+/* Replaces ranks by what a lazy dictionary keeps: SP_FRAME_IS_LAZY and the rank, or an index. */
+static bool encode_lazy_frames(struct sp_dict_arrays *d, uint32_t first, uint32_t *ranks, size_t n,
+			       const uint32_t *new_frames, size_t n_new)
 {
-	uint32_t n_frames = (uint32_t)d->items[SP_FRAMES].n, number = (uint32_t)d->news.n;
-	struct sp_news *news = (struct sp_news *)d->news.data + number;
+	uint32_t n_frames = (uint32_t)d->items[SP_FRAMES].n, number = (uint32_t)d->new_successors.n;
+	struct sp_new_successor *new = (struct sp_new_successor *)d->new_successors.data + number;
 	size_t at = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t rank = ranks[i] >> 1;
 		if ((ranks[i] & 1) == 0) {
-			ranks[i] = SP_MIN(rank, SP_FRAME_NEWS - 1) | SP_FRAME_LAZY;
+			ranks[i] = SP_MIN(rank, SP_FRAME_IS_NEW - 1) | SP_FRAME_IS_LAZY;
 			continue;
 		}
-		if (at == n_fresh)
+		if (at == n_new)
 			return false;
-		news[at] = (struct sp_news){first + (uint32_t)i, rank, fresh[at] < n_frames ? fresh[at] : 0};
-		ranks[i] = (number + (uint32_t)at++) | SP_FRAME_LAZY | SP_FRAME_NEWS;
+		new[at] = (struct sp_new_successor){first + (uint32_t)i, rank,
+						    new_frames[at] < n_frames ? new_frames[at] : 0};
+		ranks[i] = (number + (uint32_t)at++) | SP_FRAME_IS_LAZY | SP_FRAME_IS_NEW;
 	}
-	d->news.n += at;
-	return at == n_fresh;
+	d->new_successors.n += at;
+	return at == n_new;
 }
 
-/* Distances become parents. */
+/* Replaces distances by parents. */
 static bool find_parents(uint32_t first, uint32_t *distances, size_t n)
 {
 	bool bad = false;
 
 	for (size_t i = 0; i < n; i++) {
-		bad |= distances[i] - 1 >= first + (uint32_t)i; /* 0, too */
+		bad |= distances[i] - 1 >= first + (uint32_t)i; /* a distance of 0, too */
 		distances[i] = first + (uint32_t)i - distances[i];
 	}
 	return !bad;
 }
 
-/* From the record to where they stay. */
-static int take_nodes(struct sp_dict_arrays *d, struct sp_unpacker *u, uint32_t first, size_t n)
+/* Unpacks nodes from the record straight into their arrays. */
+static int unpack_lazy_nodes(struct sp_dict_arrays *d, struct sp_unpacker *u, uint32_t first, size_t n)
 {
 	if (n == 0)
 		return 0;
 	uint32_t *parents = (uint32_t *)d->items[SP_NODES].data + first, *frames = (uint32_t *)d->frame_of.data + first;
 	sp_unpack_u32(u, parents, n);
 	sp_unpack_u32(u, frames, n);
-	size_t n_fresh = sp_unpack_length(u);
-	SP_FREE uint32_t *fresh = malloc((n_fresh + 1) * sizeof(*fresh));
-	if (fresh == NULL)
+	size_t n_new = sp_unpack_length(u);
+	SP_FREE uint32_t *new_frames = malloc((n_new + 1) * sizeof(*new_frames));
+	if (new_frames == NULL)
 		return -ENOMEM;
-	sp_unpack_u32(u, fresh, n_fresh);
-	if (u->bad || d->news.n + n_fresh >= SP_FRAME_NEWS || !find_parents(first, parents, n))
+	sp_unpack_u32(u, new_frames, n_new);
+	if (u->bad || d->new_successors.n + n_new >= SP_FRAME_IS_NEW || !find_parents(first, parents, n))
 		return -EBADMSG;
-	int r = sp_grow(&d->news.data, &d->news.capacity, d->news.n + n_fresh + 1, sizeof(struct sp_news));
-	return r < 0 || keep_ranks(d, first, frames, n, fresh, n_fresh) ? r : -EBADMSG;
+	int r = sp_grow(&d->new_successors.data, &d->new_successors.capacity, d->new_successors.n + n_new + 1,
+			sizeof(struct sp_new_successor));
+	return r < 0 || encode_lazy_frames(d, first, frames, n, new_frames, n_new) ? r : -EBADMSG;
 }
 
-/* What cannot be is as if it was lost. */
-static void lose_nodes(struct sp_dict_arrays *d, const struct sp_chunk *c)
+/* Makes the nodes of an invalid chunk lost ones. */
+static void clear_nodes(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	struct sp_items *arrays[] = {&d->items[SP_NODES], &d->frame_of};
 
@@ -360,25 +363,25 @@ static void lose_nodes(struct sp_dict_arrays *d, const struct sp_chunk *c)
 
 static int apply_nodes(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
-	const uint32_t *distances = c->items[SP_NODES].data, *ranks = c->ranks.data, *fresh = c->fresh.data;
+	const uint32_t *distances = c->items[SP_NODES].data, *ranks = c->ranks.data, *new_frames = c->new_frames.data;
 	uint32_t *parents = d->items[SP_NODES].data, *frames = d->frame_of.data;
 	uint32_t node = c->first[SP_NODES], n_frames = (uint32_t)d->items[SP_FRAMES].n;
 
 	for (size_t i = 0; i < c->items[SP_NODES].n; i++, node++) {
 		if (distances[i] == 0 || distances[i] > node)
 			return -EBADMSG;
-		uint32_t parent = node - distances[i], rank = ranks[i] >> 1, of = frames[parent], frame;
-		if (i + AHEAD < c->items[SP_NODES].n) /* a branch's beginning may be anywhere */
+		uint32_t parent = node - distances[i], rank = ranks[i] >> 1, after = frames[parent], frame;
+		if (i + AHEAD < c->items[SP_NODES].n) /* the parent of a branch may be far away */
 			__builtin_prefetch(&frames[node + AHEAD - distances[i + AHEAD]]);
-		bool known = knows_successors(parent, of);
+		bool known = has_successors(parent, after);
 		if ((ranks[i] & 1) != 0) {
-			frame = *fresh < n_frames ? *fresh : 0;
-			fresh++;
-			int r = known ? set_successor(d, of, rank, frame) : 0;
+			frame = *new_frames < n_frames ? *new_frames : 0;
+			new_frames++;
+			int r = known ? set_successor(d, after, rank, frame) : 0;
 			if (r < 0)
 				return r;
 		} else {
-			frame = known ? successor(d, of, rank) : 0;
+			frame = known ? find_successor(d, after, rank) : 0;
 		}
 		parents[node] = parent;
 		frames[node] = frame;
@@ -386,7 +389,7 @@ static int apply_nodes(struct sp_dict_arrays *d, const struct sp_chunk *c)
 	return 0;
 }
 
-static bool may_follow(const struct sp_dict_arrays *d, const struct sp_chunk *c)
+static bool has_valid_numbers(const struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++) {
 		size_t n = c->items[i].n, first = c->first[i];
@@ -396,26 +399,26 @@ static bool may_follow(const struct sp_dict_arrays *d, const struct sp_chunk *c)
 	return true;
 }
 
-/* Nodes in a record are filled in whole, and need no zeros before. */
-static int make_room(struct sp_dict_arrays *d, const struct sp_chunk *c)
+/* Nodes that are still in a record will all be filled and need no zeroing. */
+static int reserve_items(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	bool fills = c->record != NULL && c->items[SP_NODES].n > 0;
-	int r = may_follow(d, c) ? 0 : -EBADMSG;
+	int r = has_valid_numbers(d, c) ? 0 : -EBADMSG;
 
 	for (size_t i = 0; i < SP_N_DICT_KINDS && r == 0; i++) {
 		size_t n = c->items[i].n, first = c->first[i];
 		if (n > 0)
-			r = reach_unfilled(&d->items[i], fills && i == SP_NODES ? first : first + n, first + n,
-					   bytes_each((enum sp_dict_kind)i));
+			r = grow_unfilled(&d->items[i], fills && i == SP_NODES ? first : first + n, first + n,
+					  item_bytes((enum sp_dict_kind)i));
 	}
 	size_t n_nodes = d->items[SP_NODES].n, n_filled = fills ? SP_MIN(c->first[SP_NODES], n_nodes) : n_nodes;
-	r = r < 0 ? r : reach_unfilled(&d->frame_of, n_filled, n_nodes, sizeof(uint32_t));
-	return r < 0 ? r : reach(&d->successors, d->items[SP_FRAMES].n, sizeof(struct sp_successors));
+	r = r < 0 ? r : grow_unfilled(&d->frame_of, n_filled, n_nodes, sizeof(uint32_t));
+	return r < 0 ? r : grow_zeroed(&d->successors, d->items[SP_FRAMES].n, sizeof(struct sp_successors));
 }
 
 int sp_dict_apply(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
-	int r = (c->record != NULL) != d->lazy && c->items[SP_NODES].n > 0 ? -EINVAL : make_room(d, c);
+	int r = (c->record != NULL) != d->lazy && c->items[SP_NODES].n > 0 ? -EINVAL : reserve_items(d, c);
 
 	r = r < 0 ? r : apply_strings(d, c);
 	if (r == 0) {
@@ -424,11 +427,12 @@ int sp_dict_apply(struct sp_dict_arrays *d, const struct sp_chunk *c)
 		apply_structs(d, c, SP_FRAMES);
 		apply_structs(d, c, SP_GROUPS);
 		apply_structs(d, c, SP_KEYS);
-		r = d->lazy ? take_nodes(d, c->record, c->first[SP_NODES], c->items[SP_NODES].n) : apply_nodes(d, c);
+		r = d->lazy ? unpack_lazy_nodes(d, c->record, c->first[SP_NODES], c->items[SP_NODES].n)
+			    : apply_nodes(d, c);
 	}
 	if (r < 0 && d->lazy)
-		lose_nodes(d, c);
-	hand_out(d);
+		clear_nodes(d, c);
+	update_dict(d);
 	return r;
 }
 
@@ -444,11 +448,11 @@ int sp_dict_reserve_nodes(struct sp_dict_arrays *d, size_t n)
 		nodes[i]->data = data;
 		nodes[i]->capacity = SP_MAX(nodes[i]->capacity, n);
 	}
-	hand_out(d);
+	update_dict(d);
 	return 0;
 }
 
-int sp_dict_apply_keys(struct sp_dict_arrays *d, const struct sp_chunk *c)
+int sp_dict_apply_keys_only(struct sp_dict_arrays *d, const struct sp_chunk *c)
 {
 	size_t n = c->items[SP_KEYS].n, first = c->first[SP_KEYS];
 
@@ -456,11 +460,11 @@ int sp_dict_apply_keys(struct sp_dict_arrays *d, const struct sp_chunk *c)
 		return 0;
 	if (first == 0 || first > d->items[SP_KEYS].n || first + n > UINT32_MAX)
 		return -EBADMSG;
-	int r = reach(&d->items[SP_KEYS], first + n, bytes_each(SP_KEYS));
+	int r = grow_zeroed(&d->items[SP_KEYS], first + n, item_bytes(SP_KEYS));
 	if (r == 0)
 		memcpy((struct sp_dict_key *)d->items[SP_KEYS].data + first, c->items[SP_KEYS].data,
-		       n * bytes_each(SP_KEYS));
-	hand_out(d);
+		       n * item_bytes(SP_KEYS));
+	update_dict(d);
 	return r;
 }
 

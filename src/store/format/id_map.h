@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * id_map.h: which number a thing was given, by 96 bits of its hash: the thing itself is not kept.
+ * id_map.h: a hash table from things to their numbers. It keeps 96 bits of a thing's hash, not the thing.
  *
- * The writer of a store must know whether it has written a name before, but not what the name was: 16 bytes an entry,
- * however long the names. Two hashes (base/intern.h) with random seeds: of a million things, two are taken for one with
- * a probability below 10^-16. sp_pairs is the same for two numbers, exactly. Numbers are 1 and up; 0 = not seen.
- * Owns its memory; -ENOMEM. A pointer to a number holds until the next call. Not thread-safe.
+ * The writer of a store must know whether it has written a name before, and its number, but not the name: 16 bytes an
+ * entry, however long the names. Two hashes (base/intern.h) with random seeds: among a million things, two are
+ * confused with a probability below 10^-16. Numbers start at 1; 0 means not in the table.
+ * Owns its memory. Error: -ENOMEM. A pointer to a number is valid until the next call. Not thread-safe.
  */
 #ifndef SP_STORE_FORMAT_ID_MAP_H
 #define SP_STORE_FORMAT_ID_MAP_H
@@ -23,9 +23,8 @@ struct sp_id_map {
 };
 int sp_id_map_init(struct sp_id_map *t);
 void sp_id_map_done(struct sp_id_map *t);
-/* Where the number of these bytes is, or belongs: the caller sets it if it is 0. */
+/* Finds the entry of these bytes. *ret_number: 0 in a new one; set it and call sp_id_map_added(). */
 int sp_id_map_find(struct sp_id_map *t, const void *bytes, size_t len, uint32_t **ret_number);
-/* After a number was set. */
 static inline void sp_id_map_added(struct sp_id_map *t)
 {
 	t->n++;

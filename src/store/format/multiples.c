@@ -7,17 +7,17 @@
 
 struct sp_multiples sp_multiples_none(uint32_t n_values)
 {
-	struct sp_multiples m = {.n_values = n_values, .n_own = n_values};
+	struct sp_multiples m = {.n_values = n_values, .n_base = n_values};
 
 	for (uint32_t v = 0; v < n_values; v++) {
-		m.of[v] = v;
+		m.base_of[v] = v;
 		m.factor[v] = 1;
 	}
 	return m;
 }
 
-/* What no sum of some of these is larger than, with either sign; false: more than 64 bits have. */
-static bool most_of(const int64_t *values, uint32_t n, int64_t *ret_most)
+/* The sum of magnitudes: no sum of some values is larger; false: overflow. */
+static bool sum_magnitudes(const int64_t *values, uint32_t n, int64_t *ret_most)
 {
 	int64_t most = 0;
 
@@ -52,26 +52,26 @@ struct sp_multiples sp_multiples_of(const struct sp_window_rows *rows)
 {
 	struct sp_multiples m = {.n_values = rows->n_values};
 	int64_t most = 0;
-	bool fits = rows->n_values > 1 && most_of(rows->values[0], rows->n, &most);
+	bool fits = rows->n_values > 1 && sum_magnitudes(rows->values[0], rows->n, &most);
 
 	for (uint32_t v = 0; v < rows->n_values; v++) {
 		if (v > 0 && fits && is_multiple(rows->values[0], rows->values[v], rows->n, most, &m.factor[v]))
 			continue;
-		m.of[v] = m.n_own++;
+		m.base_of[v] = m.n_base++;
 		m.factor[v] = 1;
 	}
 	return m;
 }
 
-struct sp_window_rows sp_multiples_own(const struct sp_multiples *m, const struct sp_window_rows *rows)
+struct sp_window_rows sp_multiples_base_rows(const struct sp_multiples *m, const struct sp_window_rows *rows)
 {
-	struct sp_window_rows own = *rows;
+	struct sp_window_rows base = *rows;
 
-	own.n_values = m->n_own;
-	memset(own.values, 0, sizeof(own.values));
-	for (uint32_t v = m->n_values; v-- > 0;) /* the first that is of an own one is it */
-		own.values[m->of[v]] = rows->values[v];
-	return own;
+	base.n_values = m->n_base;
+	memset(base.values, 0, sizeof(base.values));
+	for (uint32_t v = m->n_values; v-- > 0;) /* the first value with this base is the base */
+		base.values[m->base_of[v]] = rows->values[v];
+	return base;
 }
 
 int sp_multiples_expand(const struct sp_multiples *m, struct sp_window_rows *rows)
@@ -83,15 +83,15 @@ int sp_multiples_expand(const struct sp_multiples *m, struct sp_window_rows *row
 	memset(all.values, 0, sizeof(all.values));
 	all.n_values = m->n_values;
 	for (uint32_t v = 0; v < m->n_values; v++) {
-		const int64_t *own = rows->values[m->of[v]];
-		if (!done[m->of[v]]) {
-			done[m->of[v]] = true;
-			all.values[v] = rows->values[m->of[v]];
+		const int64_t *base = rows->values[m->base_of[v]];
+		if (!done[m->base_of[v]]) {
+			done[m->base_of[v]] = true;
+			all.values[v] = rows->values[m->base_of[v]];
 			continue;
 		}
 		all.values[v] = calloc(rows->capacity + 1, sizeof(*all.values[v]));
 		for (uint32_t i = 0; i < rows->n && all.values[v] != NULL; i++)
-			all.values[v][i] = own[i] * m->factor[v];
+			all.values[v][i] = base[i] * m->factor[v];
 		r = all.values[v] == NULL ? -ENOMEM : r;
 	}
 	*rows = all;

@@ -15,7 +15,7 @@ enum {
 	VERSION = 1,
 	HEAD_BYTES = 8,
 	LEVEL = 1,
-	FLUSH_MIN = 512, /* symbols: fewer do not pay for a block of their own */
+	FLUSH_MIN = 512, /* symbols: fewer are not worth a block of their own */
 	PAD_BYTES = 8,
 	MAX_COLUMNS = 256,
 	MAX_NUMBERS = 1 << 27,
@@ -27,7 +27,7 @@ struct sp_packer {
 	ZSTD_CCtx *zstd;
 	uint8_t *symbols, *bits, *record;
 	size_t n_symbols, symbols_capacity, n_bytes, bits_capacity, record_capacity;
-	uint64_t word; /* bits that do not fill a byte yet ... */
+	uint64_t word; /* bits that do not fill a byte yet: n_word < 8 */
 	unsigned n_word;
 	size_t lengths[MAX_COLUMNS], n_columns;
 	int error;
@@ -72,8 +72,8 @@ void sp_packer_begin(struct sp_packer *p)
 	p->error = 0;
 }
 
-/* Room for a column of n symbols and of at most bits_each bits beside each. */
-static bool make_room(struct sp_packer *p, size_t n, size_t bits_each)
+/* Reserves a column of n symbols with at most bits_each bits each. */
+static bool reserve_column(struct sp_packer *p, size_t n, size_t bits_each)
 {
 	if (p->error == 0 && (p->n_columns == MAX_COLUMNS || n > MAX_NUMBERS - p->n_symbols))
 		p->error = -E2BIG;
@@ -86,19 +86,19 @@ static bool make_room(struct sp_packer *p, size_t n, size_t bits_each)
 	return p->error == 0;
 }
 
-/* Where a packer is, in registers as long as a column is put. */
-struct place {
+/* The write position of a packer: kept in registers while a column is packed. */
+struct write_position {
 	uint8_t *symbol, *bits;
 	uint64_t word;
 	unsigned n_word;
 };
 
-static struct place place_of(const struct sp_packer *p)
+static struct write_position load_position(const struct sp_packer *p)
 {
-	return (struct place){p->symbols + p->n_symbols, p->bits + p->n_bytes, p->word, p->n_word};
+	return (struct write_position){p->symbols + p->n_symbols, p->bits + p->n_bytes, p->word, p->n_word};
 }
 
-static void put_place(struct sp_packer *p, struct place at)
+static void save_position(struct sp_packer *p, struct write_position at)
 {
 	p->n_symbols = (size_t)(at.symbol - p->symbols);
 	p->n_bytes = (size_t)(at.bits - p->bits);
@@ -106,17 +106,17 @@ static void put_place(struct sp_packer *p, struct place at)
 	p->n_word = at.n_word;
 }
 
-static inline void put_bits(struct place *at, uint64_t value, unsigned n)
+static inline void put_bits(struct write_position *at, uint64_t value, unsigned n)
 {
 	at->word |= value << at->n_word;
-	at->n_word += n;                               /* at most 7 and 32 */
+	at->n_word += n;                               /* at most 7 + 32 */
 	memcpy(at->bits, &at->word, sizeof(at->word)); /* little-endian */
 	at->bits += at->n_word / 8;
 	at->word >>= at->n_word / 8 * 8;
 	at->n_word %= 8;
 }
 
-static inline void put(struct place *at, uint64_t v)
+static inline void put_number(struct write_position *at, uint64_t v)
 {
 	if (v < LITERALS) {
 		*at->symbol++ = (uint8_t)v;
@@ -125,7 +125,7 @@ static inline void put(struct place *at, uint64_t v)
 	unsigned e = 63U - (unsigned)__builtin_clzll(v), n = e - 2;
 	uint64_t low = v & ((UINT64_C(1) << n) - 1);
 	*at->symbol++ = (uint8_t)(LITERALS + (e - 4) * 4 + (v >> n & 3));
-	if (n > 32) { /* with the 7 that wait there would be more than a word */
+	if (n > 32) { /* with 7 pending bits it would exceed a word */
 		put_bits(at, low & UINT32_MAX, 32);
 		low >>= 32, n -= 32;
 	}
@@ -134,27 +134,27 @@ static inline void put(struct place *at, uint64_t v)
 
 void sp_pack_u64(struct sp_packer *p, const uint64_t *v, size_t n)
 {
-	if (!make_room(p, n, 64))
+	if (!reserve_column(p, n, 64))
 		return;
-	struct place at = place_of(p);
+	struct write_position at = load_position(p);
 	for (size_t i = 0; i < n; i++)
-		put(&at, v[i]);
-	put_place(p, at);
+		put_number(&at, v[i]);
+	save_position(p, at);
 }
 
 void sp_pack_u32(struct sp_packer *p, const uint32_t *v, size_t n)
 {
-	if (!make_room(p, n, 32))
+	if (!reserve_column(p, n, 32))
 		return;
-	struct place at = place_of(p);
+	struct write_position at = load_position(p);
 	for (size_t i = 0; i < n; i++)
-		put(&at, v[i]);
-	put_place(p, at);
+		put_number(&at, v[i]);
+	save_position(p, at);
 }
 
 void sp_pack_bytes(struct sp_packer *p, const void *bytes, size_t n)
 {
-	if (!make_room(p, n, 0) || n == 0)
+	if (!reserve_column(p, n, 0) || n == 0)
 		return;
 	memcpy(p->symbols + p->n_symbols, bytes, n);
 	p->n_symbols += n;
@@ -166,7 +166,7 @@ void sp_packer_fail(struct sp_packer *p, int error)
 		p->error = error;
 }
 
-static size_t put_leb(uint8_t *to, uint64_t v)
+static size_t put_uleb(uint8_t *to, uint64_t v)
 {
 	size_t n = 0;
 
@@ -176,7 +176,7 @@ static size_t put_leb(uint8_t *to, uint64_t v)
 	return n;
 }
 
-/* The symbols as a zstd frame at the given place; large columns end a block. */
+/* Compresses the symbols. Before a large column the block is flushed. */
 static int write_frame(struct sp_packer *p, uint8_t *to, size_t room, size_t *ret_len)
 {
 	ZSTD_outBuffer out = {.dst = to, .size = room};
@@ -188,7 +188,7 @@ static int write_frame(struct sp_packer *p, uint8_t *to, size_t room, size_t *re
 	for (size_t c = 0, held = 0; c <= p->n_columns; c++) {
 		bool last = c == p->n_columns;
 		size_t n = last ? 0 : p->lengths[c];
-		bool flush = n >= FLUSH_MIN && held > 0; /* what came before */
+		bool flush = n >= FLUSH_MIN && held > 0; /* flush the columns before */
 		ZSTD_EndDirective how = last ? ZSTD_e_end : flush ? ZSTD_e_flush : ZSTD_e_continue;
 		size_t left;
 		do {
@@ -203,13 +203,13 @@ static int write_frame(struct sp_packer *p, uint8_t *to, size_t room, size_t *re
 	return 0;
 }
 
-/* Bytes of the columns' lengths, and of the rest of the head. */
-static size_t most_for_lengths(const struct sp_packer *p)
+/* Upper limit for the LEB128 numbers before the frame. */
+static size_t max_length_bytes(const struct sp_packer *p)
 {
 	return 10 * (p->n_columns + 2);
 }
 
-static uint32_t crc_of(const uint64_t bound_to[2], const uint8_t *bytes, size_t n)
+static uint32_t record_crc(const uint64_t bound_to[2], const uint8_t *bytes, size_t n)
 {
 	uLong crc = crc32_z(0, (const Bytef *)bound_to, 2 * sizeof(*bound_to));
 
@@ -219,18 +219,18 @@ static uint32_t crc_of(const uint64_t bound_to[2], const uint8_t *bytes, size_t 
 static int write_record(struct sp_packer *p, uint8_t type, const uint64_t bound_to[2], size_t *ret_len)
 {
 	size_t room = ZSTD_compressBound(p->n_symbols) + 8 * p->n_columns + 64, n = HEAD_BYTES, n_frame;
-	size_t most = HEAD_BYTES + 2 * most_for_lengths(p) + room + p->n_bytes + PAD_BYTES + 1;
+	size_t most = HEAD_BYTES + 2 * max_length_bytes(p) + room + p->n_bytes + PAD_BYTES + 1;
 	int r = sp_grow(&p->record, &p->record_capacity, most, 1);
 
-	/* The frame first, at the end of the room for what stands before it. */
-	uint8_t *frame = r < 0 ? NULL : p->record + HEAD_BYTES + most_for_lengths(p);
+	/* the frame first, behind the space for the longest head */
+	uint8_t *frame = r < 0 ? NULL : p->record + HEAD_BYTES + max_length_bytes(p);
 	r = r < 0 ? r : write_frame(p, frame, room, &n_frame);
 	if (r < 0)
 		return r;
-	n += put_leb(p->record + n, p->n_columns);
+	n += put_uleb(p->record + n, p->n_columns);
 	for (size_t i = 0; i < p->n_columns; i++)
-		n += put_leb(p->record + n, p->lengths[i]);
-	n += put_leb(p->record + n, n_frame);
+		n += put_uleb(p->record + n, p->lengths[i]);
+	n += put_uleb(p->record + n, n_frame);
 	memmove(p->record + n, frame, n_frame);
 	n += n_frame;
 	memcpy(p->record + n, p->bits, p->n_bytes);
@@ -238,7 +238,7 @@ static int write_record(struct sp_packer *p, uint8_t type, const uint64_t bound_
 	memset(p->record + n, 0, PAD_BYTES);
 	n += PAD_BYTES;
 	memcpy(p->record, (uint8_t[]){'S', 'P', type, VERSION}, 4);
-	uint32_t crc = crc_of(bound_to, p->record + HEAD_BYTES, n - HEAD_BYTES);
+	uint32_t crc = record_crc(bound_to, p->record + HEAD_BYTES, n - HEAD_BYTES);
 	memcpy(p->record + 4, &crc, sizeof(crc));
 	*ret_len = n;
 	return 0;
@@ -258,11 +258,11 @@ int sp_packer_end(struct sp_packer *p, enum sp_store_record type, const uint64_t
 	return 0;
 }
 
-/* --- back --- */
-/* Making one takes longer than what a window's record does: each thread keeps one, unless it has grown large. */
+/* --- unpacking --- */
+/* Creating a context takes longer than decompressing a window: each thread keeps one, unless it has grown large. */
 static _Thread_local ZSTD_DCtx *kept_zstd;
 
-static ZSTD_DCtx *zstd_begin(void)
+static ZSTD_DCtx *get_zstd(void)
 {
 	if (kept_zstd != NULL && ZSTD_sizeof_DCtx(kept_zstd) > KEPT_BYTES) {
 		ZSTD_freeDCtx(kept_zstd);
@@ -277,7 +277,7 @@ static ZSTD_DCtx *zstd_begin(void)
 
 static int read_frame(struct sp_unpacker *u, const uint8_t *frame, size_t n_frame)
 {
-	ZSTD_DCtx *zstd = zstd_begin();
+	ZSTD_DCtx *zstd = get_zstd();
 
 	u->symbols = malloc(u->n_symbols + 1);
 	if (u->symbols == NULL || zstd == NULL)
@@ -286,10 +286,10 @@ static int read_frame(struct sp_unpacker *u, const uint8_t *frame, size_t n_fram
 	return ZSTD_isError(n) || n != u->n_symbols ? -EBADMSG : 0;
 }
 
-/* The frame's beginning, n symbols of it; the other columns are as if they were not there. */
+/* Decompresses only the first n symbols. */
 static int read_beginning(struct sp_unpacker *u, const uint8_t *frame, size_t n_frame, size_t n)
 {
-	ZSTD_DCtx *zstd = zstd_begin();
+	ZSTD_DCtx *zstd = get_zstd();
 	ZSTD_inBuffer in = {.src = frame, .size = n_frame};
 	ZSTD_outBuffer out = {.dst = malloc(n + 1), .size = n};
 
@@ -326,7 +326,7 @@ static int read_record(struct sp_unpacker *u, struct sp_cursor *c, size_t wanted
 	struct sp_cursor frame = sp_cursor_sub(c, sp_cursor_uleb(c));
 	if (c->bad || sp_cursor_left(c) < PAD_BYTES)
 		return -EBADMSG;
-	/* a crafted record must not take more memory than what it says that it holds */
+	/* a crafted record must not need more memory than it declares */
 	if (ZSTD_getFrameContentSize(frame.data, frame.size) != u->n_symbols)
 		return -EBADMSG;
 	u->bits = c->data + c->at;
@@ -337,7 +337,7 @@ static int read_record(struct sp_unpacker *u, struct sp_cursor *c, size_t wanted
 	return read_beginning(u, frame.data, frame.size, n_wanted);
 }
 
-bool sp_record_is_sound(enum sp_store_record type, const uint64_t bound_to[2], const void *record, size_t len)
+bool sp_record_is_valid(enum sp_store_record type, const uint64_t bound_to[2], const void *record, size_t len)
 {
 	const uint8_t *b = record;
 	uint32_t crc;
@@ -345,7 +345,7 @@ bool sp_record_is_sound(enum sp_store_record type, const uint64_t bound_to[2], c
 	if (len < HEAD_BYTES || b[0] != 'S' || b[1] != 'P' || b[2] != type || b[3] != VERSION)
 		return false;
 	memcpy(&crc, b + 4, sizeof(crc));
-	return crc == crc_of(bound_to, b + HEAD_BYTES, len - HEAD_BYTES);
+	return crc == record_crc(bound_to, b + HEAD_BYTES, len - HEAD_BYTES);
 }
 
 int sp_unpack_begin_columns(struct sp_unpacker *u, enum sp_store_record type, const uint64_t bound_to[2],
@@ -354,7 +354,7 @@ int sp_unpack_begin_columns(struct sp_unpacker *u, enum sp_store_record type, co
 	const uint8_t *b = record;
 
 	*u = (struct sp_unpacker){0};
-	if (!sp_record_is_sound(type, bound_to, record, len))
+	if (!sp_record_is_valid(type, bound_to, record, len))
 		return -EBADMSG;
 	struct sp_cursor c = sp_cursor_on(b + HEAD_BYTES, len - HEAD_BYTES);
 	int r = read_record(u, &c, n_columns);
@@ -381,8 +381,8 @@ size_t sp_unpack_length(const struct sp_unpacker *u)
 	return u->column < u->n_columns ? u->lengths[u->column] : 0;
 }
 
-/* The symbols of the next column, if it has n. */
-static const uint8_t *take(struct sp_unpacker *u, size_t n)
+/* The symbols of the next column; NULL and u->bad: it does not have n. */
+static const uint8_t *next_column(struct sp_unpacker *u, size_t n)
 {
 	if (u->bad || u->column >= u->n_columns || u->lengths[u->column] != n) {
 		u->bad = true;
@@ -394,7 +394,7 @@ static const uint8_t *take(struct sp_unpacker *u, size_t n)
 	return symbols;
 }
 
-/* n bits, at most 57 of them. */
+/* n <= 57 */
 static inline uint64_t get_bits(struct sp_unpacker *u, unsigned n)
 {
 	uint64_t word;
@@ -403,13 +403,13 @@ static inline uint64_t get_bits(struct sp_unpacker *u, unsigned n)
 		u->bad = true;
 		return 0;
 	}
-	memcpy(&word, u->bits + u->bit / 8, sizeof(word)); /* may reach into the zeros behind */
+	memcpy(&word, u->bits + u->bit / 8, sizeof(word)); /* may read the zeros at the end */
 	word >>= u->bit % 8;
 	u->bit += n;
 	return word & ((UINT64_C(1) << n) - 1);
 }
 
-/* Tables, not branches: small numbers are about as many as others, so that a branch would often be foretold wrongly. */
+/* Tables instead of a branch, which would be mispredicted often. */
 #define BITS(s) ((s) < LITERALS ? 0 : (s) / 4 - 2)
 #define HIGH(s) ((s) < LITERALS ? (s) : 4 + (s) % 4)
 #define FOUR(of, s) of(s), of((s) + 1), of((s) + 2), of((s) + 3)
@@ -418,7 +418,7 @@ static inline uint64_t get_bits(struct sp_unpacker *u, unsigned n)
 #define ALL(of) SIXTY_FOUR(of, 0), SIXTY_FOUR(of, 64), SIXTY_FOUR(of, 128), SIXTY_FOUR(of, 192)
 static const uint8_t bits_of[256] = {ALL(BITS)}, high_of[256] = {ALL(HIGH)};
 
-static inline uint64_t get(struct sp_unpacker *u, uint8_t symbol)
+static inline uint64_t get_number(struct sp_unpacker *u, uint8_t symbol)
 {
 	unsigned n = bits_of[symbol];
 	uint64_t high = (uint64_t)high_of[symbol] << n;
@@ -431,28 +431,28 @@ static inline uint64_t get(struct sp_unpacker *u, uint8_t symbol)
 
 void sp_unpack_u64(struct sp_unpacker *u, uint64_t *ret_v, size_t n)
 {
-	const uint8_t *symbols = take(u, n);
-	struct sp_unpacker at = *u; /* which stays in registers, whatever is written to ret_v */
+	const uint8_t *symbols = next_column(u, n);
+	struct sp_unpacker at = *u; /* a local copy: stays in registers despite the writes to ret_v */
 
 	if (symbols == NULL)
 		memset(ret_v, 0, n * sizeof(*ret_v));
 	else
 		for (size_t i = 0; i < n; i++)
-			ret_v[i] = get(&at, symbols[i]);
+			ret_v[i] = get_number(&at, symbols[i]);
 	u->bit = at.bit;
 	u->bad = at.bad;
 }
 
 void sp_unpack_u32(struct sp_unpacker *u, uint32_t *ret_v, size_t n)
 {
-	const uint8_t *symbols = take(u, n);
+	const uint8_t *symbols = next_column(u, n);
 	struct sp_unpacker at = *u;
 	uint64_t all = 0;
 
 	if (symbols == NULL)
 		memset(ret_v, 0, n * sizeof(*ret_v));
 	for (size_t i = 0; i < n && symbols != NULL; i++) {
-		uint64_t v = get(&at, symbols[i]);
+		uint64_t v = get_number(&at, symbols[i]);
 		all |= v;
 		ret_v[i] = (uint32_t)v;
 	}
@@ -462,7 +462,7 @@ void sp_unpack_u32(struct sp_unpacker *u, uint32_t *ret_v, size_t n)
 
 void sp_unpack_bytes(struct sp_unpacker *u, void *ret_bytes, size_t n)
 {
-	const uint8_t *symbols = take(u, n);
+	const uint8_t *symbols = next_column(u, n);
 
 	if (symbols == NULL)
 		memset(ret_bytes, 0, n);

@@ -11,243 +11,246 @@
 
 enum { MAX_KEPT = 1 << 15 };
 
-/* What one group has at each kept node, all values of one after the other. */
-struct group {
+/* The sums of one group by kept node, all values of a node together. */
+struct group_sums {
 	uint32_t n_kept, n_values;
 	double least;
-	int64_t *self, *cut;
+	int64_t *self, *shortened;
 	double *under;
-	uint64_t *touched;
-	uint32_t *cut_node; /* 0: there is none yet */
+	uint64_t *has_rows;
+	uint32_t *shortened_node; /* 0: none yet */
 };
 
-void sp_pruned_tree_done(struct sp_pruned_tree *b)
+void sp_pruned_tree_done(struct sp_pruned_tree *tree)
 {
-	free(b->nodes);
-	sp_window_rows_done(&b->rows);
-	*b = (struct sp_pruned_tree){0};
+	free(tree->nodes);
+	sp_window_rows_done(&tree->rows);
+	*tree = (struct sp_pruned_tree){0};
 }
 
-/* --- nodes --------------------------------------------------------------------------------------------------------
- * A node's room is the kept node that it became, or went into. */
-static int add_pruned_node(struct sp_pruned_tree *b, uint32_t parent, uint32_t frame)
+/* --- nodes --- */
+static int add_pruned_node(struct sp_pruned_tree *tree, uint32_t parent, uint32_t frame)
 {
-	int r = sp_grow(&b->nodes, &b->capacity, (size_t)b->n_nodes + 1, sizeof(*b->nodes));
+	int r = sp_grow(&tree->nodes, &tree->capacity, (size_t)tree->n_nodes + 1, sizeof(*tree->nodes));
 
 	if (r == 0)
-		b->nodes[b->n_nodes++] = (struct sp_node){parent, frame};
+		tree->nodes[tree->n_nodes++] = (struct sp_node){parent, frame};
 	return r;
 }
 
-/* What has as much is kept, and what stands at the root: how whole the user's stack was is never lost. -E2BIG: too many
- * have as much. */
-static int keep_large(struct sp_subtree_sums *s, double least, struct sp_pruned_tree *b)
+/* Keeps the nodes with at least this sum, and those at the root, because the marks tell how complete stacks were.
+ * -E2BIG: too many. */
+static int keep_large_nodes(struct sp_subtree_sums *s, double least, struct sp_pruned_tree *tree)
 {
 	uint32_t n = 0;
 	int r = 0;
 
-	b->n_nodes = 1;
-	s->nodes[0].room = 0;
+	tree->n_nodes = 1;
+	s->nodes[0].kept = 0;
 	for (uint32_t node = 1; node < s->n && r == 0; node++) {
-		uint32_t up = s->nodes[s->parent[node]].room;
-		__builtin_prefetch(&s->nodes[s->parent[SP_MIN(node + SP_SUBTREE_AHEAD, s->n - 1)]]);
+		uint32_t up = s->nodes[s->parent[node]].kept;
+		__builtin_prefetch(&s->nodes[s->parent[SP_MIN(node + SP_PREFETCH_NODES, s->n - 1)]]);
 		bool large = (double)s->nodes[node].under >= least;
-		s->nodes[node].room = up;
+		s->nodes[node].kept = up;
 		if (!large && s->parent[node] != 0)
 			continue;
-		s->nodes[node].room = b->n_nodes;
+		s->nodes[node].kept = tree->n_nodes;
 		n += large;
-		r = n > MAX_KEPT ? -E2BIG : add_pruned_node(b, up, s->nodes[node].frame);
+		r = n > MAX_KEPT ? -E2BIG : add_pruned_node(tree, up, s->nodes[node].frame);
 	}
 	return r;
 }
 
-static int keep_some(struct sp_subtree_sums *s, struct sp_pruned_tree *b, double *ret_least)
+static int keep_largest_nodes(struct sp_subtree_sums *s, struct sp_pruned_tree *tree, double *ret_least)
 {
 	double least = (double)s->nodes[0].under / SP_TREE_SHARE;
 	int r;
 
 	least = SP_MAX(least, 1);
-	while ((r = keep_large(s, least, b)) == -E2BIG)
+	while ((r = keep_large_nodes(s, least, tree)) == -E2BIG)
 		least *= 2;
 	*ret_least = least;
 	return r;
 }
 
 /* --- groups --- */
-static int group_make(struct group *g, uint32_t n_kept, uint32_t n_values, double least)
+static int group_sums_init(struct group_sums *g, uint32_t n_kept, uint32_t n_values, double least)
 {
-	*g = (struct group){.n_kept = n_kept, .n_values = n_values, .least = least};
+	*g = (struct group_sums){.n_kept = n_kept, .n_values = n_values, .least = least};
 	g->self = calloc((size_t)n_kept * n_values + 1, sizeof(*g->self));
-	g->cut = calloc((size_t)n_kept * n_values + 1, sizeof(*g->cut));
+	g->shortened = calloc((size_t)n_kept * n_values + 1, sizeof(*g->shortened));
 	g->under = calloc(n_kept, sizeof(*g->under));
-	g->touched = calloc(n_kept / 64 + 1, sizeof(*g->touched));
-	g->cut_node = calloc(n_kept, sizeof(*g->cut_node));
-	return g->self == NULL || g->cut == NULL || g->under == NULL || g->touched == NULL || g->cut_node == NULL
+	g->has_rows = calloc(n_kept / 64 + 1, sizeof(*g->has_rows));
+	g->shortened_node = calloc(n_kept, sizeof(*g->shortened_node));
+	return g->self == NULL || g->shortened == NULL || g->under == NULL || g->has_rows == NULL ||
+		       g->shortened_node == NULL
 		   ? -ENOMEM
 		   : 0;
 }
 
-static void group_done(struct group *g)
+static void group_sums_done(struct group_sums *g)
 {
 	free(g->self);
-	free(g->cut);
+	free(g->shortened);
 	free(g->under);
-	free(g->touched);
-	free(g->cut_node);
+	free(g->has_rows);
+	free(g->shortened_node);
 }
 
-static void group_row(struct group *g, const struct sp_subtree_sums *s, const struct sp_pruned_tree *b,
-		      const struct sp_window_rows *rows, uint32_t row, uint32_t node)
+static void add_group_row(struct group_sums *g, const struct sp_subtree_sums *s, const struct sp_pruned_tree *tree,
+			  const struct sp_window_rows *rows, uint32_t row, uint32_t node)
 {
-	uint32_t at = s->nodes[node].room;
-	bool whole = node == 0 || s->nodes[s->parent[node]].room != at;
-	int64_t *into = (whole ? g->self : g->cut) + (size_t)at * g->n_values;
+	uint32_t at = s->nodes[node].kept;
+	bool is_kept = node == 0 || s->nodes[s->parent[node]].kept != at;
+	int64_t *into = (is_kept ? g->self : g->shortened) + (size_t)at * g->n_values;
 
 	for (uint32_t v = 0; v < g->n_values; v++)
 		sp_saturating_add(&into[v], rows->values[v][row]);
 	g->under[at] += (double)rows->values[0][row];
-	for (; (g->touched[at / 64] >> at % 64 & 1) == 0; at = b->nodes[at].parent)
-		g->touched[at / 64] |= UINT64_C(1) << at % 64;
+	for (; (g->has_rows[at / 64] >> at % 64 & 1) == 0; at = tree->nodes[at].parent)
+		g->has_rows[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-static void group_rows(struct group *g, const struct sp_subtree_sums *s, const struct sp_pruned_tree *b,
-		       const struct sp_window_rows *rows, uint32_t from, uint32_t to)
+static void add_group_rows(struct group_sums *g, const struct sp_subtree_sums *s, const struct sp_pruned_tree *tree,
+			   const struct sp_window_rows *rows, uint32_t from, uint32_t to)
 {
-	uint32_t nodes[SP_SUBTREE_AHEAD], n;
+	uint32_t nodes[SP_PREFETCH_NODES], n;
 
 	for (uint32_t i = from; i < to; i += n) {
-		n = sp_subtree_sums_of_rows(s, rows, i, to, nodes);
+		n = sp_subtree_sums_find_rows(s, rows, i, to, nodes);
 		for (uint32_t k = 0; k < n; k++)
-			group_row(g, s, b, rows, i + k, nodes[k]);
+			add_group_row(g, s, tree, rows, i + k, nodes[k]);
 	}
 }
 
-/* What this group has too little at goes up; nodes come before those below them. */
-static void group_fold(struct group *g, const struct sp_pruned_tree *b)
+/* Moves what the group has at nodes below the limit to their parents, from the last node to the first. */
+static void fold_small_nodes(struct group_sums *g, const struct sp_pruned_tree *tree)
 {
 	for (uint32_t w = g->n_kept / 64 + 1; w-- > 0;)
-		for (uint64_t bits = g->touched[w]; bits != 0;) {
-			uint32_t bit = 63U - (uint32_t)__builtin_clzll(bits), k = w * 64 + bit, up = b->nodes[k].parent;
+		for (uint64_t bits = g->has_rows[w]; bits != 0;) {
+			uint32_t bit = 63U - (uint32_t)__builtin_clzll(bits), k = w * 64 + bit,
+				 up = tree->nodes[k].parent;
 			bits &= ~(UINT64_C(1) << bit);
 			if (k == 0)
 				continue;
 			g->under[up] += g->under[k];
-			int64_t *self = g->self + (size_t)k * g->n_values, *cut = g->cut + (size_t)k * g->n_values;
+			int64_t *self = g->self + (size_t)k * g->n_values,
+				*shortened = g->shortened + (size_t)k * g->n_values;
 			for (uint32_t v = 0; v < g->n_values && g->under[k] < g->least && up != 0; v++) {
-				sp_saturating_add(&g->cut[(size_t)up * g->n_values + v], self[v]);
-				sp_saturating_add(&g->cut[(size_t)up * g->n_values + v], cut[v]);
-				self[v] = cut[v] = 0;
+				sp_saturating_add(&g->shortened[(size_t)up * g->n_values + v], self[v]);
+				sp_saturating_add(&g->shortened[(size_t)up * g->n_values + v], shortened[v]);
+				self[v] = shortened[v] = 0;
 			}
 		}
 }
 
-static int put_row(struct sp_pruned_tree *b, uint32_t who, uint32_t node, const int64_t *values)
+static int put_row(struct sp_pruned_tree *tree, uint32_t who, uint32_t node, const int64_t *values)
 {
 	bool any = false;
 
-	for (uint32_t v = 0; v < b->rows.n_values; v++)
+	for (uint32_t v = 0; v < tree->rows.n_values; v++)
 		any |= values[v] != 0;
-	int r = any ? sp_window_rows_room(&b->rows, (size_t)b->rows.n + 1) : 0;
+	int r = any ? sp_window_rows_reserve(&tree->rows, (size_t)tree->rows.n + 1) : 0;
 	if (r < 0 || !any)
 		return r;
-	b->rows.who[b->rows.n] = who;
-	b->rows.node[b->rows.n] = node;
-	for (uint32_t v = 0; v < b->rows.n_values; v++)
-		b->rows.values[v][b->rows.n] = values[v];
-	b->rows.n++;
+	tree->rows.who[tree->rows.n] = who;
+	tree->rows.node[tree->rows.n] = node;
+	for (uint32_t v = 0; v < tree->rows.n_values; v++)
+		tree->rows.values[v][tree->rows.n] = values[v];
+	tree->rows.n++;
 	return 0;
 }
 
-static int put_cut(struct group *g, struct sp_pruned_tree *b, uint32_t who, uint32_t k)
+static int put_shortened_row(struct group_sums *g, struct sp_pruned_tree *tree, uint32_t who, uint32_t k)
 {
-	const int64_t *values = g->cut + (size_t)k * g->n_values;
+	const int64_t *values = g->shortened + (size_t)k * g->n_values;
 	bool any = false;
 	int r = 0;
 
 	for (uint32_t v = 0; v < g->n_values; v++)
 		any |= values[v] != 0;
-	if (any && g->cut_node[k] == 0) {
-		g->cut_node[k] = b->n_nodes;
-		r = add_pruned_node(b, k, SP_PRUNED_TREE_CUT);
+	if (any && g->shortened_node[k] == 0) {
+		g->shortened_node[k] = tree->n_nodes;
+		r = add_pruned_node(tree, k, SP_PRUNED_TREE_SHORTENED);
 	}
-	return r < 0 || !any ? r : put_row(b, who, g->cut_node[k], values);
+	return r < 0 || !any ? r : put_row(tree, who, g->shortened_node[k], values);
 }
 
-/* Its rows; and it is empty for the next group. */
-static int group_put(struct group *g, struct sp_pruned_tree *b, uint32_t who)
+/* Writes the group's rows, and clears the sums for the next group. */
+static int put_group(struct group_sums *g, struct sp_pruned_tree *tree, uint32_t who)
 {
 	int r = 0;
 
 	for (uint32_t w = 0; w < g->n_kept / 64 + 1; w++) {
-		for (uint64_t bits = g->touched[w]; bits != 0 && r == 0; bits &= bits - 1) {
+		for (uint64_t bits = g->has_rows[w]; bits != 0 && r == 0; bits &= bits - 1) {
 			uint32_t k = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			r = put_row(b, who, k, g->self + (size_t)k * g->n_values);
-			r = r < 0 ? r : put_cut(g, b, who, k);
+			r = put_row(tree, who, k, g->self + (size_t)k * g->n_values);
+			r = r < 0 ? r : put_shortened_row(g, tree, who, k);
 			memset(g->self + (size_t)k * g->n_values, 0, g->n_values * sizeof(*g->self));
-			memset(g->cut + (size_t)k * g->n_values, 0, g->n_values * sizeof(*g->cut));
+			memset(g->shortened + (size_t)k * g->n_values, 0, g->n_values * sizeof(*g->shortened));
 			g->under[k] = 0;
 		}
-		g->touched[w] = 0;
+		g->has_rows[w] = 0;
 	}
 	return r;
 }
 
 static int put_groups(const struct sp_subtree_sums *s, const struct sp_window_rows *rows, double least,
-		      struct sp_pruned_tree *b)
+		      struct sp_pruned_tree *tree)
 {
-	struct group g;
-	int r = group_make(&g, b->n_nodes, rows->n_values, least);
+	struct group_sums g;
+	int r = group_sums_init(&g, tree->n_nodes, rows->n_values, least);
 
-	b->rows.n_values = rows->n_values;
+	tree->rows.n_values = rows->n_values;
 	for (uint32_t i = 0, end; i < rows->n && r == 0; i = end) {
 		for (end = i + 1; end < rows->n && rows->who[end] == rows->who[i];)
 			end++;
-		group_rows(&g, s, b, rows, i, end);
-		group_fold(&g, b);
-		r = group_put(&g, b, rows->who[i]);
+		add_group_rows(&g, s, tree, rows, i, end);
+		fold_small_nodes(&g, tree);
+		r = put_group(&g, tree, rows->who[i]);
 	}
-	group_done(&g);
-	return r < 0 ? r : sp_window_rows_sort(&b->rows);
+	group_sums_done(&g);
+	return r < 0 ? r : sp_window_rows_sort(&tree->rows);
 }
 
-static int make(struct sp_subtree_sums *s, const struct sp_window_rows *rows, struct sp_pruned_tree *b)
+static int make_tree(struct sp_subtree_sums *s, const struct sp_window_rows *rows, struct sp_pruned_tree *tree)
 {
 	struct sp_multiples m = sp_multiples_of(rows);
-	struct sp_window_rows own = sp_multiples_own(&m, rows);
-	int r = add_pruned_node(b, 0, 0);
+	struct sp_window_rows base_rows = sp_multiples_base_rows(&m, rows);
+	int r = add_pruned_node(tree, 0, 0);
 
 	if (r < 0 || rows->n == 0)
 		return r;
 	double least = 0;
-	r = keep_some(s, b, &least);
-	r = r < 0 ? r : put_groups(s, &own, least, b);
-	return r < 0 ? r : sp_multiples_expand(&m, &b->rows);
+	r = keep_largest_nodes(s, tree, &least);
+	r = r < 0 ? r : put_groups(s, &base_rows, least, tree);
+	return r < 0 ? r : sp_multiples_expand(&m, &tree->rows);
 }
 
-int sp_pruned_tree_cut(struct sp_subtree_sums *s, const struct sp_window_rows *rows, struct sp_pruned_tree *ret_tree)
+int sp_pruned_tree_make_from_sums(struct sp_subtree_sums *s, const struct sp_window_rows *rows,
+				  struct sp_pruned_tree *ret_tree)
 {
-	struct sp_pruned_tree b = {0};
-	int r = make(s, rows, &b);
+	struct sp_pruned_tree tree = {0};
+	int r = make_tree(s, rows, &tree);
 
 	if (r < 0)
-		sp_pruned_tree_done(&b);
+		sp_pruned_tree_done(&tree);
 	else
-		*ret_tree = b;
+		*ret_tree = tree;
 	return r;
 }
 
-static int sum_subtree(struct sp_subtree_sums *s, const struct sp_node *nodes, const struct sp_window_rows *rows)
+static int sum_subtree_nodes(struct sp_subtree_sums *s, const struct sp_node *nodes, const struct sp_window_rows *rows)
 {
-	sp_subtree_sums_touch(s, rows, 0, rows->n);
-	sp_subtree_sums_reach(s, nodes, 0, s->part.n_words);
-	int r = sp_subtree_sums_make(s);
+	sp_subtree_sums_select_rows(s, rows, 0, rows->n);
+	sp_subtree_sums_select_ancestors(s, nodes, 0, s->subtree.n_words);
+	int r = sp_subtree_sums_alloc(s);
 	if (r < 0)
 		return r;
-	sp_subtree_sums_fill(s, nodes, 0, s->part.n_words);
+	sp_subtree_sums_fill(s, nodes, 0, s->subtree.n_words);
 	for (uint32_t i = 0; i < rows->n; i++)
-		sp_saturating_add(&s->nodes[sp_subtree_sums_of(s, rows->node[i])].under, rows->values[0][i]);
-	sp_subtree_sums_add_up(s, 0, s->n);
+		sp_saturating_add(&s->nodes[sp_subtree_sums_find(s, rows->node[i])].under, rows->values[0][i]);
+	sp_subtree_sums_sum_up(s, 0, s->n);
 	return 0;
 }
 
@@ -255,10 +258,10 @@ int sp_pruned_tree_make(const struct sp_node *nodes, uint32_t n_nodes, const str
 			struct sp_pruned_tree *ret_tree)
 {
 	struct sp_subtree_sums s;
-	int r = sp_subtree_sums_begin(&s, n_nodes);
+	int r = sp_subtree_sums_init(&s, n_nodes);
 
-	r = r < 0 ? r : sum_subtree(&s, nodes, rows);
-	r = r < 0 ? r : sp_pruned_tree_cut(&s, rows, ret_tree);
+	r = r < 0 ? r : sum_subtree_nodes(&s, nodes, rows);
+	r = r < 0 ? r : sp_pruned_tree_make_from_sums(&s, rows, ret_tree);
 	sp_subtree_sums_done(&s);
 	return r;
 }

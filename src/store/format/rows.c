@@ -12,12 +12,12 @@ enum { DIGIT_BITS = 11, N_DIGITS = 1 << DIGIT_BITS, WHO_BITS = 18, NODE_BITS = 2
 #define VALUE_MASK ((UINT64_C(1) << VALUE_BITS) - 1)
 _Static_assert(WHO_BITS + NODE_BITS + VALUE_BITS == 64, "a row is a word");
 
-struct place_of {
+struct row_key {
 	uint64_t key; /* who, node */
 	uint32_t row;
 };
 
-static int reach(void *array_pointer, size_t from, size_t to, size_t each)
+static int grow_column(void *array_pointer, size_t from, size_t to, size_t each)
 {
 	void *array, *grown;
 
@@ -31,7 +31,7 @@ static int reach(void *array_pointer, size_t from, size_t to, size_t each)
 	return 0;
 }
 
-int sp_window_rows_room(struct sp_window_rows *r, size_t n)
+int sp_window_rows_reserve(struct sp_window_rows *r, size_t n)
 {
 	size_t from = r->capacity, to = n <= from ? from : SP_MAX(n, from + from / 2);
 
@@ -39,14 +39,15 @@ int sp_window_rows_room(struct sp_window_rows *r, size_t n)
 		return -E2BIG;
 	to = SP_MAX(to, (size_t)1);
 	for (uint32_t i = 0; i < SP_MAX_VALUES; i++) {
-		if (i >= r->n_values) { /* its room would not be what the capacity says */
+		if (i >= r->n_values) { /* its size would no longer match the capacity */
 			free(r->values[i]);
 			r->values[i] = NULL;
-		} else if (reach(&r->values[i], from, to, sizeof(*r->values[i])) < 0) {
+		} else if (grow_column(&r->values[i], from, to, sizeof(*r->values[i])) < 0) {
 			return -ENOMEM;
 		}
 	}
-	if (reach(&r->who, from, to, sizeof(*r->who)) < 0 || reach(&r->node, from, to, sizeof(*r->node)) < 0)
+	if (grow_column(&r->who, from, to, sizeof(*r->who)) < 0 ||
+	    grow_column(&r->node, from, to, sizeof(*r->node)) < 0)
 		return -ENOMEM;
 	r->capacity = to;
 	return 0;
@@ -61,11 +62,10 @@ void sp_window_rows_done(struct sp_window_rows *r)
 	*r = (struct sp_window_rows){0};
 }
 
-/* --- packed --------------------------------------------------------------------------------------------------------
- * Most rows are small numbers, and further values the same multiple of the first: then a row is a word, and sorting
- * moves nothing else.
- */
-bool sp_window_rows_factor(const struct sp_window_rows *r, uint32_t value, int64_t *ret_factor)
+/* --- packed rows --- */
+/* In most windows numbers are small, and values are multiples of the first: then a row is one word, and sorting moves
+ * nothing else. */
+bool sp_window_rows_find_factor(const struct sp_window_rows *r, uint32_t value, int64_t *ret_factor)
 {
 	const int64_t *first = r->values[0], *v = r->values[value];
 
@@ -79,7 +79,7 @@ bool sp_window_rows_factor(const struct sp_window_rows *r, uint32_t value, int64
 	return true;
 }
 
-static bool fits(const struct sp_window_rows *r, const uint32_t *who_of)
+static bool fits_words(const struct sp_window_rows *r, const uint32_t *who_of)
 {
 	uint64_t who = 0, node = 0, value = 0;
 
@@ -98,11 +98,11 @@ int sp_packed_rows_add(struct sp_packed_rows *p, const struct sp_window_rows *r,
 	if (r->n == 0)
 		return 0;
 	for (uint32_t v = 1; v < r->n_values; v++)
-		if (!sp_window_rows_factor(r, v, &factors[v]))
+		if (!sp_window_rows_find_factor(r, v, &factors[v]))
 			return -ERANGE;
 	if (p->n > 0 && (p->n_values != r->n_values || memcmp(factors, p->factors, sizeof(factors)) != 0))
 		return -ERANGE;
-	if (!fits(r, who_of))
+	if (!fits_words(r, who_of))
 		return -ERANGE;
 	if (sp_grow(&p->words, &p->capacity, p->n + r->n, sizeof(*p->words)) < 0)
 		return -ENOMEM;
@@ -117,7 +117,7 @@ int sp_packed_rows_add(struct sp_packed_rows *p, const struct sp_window_rows *r,
 	return 0;
 }
 
-/* By bits from `low` up to `high`, a digit after the other; where the words are then. */
+/* Radix sort by the bits from `low` up to `high`. Returns the array that has the result. */
 static uint64_t *sort_bits(uint64_t *from, uint64_t *to, size_t n, unsigned low, unsigned high)
 {
 	for (unsigned n_digits = (high - low + DIGIT_BITS - 1) / DIGIT_BITS; n_digits > 0; n_digits--) {
@@ -141,27 +141,29 @@ static uint64_t *sort_bits(uint64_t *from, uint64_t *to, size_t n, unsigned low,
 	return from;
 }
 
-/* Where bits that are not the same in all words end. */
-static unsigned end_of_bits(uint64_t differing, unsigned low, unsigned n_bits)
+/* One past the highest bit, of n_bits from `low` on, that differs between words. */
+static unsigned end_of_differing_bits(uint64_t differing, unsigned low, unsigned n_bits)
 {
 	uint64_t bits = differing >> low & ((UINT64_C(1) << n_bits) - 1);
 
 	return low + (bits == 0 ? 0 : 64 - (unsigned)__builtin_clzll(bits));
 }
 
-static uint64_t *sort_words(uint64_t *words, uint64_t *room, size_t n)
+static uint64_t *sort_words(uint64_t *words, uint64_t *scratch, size_t n)
 {
 	uint64_t differing = 0;
 	const unsigned who_at = VALUE_BITS + NODE_BITS;
 
 	for (size_t i = 1; i < n; i++)
 		differing |= words[i] ^ words[0];
-	uint64_t *sorted = sort_bits(words, room, n, VALUE_BITS, end_of_bits(differing, VALUE_BITS, NODE_BITS));
-	return sort_bits(sorted, sorted == words ? room : words, n, who_at, end_of_bits(differing, who_at, WHO_BITS));
+	uint64_t *sorted =
+	    sort_bits(words, scratch, n, VALUE_BITS, end_of_differing_bits(differing, VALUE_BITS, NODE_BITS));
+	return sort_bits(sorted, sorted == words ? scratch : words, n, who_at,
+			 end_of_differing_bits(differing, who_at, WHO_BITS));
 }
 
-/* Sums of values that are not negative: one that is too large is so by whichever way it is made. */
-static void fill_values(struct sp_window_rows *r, const int64_t *factors)
+/* Values and factors are not negative, so an overflow is INT64_MAX whatever the order of additions. */
+static void multiply_values(struct sp_window_rows *r, const int64_t *factors)
 {
 	for (uint32_t v = 1; v < r->n_values; v++)
 		for (uint32_t i = 0; i < r->n; i++)
@@ -179,34 +181,34 @@ static int unpack_words(const uint64_t *words, size_t n, struct sp_window_rows *
 		last = words[i] >> VALUE_BITS;
 	}
 	r->n = 0;
-	if (sp_window_rows_room(r, n_out) < 0)
+	if (sp_window_rows_reserve(r, n_out) < 0)
 		return -ENOMEM;
 	last = UINT64_MAX;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t place = words[i] >> VALUE_BITS;
+		uint64_t key = words[i] >> VALUE_BITS;
 		int64_t value = (int64_t)(words[i] & VALUE_MASK);
-		if (place == last) { /* of less than 2^32 words */
+		if (key == last) { /* no overflow: less than 2^32 words of VALUE_BITS */
 			r->values[0][r->n - 1] += value;
 			continue;
 		}
-		r->who[r->n] = (uint32_t)(place >> NODE_BITS);
-		r->node[r->n] = (uint32_t)(place & NODE_MASK);
+		r->who[r->n] = (uint32_t)(key >> NODE_BITS);
+		r->node[r->n] = (uint32_t)(key & NODE_MASK);
 		r->values[0][r->n++] = value;
-		last = place;
+		last = key;
 	}
 	return 0;
 }
 
-int sp_packed_rows_take(struct sp_packed_rows *p, struct sp_window_rows *ret_rows)
+int sp_packed_rows_unpack(struct sp_packed_rows *p, struct sp_window_rows *ret_rows)
 {
-	SP_FREE uint64_t *room = malloc((p->n + 1) * sizeof(*room));
+	SP_FREE uint64_t *scratch = malloc((p->n + 1) * sizeof(*scratch));
 
-	if (room == NULL)
+	if (scratch == NULL)
 		return -ENOMEM;
 	ret_rows->n_values = p->n_values;
-	int r = unpack_words(sort_words(p->words, room, p->n), p->n, ret_rows);
+	int r = unpack_words(sort_words(p->words, scratch, p->n), p->n, ret_rows);
 	if (r == 0)
-		fill_values(ret_rows, p->factors);
+		multiply_values(ret_rows, p->factors);
 	return r;
 }
 
@@ -216,9 +218,9 @@ void sp_packed_rows_done(struct sp_packed_rows *p)
 	*p = (struct sp_packed_rows){0};
 }
 
-/* --- any rows --- */
-/* One pass by the digit at this bit, from `from` to `to`; false: all have the same. */
-static bool sort_digit(const struct place_of *from, struct place_of *to, size_t n, unsigned bit)
+/* --- rows that do not fit --- */
+/* One pass of a radix sort, by the digit at this bit; false: all rows have the same digit. */
+static bool sort_digit(const struct row_key *from, struct row_key *to, size_t n, unsigned bit)
 {
 	uint32_t starts[N_DIGITS] = {0}, sum = 0;
 
@@ -236,8 +238,8 @@ static bool sort_digit(const struct place_of *from, struct place_of *to, size_t 
 	return true;
 }
 
-/* The rows in the order told, those of one key and node summed. */
-static int put_in_order(struct sp_window_rows *r, const struct place_of *order)
+/* Puts the rows into this order; adds up rows of the same who and node. */
+static int reorder_rows(struct sp_window_rows *r, const struct row_key *order)
 {
 	uint32_t n_out = 0;
 	SP_FREE int64_t *column = malloc(r->n * sizeof(*column));
@@ -266,24 +268,24 @@ static int put_in_order(struct sp_window_rows *r, const struct place_of *order)
 	return 0;
 }
 
-static int sort_any(struct sp_window_rows *r)
+static int sort_wide_rows(struct sp_window_rows *r)
 {
 	size_t n = r->n;
-	SP_FREE struct place_of *rooms = n == 0 ? NULL : malloc(2 * n * sizeof(*rooms));
+	SP_FREE struct row_key *scratch = n == 0 ? NULL : malloc(2 * n * sizeof(*scratch));
 
-	if (n == 0 || rooms == NULL)
+	if (n == 0 || scratch == NULL)
 		return n == 0 ? 0 : -ENOMEM;
-	struct place_of *from = rooms, *to = rooms + n;
+	struct row_key *from = scratch, *to = scratch + n;
 	for (uint32_t i = 0; i < n; i++)
-		from[i] = (struct place_of){.key = (uint64_t)r->who[i] << 32 | r->node[i], .row = i};
+		from[i] = (struct row_key){.key = (uint64_t)r->who[i] << 32 | r->node[i], .row = i};
 	for (unsigned bit = 0; bit < 64; bit += DIGIT_BITS) {
 		if (!sort_digit(from, to, n, bit))
 			continue;
-		struct place_of *other = from;
+		struct row_key *other = from;
 		from = to;
 		to = other;
 	}
-	return put_in_order(r, from);
+	return reorder_rows(r, from);
 }
 
 int sp_window_rows_sort(struct sp_window_rows *r)
@@ -292,9 +294,9 @@ int sp_window_rows_sort(struct sp_window_rows *r)
 	int e = sp_packed_rows_add(&packed, r, NULL);
 
 	if (e == 0 && packed.n > 0)
-		e = sp_packed_rows_take(&packed, r);
+		e = sp_packed_rows_unpack(&packed, r);
 	else if (e == -ERANGE)
-		e = sort_any(r);
+		e = sort_wide_rows(r);
 	sp_packed_rows_done(&packed);
 	return e;
 }

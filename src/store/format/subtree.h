@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * subtree.h: the part of a call tree that some rows are about: the nodes that they end at, and those above them.
+ * subtree.h: a subtree is the part of a call tree that some rows are about: the nodes of the rows and all their
+ * ancestors.
  *
- * Nodes of a part have numbers of their own, in the order of the tree's, with the root as 0: so arrays by them are as
- * small as the part, however many nodes a day has. Which nodes: sp_subtree_begin(), sp_subtree_touch() for each row,
- * then sp_subtree_number(), which goes over the tree's parents once, from the last to the first, as memory likes it.
- * Owns its memory. -ENOMEM. Not thread-safe.
+ * Its nodes get numbers of their own, in the order of the tree's, with the root as 0. So arrays over a subtree are
+ * small, however many nodes a day has. Use: sp_subtree_init(), sp_subtree_select() for the node of each row, then
+ * sp_subtree_number_with_ancestors(), which goes over the tree's parents once, from the last to the first.
+ * Owns its memory. Error: -ENOMEM. Not thread-safe.
  */
 #ifndef SP_STORE_FORMAT_SUBTREE_H
 #define SP_STORE_FORMAT_SUBTREE_H
@@ -15,38 +16,40 @@
 #include <stdint.h>
 
 struct sp_subtree {
-	uint64_t *touched; /* a bit for each node of the tree */
-	uint32_t *before;  /* numbers of the words before */
+	uint64_t *selected; /* a bit for each node of the tree */
+	uint32_t *n_before; /* by word of `selected`: bits set in the words before it */
 	uint32_t n, n_words;
 };
-int sp_subtree_begin(struct sp_subtree *p, uint32_t n_nodes);
+int sp_subtree_init(struct sp_subtree *p, uint32_t n_nodes);
 void sp_subtree_done(struct sp_subtree *p);
 
-static inline void sp_subtree_touch(struct sp_subtree *p, uint32_t node)
+static inline void sp_subtree_select(struct sp_subtree *p, uint32_t node)
 {
-	p->touched[node / 64] |= UINT64_C(1) << node % 64;
+	p->selected[node / 64] |= UINT64_C(1) << node % 64;
 }
-/* Touches the nodes above those of some words: the last words come first. parents: every stride-th word is a node's. */
-void sp_subtree_reach(struct sp_subtree *p, const uint32_t *parents, size_t stride, uint32_t from, uint32_t to);
-/* All of that, and their numbers. */
-void sp_subtree_number(struct sp_subtree *p, const uint32_t *parents, size_t stride);
-/* Numbers for the nodes that were touched alone, without those above them. */
-void sp_subtree_number_touched(struct sp_subtree *p);
-/* The same nodes, to go on with in another way. */
+/* Selects the ancestors of nodes in the words from `from` up to `to`; pass the last words first. parents: stride words
+ * for each node, its parent first. */
+void sp_subtree_select_ancestors(struct sp_subtree *p, const uint32_t *parents, size_t stride, uint32_t from,
+				 uint32_t to);
+/* Selects all ancestors, and numbers the nodes. */
+void sp_subtree_number_with_ancestors(struct sp_subtree *p, const uint32_t *parents, size_t stride);
+/* Numbers the selected nodes, without their ancestors. */
+void sp_subtree_number_selected(struct sp_subtree *p);
+/* Copies the selection, not the numbers. */
 int sp_subtree_copy(const struct sp_subtree *p, struct sp_subtree *ret_copy);
 
-/* Bits that are set; the baseline has no instruction for it. */
-static inline uint32_t sp_bits(uint64_t v)
+/* Counts set bits: baseline x86-64 has no instruction for it. */
+static inline uint32_t sp_popcount(uint64_t v)
 {
 	v -= v >> 1 & UINT64_C(0x5555555555555555);
 	v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
 	v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	return (uint32_t)(v * UINT64_C(0x0101010101010101) >> 56);
 }
-/* The number of a node that is in the part. */
-static inline uint32_t sp_subtree_of(const struct sp_subtree *p, uint32_t node)
+/* The number of a selected node. */
+static inline uint32_t sp_subtree_find(const struct sp_subtree *p, uint32_t node)
 {
-	return p->before[node / 64] + sp_bits(p->touched[node / 64] & ((UINT64_C(1) << node % 64) - 1));
+	return p->n_before[node / 64] + sp_popcount(p->selected[node / 64] & ((UINT64_C(1) << node % 64) - 1));
 }
 
 #endif

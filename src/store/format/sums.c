@@ -28,34 +28,35 @@ int64_t *sp_sums_add(struct sp_sums *s, uint32_t file, uint32_t func)
 	return memset(sp_sums_at(s, s->n++), 0, each * sizeof(*s->values));
 }
 
-/* --- from a call tree ---------------------------------------------------------------------------------------------
- * What passes through a library is under the nodes of it that have none of it above them. In the order of a walk
- * (a node, then all under it, child by child) that is told by one number for each library: where the end is of what is
- * under its last such node. So nodes are put in that order, and gone through once. Values are summed one at a time. */
-/* By library, or by function: self and total of each value; and where in the walk it is over. */
-struct accounts {
+/* --- from a call tree --- */
+/*
+ * The total of a library is the sum of its topmost nodes: those with no node of it above them. In a walk (a node, then
+ * its children's subtrees one by one) a node is topmost if the subtree of the last topmost one has ended. So nodes are
+ * ordered by the walk and gone through once, with one number for each library. Values are summed one at a time.
+ */
+/* By library, or by function. */
+struct account_table {
 	int64_t *sums;
 	uint32_t *end;
 	uint32_t n;
 };
-enum { FIRST_OF_VALUE = 3 }; /* stages */
+enum { FIRST_OF_VALUE = 3 }; /* index in stages */
 struct sp_sums_steps {
-	struct sp_subtree_sums subtree;
+	struct sp_subtree_sums tree;
 	struct sp_multiples multiples;
 	uint32_t *walk; /* nodes in the order of a walk */
-	struct accounts files, funcs;
-	uint32_t *library_of; /* by function: where it was met */
-	uint32_t value;       /* that is summed: the last one first, so that the first one's sums stay in the nodes */
+	struct account_table files, funcs;
+	uint32_t *library_of; /* by function: the library of its frames */
+	uint32_t value;       /* being summed: the last one first, so that the nodes end with the sums of the first */
 	uint32_t stage, at;
 };
-/* What a step works on. */
-struct work {
-	struct sp_sums_steps *sum;
-	const struct sp_dict_view *shape;
-	struct sp_window_rows rows; /* with values of their own only */
+struct step {
+	struct sp_sums_steps *steps;
+	const struct sp_dict_view *view;
+	struct sp_window_rows rows; /* with base values only */
 };
 
-static int accounts_make(struct accounts *a, uint32_t n, uint32_t n_values)
+static int account_table_init(struct account_table *a, uint32_t n, uint32_t n_values)
 {
 	a->n = n;
 	a->sums = calloc(2 * (size_t)n * n_values + 1, sizeof(*a->sums));
@@ -63,104 +64,104 @@ static int accounts_make(struct accounts *a, uint32_t n, uint32_t n_values)
 	return a->sums == NULL || a->end == NULL ? -ENOMEM : 0;
 }
 
-static void accounts_done(struct accounts *a)
+static void account_table_done(struct account_table *a)
 {
 	free(a->sums);
 	free(a->end);
 }
 
-/* Self (0) or total (1) of the value that is summed. */
-static void account(const struct sp_sums_steps *sum, const struct accounts *a, uint32_t i, int which, int64_t value)
+/* which: 0 = self, 1 = total. */
+static void add_to_account(const struct sp_sums_steps *steps, const struct account_table *a, uint32_t i, int which,
+			   int64_t value)
 {
-	sp_saturating_add(&a->sums[2 * ((size_t)i * sum->multiples.n_own + sum->value) + (size_t)which], value);
+	sp_saturating_add(&a->sums[2 * ((size_t)i * steps->multiples.n_base + steps->value) + (size_t)which], value);
 }
 
-static int touch(struct work *w, uint32_t from, uint32_t to)
+static int select_rows(struct step *w, uint32_t from, uint32_t to)
 {
-	sp_subtree_sums_touch(&w->sum->subtree, &w->rows, from, to);
+	sp_subtree_sums_select_rows(&w->steps->tree, &w->rows, from, to);
 	return 0;
 }
 
-static int reach(struct work *w, uint32_t from, uint32_t to)
+static int select_ancestors(struct step *w, uint32_t from, uint32_t to)
 {
-	sp_subtree_sums_reach(&w->sum->subtree, w->shape->nodes, from, to);
+	sp_subtree_sums_select_ancestors(&w->steps->tree, w->view->nodes, from, to);
 	return 0;
 }
 
-static int fill(struct work *w, uint32_t from, uint32_t to)
+static int fill_nodes(struct step *w, uint32_t from, uint32_t to)
 {
-	int r = from == 0 ? sp_subtree_sums_make(&w->sum->subtree) : 0;
+	int r = from == 0 ? sp_subtree_sums_alloc(&w->steps->tree) : 0;
 
 	if (r == 0)
-		sp_subtree_sums_fill(&w->sum->subtree, w->shape->nodes, from, to);
+		sp_subtree_sums_fill(&w->steps->tree, w->view->nodes, from, to);
 	return r;
 }
 
-static void add_row(const struct work *w, uint32_t node, int64_t value)
+static void add_row(const struct step *w, uint32_t node, int64_t value)
 {
-	const struct sp_sums_steps *sum = w->sum;
-	const struct sp_subtree_sums *t = &sum->subtree;
+	const struct sp_sums_steps *steps = w->steps;
+	const struct sp_subtree_sums *t = &steps->tree;
 	struct sp_frame_owner at = {.library = SP_NO_LIBRARY};
 
 	sp_saturating_add(&t->nodes[node].under, value);
 	for (uint32_t leaf = node; leaf != 0 && at.library == SP_NO_LIBRARY; leaf = t->parent[leaf])
-		at = w->shape->places[t->nodes[leaf].frame];          /* the user's, if the kernel's has no frames */
-	if (at.library == SP_NO_LIBRARY && sum->files.sums != NULL) { /* no frames: nobody's */
-		account(sum, &sum->files, 0, 0, value);
-		account(sum, &sum->files, 0, 1, value);
+		at = w->view->owners[t->nodes[leaf].frame]; /* skips the mark of a kernel stack without frames */
+	if (at.library == SP_NO_LIBRARY && steps->files.sums != NULL) { /* no frames at all: counted for file 0 */
+		add_to_account(steps, &steps->files, 0, 0, value);
+		add_to_account(steps, &steps->files, 0, 1, value);
 	}
-	if (at.library != SP_NO_LIBRARY && sum->files.sums != NULL)
-		account(sum, &sum->files, at.library, 0, value);
-	if (at.library != SP_NO_LIBRARY && at.func != 0 && sum->funcs.sums != NULL)
-		account(sum, &sum->funcs, at.func, 0, value);
+	if (at.library != SP_NO_LIBRARY && steps->files.sums != NULL)
+		add_to_account(steps, &steps->files, at.library, 0, value);
+	if (at.library != SP_NO_LIBRARY && at.func != 0 && steps->funcs.sums != NULL)
+		add_to_account(steps, &steps->funcs, at.func, 0, value);
 }
 
-static int add_rows(struct work *w, uint32_t from, uint32_t to)
+static int add_rows(struct step *w, uint32_t from, uint32_t to)
 {
-	const int64_t *values = w->rows.values[w->sum->value];
-	uint32_t nodes[SP_SUBTREE_AHEAD], n;
+	const int64_t *values = w->rows.values[w->steps->value];
+	uint32_t nodes[SP_PREFETCH_NODES], n;
 
 	for (uint32_t i = from; i < to; i += n) {
-		n = sp_subtree_sums_of_rows(&w->sum->subtree, &w->rows, i, to, nodes);
+		n = sp_subtree_sums_find_rows(&w->steps->tree, &w->rows, i, to, nodes);
 		for (uint32_t k = 0; k < n; k++)
 			add_row(w, nodes[k], values[i + k]);
 	}
 	return 0;
 }
 
-static int sum_up(struct work *w, uint32_t from, uint32_t to)
+static int sum_up_nodes(struct step *w, uint32_t from, uint32_t to)
 {
-	sp_subtree_sums_add_up(&w->sum->subtree, from, to);
+	sp_subtree_sums_sum_up(&w->steps->tree, from, to);
 	return 0;
 }
 
-/* A node's room becomes where its next child has its place in the walk: in the end, where what is not under it begins.
- */
-static int order(struct work *w, uint32_t from, uint32_t to)
+/* Gives each node its place in the walk. Before: its size. After: walk_next is the end of its subtree. */
+static int order_walk(struct step *w, uint32_t from, uint32_t to)
 {
-	struct sp_sums_steps *sum = w->sum;
-	struct sp_subtree_sum *nodes = sum->subtree.nodes;
+	struct sp_sums_steps *steps = w->steps;
+	struct sp_subtree_sum *nodes = steps->tree.nodes;
 
-	if (sum->walk == NULL)
-		sum->walk = malloc(sum->subtree.n * sizeof(*sum->walk));
-	if (sum->walk == NULL)
+	if (steps->walk == NULL)
+		steps->walk = malloc(steps->tree.n * sizeof(*steps->walk));
+	if (steps->walk == NULL)
 		return -ENOMEM;
 	for (uint32_t node = from; node < to; node++) {
-		uint32_t at = 0, n = nodes[node].room;
-		__builtin_prefetch(&nodes[sum->subtree.parent[SP_MIN(node + SP_SUBTREE_AHEAD, sum->subtree.n - 1)]]);
+		uint32_t at = 0, n = nodes[node].size;
+		__builtin_prefetch(&nodes[steps->tree.parent[SP_MIN(node + SP_PREFETCH_NODES, steps->tree.n - 1)]]);
 		if (node > 0) {
-			struct sp_subtree_sum *up = &nodes[sum->subtree.parent[node]];
-			at = up->room;
-			up->room += n;
+			struct sp_subtree_sum *up = &nodes[steps->tree.parent[node]];
+			at = up->walk_next;
+			up->walk_next += n;
 		}
-		nodes[node].room = at + 1;
-		sum->walk[at] = node;
+		nodes[node].walk_next = at + 1;
+		steps->walk[at] = node;
 	}
 	return 0;
 }
 
-/* The account's, if nothing of it is under way. */
-static bool enter(const struct accounts *a, uint32_t i, uint32_t at, uint32_t end)
+/* False: the walk is below another node of this account already, whose sum includes this one. */
+static bool enter_account(const struct account_table *a, uint32_t i, uint32_t at, uint32_t end)
 {
 	if (at < a->end[i])
 		return false;
@@ -168,125 +169,128 @@ static bool enter(const struct accounts *a, uint32_t i, uint32_t at, uint32_t en
 	return true;
 }
 
-static int go_through(struct work *w, uint32_t from, uint32_t to)
+static int sum_walk(struct step *w, uint32_t from, uint32_t to)
 {
-	const struct sp_sums_steps *sum = w->sum;
-	const struct accounts *files = &sum->files, *funcs = &sum->funcs;
+	const struct sp_sums_steps *steps = w->steps;
+	const struct account_table *files = &steps->files, *funcs = &steps->funcs;
 
 	for (uint32_t i = SP_MAX(from, 1); i < to; i++) {
-		struct sp_subtree_sum node = sum->subtree.nodes[sum->walk[i]];
-		struct sp_frame_owner at = w->shape->places[node.frame];
-		__builtin_prefetch(&sum->subtree.nodes[sum->walk[SP_MIN(i + SP_SUBTREE_AHEAD, sum->subtree.n - 1)]]);
-		if (files->sums != NULL && at.library != SP_NO_LIBRARY && enter(files, at.library, i, node.room))
-			account(sum, files, at.library, 1, node.under);
-		if (funcs->sums == NULL || at.func == 0 || !enter(funcs, at.func, i, node.room))
+		struct sp_subtree_sum node = steps->tree.nodes[steps->walk[i]];
+		struct sp_frame_owner at = w->view->owners[node.frame];
+		__builtin_prefetch(&steps->tree.nodes[steps->walk[SP_MIN(i + SP_PREFETCH_NODES, steps->tree.n - 1)]]);
+		if (files->sums != NULL && at.library != SP_NO_LIBRARY &&
+		    enter_account(files, at.library, i, node.walk_next))
+			add_to_account(steps, files, at.library, 1, node.under);
+		if (funcs->sums == NULL || at.func == 0 || !enter_account(funcs, at.func, i, node.walk_next))
 			continue;
-		sum->library_of[at.func] = at.library;
-		account(sum, funcs, at.func, 1, node.under);
+		steps->library_of[at.func] = at.library;
+		add_to_account(steps, funcs, at.func, 1, node.under);
 	}
 	return 0;
 }
 
-/* All that is to be done, in ranges of what it goes over. */
-enum length { BY_ROW, BY_WORD, BY_TWIG };
+/* All stages; each goes over rows, words or nodes, in ranges. */
+enum unit { BY_ROW, BY_WORD, BY_NODE };
 static const struct stage {
-	int (*range)(struct work *w, uint32_t from, uint32_t to);
-	enum length length;
-	uint32_t cost; /* of one of these */
-} stages[] = {{touch, BY_ROW, 1},   {reach, BY_WORD, 8}, {fill, BY_WORD, 8},      {add_rows, BY_ROW, 1},
-	      {sum_up, BY_TWIG, 1}, {order, BY_TWIG, 1}, {go_through, BY_TWIG, 1}};
+	int (*range)(struct step *w, uint32_t from, uint32_t to);
+	enum unit unit;
+	uint32_t cost; /* of one unit */
+} stages[] = {{select_rows, BY_ROW, 1}, {select_ancestors, BY_WORD, 8}, {fill_nodes, BY_WORD, 8},
+	      {add_rows, BY_ROW, 1},    {sum_up_nodes, BY_NODE, 1},     {order_walk, BY_NODE, 1},
+	      {sum_walk, BY_NODE, 1}};
 
-static uint32_t length_of(const struct work *w, enum length length)
+static uint32_t unit_count(const struct step *w, enum unit unit)
 {
-	return length == BY_ROW ? w->rows.n : length == BY_WORD ? w->sum->subtree.part.n_words : w->sum->subtree.n;
+	return unit == BY_ROW ? w->rows.n : unit == BY_WORD ? w->steps->tree.subtree.n_words : w->steps->tree.n;
 }
 
-/* After the last stage, the one before it is summed. */
-static void next_stage(struct sp_sums_steps *sum)
+/* After the last stage the next value follows (from the last to the first). */
+static void begin_next_stage(struct sp_sums_steps *steps)
 {
-	sum->at = 0;
-	sum->stage++;
-	if (sum->stage < SP_COUNT(stages) || sum->value == 0)
+	steps->at = 0;
+	steps->stage++;
+	if (steps->stage < SP_COUNT(stages) || steps->value == 0)
 		return;
-	sum->value--;
-	sum->stage = FIRST_OF_VALUE;
-	sp_subtree_sums_clear(&sum->subtree);
-	for (struct accounts *a = &sum->files; a != NULL; a = a == &sum->files ? &sum->funcs : NULL)
+	steps->value--;
+	steps->stage = FIRST_OF_VALUE;
+	sp_subtree_sums_clear(&steps->tree);
+	for (struct account_table *a = &steps->files; a != NULL; a = a == &steps->files ? &steps->funcs : NULL)
 		if (a->end != NULL)
 			memset(a->end, 0, a->n * sizeof(*a->end));
 }
 
-int sp_sums_steps_run(struct sp_sums_steps *sum, const struct sp_window_rows *rows, const struct sp_dict_view *shape,
+int sp_sums_steps_run(struct sp_sums_steps *steps, const struct sp_window_rows *rows, const struct sp_dict_view *view,
 		      uint32_t n)
 {
-	struct work w = {.sum = sum, .shape = shape, .rows = sp_multiples_own(&sum->multiples, rows)};
+	struct step w = {.steps = steps, .view = view, .rows = sp_multiples_base_rows(&steps->multiples, rows)};
 	int r = 0;
 
-	while (n > 0 && r == 0 && sum->stage < SP_COUNT(stages)) {
-		const struct stage *s = &stages[sum->stage];
-		uint32_t left = length_of(&w, s->length) - sum->at, most = SP_MAX(n / s->cost, 1U),
+	while (n > 0 && r == 0 && steps->stage < SP_COUNT(stages)) {
+		const struct stage *s = &stages[steps->stage];
+		uint32_t left = unit_count(&w, s->unit) - steps->at, most = SP_MAX(n / s->cost, 1U),
 			 now = SP_MIN(left, most);
-		r = s->range(&w, sum->at, sum->at + now);
-		sum->at += now;
+		r = s->range(&w, steps->at, steps->at + now);
+		steps->at += now;
 		n -= SP_MIN(n, now * s->cost);
 		if (now == left)
-			next_stage(sum);
+			begin_next_stage(steps);
 	}
-	return r < 0 ? r : sum->stage < SP_COUNT(stages);
+	return r < 0 ? r : steps->stage < SP_COUNT(stages);
 }
 
-int sp_sums_steps_new(const struct sp_window_rows *rows, const struct sp_dict_view *shape, int what,
-		      struct sp_sums_steps **ret_summing)
+int sp_sums_steps_new(const struct sp_window_rows *rows, const struct sp_dict_view *view, int what,
+		      struct sp_sums_steps **ret_steps)
 {
-	struct sp_sums_steps *sum = calloc(1, sizeof(*sum));
+	struct sp_sums_steps *steps = calloc(1, sizeof(*steps));
 
-	if (sum == NULL)
+	if (steps == NULL)
 		return -ENOMEM;
-	sum->multiples = sp_multiples_of(rows);
-	sum->value = SP_MAX(sum->multiples.n_own, 1U) - 1;
-	int r = sp_subtree_sums_begin(&sum->subtree, shape->n_nodes);
+	steps->multiples = sp_multiples_of(rows);
+	steps->value = SP_MAX(steps->multiples.n_base, 1U) - 1;
+	int r = sp_subtree_sums_init(&steps->tree, view->n_nodes);
 	if (r == 0 && (what & SP_SUMS_LIBRARIES) != 0)
-		r = accounts_make(&sum->files, shape->n_files, sum->multiples.n_own);
+		r = account_table_init(&steps->files, view->n_files, steps->multiples.n_base);
 	if (r == 0 && (what & SP_SUMS_FUNCTIONS) != 0) {
-		r = accounts_make(&sum->funcs, shape->n_funcs, sum->multiples.n_own);
-		sum->library_of = calloc((size_t)shape->n_funcs + 1, sizeof(*sum->library_of));
+		r = account_table_init(&steps->funcs, view->n_funcs, steps->multiples.n_base);
+		steps->library_of = calloc((size_t)view->n_funcs + 1, sizeof(*steps->library_of));
 	}
-	if (r < 0 || (sum->funcs.sums != NULL && sum->library_of == NULL)) {
-		sp_sums_steps_free(sum);
+	if (r < 0 || (steps->funcs.sums != NULL && steps->library_of == NULL)) {
+		sp_sums_steps_free(steps);
 		return -ENOMEM;
 	}
-	*ret_summing = sum;
+	*ret_steps = steps;
 	return 0;
 }
 
-void sp_sums_steps_free(struct sp_sums_steps *sum)
+void sp_sums_steps_free(struct sp_sums_steps *steps)
 {
-	if (sum == NULL)
+	if (steps == NULL)
 		return;
-	sp_subtree_sums_done(&sum->subtree);
-	accounts_done(&sum->files);
-	accounts_done(&sum->funcs);
-	free(sum->walk);
-	free(sum->library_of);
-	free(sum);
+	sp_subtree_sums_done(&steps->tree);
+	account_table_done(&steps->files);
+	account_table_done(&steps->funcs);
+	free(steps->walk);
+	free(steps->library_of);
+	free(steps);
 }
 
-struct sp_subtree_sums *sp_sums_steps_subtree(struct sp_sums_steps *sum)
+struct sp_subtree_sums *sp_sums_steps_subtree(struct sp_sums_steps *steps)
 {
-	return &sum->subtree;
+	return &steps->tree;
 }
 
-/* Of one account, if it has anything. */
-static int take(struct sp_sums *s, uint32_t file, uint32_t func, const int64_t *own, const struct sp_multiples *m)
+/* Appends an account, unless all its sums are 0. */
+static int add_account(struct sp_sums *s, uint32_t file, uint32_t func, const int64_t *base,
+		       const struct sp_multiples *m)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; i < 2 * m->n_own; i++)
-		any |= own[i] != 0;
+	for (uint32_t i = 0; i < 2 * m->n_base; i++)
+		any |= base[i] != 0;
 	int64_t *values = any ? sp_sums_add(s, file, func) : NULL;
 	for (uint32_t v = 0; v < m->n_values && values != NULL; v++) {
-		values[2 * v] = own[2 * m->of[v]] * m->factor[v];
-		values[2 * v + 1] = own[2 * m->of[v] + 1] * m->factor[v];
+		values[2 * v] = base[2 * m->base_of[v]] * m->factor[v];
+		values[2 * v + 1] = base[2 * m->base_of[v] + 1] * m->factor[v];
 	}
 	return any && values == NULL ? -ENOMEM : 0;
 }
@@ -298,39 +302,40 @@ int sp_sums_of_libraries(const int64_t *accounts, uint32_t n_files, uint32_t n_v
 
 	s->n_values = n_values;
 	for (uint32_t i = 0; i < n_files && r == 0; i++)
-		r = take(s, i, 0, &accounts[2 * (size_t)i * n_values], &none);
+		r = add_account(s, i, 0, &accounts[2 * (size_t)i * n_values], &none);
 	return r;
 }
 
-int sp_sums_steps_end(struct sp_sums_steps *sum, const uint32_t *file_of, struct sp_sums *s)
+int sp_sums_steps_end(struct sp_sums_steps *steps, const uint32_t *file_of, struct sp_sums *s)
 {
-	const struct sp_multiples *m = &sum->multiples;
-	const int64_t *files = sum->files.sums, *funcs = sum->funcs.sums;
+	const struct sp_multiples *m = &steps->multiples;
+	const int64_t *files = steps->files.sums, *funcs = steps->funcs.sums;
 	int r = 0;
 
 	s->n_values = m->n_values;
-	for (uint32_t i = 0; i < sum->files.n && r == 0; i++)
-		r = take(s, i, 0, &files[2 * (size_t)i * m->n_own], m);
-	for (uint32_t i = 1; i < sum->funcs.n && r == 0; i++)
-		r = take(s, file_of[i] != 0 ? file_of[i] : sum->library_of[i], i, &funcs[2 * (size_t)i * m->n_own], m);
+	for (uint32_t i = 0; i < steps->files.n && r == 0; i++)
+		r = add_account(s, i, 0, &files[2 * (size_t)i * m->n_base], m);
+	for (uint32_t i = 1; i < steps->funcs.n && r == 0; i++)
+		r = add_account(s, file_of[i] != 0 ? file_of[i] : steps->library_of[i], i,
+				&funcs[2 * (size_t)i * m->n_base], m);
 	return r;
 }
 
-int sp_sums_make(const struct sp_window_rows *rows, const struct sp_dict_view *shape, int what, struct sp_sums *s)
+int sp_sums_of_rows(const struct sp_window_rows *rows, const struct sp_dict_view *view, int what, struct sp_sums *s)
 {
-	struct sp_sums_steps *sum = NULL;
-	int r = sp_sums_steps_new(rows, shape, what, &sum);
+	struct sp_sums_steps *steps = NULL;
+	int r = sp_sums_steps_new(rows, view, what, &steps);
 
-	while (r == 0 && (r = sp_sums_steps_run(sum, rows, shape, UINT32_MAX)) == 1)
+	while (r == 0 && (r = sp_sums_steps_run(steps, rows, view, UINT32_MAX)) == 1)
 		r = 0;
-	r = r < 0 ? r : sp_sums_steps_end(sum, shape->file_of, s);
-	sp_sums_steps_free(sum);
+	r = r < 0 ? r : sp_sums_steps_end(steps, view->file_of, s);
+	sp_sums_steps_free(steps);
 	return r;
 }
 
 /* --- records --- */
-/* What all of value v are of the first value's; 0: they are not. */
-static uint64_t factor_of(const struct sp_sums *s, uint32_t v)
+/* The factor by which all sums of value v are those of the first; 0: none. */
+static uint64_t find_factor(const struct sp_sums *s, uint32_t v)
 {
 	int64_t factor = 0, product;
 
@@ -351,7 +356,7 @@ static void pack_value(const struct sp_sums *s, uint32_t v, uint64_t *column, st
 	for (size_t i = 0; i < s->n; i++)
 		column[i] = sp_zigzag(sp_sums_at(s, i)[2 * v]);
 	sp_pack_u64(p, column, s->n);
-	for (size_t i = 0; i < s->n; i++) { /* mostly as much again */
+	for (size_t i = 0; i < s->n; i++) { /* total - self: often 0 */
 		const int64_t *sums = sp_sums_at(s, i) + 2 * (size_t)v;
 		column[i] = sp_zigzag((int64_t)((uint64_t)sums[1] - (uint64_t)sums[0]));
 	}
@@ -374,7 +379,7 @@ void sp_sums_pack(const struct sp_sums *s, struct sp_packer *p)
 		column[i] = sp_zigzag((int64_t)(s->accounts[i].func - last));
 	sp_pack_u64(p, column, s->n);
 	for (uint32_t v = 0; v < s->n_values; v++)
-		factors[v] = factor_of(s, v);
+		factors[v] = find_factor(s, v);
 	sp_pack_u64(p, factors, s->n_values);
 	for (uint32_t v = 0; v < s->n_values; v++)
 		if (factors[v] == 0)
@@ -395,8 +400,7 @@ static void unpack_value(struct sp_sums *s, uint32_t v, uint64_t factor, uint64_
 	}
 }
 
-/* Room for so many, which the values' number is needed for. */
-static int make_room(struct sp_sums *s, size_t n, size_t n_values)
+static int reserve_sums(struct sp_sums *s, size_t n, size_t n_values)
 {
 	s->n_values = (uint32_t)n_values;
 	if (sp_grow(&s->values, &s->value_capacity, n * 2 * n_values + 1, sizeof(*s->values)) < 0)
@@ -423,7 +427,7 @@ int sp_sums_unpack(struct sp_sums *s, struct sp_unpacker *u)
 	size_t n_values = sp_unpack_length(u);
 	if (n_values > SP_MAX_VALUES)
 		return -EBADMSG;
-	int r = make_room(s, n, n_values);
+	int r = reserve_sums(s, n, n_values);
 	if (r < 0)
 		return r;
 	sp_unpack_u64(u, factors, n_values);

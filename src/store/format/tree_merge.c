@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* tree_merge.c: pruned trees with their names, each in numbers of its own; and their records. */
+/* tree_merge.c: makes pruned trees one, with a dictionary of its own; reads and writes their records. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,145 +8,146 @@
 #include "store/format/pruned_tree.h"
 #include "store/format/window.h"
 
-int sp_tree_merge_init(struct sp_tree_merge *g)
+int sp_tree_merge_init(struct sp_tree_merge *merge)
 {
 	int r = 0;
 
-	memset(g, 0, sizeof(*g));
+	memset(merge, 0, sizeof(*merge));
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
-		g->n[i] = 1;
+		merge->next[i] = 1;
 	for (size_t i = 0; i < SP_KEYS && r == 0; i++)
-		r = sp_id_map_init(&g->seen[i]);
-	sp_chunk_clear(&g->chunk, g->n);
-	return r < 0 ? r : sp_grow(&g->nodes, &g->node_capacity, 1, sizeof(*g->nodes));
+		r = sp_id_map_init(&merge->ids[i]);
+	sp_chunk_clear(&merge->chunk, merge->next);
+	return r < 0 ? r : sp_grow(&merge->nodes, &merge->node_capacity, 1, sizeof(*merge->nodes));
 }
 
-void sp_tree_merge_done(struct sp_tree_merge *g)
+void sp_tree_merge_done(struct sp_tree_merge *merge)
 {
 	for (size_t i = 0; i < SP_N_DICT_KINDS; i++)
-		sp_id_map_done(&g->seen[i]);
-	sp_chunk_done(&g->chunk);
-	sp_window_rows_done(&g->rows);
-	free(g->nodes);
-	*g = (struct sp_tree_merge){0};
+		sp_id_map_done(&merge->ids[i]);
+	sp_chunk_done(&merge->chunk);
+	sp_window_rows_done(&merge->rows);
+	free(merge->nodes);
+	*merge = (struct sp_tree_merge){0};
 }
 
-/* --- names: of the dictionary d, in the merge's numbers --- */
-/* Numbers that were asked for before; 0: not yet. */
-struct merging {
-	struct sp_tree_merge *g;
-	const struct sp_dict *d;
+/* --- names: from numbers of the dictionary to numbers of the merge --- */
+/* By number of the dictionary: the number in the merge; 0: not merged yet. */
+struct name_merge {
+	struct sp_tree_merge *merge;
+	const struct sp_dict *dict;
 	uint32_t *strings, *files, *funcs, *frames, *groups;
 };
 
-static int64_t number_of(struct sp_tree_merge *g, enum sp_dict_kind thing, const void *item, size_t len)
+static int64_t intern_item(struct sp_tree_merge *merge, enum sp_dict_kind kind, const void *item, size_t len)
 {
 	uint32_t *number;
-	int r = sp_id_map_find(&g->seen[thing], item, len, &number);
+	int r = sp_id_map_find(&merge->ids[kind], item, len, &number);
 
 	if (r < 0 || *number != 0)
 		return r < 0 ? r : (int64_t)*number;
-	r = thing == SP_STRINGS ? sp_chunk_add_string(&g->chunk, item, len) : sp_chunk_add(&g->chunk, thing, item);
+	r = kind == SP_STRINGS ? sp_chunk_add_string(&merge->chunk, item, len)
+			       : sp_chunk_add(&merge->chunk, kind, item);
 	if (r < 0)
 		return r;
-	*number = g->n[thing]++;
-	sp_id_map_added(&g->seen[thing]);
+	*number = merge->next[kind]++;
+	sp_id_map_added(&merge->ids[kind]);
 	return *number;
 }
 
-/* Replaces a number of the dictionary's; an error, if any, stays. */
-static void string(struct merging *t, uint32_t *string, int *error)
+/* Replaces a number of the dictionary by the merge's. Does nothing after an error. */
+static void merge_string(struct name_merge *t, uint32_t *string, int *error)
 {
-	uint32_t from = *string < t->d->n_strings ? *string : 0;
+	uint32_t from = *string < t->dict->n_strings ? *string : 0;
 
 	if (from != 0 && t->strings[from] == 0 && *error == 0) {
-		const char *s = sp_dict_string(t->d, from);
-		int64_t n = number_of(t->g, SP_STRINGS, s, strlen(s));
+		const char *s = sp_dict_string(t->dict, from);
+		int64_t n = intern_item(t->merge, SP_STRINGS, s, strlen(s));
 		*error = n < 0 ? (int)n : 0;
 		t->strings[from] = n < 0 ? 0 : (uint32_t)n;
 	}
 	*string = t->strings[from];
 }
 
-static void file(struct merging *t, uint32_t *number, int *error)
+static void merge_file(struct name_merge *t, uint32_t *number, int *error)
 {
-	uint32_t from = *number < t->d->n_files ? *number : 0;
+	uint32_t from = *number < t->dict->n_files ? *number : 0;
 
 	if (from != 0 && t->files[from] == 0 && *error == 0) {
 		struct sp_file f;
-		memcpy(&f, &t->d->files[from], sizeof(f)); /* its bytes are hashed */
+		memcpy(&f, &t->dict->files[from], sizeof(f)); /* padding included, because the bytes are hashed */
 		uint32_t *const strings[] = {&f.name,          &f.path, &f.package, &f.package_version,
 					     &f.build_id_text, &f.note};
 		for (size_t i = 0; i < SP_COUNT(strings); i++)
-			string(t, strings[i], error);
-		int64_t n = *error < 0 ? *error : number_of(t->g, SP_FILES, &f, sizeof(f));
+			merge_string(t, strings[i], error);
+		int64_t n = *error < 0 ? *error : intern_item(t->merge, SP_FILES, &f, sizeof(f));
 		*error = n < 0 ? (int)n : 0;
 		t->files[from] = n < 0 ? 0 : (uint32_t)n;
 	}
 	*number = t->files[from];
 }
 
-static void func(struct merging *t, uint32_t *number, int *error)
+static void merge_func(struct name_merge *t, uint32_t *number, int *error)
 {
-	uint32_t from = *number < t->d->n_funcs ? *number : 0;
+	uint32_t from = *number < t->dict->n_funcs ? *number : 0;
 
 	if (from != 0 && t->funcs[from] == 0 && *error == 0) {
 		struct sp_func f;
-		memcpy(&f, &t->d->funcs[from], sizeof(f));
-		string(t, &f.name, error);
-		string(t, &f.linkage_name, error);
-		string(t, &f.source, error);
-		file(t, &f.file, error);
-		int64_t n = *error < 0 ? *error : number_of(t->g, SP_FUNCS, &f, sizeof(f));
+		memcpy(&f, &t->dict->funcs[from], sizeof(f));
+		merge_string(t, &f.name, error);
+		merge_string(t, &f.linkage_name, error);
+		merge_string(t, &f.source, error);
+		merge_file(t, &f.file, error);
+		int64_t n = *error < 0 ? *error : intern_item(t->merge, SP_FUNCS, &f, sizeof(f));
 		*error = n < 0 ? (int)n : 0;
 		t->funcs[from] = n < 0 ? 0 : (uint32_t)n;
 	}
 	*number = t->funcs[from];
 }
 
-static int64_t frame(struct merging *t, uint32_t number)
+static int64_t merge_frame(struct name_merge *t, uint32_t number)
 {
-	uint32_t from = number < t->d->n_frames ? number : 0;
+	uint32_t from = number < t->dict->n_frames ? number : 0;
 	struct sp_dict_frame f;
 	int error = 0;
 
 	if (from == 0 || t->frames[from] != 0)
 		return t->frames[from];
-	memcpy(&f, &t->d->frames[from], sizeof(f));
-	func(t, &f.func, &error);
-	file(t, &f.file, &error);
-	int64_t n = error < 0 ? error : number_of(t->g, SP_FRAMES, &f, sizeof(f));
+	memcpy(&f, &t->dict->frames[from], sizeof(f));
+	merge_func(t, &f.func, &error);
+	merge_file(t, &f.file, &error);
+	int64_t n = error < 0 ? error : intern_item(t->merge, SP_FRAMES, &f, sizeof(f));
 	t->frames[from] = n < 0 ? 0 : (uint32_t)n;
 	return n;
 }
 
-static int64_t group(struct merging *t, uint32_t number)
+static int64_t merge_group(struct name_merge *t, uint32_t number)
 {
-	uint32_t from = number < t->d->n_groups ? number : 0;
-	struct sp_dict_group g;
+	uint32_t from = number < t->dict->n_groups ? number : 0;
+	struct sp_dict_group group;
 	int error = 0;
 
 	if (from == 0 || t->groups[from] != 0)
 		return t->groups[from];
-	memcpy(&g, &t->d->groups[from], sizeof(g));
-	file(t, &g.exe, &error);
-	string(t, &g.comm, &error);
-	string(t, &g.cgroup_path, &error);
-	string(t, &g.container, &error);
-	string(t, &g.root, &error);
-	int64_t n = error < 0 ? error : number_of(t->g, SP_GROUPS, &g, sizeof(g));
+	memcpy(&group, &t->dict->groups[from], sizeof(group));
+	merge_file(t, &group.exe, &error);
+	merge_string(t, &group.comm, &error);
+	merge_string(t, &group.cgroup_path, &error);
+	merge_string(t, &group.container, &error);
+	merge_string(t, &group.root, &error);
+	int64_t n = error < 0 ? error : intern_item(t->merge, SP_GROUPS, &group, sizeof(group));
 	t->groups[from] = n < 0 ? 0 : (uint32_t)n;
 	return n;
 }
 
-/* What stands for all that was cut behind a node: a function of its library. */
-static int64_t cut_frame(struct sp_tree_merge *g, uint32_t node)
+/* The frame [shortened] for a node: a function of the node's library. */
+static int64_t merge_shortened_frame(struct sp_tree_merge *merge, uint32_t node)
 {
 	static const struct sp_dict_frame none;
-	uint32_t of = g->nodes[node].frame;
+	uint32_t frame = merge->nodes[node].frame;
 	const struct sp_dict_frame *before =
-	    of == 0 ? &none : (const struct sp_dict_frame *)g->chunk.items[SP_FRAMES].data + (of - 1);
-	const struct sp_func *funcs = g->chunk.items[SP_FUNCS].data;
+	    frame == 0 ? &none : (const struct sp_dict_frame *)merge->chunk.items[SP_FRAMES].data + (frame - 1);
+	const struct sp_func *funcs = merge->chunk.items[SP_FUNCS].data;
 	struct sp_dict_frame f;
 	struct sp_func func;
 
@@ -155,38 +156,40 @@ static int64_t cut_frame(struct sp_tree_merge *g, uint32_t node)
 	func.file = before->func != 0 ? funcs[before->func - 1].file : before->file;
 	f.file = before->file;
 	f.flags = (uint16_t)((before->flags & SP_FRAMEF_KERNEL) | SP_DICT_SHORTENED);
-	int64_t name = number_of(g, SP_STRINGS, SP_SHORTENED, strlen(SP_SHORTENED));
+	int64_t name = intern_item(merge, SP_STRINGS, SP_SHORTENED, strlen(SP_SHORTENED));
 	func.name = name < 0 ? 0 : (uint32_t)name;
-	int64_t number = name < 0 ? name : number_of(g, SP_FUNCS, &func, sizeof(func));
+	int64_t number = name < 0 ? name : intern_item(merge, SP_FUNCS, &func, sizeof(func));
 	f.func = number < 0 ? 0 : (uint32_t)number;
-	return number < 0 ? number : number_of(g, SP_FRAMES, &f, sizeof(f));
+	return number < 0 ? number : intern_item(merge, SP_FRAMES, &f, sizeof(f));
 }
 
-static int64_t node(struct sp_tree_merge *g, uint32_t parent, uint32_t frame)
+static int64_t merge_node(struct sp_tree_merge *merge, uint32_t parent, uint32_t frame)
 {
 	uint32_t identity[2] = {parent, frame}, *number;
-	int r = sp_id_map_find(&g->seen[SP_NODES], identity, sizeof(identity), &number);
+	int r = sp_id_map_find(&merge->ids[SP_NODES], identity, sizeof(identity), &number);
 
 	if (r < 0 || *number != 0)
 		return r < 0 ? r : (int64_t)*number;
-	uint32_t n = g->n[SP_NODES];
-	r = sp_grow(&g->nodes, &g->node_capacity, (size_t)n + 1, sizeof(*g->nodes));
-	r = r < 0 ? r : sp_chunk_add_node(&g->chunk, n - parent, 1, frame);
+	uint32_t n = merge->next[SP_NODES];
+	r = sp_grow(&merge->nodes, &merge->node_capacity, (size_t)n + 1, sizeof(*merge->nodes));
+	r = r < 0 ? r : sp_chunk_add_node(&merge->chunk, n - parent, 1, frame);
 	if (r < 0)
 		return r;
-	g->nodes[n] = (struct sp_node){parent, frame};
+	merge->nodes[n] = (struct sp_node){parent, frame};
 	*number = n;
-	sp_id_map_added(&g->seen[SP_NODES]);
-	return g->n[SP_NODES]++;
+	sp_id_map_added(&merge->ids[SP_NODES]);
+	return merge->next[SP_NODES]++;
 }
 
 /* --- trees --- */
-static int add_nodes(struct merging *t, const struct sp_node *nodes, uint32_t n_nodes, uint32_t *numbers)
+static int add_nodes(struct name_merge *t, const struct sp_node *nodes, uint32_t n_nodes, uint32_t *numbers)
 {
 	for (uint32_t i = 1; i < n_nodes; i++) {
 		uint32_t parent = numbers[nodes[i].parent];
-		int64_t of = nodes[i].frame == SP_PRUNED_TREE_CUT ? cut_frame(t->g, parent) : frame(t, nodes[i].frame);
-		int64_t n = of < 0 ? of : node(t->g, parent, (uint32_t)of);
+		int64_t frame_number = nodes[i].frame == SP_PRUNED_TREE_SHORTENED
+					   ? merge_shortened_frame(t->merge, parent)
+					   : merge_frame(t, nodes[i].frame);
+		int64_t n = frame_number < 0 ? frame_number : merge_node(t->merge, parent, (uint32_t)frame_number);
 		if (n < 0)
 			return (int)n;
 		numbers[i] = (uint32_t)n;
@@ -194,17 +197,17 @@ static int add_nodes(struct merging *t, const struct sp_node *nodes, uint32_t n_
 	return 0;
 }
 
-static int add_rows(struct merging *t, const struct sp_window_rows *from, const uint32_t *numbers, uint32_t n_nodes)
+static int add_rows(struct name_merge *t, const struct sp_window_rows *from, const uint32_t *numbers, uint32_t n_nodes)
 {
-	struct sp_window_rows *to = &t->g->rows;
+	struct sp_window_rows *to = &t->merge->rows;
 	int r;
 
 	if (to->n > 0 && to->n_values != from->n_values)
 		return -EBADMSG;
 	to->n_values = from->n_values;
-	r = sp_window_rows_room(to, (size_t)to->n + from->n);
+	r = sp_window_rows_reserve(to, (size_t)to->n + from->n);
 	for (uint32_t i = 0; i < from->n && r == 0; i++) {
-		int64_t who = group(t, from->who[i]);
+		int64_t who = merge_group(t, from->who[i]);
 		if (who < 0)
 			return (int)who;
 		to->who[to->n] = (uint32_t)who;
@@ -216,9 +219,9 @@ static int add_rows(struct merging *t, const struct sp_window_rows *from, const 
 	return r;
 }
 
-static int merging_begin(struct merging *t, struct sp_tree_merge *g, const struct sp_dict *d)
+static int name_merge_init(struct name_merge *t, struct sp_tree_merge *merge, const struct sp_dict *d)
 {
-	*t = (struct merging){.g = g, .d = d};
+	*t = (struct name_merge){.merge = merge, .dict = d};
 	t->strings =
 	    calloc((size_t)d->n_strings + d->n_files + d->n_funcs + d->n_frames + d->n_groups + 1, sizeof(*t->strings));
 	if (t->strings == NULL)
@@ -230,12 +233,12 @@ static int merging_begin(struct merging *t, struct sp_tree_merge *g, const struc
 	return 0;
 }
 
-static int add_tree(struct sp_tree_merge *g, const struct sp_dict *d, const struct sp_node *nodes, uint32_t n_nodes,
+static int add_tree(struct sp_tree_merge *merge, const struct sp_dict *d, const struct sp_node *nodes, uint32_t n_nodes,
 		    const struct sp_window_rows *rows)
 {
 	SP_FREE uint32_t *numbers = calloc((size_t)n_nodes + 1, sizeof(*numbers));
-	struct merging t;
-	int r = numbers == NULL ? -ENOMEM : merging_begin(&t, g, d);
+	struct name_merge t;
+	int r = numbers == NULL ? -ENOMEM : name_merge_init(&t, merge, d);
 
 	if (r < 0)
 		return r;
@@ -245,25 +248,25 @@ static int add_tree(struct sp_tree_merge *g, const struct sp_dict *d, const stru
 	return r;
 }
 
-int sp_tree_merge_add_files(struct sp_tree_merge *g, const struct sp_dict *names, struct sp_sums *sums)
+int sp_tree_merge_add_files(struct sp_tree_merge *merge, const struct sp_dict *names, struct sp_sums *sums)
 {
-	struct merging t;
-	int r = merging_begin(&t, g, names);
+	struct name_merge t;
+	int r = name_merge_init(&t, merge, names);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < sums->n; i++)
-		file(&t, &sums->accounts[i].file, &r);
+		merge_file(&t, &sums->accounts[i].file, &r);
 	free(t.strings);
 	return r;
 }
 
-int sp_tree_merge_add(struct sp_tree_merge *g, const struct sp_dict *names, const struct sp_pruned_tree *b)
+int sp_tree_merge_add(struct sp_tree_merge *merge, const struct sp_dict *names, const struct sp_pruned_tree *tree)
 {
-	return add_tree(g, names, b->nodes, b->n_nodes, &b->rows);
+	return add_tree(merge, names, tree->nodes, tree->n_nodes, &tree->rows);
 }
 
-int sp_tree_merge_add_record(struct sp_tree_merge *g, const struct sp_dict *d, const struct sp_window_rows *rows)
+int sp_tree_merge_add_record(struct sp_tree_merge *merge, const struct sp_dict *d, const struct sp_window_rows *rows)
 {
 	SP_FREE struct sp_node *nodes = calloc((size_t)d->n_nodes + 1, sizeof(*nodes));
 
@@ -271,41 +274,41 @@ int sp_tree_merge_add_record(struct sp_tree_merge *g, const struct sp_dict *d, c
 		return -ENOMEM;
 	for (uint32_t i = 1; i < d->n_nodes; i++)
 		nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};
-	return add_tree(g, d, nodes, d->n_nodes, rows);
+	return add_tree(merge, d, nodes, d->n_nodes, rows);
 }
 
-int sp_tree_merge_prune(struct sp_tree_merge *g, struct sp_tree_merge *ret_merge)
+int sp_tree_merge_prune(struct sp_tree_merge *merge, struct sp_tree_merge *ret_merge)
 {
 	struct sp_dict_arrays *d = NULL;
-	struct sp_pruned_tree b = {0};
+	struct sp_pruned_tree tree = {0};
 	struct sp_tree_merge pruned;
-	int r = sp_window_rows_sort(&g->rows);
+	int r = sp_window_rows_sort(&merge->rows);
 
-	r = r < 0 ? r : sp_pruned_tree_make(g->nodes, g->n[SP_NODES], &g->rows, &b);
+	r = r < 0 ? r : sp_pruned_tree_make(merge->nodes, merge->next[SP_NODES], &merge->rows, &tree);
 	r = r < 0 ? r : sp_dict_new(0, 0, &d);
-	r = r < 0 ? r : sp_dict_apply(d, &g->chunk);
-	sp_tree_merge_done(g);
+	r = r < 0 ? r : sp_dict_apply(d, &merge->chunk);
+	sp_tree_merge_done(merge);
 	if (r == 0) {
 		r = sp_tree_merge_init(&pruned);
-		r = r < 0 ? r : sp_tree_merge_add(&pruned, &d->d, &b);
+		r = r < 0 ? r : sp_tree_merge_add(&pruned, &d->dict, &tree);
 		if (r < 0)
 			sp_tree_merge_done(&pruned);
 		else
 			*ret_merge = pruned;
 	}
-	sp_pruned_tree_done(&b);
+	sp_pruned_tree_done(&tree);
 	sp_dict_free(d);
 	return r;
 }
 
-void sp_tree_merge_pack(struct sp_tree_merge *g, uint64_t up_to_ms, struct sp_packer *p)
+void sp_tree_merge_pack(struct sp_tree_merge *merge, uint64_t up_to_ms, struct sp_packer *p)
 {
-	int r = sp_window_rows_sort(&g->rows);
+	int r = sp_window_rows_sort(&merge->rows);
 
 	if (r < 0)
 		sp_packer_fail(p, r);
-	sp_chunk_pack(&g->chunk, p, true);
-	sp_window_rows_put(&g->rows, p);
+	sp_chunk_pack(&merge->chunk, p, true);
+	sp_window_rows_pack_columns(&merge->rows, p);
 	sp_pack_u64(p, &up_to_ms, 1);
 }
 
@@ -323,14 +326,14 @@ int sp_tree_unpack(struct sp_unpacker *u, uint64_t day_s, uint64_t id, struct sp
 	r = r < 0 ? r : sp_dict_apply(d, &c);
 	sp_chunk_done(&c);
 	rows->n = 0;
-	r = r < 0 ? r : sp_window_rows_take(rows, u);
+	r = r < 0 ? r : sp_window_rows_unpack_columns(rows, u);
 	if (r == 0)
 		sp_unpack_u64(u, &up_to_ms, 1);
 	if (r < 0 || u->bad) {
 		sp_dict_free(d);
 		return r < 0 ? r : -EBADMSG;
 	}
-	d->d.is_tree = true;
+	d->dict.is_tree = true;
 	*ret_dict = d;
 	*ret_up_to_ms = up_to_ms;
 	return 0;

@@ -12,7 +12,7 @@
 
 enum { HEAD_NUMBERS = 9, NS_PER_MS = 1000000 };
 
-/* How a value is written. */
+/* Coding of a value. */
 enum form { FORM_ZERO, FORM_PLAIN, FORM_SIGNED, FORM_MULTIPLE };
 
 static uint32_t head_crc(struct sp_window_id id, const void *bytes, size_t len)
@@ -86,20 +86,20 @@ void sp_head_add(struct sp_head *sum, const struct sp_head *h, bool first)
 }
 
 /* --- rows --- */
-struct shape_of_values {
+struct value_coding {
 	uint64_t form, factor;
 };
 
-static struct shape_of_values shape_of(const struct sp_window_rows *r, uint32_t value)
+static struct value_coding choose_coding(const struct sp_window_rows *r, uint32_t value)
 {
 	const int64_t *v = r->values[value];
 	int64_t all = 0, factor;
 
 	for (uint32_t i = 0; i < r->n; i++)
 		all |= v[i];
-	struct shape_of_values s = {.form = all < 0 ? FORM_SIGNED : all > 0 ? FORM_PLAIN : FORM_ZERO};
-	if (value > 0 && s.form != FORM_ZERO && sp_window_rows_factor(r, value, &factor))
-		s = (struct shape_of_values){.form = FORM_MULTIPLE, .factor = (uint64_t)factor};
+	struct value_coding s = {.form = all < 0 ? FORM_SIGNED : all > 0 ? FORM_PLAIN : FORM_ZERO};
+	if (value > 0 && s.form != FORM_ZERO && sp_window_rows_find_factor(r, value, &factor))
+		s = (struct value_coding){.form = FORM_MULTIPLE, .factor = (uint64_t)factor};
 	return s;
 }
 
@@ -137,7 +137,7 @@ static void pack_places(const struct sp_window_rows *r, uint32_t *who, uint32_t 
 	sp_pack_u32(p, nodes, r->n);
 }
 
-void sp_window_rows_put(const struct sp_window_rows *r, struct sp_packer *p)
+void sp_window_rows_pack_columns(const struct sp_window_rows *r, struct sp_packer *p)
 {
 	uint64_t forms[SP_MAX_VALUES], factors[SP_MAX_VALUES];
 	SP_FREE uint64_t *scratch = malloc(((size_t)r->n + 1) * 2 * sizeof(*scratch));
@@ -149,7 +149,7 @@ void sp_window_rows_put(const struct sp_window_rows *r, struct sp_packer *p)
 	uint32_t *who = (uint32_t *)(void *)scratch, *n_each = who + r->n, *nodes = n_each + r->n;
 	pack_places(r, who, n_each, nodes, p);
 	for (uint32_t v = 0; v < r->n_values; v++) {
-		struct shape_of_values s = shape_of(r, v);
+		struct value_coding s = choose_coding(r, v);
 		forms[v] = s.form;
 		factors[v] = s.factor;
 	}
@@ -163,24 +163,24 @@ int sp_window_rows_pack(const struct sp_window_rows *r, struct sp_window_id id, 
 			const void **ret_record, size_t *ret_len)
 {
 	sp_packer_begin(p);
-	sp_window_rows_put(r, p);
+	sp_window_rows_pack_columns(r, p);
 	return sp_packer_end(p, SP_RECORD_WINDOW, (uint64_t[]){id.t_ms, id.generation}, ret_record, ret_len);
 }
 
-/* Distances as numbers; -EBADMSG: they go beyond 32 bits. */
-static int sum_places(struct sp_window_rows *r, size_t at, const uint32_t *who, const uint32_t *n_each, size_t n_who)
+/* Replaces distances by numbers; -EBADMSG: beyond 32 bits. */
+static int decode_places(struct sp_window_rows *r, size_t at, const uint32_t *who, const uint32_t *n_each, size_t n_who)
 {
-	uint64_t of = 0;
+	uint64_t number = 0;
 	size_t end = r->n;
 
 	for (size_t w = 0; w < n_who; w++) {
 		uint64_t node = 0;
-		of += who[w];
-		if (n_each[w] > end - at || of > UINT32_MAX)
+		number += who[w];
+		if (n_each[w] > end - at || number > UINT32_MAX)
 			return -EBADMSG;
 		for (uint32_t i = 0; i < n_each[w]; i++, at++) {
 			node += r->node[at];
-			r->who[at] = (uint32_t)of;
+			r->who[at] = (uint32_t)number;
 			r->node[at] = (uint32_t)node;
 		}
 		if (node > UINT32_MAX)
@@ -220,15 +220,15 @@ static int unpack_places(struct sp_window_rows *r, size_t at, struct sp_unpacker
 	sp_unpack_u32(u, who, n_who);
 	sp_unpack_u32(u, who + n_who, n_who);
 	size_t n = sp_unpack_length(u);
-	int e = n > UINT32_MAX - at ? -EBADMSG : sp_window_rows_room(r, at + n);
+	int e = n > UINT32_MAX - at ? -EBADMSG : sp_window_rows_reserve(r, at + n);
 	if (e < 0)
 		return e;
 	sp_unpack_u32(u, r->node + at, n);
 	r->n = (uint32_t)(at + n);
-	return u->bad ? -EBADMSG : sum_places(r, at, who, who + n_who, n_who);
+	return u->bad ? -EBADMSG : decode_places(r, at, who, who + n_who, n_who);
 }
 
-int sp_window_rows_take(struct sp_window_rows *r, struct sp_unpacker *u)
+int sp_window_rows_unpack_columns(struct sp_window_rows *r, struct sp_unpacker *u)
 {
 	uint32_t at = r->n;
 	size_t n_values = u->n_columns - u->column > 3 ? u->lengths[u->column + 3] : SP_MAX_VALUES + 1;
@@ -251,7 +251,7 @@ int sp_window_rows_unpack(struct sp_window_rows *r, struct sp_window_id id, cons
 
 	if (e < 0)
 		return e;
-	e = sp_window_rows_take(r, &u);
+	e = sp_window_rows_unpack_columns(r, &u);
 	sp_unpack_done(&u);
 	return e;
 }

@@ -184,7 +184,7 @@ static int take_chart(void *arg, const struct sp_scan_window *w, const struct sp
 		uint32_t slice = slice_of(&m->chart, c->slices[i].begin_ms * NS_PER_MS);
 		m->chart.covered_ns[slice] += c->slices[i].duration_ns;
 		if (value < w->n_values)
-			r = take_sums(m, &c->dict->d, &c->sums, at, c->slices[i].n_sums, value, slice);
+			r = take_sums(m, &c->dict->dict, &c->sums, at, c->slices[i].n_sums, value, slice);
 	}
 	return r;
 }

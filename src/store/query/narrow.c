@@ -20,17 +20,17 @@ static void touch_rows(const struct sp_gathered *g, uint32_t dict, struct sp_sub
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_gathered_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
-			sp_subtree_touch(part, w->nodes[row]);
+			sp_subtree_select(part, w->nodes[row]);
 	}
 }
 
 /* What frames come after a frame is known from these. */
 static void touch_news(const struct sp_dict_arrays *room, struct sp_subtree *part)
 {
-	const struct sp_news *news = room->news.data;
+	const struct sp_new_successor *news = room->new_successors.data;
 
-	for (size_t i = 0; i < room->news.n; i++)
-		sp_subtree_touch(part, news[i].node);
+	for (size_t i = 0; i < room->new_successors.n; i++)
+		sp_subtree_select(part, news[i].node);
 }
 
 /* What a window's dictionary does not know is no node of it. */
@@ -50,7 +50,7 @@ static void renumber_rows(struct sp_gathered *g, uint32_t dict, const struct sp_
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		struct sp_gathered_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
-			w->nodes[row] = sp_subtree_of(ends, w->nodes[row]);
+			w->nodes[row] = sp_subtree_find(ends, w->nodes[row]);
 	}
 }
 
@@ -60,8 +60,8 @@ static int take_ends(const struct sp_subtree *ends, const struct sp_subtree *par
 	if (n->ends == NULL)
 		return -ENOMEM;
 	for (uint32_t w = 0; w < ends->n_words; w++)
-		for (uint64_t bits = ends->touched[w]; bits != 0; bits &= bits - 1)
-			n->ends[n->n_ends++] = sp_subtree_of(part, w * 64 + (uint32_t)__builtin_ctzll(bits));
+		for (uint64_t bits = ends->selected[w]; bits != 0; bits &= bits - 1)
+			n->ends[n->n_ends++] = sp_subtree_find(part, w * 64 + (uint32_t)__builtin_ctzll(bits));
 	return 0;
 }
 
@@ -75,8 +75,8 @@ static int narrow_to(struct sp_gathered *g, uint32_t dict, struct sp_subtree *pa
 	if (r < 0)
 		return r;
 	touch_news(room, part);
-	sp_subtree_number(part, room->d.parent, 1);
-	sp_subtree_number_touched(ends);
+	sp_subtree_number_with_ancestors(part, room->dict.parent, 1);
+	sp_subtree_number_selected(ends);
 	r = take_ends(ends, part, n);
 	if (r < 0)
 		return r;
@@ -87,7 +87,7 @@ static int narrow_to(struct sp_gathered *g, uint32_t dict, struct sp_subtree *pa
 static int narrow(struct sp_gathered *g, uint32_t dict, struct sp_narrowed *n)
 {
 	struct sp_subtree part = {0}, ends;
-	int r = sp_subtree_begin(&ends, g->dicts[dict]->n_nodes);
+	int r = sp_subtree_init(&ends, g->dicts[dict]->n_nodes);
 
 	if (r < 0)
 		return r;

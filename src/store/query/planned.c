@@ -84,7 +84,7 @@ int sp_planned_tell_days(struct sp_planned *p)
 static int add_rows(const struct sp_gathered *g, const struct sp_gathered_window *w, struct sp_window_rows *rows)
 {
 	uint32_t n_ends = sp_n_ends(g, w->dict), at = rows->n;
-	int r = sp_window_rows_room(rows, (size_t)at + w->n_rows);
+	int r = sp_window_rows_reserve(rows, (size_t)at + w->n_rows);
 
 	if (r < 0)
 		return r;
@@ -128,7 +128,7 @@ static int tell_slice(const struct sp_planned *p, const struct sp_gathered *g, u
 			break;
 		r = w->dict == dict ? add_rows(g, w, &rows) : 0;
 	}
-	r = r < 0 ? r : sp_sums_make(&rows, &m->shape, what, &sums);
+	r = r < 0 ? r : sp_sums_of_rows(&rows, &m->view, what, &sums);
 	if (r == 0)
 		r = tell_sums(p, g, g->first_ns + (slice > 0 ? slice - 1 : 0) * g->slice_ns, g->dicts[dict], &sums);
 	sp_window_rows_done(&rows);

@@ -10,7 +10,7 @@
 void sp_decoded_dict_done(struct sp_decoded_dict *m)
 {
 	sp_dict_free(m->dict);
-	free(m->places);
+	free(m->owners);
 	free(m->group_of);
 	free(m->file_of);
 	free(m->nodes);
@@ -39,11 +39,11 @@ static uint32_t kernel_in(const struct sp_dict *d)
 
 int sp_decoded_dict_make(const struct sp_dict *d, struct sp_decoded_dict *m)
 {
-	m->places = calloc(d->n_frames, sizeof(*m->places));
+	m->owners = calloc(d->n_frames, sizeof(*m->owners));
 	m->group_of = calloc(d->n_keys, sizeof(*m->group_of));
 	m->nodes = calloc(d->n_nodes, sizeof(*m->nodes));
 	m->file_of = calloc(d->n_funcs, sizeof(*m->file_of));
-	if (m->places == NULL || m->group_of == NULL || m->nodes == NULL || m->file_of == NULL)
+	if (m->owners == NULL || m->group_of == NULL || m->nodes == NULL || m->file_of == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < d->n_funcs; i++)
 		m->file_of[i] = d->funcs[i].file;
@@ -51,20 +51,20 @@ int sp_decoded_dict_make(const struct sp_dict *d, struct sp_decoded_dict *m)
 		m->nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};
 	uint32_t kernel = kernel_in(d);
 	for (uint32_t i = 1; i < d->n_frames; i++)
-		m->places[i] = (struct sp_frame_owner){d->frames[i].func, library_in(d, &d->frames[i], kernel)};
+		m->owners[i] = (struct sp_frame_owner){d->frames[i].func, library_in(d, &d->frames[i], kernel)};
 	for (uint32_t i = 1; i < d->n_keys; i++)
 		m->group_of[i] = d->keys[i].group;
 	m->generation = d->generation;
-	m->shape = (struct sp_dict_view){.nodes = m->nodes,
-					 .places = m->places,
-					 .group_of = m->group_of,
-					 .file_of = m->file_of,
-					 .n_nodes = d->n_nodes,
-					 .n_frames = d->n_frames,
-					 .n_keys = d->n_keys,
-					 .n_groups = d->n_groups,
-					 .n_files = d->n_files,
-					 .n_funcs = d->n_funcs};
+	m->view = (struct sp_dict_view){.nodes = m->nodes,
+					.owners = m->owners,
+					.group_of = m->group_of,
+					.file_of = m->file_of,
+					.n_nodes = d->n_nodes,
+					.n_frames = d->n_frames,
+					.n_keys = d->n_keys,
+					.n_groups = d->n_groups,
+					.n_files = d->n_files,
+					.n_funcs = d->n_funcs};
 	return 0;
 }
 
@@ -74,14 +74,14 @@ static int read_decoded(struct sp_store *s, struct sp_day_file *f, uint64_t gene
 	int r = sp_dict_new(f->day.day_s, generation, &m->dict);
 
 	r = r < 0 ? r : sp_dict_load(s, f, m->dict, &from, UINT32_MAX);
-	return r < 0 ? r : sp_decoded_dict_make(&m->dict->d, m);
+	return r < 0 ? r : sp_decoded_dict_make(&m->dict->dict, m);
 }
 
 int sp_decoded_dict_of(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_decoded_dict *m)
 {
 	if (s->writer->dict_builder != NULL && s->writer->generation == generation) {
 		sp_decoded_dict_done(m);
-		m->shape = sp_dict_builder_view(s->writer->dict_builder);
+		m->view = sp_dict_builder_view(s->writer->dict_builder);
 		return 0;
 	}
 	if (m->dict != NULL && m->generation == generation)

@@ -14,9 +14,9 @@
 /* What the rows of a generation mean: of the one being written from its dict_builder, of others from the files. */
 struct sp_decoded_dict {
 	uint64_t generation;
-	struct sp_dict_view shape;
+	struct sp_dict_view view;
 	struct sp_dict_arrays *dict;
-	struct sp_frame_owner *places;
+	struct sp_frame_owner *owners;
 	uint32_t *group_of, *file_of;
 	struct sp_node *nodes;
 };

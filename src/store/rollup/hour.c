@@ -56,28 +56,28 @@ static int sum_libraries(struct sp_store *s, struct sp_rolling *h)
 				     .end_ms = roll->end_ms,
 				     .n_windows = roll->n_windows,
 				     .n_values = roll->rows.n_values,
-				     .n_files = roll->decoded->shape.n_files};
+				     .n_files = roll->decoded->view.n_files};
 	int r = sp_minutes_sums(&minutes, &h->sums);
 
 	(void)s;
-	return r != -ENODATA ? r : sp_sums_make(&roll->rows, &roll->decoded->shape, SP_SUMS_LIBRARIES, &h->sums);
+	return r != -ENODATA ? r : sp_sums_of_rows(&roll->rows, &roll->decoded->view, SP_SUMS_LIBRARIES, &h->sums);
 }
 
 static int sum_functions(struct sp_store *s, struct sp_rolling *h)
 {
-	const struct sp_dict_view *shape = &h->roll.decoded->shape;
-	int r = h->steps == NULL ? sp_sums_steps_new(&h->roll.rows, shape, SP_SUMS_FUNCTIONS, &h->steps) : 0;
+	const struct sp_dict_view *view = &h->roll.decoded->view;
+	int r = h->steps == NULL ? sp_sums_steps_new(&h->roll.rows, view, SP_SUMS_FUNCTIONS, &h->steps) : 0;
 
 	(void)s;
-	return r < 0 ? r : sp_sums_steps_run(h->steps, &h->roll.rows, shape, STEP);
+	return r < 0 ? r : sp_sums_steps_run(h->steps, &h->roll.rows, view, STEP);
 }
 
 static int cut_tree(struct sp_store *s, struct sp_rolling *h)
 {
-	int r = sp_sums_steps_end(h->steps, h->roll.decoded->shape.file_of, &h->sums);
+	int r = sp_sums_steps_end(h->steps, h->roll.decoded->view.file_of, &h->sums);
 
 	(void)s;
-	r = r < 0 ? r : sp_pruned_tree_cut(sp_sums_steps_subtree(h->steps), &h->roll.rows, &h->pruned);
+	r = r < 0 ? r : sp_pruned_tree_make_from_sums(sp_sums_steps_subtree(h->steps), &h->roll.rows, &h->pruned);
 	sp_sums_steps_free(h->steps);
 	h->steps = NULL;
 	return r;

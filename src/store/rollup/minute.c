@@ -79,7 +79,7 @@ int sp_minute_rows(struct sp_minute *m, size_t n_windows, uint64_t sum_ms, struc
 	if (m->n_kept == 0 || m->n_kept != n_windows || m->sum_ms != sum_ms || m->rows.n == 0)
 		return -ENODATA;
 	*ret_head = m->head;
-	return sp_packed_rows_take(&m->rows, ret_rows);
+	return sp_packed_rows_unpack(&m->rows, ret_rows);
 }
 
 /* --- an hour --- */

@@ -3,9 +3,9 @@
  * minute.h: totals of minutes and hours from what was summed before, so that no call tree need be walked for them.
  *
  * A window's totals by library are those of its rows, added while its stacks are at hand (sp_minute_add); an hour's are
- * those of its minutes, which stand in the file. They are exactly what sp_sums_make() finds in the rows. Where a window
- * is not among them (a restart, damage), the caller walks the tree instead: -ENODATA.
- * Owns its memory. Errors: -ENOMEM, -ENODATA, those of files. Not thread-safe.
+ * those of its minutes, which stand in the file. They are exactly what sp_sums_of_rows() finds in the rows. Where a
+ * window is not among them (a restart, damage), the caller walks the tree instead: -ENODATA. Owns its memory. Errors:
+ * -ENOMEM, -ENODATA, those of files. Not thread-safe.
  */
 #ifndef SP_STORE_ROLLUP_MINUTE_H
 #define SP_STORE_ROLLUP_MINUTE_H

@@ -108,11 +108,11 @@ int sp_writer_put_overview(struct sp_store *s, const struct sp_overview *o)
 	int r = sp_dict_new(o->to->day.day_s, o->generation, &names);
 
 	if (r == 0) {
-		names->without_nodes = true;
+		names->skip_nodes = true;
 		r = sp_dict_load(s, o->to, names, &from, o->last_chunk);
 	}
-	r = r < 0 ? r : put_tree(s->writer, o, &names->d);
-	r = r < 0 ? r : put_chart(s->writer, o, &names->d);
+	r = r < 0 ? r : put_tree(s->writer, o, &names->dict);
+	r = r < 0 ? r : put_chart(s->writer, o, &names->dict);
 	sp_dict_free(names);
 	return r;
 }

@@ -23,13 +23,13 @@ uint64_t sp_roll_period_ms(int resolution)
 /* From `at` on: keys become groups; numbers that are none become 0. */
 static void to_groups(struct sp_roll *roll, uint32_t at)
 {
-	const struct sp_dict_view *shape = &roll->decoded->shape;
+	const struct sp_dict_view *view = &roll->decoded->view;
 	bool keys = roll->from->day.resolution == SP_RES_10S;
 
 	for (uint32_t i = at; i < roll->rows.n; i++) {
 		uint32_t *who = &roll->rows.who[i], *node = &roll->rows.node[i];
-		*who = *who >= (keys ? shape->n_keys : shape->n_groups) ? 0 : keys ? shape->group_of[*who] : *who;
-		*node = *node < shape->n_nodes ? *node : 0;
+		*who = *who >= (keys ? view->n_keys : view->n_groups) ? 0 : keys ? view->group_of[*who] : *who;
+		*node = *node < view->n_nodes ? *node : 0;
 	}
 }
 
@@ -50,7 +50,7 @@ static int pack_rows(struct sp_roll *roll, uint32_t at)
 /* Behind those that there are. */
 static int append_rows(struct sp_window_rows *to, const struct sp_window_rows *from)
 {
-	int r = sp_window_rows_room(to, (size_t)to->n + from->n);
+	int r = sp_window_rows_reserve(to, (size_t)to->n + from->n);
 
 	if (r < 0)
 		return r;
@@ -66,7 +66,7 @@ int sp_roll_sort(struct sp_roll *roll)
 {
 	bool both = roll->rows.n > 0 && roll->packed.n > 0;
 	struct sp_window_rows some = {0};
-	int r = roll->packed.n > 0 ? sp_packed_rows_take(&roll->packed, both ? &some : &roll->rows) : 0;
+	int r = roll->packed.n > 0 ? sp_packed_rows_unpack(&roll->packed, both ? &some : &roll->rows) : 0;
 
 	if (r == 0 && both)
 		r = append_rows(&roll->rows, &some);
@@ -289,7 +289,7 @@ static int sum_minute(struct sp_store *store, const struct sp_roll *roll, struct
 	const struct sp_minute *minute = minute_of(store, roll);
 	int r = minute == NULL ? -ENODATA : sp_minute_sums(minute, roll->begin_ms, roll->n_windows, sums);
 
-	return r != -ENODATA ? r : sp_sums_make(&roll->rows, &roll->decoded->shape, SP_SUMS_LIBRARIES, sums);
+	return r != -ENODATA ? r : sp_sums_of_rows(&roll->rows, &roll->decoded->view, SP_SUMS_LIBRARIES, sums);
 }
 
 static int roll_minute(struct sp_store *s, struct sp_roll *roll)

@@ -109,7 +109,7 @@ const uint32_t *sp_dict_builder_counts(const struct sp_dict_builder *n)
 struct sp_dict_view sp_dict_builder_view(const struct sp_dict_builder *n)
 {
 	return (struct sp_dict_view){.nodes = n->nodes,
-				     .places = n->places.data,
+				     .owners = n->places.data,
 				     .group_of = n->groups.data,
 				     .file_of = n->file_of.data,
 				     .n_nodes = n->n[SP_NODES],
@@ -138,19 +138,19 @@ size_t sp_dict_builder_memory(const struct sp_dict_builder *n)
 
 /* --- things by their identity --- */
 /* The number of the thing with this identity; a new one gets the item. */
-static int64_t number_of(struct sp_dict_builder *n, enum sp_dict_kind thing, const void *identity, size_t len,
+static int64_t number_of(struct sp_dict_builder *n, enum sp_dict_kind kind, const void *identity, size_t len,
 			 const void *item)
 {
 	uint32_t *number;
-	int r = sp_id_map_find(&n->seen[thing], identity, len, &number);
+	int r = sp_id_map_find(&n->seen[kind], identity, len, &number);
 
 	if (r < 0 || *number != 0)
 		return r < 0 ? r : (int64_t)*number;
-	r = thing == SP_STRINGS ? sp_chunk_add_string(&n->pending, item, len) : sp_chunk_add(&n->pending, thing, item);
+	r = kind == SP_STRINGS ? sp_chunk_add_string(&n->pending, item, len) : sp_chunk_add(&n->pending, kind, item);
 	if (r < 0)
 		return r;
-	*number = n->n[thing]++;
-	sp_id_map_added(&n->seen[thing]);
+	*number = n->n[kind]++;
+	sp_id_map_added(&n->seen[kind]);
 	return *number;
 }
 
@@ -502,7 +502,7 @@ int sp_dict_builder_rows(struct sp_dict_builder *n, const struct sp_profile *p, 
 	forget(&n->memo.keys, sizeof(uint32_t));
 	ret_rows->n = 0;
 	ret_rows->n_values = sp_profile_n_value_types(p);
-	int r = sp_window_rows_room(ret_rows, n_rows);
+	int r = sp_window_rows_reserve(ret_rows, n_rows);
 	sp_dict_builder_begin_sums(n);
 	for (uint32_t i = 0, ready = 0; i < n_rows && r == 0; i++) {
 		if (i == ready)

@@ -303,7 +303,7 @@ static bool set_damaged_aside(struct sp_store *s)
 	bool any = false;
 
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++) {
-		if (w->files[i].db == NULL || sp_file_is_sound(&w->files[i]))
+		if (w->files[i].db == NULL || sp_file_is_intact(&w->files[i]))
 			continue;
 		struct sp_day day = w->files[i].day;
 		sp_file_close(&w->files[i]);

@@ -33,7 +33,7 @@ static struct sp_profile *profile_of(const struct made *m, uint64_t *seed)
 static void append(struct sp_window_rows *all, const struct sp_window_rows *rows)
 {
 	all->n_values = rows->n_values;
-	assert_int_equal(sp_window_rows_room(all, (size_t)all->n + rows->n), 0);
+	assert_int_equal(sp_window_rows_reserve(all, (size_t)all->n + rows->n), 0);
 	memcpy(all->who + all->n, rows->who, rows->n * sizeof(*rows->who));
 	memcpy(all->node + all->n, rows->node, rows->n * sizeof(*rows->node));
 	for (uint32_t v = 0; v < rows->n_values; v++)
@@ -93,8 +93,8 @@ static void test_a_minute_is_what_the_tree_says(void **state)
 			append(&all, &rows);
 			assert_int_equal(sp_minute_add(&minute, FIRST_MS + w * 10000, n, p), 0);
 		}
-		struct sp_dict_view shape = sp_dict_builder_view(n);
-		assert_int_equal(sp_sums_make(&all, &shape, SP_SUMS_LIBRARIES, &by_tree), 0);
+		struct sp_dict_view view = sp_dict_builder_view(n);
+		assert_int_equal(sp_sums_of_rows(&all, &view, SP_SUMS_LIBRARIES, &by_tree), 0);
 		assert_int_equal(sp_minute_sums(&minute, FIRST_MS, N_WINDOWS, &as_they_came), 0);
 		same_sums(&by_tree, &as_they_came);
 		sp_sums_done(&by_tree);
@@ -186,8 +186,8 @@ static void test_a_row_of_the_smallest_number(void **state)
 	made_rows(p, &many, &draw);
 	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
-	struct sp_dict_view shape = sp_dict_builder_view(n);
-	assert_int_equal(sp_sums_make(&rows, &shape, SP_SUMS_LIBRARIES, &by_tree), 0);
+	struct sp_dict_view view = sp_dict_builder_view(n);
+	assert_int_equal(sp_sums_of_rows(&rows, &view, SP_SUMS_LIBRARIES, &by_tree), 0);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 1, &as_it_came), 0);
 	same_sums(&by_tree, &as_it_came);
 	sp_sums_done(&by_tree);
@@ -298,9 +298,9 @@ static uint32_t func_of_only_row(struct sp_dict_builder *n, const struct sp_prof
 
 	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
 	assert_int_equal(rows.n, 1);
-	struct sp_dict_view shape = sp_dict_builder_view(n);
+	struct sp_dict_view view = sp_dict_builder_view(n);
 	*ret_node = rows.node[0];
-	uint32_t func = shape.places[shape.nodes[rows.node[0]].frame].func;
+	uint32_t func = view.owners[view.nodes[rows.node[0]].frame].func;
 	sp_window_rows_done(&rows);
 	return func;
 }

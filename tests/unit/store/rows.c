@@ -47,7 +47,7 @@ static struct sp_window_rows rows_of(const struct kind *k, uint64_t *seed)
 {
 	struct sp_window_rows r = {.n_values = k->n_values};
 
-	assert_int_equal(sp_window_rows_room(&r, k->n), 0);
+	assert_int_equal(sp_window_rows_reserve(&r, k->n), 0);
 	for (r.n = 0; r.n < k->n; r.n++) {
 		r.who[r.n] = (uint32_t)(made_random(seed) % k->n_who);
 		r.node[r.n] = (uint32_t)(made_random(seed) % k->n_nodes);
@@ -144,9 +144,9 @@ static void test_the_smallest_number_is_no_multiple(void **state)
 	struct sp_window_rows r = {.n = 2, .n_values = 2, .values = {first, second}};
 
 	(void)state;
-	assert_false(sp_window_rows_factor(&r, 1, &factor));
+	assert_false(sp_window_rows_find_factor(&r, 1, &factor));
 	second[0] = second[1] = -7;
-	assert_true(sp_window_rows_factor(&r, 1, &factor));
+	assert_true(sp_window_rows_find_factor(&r, 1, &factor));
 	assert_int_equal(factor, 7);
 }
 
@@ -171,7 +171,7 @@ static void test_packed_rows_are_of_whom_they_are_said_to_be(void **state)
 	for (uint32_t i = 0; i < all.n; i++)
 		all.who[i] = who_of[all.who[i]];
 	struct line *lines = expected(&all, &n);
-	assert_int_equal(sp_packed_rows_take(&packed, &got), 0);
+	assert_int_equal(sp_packed_rows_unpack(&packed, &got), 0);
 	are_lines(&got, lines, n);
 	free(lines);
 	sp_window_rows_done(&all);
@@ -191,7 +191,7 @@ static void test_rows_that_do_not_fit_are_refused(void **state)
 		struct sp_window_rows r = rows_of(k, &seed);
 		bool fits = k->n_who <= 1 << 18 && k->n_nodes <= 1 << 24 && k->first_most <= 1 << 22;
 		for (uint32_t v = 1; v < k->n_values; v++)
-			fits &= k->factors[v - 1] >= 0 && sp_window_rows_factor(&r, v, &factor);
+			fits &= k->factors[v - 1] >= 0 && sp_window_rows_find_factor(&r, v, &factor);
 		assert_int_equal(sp_packed_rows_add(&packed, &r, NULL), fits ? 0 : -ERANGE);
 		sp_window_rows_done(&r);
 		sp_packed_rows_done(&packed);

@@ -54,7 +54,7 @@ static void make_tree(struct made_tree *t)
 static struct sp_dict_view shape_of(const struct made_tree *t)
 {
 	return (struct sp_dict_view){.nodes = t->nodes,
-				     .places = t->places,
+				     .owners = t->places,
 				     .file_of = t->file_of,
 				     .n_nodes = N_NODES,
 				     .n_frames = N_FRAMES,
@@ -84,7 +84,7 @@ static struct sp_window_rows make_rows(enum kind kind, uint32_t n)
 {
 	struct sp_window_rows rows = {.n_values = kind == ALONE ? 1 : 3};
 
-	assert_int_equal(sp_window_rows_room(&rows, n + 1), 0);
+	assert_int_equal(sp_window_rows_reserve(&rows, n + 1), 0);
 	for (uint32_t i = 0; i < n; i++) {
 		int64_t v[3];
 		make_values(kind, v);
@@ -157,17 +157,17 @@ static void compare(const struct sp_sums *s, const struct made_tree *t, const st
 /* In steps of n, between which the tree moves. */
 static struct sp_sums_steps *sum_in_steps(struct made_tree *t, const struct sp_window_rows *rows, int what, uint32_t n)
 {
-	struct sp_dict_view shape = shape_of(t);
+	struct sp_dict_view view = shape_of(t);
 	struct sp_sums_steps *sum;
 	int r;
 
-	assert_int_equal(sp_sums_steps_new(rows, &shape, what, &sum), 0);
+	assert_int_equal(sp_sums_steps_new(rows, &view, what, &sum), 0);
 	do {
 		struct made_tree *moved = malloc(sizeof(*moved));
 		assert_non_null(moved);
 		memcpy(moved, t, sizeof(*moved));
-		shape = shape_of(moved);
-		r = sp_sums_steps_run(sum, rows, &shape, n);
+		view = shape_of(moved);
+		r = sp_sums_steps_run(sum, rows, &view, n);
 		free(moved);
 	} while (r == 1);
 	assert_int_equal(r, 0);
@@ -207,7 +207,7 @@ static void compare_steps(struct made_tree *t, const struct sp_window_rows *rows
 
 	assert_int_equal(sp_sums_steps_end(sum, t->file_of, &sums), 0);
 	compare(&sums, t, rows, what);
-	assert_int_equal(sp_pruned_tree_cut(sp_sums_steps_subtree(sum), rows, &cut), 0);
+	assert_int_equal(sp_pruned_tree_make_from_sums(sp_sums_steps_subtree(sum), rows, &cut), 0);
 	assert_int_equal(sp_pruned_tree_make(t->nodes, N_NODES, rows, &made), 0);
 	same_tree(&cut, &made);
 	if (kind != LARGE && kind != LARGE_MULTIPLES)
@@ -247,15 +247,15 @@ static struct sp_multiples multiples_of(uint32_t n, const int64_t *first, const 
 
 static void is_own(uint32_t n, const int64_t *first, const int64_t *second)
 {
-	assert_int_equal(multiples_of(n, first, second).n_own, 2);
+	assert_int_equal(multiples_of(n, first, second).n_base, 2);
 }
 
 static void is_times(uint32_t n, const int64_t *first, const int64_t *second, int64_t factor)
 {
 	struct sp_multiples m = multiples_of(n, first, second);
 
-	assert_int_equal(m.n_own, 1);
-	assert_int_equal(m.of[1], 0);
+	assert_int_equal(m.n_base, 1);
+	assert_int_equal(m.base_of[1], 0);
 	assert_int_equal(m.factor[1], factor);
 }
 
