@@ -40,8 +40,8 @@ struct sp_store {
 	struct sp_writer *writer;   /* NULL: only read */
 	struct sp_writer *closing;  /* the day before, as long as it is not finished */
 	uint64_t n_damaged_windows, n_damaged_files;
-	uint64_t sound[64]; /* files that have gaps, but are as SQLite wants them: day_s + resolution */
-	size_t n_sound;
+	uint64_t intact_files[64]; /* files that have gaps, but are as SQLite wants them: day_s + resolution */
+	size_t n_intact_files;
 	uint64_t add_cpu_ns, add_worst_ns, n_added;
 	uint64_t n_moved;                    /* how often it was not where it had been */
 	uint64_t n_outgrown, outgrown_day_s; /* dictionaries; and the day when that was last told */
@@ -68,19 +68,19 @@ struct sp_writer {
 	size_t n_sources;
 	struct sp_rolling *rolling; /* an hour, under way; NULL = none */
 	uint64_t minute_retained;   /* when it was looked what is too much */
-	bool look_at_age;
-	size_t n_mended; /* files that were looked at */
+	bool check_age;
+	size_t next_checked; /* files that were looked at */
 	char boot_id[64];
 };
 int sp_writer_open(struct sp_store *s);
 void sp_writer_close(struct sp_store *s);
 int sp_writer_add(struct sp_store *s, const struct sp_store_window *w, const struct sp_profile *p);
 /* The day's files, made if need be; those of another day are finished. */
-int sp_writer_day(struct sp_store *s, uint64_t wall_ns);
-int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
-			const struct sp_chunk *c);
-int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
-			 const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms);
+int sp_writer_open_day(struct sp_store *s, uint64_t wall_ns);
+int sp_writer_insert_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
+			   const struct sp_chunk *c);
+int sp_writer_insert_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
+			    const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms);
 /* Where it would stand. */
 int sp_writer_find_place(struct sp_day_file *f, uint64_t source, uint64_t generation, const struct sp_head *h,
 			 uint64_t *ret_t_ms);
@@ -91,10 +91,10 @@ static inline uint64_t sp_chunk_id(uint64_t generation, uint64_t seq)
 }
 
 /* Runs a statement that gives no rows, and frees it. */
-int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s);
+int sp_writer_run_and_finalize(struct sp_day_file *f, sqlite3_stmt *s);
 
 /* A file of another day that SQLite refuses is replaced by what can be had of it: so it is salvaged only once. */
-int sp_writer_mend(struct sp_store *s, const struct sp_day *day);
+int sp_writer_repair(struct sp_store *s, const struct sp_day *day);
 void sp_writer_close_files(struct sp_writer *w);
 /* The days that a writer may have left before everything was rolled up: that with a journal, and the last one. */
 int sp_writer_catch_up_days(struct sp_store *s);

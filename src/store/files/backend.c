@@ -110,9 +110,8 @@ static int files_add(struct sp_store *s, const struct sp_store_window *w, const 
 	return r < 0 ? sp_fail(r, "store") : 0;
 }
 
-/* --- events
- * ----------------------------------------------------------------------------------------------------------- */
-static int put_event(struct sp_day_file *f, const struct sp_store_event *e)
+/* --- events --- */
+static int insert_event(struct sp_day_file *f, const struct sp_store_event *e)
 {
 	SP_STATEMENT *s = NULL;
 	const char *const words[] = {e->kind, e->subject, e->text, e->data};
@@ -127,7 +126,7 @@ static int put_event(struct sp_day_file *f, const struct sp_store_event *e)
 	return code == SQLITE_DONE ? 0 : sp_file_error(f, code, "write");
 }
 
-/* Events are kept as long as hours are, in the file of the day when they ended. */
+/* Events are stored with hours, in the file of the day when they ended. */
 static int files_event_add(struct sp_store *s, const struct sp_store_event *e)
 {
 	struct sp_day day = sp_day_of(e->to_ns, SP_RES_1H);
@@ -140,17 +139,17 @@ static int files_event_add(struct sp_store *s, const struct sp_store_event *e)
 		return sp_fail(r, "store");
 	struct sp_day_file *f = sp_writer_file(s, &day);
 	if (f != NULL)
-		return put_event(f, e);
+		return insert_event(f, e);
 	r = sp_file_open(&s->directory, &day, true, &other);
-	r = r < 0 ? r : put_event(&other, e);
+	r = r < 0 ? r : insert_event(&other, e);
 	if (r == 0)
 		(void)sp_file_finish(&other);
 	sp_file_close(&other);
 	return r < 0 ? sp_fail(r, "store") : 0;
 }
 
-static int events_of_file(struct sp_day_file *f, uint64_t from_ns, uint64_t to_ns,
-			  int (*each)(void *arg, const struct sp_store_event *e), void *arg)
+static int each_event_of_file(struct sp_day_file *f, uint64_t from_ns, uint64_t to_ns,
+			      int (*each)(void *arg, const struct sp_store_event *e), void *arg)
 {
 	SP_STATEMENT *s = NULL;
 	int r = sp_file_prepare(f,
@@ -185,7 +184,7 @@ static int files_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 	SP_FREE struct sp_day *days = NULL;
 	uint64_t n_damaged;
 	size_t n = 0;
-	int r = s->memory != NULL ? events_of_file(s->memory, from_ns, to_ns, each, arg)
+	int r = s->memory != NULL ? each_event_of_file(s->memory, from_ns, to_ns, each, arg)
 				  : sp_directory_list(&s->directory, &days, &n, &n_damaged);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
@@ -196,9 +195,9 @@ static int files_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 		if (r == -EBADMSG)
 			r = sp_salvage_open(&s->directory, &days[i], &f);
 		if (r == 0 && may_have)
-			r = events_of_file(&f, from_ns, to_ns, each, arg);
+			r = each_event_of_file(&f, from_ns, to_ns, each, arg);
 		sp_file_close(&f);
-		if (r == -EBADMSG || r == -ENOENT || r == -ENODATA) { /* the others are served */
+		if (r == -EBADMSG || r == -ENOENT || r == -ENODATA) { /* the other files still count */
 			sp_error_clear();
 			r = 0;
 		}
@@ -206,10 +205,9 @@ static int files_events(struct sp_store *s, uint64_t from_ns, uint64_t to_ns,
 	return r;
 }
 
-/* --- stats
- * -------------------------------------------------------------------------------------------------------------- */
-/* A damaged head is no window's: its beginning has to do. */
-static uint64_t end_of_last(struct sp_day_file *f, uint64_t last_ns)
+/* --- stats --- */
+/* If the head is damaged, returns last_ns. */
+static uint64_t last_window_end(struct sp_day_file *f, uint64_t last_ns)
 {
 	SP_STATEMENT *s = NULL;
 	struct sp_head head;
@@ -226,12 +224,12 @@ static uint64_t end_of_last(struct sp_day_file *f, uint64_t last_ns)
 	return last_ns;
 }
 
-/* When windows of a file begin and the last one ends; n: 0 = there are none. */
+/* The time range of a file's windows; n = 0: it has none. */
 struct span {
 	uint64_t n, first_ns, last_ns, end_ns;
 };
 
-static int span_of(struct sp_day_file *f, bool counted, struct span *ret_span)
+static int read_span(struct sp_day_file *f, bool counted, struct span *ret_span)
 {
 	SP_STATEMENT *s = NULL;
 	const char *sql = counted ? "SELECT count(*), min(t), max(t) FROM window"
@@ -248,7 +246,7 @@ static int span_of(struct sp_day_file *f, bool counted, struct span *ret_span)
 				  .first_ns = (uint64_t)sqlite3_column_int64(s, 1) * NS_PER_MS,
 				  .last_ns = (uint64_t)sqlite3_column_int64(s, 2) * NS_PER_MS};
 	if (ret_span->n > 0)
-		ret_span->end_ns = end_of_last(f, ret_span->last_ns);
+		ret_span->end_ns = last_window_end(f, ret_span->last_ns);
 	return 0;
 }
 
@@ -264,21 +262,21 @@ static void add_last(struct sp_store_stats *stats, const struct span *span)
 	stats->last_end_ns = SP_MAX(stats->last_end_ns, span->end_ns);
 }
 
-/* One that cannot be read has no windows to be counted. */
-static int look_at(struct sp_store *s, const struct sp_day *day, bool counted, struct span *ret_span)
+/* An error is returned without text. */
+static int read_file_span(struct sp_store *s, const struct sp_day *day, bool counted, struct span *ret_span)
 {
 	struct sp_day_file f = {0};
 	int r = sp_file_open(&s->directory, day, false, &f);
 
 	if (r == 0)
-		r = span_of(&f, counted, ret_span);
+		r = read_span(&f, counted, ret_span);
 	sp_file_close(&f);
 	if (r < 0)
 		sp_error_clear();
 	return r;
 }
 
-static void count_file(struct sp_store *s, const struct sp_day *day, struct sp_store_stats *stats)
+static void add_file_stats(struct sp_store *s, const struct sp_day *day, struct sp_store_stats *stats)
 {
 	struct span span = {0};
 
@@ -286,32 +284,32 @@ static void count_file(struct sp_store *s, const struct sp_day *day, struct sp_s
 	stats->n_files++;
 	if (day->resolution > SP_RES_10S)
 		return;
-	stats->n_damaged_files += look_at(s, day, true, &span) == -EBADMSG;
+	stats->n_damaged_files += read_file_span(s, day, true, &span) == -EBADMSG;
 	stats->n_windows += span.n;
 	add_first(stats, &span);
 	add_last(stats, &span);
 }
 
-/* The finest windows go first: what is older has minutes and hours only, and perhaps there is nothing else. */
-static void look_at_coarser(struct sp_store *s, const struct sp_day *days, size_t n, struct sp_store_stats *stats)
+/* Windows of 10 s are deleted first, so older data is in coarser files only. */
+static void add_coarser_spans(struct sp_store *s, const struct sp_day *days, size_t n, struct sp_store_stats *stats)
 {
 	for (size_t i = 0; i < n && (stats->first_ns == 0 || days[i].day_s * SP_NS_PER_S <= stats->first_ns); i++) {
 		struct span span = {0};
-		if (days[i].resolution > SP_RES_10S && look_at(s, &days[i], false, &span) == 0)
+		if (days[i].resolution > SP_RES_10S && read_file_span(s, &days[i], false, &span) == 0)
 			add_first(stats, &span);
 	}
 	for (size_t i = n; i-- > 0 && stats->last_ns == 0;) {
 		struct span span = {0};
-		if (days[i].resolution > SP_RES_10S && look_at(s, &days[i], false, &span) == 0)
+		if (days[i].resolution > SP_RES_10S && read_file_span(s, &days[i], false, &span) == 0)
 			add_last(stats, &span);
 	}
 }
 
-static void stats_of_memory(struct sp_store *s, struct sp_store_stats *stats)
+static void add_memory_stats(struct sp_store *s, struct sp_store_stats *stats)
 {
 	struct span span = {0};
 
-	if (span_of(s->memory, true, &span) < 0)
+	if (read_span(s->memory, true, &span) < 0)
 		sp_error_clear();
 	stats->n_windows = span.n;
 	add_first(stats, &span);
@@ -331,12 +329,12 @@ static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 	int r = 0;
 
 	if (s->memory != NULL)
-		stats_of_memory(s, &stats);
+		add_memory_stats(s, &stats);
 	else
 		r = sp_directory_list(&s->directory, &days, &n, &stats.n_damaged_files);
 	for (size_t i = 0; i < n && r == 0; i++)
-		count_file(s, &days[i], &stats);
-	look_at_coarser(s, days, n, &stats);
+		add_file_stats(s, &days[i], &stats);
+	add_coarser_spans(s, days, n, &stats);
 	if (s->writer != NULL) {
 		stats.was_killed = s->writer->lock.was_open;
 		stats.alive_ns = s->writer->lock.alive_ns;

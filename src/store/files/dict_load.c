@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* dict_load.c: a dictionary out of the chunks of a day file; what is damaged comes from elsewhere, if it is there. */
+/* dict_load.c: loads a dictionary from the chunks of a day file. A damaged chunk is taken from another file of the
+ * day. */
 #include <errno.h>
 
 #include "base/error.h"
@@ -10,7 +11,7 @@
 
 #define CHUNKS "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
 
-static int open_record(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c, struct sp_unpacker *u)
+static int open_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c, struct sp_unpacker *u)
 {
 	int r = sp_unpack_begin_columns(u, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, sqlite3_column_blob(s, column),
 					(size_t)sqlite3_column_bytes(s, column), sp_chunk_columns(c));
@@ -21,61 +22,63 @@ static int open_record(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk
 int sp_dict_read_chunk(uint64_t id, sqlite3_stmt *s, int column, struct sp_chunk *c)
 {
 	struct sp_unpacker u;
-	int r = open_record(id, s, column, c, &u);
+	int r = open_chunk(id, s, column, c, &u);
 
 	sp_unpack_done(&u);
 	return r;
 }
 
-/* What a dictionary's chunks are read with: the last one's record stays open until it is applied. */
-struct reading {
+/* Reads chunks of a dictionary. The record of the last one stays open until it is applied. */
+struct chunk_reader {
 	struct sp_chunk c;
 	struct sp_unpacker u;
 	bool skip_keys;
 };
 
-static struct reading reading_for(const struct sp_dict_arrays *d)
+static struct chunk_reader chunk_reader_for(const struct sp_dict_arrays *d)
 {
-	return (struct reading){.c = {.skip_nodes = d->skip_nodes, .nodes_in_record = d->lazy && !d->skip_nodes},
-				.skip_keys = d->skip_keys};
+	return (struct chunk_reader){.c = {.skip_nodes = d->skip_nodes, .nodes_in_record = d->lazy && !d->skip_nodes},
+				     .skip_keys = d->skip_keys};
 }
 
-static int read_next(struct reading *n, sqlite3_stmt *s)
+static int read_chunk(struct chunk_reader *reader, sqlite3_stmt *s)
 {
 	static const uint32_t first[SP_N_DICT_KINDS];
 
-	sp_unpack_done(&n->u);
-	sp_chunk_clear(&n->c, first);
-	int r = open_record((uint64_t)sqlite3_column_int64(s, 0), s, 1, &n->c, &n->u);
-	if (n->skip_keys)
-		n->c.items[SP_KEYS].n = 0;
+	sp_unpack_done(&reader->u);
+	sp_chunk_clear(&reader->c, first);
+	int r = open_chunk((uint64_t)sqlite3_column_int64(s, 0), s, 1, &reader->c, &reader->u);
+	if (reader->skip_keys)
+		reader->c.items[SP_KEYS].n = 0;
 	return r;
 }
 
-static void reading_done(struct reading *n)
+static void chunk_reader_done(struct chunk_reader *reader)
 {
-	sp_unpack_done(&n->u);
-	sp_chunk_done(&n->c);
+	sp_unpack_done(&reader->u);
+	sp_chunk_done(&reader->c);
 }
 
-/* Chunks of a sister file from there on, until there is no hole before seq: it packs several into one. */
-static void load_from_sister(struct sp_day_file *sister, struct sp_dict_arrays *d, uint64_t from, uint64_t seq)
+/* Loads chunks of another file of the day from `from` on, until there is no gap before seq: there a chunk may hold
+ * several. */
+static void load_from_sibling(struct sp_day_file *sibling, struct sp_dict_arrays *d, uint64_t from, uint64_t seq)
 {
-	struct reading n = reading_for(d);
+	struct chunk_reader reader = chunk_reader_for(d);
 	SP_STATEMENT *s = NULL;
 
-	if (sp_file_prepare(sister, CHUNKS, &s) < 0)
+	if (sp_file_prepare(sibling, CHUNKS, &s) < 0)
 		return;
 	SP_BIND(s, sp_chunk_id(d->dict.generation, from), sp_chunk_id(d->dict.generation, UINT32_MAX));
 	while (d->last_seq < seq && sqlite3_step(s) == SQLITE_ROW) {
-		if (read_next(&n, s) < 0 || sp_dict_has_gap_before(d, &n.c) || sp_dict_apply(d, &n.c) < 0)
+		if (read_chunk(&reader, s) < 0 || sp_dict_has_gap_before(d, &reader.c) ||
+		    sp_dict_apply(d, &reader.c) < 0)
 			break;
 		d->last_seq = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 	}
-	reading_done(&n);
+	chunk_reader_done(&reader);
 }
 
-/* They may be where SQLite does not find them. Looked for once, and not where the file is being written. */
+/* SQLite may not find chunks that are there. Tried once, and not on a file that is being written. */
 static void salvage_chunks(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t from,
 			   uint64_t seq)
 {
@@ -84,23 +87,23 @@ static void salvage_chunks(struct sp_store *store, struct sp_day_file *f, struct
 	if (d->dict.n_lost_chunks > 0 || store->writer != NULL || store->memory != NULL || sp_file_is_intact(f) ||
 	    sp_salvage_open(&store->directory, &f->day, &salvaged) < 0)
 		return;
-	load_from_sister(&salvaged, d, from, seq);
+	load_from_sibling(&salvaged, d, from, seq);
 	sp_file_close(&salvaged);
 }
 
-/* What was lost of the file, up to seq, may be in another one of the same day. */
+/* Replaces lost chunks up to seq by those of another file of the day. */
 static void replace_chunks(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t seq)
 {
 	uint64_t from = d->last_seq + 1;
 
 	for (int r = 0; r < SP_N_RESOLUTIONS && store->directory.path != NULL && d->last_seq < seq; r++) {
 		struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, r);
-		struct sp_day_file sister = {0};
+		struct sp_day_file sibling = {0};
 		if (store->directory.only != NULL || r == f->day.resolution)
 			continue;
-		if (sp_file_open(&store->directory, &day, false, &sister) == 0)
-			load_from_sister(&sister, d, from, seq);
-		sp_file_close(&sister);
+		if (sp_file_open(&store->directory, &day, false, &sibling) == 0)
+			load_from_sibling(&sibling, d, from, seq);
+		sp_file_close(&sibling);
 	}
 	if (d->last_seq < seq)
 		salvage_chunks(store, f, d, from, seq);
@@ -111,17 +114,17 @@ static void replace_chunks(struct sp_store *store, struct sp_day_file *f, struct
 	}
 }
 
-static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, struct reading *n,
-		      sqlite3_stmt *s)
+static int apply_chunk_row(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d,
+			   struct chunk_reader *reader, sqlite3_stmt *s)
 {
 	uint64_t seq = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 
-	if (seq <= d->last_seq) /* a sister's had it */
+	if (seq <= d->last_seq) /* loaded from another file */
 		return 0;
-	int r = read_next(n, s);
-	if (r == 0 && sp_dict_has_gap_before(d, &n->c))
+	int r = read_chunk(reader, s);
+	if (r == 0 && sp_dict_has_gap_before(d, &reader->c))
 		replace_chunks(store, f, d, seq - 1);
-	r = r < 0 || seq <= d->last_seq ? r : sp_dict_apply(d, &n->c);
+	r = r < 0 || seq <= d->last_seq ? r : sp_dict_apply(d, &reader->c);
 	if (r == -EBADMSG) {
 		replace_chunks(store, f, d, seq);
 		r = 0;
@@ -130,17 +133,18 @@ static int step_chunk(struct sp_store *store, struct sp_day_file *f, struct sp_d
 	return r;
 }
 
-/* --- the coarser files' chunks, which are fewer and the same --- */
-static int open_sister(struct sp_store *store, const struct sp_day_file *f, int resolution, struct sp_day_file *sister)
+/* --- the chunks of coarser files: the same content, in fewer chunks --- */
+static int open_sibling(struct sp_store *store, const struct sp_day_file *f, int resolution,
+			struct sp_day_file *sibling)
 {
 	struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, resolution);
 
-	return sp_file_open(&store->directory, &day, false, sister);
+	return sp_file_open(&store->directory, &day, false, sibling);
 }
 
-/* Each chunk between the two, until one is not as it should be; returns the last one's number, 0 = there is none. */
-static uint64_t load_each(struct sp_day_file *f, struct sp_dict_arrays *d, struct reading *n, uint64_t from,
-			  uint64_t to, int (*apply)(struct sp_dict_arrays *d, const struct sp_chunk *c))
+/* Loads the chunks between the two, up to the first that is invalid. Returns the number of the last one; 0: none. */
+static uint64_t load_chunks(struct sp_day_file *f, struct sp_dict_arrays *d, struct chunk_reader *reader, uint64_t from,
+			    uint64_t to, int (*apply)(struct sp_dict_arrays *d, const struct sp_chunk *c))
 {
 	SP_STATEMENT *s = NULL;
 	uint64_t last = 0;
@@ -149,7 +153,7 @@ static uint64_t load_each(struct sp_day_file *f, struct sp_dict_arrays *d, struc
 		return 0;
 	SP_BIND(s, sp_chunk_id(d->dict.generation, from), sp_chunk_id(d->dict.generation, to));
 	while (sqlite3_step(s) == SQLITE_ROW) {
-		if (read_next(n, s) < 0 || apply(d, &n->c) < 0)
+		if (read_chunk(reader, s) < 0 || apply(d, &reader->c) < 0)
 			break;
 		last = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
 	}
@@ -161,10 +165,10 @@ static int apply_next(struct sp_dict_arrays *d, const struct sp_chunk *c)
 	return sp_dict_has_gap_before(d, c) ? -EBADMSG : sp_dict_apply(d, c);
 }
 
-/* The last chunk up to there that the file has, and, of a lazy dictionary, room for all of the nodes up to it. */
-static uint64_t find_last(struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
+/* The last chunk up to `to` in the file. Reserves room for its nodes, if the dictionary is lazy. */
+static uint64_t find_last_chunk(struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
 {
-	struct reading n = {.c = {.nodes_in_record = true}};
+	struct chunk_reader reader = {.c = {.nodes_in_record = true}};
 	SP_STATEMENT *s = NULL;
 	uint64_t last = 0;
 
@@ -173,46 +177,47 @@ static uint64_t find_last(struct sp_day_file *f, struct sp_dict_arrays *d, uint6
 	SP_BIND(s, sp_chunk_id(d->dict.generation, 0), sp_chunk_id(d->dict.generation, to));
 	if (sqlite3_step(s) == SQLITE_ROW) {
 		last = (uint64_t)sqlite3_column_int64(s, 0) & UINT32_MAX;
-		if (d->lazy && read_next(&n, s) == 0)
-			(void)sp_dict_reserve_nodes(d, (size_t)n.c.first[SP_NODES] + n.c.items[SP_NODES].n);
+		if (d->lazy && read_chunk(&reader, s) == 0)
+			(void)sp_dict_reserve_nodes(d, (size_t)reader.c.first[SP_NODES] + reader.c.items[SP_NODES].n);
 	}
-	reading_done(&n);
+	chunk_reader_done(&reader);
 	return last;
 }
 
-/* Hours' chunks have no keys; of minutes', only these are read. What is not there is read from the file itself. */
+/* Loads from the file of hours, and keys from that of minutes, since hours have none; then what is missing from
+ * minutes. The rest is left to the file itself. */
 static void load_from_coarser(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t to)
 {
 	struct sp_day_file minutes = {0}, hours = {0};
-	struct reading keys = {.c = {.skip_nodes = true}}, n = reading_for(d);
+	struct chunk_reader keys = {.c = {.skip_nodes = true}}, reader = chunk_reader_for(d);
 	uint64_t in_hours = to;
 
 	if (store->writer != NULL || store->memory != NULL || store->directory.path == NULL ||
 	    store->directory.only != NULL || f->day.resolution == SP_RES_1H)
 		return;
-	(void)find_last(f, d, to);
-	int r = open_sister(store, f, SP_RES_1H, &hours);
-	in_hours = r < 0 ? 0 : find_last(&hours, d, to);
-	if (f->day.resolution == SP_RES_10S && open_sister(store, f, SP_RES_1M, &minutes) < 0)
+	(void)find_last_chunk(f, d, to);
+	int r = open_sibling(store, f, SP_RES_1H, &hours);
+	in_hours = r < 0 ? 0 : find_last_chunk(&hours, d, to);
+	if (f->day.resolution == SP_RES_10S && open_sibling(store, f, SP_RES_1M, &minutes) < 0)
 		in_hours = 0;
 	else if (f->day.resolution == SP_RES_10S && !d->skip_keys)
-		in_hours = load_each(&minutes, d, &keys, 0, in_hours, sp_dict_apply_keys_only);
+		in_hours = load_chunks(&minutes, d, &keys, 0, in_hours, sp_dict_apply_keys_only);
 	if (in_hours > 0)
-		d->last_seq = load_each(&hours, d, &n, 0, in_hours, apply_next);
-	sp_dict_check_keys(d); /* those that come later are read again */
+		d->last_seq = load_chunks(&hours, d, &reader, 0, in_hours, apply_next);
+	sp_dict_check_keys(d); /* chunks that come later overwrite them */
 	if (f->day.resolution == SP_RES_10S && minutes.db != NULL)
-		d->last_seq = SP_MAX(d->last_seq, load_each(&minutes, d, &n, d->last_seq + 1, to, apply_next));
+		d->last_seq = SP_MAX(d->last_seq, load_chunks(&minutes, d, &reader, d->last_seq + 1, to, apply_next));
 	sp_file_close(&minutes);
 	sp_file_close(&hours);
-	reading_done(&keys);
-	reading_done(&n);
+	chunk_reader_done(&keys);
+	chunk_reader_done(&reader);
 	sp_error_clear();
 }
 
 int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_arrays *d, uint64_t *from_chunk,
 		 uint64_t to)
 {
-	struct reading n = reading_for(d);
+	struct chunk_reader reader = chunk_reader_for(d);
 	SP_STATEMENT *s = NULL;
 
 	if (*from_chunk == 0 && d->last_seq == 0) {
@@ -226,13 +231,13 @@ int sp_dict_load(struct sp_store *store, struct sp_day_file *f, struct sp_dict_a
 		return r;
 	SP_BIND(s, sp_chunk_id(d->dict.generation, *from_chunk), sp_chunk_id(d->dict.generation, to));
 	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW)
-		r = step_chunk(store, f, d, &n, s);
-	reading_done(&n);
+		r = apply_chunk_row(store, f, d, &reader, s);
+	chunk_reader_done(&reader);
 	if (r < 0)
 		return r;
 	if (code != SQLITE_DONE && code != SQLITE_CORRUPT && code != SQLITE_NOTADB)
 		return sp_file_error(f, code, "read");
-	if (d->last_seq < to && to != UINT32_MAX) /* the last of them are not there */
+	if (d->last_seq < to && to != UINT32_MAX) /* the last chunks are missing */
 		replace_chunks(store, f, d, to);
 	*from_chunk = to + 1;
 	return 0;

@@ -37,7 +37,7 @@ static int check_directory(int fd, const char *path)
 	return 0;
 }
 
-/* With the directories above it, as `mkdir -p -m 0750` does. */
+/* Like mkdir -p -m 0750. */
 static int make_directory(const char *place)
 {
 	char path[PATH_MAX];
@@ -53,7 +53,7 @@ static int make_directory(const char *place)
 	return mkdir(path, 0750) < 0 && errno != EEXIST ? sp_fail(-errno, "make %s", path) : 0;
 }
 
-/* The last component must not be a symbolic link, unless it is only read. */
+/* The last component must not be a symbolic link, unless the store is read-only. */
 static int open_directory(const char *place, bool read_only, struct sp_directory *d)
 {
 	int flags = O_DIRECTORY | O_RDONLY | O_CLOEXEC | (read_only ? 0 : O_NOFOLLOW);
@@ -69,7 +69,7 @@ static int open_directory(const char *place, bool read_only, struct sp_directory
 	return read_only ? 0 : check_directory(d->fd, place);
 }
 
-static int open_only(const char *place, struct sp_directory *d)
+static int open_single_file(const char *place, struct sp_directory *d)
 {
 	SP_FREE char *path = realpath(place, NULL);
 
@@ -88,7 +88,7 @@ int sp_directory_open(const char *place, bool make, bool read_only, struct sp_di
 	int r = make ? make_directory(place) : 0;
 
 	if (r == 0 && read_only && stat(place, &st) == 0 && S_ISREG(st.st_mode))
-		r = open_only(place, &d);
+		r = open_single_file(place, &d);
 	else if (r == 0)
 		r = open_directory(place, read_only, &d);
 	if (r < 0) {
@@ -108,27 +108,27 @@ void sp_directory_close(struct sp_directory *d)
 	*d = (struct sp_directory){.fd = -1};
 }
 
-/* Behind the number of the process, as long as it has the directory open. */
+/* Follows the pid in the lock file while the process has the store open. */
 #define OPEN " open"
 
-/* The directories that this process writes to. */
-struct held {
-	struct held *next;
+/* The stores that this process has locked. */
+struct held_lock {
+	struct held_lock *next;
 	dev_t dev;
 	ino_t ino;
-	pid_t pid; /* a child that was forked holds nothing */
+	pid_t pid; /* a forked child holds no lock */
 	int fd;
 	bool is_locked;
 };
-static struct held *all_held;
+static struct held_lock *all_held;
 
-static int hold(struct held *h, const struct sp_directory *d)
+static int add_held(struct held_lock *h, const struct sp_directory *d)
 {
 	struct stat st;
 
 	if (fstat(d->fd, &st) < 0)
 		return sp_fail(-errno, "stat %s", d->path);
-	for (const struct held *other = all_held; other != NULL; other = other->next)
+	for (const struct held_lock *other = all_held; other != NULL; other = other->next)
 		if (other->dev == st.st_dev && other->ino == st.st_ino && other->pid == getpid())
 			return sp_fail_said(-EBUSY, "%s is in use by process %d: this one", d->path, getpid());
 	h->dev = st.st_dev, h->ino = st.st_ino, h->pid = getpid();
@@ -137,7 +137,7 @@ static int hold(struct held *h, const struct sp_directory *d)
 	return 0;
 }
 
-/* For people, and for the next writer; the kernel knows better who has it. */
+/* For people and for the next writer; the lock itself is the kernel's. */
 static void write_holder(int fd, const char *word)
 {
 	char text[32];
@@ -147,7 +147,7 @@ static void write_holder(int fd, const char *word)
 		(void)!pwrite(fd, text, (size_t)n, 0);
 }
 
-static void look_at_last(int fd, struct sp_lock *lock)
+static void read_last_holder(int fd, struct sp_lock *lock)
 {
 	char text[32] = "";
 	struct stat st;
@@ -174,8 +174,8 @@ static int lock_file(const struct sp_directory *d, int fd)
 
 static bool parse_name(const char *name, struct sp_day *ret_day);
 
-/* Is no reason not to make a store: an agent's alerts may have been written before it had its new directory. */
-static bool is_beside(const char *name)
+/* Files that may exist before the store: an agent may write its alerts first. */
+static bool is_allowed_beside(const char *name)
 {
 	static const char *const names[] = {".", "..", "lost+found", "alerts", "alerts.new"};
 
@@ -185,8 +185,8 @@ static bool is_beside(const char *name)
 	return false;
 }
 
-/* Day files are made here, and removed when they are old: not among anybody's own. */
-static int check_own(const struct sp_directory *d)
+/* Refuses a directory with other files, because retention removes files here. */
+static int check_no_foreign_files(const struct sp_directory *d)
 {
 	int copy = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -199,7 +199,7 @@ static int check_own(const struct sp_directory *d)
 	}
 	for (const struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
 		is_store |= strcmp(e->d_name, "lock") == 0 || parse_name(e->d_name, &day);
-		has_other |= !is_beside(e->d_name);
+		has_other |= !is_allowed_beside(e->d_name);
 	}
 	closedir(dir);
 	return has_other && !is_store ? sp_fail_said(-ENOTEMPTY,
@@ -210,15 +210,15 @@ static int check_own(const struct sp_directory *d)
 }
 
 /*
- * A lock of the process (fcntl) tells who holds it, and children that answer queries do not inherit it. It does not
- * keep the process itself out, and is gone when any descriptor of the file is closed: so that is looked at first.
+ * A POSIX record lock (fcntl) names its holder and is not inherited by children. But it does not exclude its own
+ * process, and closing any descriptor of the file releases it: hence all_held, which is checked first.
  */
 int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock)
 {
-	struct held *h = calloc(1, sizeof(*h));
-	int r = h == NULL ? -ENOMEM : check_own(d);
+	struct held_lock *h = calloc(1, sizeof(*h));
+	int r = h == NULL ? -ENOMEM : check_no_foreign_files(d);
 
-	r = r < 0 ? r : hold(h, d);
+	r = r < 0 ? r : add_held(h, d);
 
 	if (r < 0) {
 		free(h);
@@ -232,14 +232,14 @@ int sp_directory_lock(const struct sp_directory *d, struct sp_lock *ret_lock)
 		return r;
 	}
 	h->is_locked = true;
-	look_at_last(h->fd, ret_lock);
+	read_last_holder(h->fd, ret_lock);
 	write_holder(h->fd, OPEN);
 	return 0;
 }
 
 void sp_directory_unlock(struct sp_lock *lock)
 {
-	struct held **at = &all_held, *h = lock->held;
+	struct held_lock **at = &all_held, *h = lock->held;
 
 	if (h == NULL)
 		return;
@@ -256,7 +256,7 @@ void sp_directory_unlock(struct sp_lock *lock)
 
 void sp_directory_alive(const struct sp_lock *lock)
 {
-	const struct held *h = lock->held;
+	const struct held_lock *h = lock->held;
 
 	if (h != NULL && h->is_locked)
 		(void)futimens(h->fd, NULL);
@@ -269,7 +269,7 @@ static bool is_same(int r, const struct stat *a, const struct stat *b)
 
 bool sp_directory_is_in_place(const struct sp_directory *d, const struct sp_lock *lock)
 {
-	const struct held *h = lock->held;
+	const struct held_lock *h = lock->held;
 	struct stat held, found;
 
 	return h != NULL && fstat(d->fd, &held) == 0 && is_same(stat(d->path, &found), &held, &found) &&
@@ -294,7 +294,7 @@ int sp_directory_set_aside(const struct sp_directory *d, const char *name)
 	static const char *const ends[] = {"-wal", "-shm", "-journal", ""};
 	char from[SP_DAY_NAME_MAX + 16], to[SP_DAY_NAME_MAX + 48];
 
-	/* the journal first: without its file it is nothing that anybody would take up */
+	/* the journal first: SQLite ignores a journal without its database */
 	for (size_t i = 0; i < SP_COUNT(ends); i++) {
 		(void)snprintf(from, sizeof(from), "%s%s", name, ends[i]);
 		(void)snprintf(to, sizeof(to), "%s.damaged%s", name, ends[i]);
@@ -320,7 +320,7 @@ struct sp_day sp_day_of(uint64_t wall_ns, int resolution)
 	return day;
 }
 
-/* Only names that we would give. */
+/* Accepts only the exact name that sp_day_of() gives. */
 static bool parse_name(const char *name, struct sp_day *ret_day)
 {
 	struct tm tm = {0};
@@ -337,7 +337,7 @@ static bool parse_name(const char *name, struct sp_day *ret_day)
 	return false;
 }
 
-static void measure(const struct sp_directory *d, struct sp_day *day)
+static void add_file_sizes(const struct sp_directory *d, struct sp_day *day)
 {
 	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
 	char name[SP_DAY_NAME_MAX + 16];
@@ -352,7 +352,7 @@ static void measure(const struct sp_directory *d, struct sp_day *day)
 	}
 }
 
-static int by_day(const void *x, const void *y)
+static int compare_days(const void *x, const void *y)
 {
 	const struct sp_day *a = x, *b = y;
 
@@ -361,7 +361,7 @@ static int by_day(const void *x, const void *y)
 	return a->resolution - b->resolution;
 }
 
-static int list_into(const struct sp_directory *d, DIR *dir, struct sp_day **days, size_t *n, uint64_t *n_damaged)
+static int list_days(const struct sp_directory *d, DIR *dir, struct sp_day **days, size_t *n, uint64_t *n_damaged)
 {
 	size_t capacity = 0;
 
@@ -371,7 +371,7 @@ static int list_into(const struct sp_directory *d, DIR *dir, struct sp_day **day
 		*n_damaged += end != NULL && strchr(end, '-') == NULL;
 		if (!parse_name(e->d_name, &day))
 			continue;
-		measure(d, &day);
+		add_file_sizes(d, &day);
 		int r = sp_grow(days, &capacity, *n + 1, sizeof(**days));
 		if (r < 0)
 			return r;
@@ -380,8 +380,8 @@ static int list_into(const struct sp_directory *d, DIR *dir, struct sp_day **day
 	return errno != 0 ? sp_fail(-errno, "list %s", d->path) : 0;
 }
 
-/* What a single file of any name holds. */
-static int list_only(const struct sp_directory *d, struct sp_day **days, size_t *n)
+/* A single file of any name: its day and resolution are read when it is opened. */
+static int list_single_file(const struct sp_directory *d, struct sp_day **days, size_t *n)
 {
 	struct sp_day day = {.resolution = -1};
 	struct stat st;
@@ -406,7 +406,7 @@ int sp_directory_list(const struct sp_directory *d, struct sp_day **ret_days, si
 
 	if (d->only == NULL && dir == NULL)
 		return sp_fail(-errno, "list %s", d->path);
-	int r = d->only != NULL ? list_only(d, &days, &n) : list_into(d, dir, &days, &n, &n_damaged);
+	int r = d->only != NULL ? list_single_file(d, &days, &n) : list_days(d, dir, &days, &n, &n_damaged);
 	if (dir != NULL)
 		(void)closedir(dir);
 	if (r < 0) {
@@ -414,7 +414,7 @@ int sp_directory_list(const struct sp_directory *d, struct sp_day **ret_days, si
 		return r;
 	}
 	if (n > 0)
-		qsort(days, n, sizeof(*days), by_day);
+		qsort(days, n, sizeof(*days), compare_days);
 	*ret_days = days;
 	*ret_n = n;
 	*ret_n_damaged = n_damaged;
@@ -432,11 +432,11 @@ int sp_directory_check_version(const struct sp_directory *d, const char *name)
 	SP_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : pread(fd, header, sizeof(header), 0);
 
-	/* what cannot be read or is damaged is told when it is opened */
+	/* errors are reported when the file is opened */
 	if (n < HEADER_BYTES || big_endian(header + APPLICATION_AT) != APPLICATION_ID)
 		return 0;
 	uint32_t version = big_endian(header + VERSION_AT);
-	if (version > SP_STORE_VERSION && version < 1000 && sp_file_is_newer(d, name)) /* more is damage */
+	if (version > SP_STORE_VERSION && version < 1000 && sp_file_is_newer(d, name)) /* other values are damage */
 		return sp_fail_said(-EPROTONOSUPPORT,
 				    "%s/%s is of version %u of the store; this soprof knows %d: use a newer one",
 				    d->path, name, version, SP_STORE_VERSION);

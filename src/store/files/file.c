@@ -28,17 +28,17 @@ static const char schema[] =
     "CREATE TABLE event(from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,"
     " text TEXT NOT NULL, data TEXT NOT NULL, PRIMARY KEY(from_ns, kind, subject)) WITHOUT ROWID;";
 
-/* Since version 1 was first written; readers do without. The version stands in the header, too, where a turned bit
- * would make the file one of a later soprof's. */
-static const char all_have[] = "CREATE TABLE IF NOT EXISTS format(version INTEGER NOT NULL);"
-			       "INSERT INTO format SELECT 1 WHERE NOT EXISTS (SELECT * FROM format);";
+/* Tables added after version 1 was first released; readers can do without. The version is stored twice, since a
+ * flipped bit in the header could make it a newer one. */
+static const char format_table[] = "CREATE TABLE IF NOT EXISTS format(version INTEGER NOT NULL);"
+				   "INSERT INTO format SELECT 1 WHERE NOT EXISTS (SELECT * FROM format);";
 _Static_assert(SP_STORE_VERSION == 1, "and in the line before this one");
 static const char later_tables[] =
     "CREATE TABLE IF NOT EXISTS tree(t INTEGER PRIMARY KEY, record BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS day_tree(source INTEGER PRIMARY KEY, record BLOB NOT NULL);"
     "CREATE TABLE IF NOT EXISTS chart(t INTEGER PRIMARY KEY, record BLOB NOT NULL);";
 
-static const char *const kept_sql[SP_N_KEPT] = {
+static const char *const statement_sql[SP_N_STATEMENTS] = {
     [SP_BEGIN] = "BEGIN IMMEDIATE",
     [SP_COMMIT] = "COMMIT",
     [SP_PUT_CHUNK] = "INSERT OR REPLACE INTO chunk VALUES(?1, ?2)",
@@ -53,7 +53,7 @@ static const char *const kept_sql[SP_N_KEPT] = {
 };
 
 /* --- errors and statements --- */
-static int as_errno(const struct sp_day_file *f, int code)
+static int errno_of_code(const struct sp_day_file *f, int code)
 {
 	int error = f->db == NULL ? 0 : sqlite3_system_errno(f->db);
 
@@ -64,7 +64,7 @@ static int as_errno(const struct sp_day_file *f, int code)
 	case SQLITE_NOTADB:
 	case SQLITE_FORMAT:
 	case SQLITE_SCHEMA:
-	case SQLITE_ERROR: /* a table is not there */
+	case SQLITE_ERROR: /* a table is missing */
 		return -EBADMSG;
 	case SQLITE_NOMEM:
 		return -ENOMEM;
@@ -83,9 +83,9 @@ static int as_errno(const struct sp_day_file *f, int code)
 
 int sp_file_error(const struct sp_day_file *f, int code, const char *what)
 {
-	const char *words = f->db != NULL ? sqlite3_errmsg(f->db) : sqlite3_errstr(code);
+	const char *message = f->db != NULL ? sqlite3_errmsg(f->db) : sqlite3_errstr(code);
 
-	return sp_fail(as_errno(f, code), "%s %s: %s", what, f->day.name, words);
+	return sp_fail(errno_of_code(f, code), "%s %s: %s", what, f->day.name, message);
 }
 
 int sp_file_exec(struct sp_day_file *f, const char *sql)
@@ -102,41 +102,42 @@ int sp_file_prepare(struct sp_day_file *f, const char *sql, sqlite3_stmt **ret_s
 	return code == SQLITE_OK ? 0 : sp_file_error(f, code, "read");
 }
 
-int sp_file_keep(struct sp_day_file *f, enum sp_kept which, sqlite3_stmt **ret_statement)
+int sp_file_statement(struct sp_day_file *f, enum sp_statement which, sqlite3_stmt **ret_statement)
 {
-	int code = f->kept[which] != NULL ? SQLITE_OK
-					  : sqlite3_prepare_v3(f->db, kept_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
-							       &f->kept[which], NULL);
+	int code = f->statements[which] != NULL
+		       ? SQLITE_OK
+		       : sqlite3_prepare_v3(f->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+					    &f->statements[which], NULL);
 
 	if (code != SQLITE_OK)
 		return sp_file_error(f, code, "read");
-	*ret_statement = f->kept[which];
+	*ret_statement = f->statements[which];
 	return 0;
 }
 
-int sp_file_put(struct sp_day_file *f, sqlite3_stmt *kept)
+int sp_file_run_statement(struct sp_day_file *f, sqlite3_stmt *s)
 {
-	int code = sqlite3_step(kept), r = code == SQLITE_DONE ? 0 : sp_file_error(f, code, "write");
+	int code = sqlite3_step(s), r = code == SQLITE_DONE ? 0 : sp_file_error(f, code, "write");
 
-	(void)sqlite3_reset(kept);
-	(void)sqlite3_clear_bindings(kept); /* what was bound is the caller's */
+	(void)sqlite3_reset(s);
+	(void)sqlite3_clear_bindings(s); /* bound memory is the caller's */
 	return r;
 }
 
 int sp_file_begin(struct sp_day_file *f)
 {
 	sqlite3_stmt *s;
-	int r = sp_file_keep(f, SP_BEGIN, &s);
+	int r = sp_file_statement(f, SP_BEGIN, &s);
 
-	return r < 0 ? r : sp_file_put(f, s);
+	return r < 0 ? r : sp_file_run_statement(f, s);
 }
 
 int sp_file_end(struct sp_day_file *f, int r)
 {
 	sqlite3_stmt *s;
 
-	r = r < 0 ? r : sp_file_keep(f, SP_COMMIT, &s);
-	r = r < 0 ? r : sp_file_put(f, s);
+	r = r < 0 ? r : sp_file_statement(f, SP_COMMIT, &s);
+	r = r < 0 ? r : sp_file_run_statement(f, s);
 	if (r < 0 && f->db != NULL && sqlite3_get_autocommit(f->db) == 0)
 		(void)sqlite3_exec(f->db, "ROLLBACK", NULL, NULL, NULL);
 	return r;
@@ -153,14 +154,14 @@ void sp_cleanup_statement(sqlite3_stmt **s)
 	(void)sqlite3_finalize(*s);
 }
 
-void sp_cleanup_kept(sqlite3_stmt **s)
+void sp_cleanup_cached_statement(sqlite3_stmt **s)
 {
-	(void)sqlite3_reset(*s); /* it would hold up checkpoints */
+	(void)sqlite3_reset(*s); /* an open statement blocks checkpoints */
 }
 
 /* --- opening --- */
-/* Nothing but a plain file with one name, which nobody can have put there but us. */
-static int check_one(const struct sp_directory *d, const char *name, bool write)
+/* Accepts only a regular file with one link and a trusted owner. */
+static int check_file_type(const struct sp_directory *d, const char *name, bool write)
 {
 	struct stat st;
 
@@ -177,20 +178,20 @@ static int check_files(const struct sp_directory *d, const char *name, bool writ
 {
 	static const char *const ends[] = {"-wal", "-shm", "-journal"};
 	char other[SP_DAY_NAME_MAX + 16];
-	int r = d->only != NULL ? 0 : check_one(d, name, write);
+	int r = d->only != NULL ? 0 : check_file_type(d, name, write);
 
 	if (r < 0 && !(r == -ENOENT && write))
 		return r;
 	for (size_t i = 0; i < SP_COUNT(ends) && d->only == NULL; i++) {
 		(void)snprintf(other, sizeof(other), "%s%s", name, ends[i]);
-		r = check_one(d, other, write);
+		r = check_file_type(d, other, write);
 		if (r < 0 && r != -ENOENT)
 			return r;
 	}
 	return 0;
 }
 
-/* For a URI. */
+/* Makes a URI. */
 static int escape_path(const char *directory, const char *name, const char *options, char *ret_uri, size_t size)
 {
 	SP_FREE char *path = NULL;
@@ -224,7 +225,7 @@ static int open_db(const struct sp_directory *d, const char *name, int flags, co
 	return r;
 }
 
-/* What it is opened from may be anybody's. */
+/* The file may come from an untrusted user. */
 static int configure(struct sp_day_file *f)
 {
 	(void)sqlite3_limit(f->db, SQLITE_LIMIT_LENGTH, MAX_BLOB_BYTES);
@@ -238,7 +239,7 @@ static int configure(struct sp_day_file *f)
 			       "PRAGMA cache_size = -512");
 }
 
-static int64_t number_of(struct sp_day_file *f, const char *sql)
+static int64_t query_number(struct sp_day_file *f, const char *sql)
 {
 	SP_STATEMENT *s = NULL;
 	int r = sp_file_prepare(f, sql, &s);
@@ -249,17 +250,17 @@ static int64_t number_of(struct sp_day_file *f, const char *sql)
 	return code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : sp_file_error(f, code, "read");
 }
 
-static int create(struct sp_day_file *f)
+static int create_tables(struct sp_day_file *f)
 {
 	static const int page_bytes[SP_N_RESOLUTIONS] = {1024, 1024, 4096};
 	char sql[256];
 
-	/* all at once, and before there is a journal beside it: the file is never half a store */
+	/* in one transaction, before WAL mode: other processes never see half a schema */
 	(void)snprintf(sql, sizeof(sql), "PRAGMA page_size = %d; PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE",
 		       page_bytes[f->day.resolution]);
 	int r = sp_file_exec(f, sql);
 	r = r < 0 ? r : sp_file_exec(f, schema);
-	r = r < 0 ? r : sp_file_exec(f, all_have);
+	r = r < 0 ? r : sp_file_exec(f, format_table);
 	r = r < 0 ? r : sp_file_exec(f, later_tables);
 	(void)snprintf(
 	    sql, sizeof(sql),
@@ -268,36 +269,37 @@ static int create(struct sp_day_file *f)
 	return r < 0 ? r : sp_file_exec(f, sql);
 }
 
-/* What stands in the header may be a turned bit. */
-static bool says_known_version(struct sp_day_file *f)
+/* The version in the header may have a flipped bit. */
+static bool has_known_format(struct sp_day_file *f)
 {
-	int64_t there = number_of(f, "SELECT count(*) FROM sqlite_schema WHERE name = 'format'");
-	int64_t version = there != 1 ? -1 : number_of(f, "SELECT version FROM format");
+	int64_t there = query_number(f, "SELECT count(*) FROM sqlite_schema WHERE name = 'format'");
+	int64_t version = there != 1 ? -1 : query_number(f, "SELECT version FROM format");
 
 	sp_error_clear();
 	return version > 0 && version <= SP_STORE_VERSION;
 }
 
-/* Is it a store, and which? */
-static int identify(struct sp_day_file *f)
+/* Is it a day file, and of which day and resolution? */
+static int identify_file(struct sp_day_file *f)
 {
-	int64_t version = number_of(f, "PRAGMA user_version"), application = number_of(f, "PRAGMA application_id");
+	int64_t version = query_number(f, "PRAGMA user_version"),
+		application = query_number(f, "PRAGMA application_id");
 
 	if (version < 0 || application < 0)
 		return (int)(version < 0 ? version : application);
-	if (version == 0 && application == 0 && number_of(f, "SELECT count(*) FROM sqlite_schema") == 0)
-		return -ENODATA; /* begun, and no more */
+	if (version == 0 && application == 0 && query_number(f, "SELECT count(*) FROM sqlite_schema") == 0)
+		return -ENODATA; /* an empty new file */
 	if (application != 0x53507374)
 		return sp_fail_said(-EBADMSG, "%s is not a file of a store", f->day.name);
-	if (version == 0 || version >= 1000) /* as sp_directory_check_version() has it */
+	if (version == 0 || version >= 1000) /* as in sp_directory_check_version() */
 		return sp_fail_said(-EBADMSG, "%s is of no version of the store", f->day.name);
-	if (version > SP_STORE_VERSION && says_known_version(f))
+	if (version > SP_STORE_VERSION && has_known_format(f))
 		return sp_fail_said(-EBADMSG, "%s says two things of its version", f->day.name);
 	if (version > SP_STORE_VERSION)
 		return sp_fail_said(-EPROTONOSUPPORT, "%s is of version %lld of the store; this soprof knows %d",
 				    f->day.name, (long long)version, SP_STORE_VERSION);
-	int64_t resolution = number_of(f, "SELECT resolution FROM about"),
-		day_s = number_of(f, "SELECT day_s FROM about");
+	int64_t resolution = query_number(f, "SELECT resolution FROM about"),
+		day_s = query_number(f, "SELECT day_s FROM about");
 	if (resolution < 0 || day_s < 0)
 		return (int)(resolution < 0 ? resolution : day_s);
 	if (resolution >= SP_N_RESOLUTIONS || (uint64_t)day_s > UINT64_MAX / SP_NS_PER_S)
@@ -316,58 +318,58 @@ bool sp_file_is_newer(const struct sp_directory *d, const char *name)
 	int r = open_db(d, name, SQLITE_OPEN_READONLY, "?immutable=1", &f);
 
 	(void)snprintf(f.day.name, sizeof(f.day.name), "%s", name);
-	bool known = r == 0 && configure(&f) == 0 && says_known_version(&f);
+	bool known = r == 0 && configure(&f) == 0 && has_known_format(&f);
 	sp_file_close(&f);
 	sp_error_clear();
 	return !known;
 }
 
-/* A file that was copied away has no writer; without this SQLite would leave files beside it. */
-static bool is_alone(const struct sp_directory *d)
+/* True for a copy without a journal. Opened as immutable, because SQLite would create files beside it. */
+static bool has_no_journal(const struct sp_directory *d)
 {
 	static const char *const ends[] = {"-wal", "-journal"};
 	char other[PATH_MAX];
-	bool alone = d->only != NULL;
+	bool none = d->only != NULL;
 
-	for (size_t i = 0; i < SP_COUNT(ends) && alone; i++)
-		alone = snprintf(other, sizeof(other), "%s%s", d->only, ends[i]) < (int)sizeof(other) &&
-			faccessat(d->fd, other, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
-	return alone;
+	for (size_t i = 0; i < SP_COUNT(ends) && none; i++)
+		none = snprintf(other, sizeof(other), "%s%s", d->only, ends[i]) < (int)sizeof(other) &&
+		       faccessat(d->fd, other, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	return none;
 }
 
 static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 {
 	const char *name = d->only != NULL ? d->only : f->day.name;
-	int r = open_db(d, name, SQLITE_OPEN_READONLY, is_alone(d) ? "?immutable=1" : "", f);
+	int r = open_db(d, name, SQLITE_OPEN_READONLY, has_no_journal(d) ? "?immutable=1" : "", f);
 
 	r = r < 0 ? r : configure(f);
-	r = r < 0 ? r : identify(f);
+	r = r < 0 ? r : identify_file(f);
 	if (r != -EROFS && r != -EACCES && r != -EIO && r != -ENOENT && r != -EPERM)
 		return r;
-	/* WAL needs a file beside it, which cannot be made where we may not write: then there is no writer, either */
+	/* WAL mode needs to create -shm. Where we may not, no writer of ours can be running either */
 	(void)sqlite3_close(f->db);
 	f->db = NULL;
 	sp_error_clear();
 	r = open_db(d, name, SQLITE_OPEN_READONLY, "?immutable=1", f);
 	r = r < 0 ? r : configure(f);
-	return r < 0 ? r : identify(f);
+	return r < 0 ? r : identify_file(f);
 }
 
 static int open_for_writing(const struct sp_directory *d, struct sp_day_file *f)
 {
-	/* SQLite would make it for everybody to read */
+	/* SQLite would create it readable by everybody */
 	int fd = openat(d->fd, f->day.name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, MODE);
 	if (fd < 0)
 		return sp_fail(-errno, "open %s/%s", d->path, f->day.name);
 	(void)close(fd);
 	int r = open_db(d, f->day.name, SQLITE_OPEN_READWRITE, "", f);
 	r = r < 0 ? r : configure(f);
-	r = r < 0 ? r : identify(f);
+	r = r < 0 ? r : identify_file(f);
 	if (r == -ENODATA) {
-		r = create(f);
-		r = r < 0 ? r : identify(f);
+		r = create_tables(f);
+		r = r < 0 ? r : identify_file(f);
 	}
-	r = r < 0 ? r : sp_file_exec(f, all_have);
+	r = r < 0 ? r : sp_file_exec(f, format_table);
 	r = r < 0 || f->day.resolution != SP_RES_1H ? r : sp_file_exec(f, later_tables);
 	return r < 0 ? r
 		     : sp_file_exec(
@@ -402,7 +404,7 @@ int sp_file_open_bytes(void *bytes, size_t len, struct sp_day_file *ret_file)
 	code = sqlite3_deserialize(f.db, "main", bytes, (sqlite3_int64)len, (sqlite3_int64)len,
 				   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
 	int r = code == SQLITE_OK ? configure(&f) : sp_file_error(&f, code, "open");
-	r = r < 0 ? r : identify(&f);
+	r = r < 0 ? r : identify_file(&f);
 	if (r < 0) {
 		sp_file_close(&f);
 		return r;
@@ -417,7 +419,7 @@ int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file)
 	int code = sqlite3_open_v2(":memory:", &f.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	int r = code == SQLITE_OK ? configure(&f) : -ENOMEM;
 
-	r = r < 0 ? r : create(&f);
+	r = r < 0 ? r : create_tables(&f);
 	if (r < 0) {
 		sp_file_close(&f);
 		return r;
@@ -428,8 +430,8 @@ int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file)
 
 void sp_file_close(struct sp_day_file *f)
 {
-	for (size_t i = 0; i < SP_N_KEPT; i++)
-		(void)sqlite3_finalize(f->kept[i]);
+	for (size_t i = 0; i < SP_N_STATEMENTS; i++)
+		(void)sqlite3_finalize(f->statements[i]);
 	if (f->db != NULL)
 		(void)sqlite3_close_v2(f->db);
 	*f = (struct sp_day_file){0};
@@ -444,7 +446,7 @@ int sp_file_checkpoint(struct sp_day_file *f)
 
 int sp_file_finish(struct sp_day_file *f)
 {
-	(void)sqlite3_busy_timeout(f->db, 0); /* a reader may take long; the next writer tries again */
+	(void)sqlite3_busy_timeout(f->db, 0); /* do not wait for readers; the next writer tries again */
 	int r = sp_file_exec(f, "PRAGMA journal_mode = DELETE");
 	(void)sqlite3_busy_timeout(f->db, WAIT_MS);
 	if (r == -EAGAIN)
@@ -463,8 +465,8 @@ bool sp_file_is_intact(struct sp_day_file *f)
 {
 	SP_STATEMENT *s = NULL;
 	int r = sp_file_prepare(f, "PRAGMA quick_check(1)", &s), code = r < 0 ? SQLITE_ERROR : sqlite3_step(s);
-	const char *said = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+	const char *result = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
 
-	/* a disk that cannot be read now is not a damaged file */
-	return said != NULL ? strcmp(said, "ok") == 0 : r == 0 && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
+	/* a read error is not damage */
+	return result != NULL ? strcmp(result, "ok") == 0 : r == 0 && code != SQLITE_CORRUPT && code != SQLITE_NOTADB;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * moved.c: what is open but not found any more would take windows for ever. So the files are let go of: what is in
- * their journals goes into them, wherever they are now, and nothing is done by their names, which may be another's.
- * Then the directory is made, or taken as it is found, as when a store is opened.
+ * moved.c: an open file that was moved would swallow all later windows. So it is checkpointed, wherever it is now, and
+ * closed, without using its name, which may be another file's. Then the directory is opened, or made, as for a new
+ * store.
  */
 #include "store/files/moved.h"
 
@@ -15,8 +15,8 @@
 #include "store/priv.h"
 #include "store/write/log.h"
 
-/* The first of the open files that is not where it was; NULL: none. */
-static const struct sp_day_file *moved_file(struct sp_store *s)
+/* The first open file that is not where it was; NULL: none. */
+static const struct sp_day_file *find_moved_file(struct sp_store *s)
 {
 	struct sp_writer *const both[] = {s->writer, s->closing};
 
@@ -29,10 +29,10 @@ static const struct sp_day_file *moved_file(struct sp_store *s)
 
 bool sp_writer_is_in_place(struct sp_store *s)
 {
-	return sp_directory_is_in_place(&s->directory, &s->writer->lock) && moved_file(s) == NULL;
+	return sp_directory_is_in_place(&s->directory, &s->writer->lock) && find_moved_file(s) == NULL;
 }
 
-static void let_go_of_day(struct sp_writer *w)
+static void close_moved_day(struct sp_writer *w)
 {
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
 		if (w->files[i].db != NULL)
@@ -41,18 +41,18 @@ static void let_go_of_day(struct sp_writer *w)
 	sp_writer_close_files(w);
 }
 
-/* SQLite removes no journal of a file that has moved. */
+/* SQLite does not remove the journal of a file that has moved. */
 void sp_writer_abandon_files(struct sp_store *s)
 {
 	if (s->closing != NULL)
-		let_go_of_day(s->closing);
+		close_moved_day(s->closing);
 	free(s->closing);
 	s->closing = NULL;
-	let_go_of_day(s->writer);
+	close_moved_day(s->writer);
 }
 
-/* As when it is opened. A lock of the same process would be in the way. */
-static int take_directory(struct sp_store *s)
+/* Unlocks before locking: a process must not hold two locks of a store. */
+static int reopen_directory(struct sp_store *s)
 {
 	struct sp_directory d;
 	int r = sp_directory_open(s->directory.path, true, false, &d);
@@ -73,14 +73,14 @@ static int take_directory(struct sp_store *s)
 int sp_writer_check_place(struct sp_store *s)
 {
 	bool same = sp_directory_is_in_place(&s->directory, &s->writer->lock);
-	const struct sp_day_file *moved = same ? moved_file(s) : NULL;
+	const struct sp_day_file *moved = same ? find_moved_file(s) : NULL;
 	char name[SP_DAY_NAME_MAX];
 
 	if (same && moved == NULL)
 		return 0;
 	(void)snprintf(name, sizeof(name), "%s", moved != NULL ? moved->day.name : "");
 	sp_writer_abandon_files(s);
-	int r = same ? 0 : take_directory(s);
+	int r = same ? 0 : reopen_directory(s);
 	if (r < 0)
 		return sp_fail(r, "%s was removed or replaced", s->directory.path);
 	sp_log_moved(s, same ? name : s->directory.path);
@@ -89,6 +89,6 @@ int sp_writer_check_place(struct sp_store *s)
 		sp_writer_close_files(s->writer);
 	if (r == -EPROTONOSUPPORT)
 		return r;
-	sp_error_clear(); /* what else there is comes again with what is to be written */
+	sp_error_clear(); /* other errors will be reported by the write */
 	return 0;
 }

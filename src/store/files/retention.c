@@ -16,7 +16,7 @@ static int remove_day(struct sp_store *s, struct sp_day *day)
 	return r;
 }
 
-/* What is older than is wanted. Days to come are left alone: the clock was wrong, then or now. */
+/* Days in the future are kept: the clock is or was wrong. */
 static int remove_old(struct sp_store *s, struct sp_day *days, size_t n, uint64_t now_s)
 {
 	int r = 0;
@@ -30,7 +30,7 @@ static int remove_old(struct sp_store *s, struct sp_day *days, size_t n, uint64_
 	return r;
 }
 
-static uint64_t bytes_of(const struct sp_day *days, size_t n)
+static uint64_t sum_bytes(const struct sp_day *days, size_t n)
 {
 	uint64_t bytes = 0;
 
@@ -39,16 +39,17 @@ static uint64_t bytes_of(const struct sp_day *days, size_t n)
 	return bytes;
 }
 
-/* The oldest of the finest resolution first; of today only what is finest, and that last. */
-static int remove_most(struct sp_store *s, struct sp_day *days, size_t n)
+/* Removes the finest resolution first, the oldest day first. Of today only the finest file is removed, as the last
+ * resort. */
+static int remove_until_small(struct sp_store *s, struct sp_day *days, size_t n)
 {
 	int r = 0;
 
 	for (int resolution = 0; resolution < SP_N_RESOLUTIONS; resolution++)
-		for (size_t i = 0; i < n && r == 0 && bytes_of(days, n) > s->options.max_disk_bytes; i++)
+		for (size_t i = 0; i < n && r == 0 && sum_bytes(days, n) > s->options.max_disk_bytes; i++)
 			if (days[i].resolution == resolution && !sp_writer_has_day(s, days[i].day_s))
 				r = remove_day(s, &days[i]);
-	for (size_t i = 0; i < n && r == 0 && bytes_of(days, n) > s->options.max_disk_bytes; i++)
+	for (size_t i = 0; i < n && r == 0 && sum_bytes(days, n) > s->options.max_disk_bytes; i++)
 		if (days[i].resolution == SP_RES_10S && days[i].day_s == s->writer->day_s) {
 			sp_writer_drop_day(s);
 			r = remove_day(s, &days[i]);
@@ -56,14 +57,14 @@ static int remove_most(struct sp_store *s, struct sp_day *days, size_t n)
 	return r;
 }
 
-/* One file with each look, for which there is time. */
-static int look_at_one(struct sp_store *s, const struct sp_day *days, size_t n)
+/* Checks one file in each call, to bound the time. */
+static int check_next_file(struct sp_store *s, const struct sp_day *days, size_t n)
 {
-	const struct sp_day *day = n == 0 ? NULL : &days[s->writer->n_mended++ % n];
+	const struct sp_day *day = n == 0 ? NULL : &days[s->writer->next_checked++ % n];
 
 	if (day == NULL || day->bytes == 0 || sp_writer_has_day(s, day->day_s))
 		return 0;
-	int r = sp_writer_mend(s, day);
+	int r = sp_writer_repair(s, day);
 	sp_error_clear();
 	return r;
 }
@@ -77,6 +78,6 @@ int sp_writer_retain(struct sp_store *s, uint64_t now_ns, bool by_age)
 
 	if (r == 0 && by_age)
 		r = remove_old(s, days, n, now_ns / SP_NS_PER_S);
-	r = r < 0 ? r : remove_most(s, days, n);
-	return r < 0 ? r : look_at_one(s, days, n);
+	r = r < 0 ? r : remove_until_small(s, days, n);
+	return r < 0 ? r : check_next_file(s, days, n);
 }

@@ -18,7 +18,7 @@ enum {
 	PAGE_MIN = 512,
 	PAGE_MAX = 65536,
 	COLUMNS_MAX = 6,
-	FOLLOW_MAX = 8, /* how often all pages together are followed */
+	FOLLOW_MAX = 8, /* how often all overflow pages together may be followed */
 	BOOT_ID_CHARS = 36,
 	TABLE_LEAF = 13,
 	INDEX_LEAF = 10,
@@ -28,35 +28,35 @@ enum {
 };
 #define FILE_MAX (UINT64_C(1) << 30)
 
-/* A row, wherever it stood: of a table by its number, else of an index. */
+/* A row, of a table (with a rowid) or of an index. */
 struct cell {
 	uint64_t row, n_bytes;
 	size_t n_local, n_columns;
-	const uint8_t *bytes; /* in the page; all of it, once it was gathered */
+	const uint8_t *bytes; /* the payload in the page; all of it, after read_payload() */
 	size_t at[COLUMNS_MAX], len[COLUMNS_MAX], type[COLUMNS_MAX];
-	char shape[COLUMNS_MAX + 1]; /* 0: NULL, i: a number, t: text, b: bytes */
+	char types[COLUMNS_MAX + 1]; /* by column, 0: NULL, i: integer, t: text, b: BLOB */
 };
 struct salvage {
 	int fd;
 	struct sp_day_file *f;
-	uint64_t size, n_pages, may_follow, n_rows;
+	uint64_t size, n_pages, n_follows_left, n_rows;
 	size_t page_bytes;
 	uint8_t page[PAGE_MAX];
 	uint8_t *payload;
 	size_t payload_capacity;
-	bool knows_day, tells_day; /* tells_day: nothing but the day is looked for */
-	bool totals;               /* windows are known by now */
-	int error;                 /* of the target */
+	bool knows_day, day_only; /* day_only: only the day is searched */
+	bool has_windows;         /* all windows are inserted */
+	int error;                /* of writing */
 };
-struct kind {
-	const char *shape, *sql; /* ?1: the row's number, ?2 ...: the columns */
-	size_t record;           /* the column that begins as records do; 0: none */
+struct row_kind {
+	const char *types, *sql; /* parameters: 1 = rowid, 2 ... = columns */
+	size_t record;           /* the column with a record; 0: none */
 	bool of_index;
 	bool (*check)(struct salvage *s, const struct cell *c);
 };
 
 /* --- what a cell holds --- */
-static uint64_t number(const struct cell *c, size_t column)
+static uint64_t read_number(const struct cell *c, size_t column)
 {
 	size_t n = c->len[column];
 	uint64_t v = n > 0 && c->bytes[c->at[column]] >= 0x80 ? UINT64_MAX : 0;
@@ -66,12 +66,12 @@ static uint64_t number(const struct cell *c, size_t column)
 	return n == 0 ? c->type[column] - 8 : v;
 }
 
-static bool is_record(const struct cell *c, size_t column, enum sp_store_record type, uint64_t x, uint64_t y)
+static bool has_record(const struct cell *c, size_t column, enum sp_store_record type, uint64_t x, uint64_t y)
 {
 	return sp_record_is_valid(type, (uint64_t[]){x, y}, c->bytes + c->at[column], c->len[column]);
 }
 
-static bool is_text(const struct cell *c, size_t column, size_t min, size_t max)
+static bool has_text(const struct cell *c, size_t column, size_t min, size_t max)
 {
 	const uint8_t *b = c->bytes + c->at[column];
 
@@ -84,52 +84,52 @@ static bool is_text(const struct cell *c, size_t column, size_t min, size_t max)
 static bool check_chunk(struct salvage *s, const struct cell *c)
 {
 	(void)s;
-	return is_record(c, 1, SP_RECORD_CHUNK, c->row, 0);
+	return has_record(c, 1, SP_RECORD_CHUNK, c->row, 0);
 }
 
 static bool check_window(struct salvage *s, const struct cell *c)
 {
-	struct sp_window_id id = {c->row, number(c, 2)};
+	struct sp_window_id id = {c->row, read_number(c, 2)};
 	struct sp_head h;
 
 	(void)s;
-	return number(c, 1) - 1 < SP_MAX_SOURCES && id.generation <= UINT32_MAX && id.t_ms <= INT64_MAX / NS_PER_MS &&
-	       sp_head_unpack(id, c->bytes + c->at[3], c->len[3], &h) == 0 &&
-	       is_record(c, 4, SP_RECORD_WINDOW, id.t_ms, id.generation);
+	return read_number(c, 1) - 1 < SP_MAX_SOURCES && id.generation <= UINT32_MAX &&
+	       id.t_ms <= INT64_MAX / NS_PER_MS && sp_head_unpack(id, c->bytes + c->at[3], c->len[3], &h) == 0 &&
+	       has_record(c, 4, SP_RECORD_WINDOW, id.t_ms, id.generation);
 }
 
-/* They do not say of which generation they are: their window does. */
-static bool is_beside(struct salvage *s, const struct cell *c, enum sp_store_record type)
+/* Records beside a window are bound to its generation, so the window must be known. */
+static bool is_bound_to_window(struct salvage *s, const struct cell *c, enum sp_store_record type)
 {
 	SP_STATEMENT *q = NULL;
 
-	if (!s->totals || c->len[1] < 4 || c->bytes[c->at[1] + 2] != type ||
+	if (!s->has_windows || c->len[1] < 4 || c->bytes[c->at[1] + 2] != type ||
 	    sp_file_prepare(s->f, "SELECT generation FROM window WHERE t = ?1", &q) < 0)
 		return false;
 	SP_BIND(q, c->row);
-	return sqlite3_step(q) == SQLITE_ROW && is_record(c, 1, type, c->row, (uint64_t)sqlite3_column_int64(q, 0));
+	return sqlite3_step(q) == SQLITE_ROW && has_record(c, 1, type, c->row, (uint64_t)sqlite3_column_int64(q, 0));
 }
 
 static bool check_totals(struct salvage *s, const struct cell *c)
 {
-	return is_beside(s, c, SP_RECORD_TOTALS);
+	return is_bound_to_window(s, c, SP_RECORD_TOTALS);
 }
 
 static bool check_tree(struct salvage *s, const struct cell *c)
 {
-	return is_beside(s, c, SP_RECORD_TREE);
+	return is_bound_to_window(s, c, SP_RECORD_TREE);
 }
 
 static bool check_chart(struct salvage *s, const struct cell *c)
 {
-	return is_beside(s, c, SP_RECORD_CHART);
+	return is_bound_to_window(s, c, SP_RECORD_CHART);
 }
 
 static bool check_day_tree(struct salvage *s, const struct cell *c)
 {
 	struct sp_window_id id = sp_day_id(s->f->day.day_s, c->row);
 
-	return s->knows_day && c->row - 1 < SP_MAX_SOURCES && is_record(c, 1, SP_RECORD_TREE, id.t_ms, id.generation);
+	return s->knows_day && c->row - 1 < SP_MAX_SOURCES && has_record(c, 1, SP_RECORD_TREE, id.t_ms, id.generation);
 }
 
 static bool check_day(struct salvage *s, const struct cell *c)
@@ -139,14 +139,14 @@ static bool check_day(struct salvage *s, const struct cell *c)
 
 	return s->knows_day && c->row - 1 < SP_MAX_SOURCES &&
 	       sp_head_unpack(id, c->bytes + c->at[1], c->len[1], &h) == 0 &&
-	       is_record(c, 2, SP_RECORD_DAY, id.t_ms, id.generation);
+	       has_record(c, 2, SP_RECORD_DAY, id.t_ms, id.generation);
 }
 
 static bool is_source(const struct cell *c, uint64_t id, size_t name, size_t types)
 {
 	const uint8_t *end = c->bytes + c->at[types] + c->len[types];
 
-	return id - 1 < SP_MAX_SOURCES && is_text(c, name, 1, SP_TYPES_MAX) && is_text(c, types, 4, SP_TYPES_MAX) &&
+	return id - 1 < SP_MAX_SOURCES && has_text(c, name, 1, SP_TYPES_MAX) && has_text(c, types, 4, SP_TYPES_MAX) &&
 	       end[-1] == '\n' && memchr(c->bytes + c->at[types], ' ', c->len[types]) != NULL;
 }
 
@@ -159,30 +159,30 @@ static bool check_source(struct salvage *s, const struct cell *c)
 static bool check_source_index(struct salvage *s, const struct cell *c)
 {
 	(void)s;
-	return is_source(c, number(c, 2), 0, 1);
+	return is_source(c, read_number(c, 2), 0, 1);
 }
 
 static bool check_generation(struct salvage *s, const struct cell *c)
 {
 	(void)s;
-	return c->row - 1 < UINT32_MAX / 2 && is_text(c, 1, BOOT_ID_CHARS, BOOT_ID_CHARS) &&
+	return c->row - 1 < UINT32_MAX / 2 && has_text(c, 1, BOOT_ID_CHARS, BOOT_ID_CHARS) &&
 	       strspn((const char *)c->bytes + c->at[1], "0123456789abcdef-") >= BOOT_ID_CHARS;
 }
 
 static bool check_event(struct salvage *s, const struct cell *c)
 {
-	uint64_t from = number(c, 0), to = number(c, 3);
+	uint64_t from = read_number(c, 0), to = read_number(c, 3);
 
 	(void)s;
-	return from <= to && from > 0 && to <= INT64_MAX && is_text(c, 1, 1, 64) && is_text(c, 2, 0, 4096) &&
-	       is_text(c, 4, 0, 65536) && is_text(c, 5, 0, 1 << 20);
+	return from <= to && from > 0 && to <= INT64_MAX && has_text(c, 1, 1, 64) && has_text(c, 2, 0, 4096) &&
+	       has_text(c, 4, 0, 65536) && has_text(c, 5, 0, 1 << 20);
 }
 
 static bool check_about(struct salvage *s, const struct cell *c)
 {
-	uint64_t resolution = number(c, 0), day_s = number(c, 1);
+	uint64_t resolution = read_number(c, 0), day_s = read_number(c, 1);
 
-	if (s->tells_day && !s->knows_day && c->row == 1 && resolution < SP_N_RESOLUTIONS && day_s > 0 &&
+	if (s->day_only && !s->knows_day && c->row == 1 && resolution < SP_N_RESOLUTIONS && day_s > 0 &&
 	    day_s % SP_DAY_S == 0 && day_s <= INT32_MAX * UINT64_C(4)) {
 		s->f->day.resolution = (int)resolution;
 		s->f->day.day_s = day_s;
@@ -191,7 +191,7 @@ static bool check_about(struct salvage *s, const struct cell *c)
 	return false;
 }
 
-static const struct kind kinds[] = {
+static const struct row_kind kinds[] = {
     {"0b", "INSERT OR IGNORE INTO chunk VALUES(?1, ?3)", 1, false, check_chunk},
     {"0iibb", "INSERT OR IGNORE INTO window VALUES(?1, ?3, ?4, ?5, ?6)", 4, false, check_window},
     {"0b", "INSERT OR IGNORE INTO totals VALUES(?1, ?3)", 1, false, check_totals},
@@ -207,8 +207,8 @@ static const struct kind kinds[] = {
 };
 
 /* --- cells --- */
-/* Big-endian, 7 bits a byte, the ninth has 8. Bytes taken; 0: they end before. */
-static size_t varint(const uint8_t *b, size_t n, uint64_t *ret_v)
+/* An SQLite varint: big-endian, 7 bits a byte, 8 in the ninth. Returns its length; 0: it is cut off. */
+static size_t read_varint(const uint8_t *b, size_t n, uint64_t *ret_v)
 {
 	uint64_t v = 0;
 
@@ -222,7 +222,7 @@ static size_t varint(const uint8_t *b, size_t n, uint64_t *ret_v)
 	return 0;
 }
 
-static bool read_type(struct cell *c, uint64_t type, uint64_t *end)
+static bool add_column(struct cell *c, uint64_t type, uint64_t *end)
 {
 	static const uint8_t lengths[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0};
 	size_t k = c->n_columns;
@@ -235,13 +235,13 @@ static bool read_type(struct cell *c, uint64_t type, uint64_t *end)
 	c->type[k] = (size_t)type;
 	c->at[k] = (size_t)*end;
 	c->len[k] = (size_t)len;
-	c->shape[k] = type == 0 ? '0' : type < 12 ? 'i' : type % 2 == 1 ? 't' : 'b';
-	c->shape[++c->n_columns] = '\0';
+	c->types[k] = type == 0 ? '0' : type < 12 ? 'i' : type % 2 == 1 ? 't' : 'b';
+	c->types[++c->n_columns] = '\0';
 	*end += len;
 	return true;
 }
 
-/* How much of a payload stands in the cell: SQLite's database file format, 1.6. */
+/* Bytes of the payload that are in the cell: section 1.6 of SQLite's "Database File Format". */
 static size_t local_bytes(size_t usable, uint64_t n, bool of_index)
 {
 	size_t most = of_index ? (usable - 12) * 64 / 255 - 23 : usable - 35, min = (usable - 12) * 32 / 255 - 23;
@@ -255,23 +255,23 @@ static size_t local_bytes(size_t usable, uint64_t n, bool of_index)
 static bool read_cell(const struct salvage *s, const uint8_t *b, size_t n, bool of_index, struct cell *c)
 {
 	uint64_t head, type, end;
-	size_t at = varint(b, n, &c->n_bytes), step;
+	size_t at = read_varint(b, n, &c->n_bytes), step;
 
 	if (at == 0 || c->n_bytes < 3 || c->n_bytes > SP_MIN(s->size, (uint64_t)RECORD_MAX))
 		return false;
-	step = of_index ? 1 : varint(b + at, n - at, &c->row);
+	step = of_index ? 1 : read_varint(b + at, n - at, &c->row);
 	at += of_index ? 0 : step;
 	c->n_local = local_bytes(s->page_bytes, c->n_bytes, of_index);
 	if (step == 0 || c->n_local + (c->n_local < c->n_bytes ? 4 : 0) > n - at)
 		return false;
 	c->bytes = b + at;
 	c->n_columns = 0;
-	at = varint(c->bytes, c->n_local, &head);
+	at = read_varint(c->bytes, c->n_local, &head);
 	if (at == 0 || head < 3 || head > 9 * COLUMNS_MAX || head > c->n_local)
 		return false;
 	for (end = head; at < head; at += step) {
-		step = varint(c->bytes + at, (size_t)head - at, &type);
-		if (step == 0 || !read_type(c, type, &end))
+		step = read_varint(c->bytes + at, (size_t)head - at, &type);
+		if (step == 0 || !add_column(c, type, &end))
 			return false;
 	}
 	return end == c->n_bytes;
@@ -286,8 +286,8 @@ static uint64_t big_endian(const uint8_t *b, size_t n)
 	return v;
 }
 
-/* The whole of its payload, from the pages behind; their number is that of the bytes, so there is no endless ring. */
-static bool gather(struct salvage *s, struct cell *c)
+/* Reads the payload from its overflow pages. Their number is bounded by its length, so cycles end. */
+static bool read_payload(struct salvage *s, struct cell *c)
 {
 	uint8_t next[4];
 	size_t n = c->n_local;
@@ -302,9 +302,9 @@ static bool gather(struct salvage *s, struct cell *c)
 		uint64_t page = big_endian(next, 4);
 		size_t part = SP_MIN(s->page_bytes - 4, (size_t)c->n_bytes - n);
 		off_t at = (off_t)((page - 1) * s->page_bytes);
-		if (page < 2 || page > s->n_pages || s->may_follow == 0)
+		if (page < 2 || page > s->n_pages || s->n_follows_left == 0)
 			return false;
-		s->may_follow--;
+		s->n_follows_left--;
 		if (pread(s->fd, next, 4, at) != 4 || pread(s->fd, s->payload + n, part, at + 4) != (ssize_t)part)
 			return false;
 		n += part;
@@ -313,15 +313,15 @@ static bool gather(struct salvage *s, struct cell *c)
 	return true;
 }
 
-static bool may_be(const struct kind *k, const struct cell *c, bool of_index)
+static bool may_match(const struct row_kind *k, const struct cell *c, bool of_index)
 {
 	size_t at = k->record > 0 ? c->at[k->record] : 0;
 
-	return k->of_index == of_index && strcmp(k->shape, c->shape) == 0 &&
+	return k->of_index == of_index && strcmp(k->types, c->types) == 0 &&
 	       (k->record == 0 || at + 2 > c->n_local || (c->bytes[at] == 'S' && c->bytes[at + 1] == 'P'));
 }
 
-static int put(struct salvage *s, const struct kind *k, const struct cell *c)
+static int insert_row(struct salvage *s, const struct row_kind *k, const struct cell *c)
 {
 	SP_STATEMENT *q = NULL;
 	int r = sp_file_prepare(s->f, k->sql, &q);
@@ -329,13 +329,13 @@ static int put(struct salvage *s, const struct kind *k, const struct cell *c)
 	if (r < 0)
 		return r;
 	(void)sqlite3_bind_int64(q, 1, (int64_t)c->row);
-	for (size_t i = 0; i < c->n_columns; i++) /* more than it has parameters are refused, and not wanted */
-		if (c->shape[i] == 'i')
-			(void)sqlite3_bind_int64(q, (int)i + 2, (int64_t)number(c, i));
-		else if (c->shape[i] == 't')
+	for (size_t i = 0; i < c->n_columns; i++) /* extra columns are not wanted; SQLite refuses to bind them */
+		if (c->types[i] == 'i')
+			(void)sqlite3_bind_int64(q, (int)i + 2, (int64_t)read_number(c, i));
+		else if (c->types[i] == 't')
 			(void)sqlite3_bind_text(q, (int)i + 2, (const char *)c->bytes + c->at[i], (int)c->len[i],
 						SQLITE_STATIC);
-		else if (c->shape[i] == 'b')
+		else if (c->types[i] == 'b')
 			(void)sqlite3_bind_blob64(q, (int)i + 2, c->bytes + c->at[i], c->len[i], SQLITE_STATIC);
 	int code = sqlite3_step(q);
 	if (code != SQLITE_DONE)
@@ -352,19 +352,19 @@ static void try_cell(struct salvage *s, size_t at, bool of_index)
 	if (at >= s->page_bytes || !read_cell(s, s->page + at, s->page_bytes - at, of_index, &c))
 		return;
 	for (size_t i = 0; i < SP_COUNT(kinds) && s->error == 0; i++) {
-		if (!may_be(&kinds[i], &c, of_index) || (kinds[i].sql != NULL) == s->tells_day)
+		if (!may_match(&kinds[i], &c, of_index) || (kinds[i].sql != NULL) == s->day_only)
 			continue;
-		if (!whole && !gather(s, &c))
+		if (!whole && !read_payload(s, &c))
 			return;
 		whole = true;
 		if (kinds[i].check(s, &c))
-			s->error = put(s, &kinds[i], &c);
+			s->error = insert_row(s, &kinds[i], &c);
 	}
 }
 
 /* --- pages --- */
-/* The cells that the page says it has. */
-static void listed_cells(struct salvage *s, uint64_t page)
+/* The cells that the page header lists. */
+static void try_listed_cells(struct salvage *s, uint64_t page)
 {
 	size_t head = page == 1 ? FILE_HEADER : 0, n = (size_t)big_endian(s->page + head + 3, 2);
 
@@ -382,7 +382,7 @@ static void sweep(struct salvage *s, bool listed)
 			return;
 		memset(s->page + n, 0, s->page_bytes - (size_t)n);
 		if (listed)
-			listed_cells(s, page);
+			try_listed_cells(s, page);
 		for (size_t at = 0; at < s->page_bytes && !listed && s->error == 0; at++) {
 			try_cell(s, at, false);
 			try_cell(s, at, true);
@@ -390,14 +390,14 @@ static void sweep(struct salvage *s, bool listed)
 	}
 }
 
-/* All sizes of pages that a store has had, and what the file says; what does not fit fails its CRC. */
-static void for_sizes(struct salvage *s, bool listed)
+/* Tries the page size of the header, and all sizes that stores have used. A wrong size fails by CRC. */
+static void sweep_page_sizes(struct salvage *s, bool listed)
 {
-	uint8_t said[2] = {0};
+	uint8_t stored[2] = {0};
 	size_t sizes[3] = {0, 1024, 4096};
 
-	if (pread(s->fd, said, 2, 16) == 2)
-		sizes[0] = big_endian(said, 2) == 1 ? PAGE_MAX : (size_t)big_endian(said, 2);
+	if (pread(s->fd, stored, 2, 16) == 2)
+		sizes[0] = big_endian(stored, 2) == 1 ? PAGE_MAX : (size_t)big_endian(stored, 2);
 	if (sizes[0] < PAGE_MIN || (sizes[0] & (sizes[0] - 1)) != 0)
 		sizes[0] = 0;
 	for (size_t i = 0; i < SP_COUNT(sizes) && s->error == 0; i++) {
@@ -405,22 +405,22 @@ static void for_sizes(struct salvage *s, bool listed)
 			continue;
 		s->page_bytes = sizes[i];
 		s->n_pages = (s->size + sizes[i] - 1) / sizes[i];
-		s->may_follow = FOLLOW_MAX * s->n_pages;
+		s->n_follows_left = FOLLOW_MAX * s->n_pages;
 		sweep(s, listed);
 	}
 }
 
 /* --- the whole --- */
-/* The day's files have the same sources, by the same numbers. */
-static void take_sources(const struct sp_directory *d, struct sp_day_file *f)
+/* The files of a day have the same sources, by the same ids. */
+static void copy_sources(const struct sp_directory *d, struct sp_day_file *f)
 {
 	for (int r = 0; r < SP_N_RESOLUTIONS && d != NULL && d->only == NULL; r++) {
 		struct sp_day day = sp_day_of(f->day.day_s * SP_NS_PER_S, r);
-		struct sp_day_file sister = {0};
+		struct sp_day_file sibling = {0};
 		SP_STATEMENT *from = NULL, *to = NULL;
-		if (r == f->day.resolution || sp_file_open(d, &day, false, &sister) < 0)
+		if (r == f->day.resolution || sp_file_open(d, &day, false, &sibling) < 0)
 			continue;
-		if (sp_file_prepare(&sister, "SELECT id, name, types FROM source LIMIT 64", &from) == 0 &&
+		if (sp_file_prepare(&sibling, "SELECT id, name, types FROM source LIMIT 64", &from) == 0 &&
 		    sp_file_prepare(f, "INSERT OR IGNORE INTO source VALUES(?1, ?2, ?3)", &to) == 0)
 			while (sqlite3_step(from) == SQLITE_ROW) {
 				for (int i = 0; i < 3; i++)
@@ -428,28 +428,28 @@ static void take_sources(const struct sp_directory *d, struct sp_day_file *f)
 				(void)sqlite3_step(to);
 				(void)sqlite3_reset(to);
 			}
-		sp_file_close(&sister);
+		sp_file_close(&sibling);
 	}
 	sp_error_clear();
 }
 
-static int fill(struct salvage *s, const struct sp_directory *d)
+static int salvage_rows(struct salvage *s, const struct sp_directory *d)
 {
 	static const char generations[] = "INSERT OR IGNORE INTO generation SELECT DISTINCT generation, '' FROM window;"
 					  "INSERT OR IGNORE INTO generation SELECT DISTINCT id >> 32, '' FROM chunk";
 
-	take_sources(d, s->f);
-	for_sizes(s, true);
-	for_sizes(s, false);
-	s->totals = true;
+	copy_sources(d, s->f);
+	sweep_page_sizes(s, true);
+	sweep_page_sizes(s, false);
+	s->has_windows = true;
 	if (s->f->day.resolution != SP_RES_10S)
-		for_sizes(s, false);
+		sweep_page_sizes(s, false);
 	if (s->error < 0)
 		return s->error;
 	return s->n_rows == 0 ? -EBADMSG : sp_file_exec(s->f, generations);
 }
 
-static int begin(int fd, struct sp_day_file *f, struct salvage **ret_salvage)
+static int salvage_new(int fd, struct sp_day_file *f, struct salvage **ret_salvage)
 {
 	struct salvage *s = calloc(1, sizeof(*s));
 	struct stat st;
@@ -468,7 +468,7 @@ static int begin(int fd, struct sp_day_file *f, struct salvage **ret_salvage)
 	return 0;
 }
 
-static void end(struct salvage *s)
+static void salvage_free(struct salvage *s)
 {
 	free(s->payload);
 	free(s);
@@ -477,32 +477,32 @@ static void end(struct salvage *s)
 int sp_salvage(const struct sp_directory *d, int fd, struct sp_day_file *f)
 {
 	struct salvage *s;
-	int r = begin(fd, f, &s);
+	int r = salvage_new(fd, f, &s);
 
 	if (r < 0)
 		return r;
 	r = sp_file_exec(f, "BEGIN IMMEDIATE");
-	r = r < 0 ? r : fill(s, d);
+	r = r < 0 ? r : salvage_rows(s, d);
 	r = sp_file_end(f, r);
-	end(s);
+	salvage_free(s);
 	return r;
 }
 
-/* Which day and resolution a file of any name is of: it says so in one row. */
+/* Finds day and resolution of a file of any name, from its row in `about`. */
 static int find_day(int fd, struct sp_day *day)
 {
 	struct sp_day_file f = {.day = *day};
 	struct salvage *s;
-	int r = begin(fd, &f, &s);
+	int r = salvage_new(fd, &f, &s);
 
 	if (r < 0)
 		return r;
-	s->tells_day = true;
-	for_sizes(s, true);
-	for_sizes(s, false);
+	s->day_only = true;
+	sweep_page_sizes(s, true);
+	sweep_page_sizes(s, false);
 	r = s->knows_day ? 0 : -EBADMSG;
 	*day = f.day;
-	end(s);
+	salvage_free(s);
 	return r;
 }
 
@@ -510,13 +510,13 @@ int sp_salvage_open(const struct sp_directory *d, const struct sp_day *day, stru
 {
 	const char *name = d->only != NULL ? d->only : day->name;
 	SP_CLOSE int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct sp_day of = *day;
+	struct sp_day found = *day;
 	struct sp_day_file f;
 	int r = fd < 0 ? -errno : 0;
 
 	if (r == 0 && day->resolution < 0)
-		r = find_day(fd, &of);
-	r = r < 0 ? r : sp_file_open_memory(&of, &f);
+		r = find_day(fd, &found);
+	r = r < 0 ? r : sp_file_open_memory(&found, &f);
 	if (r < 0)
 		return r;
 	r = sp_salvage(d, fd, &f);

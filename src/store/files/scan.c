@@ -11,14 +11,14 @@
 #include "store/files/salvage.h"
 #include "store/format/pruned_tree.h"
 
-/* MOVED: a window whose millisecond was taken stands a little later. */
+/* MOVED_MS: a window whose millisecond is taken is stored a little later. */
 enum { NS_PER_MS = 1000000, MOVED_MS = 1000, MAX_SOURCES = 256, MAX_GENERATIONS = 1 << 20, GAP_CHECK_BYTES = 32 << 20 };
 
-static const uint64_t seconds_of[SP_N_RESOLUTIONS] = {10, 60, 3600};
+static const uint64_t period_s[SP_N_RESOLUTIONS] = {10, 60, 3600};
 
 /* --- dictionaries --- */
-/* What the last window of the range needs: all is read at once, from the files that have it in the fewest pieces. */
-static uint64_t chunk_of_last(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk)
+/* The last chunk that the range needs: reading all chunks at once allows the coarser files, which have fewer. */
+static uint64_t find_last_chunk(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk)
 {
 	SP_STATEMENT *s = NULL;
 	struct sp_head h;
@@ -28,7 +28,7 @@ static uint64_t chunk_of_last(struct sp_scan *scan, uint64_t generation, uint64_
 			    "ORDER BY t DESC LIMIT 1",
 			    &s) < 0)
 		return last_chunk;
-	SP_BIND(s, scan->o.from_ns / NS_PER_MS, scan->o.last_ns / NS_PER_MS, generation);
+	SP_BIND(s, scan->options.from_ns / NS_PER_MS, scan->options.last_ns / NS_PER_MS, generation);
 	if (sqlite3_step(s) != SQLITE_ROW)
 		return last_chunk;
 	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), generation};
@@ -38,27 +38,27 @@ static uint64_t chunk_of_last(struct sp_scan *scan, uint64_t generation, uint64_
 
 int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk, struct sp_dict **ret_dict)
 {
-	struct sp_scan *names = scan->names;
-	struct loaded *l = NULL;
+	struct sp_scan *owner = scan->dict_scan;
+	struct loaded_dict *l = NULL;
 
-	for (size_t i = names->n_loaded; i > 0 && l == NULL; i--)
-		if (names->loaded[i - 1].dict->dict.generation == generation &&
-		    names->loaded[i - 1].dict->dict.day_s == scan->file.day.day_s)
-			l = &names->loaded[i - 1];
+	for (size_t i = owner->n_loaded; i > 0 && l == NULL; i--)
+		if (owner->loaded[i - 1].dict->dict.generation == generation &&
+		    owner->loaded[i - 1].dict->dict.day_s == scan->file.day.day_s)
+			l = &owner->loaded[i - 1];
 	if (l == NULL) {
-		int r = names->n_loaded == MAX_GENERATIONS ? -E2BIG
-							   : sp_grow(&names->loaded, &names->loaded_capacity,
-								     names->n_loaded + 1, sizeof(*names->loaded));
-		r = r < 0 ? r : sp_dict_new(scan->file.day.day_s, generation, &names->loaded[names->n_loaded].dict);
+		int r = owner->n_loaded == MAX_GENERATIONS ? -E2BIG
+							   : sp_grow(&owner->loaded, &owner->loaded_capacity,
+								     owner->n_loaded + 1, sizeof(*owner->loaded));
+		r = r < 0 ? r : sp_dict_new(scan->file.day.day_s, generation, &owner->loaded[owner->n_loaded].dict);
 		if (r < 0)
 			return r;
-		l = &names->loaded[names->n_loaded++];
+		l = &owner->loaded[owner->n_loaded++];
 		l->dict->skip_nodes = scan->totals;
-		l->dict->lazy = scan->o.lazy;
-		l->dict->skip_keys = scan->o.no_keys;
+		l->dict->lazy = scan->options.lazy;
+		l->dict->skip_keys = scan->options.no_keys;
 		l->next = 0;
-		if (scan->o.lazy)
-			last_chunk = chunk_of_last(scan, generation, last_chunk);
+		if (scan->options.lazy)
+			last_chunk = find_last_chunk(scan, generation, last_chunk);
 	}
 	int r = sp_dict_load(scan->store, &scan->file, l->dict, &l->next, last_chunk);
 	if (r == 0)
@@ -67,7 +67,7 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 }
 
 /* --- sources --- */
-/* "samples count\ncpu nanoseconds\n": a name may have spaces, a unit not. */
+/* Splits "samples count\ncpu nanoseconds\n". A name may contain spaces, a unit not. */
 static void split_types(struct scan_source *s)
 {
 	for (char *at = s->types; *at != '\0' && s->n_values < SP_MAX_VALUES;) {
@@ -99,7 +99,7 @@ static int add_source(struct sp_scan *scan, sqlite3_stmt *s)
 	return 0;
 }
 
-/* They stand in the file twice, which is all that tells whether they are as they were. */
+/* Sources have no CRC: compares the table with its index, which has the same columns. */
 static int check_sources(struct sp_day_file *f)
 {
 	static const char sql[] =
@@ -133,7 +133,7 @@ static int read_sources(struct sp_scan *scan)
 	return r == 0 && code != SQLITE_DONE ? sp_file_error(&scan->file, code, "read") : r;
 }
 
-static const struct scan_source *source_of(const struct sp_scan *scan, int64_t id)
+static const struct scan_source *find_source(const struct sp_scan *scan, int64_t id)
 {
 	const struct scan_source *s = scan->sources;
 
@@ -142,26 +142,25 @@ static const struct scan_source *source_of(const struct sp_scan *scan, int64_t i
 	return s;
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- files --- */
 static void close_file(struct sp_scan *scan)
 {
 	(void)sqlite3_finalize(scan->windows);
 	scan->windows = NULL;
-	if (!scan->is_memory)
+	if (!scan->borrows_file)
 		sp_file_close(&scan->file);
 	scan->file = (struct sp_day_file){0};
 }
 
-static const char *begin_sql(const struct sp_scan *scan)
+static const char *select_sql(const struct sp_scan *scan)
 {
-	if (scan->of_days && scan->o.trees)
+	if (scan->of_days && scan->options.trees)
 		return "SELECT 0, source, 0, head, NULL, day_tree.record FROM day JOIN day_tree USING(source) "
 		       "WHERE source BETWEEN ?1 AND ?2 ORDER BY source";
 	if (scan->charts)
 		return "SELECT t, source, generation, head, chart.record FROM window JOIN chart USING(t) "
 		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
-	if (scan->trees) /* a large record is not read for nothing */
+	if (scan->trees) /* do not read the window's record if there is a tree */
 		return "SELECT t, source, generation, head, CASE WHEN tree.t IS NULL THEN window.record END, "
 		       "tree.record FROM window LEFT JOIN tree USING(t) WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
 	if (scan->of_days)
@@ -169,12 +168,12 @@ static const char *begin_sql(const struct sp_scan *scan)
 	if (scan->totals)
 		return "SELECT t, source, generation, head, totals.record FROM window JOIN totals USING(t) "
 		       "WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
-	if (scan->o.no_rows)
+	if (scan->options.no_rows)
 		return "SELECT t, source, generation, head FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
 	return "SELECT t, source, generation, head, record FROM window WHERE t BETWEEN ?1 AND ?2 ORDER BY t";
 }
 
-/* Files of a version that had none have no table of them, either. 1: there is one. */
+/* 1: the file has the tables added later. */
 static int has_trees(struct sp_day_file *f)
 {
 	SP_STATEMENT *s = NULL;
@@ -189,14 +188,15 @@ static int has_trees(struct sp_day_file *f)
 
 int sp_scan_begin(struct sp_scan *scan)
 {
-	uint64_t from = scan->o.from_ns / NS_PER_MS, to = scan->o.to_ns / NS_PER_MS + MOVED_MS;
-	int r = read_sources(scan), trees = r == 0 && (scan->o.trees || scan->charts) ? has_trees(&scan->file) : 0;
+	uint64_t from = scan->options.from_ns / NS_PER_MS, to = scan->options.to_ns / NS_PER_MS + MOVED_MS;
+	int r = read_sources(scan),
+	    trees = r == 0 && (scan->options.trees || scan->charts) ? has_trees(&scan->file) : 0;
 
 	r = trees < 0 ? trees : r;
 	scan->trees = trees > 0;
-	if (r == 0 && ((scan->o.trees && scan->of_days) || scan->charts) && !scan->trees)
+	if (r == 0 && ((scan->options.trees && scan->of_days) || scan->charts) && !scan->trees)
 		return -ENODATA;
-	r = r < 0 ? r : sp_file_prepare(&scan->file, begin_sql(scan), &scan->windows);
+	r = r < 0 ? r : sp_file_prepare(&scan->file, select_sql(scan), &scan->windows);
 	if (r == 0)
 		SP_BIND(scan->windows, SP_MAX(scan->of_days ? 0 : from, scan->next_row),
 			scan->of_days ? INT64_MAX : to);
@@ -209,11 +209,11 @@ static int open_file(struct sp_scan *scan,
 	int r = 0;
 
 	close_file(scan);
-	if (scan->is_memory)
+	if (scan->borrows_file)
 		scan->file = *scan->store->memory;
 	else
-		r = how(&scan->store->directory, &scan->days[scan->at - 1], &scan->file);
-	if (r == 0 && scan->file.day.resolution != scan->o.resolution)
+		r = how(&scan->store->directory, &scan->days[scan->next_day - 1], &scan->file);
+	if (r == 0 && scan->file.day.resolution != scan->options.resolution)
 		r = -ENODATA;
 	return r < 0 ? r : sp_scan_begin(scan);
 }
@@ -223,41 +223,41 @@ static int open_to_read(const struct sp_directory *d, const struct sp_day *day, 
 	return sp_file_open(d, day, false, f);
 }
 
-/* In place of the open file, or of one that cannot be opened: what can be had of it. */
-static int salvage(struct sp_scan *scan)
+/* Replaces the open file, or one that cannot be opened, by what can be salvaged. */
+static int salvage_file(struct sp_scan *scan)
 {
 	scan->n_damaged++;
-	scan->checked = true;
-	int r = scan->is_memory ? -EBADMSG : open_file(scan, sp_salvage_open);
+	scan->was_checked = true;
+	int r = scan->borrows_file ? -EBADMSG : open_file(scan, sp_salvage_open);
 	if (r < 0)
 		close_file(scan);
 	sp_error_clear();
 	return r == -ENOMEM ? r : 0;
 }
 
-/* 1: a file with windows of the range is open. 0: there is none any more. */
+/* 1: a file is open; 0: there are no more. */
 static int next_file(struct sp_scan *scan)
 {
-	while (scan->windows == NULL && scan->at < scan->n_days) {
-		scan->at++;
+	while (scan->windows == NULL && scan->next_day < scan->n_days) {
+		scan->next_day++;
 		scan->next_row = 0;
-		scan->checked = false;
-		scan->next_ns = SP_MAX(scan->o.from_ns, scan->days[scan->at - 1].day_s * SP_NS_PER_S);
+		scan->was_checked = false;
+		scan->next_ns = SP_MAX(scan->options.from_ns, scan->days[scan->next_day - 1].day_s * SP_NS_PER_S);
 		int r = open_file(scan, open_to_read);
 		if (r == 0)
 			return 1;
 		if (r == -EBADMSG)
-			r = salvage(scan);
+			r = salvage_file(scan);
 		else
 			close_file(scan);
-		if (r < 0 && r != -ENOENT && r != -ENODATA) /* it was just removed, or begun */
+		if (r < 0 && r != -ENOENT && r != -ENODATA) /* it was just removed, or is just being created */
 			return r;
 		sp_error_clear();
 	}
 	return scan->windows != NULL;
 }
 
-static bool wanted_day(const struct sp_scan_options *o, const struct sp_day *day)
+static bool overlaps_day(const struct sp_scan_options *o, const struct sp_day *day)
 {
 	uint64_t begin = day->day_s * SP_NS_PER_S, end = begin + SP_DAY_S * SP_NS_PER_S;
 
@@ -273,12 +273,12 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 	if (r < 0)
 		return r;
 	scan->store = s;
-	scan->o = *o;
-	scan->names = o->beside != NULL ? o->beside->names : scan;
+	scan->options = *o;
+	scan->dict_scan = o->share_dicts != NULL ? o->share_dicts->dict_scan : scan;
 	scan->of_days = o->resolution == SP_N_RESOLUTIONS;
-	scan->o.resolution = SP_MIN(o->resolution, SP_RES_1H);
-	scan->is_memory = s->memory != NULL;
-	if (scan->is_memory) {
+	scan->options.resolution = SP_MIN(o->resolution, SP_RES_1H);
+	scan->borrows_file = s->memory != NULL;
+	if (scan->borrows_file) {
 		scan->days = calloc(1, sizeof(*scan->days));
 		scan->n_days = 1;
 		r = scan->days == NULL ? -ENOMEM : 0;
@@ -289,7 +289,7 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
 		r = -ENOMEM;
 	size_t n = 0;
 	for (size_t i = 0; i < scan->n_days; i++)
-		if (scan->is_memory || wanted_day(&scan->o, &scan->days[i]))
+		if (scan->borrows_file || overlaps_day(&scan->options, &scan->days[i]))
 			scan->days[n++] = scan->days[i];
 	scan->n_days = n;
 	if (r < 0) {
@@ -325,9 +325,8 @@ uint64_t sp_scan_n_damaged(const struct sp_scan *scan)
 	return scan->n_damaged;
 }
 
-/* --- windows
- * ---------------------------------------------------------------------------------------------------------- */
-/* Rows that name what is not in the dictionary: 0 is "none". */
+/* --- windows --- */
+/* Replaces numbers that the dictionary does not have by 0. */
 static void check_rows(struct sp_window_rows *rows, uint32_t n_who, uint32_t n_nodes)
 {
 	for (uint32_t i = 0; i < rows->n; i++) {
@@ -336,7 +335,7 @@ static void check_rows(struct sp_window_rows *rows, uint32_t n_who, uint32_t n_n
 	}
 }
 
-static void show_rows(const struct sp_scan *scan, struct sp_scan_window *w)
+static void set_rows(const struct sp_scan *scan, struct sp_scan_window *w)
 {
 	w->n_rows = scan->rows.n;
 	w->who = scan->rows.who;
@@ -345,7 +344,7 @@ static void show_rows(const struct sp_scan *scan, struct sp_scan_window *w)
 		w->values[v] = scan->rows.values[v];
 }
 
-/* The pruned tree: its dictionary is kept with the others, under a number that no generation has. */
+/* Reads the pruned tree. Its dictionary is kept with the others, under a number that no generation has. */
 static int read_tree(struct sp_scan *scan, struct sp_window_id id, struct sp_scan_window *w)
 {
 	uint64_t number = UINT64_C(1) << (scan->of_days ? 62 : 63) | (scan->of_days ? id.generation : id.t_ms);
@@ -370,12 +369,12 @@ static int read_tree(struct sp_scan *scan, struct sp_window_id id, struct sp_sca
 	scan->loaded[scan->n_loaded++].dict = d;
 	w->dict = &d->dict;
 	check_rows(&scan->rows, d->dict.n_groups, d->dict.n_nodes);
-	show_rows(scan, w);
+	set_rows(scan, w);
 	return 0;
 }
 
-/* The rows of a window whose tree is damaged. */
-static int read_rows_apart(struct sp_scan *scan, struct sp_window_id id)
+/* For a window whose tree is damaged. */
+static int read_window_rows(struct sp_scan *scan, struct sp_window_id id)
 {
 	SP_STATEMENT *s = NULL;
 	int r = sp_file_prepare(&scan->file, "SELECT record FROM window WHERE t = ?1", &s);
@@ -401,18 +400,18 @@ static int read_rows(struct sp_scan *scan, struct sp_window_id id, uint64_t last
 		return r;
 	scan->rows.n = 0;
 	if (has_tree)
-		r = read_rows_apart(scan, id);
+		r = read_window_rows(scan, id);
 	else
 		r = sp_window_rows_unpack(&scan->rows, id, sqlite3_column_blob(scan->windows, 4),
 					  (size_t)sqlite3_column_bytes(scan->windows, 4));
 	if (r < 0 || scan->rows.n_values != w->n_values)
 		return r < 0 ? r : -EBADMSG;
 	check_rows(&scan->rows, w->resolution == SP_RES_10S ? w->dict->n_keys : w->dict->n_groups, w->dict->n_nodes);
-	show_rows(scan, w);
+	set_rows(scan, w);
 	return 0;
 }
 
-/* A day's tree: 0 if it does not have all that the day's hours do. */
+/* 1: a day's tree; 0: it lacks hours. */
 static int read_day_tree(struct sp_scan *scan, struct sp_window_id id, uint64_t up_to_ms, struct sp_scan_window *w)
 {
 	struct sp_scan_window read = *w;
@@ -430,17 +429,17 @@ static int read_day_tree(struct sp_scan *scan, struct sp_window_id id, uint64_t 
 	r = read_tree(scan, id, &read);
 	if (r < 0 || (scan->up_to_ms != up_to_ms && !scan->only_trees))
 		return r == -EBADMSG ? 0 : r;
-	if (!scan->o.no_rows)
+	if (!scan->options.no_rows)
 		*w = read;
 	return 1;
 }
 
-/* 1: it is wanted. 0: it is not. */
+/* 1: a wanted window; 0: not wanted. */
 static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 {
 	sqlite3_stmt *s = scan->windows;
 	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 2)};
-	const struct scan_source *source = source_of(scan, sqlite3_column_int64(s, 1));
+	const struct scan_source *source = find_source(scan, sqlite3_column_int64(s, 1));
 	struct sp_head h;
 
 	if (scan->of_days && source != NULL)
@@ -453,7 +452,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	if ((scan->only_source > 0 && scan->only_source != (uint64_t)source->id) ||
 	    (!scan->of_days && id.t_ms <= scan->after_ms))
 		return 0;
-	if (h.wall_ns < scan->o.from_ns || h.wall_ns >= scan->o.to_ns ||
+	if (h.wall_ns < scan->options.from_ns || h.wall_ns >= scan->options.to_ns ||
 	    (scan->source != NULL && strcmp(scan->source, source->name) != 0))
 		return 0;
 	*w = (struct sp_scan_window){.w = {.wall_ns = h.wall_ns,
@@ -464,7 +463,7 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 					   .n_lost = h.n_lost,
 					   .source = source->name},
 				     .end_ns = h.wall_ns + h.length_ns,
-				     .resolution = scan->of_days ? SP_N_RESOLUTIONS : scan->o.resolution,
+				     .resolution = scan->of_days ? SP_N_RESOLUTIONS : scan->options.resolution,
 				     .t_ms = id.t_ms,
 				     .generation = scan->of_days ? 0 : id.generation,
 				     .day_s = scan->file.day.day_s,
@@ -474,78 +473,78 @@ static int read_window(struct sp_scan *scan, struct sp_scan_window *w)
 	w->n_rows = (uint32_t)SP_MIN(h.n_rows, UINT32_MAX);
 	scan->id = id;
 	scan->last_chunk = h.last_chunk;
-	if (scan->o.is_wanted != NULL && !scan->o.is_wanted(scan->o.arg, w))
+	if (scan->options.is_wanted != NULL && !scan->options.is_wanted(scan->options.arg, w))
 		return 0;
-	if (scan->of_days && scan->o.trees)
+	if (scan->of_days && scan->options.trees)
 		return read_day_tree(scan, id, h.last_chunk, w);
-	r = scan->o.no_rows ? 0 : read_rows(scan, id, h.last_chunk, w);
+	r = scan->options.no_rows ? 0 : read_rows(scan, id, h.last_chunk, w);
 	return r < 0 ? r : 1;
 }
 
-/* What is damaged: only a row, or is it where SQLite looks for rows? */
-static int look_at_damage(struct sp_scan *scan, bool structure)
+/* Is only this row damaged, or the structure of the file? */
+static int handle_damage(struct sp_scan *scan, bool structure)
 {
 	sp_error_clear();
-	if (!scan->checked && !scan->is_memory && (structure || !sp_file_is_intact(&scan->file)))
-		return salvage(scan);
-	scan->checked = true;
+	if (!scan->was_checked && !scan->borrows_file && (structure || !sp_file_is_intact(&scan->file)))
+		return salvage_file(scan);
+	scan->was_checked = true;
 	scan->n_damaged++;
 	if (structure)
 		close_file(scan);
 	return 0;
 }
 
-/* Windows are not there: nobody wrote them, or SQLite does not find them. 1: they can be had now. */
-static int look_at_gap(struct sp_scan *scan, uint64_t until_ns)
+/* Windows are missing: they were not written, or SQLite does not find them. 1: the file was salvaged, read on. */
+static int check_gap(struct sp_scan *scan, uint64_t until_ns)
 {
 	struct sp_store *s = scan->store;
-	uint64_t length_ns = seconds_of[scan->o.resolution] * SP_NS_PER_S,
-		 key = scan->file.day.day_s + (uint64_t)scan->o.resolution;
+	uint64_t length_ns = period_s[scan->options.resolution] * SP_NS_PER_S,
+		 key = scan->file.day.day_s + (uint64_t)scan->options.resolution;
 
-	if (scan->checked || scan->is_memory || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
-	    scan->days[scan->at - 1].bytes > GAP_CHECK_BYTES)
+	if (scan->was_checked || scan->borrows_file || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
+	    scan->days[scan->next_day - 1].bytes > GAP_CHECK_BYTES)
 		return 0;
-	scan->checked = true;
-	for (size_t i = 0; i < s->n_sound; i++)
-		if (s->sound[i] == key)
+	scan->was_checked = true;
+	for (size_t i = 0; i < s->n_intact_files; i++)
+		if (s->intact_files[i] == key)
 			return 0;
 	if (!sp_file_is_intact(&scan->file)) {
-		int r = salvage(scan);
+		int r = salvage_file(scan);
 		return r < 0 ? r : 1;
 	}
-	if (s->n_sound < SP_COUNT(s->sound))
-		s->sound[s->n_sound++] = key;
+	if (s->n_intact_files < SP_COUNT(s->intact_files))
+		s->intact_files[s->n_intact_files++] = key;
 	return 0;
 }
 
-/* No more rows in the file. */
-static int end_file(struct sp_scan *scan)
+/* After the last row of the file. */
+static int finish_file(struct sp_scan *scan)
 {
 	uint64_t day_end_ns = (scan->file.day.day_s + SP_DAY_S) * SP_NS_PER_S;
-	int r = look_at_gap(scan, SP_MIN(SP_MIN(scan->o.to_ns, day_end_ns), sp_time_ns(CLOCK_REALTIME)));
+	int r = check_gap(scan, SP_MIN(SP_MIN(scan->options.to_ns, day_end_ns), sp_time_ns(CLOCK_REALTIME)));
 
 	if (r == 0)
 		close_file(scan);
 	return r;
 }
 
-/* A row, or an error in place of it. 1: a window that is wanted. */
-static int told_row(struct sp_scan *scan, int code, struct sp_scan_window *ret_window)
+/* Handles a row, or an error in place of it. 1: a wanted window. */
+static int read_row(struct sp_scan *scan, int code, struct sp_scan_window *ret_window)
 {
 	uint64_t row = code == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(scan->windows, scan->of_days) : 0;
 	bool structure = code != SQLITE_ROW || row < scan->next_row;
-	int r = structure ? -EBADMSG : look_at_gap(scan, scan->of_days ? 0 : row * NS_PER_MS);
+	int r = structure ? -EBADMSG : check_gap(scan, scan->of_days ? 0 : row * NS_PER_MS);
 
 	if (r != 0 && !structure)
-		return r < 0 ? r : 0; /* from the same place on */
+		return r < 0 ? r : 0; /* continue from the same row */
 	if (code != SQLITE_ROW)
 		r = sp_file_error(&scan->file, code, "read");
 	else if (!structure)
 		r = read_window(scan, ret_window);
 	if (r == -EBADMSG)
-		return look_at_damage(scan, structure);
+		return handle_damage(scan, structure);
 	scan->next_row = row + 1;
-	scan->next_ns = row * NS_PER_MS + seconds_of[scan->o.resolution] * SP_NS_PER_S;
+	scan->next_ns = row * NS_PER_MS + period_s[scan->options.resolution] * SP_NS_PER_S;
 	return r;
 }
 
@@ -557,12 +556,12 @@ int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window)
 			return r;
 		int code = sqlite3_step(scan->windows);
 		if (code == SQLITE_DONE) {
-			r = end_file(scan);
+			r = finish_file(scan);
 			if (r < 0)
 				return r;
 			continue;
 		}
-		r = told_row(scan, code, ret_window);
+		r = read_row(scan, code, ret_window);
 		if (r != 0)
 			return r;
 	}

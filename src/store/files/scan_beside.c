@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* scan_beside.c: what stands beside windows: totals, pruned trees, charts. */
+/* scan_beside.c: what is stored with windows: totals, pruned trees, charts. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,8 @@
 #include "store/format/chart.h"
 #include "store/format/sums.h"
 
-/* --- totals
- * ------------------------------------------------------------------------------------------------------------ */
-static int read_day(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_arrays **ret_dict)
+/* --- totals --- */
+static int read_day_dict(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_arrays **ret_dict)
 {
 	static const uint32_t first[SP_N_DICT_KINDS];
 	struct sp_chunk c = {0};
@@ -30,7 +29,7 @@ static int read_day(struct sp_scan *scan, struct sp_unpacker *u, struct sp_dict_
 	return r;
 }
 
-/* Files and functions of the dictionary only. */
+/* Replaces numbers that the dictionary does not have by 0. */
 static void check_sums(struct sp_sums *s, const struct sp_dict *d)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -43,7 +42,8 @@ static int read_sums(struct sp_scan *scan, struct sp_unpacker *u, struct sp_scan
 		     struct sp_dict_arrays **own)
 {
 	struct sp_dict *d = NULL;
-	int r = scan->of_days ? read_day(scan, u, own) : sp_scan_dict(scan, scan->id.generation, scan->last_chunk, &d);
+	int r =
+	    scan->of_days ? read_day_dict(scan, u, own) : sp_scan_dict(scan, scan->id.generation, scan->last_chunk, &d);
 
 	r = r < 0 ? r : sp_sums_unpack(sums, u);
 	if (r < 0 || sums->n_values != t->window.n_values)
@@ -54,8 +54,8 @@ static int read_sums(struct sp_scan *scan, struct sp_unpacker *u, struct sp_scan
 	return 0;
 }
 
-static int tell_totals(struct sp_scan *scan, struct sp_scan_totals *t,
-		       int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
+static int report_totals(struct sp_scan *scan, struct sp_scan_totals *t,
+			 int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
 {
 	struct sp_unpacker u;
 	struct sp_sums sums = {0};
@@ -79,12 +79,12 @@ static int tell_totals(struct sp_scan *scan, struct sp_scan_totals *t,
 	return r;
 }
 
-static int tell_all(struct sp_scan *scan, int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
+static int report_all_totals(struct sp_scan *scan, int (*each)(void *arg, const struct sp_scan_totals *t), void *arg)
 {
 	struct sp_scan_totals t = {0};
 	int r;
 
-	while ((r = sp_scan_next(scan, &t.window)) == 1 && (r = tell_totals(scan, &t, each, arg)) == 0)
+	while ((r = sp_scan_next(scan, &t.window)) == 1 && (r = report_totals(scan, &t, each, arg)) == 0)
 		t = (struct sp_scan_totals){0};
 	sp_scan_close(scan);
 	return r;
@@ -101,10 +101,10 @@ int sp_scan_totals(struct sp_store *s, const struct sp_scan_options *o,
 	if (r < 0)
 		return r;
 	scan->totals = true;
-	return tell_all(scan, each, arg);
+	return report_all_totals(scan, each, arg);
 }
 
-/* A scan of one source of an open file, which stays open. */
+/* A scan of one source in a file that the caller keeps open. */
 static int open_on_file(struct sp_store *s, struct sp_day_file *f, uint64_t source, uint64_t after_ms, bool days,
 			bool trees, struct sp_scan **ret_scan)
 {
@@ -112,15 +112,16 @@ static int open_on_file(struct sp_store *s, struct sp_day_file *f, uint64_t sour
 
 	if (scan == NULL)
 		return -ENOMEM;
-	*scan = (struct sp_scan){.store = s,
-				 .o = {.to_ns = UINT64_MAX, .resolution = SP_RES_1H, .no_rows = !trees, .trees = trees},
-				 .file = *f,
-				 .is_memory = true, /* it is not the scan's to close */
-				 .totals = !trees,
-				 .of_days = days,
-				 .only_source = source,
-				 .after_ms = after_ms};
-	scan->names = scan;
+	*scan = (struct sp_scan){
+	    .store = s,
+	    .options = {.to_ns = UINT64_MAX, .resolution = SP_RES_1H, .no_rows = !trees, .trees = trees},
+	    .file = *f,
+	    .borrows_file = true,
+	    .totals = !trees,
+	    .of_days = days,
+	    .only_source = source,
+	    .after_ms = after_ms};
+	scan->dict_scan = scan;
 	int r = sp_scan_begin(scan);
 	if (r < 0)
 		sp_scan_close(scan);
@@ -153,11 +154,12 @@ int sp_scan_file_totals(struct sp_store *s, struct sp_day_file *f, uint64_t sour
 	struct sp_scan *scan;
 	int r = open_on_file(s, f, source, after_ms, days, false, &scan);
 
-	return r < 0 ? r : tell_all(scan, each, arg);
+	return r < 0 ? r : report_all_totals(scan, each, arg);
 }
 
-static int tell_chart(struct sp_scan *scan, const struct sp_scan_window *w,
-		      int (*each)(void *arg, const struct sp_scan_window *w, const struct sp_chart_read *c), void *arg)
+static int report_chart(struct sp_scan *scan, const struct sp_scan_window *w,
+			int (*each)(void *arg, const struct sp_scan_window *w, const struct sp_chart_read *c),
+			void *arg)
 {
 	struct sp_chart_read c = {0};
 	struct sp_unpacker u;
@@ -170,7 +172,7 @@ static int tell_chart(struct sp_scan *scan, const struct sp_scan_window *w,
 	}
 	if (r == 0 && c.sums.n_values != w->n_values)
 		r = -EBADMSG;
-	r = r == 0 ? each(arg, w, &c) : r == -EBADMSG ? 0 : r; /* its minutes are asked instead */
+	r = r == 0 ? each(arg, w, &c) : r == -EBADMSG ? 0 : r; /* the caller will use the totals of minutes */
 	sp_chart_read_done(&c);
 	return r;
 }
@@ -188,7 +190,7 @@ int sp_scan_charts(struct sp_store *s, const struct sp_scan_options *o,
 	if (r < 0)
 		return r;
 	scan->charts = true;
-	while ((r = sp_scan_next(scan, &w)) == 1 && (r = tell_chart(scan, &w, each, arg)) == 0)
+	while ((r = sp_scan_next(scan, &w)) == 1 && (r = report_chart(scan, &w, each, arg)) == 0)
 		w = (struct sp_scan_window){0};
 	sp_scan_close(scan);
 	return r;

@@ -330,7 +330,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 				    .trees = q->rough && resolution >= SP_RES_1H,
 				    .no_keys = g->who == SP_WHO_NOTHING,
 				    .lazy = true,
-				    .beside = g->who == SP_WHO_NOTHING && g->n_scans > 0 ? g->scans[0] : NULL,
+				    .share_dicts = g->who == SP_WHO_NOTHING && g->n_scans > 0 ? g->scans[0] : NULL,
 				    .last_ns = span.last_ns,
 				    .is_wanted = is_in_part,
 				    .arg = &part};

@@ -139,7 +139,7 @@ static int tell_slice(const struct sp_planned *p, const struct sp_gathered *g, u
 static int tell_dict(const struct sp_planned *p, const struct sp_gathered *g, uint32_t dict)
 {
 	struct sp_decoded_dict m = {0};
-	int r = sp_decoded_dict_make(g->dicts[dict], &m);
+	int r = sp_decoded_dict_init(g->dicts[dict], &m);
 
 	for (size_t at = g->first; at < g->n_windows && r == 0;)
 		if (g->windows[at].dict == dict)

@@ -13,8 +13,8 @@ struct sp_day_sum {
 	struct sp_day_tree tree;
 	struct sp_day_totals totals;
 	struct sp_head head;
-	uint64_t source, up_to_ms; /* windows up to there are in it */
-	uint64_t last_ms;          /* the last one that there is */
+	uint64_t source, up_to_ms; /* last window included */
+	uint64_t last_ms;          /* last window of the file */
 	bool begun;
 	size_t n_new, step;
 };
@@ -40,7 +40,7 @@ void sp_day_sum_free(struct sp_day_sum *day)
 	free(day);
 }
 
-static int begin(struct sp_day_sum *sum, uint32_t n_values)
+static int init_totals(struct sp_day_sum *sum, uint32_t n_values)
 {
 	if (sum->begun)
 		return 0;
@@ -48,11 +48,11 @@ static int begin(struct sp_day_sum *sum, uint32_t n_values)
 	return sp_day_totals_init(&sum->totals, n_values);
 }
 
-/* What the day's row has so far: its head's last "chunk" is the time of the last window in it. */
-static int add_day(void *arg, const struct sp_scan_totals *t)
+/* Adds the totals of the day's row, or of an hour. In a day's head, last_chunk is the t of the last hour included. */
+static int add_totals(void *arg, const struct sp_scan_totals *t)
 {
 	struct sp_day_sum *sum = arg;
-	int r = begin(sum, t->window.n_values);
+	int r = init_totals(sum, t->window.n_values);
 
 	return r < 0 ? r : sp_day_totals_add(&sum->totals, t->dict, t->sums);
 }
@@ -62,7 +62,7 @@ static int add_hour(void *arg, const struct sp_scan_totals *t)
 	struct sp_day_sum *sum = arg;
 	const struct sp_store_window *w = &t->window.w;
 	struct sp_head *h = &sum->head;
-	int r = add_day(arg, t);
+	int r = add_totals(arg, t);
 
 	if (h->duration_ns == 0)
 		h->wall_ns = w->wall_ns, h->boot_ns = w->boot_ns;
@@ -94,10 +94,10 @@ static int read_head(struct sp_day_file *f, struct sp_day_sum *sum)
 			   (size_t)sqlite3_column_bytes(s, 0), &sum->head);
 	if (r == 0)
 		sum->up_to_ms = sum->head.last_chunk;
-	return r == -EBADMSG ? 0 : r; /* then it is made anew, of all hours */
+	return r == -EBADMSG ? 0 : r; /* made anew from all hours */
 }
 
-static int put_day(struct sp_writer *w, struct sp_day_file *f, const struct sp_day_sum *sum)
+static int insert_day(struct sp_writer *w, struct sp_day_file *f, const struct sp_day_sum *sum)
 {
 	struct sp_window_id id = sp_day_id(f->day.day_s, sum->source);
 	uint8_t head[SP_HEAD_MAX];
@@ -115,11 +115,11 @@ static int put_day(struct sp_writer *w, struct sp_day_file *f, const struct sp_d
 	SP_BIND(s, sum->source);
 	(void)sqlite3_bind_blob64(s, 2, head, sp_head_pack(&sum->head, id, head), SQLITE_STATIC);
 	(void)sqlite3_bind_blob64(s, 3, record, len, SQLITE_STATIC);
-	return sp_writer_run(f, s);
+	return sp_writer_run_and_finalize(f, s);
 }
 
-/* The last window of the hour file that is of this source: what a day's row made now has. */
-static int last_hour(struct sp_day_file *f, uint64_t source, uint64_t *ret_t_ms)
+/* The last hour of the source. */
+static int find_last_hour(struct sp_day_file *f, uint64_t source, uint64_t *ret_t_ms)
 {
 	SP_STATEMENT *s = NULL;
 	int r = sp_file_prepare(f, "SELECT max(t) FROM window WHERE source = ?1", &s);
@@ -132,10 +132,10 @@ static int last_hour(struct sp_day_file *f, uint64_t source, uint64_t *ret_t_ms)
 	return code == SQLITE_ROW ? 0 : sp_file_error(f, code, "read");
 }
 
-/* --- steps: 1: there are others; 0: all is done --- */
-static int look(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+/* --- steps: 1: call the next one; 0: done --- */
+static int find_new_hours(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
 {
-	int r = last_hour(f, sum->source, &sum->last_ms);
+	int r = find_last_hour(f, sum->source, &sum->last_ms);
 
 	(void)s;
 	r = r < 0 ? r : read_head(f, sum);
@@ -151,19 +151,19 @@ static int read_tree(struct sp_store *s, struct sp_day_file *f, struct sp_day_su
 	return r < 0 && r != -ENODATA ? r : 1;
 }
 
-static int put_tree(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+static int write_tree(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
 {
-	int r = sp_day_tree_put(s, f, sum->source, &sum->tree, sum->last_ms);
+	int r = sp_day_tree_write(s, f, sum->source, &sum->tree, sum->last_ms);
 
-	sp_day_tree_done(&sum->tree); /* the sums take as much memory again */
+	sp_day_tree_done(&sum->tree); /* before the totals, which take as much memory */
 	return r < 0 ? r : 1;
 }
 
-static int add_before(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+static int add_day_row(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
 {
-	int r = sum->up_to_ms > 0 ? sp_scan_file_totals(s, f, sum->source, 0, true, add_day, sum) : 0;
+	int r = sum->up_to_ms > 0 ? sp_scan_file_totals(s, f, sum->source, 0, true, add_totals, sum) : 0;
 
-	if (!sum->begun) { /* it was not there, or could not be read */
+	if (!sum->begun) { /* the row is missing or damaged: begin with the first hour */
 		sum->head = (struct sp_head){0};
 		sum->up_to_ms = 0;
 	}
@@ -178,15 +178,15 @@ static int add_hours(struct sp_store *s, struct sp_day_file *f, struct sp_day_su
 	return r < 0 ? r : sum->n_new > 0;
 }
 
-static int put_sums(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
+static int write_day(struct sp_store *s, struct sp_day_file *f, struct sp_day_sum *sum)
 {
-	return put_day(s->writer, f, sum);
+	return insert_day(s->writer, f, sum);
 }
 
 int sp_day_sum_step(struct sp_store *s, struct sp_day_sum *day)
 {
 	static int (*const steps[])(struct sp_store * s, struct sp_day_file * f, struct sp_day_sum * sum) = {
-	    look, read_tree, put_tree, add_before, add_hours, put_sums};
+	    find_new_hours, read_tree, write_tree, add_day_row, add_hours, write_day};
 
 	return steps[day->step++](s, &s->writer->files[SP_RES_1H], day);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * day_close.c: a day that is over is finished beside the next one, one step with each window, so that none waits long:
- * its last minute, then its last hour in parts, its totals, and its files' journals.
+ * day_close.c: finishes the day before while windows of the next one are written, one step with each window, so that
+ * none takes long: its last minute, its last hour in parts, its totals, its journals.
  *
- * Nothing of that need be remembered over a crash: a day with a journal is looked at when the store is opened. What
- * cannot be done now (no space) is left to that, too.
+ * A crash, or an error (no space), needs no record: days with a journal are finished when the store is opened.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +14,8 @@
 
 enum { HOUR_MS = 3600000 };
 
-/* What is rolled up, and closed, is always the writer's day. */
-static struct sp_writer *turn_to(struct sp_store *s, struct sp_writer *w)
+/* Roll-ups work on s->writer: makes another day it, and returns the one before. */
+static struct sp_writer *switch_writer(struct sp_store *s, struct sp_writer *w)
 {
 	struct sp_writer *before = s->writer;
 
@@ -24,12 +23,12 @@ static struct sp_writer *turn_to(struct sp_store *s, struct sp_writer *w)
 	return before;
 }
 
-static void end_leaving(struct sp_store *s)
+static void finish_closing_day(struct sp_store *s)
 {
-	struct sp_writer *day = s->closing, *now = turn_to(s, day);
+	struct sp_writer *day = s->closing, *now = switch_writer(s, day);
 
 	sp_writer_finish_day(s);
-	turn_to(s, now);
+	switch_writer(s, now);
 	s->closing = NULL;
 	free(day);
 }
@@ -37,7 +36,7 @@ static void end_leaving(struct sp_store *s)
 void sp_writer_finish_closing(struct sp_store *s)
 {
 	if (s->closing != NULL)
-		end_leaving(s);
+		finish_closing_day(s);
 }
 
 void sp_writer_close_day(struct sp_store *s)
@@ -49,12 +48,12 @@ void sp_writer_close_day(struct sp_store *s)
 		sp_writer_finish_day(s);
 		return;
 	}
-	sp_writer_forget_rolling(w); /* it looks at the files where they are now; its parts are begun again */
+	sp_writer_forget_rolling(w); /* its parts point to the files, which move */
 	sp_writer_move_day(day, w);
 	s->closing = day;
 }
 
-/* 0: nothing is left to roll up; 1: something was done. */
+/* 1: something was done; 0: nothing is left. */
 static int roll_source(struct sp_store *s, uint64_t number)
 {
 	struct sp_store_source *source = &s->writer->sources[number - 1];
@@ -72,7 +71,7 @@ static int roll_source(struct sp_store *s, uint64_t number)
 	       source->rolled_to_ms[SP_RES_1H] != hours;
 }
 
-static int roll_a_step(struct sp_store *s)
+static int roll_next_step(struct sp_store *s)
 {
 	const struct sp_writer *w = s->writer;
 	int r = 0;
@@ -86,12 +85,12 @@ void sp_writer_close_day_step(struct sp_store *s)
 {
 	if (s->closing == NULL)
 		return;
-	struct sp_writer *now = turn_to(s, s->closing);
-	int r = roll_a_step(s);
+	struct sp_writer *now = switch_writer(s, s->closing);
+	int r = roll_next_step(s);
 
-	turn_to(s, now);
+	switch_writer(s, now);
 	if (r <= 0)
-		end_leaving(s);
+		finish_closing_day(s);
 	if (r < 0)
 		sp_error_clear();
 }

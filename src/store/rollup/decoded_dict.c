@@ -7,17 +7,17 @@
 
 #include "base/mem.h"
 
-void sp_decoded_dict_done(struct sp_decoded_dict *m)
+void sp_decoded_dict_done(struct sp_decoded_dict *decoded)
 {
-	sp_dict_free(m->dict);
-	free(m->owners);
-	free(m->group_of);
-	free(m->file_of);
-	free(m->nodes);
-	*m = (struct sp_decoded_dict){0};
+	sp_dict_free(decoded->dict);
+	free(decoded->owners);
+	free(decoded->group_of);
+	free(decoded->file_of);
+	free(decoded->nodes);
+	*decoded = (struct sp_decoded_dict){0};
 }
 
-static uint32_t library_in(const struct sp_dict *d, const struct sp_dict_frame *f, uint32_t kernel)
+static uint32_t find_library(const struct sp_dict *d, const struct sp_dict_frame *f, uint32_t kernel)
 {
 	if (f->mark != SP_MARK_NONE)
 		return SP_NO_LIBRARY;
@@ -26,7 +26,7 @@ static uint32_t library_in(const struct sp_dict *d, const struct sp_dict_frame *
 	return d->files[file].kind == SP_FILE_KERNEL ? kernel : file;
 }
 
-static uint32_t kernel_in(const struct sp_dict *d)
+static uint32_t find_kernel_file(const struct sp_dict *d)
 {
 	uint32_t kernel = 0;
 
@@ -37,58 +37,58 @@ static uint32_t kernel_in(const struct sp_dict *d)
 	return kernel;
 }
 
-int sp_decoded_dict_make(const struct sp_dict *d, struct sp_decoded_dict *m)
+int sp_decoded_dict_init(const struct sp_dict *d, struct sp_decoded_dict *decoded)
 {
-	m->owners = calloc(d->n_frames, sizeof(*m->owners));
-	m->group_of = calloc(d->n_keys, sizeof(*m->group_of));
-	m->nodes = calloc(d->n_nodes, sizeof(*m->nodes));
-	m->file_of = calloc(d->n_funcs, sizeof(*m->file_of));
-	if (m->owners == NULL || m->group_of == NULL || m->nodes == NULL || m->file_of == NULL)
+	decoded->owners = calloc(d->n_frames, sizeof(*decoded->owners));
+	decoded->group_of = calloc(d->n_keys, sizeof(*decoded->group_of));
+	decoded->nodes = calloc(d->n_nodes, sizeof(*decoded->nodes));
+	decoded->file_of = calloc(d->n_funcs, sizeof(*decoded->file_of));
+	if (decoded->owners == NULL || decoded->group_of == NULL || decoded->nodes == NULL || decoded->file_of == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < d->n_funcs; i++)
-		m->file_of[i] = d->funcs[i].file;
+		decoded->file_of[i] = d->funcs[i].file;
 	for (uint32_t i = 1; i < d->n_nodes; i++)
-		m->nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};
-	uint32_t kernel = kernel_in(d);
+		decoded->nodes[i] = (struct sp_node){d->parent[i], d->frame[i]};
+	uint32_t kernel = find_kernel_file(d);
 	for (uint32_t i = 1; i < d->n_frames; i++)
-		m->owners[i] = (struct sp_frame_owner){d->frames[i].func, library_in(d, &d->frames[i], kernel)};
+		decoded->owners[i] = (struct sp_frame_owner){d->frames[i].func, find_library(d, &d->frames[i], kernel)};
 	for (uint32_t i = 1; i < d->n_keys; i++)
-		m->group_of[i] = d->keys[i].group;
-	m->generation = d->generation;
-	m->view = (struct sp_dict_view){.nodes = m->nodes,
-					.owners = m->owners,
-					.group_of = m->group_of,
-					.file_of = m->file_of,
-					.n_nodes = d->n_nodes,
-					.n_frames = d->n_frames,
-					.n_keys = d->n_keys,
-					.n_groups = d->n_groups,
-					.n_files = d->n_files,
-					.n_funcs = d->n_funcs};
+		decoded->group_of[i] = d->keys[i].group;
+	decoded->generation = d->generation;
+	decoded->view = (struct sp_dict_view){.nodes = decoded->nodes,
+					      .owners = decoded->owners,
+					      .group_of = decoded->group_of,
+					      .file_of = decoded->file_of,
+					      .n_nodes = d->n_nodes,
+					      .n_frames = d->n_frames,
+					      .n_keys = d->n_keys,
+					      .n_groups = d->n_groups,
+					      .n_files = d->n_files,
+					      .n_funcs = d->n_funcs};
 	return 0;
 }
 
-static int read_decoded(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_decoded_dict *m)
+static int read_decoded(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_decoded_dict *decoded)
 {
 	uint64_t from = 0;
-	int r = sp_dict_new(f->day.day_s, generation, &m->dict);
+	int r = sp_dict_new(f->day.day_s, generation, &decoded->dict);
 
-	r = r < 0 ? r : sp_dict_load(s, f, m->dict, &from, UINT32_MAX);
-	return r < 0 ? r : sp_decoded_dict_make(&m->dict->dict, m);
+	r = r < 0 ? r : sp_dict_load(s, f, decoded->dict, &from, UINT32_MAX);
+	return r < 0 ? r : sp_decoded_dict_init(&decoded->dict->dict, decoded);
 }
 
-int sp_decoded_dict_of(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_decoded_dict *m)
+int sp_decoded_dict_get(struct sp_store *s, struct sp_day_file *f, uint64_t generation, struct sp_decoded_dict *decoded)
 {
 	if (s->writer->dict_builder != NULL && s->writer->generation == generation) {
-		sp_decoded_dict_done(m);
-		m->view = sp_dict_builder_view(s->writer->dict_builder);
+		sp_decoded_dict_done(decoded);
+		decoded->view = sp_dict_builder_view(s->writer->dict_builder);
 		return 0;
 	}
-	if (m->dict != NULL && m->generation == generation)
+	if (decoded->dict != NULL && decoded->generation == generation)
 		return 0;
-	sp_decoded_dict_done(m);
-	int r = read_decoded(s, f, generation, m);
+	sp_decoded_dict_done(decoded);
+	int r = read_decoded(s, f, generation, decoded);
 	if (r < 0)
-		sp_decoded_dict_done(m);
+		sp_decoded_dict_done(decoded);
 	return r;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hour.c: an hour of the generation that is written, and then its day's sums, a part with each window.
+ * hour.c: rolls up an hour of the generation being written, then adds it to its day; one part with each window.
  *
- * Nothing of an hour counts until its window is there: a crash, or whatever else ends the generation, only means that
- * it is begun again. Parts before may be in the file: they are replaced. The same holds for the day's sums, which know
- * themselves up to which hour they are.
+ * An hour exists when its window is written, in the last part. If a crash or the end of the generation comes before,
+ * all parts are done again and replace what was written. A day's totals name the last hour that they include.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,13 +15,13 @@
 #include "store/rollup/overview.h"
 #include "store/rollup/roll.h"
 
-/* With each window: of minutes; bytes of chunks; rows or nodes of the call tree. */
+/* Limits of a part: ms of minutes read; bytes of chunks; rows or nodes. */
 enum { READ_MS = 10 * 60000, CHUNKS_BYTES = 1 << 19, STEP = 1 << 19 };
 
 struct sp_rolling {
 	struct sp_roll roll;
 	struct sp_decoded_dict decoded;
-	uint64_t read_ms; /* up to there */
+	uint64_t read_ms; /* minutes are read up to here */
 	struct sp_sums_steps *steps;
 	struct sp_sums sums;
 	struct sp_pruned_tree pruned;
@@ -30,8 +29,8 @@ struct sp_rolling {
 	size_t part;
 };
 
-/* --- parts: 1: go on with the same one; 0: it is done --- */
-static int read_some(struct sp_store *s, struct sp_rolling *h)
+/* --- parts: 1: call it again; 0: done --- */
+static int read_minutes(struct sp_store *s, struct sp_rolling *h)
 {
 	uint64_t to_ms = SP_MIN(h->read_ms + READ_MS, h->roll.end_ms);
 	int r = sp_roll_read(s, &h->roll, h->read_ms, to_ms);
@@ -72,7 +71,7 @@ static int sum_functions(struct sp_store *s, struct sp_rolling *h)
 	return r < 0 ? r : sp_sums_steps_run(h->steps, &h->roll.rows, view, STEP);
 }
 
-static int cut_tree(struct sp_store *s, struct sp_rolling *h)
+static int prune_tree(struct sp_store *s, struct sp_rolling *h)
 {
 	int r = sp_sums_steps_end(h->steps, h->roll.decoded->view.file_of, &h->sums);
 
@@ -83,12 +82,12 @@ static int cut_tree(struct sp_store *s, struct sp_rolling *h)
 	return r;
 }
 
-static int put_chunks(struct sp_store *s, struct sp_rolling *h)
+static int write_chunks(struct sp_store *s, struct sp_rolling *h)
 {
 	return sp_roll_copy_chunks(s, &h->roll, CHUNKS_BYTES);
 }
 
-static int put_overview(struct sp_store *s, struct sp_rolling *h)
+static int write_overview(struct sp_store *s, struct sp_rolling *h)
 {
 	const struct sp_roll *roll = &h->roll;
 	struct sp_overview o = {.from = roll->from,
@@ -102,15 +101,15 @@ static int put_overview(struct sp_store *s, struct sp_rolling *h)
 				.pruned = &h->pruned};
 	int r = sp_writer_find_place(roll->to, roll->source, roll->generation, &roll->head, &o.t_ms);
 
-	return r < 0 ? r : sp_writer_put_overview(s, &o);
+	return r < 0 ? r : sp_writer_write_overview(s, &o);
 }
 
-static int put_window(struct sp_store *s, struct sp_rolling *h)
+static int write_window(struct sp_store *s, struct sp_rolling *h)
 {
-	return sp_roll_put_window(s, &h->roll, &h->sums);
+	return sp_roll_write_window(s, &h->roll, &h->sums);
 }
 
-/* What an hour needs, and its day's sums do not. */
+/* Frees what only the hour needs. */
 static void hour_done(struct sp_rolling *h)
 {
 	sp_roll_done(&h->roll);
@@ -134,13 +133,13 @@ static int sum_day(struct sp_store *s, struct sp_rolling *h)
 
 static const struct part {
 	int (*step)(struct sp_store *s, struct sp_rolling *h);
-	bool writes; /* into the hours' file, at once */
-} parts[] = {{read_some, false},     {sort_rows, false}, {sum_libraries, false},
-	     {sum_functions, false}, {cut_tree, false},  {put_chunks, true},
-	     {put_overview, true},   {put_window, true}, {sum_day, false}};
+	bool writes; /* in a transaction of the hours' file */
+} parts[] = {{read_minutes, false},  {sort_rows, false},   {sum_libraries, false},
+	     {sum_functions, false}, {prune_tree, false},  {write_chunks, true},
+	     {write_overview, true}, {write_window, true}, {sum_day, false}};
 enum { PART_READ = 0, PART_DAY = SP_COUNT(parts) - 1 };
 
-/* --- one after the other --- */
+/* --- sequence --- */
 static void rolling_done(struct sp_rolling *h)
 {
 	hour_done(h);
@@ -173,11 +172,11 @@ static int write_part(struct sp_store *s, struct sp_rolling *h)
 	return r < 0 ? r : again;
 }
 
-static int do_part(struct sp_store *s, struct sp_rolling *h)
+static int run_part(struct sp_store *s, struct sp_rolling *h)
 {
-	int r = h->part == PART_DAY ? 0 : sp_decoded_dict_of(s, h->roll.from, h->roll.generation, h->roll.decoded);
+	int r = h->part == PART_DAY ? 0 : sp_decoded_dict_get(s, h->roll.from, h->roll.generation, h->roll.decoded);
 
-	if (r < 0) /* it may have grown */
+	if (r < 0) /* the view may have moved */
 		return r;
 	r = parts[h->part].writes ? write_part(s, h) : parts[h->part].step(s, h);
 	if (r == 0)
@@ -194,17 +193,17 @@ int sp_roll_hour(struct sp_store *s, const struct sp_roll *roll)
 	h.roll.packed = (struct sp_packed_rows){0};
 	h.roll.n_windows = 0;
 	while (r >= 0 && h.part < PART_DAY)
-		r = do_part(s, &h);
+		r = run_part(s, &h);
 	rolling_done(&h);
 	return r;
 }
 
-/* The hour that is to be rolled up next, or else the day's sums; none: rolling stays NULL. */
-static int begin(struct sp_store *s, uint64_t source, uint64_t t_ms)
+/* Sets w->rolling to the next hour, or to the day's sums; NULL: nothing is due. */
+static int begin_hour(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
-	const struct sp_store_source *of = &w->sources[source - 1];
-	uint64_t period_ms = sp_roll_period_ms(SP_RES_1H), rolled_to_ms = of->rolled_to_ms[SP_RES_1H], first;
+	const struct sp_store_source *state = &w->sources[source - 1];
+	uint64_t period_ms = sp_roll_period_ms(SP_RES_1H), rolled_to_ms = state->rolled_to_ms[SP_RES_1H], first;
 	struct sp_rolling *h = calloc(1, sizeof(*h));
 
 	if (h == NULL)
@@ -215,44 +214,44 @@ static int begin(struct sp_store *s, uint64_t source, uint64_t t_ms)
 				   .source = source,
 				   .generation = w->generation,
 				   .decoded = &h->decoded};
-	h->part = of->hour_is_new ? PART_DAY : PART_READ;
-	if (of->hour_is_new)
+	h->part = state->hour_is_new ? PART_DAY : PART_READ;
+	if (state->hour_is_new)
 		return 0;
-	int r = sp_roll_first_from(&h->roll, rolled_to_ms, &first);
+	int r = sp_roll_find_first(&h->roll, rolled_to_ms, &first);
 	uint64_t hour_ms = r < 0 || first == UINT64_MAX ? 0 : first / period_ms * period_ms;
 	h->roll.begin_ms = h->read_ms = SP_MAX(hour_ms, rolled_to_ms);
 	h->roll.end_ms = hour_ms + period_ms;
-	if (r < 0 || first == UINT64_MAX || h->roll.end_ms > t_ms) /* there is none that is over */
+	if (r < 0 || first == UINT64_MAX || h->roll.end_ms > t_ms) /* no hour is over */
 		sp_writer_forget_rolling(w);
 	return r;
 }
 
-static int next_part(struct sp_store *s, struct sp_rolling *h)
+static int run_next_part(struct sp_store *s, struct sp_rolling *h)
 {
-	struct sp_store_source *of = &s->writer->sources[h->roll.source - 1];
+	struct sp_store_source *state = &s->writer->sources[h->roll.source - 1];
 	size_t part = h->part;
-	int r = do_part(s, h);
+	int r = run_part(s, h);
 
 	if (part < PART_DAY && h->part >= PART_DAY)
-		of->rolled_to_ms[SP_RES_1H] = h->roll.end_ms;
+		state->rolled_to_ms[SP_RES_1H] = h->roll.end_ms;
 	if (part != PART_DAY || r > 0)
 		return r;
-	of->hour_is_new = false; /* what failed is found when the next hour is added */
-	s->writer->look_at_age = true;
+	state->hour_is_new = false; /* after an error the next hour adds this one, too */
+	s->writer->check_age = true;
 	return r;
 }
 
-int sp_roll_part_of_hour(struct sp_store *s, uint64_t source, uint64_t t_ms, bool at_once)
+int sp_roll_hour_step(struct sp_store *s, uint64_t source, uint64_t t_ms, bool at_once)
 {
 	struct sp_writer *w = s->writer;
 
 	if (at_once && w->rolling != NULL && !sp_writer_is_rolling(w, source))
 		sp_writer_forget_rolling(w);
-	int r = w->rolling == NULL ? begin(s, source, t_ms) : 0;
+	int r = w->rolling == NULL ? begin_hour(s, source, t_ms) : 0;
 	if (r < 0 || !sp_writer_is_rolling(w, source))
 		return r;
 	do
-		r = next_part(s, w->rolling);
+		r = run_next_part(s, w->rolling);
 	while (r >= 0 && at_once && w->rolling->part < SP_COUNT(parts));
 	if (r < 0 || w->rolling->part >= SP_COUNT(parts))
 		sp_writer_forget_rolling(w);

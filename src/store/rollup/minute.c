@@ -8,18 +8,18 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-enum { MINUTE_MS = 60000, KEPT_MOST = 1 << 15 };
+enum { MINUTE_MS = 60000, MAX_ROWS = 1 << 15 };
 
 /* --- a minute --- */
-void sp_minute_give_back(struct sp_minute *m)
+void sp_minute_drop_rows(struct sp_minute *m)
 {
 	sp_packed_rows_done(&m->rows);
-	m->n_kept = 0;
+	m->n_with_rows = 0;
 }
 
-void sp_minute_forget(struct sp_minute *m)
+void sp_minute_reset(struct sp_minute *m)
 {
-	sp_minute_give_back(m);
+	sp_minute_drop_rows(m);
 	if (m->accounts.n > 0)
 		memset(m->accounts.data, 0, m->accounts.n * sizeof(int64_t));
 	m->accounts.n = m->n_windows = 0;
@@ -28,7 +28,7 @@ void sp_minute_forget(struct sp_minute *m)
 
 void sp_minute_done(struct sp_minute *m)
 {
-	sp_minute_give_back(m);
+	sp_minute_drop_rows(m);
 	free(m->accounts.data);
 	*m = (struct sp_minute){0};
 }
@@ -38,12 +38,12 @@ int sp_minute_add(struct sp_minute *m, uint64_t t_ms, struct sp_dict_builder *n,
 	uint64_t begin_ms = t_ms / MINUTE_MS * MINUTE_MS;
 
 	if (m->begin_ms != begin_ms || m->n_values != sp_profile_n_value_types(p))
-		sp_minute_forget(m);
+		sp_minute_reset(m);
 	m->begin_ms = begin_ms;
 	m->n_values = sp_profile_n_value_types(p);
-	int r = sp_dict_builder_sum(n, p, &m->accounts);
+	int r = sp_dict_builder_sum_libraries(n, p, &m->accounts);
 	if (r < 0)
-		sp_minute_forget(m); /* then there are fewer windows than in the file */
+		sp_minute_reset(m); /* n_windows no longer matches the file */
 	else
 		m->n_windows++;
 	return r;
@@ -56,27 +56,27 @@ int sp_minute_sums(const struct sp_minute *m, uint64_t begin_ms, size_t n_window
 	return sp_sums_of_libraries(m->accounts.data, (uint32_t)(m->accounts.n / 2 / m->n_values), m->n_values, s);
 }
 
-int sp_minute_keep(struct sp_minute *m, uint64_t t_ms, const struct sp_head *h, const struct sp_window_rows *rows,
-		   const uint32_t *group_of)
+int sp_minute_add_rows(struct sp_minute *m, uint64_t t_ms, const struct sp_head *h, const struct sp_window_rows *rows,
+		       const uint32_t *group_of)
 {
-	int r = m->n_windows != m->n_kept + 1     ? -ENODATA
-		: m->rows.n + rows->n > KEPT_MOST ? -ERANGE
-						  : sp_packed_rows_add(&m->rows, rows, group_of);
+	int r = m->n_windows != m->n_with_rows + 1 ? -ENODATA
+		: m->rows.n + rows->n > MAX_ROWS   ? -ERANGE
+						   : sp_packed_rows_add(&m->rows, rows, group_of);
 
 	if (r < 0) {
-		sp_minute_give_back(m);
+		sp_minute_drop_rows(m);
 		return r;
 	}
-	sp_head_add(&m->head, h, m->n_kept == 0);
-	m->sum_ms = (m->n_kept == 0 ? 0 : m->sum_ms) + t_ms;
-	m->n_kept++;
+	sp_head_add(&m->head, h, m->n_with_rows == 0);
+	m->sum_ms = (m->n_with_rows == 0 ? 0 : m->sum_ms) + t_ms;
+	m->n_with_rows++;
 	return 0;
 }
 
 int sp_minute_rows(struct sp_minute *m, size_t n_windows, uint64_t sum_ms, struct sp_head *ret_head,
 		   struct sp_window_rows *ret_rows)
 {
-	if (m->n_kept == 0 || m->n_kept != n_windows || m->sum_ms != sum_ms || m->rows.n == 0)
+	if (m->n_with_rows == 0 || m->n_with_rows != n_windows || m->sum_ms != sum_ms || m->rows.n == 0)
 		return -ENODATA;
 	*ret_head = m->head;
 	return sp_packed_rows_unpack(&m->rows, ret_rows);
@@ -88,12 +88,12 @@ static int add_sums(const struct sp_minutes *m, const struct sp_sums *sums, int6
 	if (sums->n_values != m->n_values)
 		return -ENODATA;
 	for (size_t i = 0; i < sums->n; i++) {
-		struct sp_account of = sums->accounts[i];
+		struct sp_account account = sums->accounts[i];
 		const int64_t *values = sp_sums_at(sums, i);
-		if (of.func != 0 || of.file >= m->n_files)
+		if (account.func != 0 || account.file >= m->n_files)
 			return -ENODATA;
 		for (uint32_t v = 0; v < 2 * m->n_values; v++)
-			sp_saturating_add(&accounts[2 * (size_t)of.file * m->n_values + v], values[v]);
+			sp_saturating_add(&accounts[2 * (size_t)account.file * m->n_values + v], values[v]);
 	}
 	return 0;
 }

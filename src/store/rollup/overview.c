@@ -13,7 +13,7 @@
 #include "store/format/sums.h"
 #include "store/priv.h"
 
-static int put_record(struct sp_day_file *f, const char *sql, uint64_t row, const void *record, size_t len)
+static int insert_record(struct sp_day_file *f, const char *sql, uint64_t row, const void *record, size_t len)
 {
 	sqlite3_stmt *s;
 	int r = sp_file_prepare(f, sql, &s);
@@ -22,29 +22,29 @@ static int put_record(struct sp_day_file *f, const char *sql, uint64_t row, cons
 		return r;
 	SP_BIND(s, row);
 	(void)sqlite3_bind_blob64(s, 2, record, len, SQLITE_STATIC);
-	return sp_writer_run(f, s);
+	return sp_writer_run_and_finalize(f, s);
 }
 
 /* --- the tree --- */
-static int put_tree(struct sp_writer *w, const struct sp_overview *o, const struct sp_dict *names)
+static int write_tree(struct sp_writer *w, const struct sp_overview *o, const struct sp_dict *names)
 {
-	struct sp_tree_merge g = {0};
+	struct sp_tree_merge merge = {0};
 	const void *record;
 	size_t len;
-	int r = sp_tree_merge_init(&g);
+	int r = sp_tree_merge_init(&merge);
 
-	r = r < 0 ? r : sp_tree_merge_add(&g, names, o->pruned);
+	r = r < 0 ? r : sp_tree_merge_add(&merge, names, o->pruned);
 	if (r == 0) {
 		sp_packer_begin(w->packer);
-		sp_tree_merge_pack(&g, 0, w->packer);
+		sp_tree_merge_pack(&merge, 0, w->packer);
 		r = sp_packer_end(w->packer, SP_RECORD_TREE, (uint64_t[]){o->t_ms, o->generation}, &record, &len);
 	}
-	sp_tree_merge_done(&g);
-	return r < 0 ? r : put_record(o->to, "INSERT OR REPLACE INTO tree VALUES(?1, ?2)", o->t_ms, record, len);
+	sp_tree_merge_done(&merge);
+	return r < 0 ? r : insert_record(o->to, "INSERT OR REPLACE INTO tree VALUES(?1, ?2)", o->t_ms, record, len);
 }
 
 /* --- the chart --- */
-/* Adds a minute's totals, if they can be read, to the slice that it begins in. */
+/* Adds the totals of a minute to its slice. */
 static int add_minute(struct sp_chart_writer *c, sqlite3_stmt *s, uint64_t generation)
 {
 	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), generation};
@@ -79,12 +79,12 @@ static int add_minutes(const struct sp_overview *o, struct sp_chart_writer *c)
 	SP_BIND(s, o->begin_ms, o->end_ms, o->source, o->generation);
 	while (r == 0 && (code = sqlite3_step(s)) == SQLITE_ROW) {
 		r = add_minute(c, s, o->generation);
-		r = r == -EBADMSG ? 0 : r; /* a chart without it */
+		r = r == -EBADMSG ? 0 : r; /* the chart lacks this minute */
 	}
 	return r == 0 && code != SQLITE_DONE ? sp_file_error(o->from, code, "read") : r;
 }
 
-static int put_chart(struct sp_writer *w, const struct sp_overview *o, const struct sp_dict *names)
+static int write_chart(struct sp_writer *w, const struct sp_overview *o, const struct sp_dict *names)
 {
 	struct sp_chart_writer c;
 	const void *record;
@@ -98,10 +98,10 @@ static int put_chart(struct sp_writer *w, const struct sp_overview *o, const str
 	}
 	r = r < 0 ? r : sp_packer_end(w->packer, SP_RECORD_CHART, (uint64_t[]){o->t_ms, o->generation}, &record, &len);
 	sp_chart_writer_done(&c);
-	return r < 0 ? r : put_record(o->to, "INSERT OR REPLACE INTO chart VALUES(?1, ?2)", o->t_ms, record, len);
+	return r < 0 ? r : insert_record(o->to, "INSERT OR REPLACE INTO chart VALUES(?1, ?2)", o->t_ms, record, len);
 }
 
-int sp_writer_put_overview(struct sp_store *s, const struct sp_overview *o)
+int sp_writer_write_overview(struct sp_store *s, const struct sp_overview *o)
 {
 	struct sp_dict_arrays *names = NULL;
 	uint64_t from = 0;
@@ -111,8 +111,8 @@ int sp_writer_put_overview(struct sp_store *s, const struct sp_overview *o)
 		names->skip_nodes = true;
 		r = sp_dict_load(s, o->to, names, &from, o->last_chunk);
 	}
-	r = r < 0 ? r : put_tree(s->writer, o, &names->dict);
-	r = r < 0 ? r : put_chart(s->writer, o, &names->dict);
+	r = r < 0 ? r : write_tree(s->writer, o, &names->dict);
+	r = r < 0 ? r : write_chart(s->writer, o, &names->dict);
 	sp_dict_free(names);
 	return r;
 }
@@ -143,8 +143,8 @@ int sp_day_tree_read(struct sp_store *s, struct sp_day_file *f, uint64_t source,
 	return r < 0 ? r : sp_scan_file_trees(s, f, source, t->before_ms, false, add_tree, t);
 }
 
-int sp_day_tree_put(struct sp_store *s, struct sp_day_file *f, uint64_t source, struct sp_day_tree *t,
-		    uint64_t up_to_ms)
+int sp_day_tree_write(struct sp_store *s, struct sp_day_file *f, uint64_t source, struct sp_day_tree *t,
+		      uint64_t up_to_ms)
 {
 	struct sp_window_id id = sp_day_id(f->day.day_s, source);
 	struct sp_packer *p = s->writer->packer;
@@ -160,7 +160,7 @@ int sp_day_tree_put(struct sp_store *s, struct sp_day_file *f, uint64_t source, 
 	sp_packer_begin(p);
 	sp_tree_merge_pack(&pruned, up_to_ms, p);
 	r = sp_packer_end(p, SP_RECORD_TREE, (uint64_t[]){id.t_ms, id.generation}, &record, &len);
-	r = r < 0 ? r : put_record(f, "INSERT OR REPLACE INTO day_tree VALUES(?1, ?2)", source, record, len);
+	r = r < 0 ? r : insert_record(f, "INSERT OR REPLACE INTO day_tree VALUES(?1, ?2)", source, record, len);
 	sp_tree_merge_done(&pruned);
 	return r;
 }

@@ -18,9 +18,8 @@ uint64_t sp_roll_period_ms(int resolution)
 	return period_ms[resolution];
 }
 
-/* --- one period
- * -------------------------------------------------------------------------------------------------------- */
-/* From `at` on: keys become groups; numbers that are none become 0. */
+/* --- one period --- */
+/* Replaces keys by groups, and invalid numbers by 0, in rows from `at` on. */
 static void to_groups(struct sp_roll *roll, uint32_t at)
 {
 	const struct sp_dict_view *view = &roll->decoded->view;
@@ -33,7 +32,7 @@ static void to_groups(struct sp_roll *roll, uint32_t at)
 	}
 }
 
-/* Those from `at` on, if they are small numbers. */
+/* Packs the rows from `at` on, if they fit. */
 static int pack_rows(struct sp_roll *roll, uint32_t at)
 {
 	struct sp_window_rows *rows = &roll->rows, some = *rows;
@@ -47,7 +46,6 @@ static int pack_rows(struct sp_roll *roll, uint32_t at)
 	return r == -ERANGE ? 0 : r;
 }
 
-/* Behind those that there are. */
 static int append_rows(struct sp_window_rows *to, const struct sp_window_rows *from)
 {
 	int r = sp_window_rows_reserve(to, (size_t)to->n + from->n);
@@ -84,7 +82,7 @@ void sp_roll_done(struct sp_roll *roll)
 	sp_chunk_done(&roll->chunk);
 }
 
-/* -EBADMSG: it is damaged, and left out. */
+/* -EBADMSG: it is damaged and was skipped. */
 static int add_window(struct sp_roll *roll, sqlite3_stmt *s, bool first)
 {
 	struct sp_window_id id = {(uint64_t)sqlite3_column_int64(s, 0), roll->generation};
@@ -125,7 +123,7 @@ int sp_roll_read(struct sp_store *store, struct sp_roll *roll, uint64_t from_ms,
 		store->n_damaged_windows += r == -EBADMSG;
 		roll->n_windows += r == 0;
 		r = r == -EBADMSG ? 0 : r;
-		if (r == 0 && roll->rows.n + roll->packed.n > sort_at) { /* an hour's need not all be there at once */
+		if (r == 0 && roll->rows.n + roll->packed.n > sort_at) { /* limits memory: sorting adds up equal rows */
 			r = sp_roll_sort(roll);
 			sort_at = SP_MAX((size_t)ROWS_MIN, (size_t)roll->rows.n * 2);
 		}
@@ -133,12 +131,11 @@ int sp_roll_read(struct sp_store *store, struct sp_roll *roll, uint64_t from_ms,
 	return r == 0 && code != SQLITE_DONE ? sp_file_error(roll->from, code, "read") : r;
 }
 
-/* --- chunks
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- chunks --- */
 static int last_chunk_in(struct sp_day_file *f, uint64_t generation, uint64_t *ret_seq)
 {
-	SP_KEPT *s = NULL;
-	int r = sp_file_keep(f, SP_LAST_CHUNK, &s);
+	SP_CACHED_STATEMENT *s = NULL;
+	int r = sp_file_statement(f, SP_LAST_CHUNK, &s);
 
 	if (r < 0)
 		return r;
@@ -150,7 +147,7 @@ static int last_chunk_in(struct sp_day_file *f, uint64_t generation, uint64_t *r
 	return 0;
 }
 
-/* Chunks that follow each other become one; where one is missing, another begins. */
+/* Appends a chunk to the joined one; writes that first if a chunk is missing in between. */
 static int join_chunk(struct sp_store *store, struct sp_roll *roll, sqlite3_stmt *s)
 {
 	static const uint32_t first[SP_N_DICT_KINDS];
@@ -158,12 +155,12 @@ static int join_chunk(struct sp_store *store, struct sp_roll *roll, sqlite3_stmt
 	int r = sp_dict_read_chunk(id, s, 1, &roll->chunk);
 
 	if (r == -EBADMSG && !sp_chunk_is_empty(&roll->chunk)) {
-		r = sp_writer_put_chunk(store->writer, roll->to, roll->generation, roll->last_seq, &roll->chunk);
+		r = sp_writer_insert_chunk(store->writer, roll->to, roll->generation, roll->last_seq, &roll->chunk);
 		sp_chunk_clear(&roll->chunk, first);
 		r = r < 0 ? r : sp_dict_read_chunk(id, s, 1, &roll->chunk);
 	}
 	roll->copied_seq = id & UINT32_MAX;
-	if (r == -EBADMSG) { /* readers take it from another file, if there is one */
+	if (r == -EBADMSG) { /* readers look in the other files */
 		sp_chunk_clear(&roll->chunk, first);
 		store->n_damaged_windows++;
 		return 0;
@@ -172,11 +169,11 @@ static int join_chunk(struct sp_store *store, struct sp_roll *roll, sqlite3_stmt
 	return r;
 }
 
-/* 1: there are others left. */
+/* 1: there are more. */
 static int join_chunks(struct sp_store *store, struct sp_roll *roll, size_t n_bytes)
 {
-	SP_KEPT *s = NULL;
-	int code = SQLITE_DONE, r = sp_file_keep(roll->from, SP_CHUNKS, &s);
+	SP_CACHED_STATEMENT *s = NULL;
+	int code = SQLITE_DONE, r = sp_file_statement(roll->from, SP_CHUNKS, &s);
 
 	if (r < 0)
 		return r;
@@ -205,13 +202,13 @@ int sp_roll_copy_chunks(struct sp_store *store, struct sp_roll *roll, size_t n_b
 	if (r != 0)
 		return r;
 	if (!sp_chunk_is_empty(&roll->chunk))
-		r = sp_writer_put_chunk(store->writer, roll->to, roll->generation, roll->last_seq, &roll->chunk);
+		r = sp_writer_insert_chunk(store->writer, roll->to, roll->generation, roll->last_seq, &roll->chunk);
 	sp_chunk_done(&roll->chunk);
 	roll->copying = false;
 	return r;
 }
 
-static int put_totals(struct sp_store *store, struct sp_roll *roll, uint64_t t_ms, const struct sp_sums *sums)
+static int insert_totals(struct sp_store *store, struct sp_roll *roll, uint64_t t_ms, const struct sp_sums *sums)
 {
 	struct sp_packer *p = store->writer->packer;
 	const void *record;
@@ -221,40 +218,40 @@ static int put_totals(struct sp_store *store, struct sp_roll *roll, uint64_t t_m
 	sp_packer_begin(p);
 	sp_sums_pack(sums, p);
 	int r = sp_packer_end(p, SP_RECORD_TOTALS, (uint64_t[]){t_ms, roll->generation}, &record, &len);
-	r = r < 0 ? r : sp_file_keep(roll->to, SP_PUT_TOTALS, &s);
+	r = r < 0 ? r : sp_file_statement(roll->to, SP_PUT_TOTALS, &s);
 	if (r < 0)
 		return r;
 	SP_BIND(s, t_ms);
 	(void)sqlite3_bind_blob64(s, 2, record, len, SQLITE_STATIC);
-	return sp_file_put(roll->to, s);
+	return sp_file_run_statement(roll->to, s);
 }
 
-int sp_roll_put_window(struct sp_store *s, struct sp_roll *roll, const struct sp_sums *sums)
+int sp_roll_write_window(struct sp_store *s, struct sp_roll *roll, const struct sp_sums *sums)
 {
 	uint64_t t_ms;
 
 	roll->head.n_rows = roll->rows.n;
-	int r =
-	    sp_writer_put_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows, &t_ms);
-	r = r < 0 ? r : put_totals(s, roll, t_ms, sums);
+	int r = sp_writer_insert_window(s->writer, roll->to, roll->source, roll->generation, &roll->head, &roll->rows,
+					&t_ms);
+	r = r < 0 ? r : insert_totals(s, roll, t_ms, sums);
 	if (r == 0 && roll->to->day.resolution == SP_RES_1H && roll->source <= s->writer->n_sources)
 		s->writer->sources[roll->source - 1].hour_is_new = true;
 	return r;
 }
 
-static int put_minute(struct sp_store *s, struct sp_roll *roll, const struct sp_sums *sums)
+static int write_minute(struct sp_store *s, struct sp_roll *roll, const struct sp_sums *sums)
 {
 	int r = sp_file_begin(roll->to);
 
 	if (r < 0)
 		return r;
 	r = sp_roll_copy_chunks(s, roll, SIZE_MAX);
-	r = r < 0 ? r : sp_roll_put_window(s, roll, sums);
+	r = r < 0 ? r : sp_roll_write_window(s, roll, sums);
 	return sp_file_end(roll->to, r);
 }
 
-/* What was kept of a minute as its windows came; NULL: it is another generation's. */
-static struct sp_minute *minute_of(struct sp_store *store, const struct sp_roll *roll)
+/* The minute in memory; NULL: the roll-up is of another generation. */
+static struct sp_minute *find_minute(struct sp_store *store, const struct sp_roll *roll)
 {
 	struct sp_writer *w = store->writer;
 
@@ -263,12 +260,12 @@ static struct sp_minute *minute_of(struct sp_store *store, const struct sp_roll 
 	return &w->sources[roll->source - 1].minutes[roll->begin_ms / period_ms[SP_RES_1M] % 2];
 }
 
-/* What its windows say, without reading them; -ENODATA: not all of them, or others, are in memory. */
-static int take_minute(struct sp_store *store, struct sp_roll *roll)
+/* Takes head and rows from memory; -ENODATA: they are not those of the file. */
+static int use_minute_in_memory(struct sp_store *store, struct sp_roll *roll)
 {
-	struct sp_minute *minute = minute_of(store, roll);
-	SP_KEPT *s = NULL;
-	int r = minute == NULL ? -ENODATA : sp_file_keep(roll->from, SP_COUNT_WINDOWS, &s);
+	struct sp_minute *minute = find_minute(store, roll);
+	SP_CACHED_STATEMENT *s = NULL;
+	int r = minute == NULL ? -ENODATA : sp_file_statement(roll->from, SP_COUNT_WINDOWS, &s);
 
 	if (r < 0)
 		return r;
@@ -283,10 +280,10 @@ static int take_minute(struct sp_store *store, struct sp_roll *roll)
 	return r;
 }
 
-/* From what was summed before, if all of it was; else by the tree. */
+/* From the sums in memory, else by walking the tree. */
 static int sum_minute(struct sp_store *store, const struct sp_roll *roll, struct sp_sums *sums)
 {
-	const struct sp_minute *minute = minute_of(store, roll);
+	const struct sp_minute *minute = find_minute(store, roll);
 	int r = minute == NULL ? -ENODATA : sp_minute_sums(minute, roll->begin_ms, roll->n_windows, sums);
 
 	return r != -ENODATA ? r : sp_sums_of_rows(&roll->rows, &roll->decoded->view, SP_SUMS_LIBRARIES, sums);
@@ -295,11 +292,11 @@ static int sum_minute(struct sp_store *store, const struct sp_roll *roll, struct
 static int roll_minute(struct sp_store *s, struct sp_roll *roll)
 {
 	struct sp_sums sums = {0};
-	int r = sp_decoded_dict_of(s, roll->from, roll->generation, roll->decoded);
+	int r = sp_decoded_dict_get(s, roll->from, roll->generation, roll->decoded);
 
 	roll->rows.n = 0;
 	roll->packed.n = roll->n_windows = 0;
-	r = r < 0 ? r : take_minute(s, roll);
+	r = r < 0 ? r : use_minute_in_memory(s, roll);
 	if (r == -ENODATA) {
 		r = sp_roll_read(s, roll, roll->begin_ms, roll->end_ms);
 		r = r < 0 ? r : sp_roll_sort(roll);
@@ -307,19 +304,18 @@ static int roll_minute(struct sp_store *s, struct sp_roll *roll)
 	if (r < 0 || roll->n_windows == 0)
 		return r;
 	r = sum_minute(s, roll, &sums);
-	r = r < 0 ? r : put_minute(s, roll, &sums);
+	r = r < 0 ? r : write_minute(s, roll, &sums);
 	sp_sums_done(&sums);
-	if (r == 0 && minute_of(s, roll) != NULL)
-		sp_minute_give_back(minute_of(s, roll));
+	if (r == 0 && find_minute(s, roll) != NULL)
+		sp_minute_drop_rows(find_minute(s, roll));
 	return r;
 }
 
-/* --- which periods
- * -------------------------------------------------------------------------------------------------------- */
-int sp_roll_first_from(const struct sp_roll *roll, uint64_t from_ms, uint64_t *ret_t_ms)
+/* --- which periods --- */
+int sp_roll_find_first(const struct sp_roll *roll, uint64_t from_ms, uint64_t *ret_t_ms)
 {
-	SP_KEPT *s = NULL;
-	int r = sp_file_keep(roll->from, SP_FIRST_WINDOW, &s);
+	SP_CACHED_STATEMENT *s = NULL;
+	int r = sp_file_statement(roll->from, SP_FIRST_WINDOW, &s);
 
 	if (r < 0)
 		return r;
@@ -331,13 +327,13 @@ int sp_roll_first_from(const struct sp_roll *roll, uint64_t from_ms, uint64_t *r
 	return 0;
 }
 
-/* All periods that begin at *from_ms or later and are over at to_ms; *from_ms goes up with each that is done. */
+/* Rolls up all periods from *from_ms on that end by to_ms; *from_ms is advanced. */
 static int roll_until(struct sp_store *s, struct sp_roll *roll, uint64_t *from_ms, uint64_t to_ms)
 {
 	uint64_t period = period_ms[roll->to->day.resolution], t_ms = 0;
 	int r = 0;
 
-	while (r == 0 && (r = sp_roll_first_from(roll, *from_ms, &t_ms)) == 0 && t_ms < to_ms) {
+	while (r == 0 && (r = sp_roll_find_first(roll, *from_ms, &t_ms)) == 0 && t_ms < to_ms) {
 		roll->begin_ms = SP_MAX(t_ms / period * period, *from_ms);
 		roll->end_ms = t_ms / period * period + period;
 		if (roll->end_ms > to_ms)
@@ -355,12 +351,12 @@ void sp_writer_begin_series(struct sp_store_source *source, uint64_t t_ms)
 		source->rolled_to_ms[to] = t_ms / period_ms[to] * period_ms[to];
 }
 
-static bool is_due(const struct sp_store_source *of, int to, uint64_t t_ms)
+static bool is_due(const struct sp_store_source *state, int to, uint64_t t_ms)
 {
-	return of->rolled_to_ms[to] <= t_ms && t_ms - of->rolled_to_ms[to] >= period_ms[to];
+	return state->rolled_to_ms[to] <= t_ms && t_ms - state->rolled_to_ms[to] >= period_ms[to];
 }
 
-/* All that is over at t_ms (UINT64_MAX: all that there is), at once. */
+/* Rolls up all periods that are over at t_ms; UINT64_MAX: all. */
 static int roll_level(struct sp_store *s, uint64_t source, int to, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
@@ -386,10 +382,10 @@ bool sp_writer_minute_is_over(const struct sp_store_source *source, uint64_t t_m
 int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
-	const struct sp_store_source *of = &w->sources[source - 1];
-	bool all = t_ms == UINT64_MAX, minute = is_due(of, SP_RES_1M, t_ms), hour = is_due(of, SP_RES_1H, t_ms);
-	/* where windows come too seldom, or an hour is long over, it is done in one go */
-	bool late = hour && (all || t_ms - of->rolled_to_ms[SP_RES_1H] >= period_ms[SP_RES_1H] + LATE_MS);
+	const struct sp_store_source *state = &w->sources[source - 1];
+	bool all = t_ms == UINT64_MAX, minute = is_due(state, SP_RES_1M, t_ms), hour = is_due(state, SP_RES_1H, t_ms);
+	/* if windows are rare, or the hour ended long ago, do all parts at once */
+	bool late = hour && (all || t_ms - state->rolled_to_ms[SP_RES_1H] >= period_ms[SP_RES_1H] + LATE_MS);
 	int r = minute ? roll_level(s, source, SP_RES_1M, t_ms) : 0;
 
 	if (r == 0 && all)
@@ -398,7 +394,7 @@ int sp_writer_roll(struct sp_store *s, uint64_t source, uint64_t t_ms)
 		return r;
 	if (all)
 		return late ? roll_level(s, source, SP_RES_1H, t_ms) : 0;
-	return hour || of->hour_is_new ? sp_roll_part_of_hour(s, source, t_ms, late) : 0;
+	return hour || state->hour_is_new ? sp_roll_hour_step(s, source, t_ms, late) : 0;
 }
 
 struct series {
@@ -426,8 +422,8 @@ static int list_series(struct sp_day_file *f, uint64_t current, struct series **
 	return r == 0 && code != SQLITE_DONE ? sp_file_error(f, code, "read") : r;
 }
 
-/* Up to where the coarser file has windows of the series. */
-static int rolled_to(const struct sp_roll *roll, uint64_t *ret_ms)
+/* The end of the last window of this series in the coarser file; 0: none. */
+static int find_rolled_to(const struct sp_roll *roll, uint64_t *ret_ms)
 {
 	uint64_t period = period_ms[roll->to->day.resolution];
 	SP_STATEMENT *s = NULL;
@@ -458,7 +454,7 @@ static int catch_up_level(struct sp_store *s, int to, struct sp_decoded_dict *de
 				       .generation = series[i].generation,
 				       .decoded = decoded};
 		uint64_t from_ms;
-		r = rolled_to(&roll, &from_ms);
+		r = find_rolled_to(&roll, &from_ms);
 		r = r < 0 ? r : roll_until(s, &roll, &from_ms, UINT64_MAX);
 		sp_roll_done(&roll);
 	}
@@ -480,11 +476,11 @@ int sp_writer_catch_up(struct sp_store *s)
 	struct sp_decoded_dict decoded = {0};
 	int r = 0;
 
-	/* of the generation that ends now, as long as its tree is in memory */
+	/* the generation that ends now, while its tree is in memory */
 	for (uint64_t i = 1; w->dict_builder != NULL && i <= w->n_sources && r == 0; i++)
 		if (w->sources[i - 1].last_t_ms > 0)
 			r = sp_writer_roll(s, i, UINT64_MAX);
-	if (w->dict_builder != NULL) { /* it is over, and the day's sums take as much memory again */
+	if (w->dict_builder != NULL) { /* done with it: the day's totals take as much memory */
 		sp_writer_forget_rolling(w);
 		sp_dict_builder_free(w->dict_builder);
 		w->dict_builder = NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dict_builder.h: what the rows of profiles name, as numbers of a generation's dictionary.
+ * dict_builder.h: builds the dictionary of a generation while windows are written: gives what a profile's rows name
+ * its numbers.
  *
- * Of what has been written only hashes are kept (seen.h), and of the call tree parent and frame of each node. What is
- * new waits in `pending` until a window was committed with it, also when a commit fails. Numbers of the profile that
- * was added last are remembered: a stack costs its frames only once, as long as the same profile comes again with rows
- * cleared. Frames and files that were named since are seen, and what they occur in is numbered anew.
- * Addresses are not kept: those of the kernel and of memory without a file mean nothing later; a frame of a file that
- * has a function is that function. Labels of keys, time slices and lines of calls are not kept.
- * Owns its memory. Errors: -ENOMEM, after which it goes on as it was. Not thread-safe.
+ * Of items already written it keeps hashes (id_map.h), and of the call tree parent and frame of each node. New items
+ * are in `pending` until a window was committed with them, also if a commit fails. It remembers the numbers of the
+ * last profile: as long as that profile comes again, with its rows cleared, the frames of a stack are looked at only
+ * once. Frames or files that got a name since are noticed, and stacks with them are numbered anew.
+ * Addresses in the kernel and in memory without a file are not kept, as they mean nothing later; a frame with a
+ * function is that function. Labels, time slices and lines of calls are not kept either.
+ * Owns its memory. Error: -ENOMEM, after which it can still be used. Not thread-safe.
  */
 #ifndef SP_STORE_WRITE_DICT_BUILDER_H
 #define SP_STORE_WRITE_DICT_BUILDER_H
@@ -18,21 +19,23 @@
 #include "store/format/rows.h"
 
 struct sp_dict_builder;
-int sp_dict_builder_new(struct sp_dict_builder **ret_numbering);
-void sp_dict_builder_free(struct sp_dict_builder *n);
-/* The profile's rows, by key and node, sorted. */
-int sp_dict_builder_rows(struct sp_dict_builder *n, const struct sp_profile *p, struct sp_window_rows *ret_rows);
-/* After that, of the same rows: adds what each library has itself, and what passes through it, to int64_t accounts: 2
- * of each value by library. */
-int sp_dict_builder_sum(struct sp_dict_builder *n, const struct sp_profile *p, struct sp_items *accounts);
-struct sp_chunk *sp_dict_builder_pending(struct sp_dict_builder *n);
-/* What is pending was written. */
-void sp_dict_builder_written(struct sp_dict_builder *n);
-struct sp_dict_view sp_dict_builder_view(const struct sp_dict_builder *n);
-/* How many there are, pending ones included. */
-const uint32_t *sp_dict_builder_counts(const struct sp_dict_builder *n);
-/* No more nodes have room: it is time for another generation. */
-bool sp_dict_builder_is_full(const struct sp_dict_builder *n);
-size_t sp_dict_builder_memory(const struct sp_dict_builder *n);
+int sp_dict_builder_new(struct sp_dict_builder **ret_builder);
+void sp_dict_builder_free(struct sp_dict_builder *builder);
+/* Replaces ret_rows by the profile's rows, by key and node, sorted. */
+int sp_dict_builder_add_rows(struct sp_dict_builder *builder, const struct sp_profile *p,
+			     struct sp_window_rows *ret_rows);
+/* Call it after add_rows(), for the same rows: adds self and total of each library to accounts: int64_t[2] for each
+ * library and value. */
+int sp_dict_builder_sum_libraries(struct sp_dict_builder *builder, const struct sp_profile *p,
+				  struct sp_items *accounts);
+struct sp_chunk *sp_dict_builder_pending(struct sp_dict_builder *builder);
+/* The pending items were written: empties the chunk. */
+void sp_dict_builder_commit(struct sp_dict_builder *builder);
+struct sp_dict_view sp_dict_builder_view(const struct sp_dict_builder *builder);
+/* The next number of each kind. */
+const uint32_t *sp_dict_builder_counts(const struct sp_dict_builder *builder);
+/* No space for more nodes: begin a new generation. */
+bool sp_dict_builder_is_full(const struct sp_dict_builder *builder);
+size_t sp_dict_builder_memory(const struct sp_dict_builder *builder);
 
 #endif

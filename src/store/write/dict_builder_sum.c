@@ -7,7 +7,7 @@
 #include "base/sum.h"
 #include "store/write/dict_builder_priv.h"
 
-static bool has(const uint32_t *list, uint32_t n, uint32_t library)
+static bool contains_library(const uint32_t *list, uint32_t n, uint32_t library)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (list[i] == library)
@@ -22,12 +22,12 @@ static inline void add_values(int64_t *accounts, const struct sp_row *row, uint3
 		sp_saturating_add(&accounts[2 * ((size_t)library * n_values + v) + (size_t)what], row->values[v]);
 }
 
-/* The first values of a row, by where its lists are. What has no frames is nobody's: as if of file 0. */
-static inline void add_row(const struct sp_dict_builder *n, const struct sp_row *row, size_t user_at, size_t kernel_at,
-			   uint32_t n_values, int64_t *accounts)
+/* Adds a row, given its lists. A row without frames is counted for file 0. */
+static inline void add_row(const struct sp_dict_builder *builder, const struct sp_row *row, size_t user_at,
+			   size_t kernel_at, uint32_t n_values, int64_t *accounts)
 {
-	const uint32_t *user = sp_words(&n->memo.libraries) + user_at,
-		       *kernel = sp_words(&n->memo.libraries) + kernel_at;
+	const uint32_t *user = sp_words(&builder->memo.libraries) + user_at,
+		       *kernel = sp_words(&builder->memo.libraries) + kernel_at;
 	uint32_t n_user = *user++, n_kernel = row->kernel == 0 ? 0 : *kernel;
 
 	kernel++;
@@ -37,39 +37,39 @@ static inline void add_row(const struct sp_dict_builder *n, const struct sp_row 
 	for (uint32_t i = 0; i < n_user; i++)
 		add_values(accounts, row, n_values, user[i], 1);
 	for (uint32_t i = 0; i < n_kernel; i++)
-		if (!has(user, n_user, kernel[i]))
+		if (!contains_library(user, n_user, kernel[i]))
 			add_values(accounts, row, n_values, kernel[i], 1);
 }
 
-static int find_and_add_row(struct sp_dict_builder *n, const struct sp_profile *p, const struct sp_row *row,
+static int find_and_add_row(struct sp_dict_builder *builder, const struct sp_profile *p, const struct sp_row *row,
 			    uint32_t n_values, int64_t *accounts)
 {
-	int64_t user = sp_dict_builder_libraries(n, p, row->user);
-	int64_t kernel = user < 0 || row->kernel == 0 ? user : sp_dict_builder_libraries(n, p, row->kernel);
+	int64_t user = sp_dict_builder_find_libraries(builder, p, row->user);
+	int64_t kernel = user < 0 || row->kernel == 0 ? user : sp_dict_builder_find_libraries(builder, p, row->kernel);
 
 	if (kernel >= 0)
-		add_row(n, row, (size_t)user, (size_t)kernel, n_values, accounts);
+		add_row(builder, row, (size_t)user, (size_t)kernel, n_values, accounts);
 	return kernel < 0 ? (int)kernel : 0;
 }
 
-void sp_dict_builder_done_sums(struct sp_dict_builder *n)
+void sp_dict_builder_done_sums(struct sp_dict_builder *builder)
 {
-	free(n->sums.accounts.data);
-	free(n->sums.late.data);
+	free(builder->sums.accounts.data);
+	free(builder->sums.deferred.data);
 }
 
-void sp_dict_builder_begin_sums(struct sp_dict_builder *n)
+void sp_dict_builder_begin_sums(struct sp_dict_builder *builder)
 {
-	struct sp_row_sums *s = &n->sums;
+	struct sp_row_sums *s = &builder->sums;
 
 	if (s->accounts.n > 0)
 		memset(s->accounts.data, 0, s->accounts.n * sizeof(int64_t));
-	s->late.n = s->n_rows = 0;
+	s->deferred.n = s->n_rows = 0;
 	s->sum = 0;
 	s->are_multiples = true;
 }
 
-/* Are this row's values the same multiples of the first one as those before, none negative? */
+/* Are the values of this row the same non-negative multiples of the first as before? */
 static bool is_multiple(struct sp_row_sums *s, const struct sp_row *row, uint32_t n_values)
 {
 	int64_t first = row->values[0], product;
@@ -87,38 +87,39 @@ static bool is_multiple(struct sp_row_sums *s, const struct sp_row *row, uint32_
 	return !__builtin_add_overflow(s->sum, first, &s->sum);
 }
 
-/* Lists that are not known yet wait: finding them here would number marks that no row of this window has. */
-void sp_dict_builder_sum_row(struct sp_dict_builder *n, const struct sp_row *row, uint32_t n_values)
+/* Rows with unknown lists are deferred: listing them now would add marks that no row of this window has. */
+void sp_dict_builder_sum_row(struct sp_dict_builder *builder, const struct sp_row *row, uint32_t n_values)
 {
-	struct sp_row_sums *s = &n->sums;
+	struct sp_row_sums *s = &builder->sums;
 
 	if (!s->are_multiples)
 		return;
-	uint32_t user = sp_memo_of_stack(n, row->user).libraries, kernel = sp_memo_of_stack(n, row->kernel).libraries;
+	uint32_t user = sp_memo_of_stack(builder, row->user).libraries,
+		 kernel = sp_memo_of_stack(builder, row->kernel).libraries;
 	bool known = user != 0 && (kernel != 0 || row->kernel == 0);
-	size_t n_accounts = 2 * (size_t)n->n[SP_FILES];
+	size_t n_accounts = 2 * (size_t)builder->next[SP_FILES];
 	s->are_multiples =
 	    is_multiple(s, row, n_values) &&
-	    (s->accounts.n >= n_accounts || sp_items_room(&s->accounts, n_accounts, sizeof(int64_t)) == 0) &&
-	    (known || sp_items_room(&s->late, s->late.n + 1, sizeof(uint32_t)) == 0);
+	    (s->accounts.n >= n_accounts || sp_items_reserve(&s->accounts, n_accounts, sizeof(int64_t)) == 0) &&
+	    (known || sp_items_reserve(&s->deferred, s->deferred.n + 1, sizeof(uint32_t)) == 0);
 	if (s->are_multiples && known)
-		add_row(n, row, user, kernel, 1, s->accounts.data);
+		add_row(builder, row, user, kernel, 1, s->accounts.data);
 	else if (s->are_multiples)
-		sp_words(&s->late)[s->late.n - 1] = s->n_rows;
+		sp_words(&s->deferred)[s->deferred.n - 1] = s->n_rows;
 	s->n_rows++;
 }
 
-/* What was summed as rows came, times the factors: none of it is too large. */
-static int add_sums(struct sp_dict_builder *n, const struct sp_profile *p, uint32_t n_values, int64_t *accounts)
+/* Multiplies the sums by the factors; are_multiples() excluded overflow. */
+static int add_sums(struct sp_dict_builder *builder, const struct sp_profile *p, uint32_t n_values, int64_t *accounts)
 {
-	struct sp_row_sums *s = &n->sums;
+	struct sp_row_sums *s = &builder->sums;
 	const int64_t *sums = s->accounts.data;
 	int r = 0;
 
-	for (size_t i = 0; i < s->late.n && r == 0; i++)
-		r = find_and_add_row(n, p, sp_profile_row(p, sp_words(&s->late)[i]), 1, s->accounts.data);
-	s->late.n = 0;
-	s->are_multiples = r == 0; /* else some are in it */
+	for (size_t i = 0; i < s->deferred.n && r == 0; i++)
+		r = find_and_add_row(builder, p, sp_profile_row(p, sp_words(&s->deferred)[i]), 1, s->accounts.data);
+	s->deferred.n = 0;
+	s->are_multiples = r == 0; /* after an error some rows are counted already */
 	for (size_t i = 0; i < s->accounts.n && r == 0; i++)
 		for (uint32_t v = 0; v < n_values && sums[i] != 0; v++)
 			sp_saturating_add(&accounts[2 * (i / 2 * n_values + v) + i % 2], sums[i] * s->factors[v]);
@@ -135,14 +136,15 @@ static bool are_multiples(const struct sp_row_sums *s, uint32_t n_values)
 	return small;
 }
 
-int sp_dict_builder_sum(struct sp_dict_builder *n, const struct sp_profile *p, struct sp_items *accounts)
+int sp_dict_builder_sum_libraries(struct sp_dict_builder *builder, const struct sp_profile *p,
+				  struct sp_items *accounts)
 {
 	uint32_t n_rows = sp_profile_n_rows(p), n_values = sp_profile_n_value_types(p);
-	int r = sp_items_room(accounts, 2 * (size_t)n->n[SP_FILES] * n_values, sizeof(int64_t));
+	int r = sp_items_reserve(accounts, 2 * (size_t)builder->next[SP_FILES] * n_values, sizeof(int64_t));
 
-	if (r == 0 && are_multiples(&n->sums, n_values))
-		return add_sums(n, p, n_values, accounts->data);
+	if (r == 0 && are_multiples(&builder->sums, n_values))
+		return add_sums(builder, p, n_values, accounts->data);
 	for (uint32_t i = 0; i < n_rows && r == 0; i++)
-		r = find_and_add_row(n, p, sp_profile_row(p, i), n_values, accounts->data);
+		r = find_and_add_row(builder, p, sp_profile_row(p, i), n_values, accounts->data);
 	return r;
 }

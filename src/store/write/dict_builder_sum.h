@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * dict_builder_sum.h: what each library has of a window's rows, added up as they are numbered, when the lists of their
- * stacks' libraries are at hand.
+ * dict_builder_sum.h: sums by library, added up while rows are numbered, when the library lists of their stacks are at
+ * hand.
  *
- * Only the first value is added, as long as the others are the same multiples of it: sp_dict_builder_sum() multiplies
- * the sums, and comes to what adding each value would, at the ends of 64 bits, too. Else it goes through the rows
- * again. A row's two lists, the user's and the kernel's, together have each library once, and begin with the innermost.
- * Part of a dict_builder: threads, ownership and errors are as in number.h; what does not fit into memory is not summed
- * here, but in sp_dict_builder_sum().
+ * As long as all values are the same multiples of the first, only the first is added, and
+ * sp_dict_builder_sum_libraries() multiplies the sums: the same result, saturation included. Otherwise it goes through
+ * the rows again, each value apart. The lists of a row's user and kernel stack together have each library once, after
+ * duplicates are skipped, innermost first.
+ * Part of a dict_builder: threads, ownership and errors as in dict_builder.h. If memory runs out here,
+ * sp_dict_builder_sum_libraries() starts over.
  */
 #ifndef SP_STORE_WRITE_DICT_BUILDER_SUM_H
 #define SP_STORE_WRITE_DICT_BUILDER_SUM_H
@@ -15,14 +16,14 @@
 #include "store/write/dict_builder.h"
 
 struct sp_row_sums {
-	struct sp_items accounts; /* int64_t: of the first value, self and total by library */
-	struct sp_items late;     /* uint32_t: rows that are not in it yet */
+	struct sp_items accounts; /* int64_t: self and total of the first value by library */
+	struct sp_items deferred; /* uint32_t: rows whose lists are not known yet */
 	int64_t factors[SP_MAX_VALUES], sum;
 	uint32_t n_rows;
 	bool are_multiples;
 };
-void sp_dict_builder_begin_sums(struct sp_dict_builder *n);
-void sp_dict_builder_sum_row(struct sp_dict_builder *n, const struct sp_row *row, uint32_t n_values);
-void sp_dict_builder_done_sums(struct sp_dict_builder *n);
+void sp_dict_builder_begin_sums(struct sp_dict_builder *builder);
+void sp_dict_builder_sum_row(struct sp_dict_builder *builder, const struct sp_row *row, uint32_t n_values);
+void sp_dict_builder_done_sums(struct sp_dict_builder *builder);
 
 #endif

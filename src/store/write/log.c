@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* log.c: what the writer did by itself, said in a line for a log (store.h). */
 #include "store/write/log.h"
 
 #include <limits.h>
@@ -38,7 +37,7 @@ void sp_log_moved(struct sp_store *s, const char *what)
 	s->options.note(s->options.note_arg, text);
 }
 
-/* Said once a day, and counted. */
+/* At most one line a day. */
 void sp_log_outgrown(struct sp_store *s)
 {
 	char text[256];

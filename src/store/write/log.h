@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * log.h: what the writer did by itself, in a line for whoever wants to know (struct sp_store_options has the
- * function).
+ * log.h: lines for a log about what the writer did by itself; they go to note() of struct sp_store_options.
  *
- * Each is counted, too (struct sp_store_stats). They cannot fail; what they are given stays the caller's. Threads: as
+ * Each event is counted in struct sp_store_stats, too. These functions cannot fail and keep no argument. Threads: as
  * in store.h. Limits: a line holds any path.
  */
 #ifndef SP_STORE_WRITE_LOG_H

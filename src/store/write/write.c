@@ -15,10 +15,8 @@
 
 enum { NS_PER_MS = 1000000, BOOT_ID_MAX = 256, HOUR_JUST_OVER_MS = 15 * 60000 };
 
-/* --- records
- * ------------------------------------------------------------------------------------------------------
- */
-int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s)
+/* --- records --- */
+int sp_writer_run_and_finalize(struct sp_day_file *f, sqlite3_stmt *s)
 {
 	int code = sqlite3_step(s);
 
@@ -26,8 +24,8 @@ int sp_writer_run(struct sp_day_file *f, sqlite3_stmt *s)
 	return code == SQLITE_DONE ? 0 : sp_file_error(f, code, "write");
 }
 
-int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
-			const struct sp_chunk *c)
+int sp_writer_insert_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t generation, uint64_t seq,
+			   const struct sp_chunk *c)
 {
 	uint64_t id = sp_chunk_id(generation, seq);
 	const void *record;
@@ -35,28 +33,29 @@ int sp_writer_put_chunk(struct sp_writer *w, struct sp_day_file *f, uint64_t gen
 	size_t len;
 
 	sp_packer_begin(w->packer);
-	sp_chunk_pack(c, w->packer, f->day.resolution == SP_RES_1H); /* a minute's stands in for lost ones of 10s */
+	sp_chunk_pack(c, w->packer,
+		      f->day.resolution == SP_RES_1H); /* minutes keep keys: their chunks replace lost ones of 10s */
 	int r = sp_packer_end(w->packer, SP_RECORD_CHUNK, (uint64_t[]){id, 0}, &record, &len);
-	r = r < 0 ? r : sp_file_keep(f, SP_PUT_CHUNK, &s);
+	r = r < 0 ? r : sp_file_statement(f, SP_PUT_CHUNK, &s);
 	if (r < 0)
 		return r;
 	SP_BIND(s, id);
 	(void)sqlite3_bind_blob64(s, 2, record, len, SQLITE_STATIC);
-	return sp_file_put(f, s);
+	return sp_file_run_statement(f, s);
 }
 
-/* Where the window stands: at its time, or the next free one, if another source or generation has it. */
+/* Finds the window's place: its millisecond, or the next that no other source or generation has. */
 static int find_place(struct sp_day_file *f, uint64_t source, struct sp_window_id *id)
 {
 	for (;; id->t_ms++) {
-		SP_KEPT *s = NULL;
-		int r = sp_file_keep(f, SP_FIND_PLACE, &s);
+		SP_CACHED_STATEMENT *s = NULL;
+		int r = sp_file_statement(f, SP_FIND_PLACE, &s);
 		if (r < 0)
 			return r;
 		SP_BIND(s, id->t_ms, source, id->generation);
 		int code = sqlite3_step(s);
 		if (code == SQLITE_DONE || (code == SQLITE_ROW && sqlite3_column_int(s, 0) != 0))
-			return 0; /* the same window: a try that failed late */
+			return 0; /* free, or the same window from a failed attempt */
 		if (code != SQLITE_ROW)
 			return sp_file_error(f, code, "write");
 	}
@@ -73,8 +72,8 @@ int sp_writer_find_place(struct sp_day_file *f, uint64_t source, uint64_t genera
 	return r;
 }
 
-int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
-			 const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms)
+int sp_writer_insert_window(struct sp_writer *w, struct sp_day_file *f, uint64_t source, uint64_t generation,
+			    const struct sp_head *h, const struct sp_window_rows *rows, uint64_t *ret_t_ms)
 {
 	struct sp_window_id id = {h->wall_ns / NS_PER_MS, generation};
 	uint8_t head[SP_HEAD_MAX];
@@ -84,19 +83,18 @@ int sp_writer_put_window(struct sp_writer *w, struct sp_day_file *f, uint64_t so
 	int r = find_place(f, source, &id);
 
 	r = r < 0 ? r : sp_window_rows_pack(rows, id, w->packer, &record, &len);
-	r = r < 0 ? r : sp_file_keep(f, SP_PUT_WINDOW, &s);
+	r = r < 0 ? r : sp_file_statement(f, SP_PUT_WINDOW, &s);
 	if (r < 0)
 		return r;
 	SP_BIND(s, id.t_ms, source, generation);
 	(void)sqlite3_bind_blob64(s, 4, head, sp_head_pack(h, id, head), SQLITE_STATIC);
 	(void)sqlite3_bind_blob64(s, 5, record, len, SQLITE_STATIC);
 	*ret_t_ms = id.t_ms;
-	return sp_file_put(f, s);
+	return sp_file_run_statement(f, s);
 }
 
-/* --- sources
- * ------------------------------------------------------------------------------------------------------------ */
-static int types_of(const struct sp_profile *p, char *ret_types, size_t size)
+/* --- sources --- */
+static int format_types(const struct sp_profile *p, char *ret_types, size_t size)
 {
 	size_t n = 0;
 
@@ -111,7 +109,7 @@ static int types_of(const struct sp_profile *p, char *ret_types, size_t size)
 	return n == 0 ? sp_fail_said(-EINVAL, "the profile has no values") : 0;
 }
 
-static int put_source(struct sp_day_file *f, size_t id, const struct sp_store_source *source)
+static int insert_source(struct sp_day_file *f, size_t id, const struct sp_store_source *source)
 {
 	sqlite3_stmt *s;
 	int r = sp_file_prepare(f, "INSERT OR REPLACE INTO source VALUES(?1, ?2, ?3)", &s);
@@ -121,11 +119,11 @@ static int put_source(struct sp_day_file *f, size_t id, const struct sp_store_so
 	SP_BIND(s, id);
 	(void)sqlite3_bind_text(s, 2, source->name, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_text(s, 3, source->types, -1, SQLITE_STATIC);
-	return sp_writer_run(f, s);
+	return sp_writer_run_and_finalize(f, s);
 }
 
-/* The number of the source in the day's three files, from 1. */
-static int source_number(struct sp_writer *w, const char *name, const char *types, uint64_t *ret_number)
+/* The id of the source in the day's three files, from 1. */
+static int find_or_add_source(struct sp_writer *w, const char *name, const char *types, uint64_t *ret_number)
 {
 	for (size_t i = 0; i < w->n_sources; i++)
 		if (strcmp(w->sources[i].name, name) == 0 && strcmp(w->sources[i].types, types) == 0) {
@@ -137,7 +135,7 @@ static int source_number(struct sp_writer *w, const char *name, const char *type
 	struct sp_store_source source = {.name = strdup(name), .types = strdup(types)};
 	int r = source.name == NULL || source.types == NULL ? -ENOMEM : 0;
 	for (int i = 0; i < SP_N_RESOLUTIONS && r == 0; i++)
-		r = put_source(&w->files[i], w->n_sources + 1, &source);
+		r = insert_source(&w->files[i], w->n_sources + 1, &source);
 	if (r < 0) {
 		free(source.name);
 		free(source.types);
@@ -170,13 +168,12 @@ static int read_sources(struct sp_writer *w, struct sp_day_file *f)
 		uint64_t number;
 		if (name == NULL || types == NULL || sqlite3_column_int64(s, 0) > (int64_t)w->n_sources + 1)
 			return -EBADMSG;
-		r = source_number(w, name, types, &number);
+		r = find_or_add_source(w, name, types, &number);
 	}
 	return r == 0 && code != SQLITE_DONE ? sp_file_error(f, code, "read") : r;
 }
 
-/* --- the day
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- the day --- */
 static void end_generation(struct sp_writer *w)
 {
 	sp_writer_forget_rolling(w);
@@ -187,8 +184,8 @@ static void end_generation(struct sp_writer *w)
 		struct sp_store_source *source = &w->sources[i];
 		memset(source->rolled_to_ms, 0, sizeof(source->rolled_to_ms));
 		source->last_t_ms = 0;
-		sp_minute_forget(&source->minutes[0]);
-		sp_minute_forget(&source->minutes[1]);
+		sp_minute_reset(&source->minutes[0]);
+		sp_minute_reset(&source->minutes[1]);
 	}
 }
 
@@ -201,8 +198,8 @@ void sp_writer_close_files(struct sp_writer *w)
 	w->day_s = 0;
 }
 
-/* What cannot be rolled up now is found again when the store is opened. */
-static void end_of_generation(struct sp_store *s)
+/* What cannot be rolled up now is found when the store is opened next. */
+static void finish_generation(struct sp_store *s)
 {
 	if (sp_writer_catch_up(s) < 0)
 		sp_error_clear();
@@ -211,13 +208,13 @@ static void end_of_generation(struct sp_store *s)
 
 void sp_writer_drop_day(struct sp_store *s)
 {
-	end_of_generation(s);
+	finish_generation(s);
 	sp_writer_close_files(s->writer);
 }
 
 void sp_writer_finish_day(struct sp_store *s)
 {
-	end_of_generation(s);
+	finish_generation(s);
 	for (int i = 0; i < SP_N_RESOLUTIONS; i++)
 		(void)sp_file_finish(&s->writer->files[i]);
 	sp_error_clear();
@@ -226,7 +223,7 @@ void sp_writer_finish_day(struct sp_store *s)
 
 void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from)
 {
-	to->packer = from->packer; /* both may use it */
+	to->packer = from->packer; /* shared by both */
 	to->day_s = from->day_s;
 	memcpy(to->files, from->files, sizeof(to->files));
 	to->dict_builder = from->dict_builder;
@@ -240,7 +237,7 @@ void sp_writer_move_day(struct sp_writer *to, struct sp_writer *from)
 	from->day_s = from->generation = from->last_chunk = from->n_sources = 0;
 }
 
-/* A file that SQLite refuses is kept for people, and a new one begun with what can be had of it. */
+/* Renames a file that SQLite refuses, and begins a new one with what can be salvaged. */
 static int replace_file(struct sp_store *s, const struct sp_day *day, struct sp_day_file *f)
 {
 	SP_CLOSE int old = openat(s->directory.fd, day->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -250,20 +247,20 @@ static int replace_file(struct sp_store *s, const struct sp_day *day, struct sp_
 	s->n_damaged_files++;
 	r = r < 0 ? r : sp_file_open(&s->directory, day, true, f);
 	if (r == 0 && old >= 0 && sp_salvage(&s->directory, old, f) < 0)
-		sp_error_clear(); /* then it begins empty */
+		sp_error_clear(); /* the new file begins empty */
 	if (r == 0)
 		sp_log_replaced(s, f, day->name);
 	return r;
 }
 
-int sp_writer_mend(struct sp_store *s, const struct sp_day *day)
+int sp_writer_repair(struct sp_store *s, const struct sp_day *day)
 {
 	struct sp_day_file f = {0};
 	int r = sp_file_open(&s->directory, day, false, &f);
 
 	sp_file_close(&f);
 	if (r != -EBADMSG)
-		return 0; /* whatever else there is, it is not this */
+		return 0; /* not damaged */
 	r = replace_file(s, day, &f);
 	if (r == 0)
 		r = sp_file_finish(&f);
@@ -296,8 +293,8 @@ static int open_day(struct sp_store *s, uint64_t wall_ns)
 	return r;
 }
 
-/* After SQLite said that something is damaged: is it one of our files? They are replaced. */
-static bool set_damaged_aside(struct sp_store *s)
+/* After -EBADMSG: replaces those of our files that are damaged. Returns whether any is. */
+static bool replace_damaged_files(struct sp_store *s)
 {
 	struct sp_writer *w = s->writer;
 	bool any = false;
@@ -313,7 +310,7 @@ static bool set_damaged_aside(struct sp_store *s)
 	return any;
 }
 
-int sp_writer_day(struct sp_store *s, uint64_t wall_ns)
+int sp_writer_open_day(struct sp_store *s, uint64_t wall_ns)
 {
 	struct sp_writer *w = s->writer;
 	uint64_t day_s = sp_day_of(wall_ns, 0).day_s;
@@ -326,11 +323,11 @@ int sp_writer_day(struct sp_store *s, uint64_t wall_ns)
 		sp_writer_finish_closing(s);
 	int r = open_day(s, wall_ns);
 	r = r < 0 ? r : sp_writer_catch_up(s);
-	if (r == -EBADMSG && set_damaged_aside(s))
+	if (r == -EBADMSG && replace_damaged_files(s))
 		r = open_day(s, wall_ns);
 	if (w->files[0].db == NULL)
 		return r;
-	sp_error_clear(); /* what could not be rolled up waits */
+	sp_error_clear(); /* what could not be rolled up is done later */
 	return 0;
 }
 
@@ -366,7 +363,7 @@ static int new_generation(struct sp_writer *w)
 			return r;
 		SP_BIND(s, (uint64_t)last + 1);
 		(void)sqlite3_bind_text(s, 2, w->boot_id, -1, SQLITE_STATIC);
-		r = sp_writer_run(&w->files[i], s);
+		r = sp_writer_run_and_finalize(&w->files[i], s);
 	}
 	r = r < 0 ? r : sp_dict_builder_new(&w->dict_builder);
 	if (r == 0)
@@ -374,8 +371,7 @@ static int new_generation(struct sp_writer *w)
 	return r;
 }
 
-/* Where an hour was just rolled up, there is little to be done if a generation ends: soon enough, one that will outgrow
- * its memory ends there. */
+/* Just after an hour was rolled up, ending a generation costs least: one near its limit ends then. */
 static bool is_too_large(const struct sp_store *s, const struct sp_store_source *source, uint64_t t_ms)
 {
 	const struct sp_writer *w = s->writer;
@@ -386,23 +382,22 @@ static bool is_too_large(const struct sp_store *s, const struct sp_store_source 
 	return sp_dict_builder_is_full(w->dict_builder) || bytes > (at_hour ? most / 8 * 7 : most);
 }
 
-/* The clock was set back, or the dictionary has outgrown its memory: what comes now begins anew. */
-static int look_at_generation(struct sp_store *s, uint64_t source, uint64_t t_ms)
+/* Begins a new generation if the clock was set back, or if the dictionary is full. */
+static int ensure_generation(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
-	bool goes_on = w->dict_builder != NULL && t_ms >= w->sources[source - 1].last_t_ms;
-	bool outgrown = goes_on && is_too_large(s, &w->sources[source - 1], t_ms);
+	bool continues = w->dict_builder != NULL && t_ms >= w->sources[source - 1].last_t_ms;
+	bool outgrown = continues && is_too_large(s, &w->sources[source - 1], t_ms);
 
-	if (goes_on && !outgrown)
+	if (continues && !outgrown)
 		return 0;
 	if (outgrown)
 		sp_log_outgrown(s);
-	end_of_generation(s);
+	finish_generation(s);
 	return new_generation(w);
 }
 
-/* --- a window
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- a window --- */
 static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h, uint64_t *ret_t_ms)
 {
 	struct sp_day_file *f = &w->files[SP_RES_10S];
@@ -414,34 +409,33 @@ static int commit_window(struct sp_writer *w, uint64_t source, struct sp_head *h
 		return r;
 	h->last_chunk = w->last_chunk + has_chunk;
 	if (has_chunk)
-		r = sp_writer_put_chunk(w, f, w->generation, h->last_chunk, pending);
-	r = r < 0 ? r : sp_writer_put_window(w, f, source, w->generation, h, &w->rows, ret_t_ms);
+		r = sp_writer_insert_chunk(w, f, w->generation, h->last_chunk, pending);
+	r = r < 0 ? r : sp_writer_insert_window(w, f, source, w->generation, h, &w->rows, ret_t_ms);
 	r = sp_file_end(f, r);
 	if (r < 0)
 		return r;
 	w->last_chunk = h->last_chunk;
-	sp_dict_builder_written(w->dict_builder);
+	sp_dict_builder_commit(w->dict_builder);
 	return 0;
 }
 
-/* One thing at a time, so that no window waits long: the day that is being left; a minute, and at its end an hour; then
- * the day's totals; then what is too old. By age only once an hour: a clock that jumps ahead and back must not empty
- * the store. */
-static int roll_up(struct sp_store *s, uint64_t source, uint64_t t_ms)
+/* One task for each window, so that none takes long: a step of closing the day before; a roll-up; retention. Retention
+ * by age only once an hour, so that a clock that jumps ahead and back does not empty the store. */
+static int do_background_step(struct sp_store *s, uint64_t source, uint64_t t_ms)
 {
 	struct sp_writer *w = s->writer;
-	struct sp_store_source *of = &w->sources[source - 1];
+	struct sp_store_source *state = &w->sources[source - 1];
 	uint64_t minute = t_ms / 60000;
 	int r;
 
-	if (s->closing != NULL && !sp_writer_minute_is_over(of, t_ms)) {
+	if (s->closing != NULL && !sp_writer_minute_is_over(state, t_ms)) {
 		sp_writer_close_day_step(s);
 		return 0;
 	}
 	if (w->minute_retained != minute && t_ms % 60000 >= 30000) {
-		r = sp_writer_retain(s, t_ms * NS_PER_MS, w->look_at_age);
+		r = sp_writer_retain(s, t_ms * NS_PER_MS, w->check_age);
 		w->minute_retained = minute;
-		w->look_at_age = false;
+		w->check_age = false;
 		return r;
 	}
 	return sp_writer_roll(s, source, t_ms);
@@ -460,28 +454,28 @@ static int add_window(struct sp_store *s, const struct sp_store_window *window, 
 			    .rate_millihertz = window->rate_millihertz,
 			    .n_lost = window->n_lost,
 			    .n_cpus = window->n_cpus};
-	int r = types_of(p, types, sizeof(types));
+	int r = format_types(p, types, sizeof(types));
 
-	r = r < 0 ? r : sp_writer_day(s, window->wall_ns);
-	r = r < 0 ? r : source_number(w, window->source, types, &source);
-	r = r < 0 ? r : look_at_generation(s, source, t_ms);
-	r = r < 0 ? r : sp_dict_builder_rows(w->dict_builder, p, &w->rows);
+	r = r < 0 ? r : sp_writer_open_day(s, window->wall_ns);
+	r = r < 0 ? r : find_or_add_source(w, window->source, types, &source);
+	r = r < 0 ? r : ensure_generation(s, source, t_ms);
+	r = r < 0 ? r : sp_dict_builder_add_rows(w->dict_builder, p, &w->rows);
 	if (r < 0)
 		return r;
 	h.n_rows = w->rows.n;
-	uint64_t stands_at_ms;
-	r = commit_window(w, source, &h, &stands_at_ms);
+	uint64_t stored_ms;
+	r = commit_window(w, source, &h, &stored_ms);
 	if (r < 0)
 		return r;
-	struct sp_store_source *of = &w->sources[source - 1];
-	if (of->last_t_ms == 0)
-		sp_writer_begin_series(of, t_ms);
-	of->last_t_ms = t_ms;
-	struct sp_minute *minute = &of->minutes[t_ms / 60000 % 2];
+	struct sp_store_source *state = &w->sources[source - 1];
+	if (state->last_t_ms == 0)
+		sp_writer_begin_series(state, t_ms);
+	state->last_t_ms = t_ms;
+	struct sp_minute *minute = &state->minutes[t_ms / 60000 % 2];
 	const uint32_t *group_of = sp_dict_builder_view(w->dict_builder).group_of;
 	if (sp_minute_add(minute, t_ms, w->dict_builder, p) < 0 ||
-	    sp_minute_keep(minute, stands_at_ms, &h, &w->rows, group_of) < 0)
-		sp_error_clear(); /* what is missing is found in the file, then */
+	    sp_minute_add_rows(minute, stored_ms, &h, &w->rows, group_of) < 0)
+		sp_error_clear(); /* the roll-up reads the file instead */
 	*ret_source = source;
 	return 0;
 }
@@ -492,24 +486,22 @@ int sp_writer_add(struct sp_store *s, const struct sp_store_window *window, cons
 	int r = sp_writer_check_place(s);
 
 	r = r < 0 ? r : add_window(s, window, p, &source);
-	if (r == -EBADMSG && set_damaged_aside(s)) {
+	if (r == -EBADMSG && replace_damaged_files(s)) {
 		sp_error_clear();
 		r = add_window(s, window, p, &source);
 	}
 	if (r < 0)
 		return r;
-	/* the window is kept, whatever becomes of the rest: it is tried again with the next one */
-	r = roll_up(s, source, window->wall_ns / NS_PER_MS);
+	/* the window is committed: errors from here on are not returned, and the work is tried again */
+	r = do_background_step(s, source, window->wall_ns / NS_PER_MS);
 	if (r == -EBADMSG)
-		(void)set_damaged_aside(s);
+		(void)replace_damaged_files(s);
 	if (r < 0)
 		sp_error_clear();
 	return 0;
 }
 
-/* --- life
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- life --- */
 int sp_writer_catch_up_days(struct sp_store *s)
 {
 	SP_FREE struct sp_day *days = NULL;
@@ -520,10 +512,10 @@ int sp_writer_catch_up_days(struct sp_store *s)
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = sp_directory_check_version(&s->directory, days[i].name);
 	for (size_t i = 0; i < n && r == 0; i++) {
-		bool left = days[i].has_journal || days[i].day_s == days[n - 1].day_s;
-		if (!left || s->writer->day_s == days[i].day_s)
+		bool unfinished = days[i].has_journal || days[i].day_s == days[n - 1].day_s;
+		if (!unfinished || s->writer->day_s == days[i].day_s)
 			continue;
-		r = sp_writer_day(s, days[i].day_s * SP_NS_PER_S);
+		r = sp_writer_open_day(s, days[i].day_s * SP_NS_PER_S);
 	}
 	if (r == 0 && s->writer->files[0].db != NULL && s->writer->day_s != today)
 		sp_writer_finish_day(s);
@@ -553,7 +545,7 @@ int sp_writer_open(struct sp_store *s)
 		sp_writer_close(s);
 		return r;
 	}
-	if (r < 0) /* the disk may be full: windows are refused until it is not */
+	if (r < 0) /* the disk may be full: sp_store_add() fails until it is not */
 		sp_writer_close_files(w);
 	sp_error_clear();
 	return 0;

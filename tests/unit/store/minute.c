@@ -89,7 +89,7 @@ static void test_a_minute_is_what_the_tree_says(void **state)
 			sp_profile_clear_rows(p);
 			made_rows(p, &m, &draw);
 			add_large(p, large[seed % 3]);
-			assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
+			assert_int_equal(sp_dict_builder_add_rows(n, p, &rows), 0);
 			append(&all, &rows);
 			assert_int_equal(sp_minute_add(&minute, FIRST_MS + w * 10000, n, p), 0);
 		}
@@ -136,11 +136,11 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 		struct sp_head h = {.wall_ns = t_ms * 1000000, .length_ns = 7, .n_lost = w, .last_chunk = w + 5};
 		sp_profile_clear_rows(p);
 		made_rows(p, &many, &draw);
-		assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
+		assert_int_equal(sp_dict_builder_add_rows(n, p, &rows), 0);
 		append(&all, &rows);
 		assert_int_equal(sp_minute_add(&minute, t_ms, n, p), 0);
 		const uint32_t *group_of = sp_dict_builder_view(n).group_of;
-		assert_int_equal(sp_minute_keep(&minute, t_ms + 1, &h, &rows, group_of), 0);
+		assert_int_equal(sp_minute_add_rows(&minute, t_ms + 1, &h, &rows, group_of), 0);
 		sum_ms += t_ms + 1;
 	}
 	for (uint32_t i = 0; i < all.n; i++)
@@ -156,11 +156,11 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 	assert_int_equal(head.length_ns, (N_WINDOWS - 1) * UINT64_C(10000000000) + 7);
 	assert_int_equal(head.n_lost, 0 + 1 + 2 + 3 + 4 + 5);
 	assert_int_equal(head.last_chunk, N_WINDOWS - 1 + 5);
-	sp_minute_give_back(&minute);
+	sp_minute_drop_rows(&minute);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms, &head, &got), -ENODATA);
 	/* one that comes after that is not the whole minute */
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
-	assert_int_equal(sp_minute_keep(&minute, FIRST_MS, &head, &rows, sp_dict_builder_view(n).group_of), -ENODATA);
+	assert_int_equal(sp_minute_add_rows(&minute, FIRST_MS, &head, &rows, sp_dict_builder_view(n).group_of), -ENODATA);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS + 1, sum_ms, &head, &got), -ENODATA);
 	sp_window_rows_done(&rows);
 	sp_window_rows_done(&all);
@@ -184,7 +184,7 @@ static void test_a_row_of_the_smallest_number(void **state)
 	assert_int_equal(sp_dict_builder_new(&n), 0);
 	add_smallest(p); /* the first of all, by which a factor would be looked for */
 	made_rows(p, &many, &draw);
-	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
+	assert_int_equal(sp_dict_builder_add_rows(n, p, &rows), 0);
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
 	struct sp_dict_view view = sp_dict_builder_view(n);
 	assert_int_equal(sp_sums_of_rows(&rows, &view, SP_SUMS_LIBRARIES, &by_tree), 0);
@@ -210,7 +210,7 @@ static void test_a_minute_that_is_not_whole_is_refused(void **state)
 
 	assert_int_equal(sp_dict_builder_new(&n), 0);
 	made_rows(p, &many, &draw);
-	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
+	assert_int_equal(sp_dict_builder_add_rows(n, p, &rows), 0);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 0, &sums), -ENODATA);
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS + 20000, n, p), 0);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 2, &sums), -ENODATA); /* the file has one more */
@@ -244,7 +244,7 @@ static void test_a_fresh_profile_keeps_its_nodes(void **state)
 		uint64_t draw;
 		struct sp_profile *p = profile_of(&many, &draw);
 		made_rows(p, &many, &draw);
-		assert_int_equal(sp_dict_builder_rows(n, p, round == 0 ? &first : &again), 0);
+		assert_int_equal(sp_dict_builder_add_rows(n, p, round == 0 ? &first : &again), 0);
 		if (round == 0)
 			n_nodes = sp_dict_builder_counts(n)[SP_NODES];
 		sp_profile_free(p);
@@ -273,14 +273,14 @@ static void test_a_renewal_keeps_names(void **state)
 
 	assert_int_equal(sp_dict_builder_new(&n), 0);
 	made_rows(p, &many, &draw);
-	assert_int_equal(sp_dict_builder_rows(n, p, &first), 0);
+	assert_int_equal(sp_dict_builder_add_rows(n, p, &first), 0);
 	memcpy(counts, sp_dict_builder_counts(n), sizeof(counts));
 	for (int round = 0; round < 3; round++) {
 		assert_int_equal(sp_profile_renew(p), 0);
 		draw = many.seed;
 		made_things(p, &many, &draw);
 		made_rows(p, &many, &draw);
-		assert_int_equal(sp_dict_builder_rows(n, p, &again), 0);
+		assert_int_equal(sp_dict_builder_add_rows(n, p, &again), 0);
 		assert_memory_equal(sp_dict_builder_counts(n), counts, sizeof(counts));
 		assert_int_equal(again.n, first.n);
 		assert_memory_equal(again.node, first.node, first.n * sizeof(*first.node));
@@ -296,7 +296,7 @@ static uint32_t func_of_only_row(struct sp_dict_builder *n, const struct sp_prof
 {
 	struct sp_window_rows rows = {0};
 
-	assert_int_equal(sp_dict_builder_rows(n, p, &rows), 0);
+	assert_int_equal(sp_dict_builder_add_rows(n, p, &rows), 0);
 	assert_int_equal(rows.n, 1);
 	struct sp_dict_view view = sp_dict_builder_view(n);
 	*ret_node = rows.node[0];
