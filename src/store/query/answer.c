@@ -10,24 +10,24 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-struct stacks { /* numbers in the profile */
+struct stacks { /* numbers of the profile */
 	uint32_t user, kernel;
 };
-struct run { /* of one window's rows; where to find them */
+struct run { /* a run of rows: index of its window, and in it */
 	uint32_t window, run;
 };
 struct sp_answer_writer {
 	struct sp_gathered *g;
 	struct sp_profile *p;
-	uint32_t source, samples;         /* string; which type counts them */
-	struct sp_intern *files, *groups; /* what they are, in the profile's numbers */
-	struct sp_intern *stacks; /* struct stacks: what rows are of, instead of nodes, once they are translated */
-	/* of the dictionary at hand */
+	uint32_t source, samples;         /* string; index of the value type "samples" */
+	struct sp_intern *files, *groups; /* identities, in numbers of the profile */
+	struct sp_intern *stacks;         /* struct stacks: translated rows have an index here in place of the node */
+	/* of the current dictionary */
 	const struct sp_dict *d;
 	const struct sp_answer_stacks *slots;
-	uint32_t *file_of, *func_of, *frame_of; /* by number, of the profile's; 0 = not asked yet */
-	uint32_t *stacks_of;                    /* by slot: number in `stacks`, UINT32_MAX = not asked yet */
-	uint32_t *key_of;                       /* by who, in one slice; UINT32_MAX = not asked yet */
+	uint32_t *file_of, *func_of, *frame_of; /* by number of the dictionary; 0 = not translated yet */
+	uint32_t *stacks_of;                    /* by slot: index in `stacks`, UINT32_MAX = none yet */
+	uint32_t *key_of;                       /* by who, for one slice; UINT32_MAX = none yet */
 	uint32_t *path;
 	size_t path_capacity;
 	uint32_t n_path;
@@ -39,7 +39,7 @@ static int64_t add_string(struct sp_answer_writer *a, uint32_t string)
 	return sp_profile_add_string(a->p, sp_dict_string(a->d, string));
 }
 
-/* Files of one kind, build id, name and path are one: their tag is which of the different ones they are. */
+/* Files of the same kind, build id, name and path become one: the tag is the index of the identity. */
 static int64_t add_file(struct sp_answer_writer *a, uint32_t number)
 {
 	if (number == 0 || number >= a->d->n_files || a->file_of[number] != 0)
@@ -53,7 +53,7 @@ static int64_t add_file(struct sp_answer_writer *a, uint32_t number)
 		*strings[i] = (uint32_t)s;
 	}
 	struct sp_file same;
-	memset(&same, 0, sizeof(same)); /* padding counts */
+	memset(&same, 0, sizeof(same)); /* padding is hashed, too */
 	same.kind = f.kind;
 	same.build_id_len = SP_MIN(f.build_id_len, (uint8_t)SP_BUILD_ID_MAX);
 	memcpy(same.build_id, f.build_id, same.build_id_len);
@@ -107,7 +107,7 @@ static int64_t add_frame(struct sp_answer_writer *a, uint32_t number)
 }
 
 /* --- stacks --- */
-static int push(struct sp_answer_writer *a, uint32_t frame)
+static int push_profile_frame(struct sp_answer_writer *a, uint32_t frame)
 {
 	int r = sp_grow(&a->path, &a->path_capacity, (size_t)a->n_path + 1, sizeof(*a->path));
 
@@ -116,16 +116,16 @@ static int push(struct sp_answer_writer *a, uint32_t frame)
 	return r;
 }
 
-/* A stack's head, from its mark; without one its root was lost. */
-static struct sp_stack head_of(const struct sp_dict_frame *mark)
+/* Class and reason of a stack, from its mark; without a mark its root was lost. */
+static struct sp_stack stack_of_mark(const struct sp_dict_frame *mark)
 {
 	if (mark == NULL)
 		return (struct sp_stack){.stack_class = SP_STACK_CUT};
 	return (struct sp_stack){.stack_class = mark->stack_class, .reason = mark->reason};
 }
 
-/* What stands where the frames between a slot's node and its leaf were: 0 if that is at the very root. */
-static int64_t add_gap(struct sp_answer_writer *a, uint32_t node)
+/* The frame [shortened] below a node; 0: at the very root. */
+static int64_t add_shortened_frame(struct sp_answer_writer *a, uint32_t node)
 {
 	const struct sp_dict_frame *before = &a->d->frames[a->d->frame[node]];
 	int64_t name = sp_profile_add_string(a->p, SP_SHORTENED), file = add_file(a, before->file);
@@ -136,7 +136,7 @@ static int64_t add_gap(struct sp_answer_writer *a, uint32_t node)
 		return -ENOMEM;
 	struct sp_func func = {.name = (uint32_t)name, .file = (uint32_t)file};
 	if (before->func != 0 && before->func < a->d->n_funcs)
-		file = add_file(a, a->d->funcs[before->func].file); /* of a kernel's module */
+		file = add_file(a, a->d->funcs[before->func].file); /* a kernel module's */
 	func.file = (uint32_t)file;
 	int64_t number = sp_profile_add_func(a->p, &func);
 	struct sp_frame f = {.func = (uint32_t)number,
@@ -145,7 +145,7 @@ static int64_t add_gap(struct sp_answer_writer *a, uint32_t node)
 	return number < 0 ? number : sp_profile_add_frame_apart(a->p, &f, false);
 }
 
-/* The path of a slot, leaf first, in the profile's frames; and where in it the kernel's end, and the marks. */
+/* Where the kernel's frames end in a path, and the marks. */
 struct path_marks {
 	const struct sp_dict_frame *root, *kernel;
 	uint32_t n_kernel;
@@ -165,7 +165,7 @@ static int push_frame(struct sp_answer_writer *a, uint32_t frame, struct path_ma
 		return 0;
 	}
 	int64_t n = frame == 0 ? 0 : add_frame(a, frame);
-	int r = n <= 0 ? (int)n : push(a, (uint32_t)n);
+	int r = n <= 0 ? (int)n : push_profile_frame(a, (uint32_t)n);
 	if (r == 0 && n > 0 && f->flags & SP_FRAMEF_KERNEL && m->kernel == NULL)
 		m->n_kernel = a->n_path;
 	return r;
@@ -175,17 +175,19 @@ static int push_slot(struct sp_answer_writer *a, const struct sp_answer_stack *s
 {
 	int r = 0;
 
-	bool kept_in_kernel = slot->kept != 0 && a->d->frames[slot->kept].flags & SP_FRAMEF_KERNEL;
-	const uint32_t order[] = {slot->mark_last ? slot->mark : 0, slot->leaf, kept_in_kernel ? slot->kept : 0,
-				  slot->mark_last ? 0 : slot->mark, kept_in_kernel ? 0 : slot->kept};
+	bool wanted_in_kernel = slot->wanted_frame != 0 && a->d->frames[slot->wanted_frame].flags & SP_FRAMEF_KERNEL;
+	const uint32_t order[] = {slot->mark_last ? slot->mark : 0, slot->leaf,
+				  wanted_in_kernel ? slot->wanted_frame : 0, slot->mark_last ? 0 : slot->mark,
+				  wanted_in_kernel ? 0 : slot->wanted_frame};
 
 	a->n_path = 0;
 	for (size_t i = 0; i < SP_COUNT(order) && r == 0; i++)
 		r = order[i] != 0 ? push_frame(a, order[i], m) : 0;
 	if (r == 0 && slot->shortened) {
-		int64_t gap = add_gap(a, slot->node);
-		r = gap <= 0 ? (int)gap : push(a, (uint32_t)gap);
-		if (gap > 0 && m->kernel == NULL && a->d->frames[a->d->frame[slot->node]].flags & SP_FRAMEF_KERNEL)
+		int64_t shortened = add_shortened_frame(a, slot->node);
+		r = shortened <= 0 ? (int)shortened : push_profile_frame(a, (uint32_t)shortened);
+		if (shortened > 0 && m->kernel == NULL &&
+		    a->d->frames[a->d->frame[slot->node]].flags & SP_FRAMEF_KERNEL)
 			m->n_kernel = a->n_path;
 	}
 	for (uint32_t node = slot->node; node != 0 && r == 0; node = a->d->parent[node])
@@ -193,7 +195,7 @@ static int push_slot(struct sp_answer_writer *a, const struct sp_answer_stack *s
 	return r;
 }
 
-/* The number of the slot's stacks. */
+/* The index of the slot's two stacks. */
 static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 {
 	struct path_marks m = {0};
@@ -201,9 +203,9 @@ static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 
 	if (r < 0)
 		return r;
-	struct sp_stack user = head_of(m.root), kernel = {0};
+	struct sp_stack user = stack_of_mark(m.root), kernel = {0};
 	if (m.kernel != NULL)
-		kernel = head_of(m.kernel);
+		kernel = stack_of_mark(m.kernel);
 	kernel.n_frames = m.n_kernel;
 	kernel.frames = a->path;
 	user.n_frames = a->n_path - m.n_kernel;
@@ -217,8 +219,8 @@ static int64_t add_stacks(struct sp_answer_writer *a, uint32_t slot)
 }
 
 /* --- keys --- */
-/* A process for each group of the profile's words; a file's number is the same for all that are the same. */
-static int64_t group_number(struct sp_answer_writer *a, const struct sp_process *process)
+/* Equal groups of several dictionaries are one process. */
+static int64_t intern_group(struct sp_answer_writer *a, const struct sp_process *process)
 {
 	const uint32_t words[] = {process->exe,         process->uid,       process->comm,
 				  process->cgroup_path, process->container, process->root};
@@ -259,7 +261,7 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 		process.start_ns = k->start_ns;
 		process.cgroup = k->cgroup;
 	} else {
-		int64_t n = group_number(a, &process);
+		int64_t n = intern_group(a, &process);
 		if (n < 0)
 			return n;
 		process.exec_id = (uint32_t)n + 1;
@@ -270,19 +272,19 @@ static int64_t add_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 }
 
 /* --- rows: from nodes to stacks, from who to keys --- */
-static int64_t stacks_of_end(struct sp_answer_writer *a, uint32_t end)
+static int64_t find_stacks(struct sp_answer_writer *a, uint32_t end)
 {
-	uint32_t of = a->slots->of_end[end], slot = of & SP_ANSWER_STACK_MASK;
+	uint32_t entry = a->slots->of_end[end], slot = entry & SP_ANSWER_STACK_MASK;
 
-	if (of == SP_ANSWER_STACK_NONE)
-		return of;
+	if (entry == SP_ANSWER_STACK_NONE)
+		return entry;
 	if (a->stacks_of[slot] == UINT32_MAX) {
 		int64_t n = add_stacks(a, slot);
 		if (n < 0)
 			return n;
 		a->stacks_of[slot] = (uint32_t)n;
 	}
-	return a->stacks_of[slot] | (of & SP_ANSWER_STACK_SHORTENED);
+	return a->stacks_of[slot] | (entry & SP_ANSWER_STACK_SHORTENED);
 }
 
 static uint32_t n_who(const struct sp_answer_writer *a)
@@ -290,7 +292,7 @@ static uint32_t n_who(const struct sp_answer_writer *a)
 	return a->g->who == SP_WHO_THREAD ? a->d->n_strings : a->g->by_group ? a->d->n_groups : a->d->n_keys;
 }
 
-static int64_t key_of_who(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
+static int64_t find_key(struct sp_answer_writer *a, uint32_t who, uint32_t slice)
 {
 	uint32_t n = n_who(a), at = who < n ? who : 0;
 
@@ -303,23 +305,23 @@ static int64_t key_of_who(struct sp_answer_writer *a, uint32_t who, uint32_t sli
 	return a->key_of[at];
 }
 
-static void forget_keys(struct sp_answer_writer *a)
+static void clear_keys(struct sp_answer_writer *a)
 {
 	memset(a->key_of, 0xff, ((size_t)n_who(a) + 1) * sizeof(*a->key_of));
 }
 
-static int translate(struct sp_answer_writer *a, struct sp_gathered_window *w)
+static int translate_window(struct sp_answer_writer *a, struct sp_gathered_window *w)
 {
-	uint32_t n_ends = sp_n_ends(a->g, w->dict);
+	uint32_t n_ends = sp_gathered_n_ends(a->g, w->dict);
 
 	for (uint32_t i = 0; i < w->n_runs; i++) {
-		int64_t key = key_of_who(a, w->runs[i].who, w->slice);
+		int64_t key = find_key(a, w->runs[i].who, w->slice);
 		if (key < 0)
 			return (int)key;
 		w->runs[i].who = (uint32_t)key;
 	}
 	for (uint32_t i = 0; i < w->n_rows; i++) {
-		int64_t stacks = stacks_of_end(a, sp_gathered_end(w, i, n_ends));
+		int64_t stacks = find_stacks(a, sp_gathered_row_end(w, i, n_ends));
 		if (stacks < 0)
 			return (int)stacks;
 		w->nodes[i] = (uint32_t)stacks;
@@ -365,9 +367,9 @@ int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_ans
 		if (w->dict != dict)
 			continue;
 		if (w->slice != slice)
-			forget_keys(a);
+			clear_keys(a);
 		slice = w->slice;
-		r = translate(a, w);
+		r = translate_window(a, w);
 	}
 	dict_done(a);
 	return r;
@@ -375,9 +377,9 @@ int sp_answer_add(struct sp_answer_writer *a, uint32_t dict, const struct sp_ans
 
 /* --- rows summed by key and stacks --- */
 struct sums {
-	int64_t *values;   /* by stacks, a row each */
+	int64_t *values;   /* by stacks: all values of one together */
 	uint8_t *has_rows; /* by stacks */
-	uint32_t *touched, n_touched;
+	uint32_t *used, n_used;
 	uint64_t n_shortened;
 };
 
@@ -386,38 +388,38 @@ static void sum_run(const struct sp_answer_writer *a, const struct sp_gathered_w
 	uint32_t end = run + 1 < w->n_runs ? w->runs[run + 1].first : w->n_rows;
 
 	for (uint32_t row = w->runs[run].first; row < end; row++) {
-		uint32_t of = w->nodes[row], at = of & SP_ANSWER_STACK_MASK;
-		if (of == SP_ANSWER_STACK_NONE)
+		uint32_t entry = w->nodes[row], at = entry & SP_ANSWER_STACK_MASK;
+		if (entry == SP_ANSWER_STACK_NONE)
 			continue;
 		if (!s->has_rows[at]) {
 			s->has_rows[at] = 1;
-			s->touched[s->n_touched++] = at;
+			s->used[s->n_used++] = at;
 		}
 		for (uint32_t k = 0; k < w->n_values; k++) {
-			int64_t v = sp_kept_value(w, k, row);
+			int64_t v = sp_gathered_value(w, k, row);
 			sp_saturating_add(&s->values[(size_t)at * a->g->n_types + w->type[k]], v);
-			if ((of & SP_ANSWER_STACK_SHORTENED) != 0 && w->type[k] == a->samples && v > 0)
+			if ((entry & SP_ANSWER_STACK_SHORTENED) != 0 && w->type[k] == a->samples && v > 0)
 				s->n_shortened += (uint64_t)v;
 		}
 	}
 }
 
-static int emit(struct sp_answer_writer *a, uint32_t key, struct sums *s)
+static int add_key_rows(struct sp_answer_writer *a, uint32_t key, struct sums *s)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; i < s->n_touched && r == 0; i++) {
-		const struct stacks *stacks = sp_intern_get(a->stacks, s->touched[i], NULL);
-		int64_t *values = &s->values[(size_t)s->touched[i] * a->g->n_types];
+	for (uint32_t i = 0; i < s->n_used && r == 0; i++) {
+		const struct stacks *stacks = sp_intern_get(a->stacks, s->used[i], NULL);
+		int64_t *values = &s->values[(size_t)s->used[i] * a->g->n_types];
 		r = sp_profile_add(a->p, key, stacks->user, stacks->kernel, values);
 		memset(values, 0, a->g->n_types * sizeof(*values));
-		s->has_rows[s->touched[i]] = 0;
+		s->has_rows[s->used[i]] = 0;
 	}
-	s->n_touched = 0;
+	s->n_used = 0;
 	return r;
 }
 
-/* All runs in the order of their keys; first_of: by key, where its runs begin, and where the last one's end. */
+/* Sorts all runs by key. first_of: by key, index of its first run; one more for the end. */
 static int sort_runs(const struct sp_answer_writer *a, struct run **ret_runs, size_t **ret_first_of)
 {
 	uint32_t n_keys = sp_profile_n_keys(a->p);
@@ -449,7 +451,7 @@ static int add_rows(struct sp_answer_writer *a, struct sums *s)
 	for (uint32_t key = 0, n = sp_profile_n_keys(a->p); key < n && r == 0; key++) {
 		for (size_t i = first_of[key]; i < first_of[key + 1]; i++)
 			sum_run(a, &a->g->windows[runs[i].window], runs[i].run, s);
-		r = emit(a, key, s);
+		r = add_key_rows(a, key, s);
 	}
 	return r;
 }
@@ -471,22 +473,22 @@ int sp_answer_finish(struct sp_answer_writer *a, uint64_t *ret_n_shortened)
 	size_t n = (size_t)sp_intern_count(a->stacks) + 1;
 	struct sums s = {.values = calloc(n * SP_MAX(a->g->n_types, 1U), sizeof(*s.values)),
 			 .has_rows = calloc(n, 1),
-			 .touched = calloc(n, sizeof(*s.touched))};
-	int r = s.values == NULL || s.has_rows == NULL || s.touched == NULL ? -ENOMEM : add_types(a);
+			 .used = calloc(n, sizeof(*s.used))};
+	int r = s.values == NULL || s.has_rows == NULL || s.used == NULL ? -ENOMEM : add_types(a);
 
 	if (r == 0)
 		r = add_rows(a, &s);
 
 	free(s.values);
 	free(s.has_rows);
-	free(s.touched);
+	free(s.used);
 	if (r == 0)
 		*ret_n_shortened = s.n_shortened;
 	return r;
 }
 
-/* --- the beginning and the end --- */
-static int begin(struct sp_answer_writer *a, const char *source)
+/* --- init, free --- */
+static int init_interns(struct sp_answer_writer *a, const char *source)
 {
 	int64_t recipe = sp_profile_add_string(a->p, source);
 	int r = recipe < 0 ? (int)recipe : sp_intern_new(&a->files);
@@ -508,7 +510,7 @@ int sp_answer_new(struct sp_gathered *g, const char *source, struct sp_profile *
 		return -ENOMEM;
 	a->g = g;
 	a->p = into;
-	int r = begin(a, source);
+	int r = init_interns(a, source);
 	if (r < 0)
 		sp_answer_free(a);
 	else

@@ -42,7 +42,7 @@ static void match_frames(const struct sp_dict *d, const uint8_t *files, const ui
 	}
 }
 
-int sp_nodes_wanted(const struct sp_dict *d, const struct sp_store_query *q, struct sp_wanted *ret_wanted)
+int sp_match_nodes(const struct sp_dict *d, const struct sp_store_query *q, struct sp_wanted *ret_wanted)
 {
 	uint8_t all = (q->library != NULL ? HAS_LIBRARY : 0) | (q->function != NULL ? HAS_FUNCTION : 0);
 	SP_FREE uint8_t *files = NULL, *funcs = NULL, *frames = NULL, *nodes = NULL;
@@ -77,106 +77,106 @@ void sp_wanted_done(struct sp_wanted *w)
 }
 
 /* --- sums --- */
-/* Calls are too slow for this: tens of millions of rows. */
+/* Inlined, not a callback: tens of millions of rows. */
 static void sum_rows(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, float *sums, uint32_t *of_end)
 {
-	uint32_t n_ends = sp_n_ends(g, dict);
+	uint32_t n_ends = sp_gathered_n_ends(g, dict);
 
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_gathered_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
-			uint32_t end = sp_gathered_end(w, row, n_ends);
+			uint32_t end = sp_gathered_row_end(w, row, n_ends);
 			if (wanted != NULL && !wanted[end])
 				continue;
 			of_end[end] = 0;
 			if (sums != NULL)
-				sums[end] += (float)sp_kept_first(w, row);
+				sums[end] += (float)sp_gathered_first_value(w, row);
 		}
 	}
 }
 
-/* By end what is known by node; *ret_ends is NULL if that is. */
+/* Translates `wanted` from nodes to ends; NULL: everything is wanted. */
 static int wanted_ends(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, uint8_t **ret_ends)
 {
-	uint32_t n = sp_n_ends(g, dict);
+	uint32_t n = sp_gathered_n_ends(g, dict);
 	uint8_t *ends = wanted->nodes != NULL ? malloc((size_t)n + 1) : NULL;
 
 	for (uint32_t i = 0; i < n && ends != NULL; i++)
-		ends[i] = wanted->nodes[sp_end_node(g, dict, i)];
+		ends[i] = wanted->nodes[sp_gathered_end_node(g, dict, i)];
 	*ret_ends = ends;
 	return wanted->nodes != NULL && ends == NULL ? -ENOMEM : 0;
 }
 
-static void count_ends(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, size_t enough, uint8_t *seen,
-		       double *ret_sum, size_t *ret_n)
+static void count_ends(const struct sp_gathered *g, uint32_t dict, const uint8_t *wanted, size_t enough,
+		       uint8_t *counted, double *ret_sum, size_t *ret_n)
 {
-	uint32_t n_ends = sp_n_ends(g, dict);
+	uint32_t n_ends = sp_gathered_n_ends(g, dict);
 	double sum = 0;
 	size_t n = 0;
 
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_gathered_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++) {
-			uint32_t end = sp_gathered_end(w, row, n_ends);
+			uint32_t end = sp_gathered_row_end(w, row, n_ends);
 			if (wanted != NULL && !wanted[end])
 				continue;
-			n += n < enough && !seen[end];
-			seen[end] = 1;
-			sum += (double)sp_kept_first(w, row);
+			n += n < enough && !counted[end];
+			counted[end] = 1;
+			sum += (double)sp_gathered_first_value(w, row);
 		}
 	}
 	*ret_sum = sum;
 	*ret_n = n;
 }
 
-int sp_nodes_count(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, size_t enough,
-		   double *ret_sum, size_t *ret_n)
+int sp_count_wanted_nodes(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, size_t enough,
+			  double *ret_sum, size_t *ret_n)
 {
-	SP_FREE uint8_t *seen = calloc((size_t)sp_n_ends(g, dict) + 1, 1), *ends = NULL;
-	int r = seen == NULL ? -ENOMEM : wanted_ends(g, dict, wanted, &ends);
+	SP_FREE uint8_t *counted = calloc((size_t)sp_gathered_n_ends(g, dict) + 1, 1), *ends = NULL;
+	int r = counted == NULL ? -ENOMEM : wanted_ends(g, dict, wanted, &ends);
 
 	if (r == 0)
-		count_ends(g, dict, ends, enough, seen, ret_sum, ret_n);
+		count_ends(g, dict, ends, enough, counted, ret_sum, ret_n);
 	return r;
 }
 
 /* --- rare stacks --- */
-/* Rows that end in one leaf behind one ancestor. */
+/* A slot in the making: rows with the same leaf and ancestor. */
 struct pair {
 	struct sp_answer_stack slot;
-	uint32_t to; /* the pair that it became a part of, or itself */
+	uint32_t to; /* the pair that it was merged into, or itself */
 	double sum;
 };
 struct fold {
 	const struct sp_dict *d;
 	double least;
-	const uint32_t *ends; /* the nodes that rows end at */
+	const uint32_t *ends; /* node by end */
 	uint32_t n_ends;
 	const float *self;     /* by end */
 	float *under;          /* by node */
-	uint32_t *ancestor;    /* by node: itself or the nearest above that has LOTS times `least` under it */
-	const uint8_t *wanted; /* by frame: what the filter asks for; NULL = there is none */
-	uint32_t *kept;        /* by node: the nearest frame that is wanted, 0 = none */
-	uint32_t *mark;        /* by node: the kernel's mark at or above it, NULL = there is none in the dictionary */
+	uint32_t *ancestor;    /* by node: itself or the nearest ancestor with ANCESTOR_FACTOR times `least` below it */
+	const uint8_t *wanted; /* by frame: the filter asks for it; NULL = no filter */
+	uint32_t *wanted_frame; /* by node: nearest wanted frame at or above it, 0 = none */
+	uint32_t *mark;         /* by node: kernel mark at or above it; NULL = the dictionary has none */
 	struct pair *pairs;
 	size_t n_pairs, capacity;
 	uint64_t *table; /* by hash; 0 = free */
 	size_t table_size;
 };
-enum { FIRST_TABLE = 1 << 16, LOTS = 16, AT_ONCE = 32 };
+enum { FIRST_TABLE = 1 << 16, ANCESTOR_FACTOR = 16, AT_ONCE = 32 };
 
 #define HASH_HALF UINT64_C(0xffffffff00000000)
 
 static uint64_t hash_slot(const struct sp_answer_stack *s)
 {
 	uint64_t x = ((uint64_t)s->node << 32 | s->leaf) * UINT64_C(0x9e3779b97f4a7c15) +
-		     (2 * ((uint64_t)s->mark << 20 ^ s->kept) + s->shortened) * UINT64_C(0xff51afd7ed558ccd);
+		     (2 * ((uint64_t)s->mark << 20 ^ s->wanted_frame) + s->shortened) * UINT64_C(0xff51afd7ed558ccd);
 
 	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
 	return x ^ x >> 32;
 }
 
-/* An entry is a pair's number + 1 and half of its hash: most others differ in it. */
+/* An entry is 1 + the pair's index, and the upper half of its hash, which excludes most others. */
 static int make_table(struct fold *f, size_t n_pairs)
 {
 	size_t size = FIRST_TABLE;
@@ -203,7 +203,7 @@ static int make_table(struct fold *f, size_t n_pairs)
 
 static bool is_same(const struct sp_answer_stack *a, const struct sp_answer_stack *b)
 {
-	return a->node == b->node && a->leaf == b->leaf && a->mark == b->mark && a->kept == b->kept &&
+	return a->node == b->node && a->leaf == b->leaf && a->mark == b->mark && a->wanted_frame == b->wanted_frame &&
 	       a->mark_last == b->mark_last && a->shortened == b->shortened;
 }
 
@@ -216,8 +216,8 @@ static int64_t add_pair(struct fold *f, const struct sp_answer_stack *slot)
 	return (int64_t)f->n_pairs++;
 }
 
-/* The number of the pair of this ancestor and leaf; a stack that stays whole has no leaf, and its node for itself. */
-static int64_t pair_of(struct fold *f, const struct sp_answer_stack *slot, uint64_t hash)
+/* Finds or adds the pair. A whole stack has no leaf and is a pair of its own. */
+static int64_t find_pair(struct fold *f, const struct sp_answer_stack *slot, uint64_t hash)
 {
 	if (slot->leaf == 0)
 		return add_pair(f, slot);
@@ -235,7 +235,7 @@ static int64_t pair_of(struct fold *f, const struct sp_answer_stack *slot, uint6
 	return n;
 }
 
-/* A mark at the root, or where the dictionary lost the root's end of a path. */
+/* Below the root: a mark, or the first node of a path that lost its beginning. */
 static bool is_root(const struct sp_dict *d, uint32_t node)
 {
 	return d->parent[node] == 0;
@@ -249,7 +249,7 @@ static bool is_kernel_mark(const struct sp_dict *d, uint32_t frame)
 static void find_ancestors(struct fold *f)
 {
 	const struct sp_dict *d = f->d;
-	float lots = (float)(LOTS * f->least);
+	float ancestor_limit = (float)(ANCESTOR_FACTOR * f->least);
 
 	memset(f->under, 0, d->n_nodes * sizeof(*f->under));
 	for (uint32_t i = 0; i < f->n_ends; i++)
@@ -258,15 +258,16 @@ static void find_ancestors(struct fold *f)
 		f->under[d->parent[i]] += f->under[i];
 	for (uint32_t i = 1; i < d->n_nodes; i++) {
 		bool is_mark = f->mark != NULL && is_kernel_mark(d, d->frame[i]);
-		f->ancestor[i] = (f->under[i] >= lots && !is_mark) || is_root(d, i) ? i : f->ancestor[d->parent[i]];
-		if (f->kept != NULL)
-			f->kept[i] = f->wanted[d->frame[i]] ? d->frame[i] : f->kept[d->parent[i]];
+		f->ancestor[i] =
+		    (f->under[i] >= ancestor_limit && !is_mark) || is_root(d, i) ? i : f->ancestor[d->parent[i]];
+		if (f->wanted_frame != NULL)
+			f->wanted_frame[i] = f->wanted[d->frame[i]] ? d->frame[i] : f->wanted_frame[d->parent[i]];
 		if (f->mark != NULL)
 			f->mark[i] = is_mark ? d->frame[i] : f->mark[d->parent[i]];
 	}
 }
 
-/* Whether frames (marks are none) were lost between a node and its ancestor. */
+/* Were frames (not only marks) removed between a node and its ancestor? */
 static bool is_shortened(const struct fold *f, uint32_t ancestor, uint32_t node)
 {
 	node = f->d->parent[node];
@@ -275,15 +276,15 @@ static bool is_shortened(const struct fold *f, uint32_t ancestor, uint32_t node)
 	return node != ancestor;
 }
 
-/* What a filter asked for must not be lost below the slot's node. */
-static uint32_t kept_between(const struct fold *f, struct sp_answer_stack slot, uint32_t node)
+/* The wanted frame that must be kept below the slot's node; 0 = none. */
+static uint32_t wanted_frame_between(const struct fold *f, struct sp_answer_stack slot, uint32_t node)
 {
-	if (f->kept == NULL || f->kept[slot.node] != 0 || f->wanted[slot.leaf])
+	if (f->wanted_frame == NULL || f->wanted_frame[slot.node] != 0 || f->wanted[slot.leaf])
 		return 0;
-	return f->kept[node];
+	return f->wanted_frame[node];
 }
 
-/* What stays of the path to a node: its nearest ancestor with enough under it, and its leaf. */
+/* What remains of the path to a node: its nearest large ancestor and its leaf. */
 static struct sp_answer_stack slot_of(const struct fold *f, uint32_t node)
 {
 	const struct sp_dict *d = f->d;
@@ -302,11 +303,11 @@ static struct sp_answer_stack slot_of(const struct fold *f, uint32_t node)
 	}
 	slot.shortened = is_shortened(f, slot.node, slot.mark_last ? up : node);
 	if (slot.shortened)
-		slot.kept = kept_between(f, slot, node);
+		slot.wanted_frame = wanted_frame_between(f, slot, node);
 	return slot;
 }
 
-/* The same from a higher ancestor. */
+/* The same slot, with a higher ancestor. */
 static struct sp_answer_stack slot_lifted(const struct fold *f, struct sp_answer_stack slot, uint32_t to)
 {
 	if (f->mark != NULL && is_kernel_mark(f->d, slot.leaf)) {
@@ -319,12 +320,12 @@ static struct sp_answer_stack slot_lifted(const struct fold *f, struct sp_answer
 	slot.shortened = true;
 	uint32_t from = slot.node;
 	slot.node = to;
-	if (slot.kept == 0)
-		slot.kept = kept_between(f, slot, from);
+	if (slot.wanted_frame == 0)
+		slot.wanted_frame = wanted_frame_between(f, slot, from);
 	return slot;
 }
 
-/* Ends of this many slots: where they stand in the table is asked for before it is looked at. */
+/* Prefetches the table entries of a batch of ends, then adds their pairs. */
 static int make_some_pairs(struct fold *f, uint32_t first, uint32_t end, uint32_t *of_end)
 {
 	struct sp_answer_stack slots[AT_ONCE];
@@ -340,7 +341,7 @@ static int make_some_pairs(struct fold *f, uint32_t first, uint32_t end, uint32_
 	for (uint32_t i = first; i < end; i++) {
 		if (of_end[i] == SP_ANSWER_STACK_NONE)
 			continue;
-		int64_t pair = pair_of(f, &slots[i - first], hashes[i - first]);
+		int64_t pair = find_pair(f, &slots[i - first], hashes[i - first]);
 		if (pair < 0)
 			return (int)pair;
 		f->pairs[pair].sum += f->self[i];
@@ -355,7 +356,7 @@ static int make_pairs(struct fold *f, uint32_t *of_end)
 
 	for (uint32_t i = 0; i < f->n_ends; i++)
 		n_used += of_end[i] != SP_ANSWER_STACK_NONE;
-	f->capacity = n_used + n_used / 8 + 1; /* one each, of which some are lifted into new ones */
+	f->capacity = n_used + n_used / 8 + 1; /* one each; some will be lifted into new ones */
 	f->pairs = malloc(f->capacity * sizeof(*f->pairs));
 	int r = f->pairs == NULL ? -ENOMEM : make_table(f, n_used + n_used / 8);
 	for (uint32_t i = 0; i < f->n_ends && r == 0; i += AT_ONCE)
@@ -363,7 +364,7 @@ static int make_pairs(struct fold *f, uint32_t *of_end)
 	return r;
 }
 
-/* Pairs that are still rare go to the mark at the root. */
+/* Moves pairs that are still rare to the mark at the root. */
 static int lift_pairs(struct fold *f)
 {
 	size_t n = f->n_pairs;
@@ -376,7 +377,7 @@ static int lift_pairs(struct fold *f)
 		while (!is_root(f->d, up))
 			up = f->ancestor[f->d->parent[up]];
 		slot = slot_lifted(f, slot, up);
-		int64_t to = pair_of(f, &slot, hash_slot(&slot));
+		int64_t to = find_pair(f, &slot, hash_slot(&slot));
 		if (to < 0)
 			return (int)to;
 		f->pairs[to].sum += f->pairs[i].sum;
@@ -385,7 +386,7 @@ static int lift_pairs(struct fold *f)
 	return 0;
 }
 
-/* Only those pairs that became no part of others are slots. */
+/* Pairs that were not merged into others become slots. */
 static int number_slots(struct fold *f, struct sp_answer_stacks *s)
 {
 	SP_FREE uint32_t *number = calloc(f->n_pairs + 1, sizeof(*number));
@@ -425,8 +426,8 @@ static int fold_rare(struct fold *f, struct sp_answer_stacks *s)
 	return r < 0 ? r : number_slots(f, s);
 }
 
-/* Room that is filled in whole: what was in it is not needed any more. */
-static void *room_for(void *array, size_t *capacity, size_t n, size_t each)
+/* Reallocates without copying. */
+static void *reserve_array(void *array, size_t *capacity, size_t n, size_t each)
 {
 	if (n <= *capacity)
 		return array;
@@ -435,21 +436,21 @@ static void *room_for(void *array, size_t *capacity, size_t n, size_t each)
 	return malloc(n * each);
 }
 
-static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, const uint8_t *ends,
-		   double least, struct sp_answer_stacks *s)
+static int shorten_stacks(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted,
+			  const uint8_t *ends, double least, struct sp_answer_stacks *s)
 {
 	const struct sp_dict *d = g->dicts[dict];
-	size_t n = (size_t)d->n_nodes + 1, n_ends = sp_n_ends(g, dict);
+	size_t n = (size_t)d->n_nodes + 1, n_ends = sp_gathered_n_ends(g, dict);
 	bool marks = has_kernel_marks(d);
 	SP_FREE uint32_t *mark = marks ? calloc(n, sizeof(*mark)) : NULL;
-	SP_FREE uint32_t *kept = wanted->frames != NULL ? calloc(n, sizeof(*kept)) : NULL;
+	SP_FREE uint32_t *wanted_frame = wanted->frames != NULL ? calloc(n, sizeof(*wanted_frame)) : NULL;
 	struct fold f = {.d = d, .least = least, .ends = g->narrowed[dict].ends, .n_ends = (uint32_t)n_ends};
 
-	s->self = room_for(s->self, &s->self_capacity, n_ends, sizeof(*s->self));
-	s->under = room_for(s->under, &s->under_capacity, n, sizeof(*s->under));
-	s->ancestor = room_for(s->ancestor, &s->ancestor_capacity, n, sizeof(*s->ancestor));
+	s->self = reserve_array(s->self, &s->self_capacity, n_ends, sizeof(*s->self));
+	s->under = reserve_array(s->under, &s->under_capacity, n, sizeof(*s->under));
+	s->ancestor = reserve_array(s->ancestor, &s->ancestor_capacity, n, sizeof(*s->ancestor));
 	if (s->self == NULL || s->under == NULL || s->ancestor == NULL || (marks && mark == NULL) ||
-	    (wanted->frames != NULL && kept == NULL))
+	    (wanted->frames != NULL && wanted_frame == NULL))
 		return -ENOMEM;
 	memset(s->self, 0, n_ends * sizeof(*s->self));
 	s->ancestor[0] = 0;
@@ -458,7 +459,7 @@ static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 	f.ancestor = s->ancestor;
 	f.mark = mark;
 	f.wanted = wanted->frames;
-	f.kept = kept;
+	f.wanted_frame = wanted_frame;
 	sum_rows(g, dict, ends, s->self, s->of_end);
 	int r = fold_rare(&f, s);
 	free(f.pairs);
@@ -466,11 +467,11 @@ static int shorten(const struct sp_gathered *g, uint32_t dict, const struct sp_w
 	return r;
 }
 
-/* Each end that has rows is a slot. */
-static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t *ends, struct sp_answer_stacks *s)
+/* One slot for each end with rows. */
+static int use_whole_stacks(const struct sp_gathered *g, uint32_t dict, const uint8_t *ends, struct sp_answer_stacks *s)
 {
 	const struct sp_dict *d = g->dicts[dict];
-	uint32_t n_ends = sp_n_ends(g, dict), n = 0;
+	uint32_t n_ends = sp_gathered_n_ends(g, dict), n = 0;
 
 	sum_rows(g, dict, ends, NULL, s->of_end);
 	for (uint32_t i = 0; i < n_ends; i++)
@@ -481,7 +482,7 @@ static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t 
 	for (uint32_t i = 0; i < n_ends; i++) {
 		if (s->of_end[i] == SP_ANSWER_STACK_NONE)
 			continue;
-		uint32_t node = sp_end_node(g, dict, i);
+		uint32_t node = sp_gathered_end_node(g, dict, i);
 		bool shortened = d->is_tree && (d->frames[d->frame[node]].flags & SP_DICT_SHORTENED) != 0;
 		s->of_end[i] = s->n_slots | (shortened ? SP_ANSWER_STACK_SHORTENED : 0);
 		s->slots[s->n_slots++].node = node;
@@ -492,20 +493,20 @@ static int keep_whole(const struct sp_gathered *g, uint32_t dict, const uint8_t 
 int sp_answer_stacks_make(const struct sp_gathered *g, uint32_t dict, const struct sp_wanted *wanted, double least,
 			  struct sp_answer_stacks *s)
 {
-	uint32_t n_ends = sp_n_ends(g, dict);
+	uint32_t n_ends = sp_gathered_n_ends(g, dict);
 	SP_FREE uint8_t *ends = NULL;
 	int r = wanted_ends(g, dict, wanted, &ends);
 
 	free(s->slots);
 	s->slots = NULL;
 	s->n_slots = 0;
-	s->of_end = room_for(s->of_end, &s->of_end_capacity, n_ends, sizeof(*s->of_end));
+	s->of_end = reserve_array(s->of_end, &s->of_end_capacity, n_ends, sizeof(*s->of_end));
 	if (r < 0 || s->of_end == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n_ends; i++)
 		s->of_end[i] = SP_ANSWER_STACK_NONE;
-	return least > 0 && !g->dicts[dict]->is_tree ? shorten(g, dict, wanted, ends, least, s)
-						     : keep_whole(g, dict, ends, s);
+	return least > 0 && !g->dicts[dict]->is_tree ? shorten_stacks(g, dict, wanted, ends, least, s)
+						     : use_whole_stacks(g, dict, ends, s);
 }
 
 void sp_answer_stacks_done(struct sp_answer_stacks *s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * chart.c: sums by library of slices of time: from the charts beside hours, and where there are none (the hour that is
- * not over, files of older versions) from the sums of minutes and, at the ends, of windows of 10 s.
+ * chart.c: sp_store_chart(): sums by library and slice, from the charts stored with hours; where there is none (the
+ * current hour, files of older versions), from the sums of minutes and, at the ends, windows of 10 s.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,22 +24,22 @@ enum { MAX_SLICES = 100000, MAX_LIBRARIES = 1 << 20 };
 struct cell {
 	int64_t self, total;
 };
-/* A library, under way: its slices one after the other. */
+/* A library and its slices. */
 struct row {
 	struct sp_store_chart_library library;
 	struct cell *cells;
 };
-struct making {
+struct chart_maker {
 	struct sp_store_chart chart;
 	const char *wanted;      /* value */
-	struct sp_intern *names; /* build id, or name */
+	struct sp_intern *names; /* build id, else name */
 	struct row *rows;
 	size_t capacity;
 	struct sp_plan plan;
-	uint8_t *charted; /* by window of the plan */
+	uint8_t *charted; /* by window of the plan: 1 = in the chart of its hour */
 };
 
-static int new_row(struct making *m, uint32_t n, const struct sp_store_chart_library *l)
+static int new_row(struct chart_maker *m, uint32_t n, const struct sp_store_chart_library *l)
 {
 	struct sp_store_chart *c = &m->chart;
 	int r = n >= MAX_LIBRARIES ? -E2BIG : sp_grow(&m->rows, &m->capacity, (size_t)n + 1, sizeof(*m->rows));
@@ -60,7 +60,7 @@ static int new_row(struct making *m, uint32_t n, const struct sp_store_chart_lib
 	return 0;
 }
 
-static int row_of(struct making *m, const struct sp_store_chart_library *l, struct row **ret_row)
+static int find_row(struct chart_maker *m, const struct sp_store_chart_library *l, struct row **ret_row)
 {
 	int64_t n = l->build_id_len > 0 ? sp_intern_add(m->names, l->build_id, l->build_id_len)
 					: sp_intern_add(m->names, l->name, strlen(l->name));
@@ -71,8 +71,8 @@ static int row_of(struct making *m, const struct sp_store_chart_library *l, stru
 	return r;
 }
 
-/* Whether this value of a window is the one that is charted. */
-static bool is_value(struct making *m, const char *name, const char *unit)
+/* Is this the value of the chart? NULL: the first one is. */
+static bool is_value(struct chart_maker *m, const char *name, const char *unit)
 {
 	if (m->wanted != NULL && strcmp(m->wanted, name) != 0)
 		return false;
@@ -88,7 +88,7 @@ static uint32_t slice_of(const struct sp_store_chart *c, uint64_t wall_ns)
 	return (uint32_t)SP_MIN(slice, c->n_slices - UINT64_C(1));
 }
 
-static void add_to(struct row *row, uint32_t slice, int64_t self, int64_t total)
+static void add_to_row(struct row *row, uint32_t slice, int64_t self, int64_t total)
 {
 	sp_saturating_add(&row->cells[slice].self, self);
 	sp_saturating_add(&row->cells[slice].total, total);
@@ -97,27 +97,27 @@ static void add_to(struct row *row, uint32_t slice, int64_t self, int64_t total)
 }
 
 /* --- sums --- */
-static int take_sums(struct making *m, const struct sp_dict *d, const struct sp_sums *sums, size_t from, size_t n,
-		     uint32_t value, uint32_t slice)
+static int add_sums(struct chart_maker *m, const struct sp_dict *d, const struct sp_sums *sums, size_t from, size_t n,
+		    uint32_t value, uint32_t slice)
 {
 	int r = 0;
 
 	for (size_t i = from; i < from + n && r == 0; i++) {
 		const struct sp_file *f = &d->files[sums->accounts[i].file];
-		const int64_t *of = sp_sums_at(sums, i) + 2 * (size_t)value;
+		const int64_t *values = sp_sums_at(sums, i) + 2 * (size_t)value;
 		struct sp_store_chart_library l = {sp_dict_string(d, f->name), f->build_id, f->build_id_len, 0, 0};
 		struct row *row = NULL;
 		if (sums->accounts[i].func != 0)
 			continue;
-		r = row_of(m, &l, &row);
+		r = find_row(m, &l, &row);
 		if (r == 0)
-			add_to(row, slice, of[0], of[1]);
+			add_to_row(row, slice, values[0], values[1]);
 	}
 	return r;
 }
 
-/* The value of these that is charted; or there is none: their number. */
-static uint32_t value_of(struct making *m, const struct sp_scan_window *w)
+/* The index of the chart's value; n_values: none. */
+static uint32_t find_value(struct chart_maker *m, const struct sp_scan_window *w)
 {
 	uint32_t value = 0;
 
@@ -126,27 +126,28 @@ static uint32_t value_of(struct making *m, const struct sp_scan_window *w)
 	return value;
 }
 
-static int take_totals(void *arg, const struct sp_scan_totals *t)
+static int add_totals(void *arg, const struct sp_scan_totals *t)
 {
-	struct making *m = arg;
-	uint32_t value = value_of(m, &t->window);
+	struct chart_maker *m = arg;
+	uint32_t value = find_value(m, &t->window);
 
 	if (value == t->window.n_values)
 		return 0;
-	return take_sums(m, t->dict, t->sums, 0, t->sums->n, value, slice_of(&m->chart, t->window.w.wall_ns));
+	return add_sums(m, t->dict, t->sums, 0, t->sums->n, value, slice_of(&m->chart, t->window.w.wall_ns));
 }
 
 /* --- charts of hours --- */
-/* What the plan has of an hour, whatever windows it is; mark: where it is marked, NULL = nowhere. */
+/* The time sampled of this hour in the plan, in windows of any resolution. mark: their indices are set; NULL: none. */
 static uint64_t planned_ns(const struct sp_plan *p, const struct sp_scan_window *hour, uint8_t *mark)
 {
-	const struct sp_plan_window of = {
+	const struct sp_plan_window key = {
 	    .day_s = hour->day_s, .source = hour->source, .generation = hour->generation, .t_ms = hour->t_ms};
-	uint64_t length_ms = sp_plan_period_ns(SP_RES_1H) / NS_PER_MS, begin_ms = of.t_ms / length_ms * length_ms,
+	uint64_t length_ms = sp_plan_period_ns(SP_RES_1H) / NS_PER_MS, begin_ms = key.t_ms / length_ms * length_ms,
 		 ns = 0;
 
-	for (size_t i = sp_plan_from(p, begin_ms); i < p->n_windows && p->windows[i].t_ms < begin_ms + length_ms; i++) {
-		if (sp_plan_compare_period(&p->windows[i], &of, SP_RES_1H) != 0)
+	for (size_t i = sp_plan_find_from(p, begin_ms); i < p->n_windows && p->windows[i].t_ms < begin_ms + length_ms;
+	     i++) {
+		if (sp_plan_compare_period(&p->windows[i], &key, SP_RES_1H) != 0)
 			continue;
 		ns += p->windows[i].covered_ns;
 		if (mark != NULL)
@@ -155,7 +156,7 @@ static uint64_t planned_ns(const struct sp_plan *p, const struct sp_scan_window 
 	return ns;
 }
 
-/* Is all that the hour has in the plan? */
+/* Does the plan have all of the hour? */
 static bool is_wanted(const void *plan, const struct sp_scan_window *hour)
 {
 	return planned_ns(plan, hour, NULL) == hour->w.duration_ns;
@@ -170,11 +171,11 @@ static uint64_t charted_ns(const struct sp_chart_read *c)
 	return ns;
 }
 
-/* A chart may lack a minute that could not be read when it was made. */
-static int take_chart(void *arg, const struct sp_scan_window *w, const struct sp_chart_read *c)
+/* Skips a chart that lacks a minute, which could not be read when it was made. */
+static int add_chart(void *arg, const struct sp_scan_window *w, const struct sp_chart_read *c)
 {
-	struct making *m = arg;
-	uint32_t value = value_of(m, w);
+	struct chart_maker *m = arg;
+	uint32_t value = find_value(m, w);
 	int r = 0;
 
 	if (charted_ns(c) != w->w.duration_ns)
@@ -184,7 +185,7 @@ static int take_chart(void *arg, const struct sp_scan_window *w, const struct sp
 		uint32_t slice = slice_of(&m->chart, c->slices[i].begin_ms * NS_PER_MS);
 		m->chart.covered_ns[slice] += c->slices[i].duration_ns;
 		if (value < w->n_values)
-			r = take_sums(m, &c->dict->dict, &c->sums, at, c->slices[i].n_sums, value, slice);
+			r = add_sums(m, &c->dict->dict, &c->sums, at, c->slices[i].n_sums, value, slice);
 	}
 	return r;
 }
@@ -201,8 +202,8 @@ static int by_self(const void *a, const void *b)
 	return strcmp(x->library.name, y->library.name);
 }
 
-/* From rows by library to columns by slice. */
-static int finish(struct making *m)
+/* Turns rows by library into arrays by slice. */
+static int make_columns(struct chart_maker *m)
 {
 	struct sp_store_chart *c = &m->chart;
 	size_t n = (size_t)c->n_slices * c->n_libraries;
@@ -216,7 +217,7 @@ static int finish(struct making *m)
 		qsort(m->rows, c->n_libraries, sizeof(*m->rows), by_self);
 	for (uint32_t i = 0; i < c->n_libraries; i++) {
 		c->libraries[i] = m->rows[i].library;
-		m->rows[i].library = (struct sp_store_chart_library){0}; /* its strings are the chart's now */
+		m->rows[i].library = (struct sp_store_chart_library){0}; /* the chart owns its strings now */
 		for (uint32_t slice = 0; slice < c->n_slices; slice++) {
 			c->self[(size_t)slice * c->n_libraries + i] = m->rows[i].cells[slice].self;
 			c->total[(size_t)slice * c->n_libraries + i] = m->rows[i].cells[slice].total;
@@ -225,8 +226,8 @@ static int finish(struct making *m)
 	return 0;
 }
 
-/* All that is in the plan begins in a slice, also where the ends of the range were moved. */
-static int begin(struct making *m, const struct sp_store_query *q, uint64_t slice_ns)
+/* Slices cover the plan, also if the ends of the range were moved. */
+static int begin_chart(struct chart_maker *m, const struct sp_store_query *q, uint64_t slice_ns)
 {
 	uint64_t from = SP_MIN(q->from_ns, m->plan.from_ns), to = SP_MAX(q->to_ns, m->plan.to_ns);
 	struct sp_store_chart *c = &m->chart;
@@ -257,7 +258,7 @@ static void chart_done(struct sp_store_chart *c)
 	free(c->total);
 }
 
-static void making_done(struct making *m)
+static void chart_maker_done(struct chart_maker *m)
 {
 	for (size_t i = 0; i < m->chart.n_libraries && m->rows != NULL; i++) {
 		free(m->rows[i].cells);
@@ -269,8 +270,8 @@ static void making_done(struct making *m)
 	sp_intern_free(m->names);
 }
 
-/* Charts of hours have slices of their own: where those asked for are no multiple, minutes are asked. */
-static int take_charts(struct making *m, struct sp_store *s, const char *source)
+/* Stored charts have slices of five minutes: usable if the slices asked for are a multiple. */
+static int add_charts(struct chart_maker *m, struct sp_store *s, const char *source)
 {
 	struct sp_scan_options o = {.from_ns = m->plan.from_ns,
 				    .to_ns = m->plan.to_ns,
@@ -278,53 +279,53 @@ static int take_charts(struct making *m, struct sp_store *s, const char *source)
 				    .is_wanted = is_wanted,
 				    .arg = &m->plan};
 
-	return m->chart.slice_ns % (SP_CHART_SLICE_S * SP_NS_PER_S) == 0 ? sp_scan_charts(s, &o, take_chart, m) : 0;
+	return m->chart.slice_ns % (SP_CHART_SLICE_S * SP_NS_PER_S) == 0 ? sp_scan_charts(s, &o, add_chart, m) : 0;
 }
 
-static int chart_all(struct making *m, struct sp_store *s, const char *source, uint64_t *ret_damaged)
+static int chart_all(struct chart_maker *m, struct sp_store *s, const char *source, uint64_t *ret_damaged)
 {
 	struct sp_planned rest = {.store = s,
 				  .source = source,
 				  .plan = &m->plan,
 				  .first_ns = m->chart.from_ns,
 				  .slice_ns = m->chart.slice_ns,
-				  .each = take_totals,
+				  .each = add_totals,
 				  .arg = m};
 	m->charted = calloc(m->plan.n_windows + 1, 1);
-	int r = m->charted == NULL ? -ENOMEM : take_charts(m, s, source);
+	int r = m->charted == NULL ? -ENOMEM : add_charts(m, s, source);
 
 	if (r == 0)
-		sp_plan_take_out(&m->plan, m->charted);
+		sp_plan_remove(&m->plan, m->charted);
 	for (size_t i = 0; i < m->plan.n_windows && r == 0; i++) {
 		const struct sp_plan_window *w = &m->plan.windows[i];
 		m->chart.covered_ns[slice_of(&m->chart, w->from_ns)] += w->covered_ns;
 	}
-	r = r < 0 ? r : sp_planned_tell(&rest);
+	r = r < 0 ? r : sp_planned_report(&rest);
 	*ret_damaged = rest.n_damaged;
 	return r;
 }
 
-static int chart_make(struct making *m, struct sp_store *s, const struct sp_store_query *q, uint64_t slice_ns,
+static int chart_make(struct chart_maker *m, struct sp_store *s, const struct sp_store_query *q, uint64_t slice_ns,
 		      struct sp_store_answer *answer)
 {
 	if (slice_ns == 0 || slice_ns % MINUTE_NS != 0)
 		return sp_fail_said(-EINVAL, "slices of a chart are whole minutes");
 	int r = sp_plan_make(s, q, SP_RES_1M, &m->plan, answer);
 
-	r = r < 0 ? r : begin(m, q, slice_ns);
+	r = r < 0 ? r : begin_chart(m, q, slice_ns);
 	r = r < 0 ? r : chart_all(m, s, q->source == NULL ? "cpu" : q->source, &answer->n_damaged);
-	return r < 0 ? r : finish(m);
+	return r < 0 ? r : make_columns(m);
 }
 
 int sp_store_chart(struct sp_store *s, const struct sp_store_query *q, const char *value, uint64_t slice_ns,
 		   struct sp_store_chart **ret_chart, struct sp_store_answer *ret_answer)
 {
-	struct making m = {.wanted = value};
+	struct chart_maker m = {.wanted = value};
 	struct sp_store_chart *c = calloc(1, sizeof(*c));
 	struct sp_store_answer answer = {0};
 	int r = c == NULL ? -ENOMEM : chart_make(&m, s, q, slice_ns, &answer);
 
-	making_done(&m);
+	chart_maker_done(&m);
 	if (r < 0) {
 		chart_done(&m.chart);
 		free(c);

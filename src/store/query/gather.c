@@ -11,19 +11,19 @@
 #include "base/mem.h"
 #include "profile/filter.h"
 
-/* Which keys or groups of a dictionary are asked for: looked at once each, as they are met. */
+/* Which keys or groups match the query: each is checked once. */
 struct wanted {
 	const struct sp_store_query *q;
 	const struct sp_dict *dict;
-	uint8_t *seen; /* by who: 0 = not looked at, 1 = no, 2 = yes */
+	uint8_t *matched; /* by who: 0 = not checked, 1 = no, 2 = yes */
 	size_t capacity;
 	bool by_group, all;
 };
 
-/* Of all dictionaries that are open at a time; a node takes some 16 bytes. */
+/* Limit for all open dictionaries together; a node takes about 16 bytes. */
 enum { NODES_AT_ONCE = 2 << 20 };
 
-/* --- who is asked for --- */
+/* --- filter by who --- */
 static bool asks_for_all(const struct sp_store_query *q)
 {
 	return q->all_users && q->process == NULL && q->cgroup == NULL;
@@ -39,7 +39,7 @@ static bool process_matches(const struct sp_dict *d, uint32_t pid, const struct 
 	       (g->exe != 0 && sp_glob_means_file(glob, sp_dict_string(d, exe->name), sp_dict_string(d, exe->path)));
 }
 
-static bool matches(const struct wanted *w, uint32_t who)
+static bool matches_query(const struct wanted *w, uint32_t who)
 {
 	const struct sp_dict *d = w->dict;
 	const struct sp_dict_key *key = w->by_group || who >= d->n_keys ? NULL : &d->keys[who];
@@ -53,18 +53,18 @@ static bool matches(const struct wanted *w, uint32_t who)
 	return w->q->process == NULL || process_matches(d, key == NULL ? 0 : key->pid, g, w->q->process);
 }
 
-static int wanted_on(struct wanted *w, const struct sp_scan_window *window)
+static int wanted_set_dict(struct wanted *w, const struct sp_scan_window *window)
 {
 	bool by_group = window->resolution != SP_RES_10S;
 	uint32_t n = by_group ? window->dict->n_groups : window->dict->n_keys;
 
 	if (w->all)
 		return 0;
-	if (w->seen != NULL && (w->dict != window->dict || w->by_group != by_group))
-		memset(w->seen, 0, w->capacity);
+	if (w->matched != NULL && (w->dict != window->dict || w->by_group != by_group))
+		memset(w->matched, 0, w->capacity);
 	w->dict = window->dict;
 	w->by_group = by_group;
-	return sp_grow(&w->seen, &w->capacity, n, 1);
+	return sp_grow(&w->matched, &w->capacity, n, 1);
 }
 
 static bool is_wanted(struct wanted *w, uint32_t who)
@@ -73,13 +73,13 @@ static bool is_wanted(struct wanted *w, uint32_t who)
 		return true;
 	if (who >= w->capacity)
 		return false;
-	if (w->seen[who] == 0)
-		w->seen[who] = matches(w, who) ? 2 : 1;
-	return w->seen[who] == 2;
+	if (w->matched[who] == 0)
+		w->matched[who] = matches_query(w, who) ? 2 : 1;
+	return w->matched[who] == 2;
 }
 
 /* --- rows --- */
-static void kept_done(struct sp_gathered_window *w)
+static void free_window(struct sp_gathered_window *w)
 {
 	free(w->runs);
 	free(w->nodes);
@@ -89,7 +89,7 @@ static void kept_done(struct sp_gathered_window *w)
 		free(w->columns[k]);
 }
 
-static uint32_t who_of(const struct sp_gathered *g, const struct sp_scan_window *w, uint32_t row)
+static uint32_t map_who(const struct sp_gathered *g, const struct sp_scan_window *w, uint32_t row)
 {
 	const struct sp_dict *d = w->dict;
 	uint32_t who = w->who[row];
@@ -105,9 +105,9 @@ static uint32_t who_of(const struct sp_gathered *g, const struct sp_scan_window 
 	return key != NULL && key->thread != 0 ? key->thread : d->groups[group < d->n_groups ? group : 0].comm;
 }
 
-/* Finds the runs of rows that are asked for: which of the window's rows they are stands in `from`. */
-static int keep_runs(const struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w,
-		     struct sp_gathered_window *kept, uint32_t **from)
+/* Finds the runs of wanted rows; from: by run, index of its first row in the window. */
+static int copy_runs(const struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w,
+		     struct sp_gathered_window *copy, uint32_t **from)
 {
 	size_t capacity = 0, from_capacity = 0;
 
@@ -116,19 +116,19 @@ static int keep_runs(const struct sp_gathered *g, struct wanted *wanted, const s
 			end++;
 		if (!is_wanted(wanted, w->who[i]))
 			continue;
-		if (sp_grow(&kept->runs, &capacity, (size_t)kept->n_runs + 1, sizeof(*kept->runs)) < 0 ||
-		    sp_grow(from, &from_capacity, (size_t)kept->n_runs + 1, sizeof(**from)) < 0)
+		if (sp_grow(&copy->runs, &capacity, (size_t)copy->n_runs + 1, sizeof(*copy->runs)) < 0 ||
+		    sp_grow(from, &from_capacity, (size_t)copy->n_runs + 1, sizeof(**from)) < 0)
 			return -ENOMEM;
-		(*from)[kept->n_runs] = i;
-		kept->runs[kept->n_runs++] = (struct sp_gathered_run){who_of(g, w, i), kept->n_rows};
-		kept->n_rows += end - i;
+		(*from)[copy->n_runs] = i;
+		copy->runs[copy->n_runs++] = (struct sp_gathered_run){map_who(g, w, i), copy->n_rows};
+		copy->n_rows += end - i;
 	}
 	return 0;
 }
 
-static uint32_t run_length(const struct sp_gathered_window *kept, uint32_t run)
+static uint32_t run_length(const struct sp_gathered_window *copy, uint32_t run)
 {
-	return (run + 1 < kept->n_runs ? kept->runs[run + 1].first : kept->n_rows) - kept->runs[run].first;
+	return (run + 1 < copy->n_runs ? copy->runs[run + 1].first : copy->n_rows) - copy->runs[run].first;
 }
 
 static bool fits_32(const struct sp_scan_window *w)
@@ -140,7 +140,7 @@ static bool fits_32(const struct sp_scan_window *w)
 	return all <= UINT32_MAX;
 }
 
-/* Whether value k is a multiple of the first, always the same. */
+/* Is value k the same multiple of the first in all rows? */
 static bool find_multiple(const struct sp_scan_window *w, uint32_t k, int64_t *ret_multiple)
 {
 	const int64_t *first = w->values[0], *value = w->values[k];
@@ -150,63 +150,63 @@ static bool find_multiple(const struct sp_scan_window *w, uint32_t k, int64_t *r
 	for (uint32_t i = 0; i < w->n_rows; i++)
 		differs |= (uint64_t)first[i] * (uint64_t)m != (uint64_t)value[i];
 	*ret_multiple = m;
-	return !differs && m >= 0 && m <= UINT32_MAX && fits_32(w); /* so that nothing has wrapped */
+	return !differs && m >= 0 && m <= UINT32_MAX && fits_32(w); /* then nothing overflowed */
 }
 
-static int64_t *copy_column(const struct sp_gathered_window *kept, const uint32_t *from, const int64_t *values)
+static int64_t *copy_column(const struct sp_gathered_window *copy, const uint32_t *from, const int64_t *values)
 {
-	int64_t *copy = calloc(SP_MAX(kept->n_rows, 1U), sizeof(*copy));
+	int64_t *column = calloc(SP_MAX(copy->n_rows, 1U), sizeof(*column));
 
-	for (uint32_t i = 0; i < kept->n_runs && copy != NULL; i++)
-		memcpy(copy + kept->runs[i].first, values + from[i], run_length(kept, i) * sizeof(*copy));
-	return copy;
+	for (uint32_t i = 0; i < copy->n_runs && column != NULL; i++)
+		memcpy(column + copy->runs[i].first, values + from[i], run_length(copy, i) * sizeof(*column));
+	return column;
 }
 
-static uint32_t *copy_small(const struct sp_gathered_window *kept, const uint32_t *from, const int64_t *values)
+static uint32_t *copy_small(const struct sp_gathered_window *copy, const uint32_t *from, const int64_t *values)
 {
-	uint32_t *copy = calloc(SP_MAX(kept->n_rows, 1U), sizeof(*copy));
+	uint32_t *column = calloc(SP_MAX(copy->n_rows, 1U), sizeof(*column));
 
-	for (uint32_t i = 0; i < kept->n_runs && copy != NULL; i++)
-		for (uint32_t k = 0, n = run_length(kept, i); k < n; k++)
-			copy[kept->runs[i].first + k] = (uint32_t)values[from[i] + k];
-	return copy;
+	for (uint32_t i = 0; i < copy->n_runs && column != NULL; i++)
+		for (uint32_t k = 0, n = run_length(copy, i); k < n; k++)
+			column[copy->runs[i].first + k] = (uint32_t)values[from[i] + k];
+	return column;
 }
 
-static int keep_values(const struct sp_scan_window *w, struct sp_gathered_window *kept, const uint32_t *from)
+static int copy_values(const struct sp_scan_window *w, struct sp_gathered_window *copy, const uint32_t *from)
 {
 	if (fits_32(w))
-		kept->small = copy_small(kept, from, w->values[0]);
+		copy->small = copy_small(copy, from, w->values[0]);
 	else
-		kept->large = copy_column(kept, from, w->values[0]);
-	if (kept->small == NULL && kept->large == NULL)
+		copy->large = copy_column(copy, from, w->values[0]);
+	if (copy->small == NULL && copy->large == NULL)
 		return -ENOMEM;
 	for (uint32_t k = 1; k < w->n_values; k++) {
-		if (find_multiple(w, k, &kept->multiple[k]))
+		if (find_multiple(w, k, &copy->multiple[k]))
 			continue;
-		kept->columns[k] = copy_column(kept, from, w->values[k]);
-		if (kept->columns[k] == NULL)
+		copy->columns[k] = copy_column(copy, from, w->values[k]);
+		if (copy->columns[k] == NULL)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int keep_rows(const struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w,
-		     struct sp_gathered_window *kept)
+static int copy_rows(const struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w,
+		     struct sp_gathered_window *copy)
 {
 	SP_FREE uint32_t *from = NULL;
-	int r = keep_runs(g, wanted, w, kept, &from);
+	int r = copy_runs(g, wanted, w, copy, &from);
 
 	if (r == 0)
-		kept->nodes = calloc(SP_MAX(kept->n_rows, 1U), sizeof(*kept->nodes));
-	if (r < 0 || kept->nodes == NULL)
+		copy->nodes = calloc(SP_MAX(copy->n_rows, 1U), sizeof(*copy->nodes));
+	if (r < 0 || copy->nodes == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < kept->n_runs; i++)
-		memcpy(kept->nodes + kept->runs[i].first, w->node + from[i], run_length(kept, i) * sizeof(*w->node));
-	return keep_values(w, kept, from);
+	for (uint32_t i = 0; i < copy->n_runs; i++)
+		memcpy(copy->nodes + copy->runs[i].first, w->node + from[i], run_length(copy, i) * sizeof(*w->node));
+	return copy_values(w, copy, from);
 }
 
 /* --- windows --- */
-/* Two scans of one generation's dictionary: the longer one knows all that the other does. */
+/* If two scans have the same generation, the larger dictionary includes the other. */
 static int64_t add_dict(struct sp_gathered *g, const struct sp_dict *d)
 {
 	for (size_t i = g->n_dicts; i-- > 0;) {
@@ -246,34 +246,34 @@ static uint32_t slice_of(const struct sp_gathered *g, const struct sp_scan_windo
 	return g->slice_ns == 0 ? 0 : 1 + (uint32_t)((begin - SP_MIN(begin, g->first_ns)) / g->slice_ns);
 }
 
-static int keep_window(struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w)
+static int copy_window(struct sp_gathered *g, struct wanted *wanted, const struct sp_scan_window *w)
 {
-	struct sp_gathered_window kept = {.n_values = w->n_values, .slice = slice_of(g, w)};
+	struct sp_gathered_window copy = {.n_values = w->n_values, .slice = slice_of(g, w)};
 	int64_t dict = add_dict(g, w->dict), type = 0;
-	int r = dict < 0 ? (int)dict : wanted_on(wanted, w);
+	int r = dict < 0 ? (int)dict : wanted_set_dict(wanted, w);
 
-	kept.dict = (uint32_t)dict;
+	copy.dict = (uint32_t)dict;
 	for (uint32_t k = 0; k < w->n_values && r == 0 && type >= 0; k++) {
 		type = add_type(g, &w->types[k]);
-		kept.type[k] = (uint32_t)type;
+		copy.type[k] = (uint32_t)type;
 	}
 	if (r == 0 && type < 0)
 		r = (int)type;
 	if (r == 0)
 		r = sp_grow(&g->windows, &g->window_capacity, g->n_windows + 1, sizeof(*g->windows));
 	if (r == 0)
-		r = keep_rows(g, wanted, w, &kept);
+		r = copy_rows(g, wanted, w, &copy);
 	if (r < 0) {
-		kept_done(&kept);
+		free_window(&copy);
 		return r;
 	}
-	g->windows[g->n_windows++] = kept;
-	g->n_rows += kept.n_rows;
+	g->windows[g->n_windows++] = copy;
+	g->n_rows += copy.n_rows;
 	return 0;
 }
 
-/* Whether the window's dictionary is one too many for now. */
-static bool is_full(const struct sp_gathered *g, const struct sp_dict *next)
+/* Would one more dictionary exceed the limit? */
+static bool exceeds_node_limit(const struct sp_gathered *g, const struct sp_dict *next)
 {
 	uint64_t n_nodes = 0;
 
@@ -285,7 +285,7 @@ static bool is_full(const struct sp_gathered *g, const struct sp_dict *next)
 	return n_nodes > NODES_AT_ONCE;
 }
 
-/* What a scan passes over is not read. */
+/* The part of the plan that a scan reads. */
 struct wanted_part {
 	const struct sp_plan *plan;
 	size_t first, n;
@@ -298,12 +298,12 @@ static bool is_in_part(const void *arg, const struct sp_scan_window *w)
 	return sp_plan_find(part->plan, part->first, part->n, w) != SIZE_MAX;
 }
 
-/* When the first and the last window begin, and the last one ends. */
+/* Beginning of the first and of the last window, and end of the last one. */
 struct span {
 	uint64_t from_ns, last_ns, to_ns;
 };
 
-static struct span span_of(const struct sp_plan_window *windows, size_t n)
+static struct span plan_span(const struct sp_plan_window *windows, size_t n)
 {
 	struct span s = {.from_ns = UINT64_MAX};
 
@@ -315,13 +315,13 @@ static struct span span_of(const struct sp_plan_window *windows, size_t n)
 	return s;
 }
 
-/* *at: the first window of the part that is wanted; behind it comes back which of them were not gathered any more. */
+/* Gathers a part from *at on; advances *at to the first window that did not fit. */
 static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
 		       const struct sp_plan *plan, size_t *at, struct wanted *wanted)
 {
-	size_t first = *at, n = sp_plan_part(plan, first);
+	size_t first = *at, n = sp_plan_part_length(plan, first);
 	const struct wanted_part part = {plan, first, n};
-	struct span span = span_of(&plan->windows[first], n);
+	struct span span = plan_span(&plan->windows[first], n);
 	int resolution = plan->windows[first].resolution;
 	struct sp_scan_options o = {.from_ns = span.from_ns,
 				    .to_ns = span.last_ns + 1,
@@ -345,12 +345,12 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 	*at = first + n;
 	while ((r = sp_scan_next(scan, &w)) == 1) {
 		size_t planned = sp_plan_find(plan, first, n, &w);
-		if (planned > first && is_full(g, w.dict)) {
+		if (planned > first && exceeds_node_limit(g, w.dict)) {
 			*at = planned;
 			r = 0;
 			break;
 		}
-		r = w.n_rows > 0 && w.n_values > 0 ? keep_window(g, wanted, &w) : 0;
+		r = w.n_rows > 0 && w.n_values > 0 ? copy_window(g, wanted, &w) : 0;
 		if (r < 0)
 			break;
 	}
@@ -358,11 +358,11 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 	return r;
 }
 
-/* Slices are whole numbers of windows long, of the coarsest that are there, and begin with the first of these. */
+/* A slice is a whole number of the coarsest windows; the first one begins with a window. */
 static void lay_out_slices(struct sp_gathered *g, const struct sp_store_query *q, const struct sp_plan *plan)
 {
 	uint64_t length = sp_plan_period_ns(plan->coarsest);
-	struct span span = span_of(plan->windows, plan->n_windows);
+	struct span span = plan_span(plan->windows, plan->n_windows);
 	uint64_t from = span.from_ns, to = span.to_ns;
 
 	if (q->n_slices == 0 || to <= from)
@@ -388,16 +388,16 @@ int sp_gather(struct sp_gathered *g, struct sp_store *s, const struct sp_store_q
 	int r = 0;
 
 	while (*at < plan->n_windows && r == 0) {
-		size_t begin = *at, end = begin + sp_plan_part(plan, begin);
+		size_t begin = *at, end = begin + sp_plan_part_length(plan, begin);
 		r = gather_part(g, s, q, plan, at, &wanted);
 		if (*at < end)
 			break;
 	}
-	free(wanted.seen);
+	free(wanted.matched);
 	return r;
 }
 
-void sp_gathered_forget(struct sp_gathered *g)
+void sp_gathered_release(struct sp_gathered *g)
 {
 	sp_narrowed_free(g->narrowed, g->n_dicts);
 	g->narrowed = NULL;
@@ -410,8 +410,8 @@ void sp_gathered_forget(struct sp_gathered *g)
 void sp_gathered_done(struct sp_gathered *g)
 {
 	for (size_t i = 0; i < g->n_windows; i++)
-		kept_done(&g->windows[i]);
-	sp_gathered_forget(g);
+		free_window(&g->windows[i]);
+	sp_gathered_release(g);
 	for (uint32_t i = 0; i < g->n_types; i++) {
 		free(g->types[i].name);
 		free(g->types[i].unit);

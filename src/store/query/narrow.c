@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* narrow.c: dictionaries made small before an answer is made: a day has millions of nodes, a question some of them. */
+/* narrow.c: reduces dictionaries, which may have millions of nodes, to what the gathered rows need. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -15,25 +15,25 @@ void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts)
 	free(n);
 }
 
-static void touch_rows(const struct sp_gathered *g, uint32_t dict, struct sp_subtree *part)
+static void select_rows(const struct sp_gathered *g, uint32_t dict, struct sp_subtree *subtree)
 {
 	for (size_t i = g->first; i < g->n_windows; i++) {
 		const struct sp_gathered_window *w = &g->windows[i];
 		for (uint32_t row = 0; row < w->n_rows && w->dict == dict; row++)
-			sp_subtree_select(part, w->nodes[row]);
+			sp_subtree_select(subtree, w->nodes[row]);
 	}
 }
 
-/* What frames come after a frame is known from these. */
-static void touch_news(const struct sp_dict_arrays *room, struct sp_subtree *part)
+/* These nodes define which frames follow a frame. */
+static void select_new_successors(const struct sp_dict_arrays *arrays, struct sp_subtree *subtree)
 {
-	const struct sp_new_successor *news = room->new_successors.data;
+	const struct sp_new_successor *new = arrays->new_successors.data;
 
-	for (size_t i = 0; i < room->new_successors.n; i++)
-		sp_subtree_select(part, news[i].node);
+	for (size_t i = 0; i < arrays->new_successors.n; i++)
+		sp_subtree_select(subtree, new[i].node);
 }
 
-/* What a window's dictionary does not know is no node of it. */
+/* Replaces invalid nodes by 0. */
 static void check_rows(struct sp_gathered *g, uint32_t dict)
 {
 	uint32_t n_nodes = g->dicts[dict]->n_nodes;
@@ -54,46 +54,46 @@ static void renumber_rows(struct sp_gathered *g, uint32_t dict, const struct sp_
 	}
 }
 
-static int take_ends(const struct sp_subtree *ends, const struct sp_subtree *part, struct sp_narrowed *n)
+static int set_ends(const struct sp_subtree *ends, const struct sp_subtree *subtree, struct sp_narrowed *n)
 {
 	n->ends = malloc(ends->n * sizeof(*n->ends));
 	if (n->ends == NULL)
 		return -ENOMEM;
 	for (uint32_t w = 0; w < ends->n_words; w++)
 		for (uint64_t bits = ends->selected[w]; bits != 0; bits &= bits - 1)
-			n->ends[n->n_ends++] = sp_subtree_find(part, w * 64 + (uint32_t)__builtin_ctzll(bits));
+			n->ends[n->n_ends++] = sp_subtree_find(subtree, w * 64 + (uint32_t)__builtin_ctzll(bits));
 	return 0;
 }
 
-static int narrow_to(struct sp_gathered *g, uint32_t dict, struct sp_subtree *part, struct sp_subtree *ends,
+static int narrow_to(struct sp_gathered *g, uint32_t dict, struct sp_subtree *subtree, struct sp_subtree *ends,
 		     struct sp_narrowed *n)
 {
-	struct sp_dict_arrays *room = (struct sp_dict_arrays *)g->dicts[dict]; /* which it is the beginning of */
+	struct sp_dict_arrays *arrays = (struct sp_dict_arrays *)g->dicts[dict]; /* its first member */
 
-	touch_rows(g, dict, ends);
-	int r = sp_subtree_copy(ends, part);
+	select_rows(g, dict, ends);
+	int r = sp_subtree_copy(ends, subtree);
 	if (r < 0)
 		return r;
-	touch_news(room, part);
-	sp_subtree_number_with_ancestors(part, room->dict.parent, 1);
+	select_new_successors(arrays, subtree);
+	sp_subtree_number_with_ancestors(subtree, arrays->dict.parent, 1);
 	sp_subtree_number_selected(ends);
-	r = take_ends(ends, part, n);
+	r = set_ends(ends, subtree, n);
 	if (r < 0)
 		return r;
 	renumber_rows(g, dict, ends);
-	return sp_dict_narrow(room, part);
+	return sp_dict_narrow(arrays, subtree);
 }
 
-static int narrow(struct sp_gathered *g, uint32_t dict, struct sp_narrowed *n)
+static int narrow_dict(struct sp_gathered *g, uint32_t dict, struct sp_narrowed *n)
 {
-	struct sp_subtree part = {0}, ends;
+	struct sp_subtree subtree = {0}, ends;
 	int r = sp_subtree_init(&ends, g->dicts[dict]->n_nodes);
 
 	if (r < 0)
 		return r;
 	check_rows(g, dict);
-	r = narrow_to(g, dict, &part, &ends, n);
-	sp_subtree_done(&part);
+	r = narrow_to(g, dict, &subtree, &ends, n);
+	sp_subtree_done(&subtree);
 	sp_subtree_done(&ends);
 	return r;
 }
@@ -107,6 +107,6 @@ int sp_gathered_narrow(struct sp_gathered *g)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n_dicts && r == 0; i++)
 		if (!g->dicts[i]->is_tree)
-			r = narrow(g, (uint32_t)i, &g->narrowed[i]);
+			r = narrow_dict(g, (uint32_t)i, &g->narrowed[i]);
 	return r;
 }

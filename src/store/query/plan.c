@@ -19,15 +19,15 @@ uint64_t sp_plan_period_ns(int resolution)
 	return period_ns[resolution];
 }
 
-/* --- windows that there are --- */
-/* Of one resolution, by day, source, generation and time; and which of them were taken. */
-struct found {
+/* --- existing windows --- */
+/* Windows of one resolution, sorted by day, source, generation and time; and which are in the plan. */
+struct found_windows {
 	struct sp_plan_window *windows;
 	size_t n, capacity;
-	uint8_t *taken;
+	uint8_t *used;
 };
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -35,28 +35,28 @@ static int compare(uint64_t a, uint64_t b)
 int sp_plan_compare_period(const struct sp_plan_window *a, const struct sp_plan_window *b, int resolution)
 {
 	uint64_t period_ms = period_ns[resolution] / NS_PER_MS;
-	int c = compare(a->day_s, b->day_s);
+	int c = compare_u64(a->day_s, b->day_s);
 
-	c = c != 0 ? c : compare(a->source, b->source);
-	c = c != 0 ? c : compare(a->generation, b->generation);
-	return c != 0 ? c : compare(a->t_ms / period_ms, b->t_ms / period_ms);
+	c = c != 0 ? c : compare_u64(a->source, b->source);
+	c = c != 0 ? c : compare_u64(a->generation, b->generation);
+	return c != 0 ? c : compare_u64(a->t_ms / period_ms, b->t_ms / period_ms);
 }
 
 static int by_series(const void *a, const void *b)
 {
 	const struct sp_plan_window *x = a, *y = b;
-	int c = sp_plan_compare_period(x, y, SP_N_RESOLUTIONS); /* of all of a day */
+	int c = sp_plan_compare_period(x, y, SP_N_RESOLUTIONS); /* of the same day */
 
-	return c != 0 ? c : compare(x->t_ms, y->t_ms);
+	return c != 0 ? c : compare_u64(x->t_ms, y->t_ms);
 }
 
 static int by_time(const void *a, const void *b)
 {
 	const struct sp_plan_window *x = a, *y = b;
-	int c = compare(x->t_ms, y->t_ms);
+	int c = compare_u64(x->t_ms, y->t_ms);
 
 	c = c != 0 ? c : x->resolution - y->resolution;
-	return c != 0 ? c : compare(x->source, y->source);
+	return c != 0 ? c : compare_u64(x->source, y->source);
 }
 
 static struct sp_plan_window plan_window(const struct sp_scan_window *w)
@@ -82,7 +82,7 @@ static int add_window(struct sp_plan_window **windows, size_t *n, size_t *capaci
 	return r;
 }
 
-static int find_windows(struct sp_store *s, const struct sp_scan_options *o, struct found *f)
+static int find_windows(struct sp_store *s, const struct sp_scan_options *o, struct found_windows *f)
 {
 	struct sp_scan_window w;
 	struct sp_scan *scan;
@@ -100,12 +100,12 @@ static int find_windows(struct sp_store *s, const struct sp_scan_options *o, str
 	if (f->n > 1)
 		qsort(f->windows, f->n, sizeof(*f->windows), by_series);
 	if (r == 0)
-		f->taken = calloc(f->n + 1, 1);
-	return r == 0 && f->taken == NULL ? -ENOMEM : r;
+		f->used = calloc(f->n + 1, 1);
+	return r == 0 && f->used == NULL ? -ENOMEM : r;
 }
 
-/* The first that is not below, by series and period. */
-static size_t first_in(const struct found *f, const struct sp_plan_window *w, int resolution)
+/* The first one that is not before this period of w's series. */
+static size_t find_first_in_period(const struct found_windows *f, const struct sp_plan_window *w, int resolution)
 {
 	size_t low = 0, high = f->n;
 
@@ -119,24 +119,25 @@ static size_t first_in(const struct found *f, const struct sp_plan_window *w, in
 	return low;
 }
 
-/* Whether there is one in the minute or hour of w, and, if that is asked, a taken one. */
-static bool has_one(const struct found *f, const struct sp_plan_window *w, int resolution, bool taken)
+/* Is there a window in this period of w's series? used: one that is in the plan. */
+static bool has_window_in_period(const struct found_windows *f, const struct sp_plan_window *w, int resolution,
+				 bool used)
 {
-	size_t i = first_in(f, w, resolution);
+	size_t i = find_first_in_period(f, w, resolution);
 
 	for (; i < f->n && sp_plan_compare_period(&f->windows[i], w, resolution) == 0; i++)
-		if (!taken || f->taken[i])
+		if (!used || f->used[i])
 			return true;
 	return false;
 }
 
-/* --- which of them --- */
+/* --- choice --- */
 static bool begins_in(const struct sp_plan *p, const struct sp_plan_window *w)
 {
 	return w->from_ns >= p->from_ns && w->from_ns < p->to_ns;
 }
 
-/* Does all of its minute or hour lie in the range? */
+/* Is its whole period in the range? */
 static bool lies_in(const struct sp_plan *p, const struct sp_plan_window *w)
 {
 	uint64_t begin = w->t_ms * NS_PER_MS / period_ns[w->resolution] * period_ns[w->resolution];
@@ -144,30 +145,30 @@ static bool lies_in(const struct sp_plan *p, const struct sp_plan_window *w)
 	return begin >= p->from_ns && begin < p->to_ns && p->to_ns - begin >= period_ns[w->resolution];
 }
 
-static bool is_taken(const struct sp_plan *p, const struct found found[SP_N_RESOLUTIONS],
-		     const struct sp_plan_window *w, int longest)
+static bool is_used(const struct sp_plan *p, const struct found_windows found[SP_N_RESOLUTIONS],
+		    const struct sp_plan_window *w, int coarsest)
 {
 	for (int i = w->resolution + 1; i < SP_N_RESOLUTIONS; i++)
-		if (has_one(&found[i], w, i, true))
+		if (has_window_in_period(&found[i], w, i, true))
 			return false;
-	if (w->resolution > SP_RES_10S && w->resolution <= longest && lies_in(p, w))
+	if (w->resolution > SP_RES_10S && w->resolution <= coarsest && lies_in(p, w))
 		return true;
 	for (int i = w->resolution - 1; i >= SP_RES_10S; i--)
-		if (has_one(&found[i], w, w->resolution, false))
+		if (has_window_in_period(&found[i], w, w->resolution, false))
 			return false;
 	return begins_in(p, w);
 }
 
-/* Hours first: they tell which minutes are left. */
-static int take(struct sp_plan *p, struct found found[SP_N_RESOLUTIONS], int longest)
+/* Coarser windows first: they decide about the finer ones. */
+static int use_windows(struct sp_plan *p, struct found_windows found[SP_N_RESOLUTIONS], int coarsest)
 {
 	int r = 0;
 
 	for (int i = SP_RES_1H; i >= SP_RES_10S; i--)
 		for (size_t k = 0; k < found[i].n && r == 0; k++) {
 			const struct sp_plan_window *w = &found[i].windows[k];
-			found[i].taken[k] = is_taken(p, found, w, longest);
-			if (!found[i].taken[k])
+			found[i].used[k] = is_used(p, found, w, coarsest);
+			if (!found[i].used[k])
 				continue;
 			p->coarsest = SP_MAX(p->coarsest, i);
 			r = add_window(&p->windows, &p->n_windows, &p->capacity, w);
@@ -175,9 +176,9 @@ static int take(struct sp_plan *p, struct found found[SP_N_RESOLUTIONS], int lon
 	return r;
 }
 
-/* In all hours that the range touches: of those at its ends it must be known what they are made of. */
-static int find_all(const struct sp_plan *p, struct sp_store *s, const struct sp_store_query *q,
-		    struct found found[SP_N_RESOLUTIONS])
+/* Reads all hours that the range touches, whole, to know which periods are complete. */
+static int find_range_windows(const struct sp_plan *p, struct sp_store *s, const struct sp_store_query *q,
+			      struct found_windows found[SP_N_RESOLUTIONS])
 {
 	struct sp_scan_options o = {.from_ns = p->from_ns / HOUR_NS * HOUR_NS, .no_rows = true};
 	uint64_t left = HOUR_NS - 1 - (p->to_ns - 1) % HOUR_NS;
@@ -191,28 +192,28 @@ static int find_all(const struct sp_plan *p, struct sp_store *s, const struct sp
 	return r;
 }
 
-static void found_done(struct found found[SP_N_RESOLUTIONS])
+static void free_found_windows(struct found_windows found[SP_N_RESOLUTIONS])
 {
 	for (int i = SP_RES_10S; i <= SP_RES_1H; i++) {
 		free(found[i].windows);
-		free(found[i].taken);
+		free(found[i].used);
 	}
 }
 
-/* A process id alone is known to windows of 10 s only. */
+/* Only windows of 10 s have process ids. */
 static bool is_pid(const char *glob)
 {
 	return glob != NULL && *glob != '\0' && strspn(glob, "0123456789") == strlen(glob);
 }
 
-int sp_plan_longest(const struct sp_store_query *q)
+int sp_plan_coarsest(const struct sp_store_query *q)
 {
 	if (q->resolution >= 0 || is_pid(q->process) || q->to_ns - q->from_ns <= SP_PLAN_SHORT_NS)
 		return SP_RES_10S;
 	return q->by_minute ? SP_RES_1M : SP_RES_1H;
 }
 
-static void tell(const struct sp_plan *p, struct sp_store_answer *answer)
+static void fill_answer(const struct sp_plan *p, struct sp_store_answer *answer)
 {
 	for (size_t i = 0; i < p->n_windows; i++) {
 		const struct sp_plan_window *w = &p->windows[i];
@@ -225,7 +226,7 @@ static void tell(const struct sp_plan *p, struct sp_store_answer *answer)
 	answer->resolution = p->coarsest;
 }
 
-static int check(const struct sp_store_query *q)
+static int check_query(const struct sp_store_query *q)
 {
 	if (q->from_ns >= q->to_ns)
 		return sp_fail_said(-EINVAL, "the range is empty: it ends before it begins");
@@ -234,11 +235,11 @@ static int check(const struct sp_store_query *q)
 	return 0;
 }
 
-static int plan_from(const struct sp_plan *range, struct found found[SP_N_RESOLUTIONS], int longest,
+static int plan_from(const struct sp_plan *range, struct found_windows found[SP_N_RESOLUTIONS], int coarsest,
 		     struct sp_plan *ret_plan)
 {
 	struct sp_plan p = {.from_ns = range->from_ns, .to_ns = range->to_ns, .coarsest = SP_RES_10S};
-	int r = take(&p, found, longest);
+	int r = use_windows(&p, found, coarsest);
 
 	if (p.n_windows > 1)
 		qsort(p.windows, p.n_windows, sizeof(*p.windows), by_time);
@@ -249,20 +250,21 @@ static int plan_from(const struct sp_plan *range, struct found found[SP_N_RESOLU
 	return r;
 }
 
-int sp_plan_make(struct sp_store *s, const struct sp_store_query *q, int longest, struct sp_plan *ret_plan,
+int sp_plan_make(struct sp_store *s, const struct sp_store_query *q, int coarsest, struct sp_plan *ret_plan,
 		 struct sp_store_answer *answer)
 {
-	struct sp_plan range = {.from_ns = sp_store_end(q, q->from_ns), .to_ns = sp_store_end(q, q->to_ns)}, told = {0};
-	struct found found[SP_N_RESOLUTIONS] = {0};
-	int r = check(q);
+	struct sp_plan range = {.from_ns = sp_store_end(q, q->from_ns), .to_ns = sp_store_end(q, q->to_ns)},
+		       finest = {0};
+	struct found_windows found[SP_N_RESOLUTIONS] = {0};
+	int r = check_query(q);
 
-	r = r < 0 ? r : find_all(&range, s, q, found);
-	r = r < 0 ? r : plan_from(&range, found, sp_plan_longest(q), &told);
+	r = r < 0 ? r : find_range_windows(&range, s, q, found);
+	r = r < 0 ? r : plan_from(&range, found, sp_plan_coarsest(q), &finest);
 	if (r == 0)
-		tell(&told, answer);
-	sp_plan_done(&told);
-	r = r < 0 ? r : plan_from(&range, found, longest, ret_plan);
-	found_done(found);
+		fill_answer(&finest, answer);
+	sp_plan_done(&finest);
+	r = r < 0 ? r : plan_from(&range, found, coarsest, ret_plan);
+	free_found_windows(found);
 	return r;
 }
 
@@ -273,7 +275,7 @@ void sp_plan_done(struct sp_plan *p)
 }
 
 /* --- days --- */
-/* An hour that came after its day was summed up (the clock was set back) is told by the time that was sampled. */
+/* After the clock was set back an hour may be missing from the day's sums: compares the time sampled. */
 bool sp_plan_has_day(const struct sp_plan *p, const struct sp_scan_window *day)
 {
 	uint64_t begin = day->day_s * SP_NS_PER_S, covered = 0;
@@ -293,8 +295,8 @@ static bool is_whole_day(const void *plan, const struct sp_scan_window *w)
 	return sp_plan_has_day(plan, w);
 }
 
-/* Among the windows that the day is none of. */
-static bool has_hour(const struct found *days, const struct sp_plan_window *w)
+/* Is this hour one of a day in `days`? */
+static bool has_hour(const struct found_windows *days, const struct sp_plan_window *w)
 {
 	for (size_t i = 0; i < days->n && w->resolution == SP_RES_1H; i++)
 		if (days->windows[i].day_s == w->day_s && days->windows[i].source == w->source)
@@ -302,7 +304,7 @@ static bool has_hour(const struct found *days, const struct sp_plan_window *w)
 	return false;
 }
 
-int sp_plan_take_days(struct sp_plan *p, struct sp_store *s, const char *source)
+int sp_plan_use_days(struct sp_plan *p, struct sp_store *s, const char *source)
 {
 	struct sp_scan_options o = {.from_ns = p->from_ns,
 				    .to_ns = p->to_ns,
@@ -312,7 +314,7 @@ int sp_plan_take_days(struct sp_plan *p, struct sp_store *s, const char *source)
 				    .trees = true,
 				    .is_wanted = is_whole_day,
 				    .arg = p};
-	struct found days = {0};
+	struct found_windows days = {0};
 	size_t n = 0;
 	int r = find_windows(s, &o, &days);
 
@@ -325,12 +327,12 @@ int sp_plan_take_days(struct sp_plan *p, struct sp_store *s, const char *source)
 	if (p->n_windows > 1)
 		qsort(p->windows, p->n_windows, sizeof(*p->windows), by_time);
 	free(days.windows);
-	free(days.taken);
+	free(days.used);
 	return r;
 }
 
 /* --- parts --- */
-size_t sp_plan_part(const struct sp_plan *p, size_t first)
+size_t sp_plan_part_length(const struct sp_plan *p, size_t first)
 {
 	size_t n = 1;
 
@@ -339,7 +341,7 @@ size_t sp_plan_part(const struct sp_plan *p, size_t first)
 	return n;
 }
 
-size_t sp_plan_from(const struct sp_plan *p, uint64_t t_ms)
+size_t sp_plan_find_from(const struct sp_plan *p, uint64_t t_ms)
 {
 	size_t low = 0, high = p->n_windows;
 
@@ -353,7 +355,7 @@ size_t sp_plan_from(const struct sp_plan *p, uint64_t t_ms)
 	return low;
 }
 
-void sp_plan_take_out(struct sp_plan *p, const uint8_t *which)
+void sp_plan_remove(struct sp_plan *p, const uint8_t *which)
 {
 	size_t n = 0;
 

@@ -10,10 +10,10 @@
 #include "store/query/gather.h"
 #include "store/rollup/decoded_dict.h"
 
-/* --- sums that stand beside windows --- */
-struct telling {
+/* --- stored sums --- */
+struct reporting {
 	struct sp_planned *p;
-	uint8_t *told; /* by window of the plan */
+	uint8_t *done; /* by window of the plan: reported */
 };
 
 static bool is_planned(const void *plan, const struct sp_scan_window *w)
@@ -26,25 +26,25 @@ static bool is_whole_day(const void *plan, const struct sp_scan_window *w)
 	return sp_plan_has_day(plan, w);
 }
 
-static void mark_day(const struct telling *t, const struct sp_scan_window *day)
+static void mark_day(const struct reporting *t, const struct sp_scan_window *day)
 {
 	const struct sp_plan *plan = t->p->plan;
 
 	for (size_t i = 0; i < plan->n_windows; i++) {
 		const struct sp_plan_window *w = &plan->windows[i];
-		t->told[i] |= w->day_s == day->day_s && w->source == day->source && w->resolution == SP_RES_1H;
+		t->done[i] |= w->day_s == day->day_s && w->source == day->source && w->resolution == SP_RES_1H;
 	}
 }
 
-static int take(void *arg, const struct sp_scan_totals *totals)
+static int report_stored(void *arg, const struct sp_scan_totals *totals)
 {
-	const struct telling *t = arg;
+	const struct reporting *t = arg;
 	const struct sp_scan_window *w = &totals->window;
 
 	if (w->resolution == SP_N_RESOLUTIONS)
 		mark_day(t, w);
 	else
-		t->told[sp_plan_find(t->p->plan, 0, t->p->plan->n_windows, w)] = 1;
+		t->done[sp_plan_find(t->p->plan, 0, t->p->plan->n_windows, w)] = 1;
 	return t->p->each(t->p->arg, totals);
 }
 
@@ -56,10 +56,10 @@ static bool has_any(const struct sp_plan *p, int resolution)
 	return false;
 }
 
-static int tell_beside(struct sp_planned *p, int resolution)
+static int report_stored_sums(struct sp_planned *p, int resolution)
 {
-	SP_FREE uint8_t *told = calloc(p->plan->n_windows + 1, 1);
-	struct telling t = {p, told};
+	SP_FREE uint8_t *done = calloc(p->plan->n_windows + 1, 1);
+	struct reporting t = {p, done};
 	bool days = resolution == SP_N_RESOLUTIONS;
 	struct sp_scan_options o = {.from_ns = p->plan->from_ns,
 				    .to_ns = p->plan->to_ns,
@@ -68,41 +68,41 @@ static int tell_beside(struct sp_planned *p, int resolution)
 				    .is_wanted = days ? is_whole_day : is_planned,
 				    .arg = p->plan};
 
-	if (told == NULL)
+	if (done == NULL)
 		return -ENOMEM;
-	int r = has_any(p->plan, SP_MIN(resolution, SP_RES_1H)) ? sp_scan_totals(p->store, &o, take, &t) : 0;
-	sp_plan_take_out(p->plan, told);
+	int r = has_any(p->plan, SP_MIN(resolution, SP_RES_1H)) ? sp_scan_totals(p->store, &o, report_stored, &t) : 0;
+	sp_plan_remove(p->plan, done);
 	return r;
 }
 
-int sp_planned_tell_days(struct sp_planned *p)
+int sp_planned_report_days(struct sp_planned *p)
 {
-	return tell_beside(p, SP_N_RESOLUTIONS);
+	return report_stored_sums(p, SP_N_RESOLUTIONS);
 }
 
 /* --- rows --- */
 static int add_rows(const struct sp_gathered *g, const struct sp_gathered_window *w, struct sp_window_rows *rows)
 {
-	uint32_t n_ends = sp_n_ends(g, w->dict), at = rows->n;
+	uint32_t n_ends = sp_gathered_n_ends(g, w->dict), at = rows->n;
 	int r = sp_window_rows_reserve(rows, (size_t)at + w->n_rows);
 
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < w->n_rows; i++) {
 		rows->who[at + i] = 0;
-		rows->node[at + i] = sp_end_node(g, w->dict, w->nodes[i] < n_ends ? w->nodes[i] : 0);
+		rows->node[at + i] = sp_gathered_end_node(g, w->dict, w->nodes[i] < n_ends ? w->nodes[i] : 0);
 	}
 	for (uint32_t v = 0; v < rows->n_values; v++)
 		memset(rows->values[v] + at, 0, w->n_rows * sizeof(*rows->values[v]));
 	for (uint32_t k = 0; k < w->n_values; k++)
 		for (uint32_t i = 0; i < w->n_rows; i++)
-			rows->values[w->type[k]][at + i] = sp_kept_value(w, k, i);
+			rows->values[w->type[k]][at + i] = sp_gathered_value(w, k, i);
 	rows->n += w->n_rows;
 	return 0;
 }
 
-static int tell_sums(const struct sp_planned *p, const struct sp_gathered *g, uint64_t wall_ns, const struct sp_dict *d,
-		     const struct sp_sums *sums)
+static int report_sums(const struct sp_planned *p, const struct sp_gathered *g, uint64_t wall_ns,
+		       const struct sp_dict *d, const struct sp_sums *sums)
 {
 	struct sp_scan_totals t = {.window = {.w = {.wall_ns = wall_ns, .source = p->source}, .n_values = g->n_types},
 				   .dict = d,
@@ -113,9 +113,9 @@ static int tell_sums(const struct sp_planned *p, const struct sp_gathered *g, ui
 	return p->each(p->arg, &t);
 }
 
-/* The windows of this dictionary from *at on that begin in one slice. */
-static int tell_slice(const struct sp_planned *p, const struct sp_gathered *g, uint32_t dict,
-		      const struct sp_decoded_dict *m, size_t *at)
+/* Reports the windows of this dictionary, from *at on, that begin in one slice. */
+static int report_slice(const struct sp_planned *p, const struct sp_gathered *g, uint32_t dict,
+			const struct sp_decoded_dict *decoded, size_t *at)
 {
 	int what = SP_SUMS_LIBRARIES | (p->by_function ? SP_SUMS_FUNCTIONS : 0), r = 0;
 	struct sp_window_rows rows = {.n_values = g->n_types};
@@ -128,29 +128,29 @@ static int tell_slice(const struct sp_planned *p, const struct sp_gathered *g, u
 			break;
 		r = w->dict == dict ? add_rows(g, w, &rows) : 0;
 	}
-	r = r < 0 ? r : sp_sums_of_rows(&rows, &m->view, what, &sums);
+	r = r < 0 ? r : sp_sums_of_rows(&rows, &decoded->view, what, &sums);
 	if (r == 0)
-		r = tell_sums(p, g, g->first_ns + (slice > 0 ? slice - 1 : 0) * g->slice_ns, g->dicts[dict], &sums);
+		r = report_sums(p, g, g->first_ns + (slice > 0 ? slice - 1 : 0) * g->slice_ns, g->dicts[dict], &sums);
 	sp_window_rows_done(&rows);
 	sp_sums_done(&sums);
 	return r;
 }
 
-static int tell_dict(const struct sp_planned *p, const struct sp_gathered *g, uint32_t dict)
+static int report_dict(const struct sp_planned *p, const struct sp_gathered *g, uint32_t dict)
 {
-	struct sp_decoded_dict m = {0};
-	int r = sp_decoded_dict_init(g->dicts[dict], &m);
+	struct sp_decoded_dict decoded = {0};
+	int r = sp_decoded_dict_init(g->dicts[dict], &decoded);
 
 	for (size_t at = g->first; at < g->n_windows && r == 0;)
 		if (g->windows[at].dict == dict)
-			r = tell_slice(p, g, dict, &m, &at);
+			r = report_slice(p, g, dict, &decoded, &at);
 		else
 			at++;
-	sp_decoded_dict_done(&m);
+	sp_decoded_dict_done(&decoded);
 	return r;
 }
 
-static int tell_rows(struct sp_planned *p)
+static int report_rows(struct sp_planned *p)
 {
 	struct sp_store_query q = {.source = p->source, .all_users = true, .resolution = -1, .who = SP_WHO_NOTHING};
 	struct sp_gathered g = {0};
@@ -164,22 +164,22 @@ static int tell_rows(struct sp_planned *p)
 		if (r == 0)
 			r = sp_gathered_narrow(&g);
 		for (uint32_t i = 0; i < g.n_dicts && r == 0; i++)
-			r = tell_dict(p, &g, i);
-		sp_gathered_forget(&g);
+			r = report_dict(p, &g, i);
+		sp_gathered_release(&g);
 	}
 	p->n_damaged += g.n_damaged;
 	sp_gathered_done(&g);
 	return r;
 }
 
-int sp_planned_tell(struct sp_planned *p)
+int sp_planned_report(struct sp_planned *p)
 {
-	int r = tell_beside(p, SP_RES_1H);
+	int r = report_stored_sums(p, SP_RES_1H);
 
 	if (r == 0 && !p->by_function)
-		r = tell_beside(p, SP_RES_1M);
+		r = report_stored_sums(p, SP_RES_1M);
 	if (r == 0 && p->plan->n_windows > 0)
-		r = tell_rows(p);
+		r = report_rows(p);
 	p->plan->n_windows = 0;
 	return r;
 }

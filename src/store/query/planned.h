@@ -2,10 +2,10 @@
 /*
  * planned.h: exact sums by library, and by function, of the windows of a plan.
  *
- * Days, hours and minutes have sums beside them, minutes those of libraries only. What has none, or whose sums cannot
- * be read, is summed up from its rows, as the writer does that; so the sums of a plan are those of all its windows.
- * each() as in sp_scan_totals(); of rows the window is where the sums begin, with the kinds of values. 0, a negative
- * errno, or what each() returned. The plan belongs to the caller, and is empty afterwards. One thread.
+ * Days, hours and minutes have stored sums; those of minutes are by library only. Windows without readable sums are
+ * summed from their rows, as the writer does it. So the result always covers all windows of the plan.
+ * each() as in sp_scan_totals(); for sums made of rows, the window has only its beginning, source and value types. 0,
+ * a negative errno, or what each() returned. The plan belongs to the caller and is empty afterwards. One thread.
  */
 #ifndef SP_STORE_QUERY_PLANNED_H
 #define SP_STORE_QUERY_PLANNED_H
@@ -17,14 +17,14 @@ struct sp_planned {
 	const char *source;
 	struct sp_plan *plan;
 	bool by_function;
-	uint64_t first_ns, slice_ns; /* rows of windows that begin in different slices are told apart; 0: together */
+	uint64_t first_ns, slice_ns; /* sum rows by slice; slice_ns 0: all together */
 	int (*each)(void *arg, const struct sp_scan_totals *t);
 	void *arg;
-	uint64_t n_damaged; /* comes back */
+	uint64_t n_damaged; /* result */
 };
-/* The days of which the plan has all. */
-int sp_planned_tell_days(struct sp_planned *p);
-/* All that the plan still has. */
-int sp_planned_tell(struct sp_planned *p);
+/* Reports days of which the plan has all hours. */
+int sp_planned_report_days(struct sp_planned *p);
+/* Reports the rest of the plan. */
+int sp_planned_report(struct sp_planned *p);
 
 #endif

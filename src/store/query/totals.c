@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* totals.c: exact totals by library and function of a range of time. */
+/* totals.c: sp_store_totals(). */
 #include <errno.h>
 
 #include "base/error.h"
@@ -8,44 +8,44 @@
 #include "store/query/planned.h"
 #include "store/totals.h"
 
-struct totals {
+struct receiver {
 	int (*each)(void *arg, const struct sp_store_total *t);
 	void *arg;
 };
 
-static int tell(void *arg, const struct sp_scan_totals *from)
+static int report_totals(void *arg, const struct sp_scan_totals *from)
 {
-	const struct totals *to = arg;
+	const struct receiver *to = arg;
 	const struct sp_dict *d = from->dict;
 	int r = 0;
 
 	for (size_t i = 0; i < from->sums->n && r == 0; i++) {
-		struct sp_account of = from->sums->accounts[i];
+		struct sp_account account = from->sums->accounts[i];
 		const int64_t *sums = sp_sums_at(from->sums, i);
-		const struct sp_file *file = &d->files[of.file];
-		struct sp_store_total told = {.wall_ns = from->window.w.wall_ns,
-					      .file = sp_dict_string(d, file->name),
-					      .function = sp_dict_string(d, d->funcs[of.func].name),
-					      .build_id = file->build_id,
-					      .build_id_len = file->build_id_len,
-					      .n_values = from->window.n_values};
-		for (uint32_t v = 0; v < told.n_values; v++) {
-			told.self[v] = sums[2 * v];
-			told.total[v] = sums[2 * v + 1];
-			told.value_names[v] = from->window.types[v].name;
-			told.value_units[v] = from->window.types[v].unit;
+		const struct sp_file *file = &d->files[account.file];
+		struct sp_store_total total = {.wall_ns = from->window.w.wall_ns,
+					       .file = sp_dict_string(d, file->name),
+					       .function = sp_dict_string(d, d->funcs[account.func].name),
+					       .build_id = file->build_id,
+					       .build_id_len = file->build_id_len,
+					       .n_values = from->window.n_values};
+		for (uint32_t v = 0; v < total.n_values; v++) {
+			total.self[v] = sums[2 * v];
+			total.total[v] = sums[2 * v + 1];
+			total.value_names[v] = from->window.types[v].name;
+			total.value_units[v] = from->window.types[v].unit;
 		}
-		r = to->each(to->arg, &told);
+		r = to->each(to->arg, &total);
 	}
 	return r;
 }
 
-static int totals_tell(struct sp_planned *p, const struct sp_store_query *q)
+static int report_plan(struct sp_planned *p, const struct sp_store_query *q)
 {
-	/* one kind of windows is asked for: no days */
-	int r = q->resolution < 0 ? sp_planned_tell_days(p) : 0;
+	/* days are no windows of a single resolution */
+	int r = q->resolution < 0 ? sp_planned_report_days(p) : 0;
 
-	return r == 0 ? sp_planned_tell(p) : r;
+	return r == 0 ? sp_planned_report(p) : r;
 }
 
 int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_function,
@@ -53,18 +53,18 @@ int sp_store_totals(struct sp_store *s, const struct sp_store_query *q, bool by_
 		    struct sp_store_answer *ret_answer)
 {
 	struct sp_store_answer answer = {0};
-	struct totals totals = {each, arg};
+	struct receiver totals = {each, arg};
 	struct sp_plan plan = {0};
 	struct sp_planned p = {.store = s,
 			       .source = q->source == NULL ? "cpu" : q->source,
 			       .plan = &plan,
 			       .by_function = by_function,
-			       .each = tell,
+			       .each = report_totals,
 			       .arg = &totals};
 	int r = sp_plan_make(s, q, SP_RES_1H, &plan, &answer);
 
 	if (r == 0)
-		r = totals_tell(&p, q);
+		r = report_plan(&p, q);
 	sp_plan_done(&plan);
 	if (r == 0) {
 		answer.n_damaged = p.n_damaged;
