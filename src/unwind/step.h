@@ -19,6 +19,12 @@
 #include "unwind/step_types.h"
 
 #define SP_STEP_INLINE static inline __attribute__((always_inline))
+/* In front of a loop that the compiler would enter in its middle: the verifier of 6.1 takes none of these. */
+#ifdef __bpf__
+#define SP_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define SP_UNROLL
+#endif
 #define SP_STEP_NEXT 0xffffu
 #define SP_USER_END (1ULL << 47)    /* x86-64, four levels of page tables: where programs and their libraries live */
 #define SP_GUESS_REACH (8ULL << 20) /* a frame is believed to be smaller than the usual limit of a whole stack */

@@ -27,15 +27,24 @@ enum {
 	SP_V8_OUT_OF_LINE = 256 /* bytes of the builtin that it calls there, which makes its frame */
 };
 
-/* How far ahead a frame is set up: push %rbp; mov %rsp,%rbp. SP_V8_FAR: nowhere, or behind the end of this function. */
+SP_STEP_INLINE int sp_v8_makes_frame(const sp_u8 *code)
+{
+	return code[0] == 0x55 && code[1] == 0x48 && code[2] == 0x89 && code[3] == 0xe5;
+}
+
+/*
+ * How far ahead a frame is set up: push %rbp; mov %rsp,%rbp. SP_V8_FAR: nowhere, or behind the end of this function
+ * (pop %rbp, or an operand at (%rbp); leave).
+ */
 SP_STEP_INLINE sp_u32 sp_v8_ahead(const sp_u8 *code)
 {
 	sp_u32 i;
 
+	SP_UNROLL
 	for (i = 0; i < SP_V8_FAR; i++) {
-		if (code[i] == 0x55 && code[i + 1] == 0x48 && code[i + 2] == 0x89 && code[i + 3] == 0xe5)
+		if (sp_v8_makes_frame(code + i))
 			return i;
-		if (code[i] == 0x5d || code[i] == 0xc9) /* pop %rbp, or an operand at (%rbp); leave */
+		if (code[i] == 0x5d || code[i] == 0xc9)
 			return SP_V8_FAR;
 	}
 	return SP_V8_FAR;
