@@ -2,15 +2,16 @@
 /*
  * pending.bpf.h: a sample that met a file whose table is not there yet goes to the user half, to be finished there.
  *
- * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, up to 64 KiB of
- * stack from that frame upwards, and the process's executable mappings, whose files are thereby announced all at once.
+ * Sent: the machine state at the frame that could not be stepped over, the frames walked before it, 64 KiB of stack
+ * from that frame upwards and before it up to 2 MiB more in records of their own, and the process's executable
+ * mappings, whose files are thereby announced all at once.
  */
 #ifndef SP_BPF_PENDING_BPF_H
 #define SP_BPF_PENDING_BPF_H
 
 #include "bpf/aggregate.bpf.h"
 
-enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE = 128 };
+enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE = 128, SP_STACK_REACH = 16 << 20 };
 
 /*
  * Adds the mapping at addr, if it is an executable one, to the record. Returns where to look next, 0 at the end. The
@@ -74,14 +75,12 @@ static __always_inline sp_u64 sp_pending_base(sp_u64 sp)
 	return bpf_probe_read_user(&word, sizeof(word), (void *)(sp - SP_RED_ZONE)) ? sp : sp - SP_RED_ZONE;
 }
 
-/* Bytes from addr to the end of its mapping, as far as there is room for them. */
-static __always_inline sp_u32 sp_pending_room(struct sp_scratch *s, sp_u64 addr)
+/* Bytes from addr to the end of its mapping; as many as are asked for where that is not known. */
+static __always_inline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, sp_u64 most)
 {
 	sp_u64 last = 0;
 
-	if (!sp_vma_walk(s, addr, &last) || last - addr >= SP_PENDING_STACK)
-		return SP_PENDING_STACK;
-	return last - addr + 1;
+	return sp_vma_walk(s, addr, &last) ? last - addr + 1 : most;
 }
 
 /*
@@ -91,10 +90,12 @@ static __always_inline sp_u32 sp_pending_room(struct sp_scratch *s, sp_u64 addr)
 __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_record_pending *r, sp_u64 sp)
 {
 	sp_u32 at = 0, step = 4096 - (sp & 4095), n, i;
+	sp_u64 room;
 
 	if (!s || !r)
 		return 0;
-	n = sp_pending_room(s, sp);
+	room = sp_stack_room(s, sp, SP_PENDING_STACK);
+	n = room < SP_PENDING_STACK ? room : SP_PENDING_STACK;
 	sp_opaque(n);
 	if (n > SP_PENDING_STACK)
 		return 0;
@@ -114,6 +115,55 @@ __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_record_pending *
 		step = 4096;
 	}
 	return 0;
+}
+
+struct sp_rest_loop {
+	struct sp_scratch *s;
+	sp_u64 at;
+};
+
+/* One part of the rest, by the room of the sample's own copy. 1: that was all that can be sent. */
+__noinline int sp_rest_send(struct sp_scratch *s, sp_u64 at)
+{
+	struct sp_record_pending *r = sp_pending_own();
+	sp_u32 bytes;
+
+	if (!s || !r)
+		return 1;
+	sp_pending_stack(s, r, at);
+	bytes = r->stack_bytes;
+	sp_opaque(bytes);
+	if (!bytes || bytes > SP_PENDING_STACK)
+		return 1;
+	r->rest.type = SP_RECORD_REST;
+	r->rest.bytes = bytes;
+	r->rest.at = at;
+	r->rest.holes = r->holes;
+	return bpf_ringbuf_output(&samples, &r->rest, sizeof(r->rest) + bytes, BPF_RB_NO_WAKEUP) ||
+	       bytes < SP_PENDING_STACK;
+}
+
+static long sp_rest_next(sp_u32 i, struct sp_rest_loop *loop)
+{
+	(void)i;
+	loop->at += SP_PENDING_STACK;
+	return sp_rest_send(loop->s, loop->at) != 0;
+}
+
+/*
+ * What lies above the copy, as far as its mapping goes: now, since it will have changed when the table is there. Only
+ * of what may be a thread's stack: in a larger mapping (Go's heap, say) it would be anything.
+ */
+static __always_inline sp_u64 sp_rests_send(struct sp_scratch *s, struct sp_record_pending *r)
+{
+	struct sp_rest_loop loop = {.s = s, .at = r->stack_at & ~(sp_u64)(SP_PENDING_STACK - 1)};
+	sp_u64 room = sp_stack_room(s, r->stack_at, 0);
+
+	r->rest.id = 0;
+	if (room <= SP_PENDING_STACK || room > SP_STACK_REACH)
+		return 0;
+	r->rest.id = bpf_ktime_get_ns() << 8 | (bpf_get_smp_processor_id() & 255);
+	return bpf_loop(SP_MAX_RESTS, sp_rest_next, &loop, 0);
 }
 
 static __always_inline long sp_pending_output(struct sp_record_pending *r)
@@ -146,6 +196,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	    bpf_probe_read_user(r->code, SP_CODE_BYTES, (void *)(s->regs.ip - SP_CODE_BEFORE)) ? 0 : SP_CODE_BYTES;
 	r->stack_at = sp_pending_base(s->regs.sp);
 	bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
+	sp_rests_send(s, r);
 	sp_pending_stack(s, r, r->stack_at);
 	sp_pending_maps(s, r);
 	if (sp_pending_output(r)) {

@@ -32,6 +32,7 @@ enum {
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
+	SP_MAX_RESTS = 32,        /* records of the same size with what lies above that */
 	SP_PENDING_MAPS = 512,    /* executable mappings sent with it; ffmpeg has 220 */
 	SP_NAME_LEN = 64,
 	SP_CODE_BYTES = 128, /* of a leaf's code, from SP_CODE_BEFORE bytes before its instruction pointer on */
@@ -257,7 +258,7 @@ struct sp_count {
 	sp_u64 weight; /* the recipe's second value: ns for cpu */
 };
 
-enum sp_record_type { SP_RECORD_FILE = 1, SP_RECORD_PROCESS, SP_RECORD_STACK, SP_RECORD_PENDING };
+enum sp_record_type { SP_RECORD_FILE = 1, SP_RECORD_PROCESS, SP_RECORD_STACK, SP_RECORD_PENDING, SP_RECORD_REST };
 
 struct sp_record_file {
 	sp_u32 type;
@@ -334,6 +335,16 @@ struct sp_map { /* an executable mapping */
 	sp_u64 word;     /* kind and id of its frame words */
 };
 
+/* A part of a stack that is deeper than SP_PENDING_STACK, sent before the sample that it belongs to. */
+struct sp_record_rest {
+	sp_u32 type;
+	sp_u32 bytes;
+	sp_u64 id; /* of the sample; the lowest byte is the CPU's number */
+	sp_u64 at; /* user address of what follows: a multiple of SP_PENDING_STACK */
+	sp_u32 holes;
+	sp_u32 pad;
+};
+
 struct sp_record_pending {
 	sp_u32 type;
 	sp_u32 n_maps;           /* SP_PENDING_MAPS: there may have been more */
@@ -358,6 +369,7 @@ struct sp_record_pending {
 		};
 		sp_u64 frames[SP_MAX_FRAMES]; /* while a stack is walked that is deeper, in either half */
 	};
+	struct sp_record_rest rest;    /* the head of stack[] as a record of its own; in this one: the id, or 0 */
 	sp_u8 stack[SP_PENDING_STACK]; /* stack_bytes of it are sent */
 };
 

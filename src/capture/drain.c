@@ -258,6 +258,8 @@ static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 		return size < sizeof(struct sp_record_stack) ? -EBADMSG : stack_record(c, data, size);
 	case SP_RECORD_PENDING:
 		return size < offsetof(struct sp_record_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
+	case SP_RECORD_REST:
+		return size < sizeof(struct sp_record_rest) ? -EBADMSG : sp_rest_take(c, data, size);
 	default:
 		return -EBADMSG;
 	}

@@ -81,7 +81,9 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 	struct sp_finish_memory memory = {.stack = w->stack,
 					  .stack_bytes = w->record->stack_bytes,
 					  .stack_at = w->record->stack_at,
-					  .holes = w->record->holes};
+					  .holes = w->record->holes,
+					  .beyond = w->rest ? sp_rest_word : NULL,
+					  .beyond_arg = w->rest};
 	int r_walk;
 
 	if (!c->walking)
@@ -99,6 +101,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 static void waiting_free(struct sp_waiting *w)
 {
 	sp_space_put(w->space);
+	sp_rest_free(w->rest);
 	free(w->record);
 	free(w->stack);
 	free(w);
@@ -183,6 +186,8 @@ int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r, siz
 		return sp_fail_said(-EBADMSG, "a pending sample out of bounds");
 	space = space_of(c, r);
 	kept = space ? keep(c, r, &memory, space) : -ENOMEM;
+	if (kept > 0)
+		c->waiting->rest = sp_rest_claim(c, r->rest.id);
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 
@@ -219,6 +224,8 @@ static void drop(struct sp_capture *c, struct sp_waiting **at)
 	*at = w->next;
 	c->waiting_bytes -= w->bytes;
 	waiting_free(w);
+	if (!c->waiting)
+		sp_rests_idle(c);
 }
 
 /* 1: there was no time for all. */
@@ -271,4 +278,5 @@ void sp_pending_free(struct sp_capture *c)
 	for (i = 0; i < SP_COUNT(c->spaces); i++)
 		sp_space_put(c->spaces[i]);
 	free(c->walking);
+	sp_rests_done(c);
 }

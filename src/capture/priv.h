@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/recipe.h"
+#include "capture/rest.h"
 #include "unwind/tables.h"
 #include <sys/types.h>
 
@@ -74,6 +75,7 @@ struct sp_capture {
 	struct sp_record_pending *walking; /* the one of them that is being walked; NULL before the first */
 	bool pending_unread;               /* not all waiting samples were tried */
 	size_t waiting_bytes;
+	struct sp_rests rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
 	uint64_t tables_turn; /* counts what may let a waiting sample go on: tables that came or were refused */
 	int failure;          /* the first error inside a callback */

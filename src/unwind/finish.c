@@ -38,7 +38,9 @@ static int sp_env_stack(struct sp_walk *w, sp_u64 addr, sp_u64 *ret)
 	const struct sp_finish_memory *m = w->memory;
 	sp_u64 at = addr - m->stack_at;
 
-	if (at >= m->stack_bytes || m->stack_bytes - at < 8 || is_hole(m, addr) || is_hole(m, addr + 7))
+	if (at >= m->stack_bytes || m->stack_bytes - at < 8)
+		return m->beyond && addr >= m->stack_at ? m->beyond(m->beyond_arg, addr, ret) : -1;
+	if (is_hole(m, addr) || is_hole(m, addr + 7))
 		return -1;
 	memcpy(ret, m->stack + at, 8);
 	return 0;

@@ -25,6 +25,9 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	size_t stack_bytes;
 	sp_u64 stack_at; /* user address of stack[0]; not above the stack pointer */
 	sp_u32 holes;    /* a bit for each page of it that is not there, from that of stack_at on */
+	/* NULL, or the word at an address that is not in the copy. 0 or -1. */
+	int (*beyond)(void *arg, sp_u64 addr, sp_u64 *ret);
+	void *beyond_arg;
 	/* The rest of the program's memory, as it is now: 0, or negative; NULL: it is not at hand. */
 	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
 	void *read_arg;

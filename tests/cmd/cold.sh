@@ -35,11 +35,12 @@ wait_until() {
 cat >"$dir/command" <<'END'
 until [ -e "$1/go" ]; do :; done
 "$2" maps "$3" "$1" 700 2>"$1/mappings" # of which the kernel joins every two
+"$4" 0.5 1500 # some 150 KiB of stack, of which 64 are copied with each sample
 : >"$1/over"
 END
 what='profile (the first of all)'
 unshare --mount bash -c 'mount -t tmpfs none /var/cache && exec "$@"' - \
-	"$SOPROF" profile -U -f -F 199 -- bash "$dir/command" "$dir" "$victims/hostile" "$slow" >"$out" 2>"$err" </dev/null &
+	"$SOPROF" profile -U -f -F 199 -- bash "$dir/command" "$dir" "$victims/hostile" "$slow" "$victims/plain/recursion" >"$out" 2>"$err" </dev/null &
 profiler=$!
 # One that was missed, since it had nothing to do, is stopped when the program needs it.
 wait_until 50 signal_parsers STOP $profiler
@@ -51,6 +52,10 @@ wait $profiler || fail "exit code 0"
 has "$out" '^hostile;.*;(main|hostile\+0x[0-9a-f]+);'
 n=$(grep '^hostile;' "$out" | count)
 [ "$n" -ge 10 ] || fail "10 samples of the program, not $n"
+# Deep stacks are whole, too, but for what fell into the program's start.
+awk -F';' '$1 == "recursion" { sub(/.* /, "", $NF); n += $NF; if ($2 == "_start") whole += $NF }
+	END { print "recursion: " whole + 0 " of " n + 0 " whole"; exit n < 5 || whole < 0.9 * n }' "$out" ||
+	fail "the deep stacks to be whole"
 # Most are of the command's own loops; the rest are a few in a program's first moments.
 share=$(tr -s ' \n' ' ' <"$err" | sed -n 's/.*complete [0-9]* (\([0-9.]*\) *%.*/\1/p')
 awk -v share="${share:-0}" 'BEGIN { exit !(share >= 90) }' || fail "90 % of the stacks to be complete, not ${share:-none}"

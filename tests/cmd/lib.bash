@@ -151,7 +151,7 @@ profile_victim() {
 	check_victim "$variant" "$name" "${options[@]}"
 }
 # profile_running VARIANT NAME [CHECK-OPTION...] -- [ARGUMENT...]: the same, but the victim runs already: its tables are
-# loaded before the first sample. Of a sample that meets a file for the first time only 64 KiB of stack are unwound.
+# loaded before the first sample. Of a sample that meets a file for the first time only 2 MiB of stack are unwound.
 profile_running() {
 	local variant=$1 name=$2 time
 	local -a options=()

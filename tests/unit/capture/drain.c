@@ -195,9 +195,10 @@ static void short_records(void **state)
 	} types[] = {{SP_RECORD_FILE, sizeof(struct sp_record_file)},
 		     {SP_RECORD_PROCESS, sizeof(struct sp_record_process)},
 		     {SP_RECORD_STACK, sizeof(struct sp_record_stack)},
+		     {SP_RECORD_REST, sizeof(struct sp_record_rest)},
 		     {SP_RECORD_PENDING, offsetof(struct sp_record_pending, stack)},
 		     {0, 4096},
-		     {SP_RECORD_PENDING + 1, 4096},
+		     {SP_RECORD_REST + 1, 4096},
 		     {UINT32_MAX, 4096}};
 	static char record[sizeof(struct sp_record_pending)];
 	struct made m = made_new();
