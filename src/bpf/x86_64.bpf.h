@@ -44,14 +44,16 @@ static __noinline sp_u64 sp_regs_of_sample(struct sp_regs *to, struct bpf_perf_e
 
 /*
  * What the task saved when it entered the kernel. *ret_is_call: by a system call, so that ip is behind the instruction,
- * as a return address is (the number of the call is -1 for interrupts and faults).
+ * as a return address is. The number of the call is -1 for interrupts and faults. `syscall` leaves that address in rcx;
+ * in a call that ends at the start of a program (execve) or of a signal's handler they differ: nothing was called
+ * there.
  */
 static __noinline sp_u64 sp_regs_saved(struct sp_regs *to, struct task_struct *task, int *ret_is_call)
 {
 	struct pt_regs *saved = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	sp_regs_copy(to, saved);
-	*ret_is_call = saved->orig_rax != ~0UL;
+	*ret_is_call = saved->orig_rax != ~0UL && saved->rcx == saved->rip;
 	return saved->cs;
 }
 

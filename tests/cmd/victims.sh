@@ -15,6 +15,7 @@ for variant in "${variants[@]}"; do
 	# frames of 64 KiB; handlers on a stack of their own
 	profile_running $variant frames --complete 99 --
 	profile_running $variant signals --complete 99 --
+	profile_victim $variant raised --complete 99 --
 	# the same, met for the first time while sampling: never a wrong caller
 	profile_victim $variant recursion --samples 10 -- 300
 	profile_victim $variant frames --samples 10 --
