@@ -39,11 +39,11 @@ struct builder {
 	struct sp_derived derived;
 	size_t next_derived; /* row that has not been passed yet */
 	uint64_t entry;      /* file offset of the ELF entry point; UINT64_MAX: none */
-	uint64_t context;    /* of what contexts return to (context.h), likewise */
-	uint64_t end;        /* of what FDEs have covered so far */
-	uint64_t fde_start;  /* of the FDE that is being run */
-	bool uses_base;      /* a row counts its CFA from the base register */
-	bool with_base;      /* so rows tell where it is saved */
+	struct sp_context context;
+	uint64_t end;       /* of what FDEs have covered so far */
+	uint64_t fde_start; /* of the FDE that is being run */
+	bool uses_base;     /* a row counts its CFA from the base register */
+	bool with_base;     /* so rows tell where it is saved */
 	struct sp_kept_needs needs;
 	enum frame frame; /* of the FDE that is being run */
 	bool tells_root;  /* it knows what begins there */
@@ -141,7 +141,7 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	int r = fde->start > b->end ? fill_gap(b, fde->start) : 0;
 	if (r < 0)
 		return r;
-	if (fde->start == b->context && fde->start > b->end)
+	if (fde->start == b->context.returned_to && fde->start > b->end)
 		r = sp_row_list_push(&b->rows, fde->start - 1, &context, false);
 	if (r < 0)
 		return r;
@@ -151,7 +151,7 @@ static int run_fde(struct builder *b, const struct sp_fde *fde)
 	b->tells_root = fde->cie == SP_CIE_GO || (b->entry >= fde->start && b->entry - fde->start < fde->size);
 	size_t n_rows = b->rows.n;
 	r = run_program(b, fde);
-	if (r == 0 && b->frame == FRAME_STAYS)
+	if (r == 0 && (b->frame == FRAME_STAYS || fde->start == b->context.first))
 		r = sp_row_list_mark_first(&b->rows, n_rows);
 	sp_kept_end(&b->needs, fde->start + fde->size);
 	if (r == -EBADMSG) {
@@ -310,8 +310,7 @@ static int derive(struct builder *b)
 		return -ENOMEM;
 	sort_fdes(b);
 	find_entry(b);
-	if (sp_context_find(b->elf, &b->context) < 0)
-		b->context = UINT64_MAX;
+	b->context = sp_context_find(b->elf);
 	size_t n = find_covered(b, covered);
 	int r = sp_derive(b->elf, covered, n, b->entry, &b->derived);
 	if (r < 0 || b->derived.cut)

@@ -37,8 +37,11 @@ static const Elf64_Sym *find_symbol(const struct symbols *s, const char *name)
 	return NULL;
 }
 
-/* Where the function of this name is, and how long. */
-static int find_in(struct sp_elf *e, const char *table, const char *strings, const char *name, struct sp_span *ret)
+enum { MAKER, KICKOFF, N_NAMES };
+static const char *const wanted[N_NAMES] = {[MAKER] = "makecontext", [KICKOFF] = "runtime.kickoff"};
+
+/* Where the functions of these names are, and how long; what was found stays. */
+static void find_in(struct sp_elf *e, const char *table, const char *strings, struct sp_span found[N_NAMES])
 {
 	struct sp_elf_section symbols, names;
 	SP_FREE void *symbol_bytes = NULL;
@@ -46,13 +49,13 @@ static int find_in(struct sp_elf *e, const char *table, const char *strings, con
 	if (sp_elf_section(e, table, &symbols) < 0 || sp_elf_section(e, strings, &names) < 0 ||
 	    read_section(e, &symbols, MAX_SYMBOLS * sizeof(Elf64_Sym), &symbol_bytes) < 0 ||
 	    read_section(e, &names, MAX_NAMES, &name_bytes) < 0)
-		return -ENOENT;
+		return;
 	struct symbols s = {symbol_bytes, (size_t)symbols.size / sizeof(Elf64_Sym), name_bytes, (size_t)names.size};
-	const Elf64_Sym *symbol = find_symbol(&s, name);
-	if (!symbol || symbol->st_size == 0 || symbol->st_size > MAX_MAKER)
-		return -ENOENT;
-	*ret = (struct sp_span){symbol->st_value, symbol->st_value + symbol->st_size};
-	return 0;
+	for (size_t i = 0; i < N_NAMES; i++) {
+		const Elf64_Sym *symbol = found[i].end ? NULL : find_symbol(&s, wanted[i]);
+		if (symbol && symbol->st_size && symbol->st_size <= MAX_MAKER)
+			found[i] = (struct sp_span){symbol->st_value, symbol->st_value + symbol->st_size};
+	}
 }
 
 static bool read_code(struct sp_elf *e, uint64_t vaddr, size_t size, uint8_t *bytes)
@@ -78,24 +81,33 @@ static bool never_returns(struct sp_elf *e, const ZydisDecoder *d, uint64_t vadd
 	return false;
 }
 
-int sp_context_find(struct sp_elf *e, uint64_t *ret_offset)
+static uint64_t find_returned_to(struct sp_elf *e, const struct sp_span *maker)
 {
-	struct sp_span maker;
 	ZydisDecoder d;
 	struct sp_insn i;
-	if (find_in(e, ".dynsym", ".dynstr", "makecontext", &maker) < 0 &&
-	    find_in(e, ".symtab", ".strtab", "makecontext", &maker) < 0)
-		return -ENOENT;
-	size_t size = (size_t)(maker.end - maker.start);
-	SP_FREE uint8_t *bytes = malloc(size);
-	if (!bytes || !read_code(e, maker.start, size, bytes))
-		return -ENOENT;
+	uint64_t offset;
+	size_t size = (size_t)(maker->end - maker->start);
+	SP_FREE uint8_t *bytes = malloc(size + 1);
+	if (!bytes || !size || !read_code(e, maker->start, size, bytes))
+		return SP_CONTEXT_NONE;
 	sp_insn_init(&d);
 	for (size_t at = 0; at < size; at += i.length) {
-		if (!sp_insn_decode(&d, bytes + at, size - at, maker.start + at, &i))
-			return -ENOENT;
+		if (!sp_insn_decode(&d, bytes + at, size - at, maker->start + at, &i))
+			return SP_CONTEXT_NONE;
 		if (i.has_address && never_returns(e, &d, i.address))
-			return sp_elf_offset_of(e, i.address, ret_offset);
+			return sp_elf_offset_of(e, i.address, &offset) == 0 ? offset : SP_CONTEXT_NONE;
 	}
-	return -ENOENT;
+	return SP_CONTEXT_NONE;
+}
+
+struct sp_context sp_context_find(struct sp_elf *e)
+{
+	struct sp_span found[N_NAMES] = {{0, 0}};
+	struct sp_context c = {SP_CONTEXT_NONE, SP_CONTEXT_NONE};
+	find_in(e, ".dynsym", ".dynstr", found);
+	find_in(e, ".symtab", ".strtab", found);
+	c.returned_to = find_returned_to(e, &found[MAKER]);
+	if (found[KICKOFF].end && sp_elf_offset_of(e, found[KICKOFF].start, &c.first) < 0)
+		c.first = SP_CONTEXT_NONE;
+	return c;
 }
