@@ -8,6 +8,7 @@ import glob
 import os
 import re
 import shutil
+from starts import perf_stacks, share
 from common import (PYTHON, SOPROF, SOURCE, VICTIMS, WORK, bpftrace, choose, classes, cost, forever, load, perf_record,
                     row, run, say, verbose_text, victim)
 
@@ -106,35 +107,6 @@ def of_soprof(command):
 
 
 # --- the same of the others -------------------------------------------------------------------------------------------
-def entry_of(path):
-    try:
-        with open(path, "rb") as f:
-            return int.from_bytes(f.read(32)[24:32], "little")
-    except OSError:
-        return None
-
-
-def is_start(address, symbol, path):
-    """A start by its name; of a stripped program, by the place of its entry in its page."""
-    if re.match(r"_start\b|__libc_start|clone|start_thread|__clone", symbol):
-        return True
-    entry = entry_of(path)
-    return bool(entry) and (address - entry) % 4096 < 0x40 and ".so" not in path
-
-
-def perf_stacks(text):
-    for block in text.split("\n\n"):
-        frames = re.findall(r"^\s+([0-9a-f]+) (.+) \((.+)\)$", block, re.M)
-        user = [f for f in frames if int(f[0], 16) < 1 << 63]
-        if frames:
-            yield user
-
-
-def share(stacks):
-    """Per cent of the stacks, [(address, symbol, file)] from the leaf to the root, whose root is a start."""
-    return 100 * sum(is_start(int(s[-1][0], 16), *s[-1][1:]) for s in stacks) / max(len(stacks), 1)
-
-
 def of_perf(command, mode="fp"):
     path = os.path.join(WORK, "perf.data")
     run(perf_record(mode, HZ, path, "--", *command), check=False)

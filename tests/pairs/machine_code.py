@@ -8,6 +8,8 @@ import capstone
 
 Insn = collections.namedtuple("Insn", "at size op operand")
 MAX_NODES = 400     # functions that tail calls are followed through
+ENTRY_BYTES = 64    # the code at a program's entry point is not longer
+MAX_TABLE = 256     # addresses in a table that a jump goes by
 MAX_WALK = 30000    # instructions, where nobody says where functions end
 ENDS = {"ret", "retf", "jmp", "ud2", "hlt", "int3", "iretq"}
 SIGRETURN = (b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", b"\xb8\x0f\x00\x00\x00\x0f\x05")
@@ -62,11 +64,35 @@ def is_jump(insn):
 
 
 def is_switch(insns, i):
-    """Whether an indirect jump is one by a table: of offsets that are added up, or of addresses by an index."""
-    if re.match(r"qword ptr .*\[\w+ ?\* ?8", insns[i].operand) or re.search(r"\+ ?\w+ ?\* ?8", insns[i].operand):
-        return True
+    """Whether an indirect jump is one by a table of offsets, which stays in its function: to a sum in a register."""
+    register = insns[i].operand
     before = insns[max(i - 12, 0):i]
-    return any(b.op in ("movsxd", "movslq") for b in before) and any(b.op == "add" for b in before)
+    sums = [b for b in before if b.op == "add" and b.operand.startswith(register + ", r")]
+    return bool(sums) and any(b.op in ("movsxd", "movslq") for b in before)
+
+
+def table_of(insns, i):
+    """The table of addresses that an indirect jump goes by, by an index; None where it is no such jump."""
+    found = re.match(r"qword ptr (?:ds:)?\[(?:(r\w+) ?\+ ?)?r\w+ ?\* ?8(?: ?\+ ?(0x[0-9a-f]+))?\]$", insns[i].operand)
+    if not found:
+        return None
+    if found[2] and not found[1]:
+        return int(found[2], 16)
+    for insn in reversed(insns[:i]):
+        lea = re.match(rf"{found[1]}, \[rip ([+-]) (0x[0-9a-f]+)\]$", insn.operand) if insn.op == "lea" else None
+        if lea:
+            return insn.at + insn.size + (-1 if lea[1] == "-" else 1) * int(lea[2], 16)
+    return None
+
+
+def words_of(obj, table):
+    """The addresses in a table: as relocations fill it, or as it stands in a program that is linked to a place."""
+    for at in range(table, table + 8 * MAX_TABLE, 8):
+        word = obj.slots.get(at)
+        value = word.addend if word else int.from_bytes(obj.bytes_at(at, 8), "little")
+        if word and word.type != "R_X86_64_RELATIVE" or not obj.function_at(value):
+            return
+        yield value
 
 
 def call_before(obj, region, after):
@@ -164,6 +190,13 @@ class Reach:
         self.unsure |= bool(wait)
         return False
 
+    def add_table(self, obj, region, table):
+        """Of a switch, or of functions; where it ends nobody says, so it may have one word too many."""
+        words = [w for w in words_of(obj, table) if not region.start <= w < region.end]
+        for word in words:
+            self.add(obj, word)
+        self.unsure |= not any(words_of(obj, table))
+
     def follow(self, obj, region):
         """The jumps that leave a function, and what it falls into."""
         insns = decode(obj, region.start, region.end)
@@ -176,6 +209,8 @@ class Reach:
                     self.add(obj, to)
             elif word is not None:
                 self.add_word(obj, word)
+            elif table_of(insns, i) is not None:
+                self.add_table(obj, region, table_of(insns, i))
             elif not is_switch(insns, i):
                 self.unsure = True
         if insns and insns[-1].op not in ENDS and insns[-1].op != "call" and region.kind != "gap":
@@ -210,10 +245,10 @@ def starts_threads(obj, at):
 def root_kind(obj, at):
     """What a stack that is called whole begins with: entry, thread, fiber (no call ends there), other."""
     region = obj.function_at(at)
+    if 0 <= at - obj.entry < ENTRY_BYTES or region and region.start <= obj.entry < region.end:
+        return "entry"
     if not region:
         return "unknown"
-    if region.start <= obj.entry < region.end:
-        return "entry"
     if starts_threads(obj, at):
         return "thread"
     return "other" if call_before(obj, region, at + 1) else "fiber"
