@@ -22,9 +22,10 @@ LIES(code, "push $0\npush $0\nlea other(%rip), %rax\npush %rax");
 LIES(itself, "push $0\npush $0\nlea 1f(%rip), %rax\npush %rax\n1:");
 LIES(low, ".cfi_def_cfa_offset -64\npush $0\npush $0\npush $0");
 LIES(high, ".cfi_def_cfa_offset 4096\npush $0\npush $0\npush $0");
+LIES(next, "push $0\npush $0\nlea 1f(%rip), %rax\npush %rax\njmp 1f\ncall 1f\n1:"); /* whom nobody returns to */
 int main(int argc, char **argv)
 {
-	void (*all[])(void) = {zero, data, code, itself, low, high};
+	void (*all[])(void) = {zero, data, code, itself, low, high, next};
 	for (;;) {
 		all[argc > 1 ? atoi(argv[1]) : 0]();
 		__asm__ volatile("");
@@ -42,7 +43,7 @@ judge() { # FRAMES: samples in work; of these, such that have more, or a third o
 	} END { print all + 0, wrong + 0 }' "$out"
 }
 number=0
-for lie in zero:2 data:2 code:3 itself:3 low:2 high:2; do
+for lie in zero:2 data:2 code:3 itself:3 low:2 high:2 next:3; do
 	"$dir/lies" "$number" &
 	pid=$! number=$((number + 1))
 	wait_working "$pid"
