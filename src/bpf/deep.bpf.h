@@ -80,11 +80,6 @@ static __always_inline int sp_anchor_take(struct sp_scratch *s, const struct sp_
 	return 0;
 }
 
-static __always_inline int sp_is_root(sp_u32 stop)
-{
-	return stop == SP_STOP_COMPLETE || stop == SP_STOP_THREAD || stop == SP_STOP_FIBER;
-}
-
 /* From where SP_MAX_FRAMES are walked. The anchor that is left behind has the root's frames, and more, before it. */
 static __always_inline void sp_deeper(struct sp_scratch *s, struct sp_deep_walk *walk, struct sp_anchor *a)
 {
@@ -94,7 +89,7 @@ static __always_inline void sp_deeper(struct sp_scratch *s, struct sp_deep_walk 
 	s->older.ip = s->newer.ip = 0;
 	bpf_loop(SP_WALK_FRAMES, sp_deep_next, walk, 0);
 	a->tid = 0;
-	if (s->stop == SP_STEP_NEXT || (sp_is_root(s->stop) && s->older.ip)) {
+	if (s->stop == SP_STEP_NEXT || (sp_stop_is_whole(s->stop) && s->older.ip)) {
 		a->place = s->stop == SP_STEP_NEXT ? s->newer : s->older;
 		a->mm = s->mm;
 		a->tid = tid;

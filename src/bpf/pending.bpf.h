@@ -122,13 +122,19 @@ struct sp_rest_loop {
 	sp_u64 at;
 };
 
+/* Half of the ring is for the samples themselves. */
+static __always_inline int sp_rest_has_room(void)
+{
+	return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 2;
+}
+
 /* One part of the rest, by the room of the sample's own copy. 1: that was all that can be sent. */
 __noinline int sp_rest_send(struct sp_scratch *s, sp_u64 at)
 {
 	struct sp_record_pending *r = sp_pending_own();
 	sp_u32 bytes;
 
-	if (!s || !r)
+	if (!s || !r || !sp_rest_has_room())
 		return 1;
 	sp_pending_stack(s, r, at);
 	bytes = r->stack_bytes;
