@@ -72,7 +72,7 @@ gnutls|gnutls-bin|while :; do gnutls-cli --benchmark-ciphers >o; done
 openssl-gcm||openssl speed -seconds 100 -bytes 16384 -evp aes-256-gcm
 openssl-chacha||openssl speed -seconds 100 -bytes 1024 -evp chacha20-poly1305
 openssl-rsa||openssl speed -seconds 100 rsa2048
-openssl-hash||openssl speed -seconds 1 sha1 sha256 sha512 md5 blake2b512
+openssl-hash||openssl speed -seconds 1 sha1 sha256 sha512 md5
 openssl-ec||openssl speed -seconds 1 ecdsap256 ecdsap384 ecdhx25519 ed25519
 gpg|gpg gpg-agent|export GNUPGHOME=$PWD; while :; do gpg -q --batch --yes --pinentry-mode loopback --passphrase x -o o -c $data/text; done
 x264|x264|x264 --quiet --threads 2 --preset slow -o o.264 $data/long.y4m

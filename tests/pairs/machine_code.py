@@ -81,7 +81,7 @@ def table_of(insns, i):
     for insn in reversed(insns[:i]):
         lea = re.match(rf"{found[1]}, \[rip ([+-]) (0x[0-9a-f]+)\]$", insn.operand) if insn.op == "lea" else None
         if lea:
-            return insn.at + insn.size + (-1 if lea[1] == "-" else 1) * int(lea[2], 16)
+            return insn.at + insn.size + (-1 if lea[1] == "-" else 1) * int(lea[2], 16) + int(found[2] or "0", 16)
     return None
 
 
