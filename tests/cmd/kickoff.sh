@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 60
+# deadline: 120
 # Goroutines of gccgo's library begin with runtime.kickoff, which could return, above a return address of 0: stacks are
 # whole by its name. By another name such a stack is cut.
 . "$(dirname "$0")/lib.bash"

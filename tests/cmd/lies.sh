@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 120
+# deadline: 300
 # Unwind information that lies, as stale rows do, costs one frame, which is marked, and the stack is cut: never a loop, nor
 # a stack that is called whole.
 . "$(dirname "$0")/lib.bash"

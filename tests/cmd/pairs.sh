@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # beside others
-# deadline: 120
+# deadline: 300
 # The checker of callers and callees (tests/pairs) confirms true stacks, and refutes false ones: a caller left out,
 # doubled, made up; no call before a return address. It tells those that soprof marked as guesses apart.
 . "$(dirname "$0")/lib.bash"
