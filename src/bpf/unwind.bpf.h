@@ -95,6 +95,7 @@ static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *
 	return bpf_probe_read_user(ret, n, (void *)addr) ? -1 : 0;
 }
 
+#include "unwind/hotspot.h"
 #include "unwind/v8.h"
 
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
@@ -231,6 +232,27 @@ static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
 		return SP_STOP_GUESS;
 	s->guessed = SP_STACK_GUESSED;
 	return sp_step_guess(s, &s->regs, &s->how);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SP_MAX_HOTSPOTS);
+	__uint(key_size, 4);
+	__uint(value_size, sizeof(struct sp_hotspot));
+} hotspots SEC(".maps");
+
+__noinline sp_u32 sp_step_of_hotspot(struct sp_scratch *s, sp_u32 id, sp_u64 pc)
+{
+	struct sp_hotspot *h = bpf_map_lookup_elem(&hotspots, &id);
+	sp_u32 r;
+
+	if (!s)
+		return SP_STOP_GUESS;
+	r = h ? sp_step_hotspot(s, h, pc, &s->regs, &s->how) : sp_step_guess(s, &s->regs, &s->how);
+	if (s->how & SP_HOW_GUESSED)
+		s->guessed = SP_STACK_GUESSED;
+	return r;
 }
 
 /* Verified once, not at each place that it is called from. */
@@ -403,6 +425,8 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	s->hash = sp_hash_mix(s->hash, word);
 	if (e->state == SP_TABLE_LOADED && sp_config.unwind != SP_UNWIND_FP)
 		return sp_step_table(s, e, offset);
+	if (e->state == SP_TABLE_HOTSPOT)
+		return sp_step_of_hotspot(s, e->file, addr);
 	return e->state == SP_TABLE_V8 ? sp_step_of_v8(s, 0) : sp_step_guessed(s);
 }
 

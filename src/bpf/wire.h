@@ -103,8 +103,9 @@ enum sp_table_state {
 	SP_TABLE_ABSENT, /* not loaded (yet, or any more): the sample is finished by the user half, which loads it; of
 			    memory without a file: it is not known yet whose code it is */
 	SP_TABLE_LOADED,
-	SP_TABLE_FP, /* there is no unwind information: frame-pointer steps, guessed */
-	SP_TABLE_V8, /* code that V8 made (unwind/v8.h) */
+	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
+	SP_TABLE_V8,      /* code that V8 made (unwind/v8.h) */
+	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/hotspot.h) */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
@@ -116,6 +117,48 @@ struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the
 	sp_u32 n_groups;
 	sp_u32 shift;
 	sp_u32 used; /* window number of the last use; written by the kernel half */
+};
+
+/*
+ * What HotSpot tells of where its code is. at[]: addresses in the process, of HotSpot's own variables and then of the
+ * numbers that tell the offset of a field (or a size). The rest is read from the process when such code is first met.
+ */
+enum sp_hotspot_field {
+	SP_HOTSPOT_HEAPS,       /* CodeCache::_heaps */
+	SP_HOTSPOT_INTERPRETER, /* AbstractInterpreter::_code */
+	SP_HOTSPOT_LEN,         /* of GrowableArray: from here on, offsets */
+	SP_HOTSPOT_DATA,
+	SP_HOTSPOT_MEMORY, /* of CodeHeap */
+	SP_HOTSPOT_SEGMAP,
+	SP_HOTSPOT_LOG2,
+	SP_HOTSPOT_LOW, /* of VirtualSpace */
+	SP_HOTSPOT_HIGH,
+	SP_HOTSPOT_STUBS, /* of StubQueue */
+	SP_HOTSPOT_STUBS_SIZE,
+	SP_HOTSPOT_CODE, /* of CodeBlob */
+	SP_HOTSPOT_COMPLETE,
+	SP_HOTSPOT_FRAME,
+	SP_HOTSPOT_SIZE,
+	SP_HOTSPOT_BLOCK, /* the size of HeapBlock, which stands before a blob */
+	SP_HOTSPOT_N_FIELDS,
+};
+#define SP_HOTSPOT_CODE_OFFSET 1u    /* where code begins is told from the blob's address on (since JDK 24) */
+#define SP_HOTSPOT_SHORT_COMPLETE 2u /* frame_complete has 2 bytes */
+enum { SP_HOTSPOT_MAX_HEAPS = 4, SP_MAX_HOTSPOTS = 512 };
+struct sp_code_heap {
+	sp_u64 low, high, map;
+	sp_u32 log2, pad;
+};
+struct sp_hotspot { /* value of map `hotspots`, by the id of the memory */
+	sp_u32 flags, is_open;
+	sp_u64 at[SP_HOTSPOT_N_FIELDS];
+	sp_u32 off[SP_HOTSPOT_N_FIELDS];
+	struct sp_code_heap heap[SP_HOTSPOT_MAX_HEAPS];
+	sp_u64 interpreter, interpreter_bytes;
+};
+struct sp_made { /* what a blob says */
+	sp_u64 code;
+	sp_u32 complete, frame; /* bytes of code before the frame stands (negative: never); words of it */
 };
 
 /* Registers have their DWARF numbers. `sp` and `fp` are 7 and 6 on x86-64. */

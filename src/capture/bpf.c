@@ -4,6 +4,7 @@
 #include "capture/kernel.h"
 #include "capture/priv.h"
 #include "capture/source.h"
+#include "unwind/hotspots.h"
 #include "worker/broker.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -31,6 +32,8 @@ static int maps_find(struct sp_capture *c)
 	c->counts_fd[1] = bpf_object__find_map_fd_by_name(object, "counts_odd");
 	r = sp_tables_new(bpf_object__find_map_fd_by_name(object, "segments"),
 			  bpf_object__find_map_fd_by_name(object, "tables"), sp_capture_budget(c), &c->tables);
+	if (r >= 0)
+		sp_tables_hotspots(c->tables)->map_fd = bpf_object__find_map_fd_by_name(object, "hotspots");
 	if (r >= 0 && c->o.broker)
 		sp_tables_from(c->tables, array_make, c->o.broker);
 	return r;

@@ -11,7 +11,7 @@
 #ifndef SP_CAPTURE_FILES_H
 #define SP_CAPTURE_FILES_H
 
-#include "bpf/wire.h"
+#include "unwind/runtime.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ struct sp_known_file { /* by number in the profile */
 	uint8_t build_id[32];
 	uint64_t size, changed_ns; /* when it was opened */
 	uint64_t n_bad_rows;
-	uint8_t runtime; /* enum sp_runtime_kind: what it makes code with */
+	struct sp_runtime runtime; /* what it makes code with */
 };
 
 /* files.c */

@@ -6,6 +6,7 @@
  * such memory waits, with its mappings, until the tables of their files have come, as it would for a table of its own.
  * Where no runtime is found there are guesses; they are looked at again when a runtime's file comes later.
  */
+#include "base/mem.h"
 #include "capture/priv.h"
 #include "unwind/build.h"
 #include "unwind/finish.h"
@@ -22,42 +23,58 @@ void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *bl
 	struct sp_known_file *k = &c->known[c->seen[id].number];
 	uint32_t i;
 
-	if (blob->runtime == SP_RUNTIME_NONE || k->runtime)
+	if (blob->runtime.kind == SP_RUNTIME_NONE || k->runtime.kind)
 		return;
-	k->runtime = (uint8_t)blob->runtime;
+	k->runtime = blob->runtime;
 	for (i = 1; i < c->n_seen; i++)
 		if (is_region(c, i) && sp_tables_state(c->tables, i) == SP_TABLE_FP)
 			sp_tables_forget(c->tables, i);
 }
 
-/* The runtime that one of these files is; *ret_unsure: of one of them it is not known yet. */
-static enum sp_runtime_kind runtime_of(const struct sp_capture *c, const struct sp_finish_memory *memory,
-				       bool *ret_unsure)
+/* The mapping of a runtime's code, or NULL; *ret_unsure: of one of the files it is not known yet. */
+static const struct sp_map *runtime_of(const struct sp_capture *c, const struct sp_finish_memory *memory,
+				       const struct sp_runtime **ret_runtime, bool *ret_unsure)
 {
-	enum sp_runtime_kind kind = SP_RUNTIME_NONE;
 	size_t i;
 
 	*ret_unsure = false;
-	for (i = 0; i < memory->n_maps && !kind; i++) {
+	for (i = 0; i < memory->n_maps; i++) {
 		uint32_t id = (memory->maps[i].word >> SP_FRAME_ID_SHIFT) & SP_FRAME_ID_MASK;
 
 		if (memory->maps[i].word >> SP_FRAME_KIND_SHIFT != SP_FRAME_FILE || id >= c->n_seen)
 			continue;
-		kind = c->known[c->seen[id].number].runtime;
+		*ret_runtime = &c->known[c->seen[id].number].runtime;
+		if ((*ret_runtime)->kind)
+			return &memory->maps[i];
 		*ret_unsure |= c->seen[id].state == SP_SEEN_LOADING;
 	}
-	return kind;
+	return NULL;
+}
+
+/* What stands at these addresses of the file, in this process. */
+static int set_hotspot(struct sp_capture *c, uint32_t id, const struct sp_map *map, const struct sp_runtime *runtime)
+{
+	struct sp_hotspot h = {.flags = runtime->flags};
+	uint64_t bias = -(map->shift_by + runtime->text_vaddr); /* of its addresses in this process */
+	size_t i;
+
+	for (i = 0; i < SP_COUNT(h.at); i++)
+		h.at[i] = runtime->at[i] + bias;
+	return sp_tables_set_hotspot(c->tables, id, &h);
 }
 
 bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_memory *memory)
 {
+	const struct sp_runtime *runtime = NULL;
+	const struct sp_map *map;
 	bool unsure;
 
 	if (!is_region(c, id))
 		return false;
-	if (runtime_of(c, memory, &unsure) == SP_RUNTIME_V8)
+	map = runtime_of(c, memory, &runtime, &unsure);
+	if (map && runtime->kind == SP_RUNTIME_V8)
 		sp_tables_set_v8(c->tables, id);
-	else if (!unsure)
+	else if (map ? set_hotspot(c, id, map, runtime) < 0 : !unsure)
 		sp_tables_set_fp(c->tables, id);
 	return true;
 }

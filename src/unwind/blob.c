@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-_Static_assert(sizeof(struct sp_blob) == 136, "the header of a blob is part of its format");
+_Static_assert(sizeof(struct sp_blob) == 272, "the header of a blob is part of its format");
 _Static_assert(sizeof(struct sp_rule) == 16, "so are its rules");
 
 enum { MIN_SHIFT = 8, MAX_SHIFT = 16, MAX_RULES = 1 << 16 };
@@ -67,7 +67,7 @@ static bool header_is_sound(const struct sp_blob *b, size_t size)
 	       (b->flags & ~(uint32_t)(SP_BLOB_PARTIAL | SP_BLOB_NO_EH_FRAME | SP_BLOB_DERIVED_PART)) == 0 &&
 	       b->shift >= MIN_SHIFT && b->shift <= MAX_SHIFT && b->n_groups <= SP_BLOB_MAX_GROUPS &&
 	       b->n_rows <= SP_MAX_ROWS && b->n_rules >= 1 && b->n_rules <= MAX_RULES &&
-	       b->build_id_len <= sizeof(b->build_id) && b->runtime < SP_N_RUNTIMES &&
+	       b->build_id_len <= sizeof(b->build_id) && b->runtime.kind < SP_N_RUNTIMES &&
 	       (((uint64_t)b->first + b->n_groups) << b->shift) <= SP_MAX_OFFSET && b->bytes == size &&
 	       sp_blob_bytes(b->n_groups, b->n_rows, b->n_rules, &rules_at) == size;
 }

@@ -52,7 +52,7 @@ struct builder {
 static int row_none(struct builder *b, uint64_t offset)
 {
 	static const struct sp_rule none = {.cfa = SP_CFA_NONE}, of_v8 = {.cfa = SP_CFA_V8};
-	const struct sp_rule *rule = b->head.runtime == SP_RUNTIME_V8 ? &of_v8 : &none;
+	const struct sp_rule *rule = b->head.runtime.kind == SP_RUNTIME_V8 ? &of_v8 : &none;
 	return b->rows.n > 0 ? sp_row_list_push(&b->rows, offset, rule, false) : 0;
 }
 
@@ -319,7 +319,7 @@ static int derive(struct builder *b)
 	b->head.uncovered_bytes = b->derived.code_bytes + b->derived.left_out;
 	b->head.derived_bytes = b->derived.derived_bytes;
 	b->head.left_out_bytes = b->derived.left_out;
-	return b->head.runtime == SP_RUNTIME_V8 ? sp_v8_rows(b->elf, covered, n, &b->derived) : 0;
+	return b->head.runtime.kind == SP_RUNTIME_V8 ? sp_v8_rows(b->elf, covered, n, &b->derived) : 0;
 }
 
 /* The number of a rule that keeps these registers, too. */
@@ -423,7 +423,9 @@ static int build(struct builder *b, struct sp_blob **ret_blob)
 	if (r < 0 && r != -ENOENT && r != -EFBIG)
 		return r;
 	b->head.n_bad_fdes += b->reader.n_bad;
-	b->head.runtime = sp_runtime_find(b->elf);
+	r = sp_runtime_find(b->elf, &b->head.runtime);
+	if (r < 0)
+		return r;
 	if (b->reader.partial || (b->cut && !b->reader.terminated))
 		b->head.flags |= SP_BLOB_PARTIAL;
 	r = make_rows(b);

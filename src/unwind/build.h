@@ -18,15 +18,15 @@
 #ifndef SP_UNWIND_BUILD_H
 #define SP_UNWIND_BUILD_H
 
-#include "bpf/wire.h"
+#include "unwind/runtime.h"
 #include <stddef.h>
 #include <stdint.h>
 
 #define SP_BLOB_MAGIC 0x42555053u /* "SPUB" */
-enum { SP_BLOB_VERSION = 15 };    /* of the format and of what the builder makes of a file: blobs are kept on disk */
+enum { SP_BLOB_VERSION = 16 };    /* of the format and of what the builder makes of a file: blobs are kept on disk */
 enum { SP_BLOB_PARTIAL = 1, SP_BLOB_NO_EH_FRAME = 2, SP_BLOB_DERIVED_PART = 4 }; /* DERIVED_PART: over a cap */
 
-struct sp_blob { /* 136 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
+struct sp_blob { /* 272 bytes, then n_groups index words, n_rows rows, padding to 16, n_rules rules */
 	uint32_t magic, version;
 	uint32_t flags;
 	uint32_t shift; /* of a group, 8 to 16: chosen for about 16 rows a group */
@@ -50,7 +50,7 @@ struct sp_blob { /* 136 bytes, then n_groups index words, n_rows rows, padding t
 	uint32_t
 	    n_register_calls;    /* made while the frame is counted from a register that callees may change (kept.h) */
 	uint32_t n_unsure_calls; /* of these, where the callee may */
-	uint32_t runtime, pad;   /* enum sp_runtime_kind (runtime.h) */
+	struct sp_runtime runtime;
 };
 
 struct sp_elf;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "unwind/finish.h"
 #include "base/search.h"
+#include "unwind/hotspots.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
 #include <errno.h>
@@ -14,6 +15,7 @@ struct sp_walk {
 	const struct sp_map *met; /* the mapping that was found last, or NULL */
 	sp_u64 code_at;           /* the address that r->code is around */
 	sp_u8 code[SP_CODE_BYTES];
+	struct sp_made made;
 };
 
 enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64, SP_PAGE = 4096 };
@@ -103,6 +105,7 @@ static int sp_env_code(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
 	return 0;
 }
 
+#include "unwind/hotspot.h"
 #include "unwind/v8.h"
 
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
@@ -120,6 +123,17 @@ static sp_u32 step_of_v8(struct sp_walk *w, sp_u32 off)
 	if (w->r->how & SP_HOW_GUESSED)
 		w->r->guessed = SP_STACK_GUESSED;
 	return r;
+}
+
+static sp_u32 step_of_hotspot(struct sp_walk *w, sp_u32 file, sp_u64 pc)
+{
+	struct sp_hotspot *h = sp_hotspots_find(sp_tables_hotspots(w->tables), file);
+	struct sp_record_pending *r = w->r;
+	sp_u32 stop = h ? sp_step_hotspot(w, h, pc, &r->regs, &r->how) : sp_step_guess(w, &r->regs, &r->how);
+
+	if (r->how & SP_HOW_GUESSED)
+		r->guessed = SP_STACK_GUESSED;
+	return stop;
 }
 
 /* Where the row begins that holds at this offset: rows are told apart by their place, rules are not. */
@@ -220,6 +234,8 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	offset = addr + map->shift_by;
 	word = map->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(r->how);
 	r->frames[sp_frame_slot(r->n_frames++)] = word;
+	if (table && table->state == SP_TABLE_HOTSPOT)
+		return step_of_hotspot(w, file, addr);
 	return step_by(w, table, offset, mode);
 }
 

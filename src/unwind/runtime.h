@@ -4,16 +4,29 @@
  *
  * V8's builtins, which are in the file, have no unwind information; what is known of them, and of the code that V8
  * makes at run time, is in v8.h. V8 is known by what it exports for debuggers (v8dbg_*: libnode.so, node).
- * A pure function of the file's bytes, which may be hostile.
+ * HotSpot (libjvm.so) exports tables of its own fields for debuggers, gHotSpotVMStructs and gHotSpotVMTypes: names and
+ * numbers. Where the numbers are that hotspot.h needs is found in the file; what they are, HotSpot writes there when it
+ * starts, so that they are read from the process. A pure function of the file's bytes, which may be hostile.
  */
 #ifndef SP_UNWIND_RUNTIME_H
 #define SP_UNWIND_RUNTIME_H
 
+#include "bpf/wire.h"
 #include <stdint.h>
 
-enum sp_runtime_kind { SP_RUNTIME_NONE, SP_RUNTIME_V8, SP_N_RUNTIMES };
+enum sp_runtime_kind { SP_RUNTIME_NONE, SP_RUNTIME_V8, SP_RUNTIME_HOTSPOT, SP_N_RUNTIMES };
+
+struct sp_runtime {
+	uint32_t kind;       /* enum sp_runtime_kind */
+	uint32_t flags;      /* SP_HOTSPOT_* */
+	uint64_t text_vaddr; /* of HotSpot's code: the first executable segment's address less its file offset */
+	uint64_t at[SP_HOTSPOT_N_FIELDS]; /* as of struct sp_hotspot, in the file's addresses */
+};
 
 struct sp_elf;
-enum sp_runtime_kind sp_runtime_find(struct sp_elf *e);
+/* 0, or -ENOMEM. What cannot be found makes it SP_RUNTIME_NONE. */
+int sp_runtime_find(struct sp_elf *e, struct sp_runtime *ret_runtime);
+/* hotspot_file.c: the tables that these two pointers lead to. 0: all is found; -ENOENT, -ENOMEM. */
+int sp_hotspot_find(struct sp_elf *e, uint64_t structs, uint64_t types, struct sp_runtime *ret_runtime);
 
 #endif

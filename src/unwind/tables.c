@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "unwind/build.h"
+#include "unwind/hotspots.h"
 #include "unwind/step_types.h"
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ struct sp_tables {
 	sp_u32 window;    /* of the kernel half: what `used` is stamped with */
 	bool needs_grace; /* free words may still be read by programs that began before they were free */
 	struct sp_tables_stats stats;
+	struct sp_hotspots hotspots;
 };
 
 static int map_tables(struct sp_tables *t, int tables_fd)
@@ -72,6 +74,7 @@ void sp_tables_free(struct sp_tables *t)
 	else
 		free(t->table);
 	free(t->next);
+	sp_hotspots_done(&t->hotspots);
 	free(t->runs);
 	free(t);
 }
@@ -165,6 +168,7 @@ int sp_tables_new(int segments_fd, int tables_fd, uint64_t budget_bytes, struct 
 	if (!t)
 		return -ENOMEM;
 	t->segments_fd = segments_fd;
+	t->hotspots.map_fd = -1;
 	t->make = sp_tables_segment_make;
 	t->max_segments = SP_MIN(SP_MAX(budget_bytes / SP_SEG_BYTES, 1), SP_MAX_SEGS);
 	t->next = calloc(SP_MAX_FILES, sizeof(*t->next));
@@ -517,6 +521,8 @@ static void table_leave(struct sp_tables *t, uint32_t file, enum sp_table_state 
 	if (!file || file >= SP_MAX_FILES)
 		return;
 	/* Tables of copies begin at the same word. */
+	if (t->table[file].state == SP_TABLE_HOTSPOT)
+		sp_hotspots_forget(&t->hotspots, file);
 	run = t->table[file].state == SP_TABLE_LOADED ? run_at(t, t->table[file].rules) : NULL;
 	table_state_set(&t->table[file], state);
 	if (run)
@@ -531,6 +537,24 @@ void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
 void sp_tables_set_v8(struct sp_tables *t, uint32_t file)
 {
 	table_leave(t, file, SP_TABLE_V8);
+}
+
+struct sp_hotspots *sp_tables_hotspots(struct sp_tables *t)
+{
+	return &t->hotspots;
+}
+
+int sp_tables_set_hotspot(struct sp_tables *t, uint32_t file, const struct sp_hotspot *h)
+{
+	int r;
+
+	if (!file || file >= SP_MAX_FILES)
+		return -ENOSPC;
+	table_leave(t, file, SP_TABLE_ABSENT);
+	r = sp_hotspots_put(&t->hotspots, file, h);
+	if (!r)
+		table_state_set(&t->table[file], SP_TABLE_HOTSPOT);
+	return r;
 }
 
 void sp_tables_forget(struct sp_tables *t, uint32_t file)

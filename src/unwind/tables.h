@@ -23,6 +23,7 @@
 struct sp_tables;
 struct sp_blob;
 struct sp_segment;
+struct sp_hotspots;
 
 /*
  * segments_fd: the array of maps; tables_fd: the mappable array of struct sp_table. Both -1: a set of tables that only
@@ -43,6 +44,9 @@ int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *blo
 void sp_tables_set_fp(struct sp_tables *t, uint32_t file);
 /* Memory without a file, of which it is known now whose code it is: V8's. */
 void sp_tables_set_v8(struct sp_tables *t, uint32_t file);
+/* HotSpot's (hotspots.h), with what is known of it. */
+struct sp_hotspots *sp_tables_hotspots(struct sp_tables *t);
+int sp_tables_set_hotspot(struct sp_tables *t, uint32_t file, const struct sp_hotspot *h);
 /* This number is of no file any more: ABSENT, never used. Only while no program runs that might have met it. */
 void sp_tables_forget(struct sp_tables *t, uint32_t file);
 /* Returns when no program of the kernel half that began before this call still runs (0 to some 30 ms). */

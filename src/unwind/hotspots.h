@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hotspots.h: what is known of each Java process's code cache, by the id of its memory: in the kernel half's map, and
+ * here for the stacks that the user half walks.
+ *
+ * Few at one time, SP_MAX_HOTSPOTS at most where there is a map. The list owns its records; the map's descriptor is the
+ * caller's. Not thread-safe. Errors: -ENOMEM; -ENOSPC: the map is full.
+ */
+#ifndef SP_UNWIND_HOTSPOTS_H
+#define SP_UNWIND_HOTSPOTS_H
+
+#include "bpf/wire.h"
+
+struct sp_hotspots {
+	int map_fd; /* of `hotspots`, or -1 */
+	struct sp_hotspot_of *first;
+};
+
+int sp_hotspots_put(struct sp_hotspots *l, sp_u32 file, const struct sp_hotspot *h);
+struct sp_hotspot *sp_hotspots_find(const struct sp_hotspots *l, sp_u32 file); /* NULL = there is none */
+void sp_hotspots_forget(struct sp_hotspots *l, sp_u32 file);
+void sp_hotspots_done(struct sp_hotspots *l);
+
+#endif
