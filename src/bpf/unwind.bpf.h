@@ -88,6 +88,7 @@ static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u6
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr);
 static __always_inline int sp_env_code(struct sp_scratch *s, sp_u64 addr, sp_u8 *ret);
 static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip);
+sp_u32 sp_env_ahead(struct sp_scratch *s);
 
 static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *ret, sp_u32 n)
 {
@@ -97,6 +98,11 @@ static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *
 
 #include "unwind/hotspot.h"
 #include "unwind/v8.h"
+
+__noinline sp_u32 sp_env_ahead(struct sp_scratch *s)
+{
+	return s ? sp_v8_ahead(s->code + SP_CODE_BEFORE) : SP_V8_FAR;
+}
 
 static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
 {

@@ -72,6 +72,7 @@ static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
 }
 
 static int sp_ends_in_call(const sp_u8 *b);
+static sp_u32 sp_env_ahead(struct sp_walk *w);
 
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 {
@@ -107,6 +108,11 @@ static int sp_env_code(struct sp_walk *w, sp_u64 addr, sp_u8 *ret)
 
 #include "unwind/hotspot.h"
 #include "unwind/v8.h"
+
+static sp_u32 sp_env_ahead(struct sp_walk *w)
+{
+	return sp_v8_ahead(w->code + SP_CODE_BEFORE);
+}
 
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 {

@@ -10,6 +10,8 @@
  *   sp_u8 code[SP_CODE_BYTES]                       room in the walk
  *   int sp_env_read(SP_WALK *w, sp_u64 addr, void *ret, sp_u32 n)   n bytes of any memory; 0, or not readable
  *   int sp_env_around(SP_WALK *w, sp_u64 ip)        fills it with the code from ip - SP_CODE_BEFORE on; 0, or not known
+ *   sp_u32 sp_env_ahead(SP_WALK *w)                 sp_v8_ahead() of the code that sp_env_around() has read; a call,
+ *                                                  since the verifier would follow each of its results to the end
  * Results as in step.h. Sources: V8's src/execution/frame-constants.h, src/execution/frames.h (StackFrame::Type).
  */
 #ifndef SP_UNWIND_V8_H
@@ -129,7 +131,7 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 		*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
 		return 0;
 	}
-	ahead = off || sp_v8_leaves(code) ? 0 : sp_v8_ahead(code);
+	ahead = off || sp_v8_leaves(code) ? 0 : sp_env_ahead(w);
 	if (!off)
 		off = sp_frameless(code) == 8 ? 16 : ahead < SP_V8_FAR ? 8 : 0;
 	if (!off || sp_env_stack(w, regs->sp + off - 8, &ra) || !sp_env_is_return(w, ra))

@@ -59,6 +59,12 @@ static int sp_env_is_return(struct walk *w, sp_u64 addr)
 	return !sp_env_read(w, addr - 8, code, 8) && sp_ends_in_call(code);
 }
 
+static sp_u32 sp_env_ahead(struct walk *w)
+{
+	(void)w;
+	return 0;
+}
+
 #include "unwind/hotspot.h"
 
 /* Where things are: HotSpot's variables, one heap of code with its map, a stack. */
