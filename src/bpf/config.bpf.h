@@ -89,7 +89,7 @@ struct sp_scratch {
 	sp_u64 node[32];
 	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
 	sp_u32 window_bytes;
-	sp_u32 pad;
+	sp_u32 n_again; /* frames at the end that the user half walks again */
 	sp_u8 window[SP_WINDOW_BYTES];
 	struct sp_count_key key;
 	struct sp_count value;

@@ -196,7 +196,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	r->regs = s->regs;
 	r->waits_for = s->waits_for;
 	r->how = s->how;
-	r->n_frames = s->n_frames;
+	r->n_frames = s->n_frames - s->n_again;
 	r->guessed = s->guessed;
 	r->code_bytes =
 	    bpf_probe_read_user(r->code, SP_CODE_BYTES, (void *)(s->regs.ip - SP_CODE_BEFORE)) ? 0 : SP_CODE_BYTES;

@@ -381,6 +381,44 @@ static __always_inline void sp_mark_last(struct sp_scratch *s)
 	s->guessed = SP_STACK_GUESSED;
 }
 
+/* Whether a leaf's caller, which was just found, was taken from the word at its stack pointer, whatever its code says.
+ */
+static __always_inline int sp_is_bare_guess(struct sp_scratch *s, sp_u64 ip, sp_u64 sp, sp_u32 how)
+{
+	sp_u64 code = 0;
+
+	if (!(how & (SP_HOW_EXACT | SP_HOW_FIRST)) || s->regs.sp != sp + 8)
+		return 0;
+	return !(how & SP_HOW_EXACT) || sp_env_code(s, ip, (sp_u8 *)&code) || sp_frameless((sp_u8 *)&code) < 0;
+}
+
+/*
+ * Code made at run time, of no runtime that is known: where a frame pointer leads nowhere, the user half may be able to
+ * look at it, and is asked. Only where nothing better is known, so that nobody else pays for it.
+ */
+__noinline sp_u32 sp_step_made(struct sp_scratch *s, sp_u32 id)
+{
+	sp_u32 how, guessed, r;
+	sp_u64 ip, sp;
+
+	if (!s)
+		return SP_STOP_GUESS;
+	ip = s->regs.ip;
+	sp = s->regs.sp;
+	how = s->how;
+	guessed = s->guessed;
+	r = sp_step_guessed(s);
+	if (r != SP_STOP_GUESS && (r != SP_STEP_NEXT || !sp_is_bare_guess(s, ip, sp, how)))
+		return r;
+	s->regs.ip = ip; /* the frame pointer is as it was */
+	s->regs.sp = sp;
+	s->how = how;
+	s->guessed = guessed;
+	s->waits_for = id;
+	s->n_again = 1;
+	return SP_STOP_PENDING;
+}
+
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
 	struct sp_rule *rule = &s->rule;
@@ -433,6 +471,8 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 		return sp_step_table(s, e, offset);
 	if (e->state == SP_TABLE_HOTSPOT)
 		return sp_step_of_hotspot(s, e->file, addr);
+	if (e->state == SP_TABLE_MADE && sp_config.unwind == SP_UNWIND_AUTO)
+		return sp_step_made(s, e->file);
 	return e->state == SP_TABLE_V8 ? sp_step_of_v8(s, 0) : sp_step_guessed(s);
 }
 

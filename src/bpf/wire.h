@@ -106,6 +106,7 @@ enum sp_table_state {
 	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
 	SP_TABLE_V8,      /* code that V8 made (unwind/v8.h) */
 	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/hotspot.h) */
+	SP_TABLE_MADE,    /* code that another made: its process may be asked (unwind/made.h) */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */

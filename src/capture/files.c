@@ -77,7 +77,7 @@ static void table_refuse(struct sp_capture *c, uint32_t id)
 	c->tables_turn++;
 	c->seen[id].state = SP_SEEN_DONE;
 	known_of(c, id)->is_identified = true;
-	sp_tables_set_fp(c->tables, id);
+	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
 }
 
 static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *blob)
@@ -491,6 +491,7 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 	    .key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING, .birth = ++c->n_births};
 	if (r->key.dev == SP_DEV_ANON) {
 		c->seen[r->id].state = SP_SEEN_DONE;
+		known_of(c, r->id)->is_identified = true;
 		sp_made_want(c, r->id, r);
 	} else if (r->key.dev == SP_DEV_VDSO)
 		vdso_load(c, r->id);
@@ -551,6 +552,8 @@ void sp_known_file_done(struct sp_known_file *k)
 		close(k->fd);
 	if (k->jit_dump_fd > 0)
 		close(k->jit_dump_fd);
+	if (k->memory_fd > 0)
+		close(k->memory_fd);
 }
 
 void sp_files_done(struct sp_capture *c)

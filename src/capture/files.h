@@ -18,7 +18,9 @@
 
 struct sp_capture;
 struct sp_capture_keep;
+struct sp_made_at;
 struct sp_profile;
+struct sp_rule;
 
 /*
  * LATER: its table may not be built now, and it goes without; FREE: the number can be given to another file; GIVEN: the
@@ -37,7 +39,9 @@ struct sp_seen_file { /* by file id */
 
 struct sp_known_file { /* by number in the profile */
 	int fd;
-	int jit_dump_fd; /* of memory without a file; 0 = none */
+	int jit_dump_fd, memory_fd; /* of memory without a file: what its process writes of it, and itself; 0 = none */
+	bool is_memory_asked;
+	uint32_t n_made, n_not_made; /* frames in it that were found, and that were not */
 	uint32_t uid, mode;
 	uint8_t n_tries;
 	bool is_identified; /* or never will be: its names and its build id are what they are */
@@ -57,6 +61,8 @@ void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
 /* made.c: what the process of memory without a file writes of it, if it does. */
 void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r);
+/* made_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */
+int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *ret_rule);
 /* regions.c: a table came, and with it what is known of its file's runtime. */
 struct sp_blob;
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob);

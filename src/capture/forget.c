@@ -164,7 +164,7 @@ static int file_move(struct sp_capture *c, const struct sp_profile *from, struct
 		return r;
 	c->known[number] = *known;
 	known->fd = -1;
-	known->jit_dump_fd = 0;
+	known->jit_dump_fd = known->memory_fd = 0;
 	seen->number = (uint32_t)number;
 	return 0;
 }

@@ -32,10 +32,15 @@ static int cut(struct sp_capture *c, const struct sp_record_pending *r)
  */
 static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory)
 {
+	struct sp_finish_memory with_code = *memory;
 	sp_u32 stop = SP_STOP_TABLE;
 	int error;
 
-	while (sp_finish(c->tables, r, memory, c->o.unwind, &stop) == -EAGAIN) {
+	with_code.made = sp_made_frame;
+	with_code.made_arg = c;
+	while (sp_finish(c->tables, r, &with_code, c->o.unwind, &stop) == -EAGAIN) {
+		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_MADE) /* its process is asked */
+			return 0;
 		if (!sp_regions_want(c, r->waits_for, memory))
 			sp_files_want(c, r->waits_for);
 		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_ABSENT)

@@ -4,7 +4,8 @@
  *
  * A runtime is known by its file (unwind/runtime.h), which the process has mapped, too. So the first sample that meets
  * such memory waits, with its mappings, until the tables of their files have come, as it would for a table of its own.
- * Where no runtime is found there are guesses; they are looked at again when a runtime's file comes later.
+ * Where no runtime is found the process is asked about its code (made_frames.c), or there are guesses; it is looked at
+ * again when a runtime's file comes later.
  */
 #include "base/mem.h"
 #include "capture/priv.h"
@@ -18,6 +19,11 @@ static bool is_region(const struct sp_capture *c, uint32_t id)
 	       c->seen[id].key.dev == SP_DEV_ANON;
 }
 
+static bool is_of_nobody(enum sp_table_state state)
+{
+	return state == SP_TABLE_MADE || state == SP_TABLE_FP;
+}
+
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob)
 {
 	struct sp_known_file *k = &c->known[c->seen[id].number];
@@ -27,7 +33,7 @@ void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *bl
 		return;
 	k->runtime = blob->runtime;
 	for (i = 1; i < c->n_seen; i++)
-		if (is_region(c, i) && sp_tables_state(c->tables, i) == SP_TABLE_FP)
+		if (is_region(c, i) && is_of_nobody(sp_tables_state(c->tables, i)))
 			sp_tables_forget(c->tables, i);
 }
 
@@ -73,8 +79,10 @@ bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_m
 		return false;
 	map = runtime_of(c, memory, &runtime, &unsure);
 	if (map && runtime->kind == SP_RUNTIME_V8)
-		sp_tables_set_v8(c->tables, id);
-	else if (map ? set_hotspot(c, id, map, runtime) < 0 : !unsure)
-		sp_tables_set_fp(c->tables, id);
+		sp_tables_set_code(c->tables, id, SP_TABLE_V8);
+	else if (map && set_hotspot(c, id, map, runtime) < 0)
+		sp_tables_set_code(c->tables, id, SP_TABLE_FP);
+	else if (!map && !unsure)
+		sp_tables_set_code(c->tables, id, SP_TABLE_MADE);
 	return true;
 }

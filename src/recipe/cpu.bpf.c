@@ -61,6 +61,7 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	s->hash = 1;
 	s->guessed = 0;
 	s->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;
+	s->n_again = 0;
 	s->n_seen = 0;
 	s->last_seen = 0;
 	s->n_walks = 0;
@@ -145,7 +146,7 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 			sp_user_again(s, ctx, task, in_kernel);
 			if (!sp_pending_send(s))
 				return;
-			s->stop = SP_STOP_TABLE;
+			s->stop = s->n_again ? SP_STOP_GUESS : SP_STOP_TABLE;
 		}
 		sp_user_stack_close(s);
 	}

@@ -2,6 +2,7 @@
 #include "unwind/finish.h"
 #include "base/search.h"
 #include "unwind/hotspots.h"
+#include "unwind/made.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
 #include <errno.h>
@@ -71,7 +72,6 @@ static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
 	return m->read ? m->read(m->read_arg, addr, ret, n) : -1;
 }
 
-static int sp_ends_in_call(const sp_u8 *b);
 static sp_u32 sp_env_ahead(struct sp_walk *w);
 
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
@@ -219,13 +219,42 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	return stop;
 }
 
+/* Nothing is guessed here where somebody has looked at the code: a word that leads to code may be anything. */
+static sp_u32 step_made(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
+{
+	const struct sp_finish_memory *m = w->memory;
+	struct sp_regs *regs = &w->r->regs;
+	sp_u64 words[SP_MADE_WORDS];
+	struct sp_made_at at = {.id = id, .regs = regs, .words = words};
+	struct sp_rule rule;
+	int r;
+
+	if (mode != SP_UNWIND_AUTO || !m->made)
+		return step_guessed(w, mode);
+	while (at.n_words < SP_MADE_WORDS && !sp_env_stack(w, regs->sp + 8 * at.n_words, &words[at.n_words]))
+		at.n_words++;
+	if (w->r->how & SP_HOW_NO_FP || sp_env_stack(w, regs->fp + 8, &at.fp_ra))
+		at.fp_ra = 0;
+	r = m->made(m->made_arg, &at, &rule);
+	if (r == -EAGAIN) {
+		w->r->waits_for = id;
+		return SP_STOP_PENDING;
+	}
+	if (r == SP_MADE_RULE)
+		return sp_step_rule(w, regs, &w->r->how, &rule, 1);
+	/* What the kernel half sends for such a frame it has guessed at in vain, with the code at hand. */
+	if (r == SP_MADE_NONE || (!r && w->r->waits_for == id && w->r->code_bytes))
+		return SP_STOP_GUESS;
+	return step_guessed(w, mode);
+}
+
 static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 {
 	struct sp_record_pending *r = w->r;
 	sp_u64 addr = r->regs.ip - (r->how & SP_HOW_EXACT ? 0 : 1), offset, word;
 	const struct sp_map *map = map_find(w, addr);
 	const struct sp_table *table;
-	sp_u32 file;
+	sp_u32 file, stop;
 
 	if (!map)
 		return w->memory->has_all_maps ? SP_STOP_UNMAPPED : SP_STOP_TABLE;
@@ -242,7 +271,11 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	r->frames[sp_frame_slot(r->n_frames++)] = word;
 	if (table && table->state == SP_TABLE_HOTSPOT)
 		return step_of_hotspot(w, file, addr);
-	return step_by(w, table, offset, mode);
+	if (!table || table->state != SP_TABLE_MADE)
+		return step_by(w, table, offset, mode);
+	stop = step_made(w, file, mode);
+	r->n_frames -= stop == SP_STOP_PENDING; /* it is walked again */
+	return stop;
 }
 
 int sp_finish(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,

@@ -4,9 +4,10 @@
  *
  * Finishes a sample that the kernel half could not (SP_RECORD_PENDING): goes on from the recorded machine state; and
  * walks whole stacks where there is no kernel half, only perf_event_open's copies of registers and stack. Where code
- * is not at hand a guess believes a return address if it lies in an executable mapping. A pure function but for the
- * tables and the program's memory, which it reads. When a frame's table is absent it stops with -EAGAIN and says which;
- * load that and call again: the record then holds the state reached.
+ * is not at hand a guess believes a return address if it lies in an executable mapping; of code that was made at run
+ * time whoever can look at it is asked. A pure function but for the tables and the program's memory, which it reads.
+ * When a frame's table is absent it stops with -EAGAIN and says which; load that and call again: the record then holds
+ * the state reached.
  */
 #ifndef SP_UNWIND_FINISH_H
 #define SP_UNWIND_FINISH_H
@@ -16,6 +17,17 @@
 #include <stddef.h>
 
 struct sp_tables;
+
+/* A frame of code that was made at run time: where it is, what lies on the stack from the stack pointer on. */
+struct sp_made_at {
+	sp_u32 id; /* of the region */
+	const struct sp_regs *regs;
+	const sp_u64 *words;
+	size_t n_words;
+	sp_u64 fp_ra; /* what the frame pointer leads to, if it leads onto the stack; else 0 */
+};
+/* BY_FP: what the frame pointer leads to is a return address behind a call. NONE: the code does not tell. */
+enum { SP_MADE_RULE = 1, SP_MADE_BY_FP, SP_MADE_NONE };
 
 struct sp_finish_memory {          /* of the program that was sampled; the caller's */
 	const struct sp_map *maps; /* executable mappings, rising, none over another */
@@ -31,6 +43,9 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	/* The rest of the program's memory, as it is now: 0, or negative; NULL: it is not at hand. */
 	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
 	void *read_arg;
+	/* SP_MADE_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
+	int (*made)(void *arg, const struct sp_made_at *at, struct sp_rule *ret_rule);
+	void *made_arg;
 };
 
 /*

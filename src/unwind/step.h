@@ -18,7 +18,6 @@
 
 #include "unwind/step_types.h"
 
-#define SP_STEP_INLINE static inline __attribute__((always_inline))
 /* In front of a loop that the compiler would enter in its middle: the verifier of 6.1 takes none of these. */
 #ifdef __bpf__
 #define SP_UNROLL _Pragma("clang loop unroll(full)")
@@ -118,26 +117,6 @@ SP_STEP_INLINE int sp_rule_get(SP_WALK *w, sp_u32 at, struct sp_rule *ret_rule)
 	at &= (SP_SEG_WORDS - 1) & ~3u;
 	*ret_rule = *(const struct sp_rule *)&segment->word[at];
 	return 0;
-}
-
-/*
- * Whether the 8 bytes before a return address end in a call instruction: e8 rel32, or ff /2 in its seven lengths.
- * Nobody returns from a call of the next instruction: it asks where it is, or calls what stands behind it and never
- * returns.
- */
-SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
-{
-	if (b[3] == 0xe8)
-		return b[4] | b[5] | b[6] | b[7];
-	if (b[6] == 0xff && ((b[7] & 0xf8) == 0xd0 || ((b[7] & 0xf8) == 0x10 && (b[7] & 6) != 4)))
-		return 1;
-	if (b[5] == 0xff && (((b[6] & 0xf8) == 0x50 && b[6] != 0x54) || b[6] == 0x14))
-		return 1;
-	if (b[4] == 0xff && b[5] == 0x54)
-		return 1;
-	if (b[2] == 0xff && (((b[3] & 0xf8) == 0x90 && b[3] != 0x94) || b[3] == 0x15))
-		return 1;
-	return b[1] == 0xff && b[2] == 0x94;
 }
 
 /*

@@ -514,7 +514,7 @@ int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *b)
 	return r;
 }
 
-static void table_leave(struct sp_tables *t, uint32_t file, enum sp_table_state state)
+void sp_tables_set_code(struct sp_tables *t, uint32_t file, enum sp_table_state state)
 {
 	struct sp_run *run;
 
@@ -529,16 +529,6 @@ static void table_leave(struct sp_tables *t, uint32_t file, enum sp_table_state 
 		run_leave(t, run, file);
 }
 
-void sp_tables_set_fp(struct sp_tables *t, uint32_t file)
-{
-	table_leave(t, file, SP_TABLE_FP);
-}
-
-void sp_tables_set_v8(struct sp_tables *t, uint32_t file)
-{
-	table_leave(t, file, SP_TABLE_V8);
-}
-
 struct sp_hotspots *sp_tables_hotspots(struct sp_tables *t)
 {
 	return &t->hotspots;
@@ -550,7 +540,7 @@ int sp_tables_set_hotspot(struct sp_tables *t, uint32_t file, const struct sp_ho
 
 	if (!file || file >= SP_MAX_FILES)
 		return -ENOSPC;
-	table_leave(t, file, SP_TABLE_ABSENT);
+	sp_tables_set_code(t, file, SP_TABLE_ABSENT);
 	r = sp_hotspots_put(&t->hotspots, file, h);
 	if (!r)
 		table_state_set(&t->table[file], SP_TABLE_HOTSPOT);
@@ -559,7 +549,7 @@ int sp_tables_set_hotspot(struct sp_tables *t, uint32_t file, const struct sp_ho
 
 void sp_tables_forget(struct sp_tables *t, uint32_t file)
 {
-	table_leave(t, file, SP_TABLE_ABSENT);
+	sp_tables_set_code(t, file, SP_TABLE_ABSENT);
 	if (file < SP_MAX_FILES)
 		t->table[file].used = 0;
 }

@@ -40,10 +40,11 @@ void sp_tables_free(struct sp_tables *t);
 
 /* Loads a valid blob (sp_blob_validate) for a file id, evicting others if need be. The blob stays the caller's. */
 int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *blob);
-/* This file has no unwind information (or cannot have it): frame-pointer steps. */
-void sp_tables_set_fp(struct sp_tables *t, uint32_t file);
-/* Memory without a file, of which it is known now whose code it is: V8's. */
-void sp_tables_set_v8(struct sp_tables *t, uint32_t file);
+/*
+ * This file, or memory without a file, has no table. state: SP_TABLE_FP: frame-pointer steps; SP_TABLE_V8: V8 made it;
+ * SP_TABLE_MADE: made while its program ran, by no runtime that is known (made.h).
+ */
+void sp_tables_set_code(struct sp_tables *t, uint32_t file, enum sp_table_state state);
 /* HotSpot's (hotspots.h), with what is known of it. */
 struct sp_hotspots *sp_tables_hotspots(struct sp_tables *t);
 int sp_tables_set_hotspot(struct sp_tables *t, uint32_t file, const struct sp_hotspot *h);

@@ -68,8 +68,8 @@ void sp_job_bring_forward(struct sp_job_list *list, const void *arg)
 static bool has_memfd(const struct sp_job *j)
 {
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
-	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_SOURCES ||
-	       j->kind == SP_JOB_SPANS || j->kind == SP_JOB_KERNEL;
+	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_JIT_FRAME ||
+	       j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS || j->kind == SP_JOB_KERNEL;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -404,6 +404,7 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 	case SP_JOB_JIT_OBJECTS:
 		return take_names(j, a);
 	case SP_JOB_JIT_DESCRIPTOR:
+	case SP_JOB_JIT_FRAME:
 		j->distance = a->bytes;
 		return 0;
 	}
@@ -464,6 +465,7 @@ static void call_back(struct sp_job *j)
 		j->done.build(j->arg, j->r, j->blob);
 		break;
 	case SP_JOB_JIT_DESCRIPTOR:
+	case SP_JOB_JIT_FRAME:
 		j->done.descriptor(j->arg, j->r, j->distance);
 		break;
 	case SP_JOB_NAMES:

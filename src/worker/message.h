@@ -39,6 +39,7 @@ enum sp_job_kind {
 	SP_JOB_JIT_DUMP,
 	SP_JOB_JIT_OBJECTS,
 	SP_JOB_JIT_DESCRIPTOR,
+	SP_JOB_JIT_FRAME,
 };
 
 struct sp_job_message {

@@ -6,6 +6,7 @@
 #include "symbol/jit_objects.h"
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
+#include "unwind/made.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -236,6 +237,28 @@ static int find_in_objects(const struct sp_job_message *m, const int *fds, struc
 	return asked_answer(&q, fds[1], warning, a);
 }
 
+static size_t read_process(void *arg, uint64_t at, void *bytes, size_t n)
+{
+	ssize_t got = pread(*(const int *)arg, bytes, n, (off_t)at);
+	return got < 0 ? 0 : (size_t)got;
+}
+
+static int find_frame(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
+{
+	uint64_t q[3 + SP_MADE_WORDS];
+	int memory = fds[0];
+	struct sp_made_memory reader = {.read = read_process, .arg = &memory};
+	struct sp_made_frame f = {.fp = SP_MADE_FP_SAME};
+	if (m->n_offsets < 3 || m->n_offsets > SP_COUNT(q))
+		return -EINVAL;
+	int r = read_all(fds[1], q, m->n_offsets * sizeof(*q));
+	r = r < 0 ? r : sp_made_frame_find(&reader, q[0], q[1], q + 3, m->n_offsets - 3, &f);
+	if (r == -ENOENT && sp_made_is_return(&reader, q[2]))
+		r = 0;
+	a->bytes = (uint64_t)(uint32_t)f.fp << 32 | (uint32_t)f.cfa;
+	return r;
+}
+
 struct spans_out { /* to the memfd, by whole buffers */
 	int memfd;
 	struct sp_span_state state;
@@ -348,6 +371,8 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 		return find_kernel(fds[0], fds[1], a);
 	if (m->kind == SP_JOB_JIT_DUMP)
 		return find_in_dump(m, fds, a);
+	if (m->kind == SP_JOB_JIT_FRAME)
+		return find_frame(m, fds, a);
 	if (m->kind == SP_JOB_JIT_OBJECTS)
 		return find_in_objects(m, fds, a);
 	int r = sp_elf_open_fd(fds[0], &e);
@@ -377,6 +402,7 @@ static int work(const struct sp_job_message *m, const int *fds, struct sp_answer
 	case SP_JOB_KERNEL:
 	case SP_JOB_JIT_DUMP:
 	case SP_JOB_JIT_OBJECTS:
+	case SP_JOB_JIT_FRAME:
 		break;
 	}
 	return -EINVAL;

@@ -26,7 +26,7 @@ struct sp_job {
 	uint32_t build_id_len, deadline_ms;
 	bool in_root, with_crc;
 	uint64_t number_asked; /* message.h */
-	uint64_t distance;     /* JIT_DESCRIPTOR */
+	uint64_t distance;     /* JIT_DESCRIPTOR; JIT_FRAME: the frame */
 	uint64_t *offsets;
 	size_t n_offsets;
 	void *arg;

@@ -272,13 +272,8 @@ void sp_workers_hurry(struct sp_workers *w, const void *arg)
 	sp_job_bring_forward(&w->crews[SP_ROLE_PARSER].queue, arg);
 }
 
-static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
+static int give_numbers(struct sp_job *j, const uint64_t *offsets, size_t n)
 {
-	if (n > SP_JOB_MAX_OFFSETS)
-		return sp_fail(-E2BIG, "find %zu names at one time", n);
-	for (size_t i = 1; i < n; i++)
-		if (offsets[i] < offsets[i - 1])
-			return sp_fail_said(-EINVAL, "offsets are not sorted");
 	j->offsets = malloc(n * sizeof(*offsets) + 1);
 	if (!j->offsets)
 		return -ENOMEM;
@@ -286,6 +281,16 @@ static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
 		memcpy(j->offsets, offsets, n * sizeof(*offsets));
 	j->n_offsets = n;
 	return 0;
+}
+
+static int give_offsets(struct sp_job *j, const uint64_t *offsets, size_t n)
+{
+	if (n > SP_JOB_MAX_OFFSETS)
+		return sp_fail(-E2BIG, "find %zu names at one time", n);
+	for (size_t i = 1; i < n; i++)
+		if (offsets[i] < offsets[i - 1])
+			return sp_fail_said(-EINVAL, "offsets are not sorted");
+	return give_numbers(j, offsets, n);
 }
 
 /* A job about addresses in a file, or in its separate debug file (-1 = none). */
@@ -405,6 +410,18 @@ int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
 	if (r < 0)
 		return r;
 	j->number_asked = offset;
+	j->done.descriptor = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *question, size_t n,
+			 void (*done)(void *arg, int r, uint64_t frame), void *arg)
+{
+	JOB_DROP struct sp_job *j = job_new(SP_JOB_JIT_FRAME, arg);
+	int r = give_fd(w, j, memory);
+	r = r < 0 ? r : give_numbers(j, question, n);
+	if (r < 0)
+		return r;
 	j->done.descriptor = done;
 	return submit(w, sp_take_ptr(j));
 }

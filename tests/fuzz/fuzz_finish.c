@@ -97,7 +97,7 @@ static void table_load(struct sp_tables *t)
 		rules[i] = take_rule();
 	b->check = sp_blob_hash(b);
 	require(sp_blob_validate(b, b->bytes) == 0);
-	sp_tables_set_fp(t, TABLE); /* what it had before */
+	sp_tables_set_code(t, TABLE, SP_TABLE_FP); /* what it had before */
 	require(sp_tables_load(t, TABLE, b) == 0);
 }
 
@@ -158,7 +158,7 @@ static void walk(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwin
 
 	while (result == -EAGAIN) { /* each file once: it is settled then */
 		require(stop == UINT32_MAX && sp_tables_state(t, r->waits_for) == SP_TABLE_ABSENT);
-		sp_tables_set_fp(t, r->waits_for);
+		sp_tables_set_code(t, r->waits_for, SP_TABLE_FP);
 		result = sp_finish(t, r, &memory, mode, &stop);
 	}
 	require(result == 0 && stop < SP_N_STOPS && stop != SP_STOP_PENDING);
@@ -178,7 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(r && sp_tables_new(-1, -1, SP_SEG_BYTES, &t) == 0);
 	in = (struct input){.at = data, .left = size};
 	table_load(t);
-	sp_tables_set_fp(t, NO_TABLE);
+	sp_tables_set_code(t, NO_TABLE, SP_TABLE_FP);
 	enum sp_unwind_mode mode = take(1) % (SP_UNWIND_FP + 1);
 	record_take(r);
 	walk(t, r, mode);

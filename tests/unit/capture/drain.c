@@ -410,6 +410,7 @@ static void pending_finished(void **state)
 	r->how = SP_HOW_EXACT;
 	assert_int_equal(take_process(&m), 0);
 	assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
+	sp_tables_set_code(m.c->tables, ANON, SP_TABLE_FP); /* nobody can look at its code */
 	assert_int_equal(take(&m, r, sizeof(*r)), 0);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
 	assert_null(m.c->waiting);
@@ -499,6 +500,7 @@ static void pending_holes(void **state)
 		r->holes = 1U << page;
 		assert_int_equal(take_process(&m), 0);
 		assert_int_equal(take_file(&m, ANON, SP_DEV_ANON), 0);
+		sp_tables_set_code(m.c->tables, ANON, SP_TABLE_FP);
 		assert_int_equal(take(&m, r, sizeof(*r)), 0);
 		assert_int_equal(sp_pending_try(m.c, false), 0);
 		struct sp_stack s = sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user);

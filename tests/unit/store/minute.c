@@ -160,7 +160,8 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms, &head, &got), -ENODATA);
 	/* one that comes after that is not the whole minute */
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
-	assert_int_equal(sp_minute_add_rows(&minute, FIRST_MS, &head, &rows, sp_dict_builder_view(n).group_of), -ENODATA);
+	assert_int_equal(sp_minute_add_rows(&minute, FIRST_MS, &head, &rows, sp_dict_builder_view(n).group_of),
+			 -ENODATA);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS + 1, sum_ms, &head, &got), -ENODATA);
 	sp_window_rows_done(&rows);
 	sp_window_rows_done(&all);

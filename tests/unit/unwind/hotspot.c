@@ -131,6 +131,7 @@ static struct sp_hotspot made_up(struct walk *w)
 	put_int(w, BLOB + 16 + 28, FRAME);
 	put(w, BLOB + 16 + 40, BASE + BLOB_CODE);
 	w->memory[CALL - 5] = 0xe8;
+	w->memory[CALL - 4] = 0x10; /* a call of the next instruction is none that anybody returns from */
 	return h;
 }
 

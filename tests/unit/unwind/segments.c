@@ -457,7 +457,7 @@ static void without_table(void **state)
 	assert_int_equal(sp_tables_new(-1, -1, MIB, &t), 0);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(sp_tables_load(t, 1, half), 0);
-		sp_tables_set_fp(t, 1);
+		sp_tables_set_code(t, 1, SP_TABLE_FP);
 		assert_int_equal(sp_tables_state(t, 1), SP_TABLE_FP);
 		assert_int_equal(sp_tables_stats(t).n_loaded, 0);
 		assert_int_equal(sp_tables_stats(t).used_bytes, 0);
@@ -466,7 +466,7 @@ static void without_table(void **state)
 	assert_int_equal(check_layout(t, 2), 1);
 	same_at_rows(t, 2, half);
 	assert_int_equal(sp_tables_stats(t).n_evicted, 0);
-	sp_tables_set_fp(t, SP_MAX_FILES);
+	sp_tables_set_code(t, SP_MAX_FILES, SP_TABLE_FP);
 	assert_int_equal(sp_tables_state(t, SP_MAX_FILES), SP_TABLE_FP);
 	assert_null(sp_tables_get(t, SP_MAX_FILES));
 	assert_null(sp_tables_segment(t, UINT32_MAX));
@@ -498,8 +498,8 @@ static void copies(void **state)
 	same_at_rows(t, 30, liar);
 
 	/* the first and one in the middle leave; the others keep it */
-	sp_tables_set_fp(t, 1);
-	sp_tables_set_fp(t, 7);
+	sp_tables_set_code(t, 1, SP_TABLE_FP);
+	sp_tables_set_code(t, 7, SP_TABLE_FP);
 	assert_int_equal(sp_tables_stats(t).used_bytes, 2 * one);
 	for (uint32_t file = 2; file <= N_COPIES; file++)
 		if (file != 7)

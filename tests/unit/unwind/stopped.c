@@ -63,7 +63,7 @@ static void load_elf(uint32_t file, struct sp_elf *e)
 	if (!stopped_derives)
 		forget_derived(b);
 	if (!b->n_groups)
-		sp_tables_set_fp(tables, file);
+		sp_tables_set_code(tables, file, SP_TABLE_FP);
 	else
 		assert_int_equal(sp_tables_load(tables, file, b), 0);
 }
@@ -74,7 +74,7 @@ static void load_path(uint32_t file, const char *path)
 	struct sp_elf *e = NULL;
 
 	if (fd < 0 || sp_elf_open_fd(fd, &e) < 0)
-		sp_tables_set_fp(tables, file);
+		sp_tables_set_code(tables, file, SP_TABLE_FP);
 	else
 		load_elf(file, e);
 }
@@ -103,7 +103,7 @@ static uint32_t file_of(dev_t dev, ino_t ino, const char *path)
 	else if (ino)
 		load_path(file, path);
 	else
-		sp_tables_set_fp(tables, file);
+		sp_tables_set_code(tables, file, SP_TABLE_FP);
 	return file;
 }
 

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * made_frames.c: frames of code made at run time that no frame pointer leads on from (unwind/made.h).
+ *
+ * A parser reads the code around the frame out of its process, through a descriptor of /proc/PID/mem that the opener
+ * has opened; the sample waits for the answer as others do for a table. Answers are kept for a moment, by place and
+ * return address: loops are sampled at the same places again and again, and code may be made anew. Memory that is not
+ * to be read, or where hardly an answer is found, is not asked about any more, and the kernel half sends no more of it.
+ */
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "capture/priv.h"
+#include "profile/profile.h"
+#include "unwind/finish.h"
+#include "unwind/made.h"
+#include "worker/naming.h"
+#include "worker/worker.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_KEPT = 4096, KEPT_MS = 2000, MAX_ASKED = 64, MANY_FAILED = 500 };
+
+enum state { FREE, ASKED, FOUND, NOT_FOUND };
+
+struct sp_made_kept {
+	uint64_t ip, ra, birth, until_ns;
+	struct sp_made_frame frame; /* cfa 0: by the frame pointer */
+	uint32_t id;
+	uint8_t state; /* enum state */
+};
+
+struct made_job {
+	struct sp_capture *c;
+	uint32_t id;
+	uint64_t birth;
+	struct sp_made_kept *kept; /* of a frame that is asked for */
+	uint64_t ip, fp_ra;
+	uint64_t words[SP_MADE_WORDS];
+	size_t n_words;
+};
+
+static bool is_late(const struct made_job *job)
+{
+	return job->c->is_over || job->c->seen[job->id].birth != job->birth;
+}
+
+static struct sp_known_file *known_of(struct sp_capture *c, uint32_t id)
+{
+	return &c->known[c->seen[id].number];
+}
+
+static void give_up(struct sp_capture *c, uint32_t id)
+{
+	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
+	c->tables_turn++;
+}
+
+/* --- the process's memory ----------------------------------------------------------------------------------------- */
+
+static void memory_opened(void *arg, struct sp_open_result *o)
+{
+	struct made_job *job = arg;
+
+	if (!is_late(job)) {
+		struct sp_known_file *k = known_of(job->c, job->id);
+
+		if (o->r >= 0 && k->memory_fd <= 0)
+			k->memory_fd = sp_take_fd(&o->fd);
+		k->is_memory_asked = false;
+		if (o->r < 0)
+			give_up(job->c, job->id);
+		job->c->tables_turn++;
+	}
+	sp_cleanup_close(&o->fd);
+	free(o->path);
+	free(job);
+	sp_error_clear();
+}
+
+static struct made_job *job_new(struct sp_capture *c, uint32_t id)
+{
+	struct made_job *job = calloc(1, sizeof(*job));
+
+	if (job)
+		*job = (struct made_job){.c = c, .id = id, .birth = c->seen[id].birth};
+	return job;
+}
+
+static int memory_want(struct sp_capture *c, uint32_t id)
+{
+	const struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
+	uint32_t pid = file->process ? sp_profile_process(c->profile, file->process)->pid : 0;
+	char path[64];
+	struct sp_open_path q = {.path = path};
+	struct made_job *job = pid && !known_of(c, id)->is_memory_asked ? job_new(c, id) : NULL;
+	int r;
+
+	if (known_of(c, id)->is_memory_asked)
+		return -EAGAIN;
+	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
+	r = job ? sp_workers_open_path(c->workers, &q, memory_opened, job) : -ENOENT;
+	if (r < 0) {
+		free(job);
+		sp_error_clear();
+		give_up(c, id);
+		return 0;
+	}
+	known_of(c, id)->is_memory_asked = true;
+	return -EAGAIN;
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+
+static void answered(void *arg, int r, uint64_t value)
+{
+	struct made_job *job = arg;
+	struct sp_made_kept *kept = job->kept;
+	struct sp_capture *c = job->c;
+	struct sp_made_frame frame = {.cfa = (int32_t)value, .fp = (int32_t)(value >> 32)};
+	size_t at = frame.cfa ? (size_t)frame.cfa / 8 - 1 : 0;
+	bool good = r >= 0 && frame.cfa >= 0 && frame.cfa % 8 == 0 && at < job->n_words;
+
+	c->n_made_asked--;
+	sp_error_clear();
+	if (!is_late(job)) {
+		struct sp_known_file *k = known_of(c, job->id);
+
+		c->tables_turn++;
+		k->n_made += good;
+		k->n_not_made += !good;
+		if (k->n_not_made > MANY_FAILED && k->n_not_made > 9 * k->n_made)
+			give_up(c, job->id);
+		if (kept->state == ASKED && kept->ip == job->ip && kept->birth == job->birth) {
+			kept->state = good ? FOUND : NOT_FOUND;
+			kept->frame = frame;
+			kept->ra = frame.cfa ? job->words[at] : job->fp_ra;
+			kept->until_ns = sp_time_ns(CLOCK_MONOTONIC) + KEPT_MS * 1000000ULL;
+		}
+	}
+	free(job);
+}
+
+static int ask(struct sp_capture *c, struct sp_made_kept *kept, const struct sp_made_at *at)
+{
+	struct made_job *job = job_new(c, at->id);
+	uint64_t question[3 + SP_MADE_WORDS] = {at->regs->ip, at->regs->sp, at->fp_ra};
+	size_t n = SP_MIN(at->n_words, (size_t)SP_MADE_WORDS);
+
+	if (!job)
+		return 0;
+	memcpy(question + 3, at->words, n * sizeof(*question));
+	memcpy(job->words, at->words, n * sizeof(*question));
+	job->n_words = n;
+	job->kept = kept;
+	job->ip = at->regs->ip;
+	job->fp_ra = at->fp_ra;
+	*kept = (struct sp_made_kept){.ip = job->ip, .id = at->id, .birth = job->birth, .state = ASKED};
+	if (sp_workers_jit_frame(c->workers, known_of(c, at->id)->memory_fd, question, 3 + n, answered, job) < 0) {
+		sp_error_clear();
+		kept->state = FREE;
+		free(job);
+		return 0;
+	}
+	sp_workers_hurry(c->workers, job); /* its process may end before tables are built */
+	c->n_made_asked++;
+	return -EAGAIN;
+}
+
+static struct sp_made_kept *kept_at(struct sp_capture *c, const struct sp_made_at *at)
+{
+	uint64_t hash = (at->regs->ip ^ (uint64_t)at->id << 40) * 0x9e3779b97f4a7c15ULL;
+
+	if (!c->made)
+		c->made = calloc(N_KEPT, sizeof(*c->made));
+	return c->made ? &c->made[hash >> 32 & (N_KEPT - 1)] : NULL;
+}
+
+/* The answer fits this stack, too: what it returns to is the same. */
+static bool fits(const struct sp_made_kept *kept, const struct sp_made_at *at)
+{
+	size_t word = kept->frame.cfa ? (size_t)kept->frame.cfa / 8 - 1 : 0;
+
+	if (kept->state == NOT_FOUND)
+		return true;
+	return kept->frame.cfa ? word < at->n_words && at->words[word] == kept->ra : at->fp_ra == kept->ra;
+}
+
+static struct sp_rule rule_of(const struct sp_made_frame *f)
+{
+	return (struct sp_rule){.cfa = SP_CFA_REG,
+				.reg = 7, /* the stack pointer */
+				.off = f->cfa,
+				.fp = f->fp == SP_MADE_FP_SAME ? SP_FP_SAME
+				      : f->fp >= 0             ? SP_FP_SP
+							       : SP_FP_LOST,
+				.fp_off = (sp_s16)f->fp,
+				.ra = SP_RA_CFA | SP_RULE_DERIVED,
+				.ra_off = -8};
+}
+
+int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *ret_rule)
+{
+	struct sp_capture *c = capture;
+	struct sp_made_kept *kept;
+
+	if (at->id >= c->n_seen || c->seen[at->id].key.dev != SP_DEV_ANON || c->is_over ||
+	    sp_tables_state(c->tables, at->id) != SP_TABLE_MADE)
+		return 0;
+	if (known_of(c, at->id)->memory_fd <= 0)
+		return memory_want(c, at->id);
+	kept = kept_at(c, at);
+	if (!kept)
+		return 0;
+	if (kept->id == at->id && kept->ip == at->regs->ip && kept->birth == c->seen[at->id].birth) {
+		if (kept->state == ASKED)
+			return -EAGAIN;
+		if (kept->state != FREE && fits(kept, at) && sp_time_ns(CLOCK_MONOTONIC) < kept->until_ns) {
+			*ret_rule = rule_of(&kept->frame);
+			return kept->state == NOT_FOUND ? SP_MADE_NONE : kept->frame.cfa ? SP_MADE_RULE : SP_MADE_BY_FP;
+		}
+	} else if (kept->state == ASKED) {
+		return -EAGAIN; /* another frame's answer is to come into its place */
+	}
+	return c->n_made_asked < MAX_ASKED ? ask(c, kept, at) : -EAGAIN;
+}

@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# deadline: 240
+# Stacks through code that was made at run time without frame pointers are whole: LuaJIT's traces, PCRE's matchers (in
+# PHP), most of Guile's. Who calls such code is who does so in the program's own source: never a word that looks like it.
+. "$(dirname "$0")/lib.bash"
+need_profile
+n_programs=0
+
+# sample PROGRAM ARGUMENT...: 100 stacks of a program that works for as many seconds as its last argument says
+sample() {
+	local time
+	"$@" 600 </dev/null >/dev/null 2>&1 &
+	pid=$!
+	wait_working "$pid"
+	for time in $((2 * seconds)) $((6 * seconds)) $((12 * seconds)); do
+		expect 0 profile -U -f -F $hz -p "$pid" $time
+		[ "$(grep ';\[anon\]' "$out" | count)" -lt 100 ] || break
+	done
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	n_programs=$((n_programs + 1))
+}
+# callers PATTERN WHAT: made code is the leaf, and called from there, or its stack is cut right behind it
+callers() {
+	local wrong
+	wrong=$(grep -F ';[anon]+' "$out" | grep -vE "(^[^;]*|;($1))(;\[anon\]\+0x[0-9a-f]+) [0-9]+\$" | head -n 3)
+	[ -z "$wrong" ] || fail "$2: made code only as the leaf, behind $1, not: $wrong"
+}
+
+if command -v luajit >/dev/null; then
+	cat >"$dir/busy.lua" <<-'END'
+	local function inner(n) local s = 0 for i = 1, n do s = (s * 31 + i) % 1000003 end return s end
+	local function outer(n) return inner(n) + 1 end
+	local stop, r = os.clock() + tonumber(arg[1]), 0
+	while os.clock() < stop do r = r + outer(100000) end
+	END
+	sample luajit "$dir/busy.lua"
+	whole 95 luajit
+	callers 'lua_pcall|lua_call|lua_cpcall' luajit
+fi
+if command -v php >/dev/null && php -r 'exit(ini_get("pcre.jit") === "1" ? 0 : 1);'; then
+	cat >"$dir/busy.php" <<-'END'
+	<?php
+	$s = str_repeat("lorem ipsum dolor sit amet ", 2000) . "xyzzy@example.org";
+	$stop = microtime(true) + (float)$argv[1];
+	while (microtime(true) < $stop)
+		preg_match_all('/(\w+)@(\w+)\.org|([a-z]+u[a-z]+)\b(?=.*z)/', $s, $m);
+	END
+	sample php "$dir/busy.php"
+	whole 95 php
+	callers 'pcre2_jit_match_8|libpcre2-8.so.0\+0x[0-9a-f]+' php
+fi
+if command -v guile >/dev/null; then
+	cat >"$dir/busy.scm" <<-'END'
+	(define (inner n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (modulo (+ (* s 31) i) 1000003)))))
+	(define (outer n) (+ 1 (inner n)))
+	(define stop (+ (get-internal-real-time)
+	                (* (string->number (cadr (command-line))) internal-time-units-per-second)))
+	(let loop ((r 0)) (if (< (get-internal-real-time) stop) (loop (+ r (outer 100000))) r))
+	END
+	sample guile --no-auto-compile "$dir/busy.scm"
+	whole 50 guile
+fi
+[ $n_programs -gt 0 ] || skip "neither luajit nor php nor guile"
+finish
