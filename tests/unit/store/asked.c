@@ -22,7 +22,7 @@
 #include "profile/profile.h"
 #include "store/store.h"
 
-/* --- chance --- */
+/* --- pseudo-random numbers --- */
 uint64_t seed;
 
 uint32_t below(uint32_t n)
@@ -76,7 +76,7 @@ static uint32_t add_frame(struct sp_profile *p, bool kernel)
 		f.offset += n << 20;
 	f.flags = (kernel ? SP_FRAMEF_KERNEL : 0) | (i == 3 ? SP_FRAMEF_GUESSED : 0) | (i == 5 ? SP_FRAMEF_DERIVED : 0);
 	uint32_t number = ok(sp_profile_add_frame(p, &f));
-	if (i != 7) /* which has no name */
+	if (i != 7) /* memory without a file has no name */
 		sp_profile_frame(p, number)->func = ok(sp_profile_add_func(p, &func));
 	return number;
 }
@@ -111,7 +111,7 @@ static uint32_t add_key(struct sp_profile *p)
 	return ok(sp_profile_add_key(p, &key));
 }
 
-/* A row of a window is mostly one of few stacks, as it is in life. */
+/* As in practice, most rows have one of a few stacks. */
 struct sp_profile *window_make(uint32_t n_rows, uint32_t depth)
 {
 	struct sp_profile *p;
@@ -145,7 +145,7 @@ static void put_stack(FILE *out, const struct sp_profile *p, uint32_t number)
 		fprintf(out, " %s:%s[%s]%x", sp_profile_string(p, sp_profile_file(p, f->file)->name),
 			sp_profile_string(p, func->name), sp_profile_string(p, sp_profile_file(p, func->file)->name),
 			f->flags & 0xff);
-		if (f->func == 0 && sp_profile_file(p, f->file)->kind == SP_FILE_ELF) /* others move */
+		if (f->func == 0 && sp_profile_file(p, f->file)->kind == SP_FILE_ELF) /* the others are shifted */
 			fprintf(out, "+%" PRIx64, f->offset);
 	}
 }
@@ -214,7 +214,7 @@ void fixture_open(struct fixture *f, uint64_t max_memory_bytes)
 {
 	struct sp_store_options o = {.max_memory_bytes = max_memory_bytes};
 
-	/* nothing here is about disks, and they may be slow */
+	/* durability is not tested here, and fsync may be slow */
 	snprintf(f->place, sizeof(f->place), "%s/soprof-query.XXXXXX",
 		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(f->place));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a store is after bits of its files were turned, or their ends cut off: less, but never something else. */
+/* After bits of a store's files were flipped, or their ends cut off, it returns less, but never anything else. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static int64_t sum(const struct sums *s, uint32_t v)
 	return n;
 }
 
-/* How many windows are there. Each is as it was; where a chunk was lost, its rows at least sum up to what they did. */
+/* Returns the number of windows. Each must be unchanged; if a chunk was lost, at least the sum of its rows. */
 static size_t look(const struct kept *k, const char *place, uint64_t *ret_n_lost_chunks)
 {
 	struct sp_scan_options o = {.to_ns = UINT64_MAX, .resolution = SP_RES_10S};
@@ -158,7 +158,7 @@ static void a_bit_costs_a_window(void **state)
 		k->bytes[at] ^= (uint8_t)(1 << at % 8);
 		write_file(k, k->len);
 		size_t n = look(k, k->path, &n_lost);
-		assert_int_equal(n_lost, 0); /* the minute's file has it, too */
+		assert_int_equal(n_lost, 0); /* the file of minutes has it, too */
 		n_whole += n == N_WINDOWS;
 		n_one += n == N_WINDOWS - 1;
 		n_more += n < N_WINDOWS - 1 && n > 0;
@@ -171,7 +171,7 @@ static void a_bit_costs_a_window(void **state)
 	assert_true(n_more + n_none < n_flips / 5); /* SQLite's own structures */
 }
 
-/* Without its sisters a file has only itself. */
+/* Without the other files of the day a file cannot be completed. */
 static void alone(void **state)
 {
 	struct kept *k = *state;
@@ -206,7 +206,7 @@ static void cut_anywhere(void **state)
 	assert_int_equal(look(k, k->path, &n_lost), N_WINDOWS);
 }
 
-/* A writer that finds its file refused sets it aside, says so, and goes on. */
+/* A writer renames a refused file, logs it, and continues. */
 static void a_refused_file_is_set_aside(void **state)
 {
 	struct kept *k = *state;

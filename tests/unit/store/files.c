@@ -24,9 +24,9 @@
 #include "store/priv.h"
 #include "store/totals.h"
 
-#define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* an hour's beginning */
+#define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* the beginning of an hour */
 
-/* Windows of one profile that grows, over some minutes: what the agent does but for the clearing of rows. */
+/* Windows of one growing profile, over some minutes: as the agent writes them, but rows are not cleared. */
 static void what_goes_in_comes_out(void **state)
 {
 	(void)state;
@@ -45,13 +45,13 @@ static void what_goes_in_comes_out(void **state)
 		for (uint64_t i = 0; i < 40; i++) {
 			made_rows(p, &m, &random);
 			made_add(s, T0 + (50 + i * 10 + i / 20 * 3600) * SP_NS_PER_S, p,
-				 "cpu"); /* the first minute has one */
+				 "cpu"); /* the first minute has one window */
 			sums_of_profile(&in, p, false);
 			sums_of_profile(&in_groups, p, true);
 		}
 		assert_int_equal(sums_of_store(&out, s, SP_RES_10S, false), 40);
 		sums_equal(&in, &out);
-		sp_store_close(s); /* what was not over is rolled up */
+		sp_store_close(s); /* rolls up the rest */
 		s = made_store(path, &(struct sp_store_options){.read_only = true});
 		assert_int_equal(sums_of_store(&minutes, s, SP_RES_1M, true), 9);
 		sums_equal(&in_groups, &minutes);
@@ -66,7 +66,7 @@ static void what_goes_in_comes_out(void **state)
 
 /* --- totals --- */
 struct wanted {
-	const char *library, *function; /* function NULL: the library's */
+	const char *library, *function; /* function NULL: of the library */
 	int64_t self[SP_MAX_VALUES], total[SP_MAX_VALUES];
 	uint64_t n;
 };
@@ -86,11 +86,11 @@ static int sum_total(void *arg, const struct sp_store_total *t)
 	return 0;
 }
 
-/* What profile/totals.h makes of all windows' rows in one profile. */
+/* The totals that profile/totals.h computes for all rows in one profile. */
 static void compare_totals(struct sp_store *s, const struct sp_profile *p, enum sp_total_by by, int step,
 			   uint64_t n_times)
 {
-	/* days: of all that there is, whatever it is of */
+	/* days: totals of everything */
 	struct sp_store_query q = {
 	    .to_ns = UINT64_MAX / 2, .all_users = true, .resolution = step < SP_N_RESOLUTIONS ? step : -1};
 	struct sp_store_answer answer;
@@ -155,7 +155,7 @@ static char *in(const char *directory, const char *name)
 	return path;
 }
 
-/* --- who may write where --- */
+/* --- locks and permissions --- */
 static int refused(const char *path)
 {
 	struct sp_store *s = NULL;
@@ -183,7 +183,7 @@ static void one_writer(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	sp_store_close(made_store(path, &(struct sp_store_options){.read_only = true})); /* who only reads may */
+	sp_store_close(made_store(path, &(struct sp_store_options){.read_only = true})); /* a reader may */
 	sp_store_close(s);
 	assert_int_equal(refused(path), 0);
 	made_directory_gone(path);
@@ -228,7 +228,7 @@ static void a_newer_version_is_left_alone(void **state)
 	made_directory_gone(path);
 }
 
-/* The header's version alone is a turned bit. */
+/* Only the header has another version: a flipped bit. */
 static void a_turned_version_is_damage(void **state)
 {
 	(void)state;
@@ -242,8 +242,8 @@ static void a_turned_version_is_damage(void **state)
 	assert_int_equal(sums_of_store(&got, s, SP_RES_10S, false), 1);
 	sp_store_close(s);
 	assert_int_equal(pwrite(fd, "\0\0\0\3", 4, 60), 4);
-	sp_store_close(made_store(path, &o));                /* a reader does not refuse it */
-	s = made_store(path, &(struct sp_store_options){0}); /* which replaces it */
+	sp_store_close(made_store(path, &o));                /* a reader salvages it */
+	s = made_store(path, &(struct sp_store_options){0}); /* a writer replaces it */
 	assert_int_equal(sums_of_store(&wanted, s, SP_RES_10S, false), 1);
 	assert_int_equal(sp_store_stats(s, &stats), 0);
 	assert_int_equal(stats.n_damaged_files, 1);
@@ -268,7 +268,7 @@ static void count_note(void *arg, const char *text)
 	++*(int *)arg;
 }
 
-/* Dictionaries without room are all counted, and told of once a day. */
+/* Full dictionaries are all counted, and logged once a day. */
 static void dictionaries_are_outgrown(void **state)
 {
 	(void)state;
@@ -298,7 +298,7 @@ static void dictionaries_are_outgrown(void **state)
 	made_directory_gone(path);
 }
 
-/* A day that is over is replaced while the writer goes on, and only once. */
+/* A damaged file of a past day is replaced while the writer goes on, and only once. */
 static void an_old_file_is_mended(void **state)
 {
 	(void)state;
@@ -347,9 +347,9 @@ static void planted_links_are_refused(void **state)
 	assert_int_equal(symlink(target, store), 0);
 	struct sp_store *s = made_store(path, &(struct sp_store_options){0});
 	assert_true(sp_store_add(s, &w, p) < 0);
-	assert_true(access(target, F_OK) < 0); /* nothing was made where it leads */
+	assert_true(access(target, F_OK) < 0); /* nothing was created at the link's target */
 	assert_int_equal(unlink(store), 0);
-	assert_int_equal(sp_store_add(s, &w, p), 0); /* and it goes on by itself */
+	assert_int_equal(sp_store_add(s, &w, p), 0); /* and it recovers by itself */
 	sp_store_close(s);
 	free(store), free(target);
 	sp_profile_free(p);
@@ -376,8 +376,7 @@ static void others_directories_are_refused(void **state)
 	made_directory_gone(path);
 }
 
-/* --- what is kept
- * ------------------------------------------------------------------------------------------------------- */
+/* --- retention --- */
 static void old_days_go(void **state)
 {
 	(void)state;
@@ -391,7 +390,7 @@ static void old_days_go(void **state)
 
 	made_things(p, &m, &seed);
 	for (uint64_t day = 0; day < 6; day++)
-		for (uint64_t i = 0; i < 6; i++) { /* an hour ends, its day is summed, then it is looked what is old */
+		for (uint64_t i = 0; i < 6; i++) { /* an hour ends, its day is summed, then retention runs */
 			sp_profile_clear_rows(p);
 			made_rows(p, &m, &seed);
 			made_add(s, T0 + (day * SP_DAY_S + i * 1830) * SP_NS_PER_S, p, "cpu");
@@ -406,11 +405,11 @@ static void old_days_go(void **state)
 	struct sp_store_stats stats;
 	assert_int_equal(sp_store_stats(s, &stats), 0);
 	assert_int_equal(stats.n_windows, 2 * 6);
-	assert_int_equal(stats.first_ns, T0 + 2 * SP_DAY_S * SP_NS_PER_S); /* of which there are hours only */
+	assert_int_equal(stats.first_ns, T0 + 2 * SP_DAY_S * SP_NS_PER_S); /* only its hours are left */
 	assert_int_equal(stats.last_ns, T0 + (5 * SP_DAY_S + 5 * 1830) * SP_NS_PER_S);
 	for (uint64_t i = 0; i < 4; i++)
 		made_add(s, T0 + (6 * SP_DAY_S + i * 30) * SP_NS_PER_S, p, "cpu");
-	assert_true(sums_of_store(&sums, s, SP_RES_1H, true) <= 2); /* of today */
+	assert_true(sums_of_store(&sums, s, SP_RES_1H, true) <= 2); /* today's */
 	assert_true(sums_of_store(&sums, s, SP_RES_10S, true) <= 2);
 	sp_store_close(s);
 	sums_done(&sums);
@@ -418,7 +417,7 @@ static void old_days_go(void **state)
 	made_directory_gone(path);
 }
 
-/* A writer that was killed is told from one that ended, with the time when it said last that it lives. */
+/* A killed writer is distinguished from a closed one, with the time when it was last alive. */
 static void killed_writers_are_known(void **state)
 {
 	(void)state;
@@ -439,7 +438,7 @@ static void killed_writers_are_known(void **state)
 		}
 		assert_true(waitpid(pid, &how, 0) == pid && how == 0);
 		char *lock = in(path, "lock");
-		if (killed == 2) /* one of an older version, which says nothing of that */
+		if (killed == 2) /* one of an older version does not record it */
 			assert_int_equal(truncate(lock, 0), 0);
 		assert_int_equal(stat(lock, &st), 0);
 		then = st.st_mtim;

@@ -70,8 +70,7 @@ void sums_equal(const struct sums *a, const struct sums *b)
 	sums_within(b, a, "the first");
 }
 
-/* --- words
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 /* Where strings and items come from: a profile, or a dictionary. */
 struct from {
 	const struct sp_profile *p;
@@ -79,7 +78,7 @@ struct from {
 	struct frame_text {
 		size_t len;
 		char *text;
-	} * frames; /* of those that were met */
+	} * frames; /* of those met so far */
 };
 
 static struct from from_new(const struct sp_profile *p, const struct sp_dict *d)
@@ -106,7 +105,7 @@ static const char *string_of(const struct from *from, uint32_t n)
 	return from->p != NULL ? sp_profile_string(from->p, n) : sp_dict_string(from->d, n);
 }
 
-/* Texts are put together by hand: printf would be most of the time of the tests that compare by them. */
+/* Text is built by hand: printf would take most of the time of these tests. */
 static size_t put_bytes(char *text, size_t n, const char *bytes, size_t len)
 {
 	assert_true(n + len < TEXT_MAX);
@@ -120,7 +119,7 @@ static size_t put(char *text, size_t n, const char *words)
 	return put_bytes(text, n, words, strlen(words));
 }
 
-/* Before it stands a blank. */
+/* Preceded by a space. */
 static size_t put_number(char *text, size_t n, uint64_t number)
 {
 	char digits[18], *at = digits + sizeof(digits) - 1;
@@ -131,7 +130,7 @@ static size_t put_number(char *text, size_t n, uint64_t number)
 	return put(text, n, at);
 }
 
-/* As put_number does. */
+/* Like put_number(). */
 static size_t put_string(char *text, size_t n, const struct from *from, uint32_t number)
 {
 	return put(text, put(text, n, " "), string_of(from, number));
@@ -348,8 +347,7 @@ size_t sums_of_store(struct sums *s, struct sp_store *store, int resolution, boo
 	return n;
 }
 
-/* --- by chance
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- random profiles --- */
 uint64_t made_random(uint64_t *seed)
 {
 	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
@@ -406,7 +404,7 @@ static void add_func(struct sp_profile *p, const struct made *m, uint32_t i, uin
 	assert_true(sp_profile_add_func(p, &f) > 0);
 }
 
-/* Most frames have a function; kernel frames lie in other frames' files, too. */
+/* Most frames have a function; kernel frames may be in other frames' files. */
 static void add_frame(struct sp_profile *p, const struct made *m, uint64_t *seed)
 {
 	static const uint32_t flags[] = {0, 0, 0, SP_FRAMEF_GUESSED, SP_FRAMEF_DERIVED, SP_FRAMEF_INLINED | 7u << 8};
@@ -418,7 +416,7 @@ static void add_frame(struct sp_profile *p, const struct made *m, uint64_t *seed
 	assert_true(sp_profile_add_frame(p, &f) >= 0);
 }
 
-/* Mostly as they come: user stacks without kernel frames, and the other way round; but not always. */
+/* Usually user stacks have no kernel frames, and kernel stacks no user frames; but not always. */
 static void add_stack(struct sp_profile *p, uint64_t *seed)
 {
 	uint32_t frames[64], n = below(seed, 60), kind = below(seed, 10), n_kept = 0;
@@ -482,7 +480,7 @@ void made_rows(struct sp_profile *p, const struct made *m, uint64_t *seed)
 	for (uint32_t i = 0; i < m->n_rows; i++) {
 		int64_t values[SP_MAX_VALUES] = {1 + below(seed, 3)};
 		uint32_t kernel = below(seed, 3) == 0 ? below(seed, sp_profile_n_stacks(p)) : 0;
-		values[1] = values[0] * 52631578; /* as cpu time is */
+		values[1] = values[0] * 52631578; /* like CPU time */
 		values[2] = (int64_t)made_random(seed) >> 44;
 		values[3] = (int64_t)(made_random(seed) >> (16 + below(seed, 48)));
 		for (uint32_t v = 5; v < m->n_values; v++)

@@ -54,20 +54,20 @@ static void same_sums(const struct sp_sums *a, const struct sp_sums *b)
 	}
 }
 
-/* A row whose second value cannot be divided by the first. */
+/* A row whose second value is no multiple of the first. */
 static void add_smallest(struct sp_profile *p)
 {
 	assert_int_equal(sp_profile_add(p, 1, 1, 0, (int64_t[]){-1, INT64_MIN}), 0);
 }
 
-/* Two rows more of which a sum of the second value is too large: of a minute, or of each window. */
+/* Adds two rows, for which a sum of the second value overflows: in a minute, or in each window. */
 static void add_large(struct sp_profile *p, int64_t value)
 {
 	for (uint32_t stack = 1; stack <= 2 && value > 0; stack++)
 		assert_int_equal(sp_profile_add(p, 1, stack, 0, (int64_t[]){value, value * 52631578, -5, value}), 0);
 }
 
-/* What windows add up to as they come is what the tree says of the rows of all of them. */
+/* Sums added up window by window equal those made on the tree from all rows. */
 static void test_a_minute_is_what_the_tree_says(void **state)
 {
 	(void)state;
@@ -118,7 +118,7 @@ static void same_rows(const struct sp_window_rows *a, const struct sp_window_row
 		assert_memory_equal(a->values[v], b->values[v], a->n * sizeof(**a->values));
 }
 
-/* The rows of windows that were kept are what sorting all of them gives, by group; more than once. */
+/* Rows collected in memory equal all windows sorted together, by group; repeatedly. */
 static void test_a_minute_has_the_rows_of_its_windows(void **state)
 {
 	(void)state;
@@ -147,7 +147,7 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 		all.who[i] = sp_dict_builder_view(n).group_of[all.who[i]];
 	assert_int_equal(sp_window_rows_sort(&all), 0);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS - 1, sum_ms, &head, &got), -ENODATA);
-	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms - 1, &head, &got), -ENODATA); /* it was moved */
+	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms - 1, &head, &got), -ENODATA); /* it was moved out */
 	for (int again = 0; again < 2; again++) {
 		assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms, &head, &got), 0);
 		same_rows(&all, &got);
@@ -158,7 +158,7 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 	assert_int_equal(head.last_chunk, N_WINDOWS - 1 + 5);
 	sp_minute_drop_rows(&minute);
 	assert_int_equal(sp_minute_rows(&minute, N_WINDOWS, sum_ms, &head, &got), -ENODATA);
-	/* one that comes after that is not the whole minute */
+	/* a later window alone is not the whole minute */
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
 	assert_int_equal(sp_minute_add_rows(&minute, FIRST_MS, &head, &rows, sp_dict_builder_view(n).group_of),
 			 -ENODATA);
@@ -171,7 +171,7 @@ static void test_a_minute_has_the_rows_of_its_windows(void **state)
 	sp_profile_free(p);
 }
 
-/* Values that no factor fits are summed one by one. */
+/* Values that are no multiples are summed one by one. */
 static void test_a_row_of_the_smallest_number(void **state)
 {
 	(void)state;
@@ -183,7 +183,7 @@ static void test_a_row_of_the_smallest_number(void **state)
 	struct sp_dict_builder *n;
 
 	assert_int_equal(sp_dict_builder_new(&n), 0);
-	add_smallest(p); /* the first of all, by which a factor would be looked for */
+	add_smallest(p); /* the first row, from which the factor is derived */
 	made_rows(p, &many, &draw);
 	assert_int_equal(sp_dict_builder_add_rows(n, p, &rows), 0);
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS, n, p), 0);
@@ -214,14 +214,14 @@ static void test_a_minute_that_is_not_whole_is_refused(void **state)
 	assert_int_equal(sp_dict_builder_add_rows(n, p, &rows), 0);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 0, &sums), -ENODATA);
 	assert_int_equal(sp_minute_add(&minute, FIRST_MS + 20000, n, p), 0);
-	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 2, &sums), -ENODATA); /* the file has one more */
+	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 2, &sums), -ENODATA); /* the file has one window more */
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS + 60000, 1, &sums), -ENODATA);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 1, &sums), 0);
 	assert_true(sums.n > 0);
 	int64_t before = sp_sums_at(&sums, 0)[1];
 	sp_sums_done(&sums);
 	sums = (struct sp_sums){0};
-	assert_int_equal(sp_minute_add(&minute, FIRST_MS + 120000, n, p), 0); /* another begins */
+	assert_int_equal(sp_minute_add(&minute, FIRST_MS + 120000, n, p), 0); /* another minute begins */
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS, 1, &sums), -ENODATA);
 	assert_int_equal(sp_minute_sums(&minute, FIRST_MS + 120000, 1, &sums), 0);
 	assert_int_equal(sp_sums_at(&sums, 0)[1], before);
@@ -232,7 +232,7 @@ static void test_a_minute_that_is_not_whole_is_refused(void **state)
 	sp_profile_free(p);
 }
 
-/* A fresh profile with the same things in it has the same nodes: none is new. */
+/* A new profile with the same content gets the same nodes; none is added. */
 static void test_a_fresh_profile_keeps_its_nodes(void **state)
 {
 	(void)state;
@@ -262,7 +262,7 @@ static void test_a_fresh_profile_keeps_its_nodes(void **state)
 	sp_dict_builder_free(n);
 }
 
-/* One that was renewed has other stacks by the same names: the dictionary meets nothing new. */
+/* A renewed profile has new stacks of the same names: nothing is added to the dictionary. */
 static void test_a_renewal_keeps_names(void **state)
 {
 	(void)state;
@@ -306,7 +306,7 @@ static uint32_t func_of_only_row(struct sp_dict_builder *n, const struct sp_prof
 	return func;
 }
 
-/* In the same profile as after a renewal. */
+/* The same within one profile and after a renewal. */
 static void test_a_frame_that_is_named_late(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A store whose directory or files are removed, renamed or replaced while it is written to: each window is in what was
- * there when it was added, whole; none goes where nobody finds it. What refuses a window takes it later.
+ * A store whose directory or files are removed, renamed or replaced while it is open for writing: each window is
+ * complete in the store that was in place when it was added. A window that was refused is accepted later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +24,10 @@
 #include "made.h"
 #include "store/priv.h"
 
-#define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* an hour's beginning */
+#define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* the beginning of an hour */
 
 struct fixture {
-	char *base, *place, *aside; /* the store's directory, and another name in the same one */
+	char *base, *place, *aside; /* the store's directory; another name in the same parent */
 	struct sp_profile *p;
 	struct sp_store *s;
 	uint64_t n_added;
@@ -64,7 +64,7 @@ static int add_to(struct fixture *f, struct sp_store *s)
 	return r;
 }
 
-/* The next window. */
+/* Adds the next window. */
 static void add(struct fixture *f)
 {
 	int r = add_to(f, f->s);
@@ -78,7 +78,7 @@ static struct sp_store *open_at(struct fixture *f, const char *place)
 	return made_store(place, &(struct sp_store_options){.note = take_note, .note_arg = f});
 }
 
-/* With two windows in it. */
+/* A store with two windows. */
 static struct fixture begin(void)
 {
 	struct made m = {.n_files = 5, .n_funcs = 20, .n_stacks = 20, .n_keys = 5, .n_rows = 20, .n_values = 2};
@@ -123,7 +123,7 @@ static void end(struct fixture *f)
 	free(f->base);
 }
 
-/* So many windows are there, for anybody who looks, each as whole as it went in. */
+/* A reader finds exactly these windows, unchanged. */
 static void holds(const struct fixture *f, const char *place, size_t n_wanted)
 {
 	struct sp_store *s = made_store(place, &(struct sp_store_options){.read_only = true});
@@ -163,7 +163,7 @@ static void a_removed_directory_is_made_anew(void **state)
 
 	begin_store(&f);
 	gone(f.place);
-	assert_int_equal(sp_store_event_add(f.s, &e), 0); /* whatever comes first */
+	assert_int_equal(sp_store_event_add(f.s, &e), 0); /* whichever comes first */
 	has_told(&f, f.place);
 	add(&f);
 	add(&f);
@@ -174,7 +174,7 @@ static void a_removed_directory_is_made_anew(void **state)
 	assert_int_equal(n_events, 1);
 	sp_store_close(s);
 	sp_store_close(f.s);
-	f.s = open_at(&f, f.place); /* and after its end */
+	f.s = open_at(&f, f.place); /* and after the end of the period */
 	holds(&f, f.place, 2);
 	end(&f);
 }
@@ -211,13 +211,13 @@ static void a_moved_directory_keeps_what_it_has(void **state)
 	has_told(&f, f.place);
 	holds(&f, f.place, 1);
 	holds(&f, f.aside, 2);
-	/* back, in place of the new one: it goes on in the old one */
+	/* moved back over the new one: writes go to the old one */
 	gone(f.place);
 	assert_int_equal(rename(f.aside, f.place), 0);
 	add(&f);
 	assert_int_equal(f.n_notes, 2);
 	holds(&f, f.place, 3);
-	/* away and back before anybody has looked is nothing */
+	/* moved away and back in between: not noticed */
 	assert_int_equal(rename(f.place, f.aside), 0);
 	assert_int_equal(rename(f.aside, f.place), 0);
 	add(&f);
@@ -226,7 +226,7 @@ static void a_moved_directory_keeps_what_it_has(void **state)
 	end(&f);
 }
 
-/* The other store's journal is its own, though files there have the same names. */
+/* The journal of another store with the same file names is not touched. */
 static void another_store_in_its_place_is_gone_on_with(void **state)
 {
 	(void)state;
@@ -235,7 +235,7 @@ static void another_store_in_its_place_is_gone_on_with(void **state)
 	int status;
 	pid_t pid = fork();
 
-	if (pid == 0) { /* that was killed, so that its last windows are in the journal alone */
+	if (pid == 0) { /* its writer was killed: the last windows are only in the journal */
 		struct sp_store *s = open_at(&f, f.aside);
 		if (add_to(&f, s) == 0 && add_to(&f, s) == 0 && add_to(&f, s) == 0)
 			(void)raise(SIGKILL);
@@ -334,7 +334,7 @@ static void a_day_file_that_is_gone_is_begun_anew(void **state)
 		has_told(&f, day);
 		holds(&f, f.place, resolution == SP_RES_10S ? 1 : 3);
 		if (resolution == SP_RES_10S)
-			holds(&f, renamed, 2); /* without its journal, which went into it */
+			holds(&f, renamed, 2); /* the journal was checkpointed into it */
 		assert_int_equal(unlink(name), 0);
 		add(&f);
 		assert_int_equal(f.n_notes, 2);
@@ -345,7 +345,7 @@ static void a_day_file_that_is_gone_is_begun_anew(void **state)
 	}
 }
 
-/* Without it another agent would not know that there is one. */
+/* Without the lock file another agent could not notice this one. */
 static void a_removed_lock_is_taken_again(void **state)
 {
 	(void)state;
@@ -369,7 +369,7 @@ static void a_removed_lock_is_taken_again(void **state)
 	end(&f);
 }
 
-/* While the day before is still being finished: that goes on when its file is opened again. */
+/* While the day before is being finished: that continues when its file is opened again. */
 static void a_day_that_is_left_is_let_go_of(void **state)
 {
 	(void)state;
@@ -385,7 +385,7 @@ static void a_day_that_is_left_is_let_go_of(void **state)
 	assert_null(f.s->closing);
 	holds(&f, f.place, 1);
 	holds(&f, f.aside, 3);
-	/* nor does an end write to what has moved */
+	/* closing does not write to moved files either */
 	assert_int_equal(rename(f.place, third), 0);
 	sp_store_close(f.s);
 	f.s = open_at(&f, f.aside);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions to a store against another way to the same answer: the windows' profiles merged by profile/merge.h and
- * narrowed by profile/filter.h, which know nothing of call trees.
+ * Queries compared with another way to the same answer: the windows' profiles merged by profile/merge.h and filtered
+ * by profile/filter.h, which do not use call trees.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,8 +45,8 @@ static bool is_of_user(const struct sp_profile *p, const struct sp_row *row, voi
 	return sp_profile_process(p, sp_profile_key(p, row->key)->process)->uid == q->uid;
 }
 
-/* The answer by the other way: of the windows that begin in the range, or whose minute or hour begins in it, which is
- * when the first of its windows does. */
+/* The expected answer: of the windows that begin in the range, or whose minute or hour does, which is when its first
+ * window begins. */
 static struct sp_profile *merged(const struct fixture *f, const struct sp_store_query *q, uint64_t length_ns)
 {
 	struct sp_profile *p;
@@ -81,7 +81,7 @@ static void compare(struct fixture *f, const struct sp_store_query *q, uint64_t 
 	static const struct sp_store_options only_read = {.read_only = true};
 	struct sp_store *reader;
 
-	ok(sp_store_open(f->place, &only_read, &reader)); /* which takes dictionaries from coarser files */
+	ok(sp_store_open(f->place, &only_read, &reader)); /* a reader takes dictionaries from coarser files */
 	ok(sp_profile_new(&got));
 	ok(sp_store_query(reader, q, got, ret_answer));
 	assert_same(got, wanted, ret_answer->resolution != SP_RES_10S);
@@ -147,11 +147,11 @@ static void windows_of_ten_seconds(void **state)
 	}
 }
 
-/* A night on both sides of midnight, with a hole: hours, minutes at the edges, seconds where they are not full. */
+/* A night across midnight, with a gap: hours, minutes at the edges, 10 s where minutes are incomplete. */
 static void roll_up(uint64_t max_memory_bytes)
 {
 	const uint64_t from = DAY - 2 * 3600 * S;
-	bool whole = max_memory_bytes != 0; /* a minute may be of two dictionaries, in two windows */
+	bool whole = max_memory_bytes != 0; /* a minute may have two dictionaries, and so two windows */
 	struct fixture f = {0};
 	struct sp_store_answer a;
 
@@ -162,13 +162,13 @@ static void roll_up(uint64_t max_memory_bytes)
 	for (size_t i = 0; i < SP_COUNT(filters); i += whole || SP_FEWER > 1 ? 5 : 1) {
 		struct sp_store_query q = filters[i];
 		if (q.process != NULL && strcmp(q.process, "103") == 0)
-			continue; /* no process is known by a number there */
+			continue; /* no process ids there */
 		q.resolution = SP_RES_1M;
 		q.from_ns = from + 1200 * S + (whole ? 0 : below(60) * S);
 		q.to_ns = q.from_ns + 900 * S;
 		compare(&f, &q, 60 * S, &a);
 		assert_int_equal(a.resolution, SP_RES_1M);
-		q.resolution = SP_RES_10S; /* whose names are in the hours' file by now */
+		q.resolution = SP_RES_10S; /* its names are in the file of hours by now */
 		compare(&f, &q, 10 * S, &a);
 		assert_int_equal(a.resolution, SP_RES_10S);
 		q.resolution = SP_RES_1H;
@@ -176,7 +176,7 @@ static void roll_up(uint64_t max_memory_bytes)
 		q.to_ns = from + 10800 * S - (whole ? 0 : below(3000) * S);
 		compare(&f, &q, 3600 * S, &a);
 		assert_int_equal(a.resolution, SP_RES_1H);
-		q.resolution = -1; /* what no full minute or hour has comes from finer ones */
+		q.resolution = -1; /* where no minute or hour is complete, finer windows are used */
 		q.from_ns = from + 630 * S;
 		q.to_ns = q.from_ns + 12300 * S;
 		compare(&f, &q, 10 * S, &a);
@@ -185,7 +185,7 @@ static void roll_up(uint64_t max_memory_bytes)
 	}
 	struct sp_store_stats stats;
 	ok(sp_store_stats(f.store, &stats));
-	assert_int_equal(stats.n_outgrown != 0, max_memory_bytes != 0); /* told, by agents */
+	assert_int_equal(stats.n_outgrown != 0, max_memory_bytes != 0);
 	fixture_done(&f);
 }
 
@@ -201,7 +201,7 @@ static void rolled_up_with_many_dictionaries(void **state)
 	roll_up(SMALL);
 }
 
-/* Slices are equally long, of whole windows, and add up. */
+/* Slices have equal lengths, consist of whole windows, and add up. */
 static void slices(void **state)
 {
 	struct sp_store_query q = {.all_users = true, .resolution = -1, .n_slices = 20};
@@ -232,7 +232,7 @@ static void slices(void **state)
 	fixture_done(&f);
 }
 
-/* By library, by function, by process: what there is of each is the same, however many stacks were shortened. */
+/* Sums by library, function and process do not change, however many stacks are shortened. */
 static void assert_totals(const struct sp_profile *a, const struct sp_profile *b, enum sp_total_by by, uint32_t value)
 {
 	struct sp_totals x, y;
@@ -308,7 +308,7 @@ static void shortened(void **state)
 		struct sp_profile *wanted = merged(&f, &q, 10 * S);
 		assert_same(exact, wanted, false);
 		assert_int_equal(b.n_shortened, 0);
-		if (with_filter) { /* what was asked for is still in each stack */
+		if (with_filter) { /* the frame asked for is still in each stack */
 			struct sp_filter_result result;
 			struct sp_profile *again;
 			ok(sp_profile_filter_library(p, q.library, &again, &result));
@@ -377,7 +377,7 @@ static void totals(void **state)
 	(void)state;
 	seed = 31;
 	fixture_open(&f, 0);
-	fill(&f, q.from_ns, 390, 20); /* an hour is rolled up in the minutes after it */
+	fill(&f, q.from_ns, 390, 20); /* an hour is rolled up during the minutes after it */
 	c.wanted = merged(&f, &q, 10 * S);
 	ok(sp_totals_by(c.wanted, SP_TOTAL_BY_LIBRARY, 0, &c.libraries));
 	ok(sp_totals_by(c.wanted, SP_TOTAL_BY_FUNCTION, 0, &c.functions));
@@ -391,7 +391,7 @@ static void totals(void **state)
 	fixture_done(&f);
 }
 
-/* Rows that tell less of whom they are: fewer, and the same sums. */
+/* With less of "who": fewer rows, the same sums. */
 static void whom(struct fixture *f, struct sp_store_query q, enum sp_store_who who, const struct sp_profile *whole)
 {
 	struct sp_store_answer a;
@@ -429,7 +429,7 @@ static void of_whom(void **state)
 		whom(&f, q, SP_WHO_NOTHING, whole);
 		sp_profile_free(whole);
 	}
-	/* who is asked for has to be known: nothing is lost */
+	/* a filter by who needs who: it is not dropped */
 	q.resolution = SP_RES_10S;
 	q.process = "prog1";
 	q.who = SP_WHO_NOTHING;
@@ -452,7 +452,7 @@ static void bad_questions(void **state)
 	q.resolution = 7;
 	assert_int_equal(sp_store_query(f.store, &q, p, &a), -EINVAL);
 	q.resolution = -1;
-	ok(sp_store_query(f.store, &q, p, &a)); /* of a store without a window */
+	ok(sp_store_query(f.store, &q, p, &a)); /* of an empty store */
 	assert_true(a.n_windows == 0 && a.from_ns == 0 && a.to_ns == 0 && sp_profile_n_rows(p) == 0);
 	sp_profile_free(p);
 	fixture_done(&f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pruned trees and charts, as questions about long ranges are answered by them, against the exact answers: what is in
- * a tree is exact, what is not is counted, and nothing is lost or there twice.
+ * Queries of long ranges that use pruned trees and charts, compared with exact answers: what is in a tree is exact,
+ * what is not is counted, and nothing is missing or counted twice.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -39,14 +39,14 @@ static struct sp_profile *ask(struct sp_store *s, uint64_t from_ns, uint64_t to_
 	return p;
 }
 
-/* Stacks that are many and rare, on few that are not. */
+/* Many rare stacks below few frequent ones. */
 static void fill(struct fixture *f, uint64_t from_ns, uint32_t n, uint64_t every_ns, uint32_t n_rows)
 {
 	for (uint32_t i = 0; i < n; i++)
 		fixture_add(f, from_ns + i * every_ns, "cpu", window_make(n_rows, i % 3 == 0 ? 3 : 16));
 }
 
-/* --- what stands under each beginning of a stack, group by group --- */
+/* --- sums below each stack prefix, by group --- */
 struct under {
 	struct sp_intern *paths;
 	int64_t *values;
@@ -111,7 +111,7 @@ static void under_done(struct under *u)
 	free(u->values);
 }
 
-/* whole: of one tree, in which what is kept is kept at all times. */
+/* whole: of a single tree, whose kept nodes are kept throughout. */
 static void compare_under(const struct sp_profile *rough, const struct sp_profile *exact, uint32_t v, bool whole,
 			  uint64_t n_shortened)
 {
@@ -200,14 +200,14 @@ static void one_hour(void **state)
 	seed = 21;
 	fixture_open(&f, 0);
 	fill(&f, DAY + 3 * HOUR, SP_FEWER > 1 ? 60 : 240, 10 * S, 60);
-	fill(&f, DAY + 10 * HOUR, 12, 10 * S, 1); /* so that the hour is over, and was rolled up */
+	fill(&f, DAY + 10 * HOUR, 12, 10 * S, 1); /* so that the hour is rolled up */
 	compare(f.store, DAY, DAY + 7 * HOUR, true, &a);
 	assert_true(a.n_shortened > 0);
 	assert_int_equal(a.n_windows, 1);
 	fixture_done(&f);
 }
 
-/* Hours, a day that is over, edges; and of a store of several dictionaries. */
+/* Hours, a past day, edges; and a store with several dictionaries. */
 static void many_hours(void **state)
 {
 	static const uint64_t ranges[][2] = {{0, 8}, {1, 23}, {0, 24}, {4, 30}, {0, 30}, {2, 27}};
@@ -222,9 +222,9 @@ static void many_hours(void **state)
 		for (size_t i = 0; i<SP_COUNT(ranges); i += SP_FEWER> 1 ? 2 : 1) {
 			uint64_t from = DAY + ranges[i][0] * HOUR, to = DAY + ranges[i][1] * HOUR;
 			compare(f.store, from, to, false, &a);
-			assert_int_equal(a.resolution, SP_RES_1H); /* days stand for them */
+			assert_int_equal(a.resolution, SP_RES_1H); /* days replace them */
 		}
-		/* the writer that opens it again finds all of it */
+		/* a writer reopens it and finds everything */
 		sp_store_close(f.store);
 		ok(sp_store_open(f.place, &(struct sp_store_options){0}, &f.store));
 		compare(f.store, DAY, DAY + 30 * HOUR, false, &a);
@@ -243,7 +243,7 @@ static void sql(const struct fixture *f, const char *words)
 	sqlite3_close(db);
 }
 
-/* A store that has none, as those of older versions; trees that are damaged; a day that lacks an hour. */
+/* Without trees, as in older versions; with damaged trees; a day that lacks an hour. */
 static void without_trees(void **state)
 {
 	static const char *const harms[] = {
@@ -273,7 +273,7 @@ static void without_trees(void **state)
 	fixture_done(&f);
 }
 
-/* Of what a tree cannot answer it is not asked. */
+/* Queries that trees cannot answer do not use them. */
 static void not_rough(void **state)
 {
 	struct sp_store_query q = {.from_ns = DAY, .to_ns = DAY + 7 * HOUR, .all_users = true, .resolution = -1};
@@ -392,7 +392,7 @@ static void charts(void **state)
 	seed = 25;
 	fixture_open(&f, 0);
 	fill(&f, DAY, 27 * 12, 300 * S, 8);
-	sp_store_close(f.store); /* so that the last minute is one */
+	sp_store_close(f.store); /* so that the last minute is complete */
 	ok(sp_store_open(f.place, &(struct sp_store_options){0}, &f.store));
 	for (uint32_t value = 0; value < 2; value++) {
 		compare_chart(f.store, DAY, DAY + 24 * HOUR, 600 * S, value);

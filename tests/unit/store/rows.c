@@ -18,18 +18,18 @@
 
 #include "made.h"
 
-/* What rows are like: each kind takes another way through the sort. */
+/* Kinds of rows: each takes another path through the sort. */
 struct kind {
 	uint64_t n_who, n_nodes, first_most;
-	int64_t factors[3]; /* of the other values; -1: they are any numbers */
+	int64_t factors[3]; /* factor of the other values; -1: random numbers */
 	uint32_t n, n_values;
 };
 static const struct kind kinds[] = {
-    {300, 1 << 21, 9, {52631579}, 4000, 2},                  /* those of windows */
+    {300, 1 << 21, 9, {52631579}, 4000, 2},                  /* as in windows */
     {5, 40, 9, {52631579, 0, 7}, 4000, 4},                   /* many equal */
     {1, 1, 9, {3}, 50, 2},                                   /* all equal */
-    {1 << 18, 1 << 24, 1 << 22, {INT64_MAX >> 22}, 4000, 2}, /* the largest that fit */
-    {3, 5, 1 << 22, {INT64_MAX >> 22}, 4000, 2},             /* sums that do not fit */
+    {1 << 18, 1 << 24, 1 << 22, {INT64_MAX >> 22}, 4000, 2}, /* the largest that fit into 8 bytes */
+    {3, 5, 1 << 22, {INT64_MAX >> 22}, 4000, 2},             /* sums that overflow */
     {1 << 20, 100, 9, {2}, 4000, 2},
     {100, 1 << 26, 9, {2}, 4000, 2},
     {100, 100, 1 << 24, {2}, 4000, 2},
@@ -75,7 +75,7 @@ static int by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* One value after the other, as they came. */
+/* Sums in the order of the rows. */
 static struct line *expected(const struct sp_window_rows *r, uint32_t *ret_n)
 {
 	struct line *lines = calloc(r->n, sizeof(*lines));
@@ -137,7 +137,7 @@ static void test_no_rows_are_sorted(void **state)
 	sp_window_rows_done(&r);
 }
 
-/* The smallest number is no multiple of -1, which would be one more than the largest. */
+/* INT64_MIN is no multiple of -1: the quotient would overflow. */
 static void test_the_smallest_number_is_no_multiple(void **state)
 {
 	int64_t first[] = {-1, -1}, second[] = {INT64_MIN, INT64_MIN}, factor;
@@ -150,7 +150,7 @@ static void test_the_smallest_number_is_no_multiple(void **state)
 	assert_int_equal(factor, 7);
 }
 
-/* Windows put one behind the other, of others than their rows say. */
+/* Appends windows whose who is mapped to another. */
 static void test_packed_rows_are_of_whom_they_are_said_to_be(void **state)
 {
 	struct sp_packed_rows packed = {0};
@@ -196,7 +196,7 @@ static void test_rows_that_do_not_fit_are_refused(void **state)
 		sp_window_rows_done(&r);
 		sp_packed_rows_done(&packed);
 	}
-	/* another factor than those before */
+	/* another factor than before */
 	struct sp_window_rows a = rows_of(&(struct kind){5, 5, 9, {2}, 10, 2}, &seed),
 			      b = rows_of(&(struct kind){5, 5, 9, {3}, 10, 2}, &seed);
 	assert_int_equal(sp_packed_rows_add(&packed, &a, NULL), 0);
@@ -207,7 +207,7 @@ static void test_rows_that_do_not_fit_are_refused(void **state)
 	sp_packed_rows_done(&packed);
 }
 
-/* A record that somebody made: rows are there, and nothing that they have. */
+/* A crafted record: rows without any data. */
 static void test_rows_without_values_are_damaged(void **state)
 {
 	const struct sp_window_id id = {60000, 1};

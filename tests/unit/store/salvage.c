@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is had of a day file of some hundred windows after bits were turned where SQLite keeps its own, and elsewhere.
- */
+/* What is salvaged from a day file of some hundred windows after bits were flipped in SQLite's structures and
+ * elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -103,7 +103,7 @@ static int unmake(void **state)
 	return 0;
 }
 
-/* How many windows there are; each must sum up to what it did. first: to remember it. -1: the store is refused. */
+/* Returns the number of windows; each must have its sums. first: remember them. -1: the store is refused. */
 static int look(struct kept *k, const char *place, bool first)
 {
 	struct sp_scan_options o = {.to_ns = UINT64_MAX, .resolution = SP_RES_10S, .source = "cpu"};
@@ -197,7 +197,7 @@ static void bits_of_sqlites_own(void **state)
 	tell(k, "heads of leaves");
 }
 
-/* A check value of all that a table has. */
+/* A checksum of a table. */
 static uLong check_of(sqlite3 *db, const char *table)
 {
 	SP_STATEMENT *s = NULL;
@@ -223,7 +223,7 @@ static void is_sound(sqlite3 *db)
 	assert_string_equal((const char *)sqlite3_column_text(s, 0), "ok");
 }
 
-/* Without its first page and the heads of all others, a file of each resolution still has every row. */
+/* Without its first page and all page headers, a file of each resolution still gives every row. */
 static void all_tables(void **state)
 {
 	static const char *const tables[] = {"about",  "source", "generation", "chunk",
@@ -257,7 +257,7 @@ static void all_tables(void **state)
 	}
 }
 
-/* A writer goes on with all that was there, in a file that is sound. */
+/* A writer goes on with all of it, in an intact file. */
 static void a_writer_goes_on(void **state)
 {
 	struct kept *k = *state;

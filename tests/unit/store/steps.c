@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An hour and a day that are over, which are rolled up a part with each window: whatever a crash leaves undone, and
- * between whichever parts it comes, everything is there once after the store was opened again.
+ * Past hours and days that are rolled up a part with each window. Between whichever parts the writer is killed: after
+ * the store is opened again everything is there once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,19 +20,18 @@
 #include "store/priv.h"
 #include "store/totals.h"
 
-#define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* an hour's beginning */
-/* What is over at a moment, and windows before it and after it: in more of these than an hour has parts, they are done.
- */
+#define T0 (UINT64_C(1763722800) * SP_NS_PER_S) /* the beginning of an hour */
+/* Windows before and after the end of a period; after it more than there are steps, so that all get done. */
 struct moment {
-	uint64_t at_ns, n_before, every_s, n_hours; /* of hours there are windows in */
+	uint64_t at_ns, n_before, every_s, n_hours; /* hours that have windows */
 };
 enum { N_STEPS = 50 };
 #define HOUR (3600 * SP_NS_PER_S)
 #define DAY (SP_DAY_S * SP_NS_PER_S)
-/* Steps of a day that is left come with every window, but for one a minute; those of an hour with four of six. */
+/* Closing a day does a step with each window but one a minute; an hour is rolled up with four of six windows. */
 static const struct moment midnight = {(T0 / DAY + 1) * DAY, 130, 30, 3}, an_hour = {T0 + 2 * HOUR, 42, 10, 2};
 
-/* The sums of what was written, by keys and by groups: windows before that moment, and so many from it on. */
+/* The sums of the windows before the end of the period and of some after it, by key and by group. */
 static void write_over(struct sp_store *s, const struct moment *at, uint64_t n_after, struct sums *in,
 		       struct sums *in_groups)
 {
@@ -55,7 +54,7 @@ static void write_over(struct sp_store *s, const struct moment *at, uint64_t n_a
 }
 
 struct all {
-	int64_t self, total; /* of the first value; of the second */
+	int64_t self, total; /* of the first and the second value */
 };
 
 static int sum_libraries(void *arg, const struct sp_store_total *t)
@@ -67,7 +66,7 @@ static int sum_libraries(void *arg, const struct sp_store_total *t)
 	return 0;
 }
 
-/* Everything is rolled up: hours and days have what minutes do, each library's once. */
+/* Everything is rolled up: hours and days have the sums of the minutes, each library once. */
 static void compare_steps(struct sp_store *s)
 {
 	struct sp_store_query q = {.to_ns = UINT64_MAX / 2, .all_users = true};
@@ -81,7 +80,7 @@ static void compare_steps(struct sp_store *s)
 		assert_int_equal(w[step].self, w[SP_RES_1M].self);
 		assert_int_equal(w[step].total, w[SP_RES_1M].total);
 	}
-	for (int rough = 0; rough < 2; rough++) { /* by windows, and by the trees of hours and days */
+	for (int rough = 0; rough < 2; rough++) { /* by windows, and by trees of hours and days */
 		struct sp_profile *p = made_profile();
 		int64_t sum = 0;
 		q.rough = rough != 0;
@@ -122,7 +121,7 @@ static bool has_journal(const char *path)
 	return has;
 }
 
-/* While windows of the next day come, the last hour is rolled up, and the day's files are closed. */
+/* While windows of the next day are added, the last hour is rolled up and the day's files are finished. */
 static void a_day_is_left_in_steps(void **state)
 {
 	(void)state;
@@ -137,7 +136,7 @@ static void a_day_is_left_in_steps(void **state)
 	}
 }
 
-/* How many hours the day's row has, and windows the hours' file. */
+/* The number of hours in the day's row, and of windows in the file of hours. */
 static void count_hours(struct sp_store *s, uint64_t *ret_hours, uint64_t *ret_summed_ns)
 {
 	struct sp_scan_options o = {.to_ns = UINT64_MAX, .resolution = SP_RES_1H, .no_rows = true};
@@ -156,7 +155,7 @@ static void count_hours(struct sp_store *s, uint64_t *ret_hours, uint64_t *ret_s
 	sp_scan_close(scan);
 }
 
-/* While windows of the next hour come, the hour is rolled up, and its day's sums are made. */
+/* While windows of the next hour are added, the hour is rolled up and added to its day. */
 static void an_hour_is_rolled_up_in_steps(void **state)
 {
 	struct sp_store *s;
@@ -168,13 +167,13 @@ static void an_hour_is_rolled_up_in_steps(void **state)
 	write_over(s, &an_hour, N_STEPS, NULL, NULL);
 	count_hours(s, &hours, &summed_ns);
 	assert_int_equal(hours, 1);
-	assert_int_equal(summed_ns, an_hour.n_before * 9 * SP_NS_PER_S); /* as much is sampled of each window */
+	assert_int_equal(summed_ns, an_hour.n_before * 9 * SP_NS_PER_S); /* each window has the same time sampled */
 	sp_store_close(s);
 	compare_after(path, &an_hour, N_STEPS);
 	made_directory_gone(path);
 }
 
-/* Whoever is killed between two steps, of an hour or of a day, loses nothing: the next one goes on. */
+/* If the writer is killed between two steps of an hour or a day, nothing is lost: the next one goes on. */
 static void crash(const struct moment *at, uint64_t n_after)
 {
 	char *path = made_directory();
@@ -203,7 +202,7 @@ static void nothing_is_lost_between_steps(void **state)
 	}
 }
 
-/* One source after the other: none waits for one that has nothing left. */
+/* Sources do not wait for one that has nothing left. */
 static void a_day_of_two_sources_is_left(void **state)
 {
 	struct made m = {.n_files = 12, .n_funcs = 60, .n_stacks = 80, .n_keys = 10, .n_rows = 12, .n_values = 2};

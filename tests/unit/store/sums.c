@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sums and pruned trees of made-up call trees, against a walk from each row to the root: the same in any steps, whether
- * values are multiples of the first or not, and at the ends of 64 bits.
+ * Sums and pruned trees of random call trees, compared with a walk from each row to the root: equal in steps of any
+ * size, with values that are multiples of the first or not, and on overflow.
  */
 #include "store/format/sums.h"
 
@@ -154,7 +154,7 @@ static void compare(const struct sp_sums *s, const struct made_tree *t, const st
 	assert_int_equal(s->n, at);
 }
 
-/* In steps of n, between which the tree moves. */
+/* In steps of n; the tree is moved in between. */
 static struct sp_sums_steps *sum_in_steps(struct made_tree *t, const struct sp_window_rows *rows, int what, uint32_t n)
 {
 	struct sp_dict_view view = shape_of(t);
@@ -186,7 +186,7 @@ static void same_tree(const struct sp_pruned_tree *a, const struct sp_pruned_tre
 		assert_memory_equal(a->rows.values[v], b->rows.values[v], a->rows.n * sizeof(int64_t));
 }
 
-/* What is in a tree is all that there was, value by value. */
+/* The sums of a pruned tree are those of all rows, value by value. */
 static void is_whole(const struct sp_pruned_tree *b, const struct sp_window_rows *rows)
 {
 	for (uint32_t v = 0; v < rows->n_values; v++) {
@@ -271,7 +271,7 @@ static void only_what_stays_in_64_bits_is_a_multiple(void **state)
 	is_own(2, ROWS(2, 3), ROWS(3, 4));
 	is_own(2, ROWS(2, 3), ROWS(5, 7));
 	is_times(2, ROWS(1, 2), ROWS(INT64_MAX / 3, INT64_MAX / 3 * 2), INT64_MAX / 3);
-	is_own(3, ROWS(1, 2, 1), ROWS(INT64_MAX / 3, INT64_MAX / 3 * 2, INT64_MAX / 3)); /* their sum does not fit */
+	is_own(3, ROWS(1, 2, 1), ROWS(INT64_MAX / 3, INT64_MAX / 3 * 2, INT64_MAX / 3)); /* their sum overflows */
 	is_own(2, ROWS(INT64_MAX, 1), ROWS(INT64_MAX, 1));
 	is_times(2, ROWS(INT64_MAX - 1, 1), ROWS(INT64_MAX - 1, 1), 1);
 	is_times(2, ROWS(1 - INT64_MAX, 1), ROWS(1 - INT64_MAX, 1), 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * writer.c: a program that writes windows which it can tell again from their numbers, for tests that kill it or let its
- * writes fail: `store-writer write DIRECTORY FIRST COUNT` says each number that was acknowledged on a line of its own;
- * what failed is tried five times. `store-writer check DIRECTORY` reads numbers, and finds each of these windows as it
- * was written, and no window that differs from what was written under its number. Exit code 1: something is wrong.
+ * writer.c: a program that writes windows whose content follows from their numbers, for tests that kill it or make its
+ * writes fail. `store-writer write DIRECTORY FIRST COUNT` prints each number that was stored on a line of its own;
+ * what failed is tried five times. `store-writer check DIRECTORY` reads numbers, and checks that each of these windows
+ * is there as it was written, and that no window differs from its number. Exit code 1: something is wrong.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@
 enum { TRIES = 5, MAX_WINDOWS = 1 << 20 };
 #define T0 (UINT64_C(1763722800) * SP_NS_PER_S)
 
-/* Many kills write windows of more than the two days that are kept of the finest by default. */
+/* Tests with many kills cover more than the two days that 10-second windows are kept by default. */
 static const struct sp_store_options keep_all = {.retain_s = {UINT64_C(1) << 30, UINT64_C(1) << 30, UINT64_C(1) << 30}};
 static const struct made made = {
     .n_files = 9, .n_funcs = 90, .n_stacks = 120, .n_keys = 12, .n_rows = 30, .n_values = 2};
@@ -99,13 +99,13 @@ static void compare(const struct sp_scan_window *w, struct sp_profile *p, uint64
 	fill(p, n);
 	sums_of_profile(&in, p, false);
 	sums_of_window(&out, w, false);
-	sums_equal(&in, &out); /* ends the program if not */
+	sums_equal(&in, &out); /* exits if they differ */
 	assert_int_equal(w->w.boot_ns, n);
 	sums_done(&in);
 	sums_done(&out);
 }
 
-/* All rows of a roll-up together must be those of all windows. */
+/* The rows of all roll-ups must be those of all windows. */
 static void check_rolled(struct sp_store *s, struct sp_profile *p, const uint8_t *there, int resolution)
 {
 	struct sums in = sums_new(made.n_values), out = sums_new(made.n_values);
@@ -131,7 +131,7 @@ static int check_windows(const char *path)
 	uint64_t number, n_missing = 0, n = 0;
 	char line[64];
 
-	sp_store_close(open_store(path, &keep_all)); /* rolls up what is left */
+	sp_store_close(open_store(path, &keep_all)); /* rolls up the rest */
 	struct sp_store *s = open_store(path, &(struct sp_store_options){.read_only = true});
 	if (sp_scan_open(s, &o, &scan) < 0)
 		return 1;
