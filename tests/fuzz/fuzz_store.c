@@ -144,7 +144,7 @@ static void use_chart(const void *record, size_t len)
 	if (sp_unpack_begin(&u, SP_RECORD_CHART, place, record, len) < 0)
 		return;
 	if (sp_chart_unpack(&u, 0, &c) == 0)
-		check_dict(&c.dict->d);
+		check_dict(&c.dict->dict);
 	sp_chart_read_done(&c);
 	sp_unpack_done(&u);
 }

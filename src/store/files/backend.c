@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,6 @@
 #include "base/time.h"
 #include "store/files/moved.h"
 #include "store/files/salvage.h"
-#include "store/priv.h"
 
 enum { NS_PER_MS = 1000000 };
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dict_load.c: loads a dictionary from the chunks of a day file. A damaged chunk is taken from another file of the
  * day. */
+#include "store/priv.h"
+
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/files/salvage.h"
-#include "store/priv.h"
 
 #define CHUNKS "SELECT id, record FROM chunk WHERE id BETWEEN ?1 AND ?2 ORDER BY id"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/files/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +16,6 @@
 #include "base/mem.h"
 #include "base/parse.h"
 #include "base/time.h"
-#include "store/files/file.h"
 
 enum { HEADER_BYTES = 100, VERSION_AT = 60, APPLICATION_AT = 68, APPLICATION_ID = 0x53507374 /* SPst */ };
 

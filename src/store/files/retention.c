@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "store/priv.h"
 
 static int remove_day(struct sp_store *s, struct sp_day *day)
 {

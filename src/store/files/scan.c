@@ -119,7 +119,7 @@ static int read_sources(struct sp_scan *scan)
 	SP_STATEMENT *s = NULL, *chunks = NULL;
 	int r = check_sources(&scan->file), code = SQLITE_DONE;
 
-	/* chunks are looked at late: a column whose name has turned would cost all windows then */
+	/* chunks are read later: a flipped bit in the name of a column would then cost all windows */
 	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, record FROM chunk LIMIT 0", &chunks);
 	r = r < 0 ? r : sp_file_prepare(&scan->file, "SELECT id, name, types FROM source NOT INDEXED LIMIT ?1", &s);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan_beside.c: what is stored with windows: totals, pruned trees, charts. */
+#include "store/files/scan_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "store/files/scan_priv.h"
 #include "store/format/chart.h"
 #include "store/format/sums.h"
 

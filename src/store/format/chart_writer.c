@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/format/chart.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "store/format/chart.h"
 #include "store/format/pruned_tree.h"
 
 enum { SLICE_MS = SP_CHART_SLICE_S * 1000 };

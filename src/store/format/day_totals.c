@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/format/sums.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "store/format/sums.h"
 
 int sp_day_totals_init(struct sp_day_totals *d, uint32_t n_values)
 {

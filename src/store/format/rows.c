@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/format/rows.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "store/format/rows.h"
 
 enum { DIGIT_BITS = 11, N_DIGITS = 1 << DIGIT_BITS, WHO_BITS = 18, NODE_BITS = 24, VALUE_BITS = 22 };
 #define NODE_MASK ((UINT64_C(1) << NODE_BITS) - 1)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree_merge.c: makes pruned trees one, with a dictionary of its own; reads and writes their records. */
+#include "store/format/pruned_tree.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/format/pruned_tree.h"
 #include "store/format/window.h"
 
 int sp_tree_merge_init(struct sp_tree_merge *merge)

@@ -3,6 +3,8 @@
  * chart.c: sp_store_chart(): sums by library and slice, from the charts stored with hours; where there is none (the
  * current hour, files of older versions), from the sums of minutes and, at the ends, windows of 10 s.
  */
+#include "store/totals.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,6 @@
 #include "base/time.h"
 #include "store/format/chart.h"
 #include "store/query/planned.h"
-#include "store/totals.h"
 
 enum { MAX_SLICES = 100000, MAX_LIBRARIES = 1 << 20 };
 #define MINUTE_NS (60 * SP_NS_PER_S)

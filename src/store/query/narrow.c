@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* narrow.c: reduces dictionaries, which may have millions of nodes, to what the gathered rows need. */
+#include "store/query/gather.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "store/format/dict.h"
 #include "store/format/subtree.h"
-#include "store/query/gather.h"
 
 void sp_narrowed_free(struct sp_narrowed *n, size_t n_dicts)
 {

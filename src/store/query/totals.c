@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* totals.c: sp_store_totals(). */
+#include "store/totals.h"
+
 #include <errno.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "store/format/sums.h"
 #include "store/query/planned.h"
-#include "store/totals.h"
 
 struct receiver {
 	int (*each)(void *arg, const struct sp_store_total *t);

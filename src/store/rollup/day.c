@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/rollup/day.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,7 +8,6 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/format/sums.h"
-#include "store/rollup/day.h"
 #include "store/rollup/overview.h"
 
 struct sp_day_sum {

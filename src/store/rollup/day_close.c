@@ -5,16 +5,17 @@
  *
  * A crash, or an error (no space), needs no record: days with a journal are finished when the store is opened.
  */
+#include "store/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "store/priv.h"
 
 enum { HOUR_MS = 3600000 };
 
-/* Roll-ups work on s->writer: makes another day it, and returns the one before. */
+/* Roll-ups work on s->writer: replaces it for a while, and returns the one before. */
 static struct sp_writer *switch_writer(struct sp_store *s, struct sp_writer *w)
 {
 	struct sp_writer *before = s->writer;

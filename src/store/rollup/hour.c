@@ -5,6 +5,8 @@
  * An hour exists when its window is written, in the last part. If a crash or the end of the generation comes before,
  * all parts are done again and replace what was written. A day's totals name the last hour that they include.
  */
+#include "store/rollup/roll.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,6 @@
 #include "store/format/pruned_tree.h"
 #include "store/rollup/day.h"
 #include "store/rollup/overview.h"
-#include "store/rollup/roll.h"
 
 /* Limits of a part: ms of minutes read; bytes of chunks; rows or nodes. */
 enum { READ_MS = 10 * 60000, CHUNKS_BYTES = 1 << 19, STEP = 1 << 19 };

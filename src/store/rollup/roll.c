@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/rollup/roll.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,6 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "store/priv.h"
-#include "store/rollup/roll.h"
 
 enum { ROWS_MIN = 1 << 20, LATE_MS = 30 * 60000 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/write/dict_builder_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "base/intern.h"
-#include "store/write/dict_builder_priv.h"
 
 enum { KNOWN_MIN = 1 << 10, KNOWN_MAX = 1 << 19, BUCKET = 8 };
 #define MIXED (1U << 31) /* flag of a node in memos: kernel frames are among the user's */

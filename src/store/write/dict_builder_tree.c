@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/write/dict_builder_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "store/write/dict_builder_priv.h"
 
 enum { SLOTS_MIN = 1024 };
 

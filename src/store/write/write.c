@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/priv.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include "base/time.h"
 #include "store/files/moved.h"
 #include "store/files/salvage.h"
-#include "store/priv.h"
 #include "store/write/log.h"
 
 enum { NS_PER_MS = 1000000, BOOT_ID_MAX = 256, HOUR_JUST_OVER_MS = 15 * 60000 };
