@@ -263,7 +263,7 @@ void sp_directory_alive(const struct sp_lock *lock)
 		(void)futimens(h->fd, NULL);
 }
 
-static bool is_same(int r, const struct stat *a, const struct stat *b)
+static bool is_same_file(int r, const struct stat *a, const struct stat *b)
 {
 	return r == 0 && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -273,8 +273,9 @@ bool sp_directory_is_in_place(const struct sp_directory *d, const struct sp_lock
 	const struct held_lock *h = lock->held;
 	struct stat held, found;
 
-	return h != NULL && fstat(d->fd, &held) == 0 && is_same(stat(d->path, &found), &held, &found) &&
-	       fstat(h->fd, &held) == 0 && is_same(fstatat(d->fd, "lock", &found, AT_SYMLINK_NOFOLLOW), &held, &found);
+	return h != NULL && fstat(d->fd, &held) == 0 && is_same_file(stat(d->path, &found), &held, &found) &&
+	       fstat(h->fd, &held) == 0 &&
+	       is_same_file(fstatat(d->fd, "lock", &found, AT_SYMLINK_NOFOLLOW), &held, &found);
 }
 
 int sp_directory_unlink(const struct sp_directory *d, const char *name)

@@ -226,7 +226,7 @@ static int open_db(const struct sp_directory *d, const char *name, int flags, co
 }
 
 /* The file may come from an untrusted user. */
-static int configure(struct sp_day_file *f)
+static int configure_connection(struct sp_day_file *f)
 {
 	(void)sqlite3_limit(f->db, SQLITE_LIMIT_LENGTH, MAX_BLOB_BYTES);
 	(void)sqlite3_limit(f->db, SQLITE_LIMIT_ATTACHED, 0);
@@ -318,7 +318,7 @@ bool sp_file_is_newer(const struct sp_directory *d, const char *name)
 	int r = open_db(d, name, SQLITE_OPEN_READONLY, "?immutable=1", &f);
 
 	(void)snprintf(f.day.name, sizeof(f.day.name), "%s", name);
-	bool known = r == 0 && configure(&f) == 0 && has_known_format(&f);
+	bool known = r == 0 && configure_connection(&f) == 0 && has_known_format(&f);
 	sp_file_close(&f);
 	sp_error_clear();
 	return !known;
@@ -342,7 +342,7 @@ static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 	const char *name = d->only != NULL ? d->only : f->day.name;
 	int r = open_db(d, name, SQLITE_OPEN_READONLY, has_no_journal(d) ? "?immutable=1" : "", f);
 
-	r = r < 0 ? r : configure(f);
+	r = r < 0 ? r : configure_connection(f);
 	r = r < 0 ? r : identify_file(f);
 	if (r != -EROFS && r != -EACCES && r != -EIO && r != -ENOENT && r != -EPERM)
 		return r;
@@ -351,7 +351,7 @@ static int open_for_reading(const struct sp_directory *d, struct sp_day_file *f)
 	f->db = NULL;
 	sp_error_clear();
 	r = open_db(d, name, SQLITE_OPEN_READONLY, "?immutable=1", f);
-	r = r < 0 ? r : configure(f);
+	r = r < 0 ? r : configure_connection(f);
 	return r < 0 ? r : identify_file(f);
 }
 
@@ -363,7 +363,7 @@ static int open_for_writing(const struct sp_directory *d, struct sp_day_file *f)
 		return sp_fail(-errno, "open %s/%s", d->path, f->day.name);
 	(void)close(fd);
 	int r = open_db(d, f->day.name, SQLITE_OPEN_READWRITE, "", f);
-	r = r < 0 ? r : configure(f);
+	r = r < 0 ? r : configure_connection(f);
 	r = r < 0 ? r : identify_file(f);
 	if (r == -ENODATA) {
 		r = create_tables(f);
@@ -403,7 +403,7 @@ int sp_file_open_bytes(void *bytes, size_t len, struct sp_day_file *ret_file)
 	}
 	code = sqlite3_deserialize(f.db, "main", bytes, (sqlite3_int64)len, (sqlite3_int64)len,
 				   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-	int r = code == SQLITE_OK ? configure(&f) : sp_file_error(&f, code, "open");
+	int r = code == SQLITE_OK ? configure_connection(&f) : sp_file_error(&f, code, "open");
 	r = r < 0 ? r : identify_file(&f);
 	if (r < 0) {
 		sp_file_close(&f);
@@ -417,7 +417,7 @@ int sp_file_open_memory(const struct sp_day *day, struct sp_day_file *ret_file)
 {
 	struct sp_day_file f = {.day = *day, .writable = true};
 	int code = sqlite3_open_v2(":memory:", &f.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	int r = code == SQLITE_OK ? configure(&f) : -ENOMEM;
+	int r = code == SQLITE_OK ? configure_connection(&f) : -ENOMEM;
 
 	r = r < 0 ? r : create_tables(&f);
 	if (r < 0) {

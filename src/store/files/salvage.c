@@ -374,7 +374,7 @@ static void try_listed_cells(struct salvage *s, uint64_t page)
 		try_cell(s, (size_t)big_endian(s->page + head + 8 + 2 * i, 2), s->page[head] == INDEX_LEAF);
 }
 
-static void sweep(struct salvage *s, bool listed)
+static void sweep_pages(struct salvage *s, bool listed)
 {
 	for (uint64_t page = 1; page <= s->n_pages && s->error == 0; page++) {
 		ssize_t n = pread(s->fd, s->page, s->page_bytes, (off_t)((page - 1) * s->page_bytes));
@@ -406,7 +406,7 @@ static void sweep_page_sizes(struct salvage *s, bool listed)
 		s->page_bytes = sizes[i];
 		s->n_pages = (s->size + sizes[i] - 1) / sizes[i];
 		s->n_follows_left = FOLLOW_MAX * s->n_pages;
-		sweep(s, listed);
+		sweep_pages(s, listed);
 	}
 }
 

@@ -25,7 +25,7 @@ void sp_id_map_done(struct sp_id_map *t)
 	*t = (struct sp_id_map){0};
 }
 
-static int grow(struct sp_id_map *t)
+static int grow_slots(struct sp_id_map *t)
 {
 	size_t n = t->n_slots * 2;
 	struct sp_id_map_slot *slots = calloc(n, sizeof(*slots));
@@ -51,7 +51,7 @@ int sp_id_map_find(struct sp_id_map *t, const void *bytes, size_t len, uint32_t 
 	uint64_t a = sp_hash_bytes(bytes, len, t->seeds[0]), b = sp_hash_bytes(bytes, len, t->seeds[1]);
 	uint32_t hash[3] = {(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)b};
 
-	if (t->n + t->n / 4 >= t->n_slots && grow(t) < 0)
+	if (t->n + t->n / 4 >= t->n_slots && grow_slots(t) < 0)
 		return -ENOMEM;
 	size_t mask = t->n_slots - 1, at = hash[0] & mask;
 	for (; t->slots[at].number != 0; at = (at + 1) & mask)

@@ -144,7 +144,7 @@ static void fold_small_nodes(struct group_sums *g, const struct sp_pruned_tree *
 		}
 }
 
-static int put_row(struct sp_pruned_tree *tree, uint32_t who, uint32_t node, const int64_t *values)
+static int append_row(struct sp_pruned_tree *tree, uint32_t who, uint32_t node, const int64_t *values)
 {
 	bool any = false;
 
@@ -161,7 +161,7 @@ static int put_row(struct sp_pruned_tree *tree, uint32_t who, uint32_t node, con
 	return 0;
 }
 
-static int put_shortened_row(struct group_sums *g, struct sp_pruned_tree *tree, uint32_t who, uint32_t k)
+static int append_shortened_row(struct group_sums *g, struct sp_pruned_tree *tree, uint32_t who, uint32_t k)
 {
 	const int64_t *values = g->shortened + (size_t)k * g->n_values;
 	bool any = false;
@@ -173,19 +173,19 @@ static int put_shortened_row(struct group_sums *g, struct sp_pruned_tree *tree, 
 		g->shortened_node[k] = tree->n_nodes;
 		r = add_pruned_node(tree, k, SP_PRUNED_TREE_SHORTENED);
 	}
-	return r < 0 || !any ? r : put_row(tree, who, g->shortened_node[k], values);
+	return r < 0 || !any ? r : append_row(tree, who, g->shortened_node[k], values);
 }
 
 /* Writes the group's rows, and clears the sums for the next group. */
-static int put_group(struct group_sums *g, struct sp_pruned_tree *tree, uint32_t who)
+static int write_group(struct group_sums *g, struct sp_pruned_tree *tree, uint32_t who)
 {
 	int r = 0;
 
 	for (uint32_t w = 0; w < g->n_kept / 64 + 1; w++) {
 		for (uint64_t bits = g->has_rows[w]; bits != 0 && r == 0; bits &= bits - 1) {
 			uint32_t k = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			r = put_row(tree, who, k, g->self + (size_t)k * g->n_values);
-			r = r < 0 ? r : put_shortened_row(g, tree, who, k);
+			r = append_row(tree, who, k, g->self + (size_t)k * g->n_values);
+			r = r < 0 ? r : append_shortened_row(g, tree, who, k);
 			memset(g->self + (size_t)k * g->n_values, 0, g->n_values * sizeof(*g->self));
 			memset(g->shortened + (size_t)k * g->n_values, 0, g->n_values * sizeof(*g->shortened));
 			g->under[k] = 0;
@@ -195,8 +195,8 @@ static int put_group(struct group_sums *g, struct sp_pruned_tree *tree, uint32_t
 	return r;
 }
 
-static int put_groups(const struct sp_subtree_sums *s, const struct sp_window_rows *rows, double least,
-		      struct sp_pruned_tree *tree)
+static int write_groups(const struct sp_subtree_sums *s, const struct sp_window_rows *rows, double least,
+			struct sp_pruned_tree *tree)
 {
 	struct group_sums g;
 	int r = group_sums_init(&g, tree->n_nodes, rows->n_values, least);
@@ -207,7 +207,7 @@ static int put_groups(const struct sp_subtree_sums *s, const struct sp_window_ro
 			end++;
 		add_group_rows(&g, s, tree, rows, i, end);
 		fold_small_nodes(&g, tree);
-		r = put_group(&g, tree, rows->who[i]);
+		r = write_group(&g, tree, rows->who[i]);
 	}
 	group_sums_done(&g);
 	return r < 0 ? r : sp_window_rows_sort(&tree->rows);
@@ -223,7 +223,7 @@ static int make_tree(struct sp_subtree_sums *s, const struct sp_window_rows *row
 		return r;
 	double least = 0;
 	r = keep_largest_nodes(s, tree, &least);
-	r = r < 0 ? r : put_groups(s, &base_rows, least, tree);
+	r = r < 0 ? r : write_groups(s, &base_rows, least, tree);
 	return r < 0 ? r : sp_multiples_expand(&m, &tree->rows);
 }
 

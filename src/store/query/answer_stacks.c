@@ -177,7 +177,7 @@ static uint64_t hash_slot(const struct sp_answer_stack *s)
 }
 
 /* An entry is 1 + the pair's index, and the upper half of its hash, which excludes most others. */
-static int make_table(struct fold *f, size_t n_pairs)
+static int grow_table(struct fold *f, size_t n_pairs)
 {
 	size_t size = FIRST_TABLE;
 
@@ -201,7 +201,7 @@ static int make_table(struct fold *f, size_t n_pairs)
 	return 0;
 }
 
-static bool is_same(const struct sp_answer_stack *a, const struct sp_answer_stack *b)
+static bool is_same_slot(const struct sp_answer_stack *a, const struct sp_answer_stack *b)
 {
 	return a->node == b->node && a->leaf == b->leaf && a->mark == b->mark && a->wanted_frame == b->wanted_frame &&
 	       a->mark_last == b->mark_last && a->shortened == b->shortened;
@@ -221,12 +221,12 @@ static int64_t find_pair(struct fold *f, const struct sp_answer_stack *slot, uin
 {
 	if (slot->leaf == 0)
 		return add_pair(f, slot);
-	if (2 * (f->n_pairs + 1) > f->table_size && make_table(f, f->table_size) < 0)
+	if (2 * (f->n_pairs + 1) > f->table_size && grow_table(f, f->table_size) < 0)
 		return -ENOMEM;
 	size_t at = hash & (f->table_size - 1);
 	for (; f->table[at] != 0; at = (at + 1) & (f->table_size - 1)) {
 		uint32_t n = (uint32_t)f->table[at] - 1;
-		if ((f->table[at] & HASH_HALF) == (hash & HASH_HALF) && is_same(&f->pairs[n].slot, slot))
+		if ((f->table[at] & HASH_HALF) == (hash & HASH_HALF) && is_same_slot(&f->pairs[n].slot, slot))
 			return n;
 	}
 	int64_t n = add_pair(f, slot);
@@ -358,7 +358,7 @@ static int make_pairs(struct fold *f, uint32_t *of_end)
 		n_used += of_end[i] != SP_ANSWER_STACK_NONE;
 	f->capacity = n_used + n_used / 8 + 1; /* one each; some will be lifted into new ones */
 	f->pairs = malloc(f->capacity * sizeof(*f->pairs));
-	int r = f->pairs == NULL ? -ENOMEM : make_table(f, n_used + n_used / 8);
+	int r = f->pairs == NULL ? -ENOMEM : grow_table(f, n_used + n_used / 8);
 	for (uint32_t i = 0; i < f->n_ends && r == 0; i += AT_ONCE)
 		r = make_some_pairs(f, i, SP_MIN(i + AT_ONCE, f->n_ends), of_end);
 	return r;

@@ -72,8 +72,8 @@ static int find_row(struct chart_maker *m, const struct sp_store_chart_library *
 	return r;
 }
 
-/* Is this the value of the chart? NULL: the first one is. */
-static bool is_value(struct chart_maker *m, const char *name, const char *unit)
+/* Does the chart want this value? NULL: the first one is. If so, sets its name and unit. */
+static bool match_value(struct chart_maker *m, const char *name, const char *unit)
 {
 	if (m->wanted != NULL && strcmp(m->wanted, name) != 0)
 		return false;
@@ -122,7 +122,7 @@ static uint32_t find_value(struct chart_maker *m, const struct sp_scan_window *w
 {
 	uint32_t value = 0;
 
-	while (value < w->n_values && !is_value(m, w->types[value].name, w->types[value].unit))
+	while (value < w->n_values && !match_value(m, w->types[value].name, w->types[value].unit))
 		value++;
 	return value;
 }

@@ -48,7 +48,7 @@ static int report_stored(void *arg, const struct sp_scan_totals *totals)
 	return t->p->each(t->p->arg, totals);
 }
 
-static bool has_any(const struct sp_plan *p, int resolution)
+static bool has_resolution(const struct sp_plan *p, int resolution)
 {
 	for (size_t i = 0; i < p->n_windows; i++)
 		if (p->windows[i].resolution == resolution)
@@ -70,7 +70,8 @@ static int report_stored_sums(struct sp_planned *p, int resolution)
 
 	if (done == NULL)
 		return -ENOMEM;
-	int r = has_any(p->plan, SP_MIN(resolution, SP_RES_1H)) ? sp_scan_totals(p->store, &o, report_stored, &t) : 0;
+	int r = has_resolution(p->plan, SP_MIN(resolution, SP_RES_1H)) ? sp_scan_totals(p->store, &o, report_stored, &t)
+								       : 0;
 	sp_plan_remove(p->plan, done);
 	return r;
 }

@@ -198,7 +198,7 @@ static int64_t list_libraries(struct sp_dict_builder *builder, const struct sp_p
 	return (int64_t)at;
 }
 
-static int memoize(struct sp_dict_builder *builder, const struct sp_path *path, int64_t node)
+static int memoize_stack(struct sp_dict_builder *builder, const struct sp_path *path, int64_t node)
 {
 	int64_t libraries = node < 0 ? node : list_libraries(builder, path);
 
@@ -233,7 +233,7 @@ int sp_dict_builder_prepare_stacks(struct sp_dict_builder *builder, const struct
 		if (node == 0)
 			new[n_new++] = &builder->paths[i];
 		else
-			r = memoize(builder, &builder->paths[i], node);
+			r = memoize_stack(builder, &builder->paths[i], node);
 	}
 	if (r == 0)
 		sp_dict_builder_find_paths(builder, new, n_new);
@@ -252,7 +252,7 @@ static int64_t find_user_node(struct sp_dict_builder *builder, uint32_t stack)
 	if (path == builder->paths + builder->n_paths)
 		return -EINVAL;
 	int64_t node = add_path(builder, path);
-	int r = memoize(builder, path, node);
+	int r = memoize_stack(builder, path, node);
 	if (r == 0)
 		remember_node(builder, path, (uint32_t)node);
 	return r < 0 ? r : (int64_t)sp_memo_of_stack(builder, stack).node;
