@@ -30,7 +30,7 @@ struct sp_agent {
 	size_t n_samplers;
 	struct sp_agent_watch watches[SP_AGENT_MAX_WATCHES];
 	size_t n_watches;
-	int epoll, window_timer, step_timer; /* timerfds: CLOCK_BOOTTIME; set of the wall clock */
+	int epoll, window_timer, step_timer; /* timerfds: the window's end, by CLOCK_BOOTTIME; set of the wall clock */
 	bool is_stopping, is_serving;
 	struct sp_clock window_began, last_clock;  /* start of the window; last reading of the clocks */
 	uint64_t suspended_ns;                     /* within this window */
