@@ -120,7 +120,7 @@ kill -TERM "$job"
 wait "$job" || fail "a clean end"
 times 2 "$dir/log" 'alert firing: '
 times 0 "$dir/log" 'alert resolved: '
-times 1 "$dir/log" 'told again and again'
+times 1 "$dir/log" 'tried again and again'
 begin
 file_says "$dir/log" 'Alertmanager 127.0.0.1:1: '
 sleep $((11 * slow)) # a window in which it is still busy
