@@ -17,12 +17,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 // clang-format off
 #include <cmocka.h>
@@ -369,7 +373,37 @@ static void test_rate(void **state)
  */
 enum { CHANGES = 48, CHANGE_MS = 60, TRIES = 3 };
 
-/* Every tick of every CPU, those of idle ones, too: whoever has the CPUs, their sum is the time. */
+/*
+ * A process for each CPU that keeps it busy: while a CPU is idle Linux may leave out ticks whose timer was set anew, as
+ * a change of the rate does. They end with this process.
+ */
+static void keep_busy(pid_t *pids, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		cpu_set_t cpu;
+
+		pids[i] = fork();
+		assert_true(pids[i] >= 0);
+		if (pids[i] > 0)
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		CPU_ZERO(&cpu);
+		CPU_SET(i, &cpu);
+		sched_setaffinity(0, sizeof(cpu), &cpu);
+		for (;;)
+			__asm__ volatile("pause");
+	}
+}
+
+static void keep_busy_no_more(const pid_t *pids, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(kill(pids[i], SIGKILL), 0);
+		assert_int_equal(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+}
+
+/* Every tick of every CPU: whoever has the CPUs, their sum is the time. */
 static bool everything_begin(struct session *s)
 {
 	options_make(s);
@@ -441,14 +475,18 @@ static void test_time_over_changes_of_the_rate(void **state)
 {
 	struct session s = {0};
 	struct sp_capture_stats stats;
+	unsigned n = (unsigned)SP_MIN(sysconf(_SC_NPROCESSORS_CONF), 512);
+	pid_t pids[512];
 	int tries = 0;
 
 	(void)state;
 	if (!everything_begin(&s))
 		skip();
+	keep_busy(pids, n);
 	go_on(&s, 2 * CHANGE_MS); /* every CPU has ticked */
 	while (!time_holds(&s))
 		assert_true(++tries < TRIES);
+	keep_busy_no_more(pids, n);
 	assert_int_equal(sp_profile_info(s.p)->period, SP_NS_PER_S / HZ);
 	sp_capture_stats(s.c, &stats);
 	assert_int_equal(stats.counter[SP_N_LOST_COUNTS] + stats.counter[SP_N_LOST_NESTED], 0);
