@@ -3,6 +3,7 @@
 #include "agent/alert/deliver_priv.h"
 #include "agent/log.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include <errno.h>
@@ -124,19 +125,21 @@ static bool needs_post(const struct sp_manager_alert *s, unsigned bit)
 static size_t write_body(struct sp_deliver *d, const struct sp_manager *m, FILE *out)
 {
 	uint64_t until = sp_time_ns(CLOCK_REALTIME) + SP_DELIVER_UNTIL_S * SP_NS_PER_S;
+	struct sp_json j = {.out = out};
 	size_t n = 0;
 
-	fputc('[', out);
+	sp_json_array(&j, NULL);
+	sp_json_lines(&j);
 	for (size_t i = 0; i < d->n_manager_alerts; i++) {
 		struct sp_manager_alert *s = &d->manager_alerts[i];
 		unsigned bit = target_bit(s, m);
 		if (!needs_post(s, bit))
 			continue;
-		fputs(n++ ? ",\n" : "", out);
-		sp_notification_alertmanager(&s->notification, until, out);
+		sp_notification_alertmanager(&s->notification, until, &j);
 		s->in_flight |= s->notification.is_over ? bit : 0;
+		n++;
 	}
-	fputs("]\n", out);
+	sp_json_done(&j);
 	return n;
 }
 

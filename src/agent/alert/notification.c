@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/alert/notification.h"
-#include "base/encode.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include <errno.h>
@@ -141,54 +141,52 @@ static void time_text(uint64_t wall_ns, char *ret_text)
 	snprintf(ret_text, TIME_TEXT, "%s.%03uZ", text, (unsigned)(wall_ns % SP_NS_PER_S / 1000000));
 }
 
-static void json_text(FILE *out, const char *name, const char *value, bool is_first)
+static void json_labels(const struct sp_notification *n, struct sp_json *j)
 {
-	fprintf(out, "%s\"%s\":\"", is_first ? "" : ",", name);
-	sp_encode(out, SP_ENCODE_JSON, value);
-	fputc('"', out);
-}
-
-static void json_labels(const struct sp_notification *n, FILE *out)
-{
-	fputs("{", out);
+	sp_json_object(j, "labels");
 	for (size_t i = 0; i < n->n_labels; i++)
-		json_text(out, n->label_names[i], n->label_values[i], i == 0);
-	fputs("}", out);
+		sp_json_string(j, n->label_names[i], n->label_values[i]);
+	sp_json_end(j);
 }
 
 void sp_notification_json(const struct sp_notification *n, FILE *out)
 {
+	struct sp_json j = {.out = out};
 	char starts[TIME_TEXT], ends[TIME_TEXT];
 
 	time_text(n->starts_ns, starts);
 	time_text(n->ends_ns, ends);
-	fputs("{\"version\":1", out);
-	json_text(out, "status", n->is_over ? "resolved" : "firing", false);
-	json_text(out, "name", n->name, false);
-	json_text(out, "rule", n->rule, false);
-	json_text(out, "summary", n->summary, false);
-	fputs(",\"labels\":", out);
-	json_labels(n, out);
-	fprintf(out, ",\"value\":%.6g,\"threshold\":%.6g,\"startsAt\":\"%s\"", n->value, n->threshold, starts);
+	sp_json_object(&j, NULL);
+	sp_json_int(&j, "version", 1);
+	sp_json_string(&j, "status", n->is_over ? "resolved" : "firing");
+	sp_json_string(&j, "name", n->name);
+	sp_json_string(&j, "rule", n->rule);
+	sp_json_string(&j, "summary", n->summary);
+	json_labels(n, &j);
+	sp_json_format(&j, "value", "%.6g", n->value);
+	sp_json_format(&j, "threshold", "%.6g", n->threshold);
+	sp_json_string(&j, "startsAt", starts);
 	if (n->is_over)
-		fprintf(out, ",\"endsAt\":\"%s\"", ends);
-	fputs("}\n", out);
+		sp_json_string(&j, "endsAt", ends);
+	sp_json_done(&j);
 }
 
-void sp_notification_alertmanager(const struct sp_notification *n, uint64_t until_ns, FILE *out)
+void sp_notification_alertmanager(const struct sp_notification *n, uint64_t until_ns, struct sp_json *j)
 {
-	char starts[TIME_TEXT], ends[TIME_TEXT], value[32];
+	char starts[TIME_TEXT], ends[TIME_TEXT];
 
 	time_text(n->starts_ns, starts);
 	time_text(n->is_over ? n->ends_ns : until_ns, ends);
-	snprintf(value, sizeof(value), "%.6g", n->value);
-	fputs("{\"labels\":", out);
-	json_labels(n, out);
-	fputs(",\"annotations\":{", out);
-	json_text(out, "summary", n->summary, true);
-	json_text(out, "rule", n->rule, false);
-	json_text(out, "value", value, false);
-	fprintf(out, "},\"startsAt\":\"%s\",\"endsAt\":\"%s\"}", starts, ends);
+	sp_json_object(j, NULL);
+	json_labels(n, j);
+	sp_json_object(j, "annotations");
+	sp_json_string(j, "summary", n->summary);
+	sp_json_string(j, "rule", n->rule);
+	sp_json_format(j, "value", "\"%.6g\"", n->value);
+	sp_json_end(j);
+	sp_json_string(j, "startsAt", starts);
+	sp_json_string(j, "endsAt", ends);
+	sp_json_end(j);
 }
 
 /* --- environment --- */

@@ -19,6 +19,8 @@
 
 enum { SP_NOTIFICATION_LABELS = SP_ALERT_LABELS + 8, SP_NOTIFICATION_VALUE = 250, SP_NOTIFICATION_SUMMARY = 512 };
 
+struct sp_json;
+
 struct sp_notification {
 	bool is_over;
 	char *name, *rule;
@@ -42,7 +44,7 @@ bool sp_notification_is_same_alert(const struct sp_notification *a,
 /* One JSON object for a webhook, and for the standard input of a command. */
 void sp_notification_json(const struct sp_notification *n, FILE *out);
 /* One object of Alertmanager's /api/v2/alerts; until_ns: when it forgets the alert unless it is repeated. */
-void sp_notification_alertmanager(const struct sp_notification *n, uint64_t until_ns, FILE *out);
+void sp_notification_alertmanager(const struct sp_notification *n, uint64_t until_ns, struct sp_json *j);
 /* SOPROF_ALERT_* and some of our own environment; ends with NULL. */
 char **sp_notification_environment(const struct sp_notification *n);
 void sp_notification_environment_free(char **environment);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "agent/answer/api.h"
 #include "agent/answer/api_priv.h"
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parse.h"
@@ -19,44 +18,24 @@ enum { DEFAULT_WIDTH = 300, MAX_WIDTH = 2000, DEFAULT_LIMIT = 1000, MAX_LIMIT = 
 #define DEFAULT_LEAST 0.0005
 
 /* --- JSON --- */
-void sp_api_put_string(FILE *out, const char *text)
+void sp_api_put_seconds(struct sp_json *j, const char *name, uint64_t ns)
 {
-	fputc('"', out);
-	sp_encode(out, SP_ENCODE_JSON, text ? text : "");
-	fputc('"', out);
+	sp_json_format(j, name, "%" PRIu64 ".%03" PRIu64, ns / SP_NS_PER_S, ns % SP_NS_PER_S / 1000000);
 }
 
-void sp_api_put_seconds(FILE *out, const char *name, uint64_t ns)
-{
-	fprintf(out, "\"%s\":%" PRIu64 ".%03" PRIu64 ",", name, ns / SP_NS_PER_S, ns % SP_NS_PER_S / 1000000);
-}
-
-void sp_api_put_time(FILE *out, const char *name, uint64_t ns)
-{
-	sp_api_put_seconds(out, name, ns);
-}
-
-void sp_api_put_build_id(FILE *out, const uint8_t *id, uint32_t n)
-{
-	char text[2 * SP_BUILD_ID_MAX + 1];
-
-	sp_hex(id, SP_MIN(n, (uint32_t)SP_BUILD_ID_MAX), text);
-	sp_api_put_string(out, text);
-}
-
-void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answer *answer, FILE *out)
+void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answer *answer, struct sp_json *j)
 {
 	static const char *const resolutions[] = {"10s", "1m", "1h"};
 
-	sp_api_put_time(out, "from", ask->q.from_ns);
-	sp_api_put_time(out, "to", ask->q.to_ns);
-	sp_api_put_time(out, "found_from", answer->from_ns);
-	sp_api_put_time(out, "found_to", answer->to_ns);
-	sp_api_put_seconds(out, "covered_seconds", answer->covered_ns);
-	fprintf(out, "\"windows\":%" PRIu64 ",\"resolution\":\"%s\",\"damaged\":%" PRIu64 ",\"lost\":%" PRIu64 ",",
-		answer->n_windows, resolutions[SP_MIN(SP_MAX(answer->resolution, 0), SP_N_RESOLUTIONS - 1)],
-		answer->n_damaged, answer->n_lost);
-	fprintf(out, "\"shortened\":%" PRIu64 ",\n", answer->n_shortened);
+	sp_api_put_seconds(j, "from", ask->q.from_ns);
+	sp_api_put_seconds(j, "to", ask->q.to_ns);
+	sp_api_put_seconds(j, "found_from", answer->from_ns);
+	sp_api_put_seconds(j, "found_to", answer->to_ns);
+	sp_api_put_seconds(j, "covered_seconds", answer->covered_ns);
+	sp_json_uint(j, "windows", answer->n_windows);
+	sp_json_string(j, "resolution", resolutions[SP_MIN(SP_MAX(answer->resolution, 0), SP_N_RESOLUTIONS - 1)]);
+	sp_json_ints(j, {"damaged", answer->n_damaged}, {"lost", answer->n_lost}, {"shortened", answer->n_shortened});
+	sp_json_line(j);
 }
 
 /* --- the request --- */
@@ -341,14 +320,14 @@ int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_val
 }
 
 /* --- routes --- */
-static int answer_live(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+static int answer_live(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
 {
-	return sp_api_flame(a, ask, out);
+	return sp_api_flame(a, ask, j);
 }
 
 static const struct route {
 	const char *name;
-	int (*answer)(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out); /* NULL: a table */
+	int (*answer)(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j); /* NULL: a table */
 	int by;
 } routes[] = {
     {"overview", sp_api_overview, 0},
@@ -383,9 +362,11 @@ static int http_status(int r)
 
 static int put_error(int r, FILE *out)
 {
-	fputs("{\"error\":", out);
-	sp_api_put_string(out, sp_error_text(r));
-	fputs("}\n", out);
+	struct sp_json j = {.out = out};
+
+	sp_json_object(&j, NULL);
+	sp_json_string(&j, "error", sp_error_text(r));
+	sp_json_done(&j);
 	return http_status(r);
 }
 
@@ -395,18 +376,19 @@ static int answer_route(const struct sp_api *a, const struct route *route, const
 	SP_FREE struct sp_api_ask *ask = malloc(sizeof(*ask));
 	SP_FREE char *text = NULL;
 	size_t n = 0;
-	FILE *body = open_memstream(&text, &n);
-	int r = ask && body ? parse_request(a, query, ask) : -ENOMEM;
+	struct sp_json j = {.out = open_memstream(&text, &n)};
+	int r = ask && j.out ? parse_request(a, query, ask) : -ENOMEM;
 
-	if (r == 0)
-		r = route->answer ? route->answer(a, ask, body) : sp_api_table(a, ask, route->by, body);
-	if (body && fclose(body) && r == 0)
+	if (r == 0) {
+		sp_json_object(&j, NULL);
+		r = route->answer ? route->answer(a, ask, &j) : sp_api_table(a, ask, route->by, &j);
+		sp_json_done(&j);
+	}
+	if (j.out && fclose(j.out) && r == 0)
 		r = -ENOMEM;
 	if (r < 0)
 		return r;
-	fputc('{', out);
 	fwrite(text, 1, n, out);
-	fputs("}\n", out);
 	return 0;
 }
 

@@ -10,7 +10,6 @@
 #include "store/totals.h"
 #include "view/svg/svg_colour.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -24,7 +23,7 @@ enum { MAX_SERIES = 12, MAX_EVENTS = 2000 };
 /* --- events --- */
 struct events {
 	const struct sp_api *a;
-	FILE *out; /* NULL: only collects gaps */
+	struct sp_json *j;
 	size_t n, n_left_out;
 	struct gap {
 		uint64_t from_ns, to_ns;
@@ -42,20 +41,16 @@ bool sp_api_event_is_for_all(const char *kind)
 	return false;
 }
 
-static void put_event(struct events *l, const struct sp_store_event *e)
+static void put_event(struct sp_json *j, const struct sp_store_event *e)
 {
-	fputs(l->n++ ? ",\n{" : "{", l->out);
-	sp_api_put_time(l->out, "from", e->from_ns);
-	sp_api_put_time(l->out, "to", e->to_ns);
-	fputs("\"kind\":", l->out);
-	sp_api_put_string(l->out, e->kind);
-	fputs(",\"subject\":", l->out);
-	sp_api_put_string(l->out, e->subject);
-	fputs(",\"text\":", l->out);
-	sp_api_put_string(l->out, e->text);
-	fputs(",\"data\":", l->out);
-	sp_api_put_string(l->out, e->data);
-	fputc('}', l->out);
+	sp_json_object(j, NULL);
+	sp_api_put_seconds(j, "from", e->from_ns);
+	sp_api_put_seconds(j, "to", e->to_ns);
+	sp_json_string(j, "kind", e->kind);
+	sp_json_string(j, "subject", e->subject);
+	sp_json_string(j, "text", e->text);
+	sp_json_string(j, "data", e->data);
+	sp_json_end(j);
 }
 
 static int handle_event(void *arg, const struct sp_store_event *e)
@@ -69,8 +64,8 @@ static int handle_event(void *arg, const struct sp_store_event *e)
 			return -ENOMEM;
 		l->gaps[l->n_gaps++] = (struct gap){e->from_ns, e->to_ns};
 	}
-	if (l->n < MAX_EVENTS)
-		put_event(l, e);
+	if (l->n++ < MAX_EVENTS)
+		put_event(l->j, e);
 	else
 		l->n_left_out++;
 	return 0;
@@ -79,18 +74,20 @@ static int handle_event(void *arg, const struct sp_store_event *e)
 /* Writes "events":[...] and how many were left out; the gaps among them stay in l. */
 static int put_events(struct events *l, uint64_t from_ns, uint64_t to_ns)
 {
-	fputs("\"events\":[", l->out);
+	sp_json_array(l->j, "events");
+	sp_json_lines(l->j);
 	int r = sp_store_events(l->a->store, from_ns, to_ns, handle_event, l);
-	fprintf(l->out, "],\"events_left_out\":%zu", l->n_left_out);
+	sp_json_end(l->j);
+	sp_json_int(l->j, "events_left_out", (int64_t)l->n_left_out);
 	return r;
 }
 
-int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
 {
-	struct events l = {.a = a, .out = out};
+	struct events l = {.a = a, .j = j};
 
-	sp_api_put_time(out, "from", ask->q.from_ns);
-	sp_api_put_time(out, "to", ask->q.to_ns);
+	sp_api_put_seconds(j, "from", ask->q.from_ns);
+	sp_api_put_seconds(j, "to", ask->q.to_ns);
 	int r = put_events(&l, ask->q.from_ns, ask->q.to_ns);
 	free(l.gaps);
 	return r;
@@ -204,60 +201,66 @@ static double value_scale(const struct sp_store_chart *c)
 	return strcmp(c->unit, "nanoseconds") == 0 ? 1e-9 : 1;
 }
 
-static void put_series(const struct chart *g, uint32_t first, uint32_t end, FILE *out)
+static void put_series(const struct chart *g, uint32_t first, uint32_t end, struct sp_json *j)
 {
 	double scale = value_scale(g->c), all = 0;
 
-	fputs("\"series\":[", out);
+	sp_json_array(j, "series");
 	for (uint32_t slice = 0; slice < g->c->n_slices; slice++) {
 		double sum = 0;
 		for (uint32_t i = first; i < end; i++)
 			sum += (double)self_at(g, g->order[i], slice);
 		all += sum;
-		fprintf(out, "%s%.5g", slice ? "," : "", sum * scale);
+		sp_json_format(j, NULL, "%.5g", sum * scale);
 	}
-	fprintf(out, "],\"self\":%.9g}", all * scale);
+	sp_json_end(j);
+	sp_json_format(j, "self", "%.9g", all * scale);
 }
 
-static void put_libraries(const struct chart *g, FILE *out)
+static void put_libraries(const struct chart *g, struct sp_json *j)
 {
 	uint32_t n = g->c->n_libraries, n_told = SP_MIN(n, (uint32_t)MAX_SERIES);
 
-	fputs("\"libraries\":[", out);
+	sp_json_array(j, "libraries");
+	sp_json_lines(j);
 	for (uint32_t i = 0; i < n_told; i++) {
 		const struct sp_store_chart_library *l = &g->c->libraries[g->order[i]];
 		const char *name = *l->name ? l->name : "[no library]";
 		bool is_kernel = !strcmp(name, "[kernel]");
-		fputs(i ? ",\n{\"name\":" : "{\"name\":", out);
-		sp_api_put_string(out, name);
-		fputs(",\"build_id\":", out);
-		sp_api_put_build_id(out, l->build_id, l->build_id_len);
-		fprintf(out, ",\"colours\":[%u,%u],", sp_svg_colour(name, is_kernel, false),
-			sp_svg_colour(name, is_kernel, true));
-		put_series(g, i, i + 1, out);
+		sp_json_object(j, NULL);
+		sp_json_string(j, "name", name);
+		sp_json_hex(j, "build_id", l->build_id, l->build_id_len);
+		sp_json_format(j, "colours", "[%u,%u]", sp_svg_colour(name, is_kernel, false),
+			       sp_svg_colour(name, is_kernel, true));
+		put_series(g, i, i + 1, j);
+		sp_json_end(j);
 	}
-	fprintf(out, "],\n\"other\":{\"n\":%u,", n - n_told);
-	put_series(g, n_told, n, out);
-	fputs(",\n", out);
+	sp_json_end(j);
+	sp_json_object(sp_json_line(j), "other");
+	sp_json_int(j, "n", n - n_told);
+	put_series(g, n_told, n, j);
+	sp_json_end(j);
+	sp_json_line(j);
 }
 
-static void put_chart(const struct chart *g, FILE *out)
+static void put_chart(const struct chart *g, struct sp_json *j)
 {
 	const struct sp_store_chart *c = g->c;
 	bool is_time = strcmp(c->unit, "nanoseconds") == 0;
 
-	fputs("\"value\":", out);
-	sp_api_put_string(out, c->value);
-	fputs(",\"unit\":", out);
-	sp_api_put_string(out, is_time ? "seconds" : c->unit);
-	fputc(',', out);
-	sp_api_put_time(out, "start", c->from_ns);
-	sp_api_put_seconds(out, "step", c->slice_ns);
-	fprintf(out, "\"n\":%u,\n\"covered\":[", c->n_slices);
+	sp_json_string(sp_json_line(j), "value", c->value);
+	sp_json_string(j, "unit", is_time ? "seconds" : c->unit);
+	sp_api_put_seconds(j, "start", c->from_ns);
+	sp_api_put_seconds(j, "step", c->slice_ns);
+	sp_json_int(j, "n", c->n_slices);
+	sp_json_array(sp_json_line(j), "covered");
 	for (uint32_t i = 0; i < c->n_slices; i++)
-		fprintf(out, "%s%.4g", i ? "," : "", (double)c->covered_ns[i] / 1e9);
-	fputs("],\n", out);
-	put_libraries(g, out);
+		sp_json_format(j, NULL, "%.4g", (double)c->covered_ns[i] / 1e9);
+	sp_json_end(j);
+	sp_json_line(j);
+	put_libraries(g, j);
+	sp_json_int(j, "format", 1);
+	sp_json_line(j);
 }
 
 static uint64_t overlap_ns(uint64_t from_ns, uint64_t to_ns, const struct gap *gap)
@@ -343,7 +346,7 @@ static int chart_from_sums(const struct sp_api *a, const struct sp_api_ask *ask,
 	return sp_store_chart(a->store, &ask->q, ask->value ? ask->value : "cpu", choose_step(ask), &g->c, ret_answer);
 }
 
-static int put_store(const struct sp_api *a, FILE *out)
+static int put_store(const struct sp_api *a, struct sp_json *j)
 {
 	struct sp_store_stats stats = {0};
 	struct utsname machine = {.nodename = ""};
@@ -352,37 +355,33 @@ static int put_store(const struct sp_api *a, FILE *out)
 	if (r < 0)
 		return r;
 	uname(&machine);
-	fputs("\"host\":", out);
-	sp_api_put_string(out, machine.nodename);
-	fputc(',', out);
-	sp_api_put_time(out, "store_from", stats.first_ns);
-	sp_api_put_time(out, "store_to", stats.last_end_ns);
-	sp_api_put_time(out, "now", a->now_ns);
+	sp_json_string(j, "host", machine.nodename);
+	sp_api_put_seconds(j, "store_from", stats.first_ns);
+	sp_api_put_seconds(j, "store_to", stats.last_end_ns);
+	sp_api_put_seconds(j, "now", a->now_ns);
 	return 0;
 }
 
-int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
 {
 	bool by_sums = is_unfiltered(&ask->q) && !ask->is_live && ask->q.to_ns - ask->q.from_ns > SHORT_NS;
 	struct chart g = {0};
 	struct sp_store_answer answer = {0};
-	struct events l = {.a = a, .out = out};
+	struct events l = {.a = a, .j = j};
 	int r = by_sums ? chart_from_sums(a, ask, &g, &answer) : chart_from_rows(a, ask, &g, &answer);
 
 	if (r == 0)
 		r = order_libraries(&g);
 	if (r == 0)
-		r = put_store(a, out);
+		r = put_store(a, j);
 	if (r == 0) {
-		sp_api_put_answer(ask, &answer, out);
+		sp_api_put_answer(ask, &answer, j);
 		r = put_events(&l, ask->q.from_ns, ask->q.to_ns);
 	}
 	if (r == 0) {
 		if (!by_sums)
 			cover_time(g.c, &answer, &l);
-		fputs(",\n", out);
-		put_chart(&g, out);
-		fputs("\"format\":1\n", out);
+		put_chart(&g, j);
 	}
 	sp_store_chart_free(g.c);
 	free(g.order);

@@ -3,13 +3,14 @@
  * api_priv.h: shared by the API's files: api.c has requests and errors, api_tree.c call trees, api_chart.c the
  * overview, api_table.c tables.
  *
- * A route writes the members of one JSON object, without its braces. -EINVAL, -EACCES and -ENOENT with text are errors
- * of the request; others are ours. One thread.
+ * A route writes the members of the JSON object that is open.
+ * -EINVAL, -EACCES and -ENOENT with words are the asker's fault; others are ours. One thread.
  */
 #ifndef SP_AGENT_ANSWER_API_PRIV_H
 #define SP_AGENT_ANSWER_API_PRIV_H
 
 #include "agent/answer/api.h"
+#include "base/json.h"
 #include "profile/profile.h"
 
 enum sp_api_direction { SP_API_CALLEES, SP_API_CALLERS, SP_API_BOTH };
@@ -38,21 +39,19 @@ int sp_api_profile(const struct sp_api *a, const struct sp_store_query *q, struc
 int sp_api_value(const struct sp_profile *p, const char *name, uint32_t *ret_value);
 
 /* --- JSON --- */
-void sp_api_put_string(FILE *out, const char *text);
-void sp_api_put_time(FILE *out, const char *name, uint64_t ns);    /* "NAME":seconds, */
-void sp_api_put_seconds(FILE *out, const char *name, uint64_t ns); /* the same, of a length */
-void sp_api_put_build_id(FILE *out, const uint8_t *id, uint32_t n);
+void sp_api_put_seconds(struct sp_json *j, const char *name, uint64_t ns); /* a time or a length */
 /* from, to, covered_seconds, windows, resolution ... of an answer. */
-void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answer *answer, FILE *out);
+void sp_api_put_answer(const struct sp_api_ask *ask, const struct sp_store_answer *answer, struct sp_json *j);
 /* False for kinds of events that name programs and libraries, which may be of other users. */
 bool sp_api_event_is_for_all(const char *kind);
 
 /* --- routes --- */
-int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out);
-int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out);
-int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out);
-int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out);
-int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by, FILE *out); /* enum sp_total_by */
-int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out);
+int sp_api_overview(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
+int sp_api_events(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
+int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
+int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
+int sp_api_table(const struct sp_api *a, const struct sp_api_ask *ask, int by,
+		 struct sp_json *j); /* enum sp_total_by */
+int sp_api_matrix(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j);
 
 #endif

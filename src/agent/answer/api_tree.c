@@ -54,97 +54,98 @@ static struct sp_tree_options options(const struct sp_api_ask *ask, const struct
 }
 
 static int put_tree(const struct sp_api_ask *ask, struct sp_tree_columns *s, int direction, const bool *focus,
-		    FILE *out)
+		    struct sp_json *j)
 {
 	struct sp_tree_options o = options(ask, s, direction, focus);
 	struct sp_tree tree = {0};
 	int r = sp_tree_new(s->p, &o, &tree);
 
 	if (r == 0)
-		r = sp_tree_columns_put(s, &tree, ask->root, ask->least, out);
+		r = sp_tree_columns_put(s, &tree, ask->root, ask->least, j);
 	sp_tree_done(&tree);
 	return r;
 }
 
-static int put_trees(const struct sp_api_ask *ask, struct sp_tree_columns *s, FILE *out)
+static int put_trees(const struct sp_api_ask *ask, struct sp_tree_columns *s, struct sp_json *j)
 {
 	SP_FREE bool *focus = NULL;
 	int r = ask->focus || ask->focus_library ? make_focus(ask, s, &focus) : 0;
 
-	fprintf(out, "\"least\":%.9g,\"trees\":[", ask->least);
+	sp_json_format(j, "least", "%.9g", ask->least);
+	sp_json_array(j, "trees");
+	sp_json_lines(j);
 	if (r == 0)
-		r = put_tree(ask, s, ask->direction == SP_API_BOTH ? SP_API_CALLERS : ask->direction, focus, out);
-	if (r == 0 && ask->direction == SP_API_BOTH) {
-		fputs(",\n", out);
-		r = put_tree(ask, s, SP_API_CALLEES, focus, out);
-	}
-	fputs("],\n", out);
+		r = put_tree(ask, s, ask->direction == SP_API_BOTH ? SP_API_CALLERS : ask->direction, focus, j);
+	if (r == 0 && ask->direction == SP_API_BOTH)
+		r = put_tree(ask, s, SP_API_CALLEES, focus, j);
+	sp_json_end(j);
+	sp_json_line(j);
 	return r;
 }
 
 /* --- sums by library, with what is narrow --- */
-static int put_sum(struct sp_tree_columns *s, const struct sp_api_sum *sum, FILE *out)
+/* What the number of a library is called. */
+static int member_name(struct sp_tree_columns *s, uint32_t file, char ret_name[static 24])
 {
-	const struct sp_store_chart *c = sum->chart;
+	int64_t library = sp_tree_columns_library(s, file);
 
-	for (int is_total = 0; is_total < 2; is_total++) {
-		fputs(is_total ? "},\"total\":{" : "{\"self\":{", out);
-		for (uint32_t i = 0; i < c->n_libraries; i++) {
-			int64_t library = sp_tree_columns_library(s, s->same.files[sum->files[i]]);
-			int64_t value = is_total ? c->libraries[i].total : c->libraries[i].self;
-			if (library < 0)
-				return (int)library;
-			fprintf(out, "%s\"%" PRId64 "\":%" PRId64, i ? "," : "", library, value);
-		}
-	}
-	fprintf(out, "},\"whole\":%" PRId64 "}", sum->whole);
-	return 0;
+	snprintf(ret_name, 24, "%" PRId64, library);
+	return library < 0 ? (int)library : 0;
 }
 
-static int sums_of(struct sp_tree_columns *s, uint32_t value, double scale, FILE *self, FILE *total)
+static int put_sum(struct sp_tree_columns *s, const struct sp_api_sum *sum, struct sp_json *j)
+{
+	const struct sp_store_chart *c = sum->chart;
+	int r = 0;
+
+	sp_json_object(j, NULL);
+	for (int is_total = 0; is_total < 2; is_total++) {
+		sp_json_object(j, is_total ? "total" : "self");
+		for (uint32_t i = 0; r == 0 && i < c->n_libraries; i++) {
+			char name[24];
+			r = member_name(s, s->same.files[sum->files[i]], name);
+			sp_json_int(j, name, is_total ? c->libraries[i].total : c->libraries[i].self);
+		}
+		sp_json_end(j);
+	}
+	sp_json_int(j, "whole", sum->whole);
+	sp_json_end(j);
+	return r;
+}
+
+static int put_sums_of(struct sp_tree_columns *s, uint32_t value, double scale, struct sp_json *j)
 {
 	struct sp_totals t = {0};
 	int r = sp_totals_by(s->p, SP_TOTAL_BY_LIBRARY, value, &t);
 
-	for (size_t i = 0; r == 0 && i < t.n_rows; i++) {
-		int64_t library = sp_tree_columns_library(s, t.rows[i].none ? 0 : t.rows[i].id);
-		r = library < 0 ? (int)library : 0;
-		fprintf(self, "%s\"%" PRId64 "\":%.0f", i ? "," : "", library, (double)t.rows[i].self * scale);
-		fprintf(total, "%s\"%" PRId64 "\":%.0f", i ? "," : "", library, (double)t.rows[i].total * scale);
+	sp_json_object(j, NULL);
+	for (int is_total = 0; is_total < 2; is_total++) {
+		sp_json_object(j, is_total ? "total" : "self");
+		for (size_t i = 0; r == 0 && i < t.n_rows; i++) {
+			const struct sp_total *row = &t.rows[i];
+			char name[24];
+			r = member_name(s, row->none ? 0 : row->id, name);
+			sp_json_format(j, name, "%.0f", (double)(is_total ? row->total : row->self) * scale);
+		}
+		sp_json_end(j);
 	}
+	sp_json_end(j);
 	sp_totals_done(&t);
 	return r;
 }
 
-static int put_sums_of(struct sp_tree_columns *s, uint32_t value, double scale, FILE *out)
-{
-	SP_FREE char *self_text = NULL;
-	SP_FREE char *total_text = NULL;
-	size_t n_self = 0, n_total = 0;
-	FILE *self = open_memstream(&self_text, &n_self), *total = open_memstream(&total_text, &n_total);
-	int r = self && total ? sums_of(s, value, scale, self, total) : -ENOMEM;
-
-	if (self && fclose(self) && r == 0)
-		r = -ENOMEM;
-	if (total && fclose(total) && r == 0)
-		r = -ENOMEM;
-	if (r == 0)
-		fprintf(out, "{\"self\":{%s},\"total\":{%s}}", self_text, total_text);
-	return r;
-}
-
 /* In the order of the trees' values. exact: the store's own sums; NULL or n = 0: there are none. */
-static int put_sums(struct sp_tree_columns *s, const struct sp_api_sums *exact, FILE *out)
+static int put_sums(struct sp_tree_columns *s, const struct sp_api_sums *exact, struct sp_json *j)
 {
 	int r = 0;
 
-	fputs("\"sums\":[", out);
-	for (uint32_t i = 0; i < s->n_columns && r == 0; i++) {
-		fputs(i ? ",\n" : "", out);
-		r = exact && i < exact->n ? put_sum(s, &exact->of[i], out)
-					  : put_sums_of(s, s->columns[i].of, s->columns[i].scale, out);
-	}
-	fputs("],\n", out);
+	sp_json_array(j, "sums");
+	sp_json_lines(j);
+	for (uint32_t i = 0; i < s->n_columns && r == 0; i++)
+		r = exact && i < exact->n ? put_sum(s, &exact->of[i], j)
+					  : put_sums_of(s, s->columns[i].of, s->columns[i].scale, j);
+	sp_json_end(j);
+	sp_json_line(j);
 	return r;
 }
 
@@ -158,17 +159,17 @@ static int begin_shape(const struct sp_api_ask *ask, const struct sp_profile *p,
 }
 
 static int put_flame(const struct sp_api_ask *ask, const struct sp_profile *p, const struct sp_api_sums *exact,
-		     FILE *out)
+		     struct sp_json *j)
 {
 	struct sp_tree_columns s = {0};
 	int r = begin_shape(ask, p, &s);
 
 	if (r == 0)
-		r = put_trees(ask, &s, out);
+		r = put_trees(ask, &s, j);
 	if (r == 0)
-		r = put_sums(&s, exact, out);
+		r = put_sums(&s, exact, j);
 	if (r == 0)
-		sp_tree_columns_end(&s, out);
+		sp_tree_columns_end(&s, j);
 	sp_tree_columns_done(&s);
 	return r;
 }
@@ -179,7 +180,7 @@ static bool is_very_long(const struct sp_store_query *q)
 	return sp_api_sums_wanted(q) && q->to_ns - q->from_ns >= SP_STORE_LONG_NS;
 }
 
-int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
 {
 	struct sp_store_query q = ask->q;
 	struct sp_store_answer answer = {0};
@@ -197,8 +198,8 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 	if (r == 0 && sp_api_sums_wanted(&q))
 		r = sp_api_sums_new(a, ask, p, &exact);
 	if (r == 0) {
-		sp_api_put_answer(ask, &answer, out);
-		r = put_flame(ask, p, &exact, out);
+		sp_api_put_answer(ask, &answer, j);
+		r = put_flame(ask, p, &exact, j);
 	}
 	sp_api_sums_done(&exact);
 	sp_profile_free(p);
@@ -207,103 +208,103 @@ int sp_api_flame(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out
 
 /* --- of two ranges --- */
 /* By the numbers of the libraries that are written; only these have rows. */
-static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *j, struct sp_tree_columns *s,
-				FILE *out)
+static int put_judged_libraries(const struct sp_diff *d, const struct sp_diff_judge *judge, struct sp_tree_columns *s,
+				struct sp_json *j)
 {
 	int64_t number = 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_files(d->joined) && number >= 0; i++)
-		number = sp_diff_judge_library(j, i) ? sp_tree_columns_library(s, i) : 0;
-	fputs(",\"libraries\":[", out);
-	for (uint32_t i = 0; i < s->n_libraries && number >= 0; i++) {
-		fputs(i ? "," : "", out);
-		sp_html_noise_put(sp_diff_judge_library(j, s->libraries[i]), out);
-	}
-	fputc(']', out);
+		number = sp_diff_judge_library(judge, i) ? sp_tree_columns_library(s, i) : 0;
+	sp_json_array(j, "libraries");
+	for (uint32_t i = 0; i < s->n_libraries && number >= 0; i++)
+		sp_html_noise_put(sp_diff_judge_library(judge, s->libraries[i]), j);
+	sp_json_end(j);
 	return number < 0 ? (int)number : 0;
 }
 
 /* Entities of the trees; "[narrow]" is not judged. */
-static void put_judged_entities(const struct sp_diff_judge *j, const struct sp_tree_columns *s, FILE *out)
+static void put_judged_entities(const struct sp_diff_judge *judge, const struct sp_tree_columns *s, struct sp_json *j)
 {
-	fputs(",\"entities\":[", out);
-	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++) {
-		fputs(i ? "," : "", out);
-		sp_html_noise_put(i < s->label_capacity ? sp_diff_judge_label(j, &s->label_of[i]) : NULL, out);
-	}
-	fputc(']', out);
+	sp_json_array(j, "entities");
+	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++)
+		sp_html_noise_put(i < s->label_capacity ? sp_diff_judge_label(judge, &s->label_of[i]) : NULL, j);
+	sp_json_end(j);
 }
 
 /* Which changes of trees and libraries are noise, as in the html view's data (view/html/html_noise.h). */
-static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, FILE *out)
+static int put_noise(const struct sp_diff *d, struct sp_tree_columns *s, struct sp_json *j)
 {
-	struct sp_diff_judge *j;
-	int r = sp_diff_judge_new(d, &j);
+	struct sp_diff_judge *judge;
+	int r = sp_diff_judge_new(d, &judge);
 
 	if (r < 0)
 		return r;
-	sp_html_noise_begin(d, j, 0, out);
-	put_judged_entities(j, s, out);
-	r = put_judged_libraries(d, j, s, out);
-	fputs("},\n", out);
-	sp_diff_judge_free(j);
+	sp_html_noise_begin(d, judge, 0, j);
+	put_judged_entities(judge, s, j);
+	r = put_judged_libraries(d, judge, s, j);
+	sp_json_end(j);
+	sp_json_line(j);
+	sp_diff_judge_free(judge);
 	return r;
 }
 
 /* The largest changes, by function. */
-static void put_change(const struct sp_tree_columns *s, const struct sp_diff_row *row, FILE *out)
+static void put_change(const struct sp_tree_columns *s, const struct sp_diff_row *row, struct sp_json *j)
 {
 	const struct sp_profile *p = s->p;
 	bool is_named = row->id != 0 && !row->none;
 
-	fputs("{\"name\":", out);
-	sp_api_put_string(out, is_named ? sp_profile_string(p, sp_profile_func(p, row->id)->name) : "[unknown]");
-	fputs(",\"library\":", out);
-	sp_api_put_string(out, sp_api_library_name(p, row->none ? 0 : row->of));
-	fprintf(out, ",\"self\":[%.6g,%.6g],\"total\":[%.6g,%.6g],\"half\":[%.4g,%.4g],\"q\":[%.4g,%.4g]}",
-		row->self.old, row->self.new, row->total.old, row->total.new, (row->self.high - row->self.low) / 2,
-		(row->total.high - row->total.low) / 2, row->self.q, row->total.q);
+	sp_json_object(j, NULL);
+	sp_json_string(j, "name", is_named ? sp_profile_string(p, sp_profile_func(p, row->id)->name) : "[unknown]");
+	sp_json_string(j, "library", sp_api_library_name(p, row->none ? 0 : row->of));
+	sp_json_format(j, "self", "[%.6g,%.6g]", row->self.old, row->self.new);
+	sp_json_format(j, "total", "[%.6g,%.6g]", row->total.old, row->total.new);
+	sp_json_format(j, "half", "[%.4g,%.4g]", (row->self.high - row->self.low) / 2,
+		       (row->total.high - row->total.low) / 2);
+	sp_json_format(j, "q", "[%.4g,%.4g]", row->self.q, row->total.q);
+	sp_json_end(j);
 }
 
 static int put_changes(const struct sp_api_ask *ask, const struct sp_diff *d, const struct sp_tree_columns *s,
-		       FILE *out)
+		       struct sp_json *j)
 {
 	struct sp_diff_rows rows;
 	int r = sp_diff_fold(d, SP_DIFF_BY_FUNCTION, &rows);
 
 	if (r < 0)
 		return r;
-	fprintf(out, "\"n_functions\":%zu,\"functions\":[", rows.n_rows);
-	for (size_t i = 0; i < rows.n_rows && i < ask->limit; i++) {
-		fputs(i ? ",\n" : "", out);
-		put_change(s, &rows.rows[i], out);
-	}
-	fputs("],\n", out);
+	sp_json_int(j, "n_functions", (int64_t)rows.n_rows);
+	sp_json_array(j, "functions");
+	sp_json_lines(j);
+	for (size_t i = 0; i < rows.n_rows && i < ask->limit; i++)
+		put_change(s, &rows.rows[i], j);
+	sp_json_end(j);
+	sp_json_line(j);
 	sp_diff_rows_done(&rows);
 	return 0;
 }
 
-static int put_diff(const struct sp_api_ask *ask, const struct sp_diff *d, FILE *out)
+static int put_diff(const struct sp_api_ask *ask, const struct sp_diff *d, struct sp_json *j)
 {
 	struct sp_tree_columns s = {0};
 	int r = sp_tree_columns_new_diff(d, &s);
 
 	if (r == 0)
-		r = put_trees(ask, &s, out);
+		r = put_trees(ask, &s, j);
 	if (r == 0)
-		r = put_sums(&s, NULL, out);
+		r = put_sums(&s, NULL, j);
 	if (r == 0)
-		r = put_noise(d, &s, out);
+		r = put_noise(d, &s, j);
 	if (r == 0)
-		r = put_changes(ask, d, &s, out);
+		r = put_changes(ask, d, &s, j);
 	if (r == 0)
-		sp_tree_columns_end(&s, out);
+		sp_tree_columns_end(&s, j);
 	sp_tree_columns_done(&s);
 	return r;
 }
 
 static int make_diff(const struct sp_api_ask *ask, const struct sp_profile *before, const struct sp_profile *after,
-		     FILE *out)
+		     struct sp_json *j)
 {
 	struct sp_diff_options o = {.scale = SP_DIFF_SHARES};
 	struct sp_diff *d = NULL;
@@ -318,7 +319,7 @@ static int make_diff(const struct sp_api_ask *ask, const struct sp_profile *befo
 	if (r == 0)
 		r = sp_diff_new(before, after, &o, &d);
 	if (r == 0)
-		r = put_diff(ask, d, out);
+		r = put_diff(ask, d, j);
 	if (d)
 		sp_diff_free(d);
 	return r;
@@ -341,7 +342,7 @@ static int read_side(const struct sp_api *a, const struct sp_api_ask *ask, bool 
 }
 
 /* from, to: the old range; from2, to2: the new one. */
-int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
+int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, struct sp_json *j)
 {
 	struct sp_store_answer answer = {0}, answer2 = {0};
 	struct sp_profile *before = NULL, *after = NULL;
@@ -352,13 +353,13 @@ int sp_api_diff(const struct sp_api *a, const struct sp_api_ask *ask, FILE *out)
 	if (r == 0)
 		r = read_side(a, ask, true, &after, &answer2);
 	if (r == 0) {
-		sp_api_put_answer(ask, &answer, out);
-		sp_api_put_time(out, "from2", ask->from2_ns);
-		sp_api_put_time(out, "to2", ask->to2_ns);
-		sp_api_put_time(out, "found_from2", answer2.from_ns);
-		sp_api_put_time(out, "found_to2", answer2.to_ns);
-		sp_api_put_seconds(out, "covered_seconds2", answer2.covered_ns);
-		r = make_diff(ask, before, after, out);
+		sp_api_put_answer(ask, &answer, j);
+		sp_api_put_seconds(j, "from2", ask->from2_ns);
+		sp_api_put_seconds(j, "to2", ask->to2_ns);
+		sp_api_put_seconds(j, "found_from2", answer2.from_ns);
+		sp_api_put_seconds(j, "found_to2", answer2.to_ns);
+		sp_api_put_seconds(j, "covered_seconds2", answer2.covered_ns);
+		r = make_diff(ask, before, after, j);
 	}
 	sp_profile_free(before);
 	sp_profile_free(after);

@@ -2,10 +2,11 @@
 #include "agent/answer/tree_columns.h"
 #include "agent/answer/api_priv.h"
 #include "base/intern.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "profile/diff.h"
+#include "view/html/html_data.h"
 #include "view/html/html_stacks.h"
-#include "view/svg/svg_colour.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -347,26 +348,33 @@ static int walk_nodes(struct shaping *g)
 }
 
 /* --- JSON --- */
-static void put_columns(const struct shaping *g, FILE *out)
+static void put_columns(const struct shaping *g, struct sp_json *j)
 {
-	fprintf(out, "{\"n\":%zu,\"root\":%" PRIu64 ",\"depth\":[", g->n_nodes, g->root ? g->ids[g->root] : 0);
+	sp_json_object(j, NULL);
+	sp_json_int(j, "n", (int64_t)g->n_nodes);
+	sp_json_uint(j, "root", g->root ? g->ids[g->root] : 0);
+	sp_json_array(j, "depth");
 	for (size_t i = 0; i < g->n_nodes; i++)
-		fprintf(out, "%s%" PRIu32, i ? "," : "", g->nodes[i].depth);
-	fputs("],\n\"entity\":[", out);
+		sp_json_uint(j, NULL, g->nodes[i].depth);
+	sp_json_end(j);
+	sp_json_array(sp_json_line(j), "entity");
 	for (size_t i = 0; i < g->n_nodes; i++)
-		fprintf(out, "%s%" PRIu32, i ? "," : "", g->nodes[i].entity);
-	fputs("],\n\"id\":[", out);
+		sp_json_uint(j, NULL, g->nodes[i].entity);
+	sp_json_end(j);
+	sp_json_array(sp_json_line(j), "id");
 	for (size_t i = 0; i < g->n_nodes; i++)
-		fprintf(out, "%s%" PRIu64, i ? "," : "", g->nodes[i].id);
-	fputs("],\n\"self\":[", out);
-	for (uint32_t v = 0; v < g->s->n_columns; v++)
+		sp_json_uint(j, NULL, g->nodes[i].id);
+	sp_json_end(j);
+	sp_json_array(sp_json_line(j), "self");
+	sp_json_lines(j);
+	for (uint32_t v = 0; v < g->s->n_columns; v++) {
+		sp_json_array(j, NULL);
 		for (size_t i = 0; i < g->n_nodes; i++)
-			fprintf(out, "%s%.0f%s",
-				i   ? ","
-				: v ? ",\n["
-				    : "[",
-				g->nodes[i].self[v], i + 1 == g->n_nodes ? "]" : "");
-	fputs("]}", out);
+			sp_json_format(j, NULL, "%.0f", g->nodes[i].self[v]);
+		sp_json_end(j);
+	}
+	sp_json_end(j);
+	sp_json_end(j);
 }
 
 static int shape(struct shaping *g, uint64_t root, double least)
@@ -394,7 +402,8 @@ static void scale_samples(struct sp_tree_columns *s, const struct sp_profile *p)
 	s->columns[3].scale = samples_per(sums[3], sums[1]);
 }
 
-int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint64_t root, double least, FILE *out)
+int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint64_t root, double least,
+			struct sp_json *j)
 {
 	struct shaping g = {.s = s, .t = t};
 	struct sp_api_column columns[SP_API_COLUMNS];
@@ -406,7 +415,7 @@ int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint
 	g.entity_of = calloc(t->n_labels + 1U, sizeof(*g.entity_of));
 	int r = g.ids && g.keep && g.entity_of ? shape(&g, root, least) : -ENOMEM;
 	if (r == 0)
-		put_columns(&g, out);
+		put_columns(&g, j);
 	memcpy(s->columns, columns, sizeof(columns));
 	free(g.ids);
 	free(g.keep);
@@ -415,56 +424,30 @@ int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint
 	return r;
 }
 
-static void put_library(const struct sp_tree_columns *s, uint32_t number, FILE *out)
+static void put_values(const struct sp_tree_columns *s, struct sp_json *j)
 {
-	const struct sp_file *f = sp_profile_file(s->p, number);
-	const char *name = sp_api_library_name(s->p, number);
-	bool is_kernel = f->kind == SP_FILE_KERNEL;
-
-	fputs(",\n[", out);
-	sp_api_put_string(out, name);
-	fputc(',', out);
-	sp_api_put_string(out, sp_profile_string(s->p, f->path));
-	fputc(',', out);
-	sp_api_put_build_id(out, f->build_id, f->build_id_len);
-	fputc(',', out);
-	sp_api_put_string(out, sp_profile_string(s->p, f->package));
-	fprintf(out, ",%u,", f->kind);
-	sp_api_put_string(out, sp_profile_string(s->p, f->note));
-	fprintf(out, ",%d,%u,%u]", f->deleted, sp_svg_colour(name, is_kernel, false),
-		sp_svg_colour(name, is_kernel, true));
-}
-
-static void put_values(const struct sp_tree_columns *s, FILE *out)
-{
-	fputs("\"values\":[", out);
+	sp_json_array(j, "values");
 	for (uint32_t i = 0; i < s->n_columns; i++) {
 		const struct sp_api_column *c = &s->columns[i];
 		const struct sp_value_type *type = sp_profile_value_type(s->p, c->of);
-		fputs(i ? ",[" : "[", out);
-		sp_api_put_string(out, sp_profile_string(s->p, type->name));
-		fputc(',', out);
-		sp_api_put_string(out, sp_profile_string(s->p, type->unit));
-		fprintf(out, ",%d]", c->old);
+		sp_html_put_value(j, sp_profile_string(s->p, type->name), sp_profile_string(s->p, type->unit), c->old);
 	}
-	fprintf(out, "],\"value\":0,\"samples\":%" PRIu32 ",\n", s->samples);
+	sp_json_end(j);
+	sp_json_ints(j, {"value", 0}, {"samples", s->samples});
+	sp_json_line(j);
 }
 
-void sp_tree_columns_end(const struct sp_tree_columns *s, FILE *out)
+void sp_tree_columns_end(const struct sp_tree_columns *s, struct sp_json *j)
 {
-	put_values(s, out);
-	fputs("\"libraries\":[0", out);
+	put_values(s, j);
+	sp_html_begin_libraries(j);
 	for (uint32_t i = 1; i < s->n_libraries; i++)
-		put_library(s, s->libraries[i], out);
-	fputs("],\n\"names\":[", out);
-	for (uint32_t i = 0; i < sp_intern_count(s->names); i++) {
-		fputs(i ? ",\n" : "", out);
-		sp_api_put_string(out, sp_intern_get(s->names, i, NULL));
-	}
-	fputs("],\n\"entities\":[", out);
-	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++) {
-		const struct sp_html_entity *e = sp_intern_get(s->entities, i, NULL);
-		fprintf(out, "%s%u,%u,%u,%u", i ? "," : "", e->name, e->library, e->module, e->kind);
-	}
-	fputs("],\"format\":2\n", out);
+		sp_html_put_library(j, s->p, s->libraries[i], sp_api_library_name(s->p, s->libraries[i]));
+	sp_html_put_names(j, s->names);
+	sp_json_array(j, "entities");
+	for (uint32_t i = 0; i < sp_intern_count(s->entities); i++)
+		sp_html_put_entity(j, sp_intern_get(s->entities, i, NULL));
+	sp_json_end(j);
+	sp_json_int(j, "format", 2);
+	sp_json_line(j);
 }

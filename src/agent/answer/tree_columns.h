@@ -14,10 +14,10 @@
 #include "profile/identity.h"
 #include "profile/profile.h"
 #include "profile/tree.h"
-#include <stdio.h>
 
 struct sp_diff;
 struct sp_intern;
+struct sp_json;
 
 enum { SP_API_COLUMNS = 4 };
 
@@ -49,9 +49,10 @@ void sp_tree_columns_done(struct sp_tree_columns *s);
 /* The number of the file's library in "libraries", or a negative errno. */
 int64_t sp_tree_columns_library(struct sp_tree_columns *s, uint32_t file);
 /* Writes an object of columns. root: the id of a node, 0 = none. */
-int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint64_t root, double least, FILE *out);
+int sp_tree_columns_put(struct sp_tree_columns *s, const struct sp_tree *t, uint64_t root, double least,
+			struct sp_json *j);
 /* Writes "values", "libraries", "names" and "entities", after the trees. */
-void sp_tree_columns_end(const struct sp_tree_columns *s, FILE *out);
+void sp_tree_columns_end(const struct sp_tree_columns *s, struct sp_json *j);
 
 /* The name to be shown; "[no library]" for 0. */
 const char *sp_api_library_name(const struct sp_profile *p, uint32_t file);

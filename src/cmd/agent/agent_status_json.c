@@ -3,6 +3,7 @@
 #include "agent/socket/ask.h"
 #include "base/encode.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "cmd/agent/agent.h"
@@ -11,41 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct text {
-	char *bytes;
-	size_t size;
-	FILE *out;
-};
-struct json {
-	struct text all, sources; /* what stands between the braces, and between the brackets */
+struct status {
+	struct sp_json all, sources; /* sources: what stands between the brackets of its member of all */
 };
 
-static int text_open(struct text *t)
+static int pair(struct sp_json *j, const char *raw, const char *value)
 {
-	t->out = open_memstream(&t->bytes, &t->size);
-	return t->out ? 0 : -ENOMEM;
-}
-
-static int text_close(struct text *t)
-{
-	FILE *out = sp_take_ptr(t->out);
-
-	return out && fclose(out) ? -ENOMEM : 0;
-}
-
-static void pair(FILE *out, const char *name, const char *value, const char *before)
-{
+	SP_FREE char *name = sp_encoded(SP_ENCODE_JSON, raw);
 	uint64_t n;
 
-	fprintf(out, "%s\"", before);
-	sp_encode(out, SP_ENCODE_JSON, name);
-	if (sp_parse_number(value, 0, UINT64_MAX, &n) == 0) {
-		fprintf(out, "\": %" PRIu64, n);
-		return;
-	}
-	fputs("\": \"", out);
-	sp_encode(out, SP_ENCODE_JSON, value);
-	fputc('"', out);
+	if (!name)
+		return -ENOMEM;
+	if (sp_parse_number(value, 0, UINT64_MAX, &n) == 0)
+		sp_json_uint(j, name, n);
+	else
+		sp_json_string(j, name, value);
+	return 0;
 }
 
 /* What is told of a source follows its name. */
@@ -60,33 +42,41 @@ static bool is_of_source(const char *name)
 
 static int take(void *arg, const char *name, const char *value)
 {
-	struct json *j = arg;
-	bool any_source = ftell(j->sources.out) > 0;
+	struct status *s = arg;
+	bool is_first = !strcmp(name, "source"), any = s->sources.depth > 0;
 
-	if (!strcmp(name, "source"))
-		pair(j->sources.out, "source", value, any_source ? "}, {" : "{");
-	else if (any_source && is_of_source(name))
-		pair(j->sources.out, name, value, ", ");
-	else
-		pair(j->all.out, name, value, ftell(j->all.out) ? ", " : "");
-	return 0;
+	if (is_first && any)
+		sp_json_end(&s->sources);
+	if (is_first)
+		sp_json_object(&s->sources, NULL);
+	return pair(is_first || (any && is_of_source(name)) ? &s->sources : &s->all, name, value);
 }
 
 int sp_agent_status_json(const char *socket, FILE *out)
 {
 	struct sp_ask a = {.socket = *socket ? socket : NULL};
-	struct json j = {0};
-	int r = text_open(&j.all), closed;
+	SP_FREE char *sources = NULL;
+	SP_FREE char *all = NULL;
+	size_t n_sources, n_all;
+	struct status s = {.all = {.out = open_memstream(&all, &n_all), .is_spaced = true},
+			   .sources = {.out = open_memstream(&sources, &n_sources), .is_spaced = true}};
+	int r = s.all.out && s.sources.out ? 0 : -ENOMEM;
 
-	r = r < 0 ? r : text_open(&j.sources);
-	r = r < 0 ? r : sp_ask_status(&a, take, &j);
-	closed = text_close(&j.all);
-	r = r < 0 ? r : closed;
-	closed = text_close(&j.sources);
-	r = r < 0 ? r : closed;
+	if (r == 0) {
+		sp_json_object(&s.all, NULL);
+		r = sp_ask_status(&a, take, &s);
+	}
+	if (s.sources.depth > 0)
+		sp_json_end(&s.sources);
+	if (s.sources.out && fclose(s.sources.out) && r >= 0)
+		r = -ENOMEM;
+	if (r >= 0) {
+		sp_json_format(&s.all, "sources", "[%s]", sources);
+		sp_json_done(&s.all);
+	}
+	if (s.all.out && fclose(s.all.out) && r >= 0)
+		r = -ENOMEM;
 	if (r >= 0)
-		fprintf(out, "{%s, \"sources\": [%s%s]}\n", j.all.bytes, j.sources.bytes, j.sources.size ? "}" : "");
-	free(j.all.bytes);
-	free(j.sources.bytes);
+		fwrite(all, 1, n_all, out);
 	return r;
 }

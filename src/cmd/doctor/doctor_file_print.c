@@ -4,6 +4,7 @@
  * and never changed: soprof-doctor(1) says what they are. What is not known is absent.
  */
 #include "base/encode.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/doctor/doctor_file.h"
@@ -214,90 +215,73 @@ int sp_doctor_file_print(const struct sp_doctor_file *f, unsigned width, bool co
 
 /* --- JSON -----------------------------------------------------------------------------------------------------------
  */
-static void put_text(const char *key, const char *text, FILE *out)
-{
-	if (!text || !*text)
-		return;
-	fprintf(out, ",\n\"%s\":\"", key);
-	sp_encode(out, SP_ENCODE_JSON, text);
-	fputc('"', out);
-}
-
-static void put_number(const char *key, uint64_t number, FILE *out)
-{
-	fprintf(out, ",\n\"%s\":%" PRIu64, key, number);
-}
-
-static void json_identity(const struct sp_doctor_file *f, FILE *out)
+static void json_identity(const struct sp_doctor_file *f, struct sp_json *j)
 {
 	char hex[2 * sizeof(f->build_id) + 1];
 
 	sp_hex(f->build_id, f->build_id_len, hex);
-	put_text("path", f->path, out);
-	put_number("size", f->size, out);
-	put_text("build_id", hex, out);
-	put_text("soname", f->soname, out);
-	put_text("package", f->package ? f->package : f->note.name, out);
-	put_text("package_version", f->package ? f->package_version : f->note.version, out);
+	sp_json_word(j, "path", f->path);
+	sp_json_uint(j, "size", f->size);
+	sp_json_word(j, "build_id", hex);
+	sp_json_word(j, "soname", f->soname);
+	sp_json_word(j, "package", f->package ? f->package : f->note.name);
+	sp_json_word(j, "package_version", f->package ? f->package_version : f->note.version);
 }
 
-static void json_table(const struct sp_doctor_file *f, FILE *out)
+static void json_table(const struct sp_doctor_file *f, struct sp_json *j)
 {
-	put_number("code_bytes", f->counts.code_bytes, out);
-	put_number("eh_frame_bytes", covered(f), out);
-	fprintf(out, ",\n\"eh_frame_percent\":%.3f", percent(covered(f), f->counts.code_bytes));
-	put_number("fdes", f->blob->n_fdes, out);
-	put_number("rows", f->blob->n_rows, out);
-	put_number("derived_rows", f->survey.n_derived_rows, out);
-	put_number("derived_functions", f->blob->n_derived_functions, out);
-	put_number("derived_bytes", f->blob->derived_bytes, out);
-	put_number("uncovered_bytes", f->blob->uncovered_bytes, out);
-	put_number("left_out_bytes", f->blob->left_out_bytes, out);
-	fprintf(out, ",\n\"derived_partial\":%s", f->blob->flags & SP_BLOB_DERIVED_PART ? "true" : "false");
-	put_number("rules", f->blob->n_rules, out);
-	put_number("table_bytes", f->blob->bytes, out);
-	fprintf(out, ",\n\"table_partial\":%s", f->blob->flags & SP_BLOB_PARTIAL ? "true" : "false");
-	put_text("cache", f->cache == 0 ? "yes" : f->cache == -EACCES ? "never" : "no", out);
-	put_text("names_cache", f->names_cache == 0 ? "yes" : f->names_cache == -EACCES ? "never" : "no", out);
+	sp_json_ints(j, {"code_bytes", f->counts.code_bytes}, {"eh_frame_bytes", covered(f)});
+	sp_json_format(j, "eh_frame_percent", "%.3f", percent(covered(f), f->counts.code_bytes));
+	sp_json_ints(j, {"fdes", f->blob->n_fdes}, {"rows", f->blob->n_rows},
+		     {"derived_rows", f->survey.n_derived_rows}, {"derived_functions", f->blob->n_derived_functions},
+		     {"derived_bytes", f->blob->derived_bytes}, {"uncovered_bytes", f->blob->uncovered_bytes},
+		     {"left_out_bytes", f->blob->left_out_bytes});
+	sp_json_bool(j, "derived_partial", f->blob->flags & SP_BLOB_DERIVED_PART);
+	sp_json_ints(j, {"rules", f->blob->n_rules}, {"table_bytes", f->blob->bytes});
+	sp_json_bool(j, "table_partial", f->blob->flags & SP_BLOB_PARTIAL);
+	sp_json_word(j, "cache", f->cache == 0 ? "yes" : f->cache == -EACCES ? "never" : "no");
+	sp_json_word(j, "names_cache", f->names_cache == 0 ? "yes" : f->names_cache == -EACCES ? "never" : "no");
 }
 
-static void json_bad(const struct sp_doctor_file *f, FILE *out)
+static void json_bad(const struct sp_doctor_file *f, struct sp_json *j)
 {
-	fprintf(out, ",\n\"not_expressed\":{\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64, n_bad(f), f->survey.bad_bytes);
+	sp_json_object(j, "not_expressed");
+	sp_json_ints(j, {"rows", n_bad(f)}, {"bytes", f->survey.bad_bytes});
 	for (size_t i = 0; i < SP_N_BAD; i++)
-		fprintf(out, ",\"%s\":%" PRIu64, bad_keys[i], f->survey.n_bad[i]);
-	fprintf(out, ",\"frame_pointer_rows\":%u,\"fdes\":%u}", f->blob->n_lost_fp, f->blob->n_bad_fdes);
-	put_number("register_calls", f->blob->n_register_calls, out);
-	put_number("unsure_register_calls", f->blob->n_unsure_calls, out);
+		sp_json_uint(j, bad_keys[i], f->survey.n_bad[i]);
+	sp_json_ints(j, {"frame_pointer_rows", f->blob->n_lost_fp}, {"fdes", f->blob->n_bad_fdes});
+	sp_json_end(j);
+	sp_json_ints(j, {"register_calls", f->blob->n_register_calls},
+		     {"unsure_register_calls", f->blob->n_unsure_calls});
 }
 
-static void json_names(const struct sp_doctor_file *f, FILE *out)
+static void json_names(const struct sp_doctor_file *f, struct sp_json *j)
 {
 	const struct sp_symbol_counts *c = &f->counts;
 
-	put_number("symtab", c->n_symtab, out);
-	put_number("dynsym", c->n_dynsym, out);
-	put_number("debugdata", c->n_debugdata, out);
-	put_number("gopclntab", c->n_go, out);
-	put_text("debug_file", f->debug_path, out);
+	sp_json_ints(j, {"symtab", c->n_symtab}, {"dynsym", c->n_dynsym}, {"debugdata", c->n_debugdata},
+		     {"gopclntab", c->n_go});
+	sp_json_word(j, "debug_file", f->debug_path);
 	if (f->debug_path)
-		put_number("debug_file_symtab", f->n_debug, out);
-	put_text("debug_link", f->debug.link, out);
-	put_text("debug_problem", f->debug_note, out);
-	fprintf(out, ",\n\"dwarf\":%s", f->debug.has_dwarf ? "true" : "false");
-	put_number("ranges", c->n_ranges, out);
-	put_number("ranges_without_symbol", c->n_unnamed, out);
-	put_number("gaps", c->n_gaps, out);
-	put_number("gap_bytes", c->gap_bytes, out);
+		sp_json_uint(j, "debug_file_symtab", f->n_debug);
+	sp_json_word(j, "debug_link", f->debug.link);
+	sp_json_word(j, "debug_problem", f->debug_note);
+	sp_json_bool(j, "dwarf", f->debug.has_dwarf);
+	sp_json_ints(j, {"ranges", c->n_ranges}, {"ranges_without_symbol", c->n_unnamed}, {"gaps", c->n_gaps},
+		     {"gap_bytes", c->gap_bytes});
 }
 
 int sp_doctor_file_print_json(const struct sp_doctor_file *f, FILE *out)
 {
-	fprintf(out, "{\"soprof\":\"%s\"", SP_VERSION);
-	json_identity(f, out);
-	json_table(f, out);
-	json_bad(f, out);
-	json_names(f, out);
-	fputs("\n}\n", out);
+	struct sp_json j = {.out = out};
+
+	sp_json_object(&j, NULL);
+	sp_json_lines(&j);
+	sp_json_string(&j, "soprof", SP_VERSION);
+	json_identity(f, &j);
+	json_table(f, &j);
+	json_bad(f, &j);
+	json_names(f, &j);
+	sp_json_done(sp_json_line(&j));
 	return 0;
 }

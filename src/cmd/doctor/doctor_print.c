@@ -6,10 +6,10 @@
  * they are. What is not known is absent.
  */
 #include "base/encode.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,28 +123,25 @@ int sp_doctor_print(const struct sp_doctor *d, unsigned width, bool colour, FILE
 
 /* --- JSON -----------------------------------------------------------------------------------------------------------
  */
-static void put_text(const char *key, const char *text, FILE *out)
-{
-	if (!text)
-		return;
-	fprintf(out, ",\"%s\":\"", key);
-	sp_encode(out, SP_ENCODE_JSON, text);
-	fputc('"', out);
-}
-
 int sp_doctor_print_json(const struct sp_doctor *d, bool is_whole, FILE *out)
 {
-	fprintf(out, "{\"soprof\":\"%s\",\"essential\":%s,\"checks\":{", SP_VERSION, is_whole ? "true" : "false");
+	struct sp_json j = {.out = out};
+
+	sp_json_object(&j, NULL);
+	sp_json_string(&j, "soprof", SP_VERSION);
+	sp_json_bool(&j, "essential", is_whole);
+	sp_json_object(&j, "checks");
 	for (size_t i = 0; i < d->n_checks; i++) {
 		const struct sp_doctor_check *c = &d->checks[i];
-		fprintf(out, "%s\n\"%s\":{\"state\":\"%s\"", i ? "," : "", c->key, states[c->state]);
+		sp_json_object(sp_json_line(&j), c->key);
+		sp_json_string(&j, "state", states[c->state]);
 		if (c->has_value)
-			fprintf(out, ",\"value\":%" PRId64, c->value);
-		put_text("what", c->what, out);
-		put_text("why", c->why, out);
-		put_text("cure", c->cure, out);
-		fputc('}', out);
+			sp_json_int(&j, "value", c->value);
+		sp_json_string(&j, "what", c->what);
+		sp_json_word(&j, "why", c->why);
+		sp_json_word(&j, "cure", c->cure);
+		sp_json_end(&j);
 	}
-	fputs("\n}}\n", out);
+	sp_json_done(sp_json_line(&j));
 	return 0;
 }

@@ -7,6 +7,7 @@
  * never changed: soprof-libs(1) says what each of them is. Times are seconds since 1970.
  */
 #include "base/encode.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/libs/libs.h"
@@ -17,96 +18,80 @@
 
 /* --- JSON -----------------------------------------------------------------------------------------------------------
  */
-static void put_string(FILE *out, const char *key, const char *text)
-{
-	fprintf(out, ",\"%s\":\"", key);
-	sp_encode(out, SP_ENCODE_JSON, text);
-	fputc('"', out);
-}
-
-static void put_word(FILE *out, const char *key, const char *text)
-{
-	if (text && *text)
-		put_string(out, key, text);
-}
-
-static void put_id(FILE *out, const char *key, const uint8_t *id, size_t len)
-{
-	char hex[65];
-
-	sp_hex(id, len, hex);
-	put_word(out, key, hex);
-}
-
-static void put_cost(const struct sp_libs *l, int64_t self, int64_t total, FILE *out)
+static void put_cost(const struct sp_libs *l, int64_t self, int64_t total, struct sp_json *j)
 {
 	if (!l->sampled)
 		return;
-	fprintf(out, ",\"self\":%" PRId64 ",\"self_percent\":%.6f,\"total\":%" PRId64 ",\"total_percent\":%.6f", self,
-		sp_libs_percent(l, self), total, sp_libs_percent(l, total));
+	sp_json_int(j, "self", self);
+	sp_json_format(j, "self_percent", "%.6f", sp_libs_percent(l, self));
+	sp_json_int(j, "total", total);
+	sp_json_format(j, "total_percent", "%.6f", sp_libs_percent(l, total));
 }
 
-static void put_state(const struct sp_libs_file *f, FILE *out)
+static void put_id(struct sp_json *j, const char *name, const uint8_t *id, size_t len)
 {
-	put_string(out, "state", sp_libs_states[f->state]);
+	if (len)
+		sp_json_hex(j, name, id, len);
+}
+
+static void put_state(const struct sp_libs_file *f, struct sp_json *j)
+{
+	sp_json_string(j, "state", sp_libs_states[f->state]);
 	if (f->since_ns && f->state != SP_LIBS_CURRENT)
-		fprintf(out, ",\"since\":%" PRIu64, f->since_ns / SP_NS_PER_S);
-	put_id(out, "on_disk", f->disk_id, f->disk_id_len);
-	put_word(out, "disk_version", f->disk_version);
+		sp_json_uint(j, "since", f->since_ns / SP_NS_PER_S);
+	put_id(j, "on_disk", f->disk_id, f->disk_id_len);
+	sp_json_word(j, "disk_version", f->disk_version);
 }
 
-static void put_files(const struct sp_libs *l, uint32_t library, FILE *out)
+static void put_files(const struct sp_libs *l, uint32_t library, struct sp_json *j)
 {
-	bool any = false;
-
-	fputs(",\"files\":[", out);
+	sp_json_array(j, "files");
 	for (size_t i = 0; i < l->mapped->n_files; i++) {
 		const struct sp_libs_file *f = &l->files[i];
 		if (f->library != library)
 			continue;
-		fprintf(out, "%s{\"processes\":%u", any ? "," : "", l->mapped->files[i].n_uses);
-		put_string(out, "path", f->path ? f->path : l->mapped->files[i].path);
-		put_state(f, out);
-		put_word(out, "problem", f->why);
-		fputc('}', out);
-		any = true;
+		sp_json_object(j, NULL);
+		sp_json_uint(j, "processes", l->mapped->files[i].n_uses);
+		sp_json_string(j, "path", f->path ? f->path : l->mapped->files[i].path);
+		put_state(f, j);
+		sp_json_word(j, "problem", f->why);
+		sp_json_end(j);
 	}
-	fputc(']', out);
+	sp_json_end(j);
 }
 
-static void put_uses(const struct sp_libs *l, const struct sp_libs_library *lib, FILE *out)
+static void put_uses(const struct sp_libs *l, const struct sp_libs_library *lib, struct sp_json *j)
 {
-	bool any = false;
-
-	fputs(",\"used_by\":[", out);
+	sp_json_array(j, "used_by");
 	for (size_t i = 0; i < lib->n_uses; i++) {
 		const struct sp_libs_use *u = &l->uses[lib->first_use + i];
 		if (!sp_libs_shows_use(l, u))
 			continue;
-		fprintf(out, "%s{\"pid\":%u", any ? "," : "", l->mapped->processes[u->process].pid);
-		put_state(&l->files[u->file], out);
-		put_cost(l, u->self, u->total, out);
-		fputc('}', out);
-		any = true;
+		sp_json_object(j, NULL);
+		sp_json_uint(j, "pid", l->mapped->processes[u->process].pid);
+		put_state(&l->files[u->file], j);
+		put_cost(l, u->self, u->total, j);
+		sp_json_end(j);
 	}
-	fputc(']', out);
+	sp_json_end(j);
 }
 
-static void put_library(const struct sp_libs *l, uint32_t index, FILE *out)
+static void put_library(const struct sp_libs *l, uint32_t index, struct sp_json *j)
 {
 	const struct sp_libs_library *lib = &l->libraries[index];
 
-	fprintf(out, "{\"processes\":%u,\"stale\":%u", lib->n_uses, lib->n_stale);
-	put_string(out, "name", lib->name);
-	put_id(out, "build_id", lib->build_id, lib->build_id_len);
-	put_word(out, "package", lib->package);
-	put_word(out, "package_version", lib->version);
-	put_cost(l, lib->self, lib->total, out);
+	sp_json_object(sp_json_line(j), NULL);
+	sp_json_ints(j, {"processes", lib->n_uses}, {"stale", lib->n_stale});
+	sp_json_string(j, "name", lib->name);
+	put_id(j, "build_id", lib->build_id, lib->build_id_len);
+	sp_json_word(j, "package", lib->package);
+	sp_json_word(j, "package_version", lib->version);
+	put_cost(l, lib->self, lib->total, j);
 	if (l->sampled)
-		fprintf(out, ",\"ran\":%u,\"ended\":%u", lib->n_ran, lib->n_gone);
-	put_files(l, index, out);
-	put_uses(l, lib, out);
-	fputc('}', out);
+		sp_json_ints(j, {"ran", lib->n_ran}, {"ended", lib->n_gone});
+	put_files(l, index, j);
+	put_uses(l, lib, j);
+	sp_json_end(j);
 }
 
 static bool *processes_shown(const struct sp_libs *l, size_t n)
@@ -123,35 +108,35 @@ static bool *processes_shown(const struct sp_libs *l, size_t n)
 	return shown;
 }
 
-static void put_process(const struct sp_libs *l, size_t i, FILE *out)
+static void put_process(const struct sp_libs *l, size_t i, struct sp_json *j)
 {
 	const struct sp_mapped_process *p = &l->mapped->processes[i];
 
-	fprintf(out, "{\"pid\":%u,\"uid\":%u", p->pid, p->uid);
-	put_string(out, "comm", p->comm);
-	put_string(out, "user", l->users[i]);
-	put_word(out, "cgroup", p->cgroup);
-	put_word(out, "where", l->places[i]);
-	fputc('}', out);
+	sp_json_object(sp_json_line(j), NULL);
+	sp_json_ints(j, {"pid", p->pid}, {"uid", p->uid});
+	sp_json_string(j, "comm", p->comm);
+	sp_json_string(j, "user", l->users[i]);
+	sp_json_word(j, "cgroup", p->cgroup);
+	sp_json_word(j, "where", l->places[i]);
+	sp_json_end(j);
 }
 
-static void put_head(const struct sp_libs *l, size_t n, FILE *out)
+static void put_sampled(const struct sp_libs *l, struct sp_json *j)
+{
+	sp_json_ints(sp_json_line(j), {"samples", l->n_samples}, {"kernel", l->n_kernel}, {"other", l->n_other});
+	sp_json_format(j, "seconds", "%.3f", (double)l->sampled_ns / 1e9);
+	sp_json_uint(j, "frequency_hz", l->args->frequency_hz);
+}
+
+static void put_looked_at(const struct sp_libs *l, struct sp_json *j)
 {
 	const struct sp_mapped *m = l->mapped;
 
-	fprintf(out, "{\"format\":\"soprof-libs\",\"version\":1,\"time\":%" PRIu64,
-		sp_time_ns(CLOCK_REALTIME) / SP_NS_PER_S);
-	if (l->sampled)
-		fprintf(out,
-			",\n\"samples\":%" PRId64 ",\"kernel\":%" PRId64 ",\"other\":%" PRId64 ",\"seconds\":%.3f,"
-			"\"frequency_hz\":%" PRIu64,
-			l->n_samples, l->n_kernel, l->n_other, (double)l->sampled_ns / 1e9, l->args->frequency_hz);
-	fprintf(out,
-		",\n\"looked_at\":{\"processes\":%zu,\"files\":%zu,\"refused\":%" PRIu64 ",\"ended\":%" PRIu64
-		",\"stuck\":%" PRIu64 ",\"memory_mappings\":%" PRIu64 ",\"not_elf\":%" PRIu64 ",\"not_opened\":%" PRIu64
-		",\"beyond_limits\":%" PRIu64 "},\n\"left_out\":%zu,\n\"libraries\":[",
-		m->n_processes, m->n_files, m->n_refused, m->n_ended, m->n_stuck, m->n_memory, l->n_not_elf,
-		l->n_not_open, m->n_left_out, l->n_order - n);
+	sp_json_object(sp_json_line(j), "looked_at");
+	sp_json_ints(j, {"processes", m->n_processes}, {"files", m->n_files}, {"refused", m->n_refused},
+		     {"ended", m->n_ended}, {"stuck", m->n_stuck}, {"memory_mappings", m->n_memory},
+		     {"not_elf", l->n_not_elf}, {"not_opened", l->n_not_open}, {"beyond_limits", m->n_left_out});
+	sp_json_end(j);
 }
 
 /* Lists and tables for scripts are whole unless they are asked not to be. */
@@ -164,26 +149,29 @@ static size_t n_shown(const struct sp_libs *l)
 
 int sp_libs_print_json(struct sp_libs *l, FILE *out)
 {
+	struct sp_json j = {.out = out};
 	size_t n = n_shown(l);
 	SP_FREE bool *shown = processes_shown(l, n);
-	bool any = false;
 
 	if (!shown)
 		return -ENOMEM;
-	put_head(l, n, out);
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		put_library(l, l->order[i], out);
-	}
-	fputs("],\n\"processes\":[", out);
-	for (size_t i = 0; i < l->mapped->n_processes; i++) {
-		if (!shown[i])
-			continue;
-		fputs(any ? ",\n" : "\n", out);
-		put_process(l, i, out);
-		any = true;
-	}
-	fputs("]}\n", out);
+	sp_json_object(&j, NULL);
+	sp_json_string(&j, "format", "soprof-libs");
+	sp_json_int(&j, "version", 1);
+	sp_json_uint(&j, "time", sp_time_ns(CLOCK_REALTIME) / SP_NS_PER_S);
+	if (l->sampled)
+		put_sampled(l, &j);
+	put_looked_at(l, &j);
+	sp_json_uint(sp_json_line(&j), "left_out", l->n_order - n);
+	sp_json_array(sp_json_line(&j), "libraries");
+	for (size_t i = 0; i < n; i++)
+		put_library(l, l->order[i], &j);
+	sp_json_end(&j);
+	sp_json_array(sp_json_line(&j), "processes");
+	for (size_t i = 0; i < l->mapped->n_processes; i++)
+		if (shown[i])
+			put_process(l, i, &j);
+	sp_json_done(&j);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
  * Keys and columns may be added, never changed: soprof-calls(1) says what they are.
  */
 #include "base/encode.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "profile/calls.h"
 #include "view/calls/counts.h"
@@ -20,91 +21,78 @@ bool sp_counts_wanted(const struct sp_profile *p, const struct sp_view_options *
 
 /* --- JSON ----------------------------------------------------------------------------------------------------------
  */
-static void put_string(FILE *out, const char *key, const char *s)
-{
-	fprintf(out, "\"%s\":\"", key);
-	sp_encode(out, SP_ENCODE_JSON, s);
-	fputc('"', out);
-}
-
-static void put_hex(FILE *out, const struct sp_file *f)
-{
-	for (int i = 0; i < f->build_id_len; i++)
-		fprintf(out, "%02x", f->build_id[i]);
-}
-
 /* Who is called, or calls: null for nobody known. */
-static void put_who(const struct sp_profile *p, uint32_t func, uint32_t file, FILE *out)
+static void put_who(const struct sp_profile *p, uint32_t func, uint32_t file, struct sp_json *j)
 {
 	const struct sp_file *f = sp_profile_file(p, file);
 
-	if (func)
-		put_string(out, "function", sp_profile_string(p, sp_profile_func(p, func)->name));
-	else
-		fputs("\"function\":null", out);
-	if (!file)
-		return;
-	fputc(',', out);
-	put_string(out, "library", sp_profile_string(p, f->name));
-	if (f->build_id_len) {
-		fputs(",\"build_id\":\"", out);
-		put_hex(out, f);
-		fputc('"', out);
-	}
+	sp_json_string(j, "function", func ? sp_profile_string(p, sp_profile_func(p, func)->name) : NULL);
+	if (file)
+		sp_json_string(j, "library", sp_profile_string(p, f->name));
+	if (file && f->build_id_len)
+		sp_json_hex(j, "build_id", f->build_id, f->build_id_len);
 }
 
-static void put_times(const struct sp_called *c, FILE *out)
+static void put_times(const struct sp_called *c, struct sp_json *j)
 {
 	double ns, low, high;
 
-	fprintf(out, ",\"self_ns\":%" PRId64 ",\"total_ns\":%" PRId64 ",\"outside_ns\":%" PRId64, c->self_ns,
-		c->total_ns, c->outside_ns);
-	fprintf(out, ",\"outside_samples\":%" PRId64, c->n_outside_samples);
-	if (sp_called_time(c, &ns, &low, &high))
-		fprintf(out, ",\"ns_a_call\":%.3f,\"ns_a_call_low\":%.3f,\"ns_a_call_high\":%.3f", ns, low, high);
+	sp_json_ints(j, {"self_ns", c->self_ns}, {"total_ns", c->total_ns}, {"outside_ns", c->outside_ns},
+		     {"outside_samples", c->n_outside_samples});
+	if (!sp_called_time(c, &ns, &low, &high))
+		return;
+	sp_json_format(j, "ns_a_call", "%.3f", ns);
+	sp_json_format(j, "ns_a_call_low", "%.3f", low);
+	sp_json_format(j, "ns_a_call_high", "%.3f", high);
 }
 
 /* Ranges: from, below, calls. */
-static void put_latency(const struct sp_called *c, FILE *out)
+static void put_latency(const struct sp_called *c, struct sp_json *j)
 {
-	fprintf(out, ",\"timed\":%s,\"timed_calls\":%" PRId64 ",\"timed_ns\":%" PRId64, c->untimed ? "false" : "true",
-		c->n_timed, c->timed_ns);
-	if (c->n_timed)
-		fprintf(out, ",\"p50_ns\":%.0f,\"p99_ns\":%.0f,\"max_ns\":%.0f", sp_called_quantile(c, 0.5),
-			sp_called_quantile(c, 0.99), sp_called_quantile(c, 1));
-	fputs(",\"latency\":[", out);
+	sp_json_bool(j, "timed", !c->untimed);
+	sp_json_ints(j, {"timed_calls", c->n_timed}, {"timed_ns", c->timed_ns});
+	if (c->n_timed) {
+		sp_json_format(j, "p50_ns", "%.0f", sp_called_quantile(c, 0.5));
+		sp_json_format(j, "p99_ns", "%.0f", sp_called_quantile(c, 0.99));
+		sp_json_format(j, "max_ns", "%.0f", sp_called_quantile(c, 1));
+	}
+	sp_json_array(j, "latency");
 	for (size_t i = 0; i < c->n_ranges; i++)
-		fprintf(out, "%s[%" PRId64 ",%" PRId64 ",%" PRId64 "]", i ? "," : "", c->ranges[i].low_ns,
-			c->ranges[i].high_ns, c->ranges[i].n);
-	fputc(']', out);
+		sp_json_format(j, NULL, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", c->ranges[i].low_ns,
+			       c->ranges[i].high_ns, c->ranges[i].n);
+	sp_json_end(j);
 }
 
 static void put_function(const struct sp_profile *p, const struct sp_calls_table *t, const struct sp_called *c,
-			 FILE *out)
+			 struct sp_json *j)
 {
-	fputc('{', out);
-	put_who(p, c->func, c->file, out);
-	fputc(',', out);
-	put_string(out, "linkage_name", sp_profile_string(p, sp_profile_func(p, c->func)->linkage_name));
-	fprintf(out, ",\"offset\":%" PRIu64 ",\"address_taken\":%s", sp_profile_func(p, c->func)->start,
-		c->address_taken ? "true" : "false");
-	fprintf(out, ",\"calls\":%" PRId64 ",\"outside_calls\":%" PRId64, c->n_calls, c->n_outside);
+	const struct sp_func *func = sp_profile_func(p, c->func);
+
+	sp_json_object(sp_json_line(j), NULL);
+	put_who(p, c->func, c->file, j);
+	sp_json_string(j, "linkage_name", sp_profile_string(p, func->linkage_name));
+	sp_json_uint(j, "offset", func->start);
+	sp_json_bool(j, "address_taken", c->address_taken);
+	sp_json_ints(j, {"calls", c->n_calls}, {"outside_calls", c->n_outside});
 	if (t->has_times)
-		put_times(c, out);
+		put_times(c, j);
 	if (t->has_latency)
-		put_latency(c, out);
-	fputs(",\"callers\":[", out);
+		put_latency(c, j);
+	sp_json_array(j, "callers");
 	for (size_t i = 0; i < c->n_callers; i++) {
-		fputs(i ? ",{" : "{", out);
-		put_who(p, c->callers[i].func, c->callers[i].file, out);
-		fprintf(out, ",\"outside\":%s,\"calls\":%" PRId64 "}", c->callers[i].is_outside ? "true" : "false",
-			c->callers[i].n_calls);
+		sp_json_object(j, NULL);
+		put_who(p, c->callers[i].func, c->callers[i].file, j);
+		sp_json_bool(j, "outside", c->callers[i].is_outside);
+		sp_json_int(j, "calls", c->callers[i].n_calls);
+		sp_json_end(j);
 	}
-	fputs("]}", out);
+	sp_json_end(j);
+	sp_json_end(j);
 }
 
 int sp_counts_put_json(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
+	struct sp_json j = {.out = out};
 	struct sp_calls_table t;
 	int64_t left_out = 0;
 	int r = sp_calls_table_new(p, &t);
@@ -113,23 +101,33 @@ int sp_counts_put_json(const struct sp_profile *p, const struct sp_view_options 
 	if (r < 0)
 		return r;
 	n = o->limit ? SP_MIN(o->limit, t.n_rows) : t.n_rows;
-	fprintf(out, "{\"format\":\"soprof-calls\",\"version\":1,\n\"calls\":%" PRId64, t.n_calls);
+	sp_json_object(&j, NULL);
+	sp_json_string(&j, "format", "soprof-calls");
+	sp_json_int(&j, "version", 1);
+	sp_json_int(sp_json_line(&j), "calls", t.n_calls);
 	if (t.has_times)
-		fprintf(out, ",\"time_ns\":%" PRId64 ",\"samples\":%" PRId64, t.time_ns, t.n_samples);
-	fputs(",\n\"functions\":[", out);
-	for (i = 0; i < n; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		put_function(p, &t, &t.rows[i], out);
-	}
+		sp_json_ints(&j, {"time_ns", t.time_ns}, {"samples", t.n_samples});
+	sp_json_array(sp_json_line(&j), "functions");
+	for (i = 0; i < n; i++)
+		put_function(p, &t, &t.rows[i], &j);
 	for (; i < t.n_rows; i++)
 		left_out += t.rows[i].n_calls;
-	fprintf(out, "],\n\"left_out\":{\"functions\":%zu,\"calls\":%" PRId64 "}}\n", t.n_rows - n, left_out);
+	sp_json_end(&j);
+	sp_json_object(sp_json_line(&j), "left_out");
+	sp_json_ints(&j, {"functions", (int64_t)(t.n_rows - n)}, {"calls", left_out});
+	sp_json_done(&j);
 	sp_calls_table_done(&t);
 	return 0;
 }
 
 /* --- CSV -----------------------------------------------------------------------------------------------------------
  */
+static void put_hex(FILE *out, const struct sp_file *f)
+{
+	for (int i = 0; i < f->build_id_len; i++)
+		fprintf(out, "%02x", f->build_id[i]);
+}
+
 static void put_cell(FILE *out, const char *s)
 {
 	sp_encode(out, SP_ENCODE_CSV, s);

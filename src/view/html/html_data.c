@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "view/html/html_noise.h"
@@ -20,25 +20,11 @@ struct writer {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
 	const struct sp_html_stacks *s;
-	FILE *out;
+	struct sp_json j;
 	uint32_t n_values;  /* with the number of rows, if no value is the number of samples */
 	uint32_t rest;      /* bits of the base64 that make no character yet */
 	uint32_t rest_bits; /* 0, 2 or 4 */
 };
-
-static void put_string(struct writer *w, const char *text)
-{
-	fputc('"', w->out);
-	sp_encode(w->out, SP_ENCODE_JSON, text);
-	fputc('"', w->out);
-}
-
-static void put_field(struct writer *w, const char *name, const char *text)
-{
-	fprintf(w->out, "\"%s\":", name);
-	put_string(w, text ? text : "");
-	fputs(",\n", w->out);
-}
 
 /* --- values ----------------------------------------------------------------------------------------------------- */
 
@@ -62,23 +48,30 @@ static bool is_samples(const char *name)
 	return !strcmp(name, "samples") || !strcmp(name, "new samples");
 }
 
+void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, int old)
+{
+	sp_json_array(j, NULL);
+	sp_json_string(j, NULL, name);
+	sp_json_string(j, NULL, unit);
+	sp_json_int(j, NULL, old);
+	sp_json_end(j);
+}
+
 static void put_values(struct writer *w)
 {
 	uint32_t n = sp_profile_n_value_types(w->p), samples = n;
-	fputs("\"values\":[", w->out);
+	sp_json_array(&w->j, "values");
 	for (uint32_t i = 0; i < n; i++) {
 		if (samples == n && is_samples(value_name(w, i)))
 			samples = i;
-		fputs(i ? ",[" : "[", w->out);
-		put_string(w, w->o->value_name && i == w->o->value ? w->o->value_name : value_name(w, i));
-		fputc(',', w->out);
-		put_string(w, sp_profile_string(w->p, sp_profile_value_type(w->p, i)->unit));
-		fprintf(w->out, ",%d]", old_of(w, i));
+		sp_html_put_value(&w->j, w->o->value_name && i == w->o->value ? w->o->value_name : value_name(w, i),
+				  sp_profile_string(w->p, sp_profile_value_type(w->p, i)->unit), old_of(w, i));
 	}
 	w->n_values = n + (samples == n);
 	if (samples == n)
-		fprintf(w->out, "%s[\"samples\",\"count\",-1]", n ? "," : "");
-	fprintf(w->out, "],\n\"value\":%u,\"samples\":%u,\n", w->o->value, samples);
+		sp_html_put_value(&w->j, "samples", "count", -1);
+	sp_json_end(&w->j);
+	sp_json_ints(sp_json_line(&w->j), {"value", w->o->value}, {"samples", samples});
 }
 
 /* --- libraries and entities ------------------------------------------------------------------------------------- */
@@ -99,47 +92,64 @@ static const char *library_name(const struct writer *w, const struct sp_file *fi
 	return room;
 }
 
-static void put_build_id(struct writer *w, const struct sp_file *file)
+void sp_html_begin_libraries(struct sp_json *j)
 {
-	fputs(",\"", w->out);
-	for (size_t i = 0; i < SP_MIN(file->build_id_len, SP_BUILD_ID_MAX); i++)
-		fprintf(w->out, "%02x", file->build_id[i]);
-	fputs("\",", w->out);
+	sp_json_array(j, "libraries");
+	sp_json_lines(j);
+	sp_json_int(j, NULL, 0);
 }
 
-static void put_library(struct writer *w, const struct sp_file *file)
+void sp_html_put_library(struct sp_json *j, const struct sp_profile *p, uint32_t number, const char *name)
 {
-	char room[32];
-	const char *name = library_name(w, file, room, sizeof(room));
+	const struct sp_file *file = sp_profile_file(p, number);
 	bool is_kernel = file->kind == SP_FILE_KERNEL;
-	fputs(",\n[", w->out);
-	put_string(w, name);
-	fputc(',', w->out);
-	put_string(w, sp_profile_string(w->p, file->path));
-	put_build_id(w, file);
-	put_string(w, sp_profile_string(w->p, file->package));
-	fprintf(w->out, ",%u,", file->kind);
-	put_string(w, sp_profile_string(w->p, file->note));
-	fprintf(w->out, ",%d,%u,%u]", file->deleted, sp_svg_colour(name, is_kernel, false),
-		sp_svg_colour(name, is_kernel, true));
+	sp_json_array(j, NULL);
+	sp_json_string(j, NULL, name);
+	sp_json_string(j, NULL, sp_profile_string(p, file->path));
+	sp_json_hex(j, NULL, file->build_id, file->build_id_len);
+	sp_json_string(j, NULL, sp_profile_string(p, file->package));
+	sp_json_int(j, NULL, file->kind);
+	sp_json_string(j, NULL, sp_profile_string(p, file->note));
+	sp_json_int(j, NULL, file->deleted);
+	sp_json_uint(j, NULL, sp_svg_colour(name, is_kernel, false));
+	sp_json_uint(j, NULL, sp_svg_colour(name, is_kernel, true));
+	sp_json_end(j);
+}
+
+void sp_html_put_names(struct sp_json *j, const struct sp_intern *names)
+{
+	sp_json_end(j);
+	sp_json_array(sp_json_line(j), "names");
+	sp_json_lines(j);
+	for (uint32_t i = 0; i < sp_intern_count(names); i++)
+		sp_json_string(j, NULL, sp_intern_get(names, i, NULL));
+	sp_json_end(j);
+	sp_json_line(j);
+}
+
+void sp_html_put_entity(struct sp_json *j, const struct sp_html_entity *e)
+{
+	sp_json_uint(j, NULL, e->name);
+	sp_json_uint(j, NULL, e->library);
+	sp_json_uint(j, NULL, e->module);
+	sp_json_uint(j, NULL, e->kind);
 }
 
 static void put_libraries(struct writer *w)
 {
-	fputs("\"libraries\":[0", w->out);
-	for (uint32_t i = 1; i < w->s->n_libraries; i++)
-		put_library(w, sp_profile_file(w->p, w->s->files[i]));
-	fputs("],\n\"names\":[", w->out);
-	for (uint32_t i = 0; i < sp_intern_count(w->s->names); i++) {
-		fputs(i ? ",\n" : "", w->out);
-		put_string(w, sp_html_stacks_name(w->s, i));
+	sp_json_line(&w->j);
+	sp_html_begin_libraries(&w->j);
+	for (uint32_t i = 1; i < w->s->n_libraries; i++) {
+		char room[32];
+		sp_html_put_library(&w->j, w->p, w->s->files[i],
+				    library_name(w, sp_profile_file(w->p, w->s->files[i]), room, sizeof(room)));
 	}
-	fputs("],\n\"entities\":[", w->out);
-	for (uint32_t i = 0; i < w->s->n_entities; i++) {
-		const struct sp_html_entity *e = &w->s->entities[i];
-		fprintf(w->out, "%s%u,%u,%u,%u", i ? "," : "", e->name, e->library, e->module, e->kind);
-	}
-	fputs("],\n", w->out);
+	sp_html_put_names(&w->j, w->s->names);
+	sp_json_array(&w->j, "entities");
+	for (uint32_t i = 0; i < w->s->n_entities; i++)
+		sp_html_put_entity(&w->j, &w->s->entities[i]);
+	sp_json_end(&w->j);
+	sp_json_line(&w->j);
 }
 
 /* --- paths ------------------------------------------------------------------------------------------------------ */
@@ -149,7 +159,7 @@ static void put_base64(struct writer *w, uint8_t byte)
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	w->rest = w->rest << 8 | byte;
 	for (w->rest_bits += 8; w->rest_bits >= 6; w->rest_bits -= 6)
-		fputc(digits[w->rest >> (w->rest_bits - 6) & 63], w->out);
+		fputc(digits[w->rest >> (w->rest_bits - 6) & 63], w->j.out);
 	w->rest &= 63;
 }
 
@@ -193,12 +203,13 @@ static void put_paths(struct writer *w)
 	size_t n_nodes = 0;
 	for (size_t i = 0; i < w->s->n_paths; last = &w->s->paths[i++])
 		n_nodes += w->s->paths[i].n - n_common(w, last, &w->s->paths[i]);
-	fprintf(w->out, "\"n_nodes\":%zu,\"n_paths\":%zu,\"paths\":\"", n_nodes, w->s->n_paths);
+	sp_json_ints(&w->j, {"n_nodes", (int64_t)n_nodes}, {"n_paths", (int64_t)w->s->n_paths});
+	fputc('"', sp_json_raw(&w->j, "paths"));
 	last = &none;
 	for (size_t i = 0; i < w->s->n_paths; last = &w->s->paths[i++])
 		put_path(w, &w->s->paths[i], last);
 	end_base64(w);
-	fputs("\"", w->out);
+	fputc('"', w->j.out);
 }
 
 int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
@@ -207,16 +218,18 @@ int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options 
 	int r = sp_html_stacks_new(p, o, &s);
 	if (r < 0)
 		return r;
-	struct writer w = {.p = p, .o = o, .s = s, .out = out};
-	fputs("{\"format\":1,\n", out);
-	put_field(&w, "title", o->title);
-	put_field(&w, "subtitle", o->subtitle);
+	struct writer w = {.p = p, .o = o, .s = s, .j = {.out = out}};
+	sp_json_object(&w.j, NULL);
+	sp_json_int(&w.j, "format", 1);
+	sp_json_string(sp_json_line(&w.j), "title", o->title ? o->title : "");
+	sp_json_string(sp_json_line(&w.j), "subtitle", o->subtitle ? o->subtitle : "");
+	sp_json_line(&w.j);
 	put_values(&w);
 	put_libraries(&w);
 	if (o->diff)
-		r = sp_html_noise_write(o->diff, s, out);
+		r = sp_html_noise_write(o->diff, s, &w.j);
 	put_paths(&w);
-	fputs("}\n", out);
+	sp_json_done(&w.j);
 	sp_html_stacks_free(s);
 	return r < 0 ? sp_fail(r, "tell what is noise") : 0;
 }

@@ -21,11 +21,24 @@
 #ifndef SP_VIEW_HTML_HTML_DATA_H
 #define SP_VIEW_HTML_HTML_DATA_H
 
+#include <stdint.h>
 #include <stdio.h>
 
+struct sp_html_entity;
+struct sp_intern;
+struct sp_json;
 struct sp_profile;
 struct sp_view_options;
 
 int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out);
+
+/* Its parts, for an agent's answer. An element of values: */
+void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, int old);
+/* The open array of libraries, with number 0, and one of them, called name. */
+void sp_html_begin_libraries(struct sp_json *j);
+void sp_html_put_library(struct sp_json *j, const struct sp_profile *p, uint32_t file, const char *name);
+/* Ends the array of libraries, and tells all names. */
+void sp_html_put_names(struct sp_json *j, const struct sp_intern *names);
+void sp_html_put_entity(struct sp_json *j, const struct sp_html_entity *e);
 
 #endif

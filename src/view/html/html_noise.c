@@ -4,39 +4,36 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "profile/diff_judge.h"
 #include "profile/identity.h"
 #include "view/html/html_stacks.h"
 
-static void put_change(const struct sp_change *c, FILE *out)
+static void put_change(const struct sp_change *c, struct sp_json *j)
 {
-	if (c)
-		fprintf(out, "%.6g,%.6g,%.6g", (c->high - c->low) / 2, c->factor, c->quantile);
-	else
-		fputs("-1,-1,-1", out);
+	sp_json_format(j, NULL, "%.6g", c ? (c->high - c->low) / 2 : -1);
+	sp_json_format(j, NULL, "%.6g", c ? c->factor : -1);
+	sp_json_format(j, NULL, "%.6g", c ? c->quantile : -1);
 }
 
-void sp_html_noise_put(const struct sp_diff_row *row, FILE *out)
+void sp_html_noise_put(const struct sp_diff_row *row, struct sp_json *j)
 {
-	put_change(row ? &row->self : NULL, out);
-	fputc(',', out);
-	put_change(row ? &row->total : NULL, out);
+	put_change(row ? &row->self : NULL, j);
+	put_change(row ? &row->total : NULL, j);
 }
 
-static void put_libraries(const struct sp_diff_judge *j, const struct sp_html_stacks *s, FILE *out)
+static void put_libraries(const struct sp_diff_judge *judge, const struct sp_html_stacks *s, struct sp_json *j)
 {
-	fputs(",\n\"libraries\":[", out);
-	for (uint32_t i = 0; i < s->n_libraries; i++) {
-		fputs(i ? "," : "", out);
-		sp_html_noise_put(sp_diff_judge_library(j, s->files[i]), out);
-	}
-	fputc(']', out);
+	sp_json_array(sp_json_line(j), "libraries");
+	for (uint32_t i = 0; i < s->n_libraries; i++)
+		sp_html_noise_put(sp_diff_judge_library(judge, s->files[i]), j);
+	sp_json_end(j);
 }
 
 /* All frames of an entity are of one row: joined frames are told apart by names. */
-static int put_entities(const struct sp_diff *d, const struct sp_diff_judge *j, const struct sp_html_stacks *s,
-			FILE *out)
+static int put_entities(const struct sp_diff *d, const struct sp_diff_judge *judge, const struct sp_html_stacks *s,
+			struct sp_json *j)
 {
 	SP_FREE const struct sp_diff_row **row_of = calloc(s->n_entities + 1U, sizeof(*row_of));
 	struct sp_identity same;
@@ -48,39 +45,40 @@ static int put_entities(const struct sp_diff *d, const struct sp_diff_judge *j, 
 		struct sp_tree_label label = {
 		    .kind = SP_TREE_FRAME, .func = same.function_of[i], .library = same.library_of[i]};
 		if (s->entity_of[i] < s->n_entities)
-			row_of[s->entity_of[i]] = sp_diff_judge_label(j, &label);
+			row_of[s->entity_of[i]] = sp_diff_judge_label(judge, &label);
 	}
-	fputs(",\n\"entities\":[", out);
-	for (uint32_t i = 0; i < s->n_entities; i++) {
-		fputs(i ? "," : "", out);
-		sp_html_noise_put(row_of[i], out);
-	}
-	fputc(']', out);
+	sp_json_array(sp_json_line(j), "entities");
+	for (uint32_t i = 0; i < s->n_entities; i++)
+		sp_html_noise_put(row_of[i], j);
+	sp_json_end(j);
 	sp_identity_done(&same);
 	return 0;
 }
 
-void sp_html_noise_begin(const struct sp_diff *d, const struct sp_diff_judge *j, uint32_t value, FILE *out)
+void sp_html_noise_begin(const struct sp_diff *d, const struct sp_diff_judge *judge, uint32_t value, struct sp_json *j)
 {
-	const struct sp_change *other = sp_diff_judge_other(j);
+	const struct sp_change *other = sp_diff_judge_other(judge);
 
-	fprintf(out, "\"noise\":{\"value\":%u,\"from\":\"%s\",\"other\":[%.6g,%.6g]", value,
-		d->method == SP_DIFF_FROM_SLICES ? "slices" : "counts", other->factor, other->quantile);
+	sp_json_object(j, "noise");
+	sp_json_uint(j, "value", value);
+	sp_json_string(j, "from", d->method == SP_DIFF_FROM_SLICES ? "slices" : "counts");
+	sp_json_format(j, "other", "[%.6g,%.6g]", other->factor, other->quantile);
 }
 
-int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s, FILE *out)
+int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s, struct sp_json *j)
 {
 	struct sp_diff shares = *d;
-	struct sp_diff_judge *j;
+	struct sp_diff_judge *judge;
 
 	shares.scale = SP_DIFF_SHARES;
-	int r = sp_diff_judge_new(&shares, &j);
+	int r = sp_diff_judge_new(&shares, &judge);
 	if (r < 0)
 		return r;
-	sp_html_noise_begin(d, j, SP_DIFF_NEW, out);
-	put_libraries(j, s, out);
-	r = put_entities(d, j, s, out);
-	fputs("},\n", out);
-	sp_diff_judge_free(j);
+	sp_html_noise_begin(d, judge, SP_DIFF_NEW, j);
+	put_libraries(judge, s, j);
+	r = put_entities(d, judge, s, j);
+	sp_json_end(j);
+	sp_json_line(j);
+	sp_diff_judge_free(judge);
 	return r;
 }

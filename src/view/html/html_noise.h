@@ -15,17 +15,17 @@
 #define SP_VIEW_HTML_HTML_NOISE_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 struct sp_diff;
 struct sp_diff_judge;
 struct sp_diff_row;
 struct sp_html_stacks;
+struct sp_json;
 
-int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s, FILE *out);
+int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s, struct sp_json *j);
 
 /* For an agent's answer: all before the libraries, and the six numbers of a row, which may be NULL. */
-void sp_html_noise_begin(const struct sp_diff *d, const struct sp_diff_judge *j, uint32_t value, FILE *out);
-void sp_html_noise_put(const struct sp_diff_row *row, FILE *out);
+void sp_html_noise_begin(const struct sp_diff *d, const struct sp_diff_judge *judge, uint32_t value, struct sp_json *j);
+void sp_html_noise_put(const struct sp_diff_row *row, struct sp_json *j);
 
 #endif

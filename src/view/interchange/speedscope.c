@@ -12,6 +12,7 @@
  */
 #include "base/encode.h"
 #include "base/intern.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/profile.h"
@@ -37,14 +38,13 @@ struct sums {
 struct writer {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
-	FILE *out;
+	struct sp_json j;
 	struct sp_intern *frames, *stacks; /* struct frame_key; arrays of numbers of frames, root first */
 	struct sums *sums;                 /* by stack */
 	size_t sums_capacity;
 	uint32_t *words; /* the stack at hand */
 	size_t n_words, words_capacity;
 	uint32_t *order; /* the stacks, sorted */
-	bool begun;      /* a list has its first element */
 	bool no_memory;  /* for a name */
 };
 
@@ -168,22 +168,16 @@ static void put_text(struct writer *w, const char *s)
 	w->no_memory |= !shown;
 	for (const char *at = shown; at && *at; at++) {
 		if (*at == '"' || *at == '\\')
-			fputc('\\', w->out);
-		fputc(*at, w->out);
+			fputc('\\', w->j.out);
+		fputc(*at, w->j.out);
 	}
 }
 
-static void put_string(struct writer *w, const char *s)
+static void put_string(struct writer *w, const char *name, const char *s)
 {
-	fputc('"', w->out);
+	fputc('"', sp_json_raw(&w->j, name));
 	put_text(w, s);
-	fputc('"', w->out);
-}
-
-static void put_separator(struct writer *w)
-{
-	fputs(w->begun ? ",\n" : "\n", w->out);
-	w->begun = true;
+	fputc('"', w->j.out);
 }
 
 static void put_file(struct writer *w, const struct frame_key *key)
@@ -191,65 +185,58 @@ static void put_file(struct writer *w, const struct frame_key *key)
 	const char *file = sp_profile_string(w->p, key->file);
 
 	if (key->process)
-		fprintf(w->out, ",\"file\":\"[anon:%" PRIu32 "]\"", sp_profile_process(w->p, key->process)->pid);
-	else if (*file) {
-		fputs(",\"file\":", w->out);
-		put_string(w, file);
-	}
+		sp_json_format(&w->j, "file", "\"[anon:%" PRIu32 "]\"", sp_profile_process(w->p, key->process)->pid);
+	else if (*file)
+		put_string(w, "file", file);
 	if (key->line)
-		fprintf(w->out, ",\"line\":%" PRIu32, key->line);
+		sp_json_uint(&w->j, "line", key->line);
 }
 
 static void put_nameless(struct writer *w, const struct sp_frame *frame)
 {
 	const char *library = sp_profile_string(w->p, sp_profile_file(w->p, frame->file)->name);
 
+	fputc('"', sp_json_raw(&w->j, "name"));
 	put_text(w, *library ? library : "[unknown]");
-	fprintf(w->out, "+0x%" PRIx64, frame->offset);
+	fprintf(w->j.out, "+0x%" PRIx64 "\"", frame->offset);
 }
 
 static void put_frame(struct writer *w, const struct frame_key *key)
 {
-	put_separator(w);
-	fputs("{\"name\":\"", w->out);
+	sp_json_object(sp_json_line(&w->j), NULL);
 	if (key->kind == FRAME_MISSED_USER || key->kind == FRAME_MISSED_KERNEL)
-		fprintf(w->out, "[Missed %s Stack]", key->kind == FRAME_MISSED_USER ? "User" : "Kernel");
+		sp_json_string(&w->j, "name",
+			       key->kind == FRAME_MISSED_USER ? "[Missed User Stack]" : "[Missed Kernel Stack]");
 	else if (key->kind == FRAME_NAMELESS)
 		put_nameless(w, sp_profile_frame(w->p, key->name));
 	else
-		put_text(w, sp_profile_string(w->p, key->name));
-	fputc('"', w->out);
+		put_string(w, "name", sp_profile_string(w->p, key->name));
 	put_file(w, key);
-	fputc('}', w->out);
+	sp_json_end(&w->j);
 }
 
 static void put_samples(struct writer *w, uint32_t value)
 {
-	w->begun = false;
 	for (uint32_t i = 0; i < sp_intern_count(w->stacks); i++) {
 		size_t n;
 		const uint32_t *words = stack_words(w, w->order[i], &n);
 
 		if (w->sums[w->order[i]].values[value] <= 0)
 			continue;
-		put_separator(w);
-		fputc('[', w->out);
+		sp_json_array(sp_json_line(&w->j), NULL);
 		for (size_t k = 0; k < n; k++)
-			fprintf(w->out, k ? ",%" PRIu32 : "%" PRIu32, words[k]);
-		fputc(']', w->out);
+			sp_json_uint(&w->j, NULL, words[k]);
+		sp_json_end(&w->j);
 	}
 }
 
 static void put_weights(struct writer *w, uint32_t value)
 {
-	w->begun = false;
 	for (uint32_t i = 0; i < sp_intern_count(w->stacks); i++) {
 		int64_t weight = w->sums[w->order[i]].values[value];
 
-		if (weight <= 0)
-			continue;
-		fprintf(w->out, w->begun ? ",%" PRId64 : "%" PRId64, weight);
-		w->begun = true;
+		if (weight > 0)
+			sp_json_int(&w->j, NULL, weight);
 	}
 }
 
@@ -266,11 +253,11 @@ static const char *unit_of(const char *unit)
 
 static void put_name(struct writer *w, uint32_t value, uint32_t n_negative)
 {
-	fputs("\"name\":\"", w->out);
+	fputc('"', sp_json_raw(&w->j, "name"));
 	put_text(w, sp_profile_string(w->p, sp_profile_value_type(w->p, value)->name));
 	if (n_negative)
-		fprintf(w->out, " (stacks below zero left out: %" PRIu32 ")", n_negative);
-	fputc('"', w->out);
+		fprintf(w->j.out, " (stacks below zero left out: %" PRIu32 ")", n_negative);
+	fputc('"', w->j.out);
 }
 
 static void put_profile(struct writer *w, uint32_t value)
@@ -283,34 +270,42 @@ static void put_profile(struct writer *w, uint32_t value)
 		n_negative += w->sums[i].values[value] < 0;
 		sp_saturating_add(&sum, SP_MAX(w->sums[i].values[value], 0));
 	}
-	fputs(value ? ",\n{\"type\":\"sampled\"," : "\n{\"type\":\"sampled\",", w->out);
+	sp_json_object(sp_json_line(&w->j), NULL);
+	sp_json_string(&w->j, "type", "sampled");
 	put_name(w, value, n_negative);
-	fprintf(w->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRId64 ",\n\"samples\":[", unit_of(unit),
-		sum);
+	sp_json_string(&w->j, "unit", unit_of(unit));
+	sp_json_ints(&w->j, {"startValue", 0}, {"endValue", sum});
+	sp_json_array(sp_json_line(&w->j), "samples");
 	put_samples(w, value);
-	fputs("],\n\"weights\":[", w->out);
+	sp_json_end(&w->j);
+	sp_json_array(sp_json_line(&w->j), "weights");
 	put_weights(w, value);
-	fputs("]}", w->out);
+	sp_json_end(&w->j);
+	sp_json_end(&w->j);
 }
 
 static void put_all(struct writer *w)
 {
-	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"soprof\",\"name\":",
-	      w->out);
-	put_string(w, w->o->title ? w->o->title : "soprof");
-	fprintf(w->out, ",\"activeProfileIndex\":%" PRIu32 ",\n\"shared\":{\"frames\":[", w->o->value);
-	w->begun = false;
+	sp_json_object(&w->j, NULL);
+	sp_json_string(&w->j, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	sp_json_string(&w->j, "exporter", "soprof");
+	put_string(w, "name", w->o->title ? w->o->title : "soprof");
+	sp_json_uint(&w->j, "activeProfileIndex", w->o->value);
+	sp_json_object(sp_json_line(&w->j), "shared");
+	sp_json_array(&w->j, "frames");
 	for (uint32_t i = 0; i < sp_intern_count(w->frames); i++)
 		put_frame(w, sp_intern_get(w->frames, i, NULL));
-	fputs("]},\n\"profiles\":[", w->out);
+	sp_json_end(&w->j);
+	sp_json_end(&w->j);
+	sp_json_array(sp_json_line(&w->j), "profiles");
 	for (uint32_t i = 0; i < sp_profile_n_value_types(w->p); i++)
 		put_profile(w, i);
-	fputs("]}\n", w->out);
+	sp_json_done(&w->j);
 }
 
 static int speedscope_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	struct writer w = {.p = p, .o = o, .out = out};
+	struct writer w = {.p = p, .o = o, .j = {.out = out}};
 	int r = sp_intern_new(&w.frames);
 
 	if (r >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* changes_export.c: the changes for scripts, and how their rows are called. See changes.h. */
 #include "base/encode.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "view/priv.h"
 #include "view/tables/changes.h"
@@ -120,102 +121,112 @@ int sp_changes_put_csv(const struct sp_diff *d, const struct sp_profile *const p
 }
 
 /* --- json --------------------------------------------------------------------------------------------------------- */
-static void json_change(const char *key, const struct sp_change *c, FILE *out)
+static void json_change(const char *key, const struct sp_change *c, struct sp_json *j)
 {
-	fprintf(out, ",\"%s\":{\"old\":%.9g,\"new\":%.9g,\"delta\":%.9g,\"low\":%.9g,\"high\":%.9g,\"q\":%.6g,", key,
-		c->old, c->new, c->delta, c->low, c->high, c->q);
-	fprintf(out, "\"within_noise\":%s}", c->within_noise ? "true" : "false");
+	sp_json_object(j, key);
+	sp_json_format(j, "old", "%.9g", c->old);
+	sp_json_format(j, "new", "%.9g", c->new);
+	sp_json_format(j, "delta", "%.9g", c->delta);
+	sp_json_format(j, "low", "%.9g", c->low);
+	sp_json_format(j, "high", "%.9g", c->high);
+	sp_json_format(j, "q", "%.6g", c->q);
+	sp_json_bool(j, "within_noise", c->within_noise);
+	sp_json_end(j);
 }
 
 static void json_row(const struct sp_diff *d, const struct sp_changes_options *o, const struct sp_diff_row *row,
-		     FILE *out)
+		     struct sp_json *j)
 {
-	fputs("{\"name\":\"", out);
-	sp_change_put_name(d, o->by, row, SP_ENCODE_JSON, out);
-	fputc('"', out);
-	if (o->by == SP_DIFF_BY_FUNCTION) {
-		fputs(",\"library\":\"", out);
-		sp_encode(out, SP_ENCODE_JSON, library_name(d, row->of));
-		fputc('"', out);
-	}
-	fprintf(out, ",\"upgraded\":%s,\"old_self\":%" PRId64 ",\"new_self\":%" PRId64, row->upgrade ? "true" : "false",
-		row->old_self, row->new_self);
-	fprintf(out, ",\"old_total\":%" PRId64 ",\"new_total\":%" PRId64, row->old_total, row->new_total);
-	json_change("self", &row->self, out);
-	json_change("total", &row->total, out);
-	fputc('}', out);
+	sp_json_object(sp_json_line(j), NULL);
+	fputc('"', sp_json_raw(j, "name"));
+	sp_change_put_name(d, o->by, row, SP_ENCODE_JSON, j->out);
+	fputc('"', j->out);
+	if (o->by == SP_DIFF_BY_FUNCTION)
+		sp_json_string(j, "library", library_name(d, row->of));
+	sp_json_bool(j, "upgraded", row->upgrade);
+	sp_json_ints(j, {"old_self", row->old_self}, {"new_self", row->new_self}, {"old_total", row->old_total},
+		     {"new_total", row->new_total});
+	json_change("self", &row->self, j);
+	json_change("total", &row->total, j);
+	sp_json_end(j);
 }
 
-static void json_builds(const struct sp_profile *p, const char *key, const uint32_t *files, uint32_t n, FILE *out)
+static void json_builds(const struct sp_profile *p, const char *key, const uint32_t *files, uint32_t n,
+			struct sp_json *j)
 {
-	fprintf(out, ",\"%s\":[", key);
+	sp_json_array(j, key);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct sp_file *f = sp_profile_file(p, files[i]);
 
-		fputs(i ? ",\"" : "\"", out);
-		for (size_t k = 0; k < f->build_id_len; k++)
-			fprintf(out, "%02x", f->build_id[k]);
-		fputc('"', out);
+		sp_json_hex(j, NULL, f->build_id, f->build_id_len);
 	}
-	fputc(']', out);
+	sp_json_end(j);
 }
 
-static void json_upgrades(const struct sp_diff *d, const struct sp_profile *const profiles[2], FILE *out)
+static void json_upgrades(const struct sp_diff *d, const struct sp_profile *const profiles[2], struct sp_json *j)
 {
-	fputs(",\n\"upgrades\":[", out);
+	sp_json_array(sp_json_line(j), "upgrades");
 	for (uint32_t i = 0; i < d->n_upgrades; i++) {
 		const struct sp_upgrade *u = &d->upgrades[i];
 
-		fputs(i ? ",\n{\"library\":\"" : "\n{\"library\":\"", out);
-		sp_encode(out, SP_ENCODE_JSON, library_name(d, u->file));
-		fputc('"', out);
-		json_builds(profiles[0], "old_build_ids", u->old_files, u->n_old, out);
-		json_builds(profiles[1], "new_build_ids", u->new_files, u->n_new, out);
-		fputc('}', out);
+		sp_json_object(sp_json_line(j), NULL);
+		sp_json_string(j, "library", library_name(d, u->file));
+		json_builds(profiles[0], "old_build_ids", u->old_files, u->n_old, j);
+		json_builds(profiles[1], "new_build_ids", u->new_files, u->n_new, j);
+		sp_json_end(j);
 	}
-	fputc(']', out);
+	sp_json_end(j);
 }
 
-static void json_side(const struct sp_diff *d, const struct sp_changes_options *o, int side, FILE *out)
+static void json_side(const struct sp_diff *d, const struct sp_changes_options *o, int side, struct sp_json *j)
 {
-	fputs("{\"name\":\"", out);
-	sp_encode(out, SP_ENCODE_JSON, o->names[side]);
-	fprintf(out, "\",\"value\":%.17g,\"samples\":%.17g,\"duration_ns\":%" PRIu64 ",\"slices\":%" PRIu32 "}",
-		d->value[side], d->n_samples[side], o->duration_ns[side], d->n_slices[side]);
+	sp_json_object(sp_json_line(j), side ? "new" : "old");
+	sp_json_string(j, "name", o->names[side]);
+	sp_json_format(j, "value", "%.17g", d->value[side]);
+	sp_json_format(j, "samples", "%.17g", d->n_samples[side]);
+	sp_json_uint(j, "duration_ns", o->duration_ns[side]);
+	sp_json_uint(j, "slices", d->n_slices[side]);
+	sp_json_end(j);
+}
+
+static void json_head(const struct sp_diff *d, const struct sp_changes_options *o, struct sp_json *j)
+{
+	uint32_t unit = sp_profile_value_type(d->joined, SP_DIFF_NEW)->unit;
+
+	sp_json_string(j, "format", "soprof-diff");
+	sp_json_int(j, "version", 1);
+	sp_json_string(j, "by", by_words[o->by]);
+	sp_json_string(j, "scale", d->scale == SP_DIFF_SHARES ? "shares" : "absolute");
+	sp_json_string(j, "intervals", d->method == SP_DIFF_FROM_SLICES ? "slices" : "counts");
+	sp_json_string(sp_json_line(j), "value", o->value);
+	sp_json_string(j, "unit", sp_profile_string(d->joined, unit));
+	json_side(d, o, 0, j);
+	json_side(d, o, 1, j);
+	sp_json_line(j);
+	if (d->method == SP_DIFF_FROM_SLICES) {
+		sp_json_format(j, "growth", "%.6g", d->growth[d->scale]);
+		return;
+	}
+	sp_json_format(j, "dispersion", "%.6g", d->dispersion);
+	sp_json_format(j, "spread", "%.6g", d->spread);
 }
 
 int sp_changes_put_json(const struct sp_diff *d, const struct sp_profile *const profiles[2],
 			const struct sp_changes_options *o, FILE *out)
 {
+	struct sp_json j = {.out = out};
 	struct sp_diff_rows rows;
 	int r = sp_diff_fold(d, o->by, &rows);
 
 	if (r < 0)
 		return r;
-	fprintf(out,
-		"{\"format\":\"soprof-diff\",\"version\":1,\"by\":\"%s\",\"scale\":\"%s\",\"intervals\":\"%s\","
-		"\n\"value\":\"",
-		by_words[o->by], d->scale == SP_DIFF_SHARES ? "shares" : "absolute",
-		d->method == SP_DIFF_FROM_SLICES ? "slices" : "counts");
-	sp_encode(out, SP_ENCODE_JSON, o->value);
-	fputs("\",\"unit\":\"", out);
-	sp_encode(out, SP_ENCODE_JSON,
-		  sp_profile_string(d->joined, sp_profile_value_type(d->joined, SP_DIFF_NEW)->unit));
-	fputs("\",\n\"old\":", out);
-	json_side(d, o, 0, out);
-	fputs(",\n\"new\":", out);
-	json_side(d, o, 1, out);
-	if (d->method == SP_DIFF_FROM_SLICES)
-		fprintf(out, ",\n\"growth\":%.6g", d->growth[d->scale]);
-	else
-		fprintf(out, ",\n\"dispersion\":%.6g,\"spread\":%.6g", d->dispersion, d->spread);
-	json_upgrades(d, profiles, out);
-	fputs(",\n\"rows\":[", out);
-	for (size_t i = 0; i < rows.n_rows && (!o->limit || i < o->limit); i++) {
-		fputs(i ? ",\n" : "\n", out);
-		json_row(d, o, &rows.rows[i], out);
-	}
-	fputs("]}\n", out);
+	sp_json_object(&j, NULL);
+	json_head(d, o, &j);
+	json_upgrades(d, profiles, &j);
+	sp_json_array(sp_json_line(&j), "rows");
+	for (size_t i = 0; i < rows.n_rows && (!o->limit || i < o->limit); i++)
+		json_row(d, o, &rows.rows[i], &j);
+	sp_json_done(&j);
 	sp_diff_rows_done(&rows);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "view/tables/matrix.h"
 
 #include "base/encode.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "profile/matrix.h"
 #include "view/priv.h"
@@ -161,55 +162,53 @@ int sp_matrix_put_csv(const struct sp_profile *p, const struct sp_view_options *
 	return 0;
 }
 
-static void json_word(FILE *out, const char *key, const char *word)
-{
-	fprintf(out, "\"%s\":", key);
-	if (!word) {
-		fputs("null,", out);
-		return;
-	}
-	fputc('"', out);
-	sp_encode(out, SP_ENCODE_JSON, word);
-	fputs("\",", out);
-}
-
-static void json_cell(const struct shown *s, const struct sp_cell *c)
+static void json_file(struct sp_json *j, const struct shown *s, uint32_t file, const char *name, const char *id_name)
 {
 	char id[2 * SP_BUILD_ID_MAX + 1];
 
-	fputc('{', s->out);
-	json_word(s->out, "library", file_name(s, c->library));
-	build_id_text(s, c->library, id);
-	json_word(s->out, "build_id", *id ? id : NULL);
-	json_word(s->out, "caller", file_name(s, c->caller));
-	build_id_text(s, c->caller, id);
-	json_word(s->out, "caller_build_id", *id ? id : NULL);
-	json_word(s->out, "entry", c->entry ? sp_profile_string(s->p, sp_profile_func(s->p, c->entry)->name) : NULL);
-	fprintf(s->out, "\"self\":%" PRId64 ",\"self_percent\":%.6f,\"total\":%" PRId64 ",\"total_percent\":%.6f,",
-		c->self, sp_percent(c->self, s->matrix.value), c->total, sp_percent(c->total, s->matrix.value));
-	fprintf(s->out, "\"samples\":%" PRId64 "}", c->n_samples);
+	build_id_text(s, file, id);
+	sp_json_string(j, name, file_name(s, file));
+	sp_json_string(j, id_name, *id ? id : NULL);
+}
+
+static void json_cell(const struct shown *s, const struct sp_cell *c, struct sp_json *j)
+{
+	sp_json_object(sp_json_line(j), NULL);
+	json_file(j, s, c->library, "library", "build_id");
+	json_file(j, s, c->caller, "caller", "caller_build_id");
+	sp_json_string(j, "entry", c->entry ? sp_profile_string(s->p, sp_profile_func(s->p, c->entry)->name) : NULL);
+	sp_json_int(j, "self", c->self);
+	sp_json_format(j, "self_percent", "%.6f", sp_percent(c->self, s->matrix.value));
+	sp_json_int(j, "total", c->total);
+	sp_json_format(j, "total_percent", "%.6f", sp_percent(c->total, s->matrix.value));
+	sp_json_int(j, "samples", c->n_samples);
+	sp_json_end(j);
 }
 
 int sp_matrix_put_json(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
 	const struct sp_value_type *type = sp_profile_value_type(p, o->value);
+	struct sp_json j = {.out = out};
 	struct shown s;
 	int r = shown_new(p, o, out, &s);
 
 	if (r < 0)
 		return r;
-	fputs("{\"format\":\"soprof-matrix\",\"version\":1,\n\"value\":{", out);
-	json_word(out, "name", sp_profile_string(p, type->name));
-	fputs("\"unit\":\"", out);
-	sp_encode(out, SP_ENCODE_JSON, sp_profile_string(p, type->unit));
-	fprintf(out, "\"},\n\"total\":%" PRId64 ",\"samples\":%" PRId64 ",\n\"cells\":[", s.matrix.value,
-		s.matrix.n_samples);
-	for (size_t i = 0; i < s.n; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		json_cell(&s, &s.matrix.cells[i]);
-	}
-	fprintf(out, "],\n\"left_out\":{\"cells\":%zu,\"self\":%" PRId64 "}}\n", s.matrix.n_cells - s.n,
-		self_left_out(&s));
+	sp_json_object(&j, NULL);
+	sp_json_string(&j, "format", "soprof-matrix");
+	sp_json_int(&j, "version", 1);
+	sp_json_object(sp_json_line(&j), "value");
+	sp_json_string(&j, "name", sp_profile_string(p, type->name));
+	sp_json_string(&j, "unit", sp_profile_string(p, type->unit));
+	sp_json_end(&j);
+	sp_json_ints(sp_json_line(&j), {"total", s.matrix.value}, {"samples", s.matrix.n_samples});
+	sp_json_array(sp_json_line(&j), "cells");
+	for (size_t i = 0; i < s.n; i++)
+		json_cell(&s, &s.matrix.cells[i], &j);
+	sp_json_end(&j);
+	sp_json_object(sp_json_line(&j), "left_out");
+	sp_json_ints(&j, {"cells", (int64_t)(s.matrix.n_cells - s.n)}, {"self", self_left_out(&s)});
+	sp_json_done(&j);
 	sp_matrix_done(&s.matrix);
 	return 0;
 }
