@@ -8,6 +8,7 @@
 #include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "capture/priv.h"
 #include "capture/source.h"
 #include "elf/elf.h"
@@ -323,19 +324,12 @@ static void open_failed(struct sp_capture *c, uint32_t id, int r)
 		c->stats.n_no_open++;
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int path_keep(struct sp_capture *c, uint32_t id, const struct sp_open_result *o)
 {
 	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
 	int64_t path = sp_profile_add_string(c->profile, o->path);
 	/* no path: only that of another hard link is known, and the name is the kernel half's */
-	int64_t name = *o->path ? sp_profile_add_string(c->profile, last_component(o->path)) : file->name;
+	int64_t name = *o->path ? sp_profile_add_string(c->profile, sp_path_last(o->path)) : file->name;
 
 	if (path < 0 || name < 0)
 		return -ENOMEM;

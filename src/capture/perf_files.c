@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "capture/perf.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -105,8 +106,7 @@ int sp_perf_map(struct sp_capture *c, struct sp_task_process *t, const struct sp
  */
 static void name_put(const char *path, char ret_name[SP_NAME_LEN])
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	const char *name = slash && slash[1] ? slash + 1 : path ? path : "";
+	const char *name = path ? sp_path_last(path) : "";
 
 	memcpy(ret_name, name, SP_MIN(strlen(name), SP_NAME_LEN - 1));
 }

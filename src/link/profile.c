@@ -3,6 +3,7 @@
 #include "link/profile.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "profile/profile.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -21,19 +22,12 @@ struct job {
 	uint32_t unknown;  /* the file of memory without a file, 0 = not made yet */
 };
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int file_add(struct job *j, size_t i)
 {
 	const struct sp_calls_library *l = &j->s->libraries[i];
 	struct sp_file file = {
 	    .kind = SP_FILE_ELF, .tag = i + 1, .build_id_len = (uint8_t)SP_MIN(l->build_id_len, SP_BUILD_ID_MAX)};
-	int64_t name = sp_profile_add_string(j->p, *l->soname ? l->soname : last_part(l->path)), number,
+	int64_t name = sp_profile_add_string(j->p, *l->soname ? l->soname : sp_path_last(l->path)), number,
 		path = sp_profile_add_string(j->p, l->path_cut ? "" : l->path);
 
 	memcpy(file.build_id, l->build_id, file.build_id_len);
@@ -146,7 +140,7 @@ static int64_t whole_of(struct job *j, uint32_t library)
 
 	if (j->wholes[library])
 		return j->wholes[library];
-	snprintf(name, sizeof(name), "[%s]", *l->soname ? l->soname : last_part(l->path));
+	snprintf(name, sizeof(name), "[%s]", *l->soname ? l->soname : sp_path_last(l->path));
 	frame = frame_add(j, j->files[library], 0, whole_func(j, j->files[library], name), 0);
 	if (frame > 0)
 		j->wholes[library] = (uint32_t)frame;

@@ -7,6 +7,7 @@
 
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/path.h"
 
 /* What makes files and functions the same, without padding. */
 struct file_words {
@@ -155,6 +156,14 @@ uint32_t sp_identity_home(const struct sp_profile *p, const struct sp_identity *
 	uint32_t file = sp_profile_func(p, i->function_of[frame])->file;
 
 	return file != 0 ? i->files[file] : i->library_of[frame];
+}
+
+const char *sp_library_name(const struct sp_profile *p, uint32_t file)
+{
+	const struct sp_file *f = sp_profile_file(p, file);
+	const char *name = sp_profile_string(p, f->name), *path = sp_profile_string(p, f->path);
+
+	return *name ? name : *path ? sp_path_last(path) : "[unknown]";
 }
 
 int64_t sp_identity_samples(const struct sp_identity *i, const struct sp_row *row)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * identity.h: which numbers of a profile stand for one library and for one function.
+ * identity.h: which numbers of a profile stand for one library and for one function, and what a library is called.
  *
  * Files of one kind with one build id are the same file (copies, hard links, mount namespaces), whatever their paths;
  * the one with the lowest number stands for all. Without a build id a file is only itself. The kernel with all of its
@@ -32,6 +32,8 @@ void sp_identity_done(struct sp_identity *i);
 uint32_t sp_identity_library(const struct sp_profile *p, const struct sp_identity *i, uint32_t file);
 /* In which file the frame's function lies: its library, where that is all that is known; kernel modules are files. */
 uint32_t sp_identity_home(const struct sp_profile *p, const struct sp_identity *i, uint32_t frame);
+/* What a person calls the file's library: its name, else the last part of its path, else "[unknown]". */
+const char *sp_library_name(const struct sp_profile *p, uint32_t file);
 /* The samples that the row stands for. */
 int64_t sp_identity_samples(const struct sp_identity *i, const struct sp_row *row);
 /* Those of them that have some of the value: of one event, where a profile holds several. */

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
@@ -74,10 +75,9 @@ static int take(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 /* SONAME of SONAME.profile. */
 static void told_name(const struct gmon *g, char *ret_name, size_t size)
 {
-	const char *path = sp_input_name(g->in), *slash = strrchr(path, '/');
 	char *dot;
 
-	snprintf(ret_name, size, "%s", slash && slash[1] ? slash + 1 : path);
+	snprintf(ret_name, size, "%s", sp_path_last(sp_input_name(g->in)));
 	dot = strstr(ret_name, ".profile");
 	if (g->is_library && dot && dot != ret_name)
 		*dot = 0;

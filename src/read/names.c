@@ -14,6 +14,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
+#include "base/path.h"
 #include "profile/profile.h"
 
 static bool begins(const char *text, const char *with)
@@ -31,13 +32,6 @@ static bool ends(const char *text, const char *with)
 static int hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -72,7 +66,7 @@ static bool is_module(const char *path)
 /* /lib/modules/6.1/kernel/fs/ext4/ext4.ko.xz is what perf calls [ext4] elsewhere, with "_" for "-". */
 static bool name_module_file(struct naming *f)
 {
-	const char *base = last_component(f->path), *dot = strstr(base, ".ko");
+	const char *base = sp_path_last(f->path), *dot = strstr(base, ".ko");
 	int n;
 
 	if (!dot || dot == base || (dot[3] && dot[3] != '.'))
@@ -87,7 +81,7 @@ static bool name_module_file(struct naming *f)
 /* Memory without a file: "[anon:PID]" of our own exports, "//anon" and "perf-PID.map" of perf. */
 static bool name_anonymous(struct naming *f)
 {
-	const char *base = last_component(f->path);
+	const char *base = sp_path_last(f->path);
 	char digits[24];
 	uint64_t pid;
 	bool ours = begins(f->path, "[anon:"), map = begins(base, "perf-") && ends(base, ".map");
@@ -140,7 +134,7 @@ static bool same_file(const struct sp_file *a, const struct sp_file *b)
  * is deleted from the beginning. */
 static int64_t add_name(struct sp_profile *p, const struct naming *n, const struct sp_file *f)
 {
-	const char *name = *n->name ? n->name : last_component(n->path);
+	const char *name = *n->name ? n->name : sp_path_last(n->path);
 	char *both SP_FREE = NULL;
 
 	if (!n->deleted || f->build_id_len || *n->name || begins(n->path, "/memfd:"))

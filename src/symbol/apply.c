@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "profile/identity.h"
 #include "profile/profile.h"
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
@@ -31,18 +32,9 @@ struct job {
 
 /* --- what a frame is called when nothing has a name ------------------------------------------------------------- */
 
-static const char *label_of(const struct sp_profile *p, uint32_t number)
+static const char *label_of(const struct sp_profile *p, uint32_t file)
 {
-	const struct sp_file *f = sp_profile_file(p, number);
-	if (f->kind == SP_FILE_ANON)
-		return "[anon]";
-	const char *name = sp_profile_string(p, f->name), *path = sp_profile_string(p, f->path);
-	const char *slash = strrchr(path, '/');
-	if (*name)
-		return name;
-	if (slash && slash[1])
-		return slash + 1;
-	return *path ? path : "[unknown]";
+	return sp_profile_file(p, file)->kind == SP_FILE_ANON ? "[anon]" : sp_library_name(p, file);
 }
 
 /* file+0xADDRESS, or only "[unknown]" where there is no file to be relative to. */

@@ -16,13 +16,7 @@ enum { KIND_FOLDED = 5, KIND_NARROW = 6 }; /* after those of enum sp_html_kind; 
 
 const char *sp_api_library_name(const struct sp_profile *p, uint32_t file)
 {
-	const struct sp_file *f = sp_profile_file(p, file);
-	const char *name = sp_profile_string(p, f->name), *path = sp_profile_string(p, f->path);
-	const char *slash = strrchr(path, '/');
-
-	if (file == 0)
-		return "[no library]";
-	return *name ? name : slash && slash[1] ? slash + 1 : *path ? path : "[unknown]";
+	return file ? sp_library_name(p, file) : "[no library]";
 }
 
 /* --- tables --- */

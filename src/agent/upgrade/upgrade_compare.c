@@ -5,6 +5,7 @@
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/time.h"
 #include "profile/diff.h"
 #include "profile/filter.h"
@@ -48,13 +49,6 @@ static const char *exe_path(const struct sp_profile *p, const struct sp_process 
 	const struct sp_file *f = sp_profile_file(p, process->exe);
 
 	return process->exe ? sp_profile_string(p, f->path ? f->path : f->name) : "";
-}
-
-static const char *short_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static bool is_of_program(const struct sp_profile *p, const struct sp_row *row, void *arg)
@@ -216,11 +210,11 @@ static int add_upgrade(struct compare *c, const char *library, const char *versi
 	}
 	len = strlen(u->programs);
 	/* programs of one name, at other places or in containers, are listed once */
-	if (is_named(u->programs, short_name(program->path)))
+	if (is_named(u->programs, sp_path_last(program->path)))
 		return 0;
 	if (u->n_programs++ < MAX_NAMED)
 		snprintf(u->programs + len, sizeof(u->programs) - len, "%s%s", len ? ", " : "",
-			 short_name(program->path));
+			 sp_path_last(program->path));
 	return 0;
 }
 
@@ -251,7 +245,7 @@ static int report_change(const struct compare *c, const char *library, const cha
 	    text, sizeof(text),
 	    "%s took %.1f %% of %s's time, and takes %.1f %% since its upgrade (%+.1f, %+.1f to %+.1f points; %s); "
 	    "without counts of calls the workload may have changed",
-	    library, 100 * change->old, short_name(program->path), 100 * change->new, 100 * change->delta,
+	    library, 100 * change->old, sp_path_last(program->path), 100 * change->new, 100 * change->delta,
 	    100 * (change->delta - half), 100 * (change->delta + half), versions);
 	snprintf(data, sizeof(data), "old=%.6f new=%.6f low=%.6f high=%.6f", change->old, change->new,
 		 change->delta - half, change->delta + half);

@@ -8,6 +8,7 @@
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "cmd/libs/libs.h"
 #include <ctype.h>
 #include <errno.h>
@@ -22,13 +23,6 @@ const char *const sp_libs_states[] = {[SP_LIBS_CURRENT] = "current",
 				      [SP_LIBS_MOVED] = "moved",
 				      [SP_LIBS_DELETED] = "deleted"};
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *path_of(const struct sp_libs *l, size_t file)
 {
 	return l->files[file].path ? l->files[file].path : l->mapped->files[file].path;
@@ -36,7 +30,7 @@ static const char *path_of(const struct sp_libs *l, size_t file)
 
 const char *sp_libs_file_name(const struct sp_libs *l, size_t file)
 {
-	return l->files[file].soname ? l->files[file].soname : base_name(path_of(l, file));
+	return l->files[file].soname ? l->files[file].soname : sp_path_last(path_of(l, file));
 }
 
 /* --- libraries ------------------------------------------------------------------------------------------------------
@@ -71,7 +65,7 @@ static struct library_key key_of(const struct sp_libs *l, size_t i)
 /* 32-bit ones are not parsed, and so known by their name alone. */
 static bool is_library(const struct sp_libs *l, size_t i)
 {
-	return l->files[i].is_elf || strstr(base_name(path_of(l, i)), ".so");
+	return l->files[i].is_elf || strstr(sp_path_last(path_of(l, i)), ".so");
 }
 
 /* The file that gives a library its name: one that is still there, ours before a container's, the one with most users.
@@ -193,7 +187,7 @@ static bool means_name(const char *word, const char *name)
 
 static bool means_path(const char *word, const char *path)
 {
-	return means_name(word, path) || means_name(word, base_name(path));
+	return means_name(word, path) || means_name(word, sp_path_last(path));
 }
 
 static bool begins_build_id(const char *word, const struct sp_libs_library *lib)

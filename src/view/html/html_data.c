@@ -10,6 +10,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "profile/identity.h"
 #include "profile/profile.h"
 #include "view/html/html_noise.h"
 #include "view/html/html_stacks.h"
@@ -76,18 +77,12 @@ static void put_values(struct writer *w)
 
 /* --- libraries and entities ------------------------------------------------------------------------------------- */
 
-static const char *plain_name(const struct writer *w, const struct sp_file *file)
-{
-	const char *name = sp_profile_string(w->p, file->name), *path = sp_profile_string(w->p, file->path);
-	const char *slash = strrchr(path, '/');
-	return name[0] ? name : slash && slash[1] ? slash + 1 : path[0] ? path : "[unknown]";
-}
-
 /* The memory of JIT code is told apart by its process. */
-static const char *library_name(const struct writer *w, const struct sp_file *file, char *room, size_t size)
+static const char *library_name(const struct writer *w, uint32_t number, char *room, size_t size)
 {
+	const struct sp_file *file = sp_profile_file(w->p, number);
 	if (file->kind != SP_FILE_ANON || !file->process)
-		return plain_name(w, file);
+		return sp_library_name(w->p, number);
 	snprintf(room, size, "[anon:%" PRIu32 "]", sp_profile_process(w->p, file->process)->pid);
 	return room;
 }
@@ -141,8 +136,7 @@ static void put_libraries(struct writer *w)
 	sp_html_begin_libraries(&w->j);
 	for (uint32_t i = 1; i < w->s->n_libraries; i++) {
 		char room[32];
-		sp_html_put_library(&w->j, w->p, w->s->files[i],
-				    library_name(w, sp_profile_file(w->p, w->s->files[i]), room, sizeof(room)));
+		sp_html_put_library(&w->j, w->p, w->s->files[i], library_name(w, w->s->files[i], room, sizeof(room)));
 	}
 	sp_html_put_names(&w->j, w->s->names);
 	sp_json_array(&w->j, "entities");

@@ -10,22 +10,15 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/filter.h"
+#include "profile/identity.h"
 #include "profile/profile.h"
 #include "view/view.h"
 
 /* --- libraries ---------------------------------------------------------------------------------------------------- */
-static const char *name_of_file(const struct sp_profile *p, const struct sp_file *file)
-{
-	const char *name = sp_profile_string(p, file->name), *path = sp_profile_string(p, file->path);
-	if (!name[0] && strrchr(path, '/'))
-		name = strrchr(path, '/') + 1;
-	return name[0] ? name : "[unknown]";
-}
-
 static void set_library(const struct sp_svg_tree *t, const struct sp_tree_library *from, struct sp_svg_library *ret)
 {
 	const struct sp_file *file = sp_profile_file(t->p, from->file);
-	*ret = (struct sp_svg_library){.name = from->file ? name_of_file(t->p, file) : "",
+	*ret = (struct sp_svg_library){.name = from->file ? sp_library_name(t->p, from->file) : "",
 				       .is_kernel = file->kind == SP_FILE_KERNEL,
 				       .self = from->self,
 				       .total = from->total,
