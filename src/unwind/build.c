@@ -289,7 +289,7 @@ static int run_fdes(struct builder *b)
 }
 
 /* What the sorted FDEs hold, overlaps joined. */
-static size_t find_covered(const struct builder *b, struct sp_span *spans)
+static size_t find_covered(const struct builder *b, struct sp_code_span *spans)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < b->n_fdes; i++) {
@@ -297,7 +297,7 @@ static size_t find_covered(const struct builder *b, struct sp_span *spans)
 		if (n > 0 && start <= spans[n - 1].end)
 			spans[n - 1].end = SP_MAX(spans[n - 1].end, end);
 		else
-			spans[n++] = (struct sp_span){start, end};
+			spans[n++] = (struct sp_code_span){start, end};
 	}
 	return n;
 }
@@ -305,7 +305,7 @@ static size_t find_covered(const struct builder *b, struct sp_span *spans)
 /* What cannot be had, for whatever reason, is not derived; a table without it is a table. */
 static int derive(struct builder *b)
 {
-	SP_FREE struct sp_span *covered = calloc(b->n_fdes + 1, sizeof(*covered));
+	SP_FREE struct sp_code_span *covered = calloc(b->n_fdes + 1, sizeof(*covered));
 	if (!covered)
 		return -ENOMEM;
 	sort_fdes(b);

@@ -41,7 +41,7 @@ enum { MAKER, KICKOFF, N_NAMES };
 static const char *const wanted[N_NAMES] = {[MAKER] = "makecontext", [KICKOFF] = "runtime.kickoff"};
 
 /* Where the functions of these names are, and how long; what was found stays. */
-static void find_in(struct sp_elf *e, const char *table, const char *strings, struct sp_span found[N_NAMES])
+static void find_in(struct sp_elf *e, const char *table, const char *strings, struct sp_code_span found[N_NAMES])
 {
 	struct sp_elf_section symbols, names;
 	SP_FREE void *symbol_bytes = NULL;
@@ -54,7 +54,7 @@ static void find_in(struct sp_elf *e, const char *table, const char *strings, st
 	for (size_t i = 0; i < N_NAMES; i++) {
 		const Elf64_Sym *symbol = found[i].end ? NULL : find_symbol(&s, wanted[i]);
 		if (symbol && symbol->st_size && symbol->st_size <= MAX_MAKER)
-			found[i] = (struct sp_span){symbol->st_value, symbol->st_value + symbol->st_size};
+			found[i] = (struct sp_code_span){symbol->st_value, symbol->st_value + symbol->st_size};
 	}
 }
 
@@ -81,7 +81,7 @@ static bool never_returns(struct sp_elf *e, const ZydisDecoder *d, uint64_t vadd
 	return false;
 }
 
-static uint64_t find_returned_to(struct sp_elf *e, const struct sp_span *maker)
+static uint64_t find_returned_to(struct sp_elf *e, const struct sp_code_span *maker)
 {
 	ZydisDecoder d;
 	struct sp_insn i;
@@ -102,7 +102,7 @@ static uint64_t find_returned_to(struct sp_elf *e, const struct sp_span *maker)
 
 struct sp_context sp_context_find(struct sp_elf *e)
 {
-	struct sp_span found[N_NAMES] = {{0, 0}};
+	struct sp_code_span found[N_NAMES] = {{0, 0}};
 	struct sp_context c = {SP_CONTEXT_NONE, SP_CONTEXT_NONE};
 	find_in(e, ".dynsym", ".dynstr", found);
 	find_in(e, ".symtab", ".strtab", found);

@@ -253,7 +253,7 @@ static int put_start(struct output *o, uint64_t offset, uint64_t end)
 		d->functions[d->n_functions - 1].end = offset;
 	int r = sp_grow(&d->functions, &o->functions_capacity, d->n_functions + 1, sizeof(*d->functions));
 	if (r == 0)
-		d->functions[d->n_functions++] = (struct sp_span){offset, end};
+		d->functions[d->n_functions++] = (struct sp_code_span){offset, end};
 	return r;
 }
 
@@ -317,7 +317,7 @@ static int put_all(struct sp_deriver *d, struct sp_derived *out)
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-static int run(struct sp_deriver *d, const struct sp_span *covered, size_t n, struct sp_derived *out)
+static int run(struct sp_deriver *d, const struct sp_code_span *covered, size_t n, struct sp_derived *out)
 {
 	static const struct sp_rule none = {.cfa = SP_CFA_NONE};
 	sp_insn_init(&d->decoder);
@@ -349,7 +349,8 @@ static void deriver_done(struct sp_deriver *d)
 	sp_explorer_free(d->explorer);
 }
 
-int sp_derive(struct sp_elf *e, const struct sp_span *covered, size_t n, uint64_t entry, struct sp_derived *ret_derived)
+int sp_derive(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t entry,
+	      struct sp_derived *ret_derived)
 {
 	struct sp_deriver d = {.elf = e, .entry = entry};
 	*ret_derived = (struct sp_derived){0};

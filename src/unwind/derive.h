@@ -30,7 +30,7 @@ enum {
 	SP_DERIVE_MAX_TABLES = 32 << 20,  /* bytes of one symbol or relocation table, or data section */
 };
 
-struct sp_span { /* file offsets */
+struct sp_code_span { /* file offsets */
 	uint64_t start, end;
 };
 struct sp_derived_row { /* holds up to the next row; rule 0 is SP_CFA_NONE */
@@ -42,7 +42,8 @@ struct sp_derived {
 	size_t n_rows;
 	struct sp_rule *rules;
 	size_t n_rules;
-	struct sp_span *functions; /* from one start to the next, or to code that is covered; ascending, disjoint */
+	struct sp_code_span
+	    *functions; /* from one start to the next, or to code that is covered; ascending, disjoint */
 	size_t n_functions;
 	uint64_t code_bytes;    /* outside every FDE, padding apart */
 	uint64_t left_out;      /* bytes outside every FDE that were over a cap and not looked at */
@@ -57,7 +58,7 @@ struct sp_elf;
  * covered: what FDEs hold, ascending and disjoint. entry: file offset of the code that has no caller, or UINT64_MAX.
  * 0 or -ENOMEM, or what reading the file says; on failure *ret_derived is empty.
  */
-int sp_derive(struct sp_elf *e, const struct sp_span *covered, size_t n, uint64_t entry,
+int sp_derive(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t entry,
 	      struct sp_derived *ret_derived);
 void sp_derived_done(struct sp_derived *d);
 

@@ -12,7 +12,7 @@
 enum { WINDOW_BYTES = 1 << 20 };
 
 struct spans {
-	struct sp_span *at;
+	struct sp_code_span *at;
 	size_t n, capacity;
 };
 
@@ -20,7 +20,7 @@ static int spans_add(struct spans *s, uint64_t start, uint64_t end)
 {
 	int r = start < end ? sp_grow(&s->at, &s->capacity, s->n + 1, sizeof(*s->at)) : 0;
 	if (r == 0 && start < end)
-		s->at[s->n++] = (struct sp_span){start, end};
+		s->at[s->n++] = (struct sp_code_span){start, end};
 	return r;
 }
 
@@ -43,7 +43,7 @@ static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struc
 
 static int by_start(const void *a, const void *b)
 {
-	const struct sp_span *x = a, *y = b;
+	const struct sp_code_span *x = a, *y = b;
 	return (x->start > y->start) - (x->start < y->start);
 }
 
@@ -90,7 +90,7 @@ static int add_island(struct sp_deriver *d, const struct sp_text *t, uint64_t st
 
 /* What of [start, end) is not covered. */
 static int add_islands(struct sp_deriver *d, const struct sp_text *t, uint64_t start, uint64_t end,
-		       const struct sp_span *covered, size_t n)
+		       const struct sp_code_span *covered, size_t n)
 {
 	size_t low = SP_N_UP_TO(covered, n, end, start);
 	int r = 0;
@@ -102,7 +102,7 @@ static int add_islands(struct sp_deriver *d, const struct sp_text *t, uint64_t s
 	return r == 0 && start < end ? add_island(d, t, start, end) : r;
 }
 
-static int load_text(struct sp_deriver *d, const struct sp_elf_segment *g, const struct sp_span *covered, size_t n)
+static int load_text(struct sp_deriver *d, const struct sp_elf_segment *g, const struct sp_code_span *covered, size_t n)
 {
 	struct sp_text t = {.vaddr = g->vaddr, .offset = g->offset, .size = g->file_size};
 	struct spans code = {0};
@@ -122,7 +122,7 @@ static int load_text(struct sp_deriver *d, const struct sp_elf_segment *g, const
 	return r;
 }
 
-static int load_texts(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+static int load_texts(struct sp_deriver *d, const struct sp_code_span *covered, size_t n)
 {
 	uint64_t last = 0;
 	int r = 0;
@@ -143,7 +143,7 @@ static int load_texts(struct sp_deriver *d, const struct sp_span *covered, size_
 	return r;
 }
 
-int sp_code_load(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_t n)
 {
 	d->counting = true;
 	int r = load_texts(d, covered, n);

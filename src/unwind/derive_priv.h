@@ -108,7 +108,7 @@ struct sp_deriver {
 };
 
 /* The islands between `covered`. 0, -ENOMEM; 1: there is no such code, or too much of it. */
-int sp_code_load(struct sp_deriver *d, const struct sp_span *covered, size_t n);
+int sp_code_load(struct sp_deriver *d, const struct sp_code_span *covered, size_t n);
 /* The bytes at file offsets [from, to) of a text, until the next call. */
 int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes);
 uint32_t sp_code_pos(struct sp_deriver *d, uint64_t vaddr); /* or SP_POS_NONE */
@@ -117,7 +117,7 @@ bool sp_code_decode(struct sp_deriver *d, const struct sp_island *i, uint32_t po
 uint32_t sp_code_padding(struct sp_deriver *d, const struct sp_island *i, uint32_t pos); /* bytes of it, from pos on */
 
 int sp_starts_add(struct sp_deriver *d, struct sp_starts *to, uint64_t vaddr);
-int sp_starts_find(struct sp_deriver *d, const struct sp_span *covered, size_t n); /* all that the file tells */
+int sp_starts_find(struct sp_deriver *d, const struct sp_code_span *covered, size_t n); /* all that the file tells */
 
 /*
  * What a start is: SURE: called, needs no proof; the others have to reach a proper end. GUESS: its address is taken;

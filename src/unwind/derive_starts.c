@@ -220,7 +220,7 @@ static struct range islands_of(const struct sp_deriver *d)
 	return (struct range){first->vaddr, last->vaddr + last->size - first->vaddr};
 }
 
-static int add_covered(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+static int add_covered(struct sp_deriver *d, const struct sp_code_span *covered, size_t n)
 {
 	struct range all = islands_of(d);
 	int r = 0;
@@ -255,7 +255,7 @@ static int add_entry(struct sp_deriver *d)
 	return r;
 }
 
-int sp_starts_find(struct sp_deriver *d, const struct sp_span *covered, size_t n)
+int sp_starts_find(struct sp_deriver *d, const struct sp_code_span *covered, size_t n)
 {
 	int r = d->entry == UINT64_MAX ? 0 : add_entry(d);
 	if (r == 0)

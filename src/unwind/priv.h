@@ -115,9 +115,9 @@ int sp_cfi_run(const struct sp_cie *cie, const struct sp_fde *fde, struct sp_cur
 struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_base, bool *ret_lost);
 
 struct sp_derived;
-struct sp_span;
+struct sp_code_span;
 /* v8_rows.c: the rows that were derived from V8's builtins, as v8.h uses them, and more. covered: as sp_derive()'s. */
-int sp_v8_rows(struct sp_elf *e, const struct sp_span *covered, size_t n, struct sp_derived *d);
+int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *d);
 
 struct sp_go;
 struct sp_go_func;

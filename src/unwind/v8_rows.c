@@ -56,7 +56,7 @@ static size_t beginning(const ZydisDecoder *d, const uint8_t *bytes, size_t size
 }
 
 /* Of the functions in code that no FDE covers. */
-static int find_beginnings(struct sp_elf *e, const struct sp_span *gap, struct own_rows *o)
+static int find_beginnings(struct sp_elf *e, const struct sp_code_span *gap, struct own_rows *o)
 {
 	SP_FREE void *code = NULL;
 	size_t size = (size_t)SP_MIN(gap->end - gap->start, (uint64_t)MAX_GAP);
@@ -130,18 +130,18 @@ static int merge(struct sp_derived *d, const struct own_rows *o)
 }
 
 /* The largest range without FDE. */
-static struct sp_span largest_gap(const struct sp_span *covered, size_t n)
+static struct sp_code_span largest_gap(const struct sp_code_span *covered, size_t n)
 {
-	struct sp_span gap = {0};
+	struct sp_code_span gap = {0};
 	for (size_t i = 1; i < n; i++)
 		if (covered[i].start - covered[i - 1].end > gap.end - gap.start)
-			gap = (struct sp_span){covered[i - 1].end, covered[i].start};
+			gap = (struct sp_code_span){covered[i - 1].end, covered[i].start};
 	return gap;
 }
 
-int sp_v8_rows(struct sp_elf *e, const struct sp_span *covered, size_t n, struct sp_derived *d)
+int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *d)
 {
-	struct sp_span gap = largest_gap(covered, n);
+	struct sp_code_span gap = largest_gap(covered, n);
 	struct own_rows own = {0};
 	int r = gap.end ? find_beginnings(e, &gap, &own) : 0;
 	if (r == 0 && (own.n || d->n_rows))

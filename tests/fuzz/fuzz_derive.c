@@ -41,12 +41,12 @@ static void make_headers(uint8_t *image, size_t size)
 	memcpy(image + sizeof(h), &p, sizeof(p));
 }
 
-static bool is_covered(const struct sp_span *c, uint64_t offset)
+static bool is_covered(const struct sp_code_span *c, uint64_t offset)
 {
 	return offset >= c->start && offset < c->end;
 }
 
-static void check_rows(const struct sp_derived *d, const struct sp_span *covered, uint64_t end)
+static void check_rows(const struct sp_derived *d, const struct sp_code_span *covered, uint64_t end)
 {
 	for (size_t i = 0; i < d->n_rows; i++) {
 		const struct sp_derived_row *row = &d->rows[i];
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3 || size - 2 > MAX_BYTES)
 		return 0;
 	uint64_t end = CODE_AT + size - 2;
-	struct sp_span covered = {CODE_AT + (size - 2) * data[0] / 256, 0};
+	struct sp_code_span covered = {CODE_AT + (size - 2) * data[0] / 256, 0};
 	covered.end = covered.start + (end - covered.start) * (data[1] >> 2) / 64;
 	memset(image, 0, sizeof(image));
 	make_headers(image, size - 2);
