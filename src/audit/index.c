@@ -35,6 +35,21 @@ static uint64_t *level_made(unsigned level)
 	return level_words(level);
 }
 
+/* A key found its windows full on all levels, which makes another level: programs that do not map each other's blocks
+ * cannot know each other's records, and have keys twice. */
+static bool wants_level;
+
+static void add_level(void)
+{
+	unsigned level = 0;
+
+	while (level < SP_CALLS_LEVELS && sp_load(&sp_share.header->index[level]) != 0)
+		level++;
+	if (level < SP_CALLS_LEVELS)
+		level_made(level);
+	sp_store(&wants_level, false);
+}
+
 /* So many words that hardly a key finds its windows full on all levels: nobody can add one then. */
 bool sp_share_reserve(uint64_t n_records)
 {
@@ -45,6 +60,8 @@ bool sp_share_reserve(uint64_t n_records)
 			return false;
 		n_words += (uint64_t)SP_CALLS_LEVEL_0 << level;
 	}
+	if (sp_load(&wants_level))
+		add_level();
 	return true;
 }
 
@@ -93,8 +110,11 @@ static uint32_t find_or_make(const struct search *s)
 
 	for (unsigned level = 0; level < SP_CALLS_LEVELS; level++) {
 		uint64_t *words = level_words(level), mask = ((uint64_t)SP_CALLS_LEVEL_0 << level) - SP_CALLS_WINDOW;
-		if (words == NULL)
+		if (words == NULL) {
+			if (sp_load(&sp_share.header->index[level]) == 0)
+				sp_store(&wants_level, true);
 			return 0;
+		}
 		if (search_window(s, words + (s->hash * SP_CALLS_WINDOW & mask), &made, &id))
 			return id;
 	}

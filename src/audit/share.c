@@ -322,7 +322,9 @@ void sp_share_prepare(void)
 	uint32_t spare;
 	uint64_t n_records = 0, used = sp_load(&sp_share.header->used_bytes);
 
-	if (sp_share.windows[sp_share.n_windows - 1].high < used) /* others have added what we may look for */
+	/* Others have added what we may look for; a block across a window's end may not have been ready when it was
+	 * made. */
+	if (sp_share.windows[sp_share.n_windows - 1].high < used || first_cut(used) < used)
 		grow(used, used);
 	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
 		uint32_t n = count_blocks(kind, &spare), wanted = wanted_of(kind), least = least_of(kind);
