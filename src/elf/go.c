@@ -169,12 +169,15 @@ static enum sp_go_kind kind_of(const char *name, uint8_t flags)
 	static const char *const switches[] = {"runtime.systemstack", "runtime.asmcgocall", "runtime.nanotime1",
 					       "runtime.walltime",    "time.now",           NULL};
 	static const char *const signals[] = {"runtime.sigreturn", "runtime.sigreturn__sigaction", NULL};
+	static const char *const injected[] = {"runtime.asyncPreempt", "runtime.sigpanic0", NULL};
 	if (strncmp(name, "runtime.", 8) != 0 && strncmp(name, "_rt0_", 5) != 0 && strcmp(name, "time.now") != 0)
 		return SP_GO_PLAIN;
 	if (is_one_of(name, switches))
 		return SP_GO_SWITCH;
 	if (is_one_of(name, signals))
 		return SP_GO_SIGNAL;
+	if (is_one_of(name, injected))
+		return SP_GO_INJECTED;
 	bool is_handler =
 	    strcmp(name, "runtime.sigtramp") == 0; /* to Go the first, to us below it is who it interrupted */
 	return is_one_of(name, roots) || ((flags & FLAG_TOP) && !is_handler) ? SP_GO_ROOT : SP_GO_PLAIN;

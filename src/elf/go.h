@@ -24,9 +24,10 @@ struct sp_go;
 /* What becomes of the stack in a function. */
 enum sp_go_kind {
 	SP_GO_PLAIN,
-	SP_GO_ROOT,   /* the first of its stack: nothing called it */
-	SP_GO_SWITCH, /* goes on on another stack; its frame pointer leads to the caller's */
-	SP_GO_SIGNAL, /* what a signal handler returns to */
+	SP_GO_ROOT,     /* the first of its stack: nothing called it */
+	SP_GO_SWITCH,   /* goes on on another stack; its frame pointer leads to the caller's */
+	SP_GO_SIGNAL,   /* what a signal handler returns to */
+	SP_GO_INJECTED, /* a signal handler puts it above what it interrupted: no call returns there */
 };
 struct sp_go_func {
 	uint64_t start, end; /* end: where the next one begins */

@@ -70,6 +70,7 @@ static int emit_range(void *arg, uint64_t start, uint64_t end, uint64_t bytes)
 {
 	const struct go_run *g = arg;
 	struct sp_rule by_sp = {.cfa = SP_CFA_REG, .reg = SP_REG_SP, .off = (int32_t)bytes + WORD, .ra_off = -WORD};
+	by_sp.ra = g->func->kind == SP_GO_INJECTED ? SP_RA_CFA | SP_RULE_SIGNAL : SP_RA_CFA;
 	by_sp.fp = bytes ? SP_FP_CFA : SP_FP_SAME;
 	by_sp.fp_off = bytes ? -2 * WORD : 0;
 	(void)end;

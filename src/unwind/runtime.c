@@ -29,7 +29,7 @@ static bool read_section(struct sp_elf *e, const char *name, uint64_t most, void
  */
 static uint64_t exported(struct exports *x, const char *name)
 {
-	const char *at = memmem(x->names, x->n_names, name, strlen(name) + 1);
+	const char *at = x->names ? memmem(x->names, x->n_names, name, strlen(name) + 1) : NULL;
 	if (!at || (!x->symbols &&
 		    !read_section(x->elf, ".dynsym", MAX_SYMBOLS * sizeof(Elf64_Sym), &x->symbols, &x->n_symbols)))
 		return 0;
