@@ -322,13 +322,11 @@ static __always_inline int sp_rule_look_up(struct sp_scratch *s, struct sp_seen 
  * The rule of a frame word, from this CPU's cache or the table. 0 or -1. No table speaks of an offset that a frame word
  * has no room for; as part of a word it would pass for another file's.
  */
-static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset, struct sp_rule *ret_rule)
+static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset,
+				      struct sp_cached_rule *cached, struct sp_rule *ret_rule)
 {
 	sp_u64 word = e->word | offset;
-	struct sp_cached_rule *cached = sp_rule_cached(word);
 
-	if (!cached)
-		return -1;
 	if (offset > SP_FRAME_OFFSET_MASK) {
 		ret_rule->cfa = SP_CFA_NONE;
 		return 0;
@@ -349,13 +347,12 @@ static __always_inline int sp_rule_of(struct sp_scratch *s, struct sp_seen *e, s
  * Whether this caller's frame, of a rule that sp_rule_of() has just had, is one to which no call returns: what led here
  * lies (a stale row of .eh_frame). Looked at once as long as the rule is kept. Code that cannot be read is no reason.
  */
-static __always_inline int sp_is_suspect(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
+static __always_inline int sp_is_suspect(struct sp_scratch *s, struct sp_cached_rule *cached)
 {
-	struct sp_cached_rule *cached = sp_rule_cached(e->word | offset);
 	sp_u8 code[8];
 
-	if (!cached || s->n_frames < 2 || s->how & SP_HOW_EXACT || s->rule.cfa == SP_CFA_ROOT ||
-	    s->rule.ra & SP_RULE_SIGNAL)
+	if (cached->behind == SP_BEHIND_CALL || s->n_frames < 2 || s->how & SP_HOW_EXACT ||
+	    s->rule.cfa == SP_CFA_ROOT || s->rule.ra & SP_RULE_SIGNAL)
 		return 0;
 	if (cached->behind == SP_BEHIND_UNKNOWN) {
 		if (bpf_probe_read_user(code, 8, (void *)(s->regs.ip - 8)))
@@ -421,16 +418,17 @@ __noinline sp_u32 sp_step_made(struct sp_scratch *s, sp_u32 id)
 
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
+	struct sp_cached_rule *cached = sp_rule_cached(e->word | offset);
 	struct sp_rule *rule = &s->rule;
 	sp_u32 r;
 
-	if (sp_rule_of(s, e, offset, rule))
+	if (!cached || sp_rule_of(s, e, offset, cached, rule))
 		return SP_STOP_TABLE;
 	if (rule->cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
 	if (rule->cfa == SP_CFA_V8)
 		return sp_step_of_v8(s, rule->off);
-	if (sp_is_suspect(s, e, offset))
+	if (sp_is_suspect(s, cached))
 		sp_mark_last(s);
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
