@@ -52,11 +52,6 @@ static void fail_once(struct sp_capture *c, int r, const char *what)
 		c->failure = sp_fail(r, "%s", what);
 }
 
-static struct sp_known_file *known_of(struct sp_capture *c, uint32_t id)
-{
-	return &c->known[c->seen[id].number];
-}
-
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id)
 {
 	return id < c->n_seen ? c->seen[id].number : 0;
@@ -77,7 +72,7 @@ static void table_refuse(struct sp_capture *c, uint32_t id)
 {
 	c->tables_turn++;
 	c->seen[id].state = SP_SEEN_DONE;
-	known_of(c, id)->is_identified = true;
+	sp_known_of(c, id)->is_identified = true;
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
 }
 
@@ -86,7 +81,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	int r;
 
 	c->seen[id].state = SP_SEEN_DONE;
-	known_of(c, id)->is_identified = true;
+	sp_known_of(c, id)->is_identified = true;
 	if (!blob->n_groups) {
 		c->stats.n_no_unwind++;
 		table_refuse(c, id);
@@ -104,7 +99,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 	c->stats.n_tables++;
 	sp_regions_note(c, id, blob);
 	c->seen[id].loaded = *c->shared.window;
-	known_of(c, id)->n_bad_rows = blob->n_bad_rows;
+	sp_known_of(c, id)->n_bad_rows = blob->n_bad_rows;
 }
 
 static struct sp_cache_key cache_key(const struct sp_known_file *k)
@@ -118,7 +113,7 @@ static struct sp_cache_key cache_key(const struct sp_known_file *k)
 
 static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *blob)
 {
-	const struct sp_known_file *k = known_of(c, id);
+	const struct sp_known_file *k = sp_known_of(c, id);
 	struct sp_cache_key key = cache_key(k);
 
 	if (r < 0) {
@@ -177,7 +172,7 @@ static void built(void *arg, int r, struct sp_blob *blob)
 
 static bool cache_load(struct sp_capture *c, uint32_t id)
 {
-	struct sp_cache_key key = cache_key(known_of(c, id));
+	struct sp_cache_key key = cache_key(sp_known_of(c, id));
 	SP_FREE struct sp_blob *blob = NULL;
 
 	if (!c->cache || sp_cache_get(c->cache, &key, &blob) < 0) {
@@ -192,11 +187,11 @@ static bool cache_load(struct sp_capture *c, uint32_t id)
 /* What is being built from a file that this one may be a copy of. Whether it is, the cache decides. */
 static struct file_job *building_of(const struct sp_capture *c, uint32_t id)
 {
-	const struct sp_known_file *k = known_of((struct sp_capture *)c, id);
+	const struct sp_known_file *k = sp_known_of(c, id);
 	struct file_job *job;
 
 	for (job = c->cache && k->build_id_len ? c->building : NULL; job; job = job->next) {
-		const struct sp_known_file *other = known_of((struct sp_capture *)c, job->id);
+		const struct sp_known_file *other = sp_known_of(c, job->id);
 
 		if (other->build_id_len == k->build_id_len && other->size == k->size && other->uid == k->uid &&
 		    other->mode == k->mode && !memcmp(other->build_id, k->build_id, k->build_id_len))
@@ -213,7 +208,7 @@ static int build_want(struct sp_capture *c, uint32_t id)
 	if (!job)
 		return -ENOMEM;
 	if (!other)
-		r = sp_workers_build(c->workers, known_of(c, id)->fd, built, job);
+		r = sp_workers_build(c->workers, sp_known_of(c, id)->fd, built, job);
 	if (r < 0) {
 		free(job);
 		return r;
@@ -258,7 +253,7 @@ static void package_keep(struct sp_capture *c, struct sp_file *file, const struc
 static void identity_keep(struct sp_capture *c, uint32_t id, const struct sp_identify_result *identity)
 {
 	struct sp_file *file = sp_profile_file(c->profile, c->seen[id].number);
-	struct sp_known_file *k = known_of(c, id);
+	struct sp_known_file *k = sp_known_of(c, id);
 	int64_t soname = identity->soname ? sp_profile_add_string(c->profile, identity->soname) : 0;
 
 	k->is_identified = true;
@@ -299,7 +294,7 @@ static void identified(void *arg, struct sp_identify_result *identity)
 static void identity_want(struct sp_capture *c, uint32_t id)
 {
 	struct file_job *job = job_new(c, id);
-	int r = job ? sp_workers_identify(c->workers, known_of(c, id)->fd, identified, job) : -ENOMEM;
+	int r = job ? sp_workers_identify(c->workers, sp_known_of(c, id)->fd, identified, job) : -ENOMEM;
 
 	if (r < 0) {
 		free(job);
@@ -312,7 +307,7 @@ static void identity_want(struct sp_capture *c, uint32_t id)
  */
 static void open_failed(struct sp_capture *c, uint32_t id, int r)
 {
-	struct sp_known_file *k = known_of(c, id);
+	struct sp_known_file *k = sp_known_of(c, id);
 
 	note_set(c, id, sp_error_text(r));
 	sp_error_clear();
@@ -345,7 +340,7 @@ static void opened(void *arg, struct sp_open_result *o)
 	struct file_job *job = arg;
 	struct sp_capture *c = job->c;
 	uint32_t id = job->id;
-	struct sp_known_file *k = known_of(c, id);
+	struct sp_known_file *k = sp_known_of(c, id);
 	bool late = is_late(job);
 
 	free(job);
@@ -485,7 +480,7 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 	    .key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING, .birth = ++c->n_births};
 	if (r->key.dev == SP_DEV_ANON) {
 		c->seen[r->id].state = SP_SEEN_DONE;
-		known_of(c, r->id)->is_identified = true;
+		sp_known_of(c, r->id)->is_identified = true;
 		sp_made_want(c, r->id, r);
 	} else if (r->key.dev == SP_DEV_VDSO)
 		vdso_load(c, r->id);

@@ -17,11 +17,6 @@ struct made_job {
 	bool is_dump;
 };
 
-static struct sp_known_file *known_of(const struct made_job *job)
-{
-	return &job->c->known[job->c->seen[job->id].number];
-}
-
 static const struct sp_process *process_of(const struct made_job *job)
 {
 	const struct sp_file *file = sp_profile_file(job->c->profile, job->c->seen[job->id].number);
@@ -34,7 +29,7 @@ static bool is_wanted(const struct made_job *job)
 {
 	if (job->c->is_over || job->c->seen[job->id].birth != job->birth)
 		return false;
-	return job->is_dump ? !known_of(job)->jit_dump_fd : known_of(job)->fd < 0;
+	return job->is_dump ? !sp_known_of(job->c, job->id)->jit_dump_fd : sp_known_of(job->c, job->id)->fd < 0;
 }
 
 static void opened(void *arg, struct sp_open_result *o)
@@ -42,7 +37,8 @@ static void opened(void *arg, struct sp_open_result *o)
 	struct made_job *job = arg;
 
 	if (o->r >= 0 && is_wanted(job) && (!o->uid || o->uid == process_of(job)->uid))
-		*(job->is_dump ? &known_of(job)->jit_dump_fd : &known_of(job)->fd) = sp_take_fd(&o->fd);
+		*(job->is_dump ? &sp_known_of(job->c, job->id)->jit_dump_fd : &sp_known_of(job->c, job->id)->fd) =
+		    sp_take_fd(&o->fd);
 	sp_cleanup_close(&o->fd);
 	free(o->path);
 	free(job);

@@ -46,11 +46,6 @@ static bool is_late(const struct made_job *job)
 	return job->c->is_over || job->c->seen[job->id].birth != job->birth;
 }
 
-static struct sp_known_file *known_of(struct sp_capture *c, uint32_t id)
-{
-	return &c->known[c->seen[id].number];
-}
-
 static void give_up(struct sp_capture *c, uint32_t id)
 {
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
@@ -64,7 +59,7 @@ static void memory_opened(void *arg, struct sp_open_result *o)
 	struct made_job *job = arg;
 
 	if (!is_late(job)) {
-		struct sp_known_file *k = known_of(job->c, job->id);
+		struct sp_known_file *k = sp_known_of(job->c, job->id);
 
 		if (o->r >= 0 && k->memory_fd <= 0)
 			k->memory_fd = sp_take_fd(&o->fd);
@@ -94,10 +89,10 @@ static int memory_want(struct sp_capture *c, uint32_t id)
 	uint32_t pid = file->process ? sp_profile_process(c->profile, file->process)->pid : 0;
 	char path[64];
 	struct sp_open_path q = {.path = path};
-	struct made_job *job = pid && !known_of(c, id)->is_memory_asked ? job_new(c, id) : NULL;
+	struct made_job *job = pid && !sp_known_of(c, id)->is_memory_asked ? job_new(c, id) : NULL;
 	int r;
 
-	if (known_of(c, id)->is_memory_asked)
+	if (sp_known_of(c, id)->is_memory_asked)
 		return -EAGAIN;
 	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
 	r = job ? sp_workers_open_path(c->workers, &q, memory_opened, job) : -ENOENT;
@@ -107,7 +102,7 @@ static int memory_want(struct sp_capture *c, uint32_t id)
 		give_up(c, id);
 		return 0;
 	}
-	known_of(c, id)->is_memory_asked = true;
+	sp_known_of(c, id)->is_memory_asked = true;
 	return -EAGAIN;
 }
 
@@ -125,7 +120,7 @@ static void answered(void *arg, int r, uint64_t value)
 	c->n_made_asked--;
 	sp_error_clear();
 	if (!is_late(job)) {
-		struct sp_known_file *k = known_of(c, job->id);
+		struct sp_known_file *k = sp_known_of(c, job->id);
 
 		c->tables_turn++;
 		k->n_made += good;
@@ -157,7 +152,7 @@ static int ask(struct sp_capture *c, struct sp_made_kept *kept, const struct sp_
 	job->ip = at->regs->ip;
 	job->fp_ra = at->fp_ra;
 	*kept = (struct sp_made_kept){.ip = job->ip, .id = at->id, .birth = job->birth, .state = ASKED};
-	if (sp_workers_jit_frame(c->workers, known_of(c, at->id)->memory_fd, question, 3 + n, answered, job) < 0) {
+	if (sp_workers_jit_frame(c->workers, sp_known_of(c, at->id)->memory_fd, question, 3 + n, answered, job) < 0) {
 		sp_error_clear();
 		kept->state = FREE;
 		free(job);
@@ -208,7 +203,7 @@ int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *re
 	if (at->id >= c->n_seen || c->seen[at->id].key.dev != SP_DEV_ANON || c->is_over ||
 	    sp_tables_state(c->tables, at->id) != SP_TABLE_MADE)
 		return 0;
-	if (known_of(c, at->id)->memory_fd <= 0)
+	if (sp_known_of(c, at->id)->memory_fd <= 0)
 		return memory_want(c, at->id);
 	kept = kept_at(c, at);
 	if (!kept)

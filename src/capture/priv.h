@@ -134,4 +134,9 @@ void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is open
 void sp_cpus_turn(struct sp_capture *c);
 void sp_cpus_done(struct sp_capture *c);
 
+static inline struct sp_known_file *sp_known_of(const struct sp_capture *c, uint32_t id)
+{
+	return &c->known[c->seen[id].number];
+}
+
 #endif

@@ -26,7 +26,7 @@ static bool is_of_nobody(enum sp_table_state state)
 
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob)
 {
-	struct sp_known_file *k = &c->known[c->seen[id].number];
+	struct sp_known_file *k = sp_known_of(c, id);
 	uint32_t i;
 
 	if (blob->runtime.kind == SP_RUNTIME_NONE || k->runtime.kind)
@@ -49,7 +49,7 @@ static const struct sp_map *runtime_of(const struct sp_capture *c, const struct 
 
 		if (memory->maps[i].word >> SP_FRAME_KIND_SHIFT != SP_FRAME_FILE || id >= c->n_seen)
 			continue;
-		*ret_runtime = &c->known[c->seen[id].number].runtime;
+		*ret_runtime = &sp_known_of(c, id)->runtime;
 		if ((*ret_runtime)->kind)
 			return &memory->maps[i];
 		*ret_unsure |= c->seen[id].state == SP_SEEN_LOADING;

@@ -39,6 +39,5 @@ int sp_made_by_dump(const struct sp_made_question *q, struct sp_name *names)
 	if (held < 0)
 		return held;
 	r = sp_workers_jit_dump(q->naming->workers, held, q->since_ns, q->addresses, q->n, sp_naming_came, &w);
-	r = r < 0 ? r : sp_naming_wait(q->naming, &w.done);
-	return r < 0 ? r : w.r;
+	return sp_naming_answer(&w, r);
 }

@@ -133,8 +133,7 @@ static int ask(const struct sp_made_question *q, int memory, uint64_t descriptor
 	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
 	int r = sp_workers_jit_objects(q->naming->workers, memory, descriptor, q->addresses, q->n, sp_naming_came, &w);
 
-	r = r < 0 ? r : sp_naming_wait(q->naming, &w.done);
-	return r < 0 ? r : w.r;
+	return sp_naming_answer(&w, r);
 }
 
 /* Another process has its number now. */

@@ -19,6 +19,13 @@
 
 enum { LOOK_AGAIN_S = 600, MADE_AGAIN_S = 60, ASK_AGAIN_S = 60 };
 
+int sp_naming_answer(struct sp_naming_wait *w, int asked)
+{
+	int r = asked < 0 ? asked : sp_naming_wait(w->naming, &w->done);
+
+	return r < 0 ? r : w->r;
+}
+
 int sp_naming_wait(struct sp_naming *n, const bool *done)
 {
 	int r = 0;
@@ -133,8 +140,7 @@ static int ask(struct sp_naming *naming, uint32_t file, const int fds[2], const 
 	struct sp_naming_wait w = {.naming = naming, .file = file, .names = names, .n = n};
 	int r = sp_workers_names(naming->workers, fds[0], fds[1], offsets, n, sp_naming_came, &w);
 
-	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
-	return r < 0 ? r : w.r;
+	return sp_naming_answer(&w, r);
 }
 
 struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file)

@@ -59,8 +59,7 @@ static int ask(const struct sp_made_question *q, int fd, struct sp_name *names)
 	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
 	int r = sp_workers_map(q->naming->workers, fd, q->addresses, q->n, sp_naming_came, &w);
 
-	r = r < 0 ? r : sp_naming_wait(q->naming, &w.done);
-	return r < 0 ? r : w.r;
+	return sp_naming_answer(&w, r);
 }
 
 int sp_made_by_map(const struct sp_made_question *q, struct sp_name *names)

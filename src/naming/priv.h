@@ -104,6 +104,8 @@ void sp_naming_came(void *wait, int r, struct sp_name *names, size_t n, const ch
 /* made.c: names of memory without a file. -ENOENT: its process tells nothing of it. */
 int sp_naming_made_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
 			struct sp_name *names);
+/* Waits for the answer, where asking said `asked`: its result, or why there is none. */
+int sp_naming_answer(struct sp_naming_wait *w, int asked);
 /* Waits until *done. */
 int sp_naming_wait(struct sp_naming *n, const bool *done);
 /*
