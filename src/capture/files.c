@@ -130,19 +130,16 @@ static void blob_take(struct sp_capture *c, uint32_t id, int r, struct sp_blob *
 	free(blob);
 }
 
-/* A sample waits for it: it is built before what nobody has asked for yet. */
+/* What most samples wait for is built first. */
 static void build_hurry(struct sp_capture *c, uint32_t id)
 {
 	struct file_job *job, *copy;
 
-	if (c->hurried == id)
-		return;
-	c->hurried = id;
 	for (job = c->building; job; job = job->next) {
 		for (copy = job->waiting; copy && copy->id != id; copy = copy->next)
 			;
 		if (job->id == id || copy)
-			sp_workers_hurry(c->workers, job);
+			sp_workers_hurry(c->workers, job, c->seen[id].n_wanted);
 	}
 }
 
@@ -154,7 +151,6 @@ static void built(void *arg, int r, struct sp_blob *blob)
 		at = &(*at)->next;
 	if (*at)
 		*at = job->next;
-	job->c->hurried = 0;
 	if (is_late(job))
 		free(blob);
 	else
@@ -216,6 +212,7 @@ static int build_want(struct sp_capture *c, uint32_t id)
 	list = other ? &other->waiting : &c->building;
 	job->next = *list;
 	*list = job;
+	build_hurry(c, id);
 	return 0;
 }
 
@@ -494,7 +491,10 @@ void sp_files_want(struct sp_capture *c, uint32_t id)
 	if (id >= c->n_seen || sp_tables_state(c->tables, id) != SP_TABLE_ABSENT)
 		return;
 	if (c->seen[id].state != SP_SEEN_DONE) {
-		build_hurry(c, id);
+		uint32_t n = ++c->seen[id].n_wanted;
+
+		if (!(n & (n - 1))) /* a power of two: seldom enough */
+			build_hurry(c, id);
 		return;
 	}
 	/*

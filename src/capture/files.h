@@ -30,11 +30,12 @@ enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE, SP_SEEN_LATER, 
 
 struct sp_seen_file { /* by file id */
 	struct sp_file_key key;
-	uint32_t number; /* in the profile */
-	uint8_t state;   /* enum sp_seen_state */
-	uint8_t n_met;   /* LATER: windows in which it was in use */
-	uint32_t loaded; /* window of its last load */
-	uint64_t birth;  /* which of the announcements it was: a number may stand for another file later */
+	uint32_t number;   /* in the profile */
+	uint8_t state;     /* enum sp_seen_state */
+	uint8_t n_met;     /* LATER: windows in which it was in use */
+	uint32_t loaded;   /* window of its last load */
+	uint32_t n_wanted; /* how often a sample was found to wait for its table */
+	uint64_t birth;    /* which of the announcements it was: a number may stand for another file later */
 };
 
 struct sp_known_file { /* by number in the profile */

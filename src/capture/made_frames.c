@@ -158,7 +158,7 @@ static int ask(struct sp_capture *c, struct sp_made_kept *kept, const struct sp_
 		free(job);
 		return 0;
 	}
-	sp_workers_hurry(c->workers, job); /* its process may end before tables are built */
+	sp_workers_hurry(c->workers, job, SP_URGENT); /* its process may end before tables are built */
 	c->n_made_asked++;
 	return -EAGAIN;
 }

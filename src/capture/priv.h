@@ -60,7 +60,6 @@ struct sp_capture {
 	struct sp_known_file *known;
 	size_t n_known;
 	struct file_job *building; /* files.c: the tables that workers are asked for */
-	uint32_t hurried;          /* the file that was hurried last */
 	uint32_t *process;         /* id of a process record -> number in the profile */
 	size_t n_process;
 	uint32_t n_announced;            /* process records since the kernel's table was emptied */

@@ -49,20 +49,37 @@ void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head)
 	*head = (struct sp_job_list){0};
 }
 
-void sp_job_bring_forward(struct sp_job_list *list, const void *arg)
+void sp_job_insert(struct sp_job_list *list, struct sp_job *j)
+{
+	struct sp_job **at = &list->first;
+	if (!j->urgency) {
+		sp_job_push(list, j);
+		return;
+	}
+	while (*at && (*at)->urgency >= j->urgency)
+		at = &(*at)->next;
+	j->next = *at;
+	*at = j;
+	if (!j->next)
+		list->last = j;
+	list->n++;
+}
+
+void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency)
 {
 	struct sp_job *before = NULL, *j = list->first;
 	while (j && j->arg != arg) {
 		before = j;
 		j = j->next;
 	}
-	if (!j || !before)
+	if (!j || j->urgency >= urgency)
 		return;
-	before->next = j->next;
+	*(before ? &before->next : &list->first) = j->next;
 	if (list->last == j)
 		list->last = before;
-	j->next = list->first;
-	list->first = j;
+	list->n--;
+	j->urgency = urgency;
+	sp_job_insert(list, j);
 }
 
 static bool has_memfd(const struct sp_job *j)

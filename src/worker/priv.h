@@ -19,7 +19,7 @@ struct sp_job {
 	enum sp_job_kind kind;
 	int fd, memfd; /* memfd only while the job is with a process */
 	int debug_fd, table_fd;
-	uint32_t dev, n_tries;
+	uint32_t dev, n_tries, urgency;
 	struct sp_open_request open;
 	char *path; /* OPEN_PATH; OPEN: where else to look; FETCH: the servers' addresses */
 	uint8_t build_id[32];
@@ -94,8 +94,9 @@ struct sp_workers {
 /* jobs.c: lists of jobs; filling in an answer (0, or -EBADMSG when the process breaks the rules); calling back. */
 void sp_job_push(struct sp_job_list *list, struct sp_job *j);
 struct sp_job *sp_job_pop(struct sp_job_list *list);
-void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head); /* head is empty afterwards */
-void sp_job_bring_forward(struct sp_job_list *list, const void *arg);    /* the first with this arg */
+void sp_job_prepend(struct sp_job_list *list, struct sp_job_list *head);        /* head is empty afterwards */
+void sp_job_insert(struct sp_job_list *list, struct sp_job *j);                 /* before all that is less urgent */
+void sp_job_hurry(struct sp_job_list *list, const void *arg, uint32_t urgency); /* the first with this arg */
 unsigned sp_job_weight(const struct sp_job *j);
 int sp_job_send(struct sp_job *j, int socket);
 int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_answer, int *ret_fd);

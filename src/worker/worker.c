@@ -17,6 +17,7 @@
 enum {
 	DEADLINE_MS = 10000,
 	OPEN_DEADLINE_MS = 2000,
+	MIN_PARSERS = 2, /* one may be at a file that takes seconds */
 	MAX_PARSERS = 4,
 	OPENERS = 2,
 	REAP_MS = 500,
@@ -28,7 +29,7 @@ static unsigned parsers_for(const struct sp_workers_options *o)
 	if (o && o->n_parsers)
 		return SP_MIN(o->n_parsers, MAX_PARSERS);
 	long n = sysconf(_SC_NPROCESSORS_ONLN) / 2;
-	return n < 1 ? 1 : (unsigned)SP_MIN(n, MAX_PARSERS);
+	return (unsigned)SP_MIN(SP_MAX(n, MIN_PARSERS), MAX_PARSERS);
 }
 
 int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_workers)
@@ -127,7 +128,7 @@ static int submit(struct sp_workers *w, struct sp_job *j)
 	enum sp_role role = role_of(j->kind);
 	j->number = ++w->last_number;
 	w->n_outstanding++;
-	sp_job_push(&w->crews[role].queue, j);
+	sp_job_insert(&w->crews[role].queue, j);
 	sp_crew_pump(w, role);
 	return 0;
 }
@@ -254,6 +255,7 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 	if (r < 0)
 		return r;
 	j->done.identify = done;
+	j->urgency = SP_URGENT;
 	return submit(w, sp_take_ptr(j));
 }
 
@@ -267,9 +269,9 @@ int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r
 	return submit(w, sp_take_ptr(j));
 }
 
-void sp_workers_hurry(struct sp_workers *w, const void *arg)
+void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency)
 {
-	sp_job_bring_forward(&w->crews[SP_ROLE_PARSER].queue, arg);
+	sp_job_hurry(&w->crews[SP_ROLE_PARSER].queue, arg, urgency);
 }
 
 static int give_numbers(struct sp_job *j, const uint64_t *offsets, size_t n)

@@ -39,7 +39,7 @@ struct sp_workers;
 struct sp_broker;
 struct sp_workers_options {
 	struct sp_broker *broker;  /* starts the processes; the caller's, outlives the workers. NULL: they are forked */
-	unsigned n_parsers;        /* 0 = one for every two CPUs, at least 1, at most 4; started on first use */
+	unsigned n_parsers;        /* 0 = one for every two CPUs, at least 2, at most 4; started on first use */
 	unsigned deadline_ms;      /* for one file in a parser; 0 = 10,000 */
 	unsigned open_deadline_ms; /* for one open; 0 = 2,000 */
 };
@@ -117,8 +117,12 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 			void *arg);
 /* blob NULL on failure, with r and sp_error_text(r) (e.g. "parser failed", "parser took over 10 s"). */
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
-/* What was asked of the parsers with this arg goes in front of all that none of them has been given yet. */
-void sp_workers_hurry(struct sp_workers *w, const void *arg);
+/*
+ * What was asked of the parsers with this arg goes before all that is less urgent and that none of them has been given
+ * yet; the urgency of a job is 0, and SP_URGENT of one that takes little and that others wait for (identify).
+ */
+#define SP_URGENT UINT32_MAX
+void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency);
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);
 int sp_workers_timeout_ms(const struct sp_workers *w);
