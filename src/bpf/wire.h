@@ -204,7 +204,8 @@ enum sp_ra_kind {
 /*
  * Of a function that never returns. Who makes up a fiber's stack by hand puts 0 where the return address of its first
  * function belongs, at the top of the stack, where the calling convention wants the frame's address to be a multiple of
- * 16. There, and only there, 0 is the root; anywhere else it is an address that is not mapped.
+ * 16. There, and only there, 0 is the root; anywhere else it is an address that is not mapped. Others put there what
+ * shall run if the function did return (perl's Coro: abort): an address that no call stands in front of.
  */
 #define SP_RULE_FIRST 0x40u
 /* The base register (rbx) is saved at CFA + add (SP_CFA_REG, which has no other use for it). */
@@ -362,6 +363,7 @@ static inline sp_u32 sp_frame_slot(sp_u32 n)
 #define SP_HOW_RUNTIME 16u      /* reached by what a runtime tells of its frames */
 #define SP_HOW_DERIVED 32u      /* reached by a derived rule */
 #define SP_HOW_BARE 64u         /* was called, but has no frame yet */
+#define SP_HOW_TOP 128u         /* called by what never returns, from where a stack may begin */
 #define SP_HOW_REGS 0xffff0000u /* a bit for each of r[] that holds */
 #define SP_HOW_REGS_SHIFT 16
 

@@ -64,6 +64,8 @@ void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or bu
 void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r);
 /* made_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */
 int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *ret_rule);
+/* behind.c: of struct sp_finish_memory. */
+int sp_behind_call(void *capture, uint64_t word, uint64_t offset);
 /* regions.c: a table came, and with it what is known of its file's runtime. */
 struct sp_blob;
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob);

@@ -38,6 +38,8 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 
 	with_code.made = sp_made_frame;
 	with_code.made_arg = c;
+	with_code.behind = sp_behind_call;
+	with_code.behind_arg = c;
 	while (sp_finish(c->tables, r, &with_code, c->o.unwind, &stop) == -EAGAIN) {
 		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_MADE) /* its process is asked */
 			return 0;

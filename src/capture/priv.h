@@ -77,6 +77,7 @@ struct sp_capture {
 	struct sp_rests rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
 	uint64_t tables_turn;      /* counts what may let a waiting sample go on: tables that came or were refused */
+	struct sp_behind *behind;  /* behind.c: answers */
 	struct sp_made_kept *made; /* made_frames.c: answers, and how many are waited for */
 	int failure;               /* the first error inside a callback */
 	uint64_t began_ns;

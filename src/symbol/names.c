@@ -14,6 +14,7 @@
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "elf/sigreturn.h"
 #include "symbol/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -451,9 +452,28 @@ static int search_go(struct search *s)
 	return 0;
 }
 
+/* Its code says what it is, more surely than any table, and the byte before it is another function's for these. */
+static int search_sigreturn(struct search *s)
+{
+	for (size_t i = 0; i < s->n_wants; i++) {
+		struct want *w = &s->wants[i];
+		uint64_t start, size;
+		if (!sp_sigreturn_at(s->elf, w->offset, &start, &size) || w->offset - start > w->vaddr)
+			continue;
+		w->name = strdup(SP_SIGRETURN_NAME);
+		w->start = w->vaddr - (w->offset - start);
+		w->end = w->start + size;
+		if (!w->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int find_symbols(struct search *s, struct sp_name *names)
 {
-	int r = search_table(s, s->elf, false);
+	int r = search_sigreturn(s);
+	if (!r)
+		r = search_table(s, s->elf, false);
 	if (!r && s->more->debug)
 		r = search_table(s, s->more->debug, false);
 	if (!r)

@@ -3,16 +3,15 @@
  * names.h: file offsets of one ELF file in, function names out.
  *
  * A pure function from bytes to names, so that it runs in a worker without privileges. For each offset, in this order:
- * the full symbol table (.symtab), in the file, its debug file or its .gnu_debugdata -> Go's own table of
- * functions (.gopclntab) -> an exported symbol (.dynsym),
- * only if the offset lies within its size -> the function's own range from .eh_frame, or as derived from its
- * instructions where it has none -> the gap between functions that
- * holds it, from the end of the last symbol or FDE before it to the start of the next, within its executable section
- * and segment (crtstuff's code, assembly) -> nothing (size 0), where no segment of the file holds the offset. Of
- * several symbols at one address the one that a person would use wins: exported (global or weak) before local, fewer
- * leading underscores, global before weak, the shorter, by bytes; so the choice is always the same. Symbols of .symtab
- * that have no size reach to the next symbol or the end of their section, where none with a size covers the offset.
- * IFUNC resolvers count as functions. Versions
+ * what signal handlers return to (elf/sigreturn.h) -> the full symbol table (.symtab), in the file, its debug file or
+ * its .gnu_debugdata -> Go's own table of functions (.gopclntab) -> an exported symbol (.dynsym), only if the offset
+ * lies within its size -> the function's own range from .eh_frame, or as derived from its instructions where it has
+ * none -> the gap between functions that holds it, from the end of the last symbol or FDE before it to the start of the
+ * next, within its executable section and segment (crtstuff's code, assembly) -> nothing (size 0), where no segment of
+ * the file holds the offset. Of several symbols at one address the one that a person would use wins: exported (global
+ * or weak) before local, fewer leading underscores, global before weak, the shorter, by bytes; so the choice is always
+ * the same. Symbols of .symtab that have no size reach to the next symbol or the end of their section, where none with
+ * a size covers the offset. IFUNC resolvers count as functions. Versions
  * (@GLIBC_2.2.5) are no part of a name. C++ and Rust names are demangled, by libiberty with its limits. Memory follows
  * the number of offsets, not that of symbols. Caps: SP_NAME_MAX - 1 bytes a name (a longer one ends in "..."), 5 M
  * symbols a table. Reentrant.

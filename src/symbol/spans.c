@@ -12,6 +12,7 @@
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
+#include "elf/sigreturn.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
 #include <elf.h>
@@ -35,6 +36,7 @@ struct found {
 	uint64_t start, end; /* in virtual addresses */
 };
 enum { OWN, DEBUG, PACKED, EXPORTED, N_TABLES };
+enum { MAX_SIGRETURN = 64 }; /* a longer stretch is no signal handlers' return, which has edges of its own */
 
 struct spans {
 	struct sp_elf *elf;
@@ -165,8 +167,11 @@ static int go_edges(struct spans *s)
 	struct sp_go_func f;
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < sp_go_n_funcs(s->go); i++)
-		if (sp_go_func(s->go, i, &f))
+		if (sp_go_func(s->go, i, &f)) {
 			r = gap_edges(s, f.start, sp_go_code_end(s->go, &f) - f.start);
+			if (r == 0 && f.kind == SP_GO_SIGNAL)
+				r = sp_edge_add(&s->others, f.start - 1);
+		}
 	return r;
 }
 
@@ -388,10 +393,25 @@ static void answer_gap(const struct spans *s, const struct sp_elf_segment *g, ui
 	x->is_gap = true;
 }
 
-static int answer(struct spans *s, const struct sp_elf_segment *g, struct sp_span *x)
+/* As search_sigreturn() of names.c; up to *end, which is moved to its end. */
+static bool find_sigreturn(struct spans *s, uint64_t vaddr, uint64_t at, uint64_t *end, struct found *f)
+{
+	uint64_t start, size;
+	if (*end - at > MAX_SIGRETURN || !sp_sigreturn_at(s->elf, at, &start, &size) || at - start > vaddr)
+		return false;
+	*f = (struct found){vaddr - (at - start), vaddr - (at - start) + size};
+	*end = SP_MIN(*end, start + size);
+	memcpy(s->best, SP_SIGRETURN_NAME, sizeof(SP_SIGRETURN_NAME));
+	return true;
+}
+
+/* Holds up to *end. */
+static int answer(struct spans *s, const struct sp_elf_segment *g, uint64_t *end, struct sp_span *x)
 {
 	uint64_t vaddr = g->vaddr + (x->at - g->offset);
 	struct found f = {0};
+	if (find_sigreturn(s, vaddr, x->at, end, &f))
+		return answer_named(s, vaddr, &f, x);
 	if (find(s, vaddr, &f) && vaddr - f.start <= x->at)
 		return answer_named(s, vaddr, &f, x);
 	const struct range *range = range_at(s, x->at);
@@ -443,9 +463,10 @@ static int walk_piece(struct spans *s, uint64_t from, uint64_t to)
 	if (!g)
 		return tell(s, &(struct sp_span){.at = from});
 	int r = 0;
-	for (uint64_t at = from; r == 0 && at < to; at = next_edge(s, g, at, to)) {
+	for (uint64_t at = from, next; r == 0 && at < to; at = next) {
 		struct sp_span x = {.at = at};
-		r = answer(s, g, &x);
+		next = next_edge(s, g, at, to);
+		r = answer(s, g, &next, &x);
 		if (r == 0)
 			r = tell(s, &x);
 	}

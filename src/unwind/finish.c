@@ -74,13 +74,22 @@ static int sp_env_read(struct sp_walk *w, sp_u64 addr, void *ret, sp_u32 n)
 
 static sp_u32 sp_env_ahead(struct sp_walk *w);
 
+/* Whether a call ends in front of an address: 1, 0; negative: that cannot be told. */
+static int call_before(struct sp_walk *w, sp_u64 addr)
+{
+	const struct sp_finish_memory *m = w->memory;
+	const struct sp_map *map = map_find(w, addr - 1);
+	sp_u8 code[8];
+	int r = map && m->behind ? m->behind(m->behind_arg, map->word, addr + map->shift_by) : -1;
+
+	if (r < 0 && !sp_env_read(w, addr - sizeof(code), code, sizeof(code)))
+		r = sp_ends_in_call(code);
+	return r;
+}
+
 static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 {
-	sp_u8 code[8];
-
-	if (!addr || !map_find(w, addr - 1))
-		return 0;
-	return sp_env_read(w, addr - sizeof(code), code, sizeof(code)) || sp_ends_in_call(code);
+	return addr && map_find(w, addr - 1) && call_before(w, addr);
 }
 
 /* What was read once stays with the record, for when it is walked on. */
@@ -196,6 +205,15 @@ static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offse
 		rule->kept |= 1u << SP_REG_BASE;
 }
 
+/* Whether no call returns to this caller's frame: as sp_is_suspect() of the kernel half. */
+static bool is_suspect(struct sp_walk *w, const struct sp_rule *rule)
+{
+	const struct sp_record_pending *r = w->r;
+
+	return r->n_frames >= 2 && !(r->how & SP_HOW_EXACT) && rule->cfa != SP_CFA_ROOT &&
+	       !(rule->ra & SP_RULE_SIGNAL) && !call_before(w, r->regs.ip);
+}
+
 static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, enum sp_unwind_mode mode)
 {
 	struct sp_rule rule;
@@ -212,6 +230,14 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 		return SP_STOP_TABLE;
 	if (rule.cfa == SP_CFA_V8)
 		return step_of_v8(w, (sp_u32)rule.off);
+	if (is_suspect(w, &rule)) {
+		if (w->r->how & SP_HOW_TOP) {
+			w->r->n_frames--; /* nobody is there */
+			return SP_STOP_FIBER;
+		}
+		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
+		w->r->guessed = SP_STACK_GUESSED;
+	}
 	popped(w, table, offset, at, &rule);
 	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
 	if (w->r->how & SP_HOW_GUESSED)

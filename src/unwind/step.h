@@ -313,6 +313,12 @@ SP_STEP_INLINE sp_u32 sp_caller_find(SP_WALK *w, const struct sp_regs *regs, sp_
 	return r == SP_STEP_NEXT ? sp_caller_ip(w, regs, how, rule, c) : r;
 }
 
+/* Of a function that never returns: what it would return to may be made up, at the top of a stack. */
+SP_STEP_INLINE sp_u32 sp_caller_top(const struct sp_rule *rule, sp_u64 cfa)
+{
+	return rule->ra & SP_RULE_FIRST && !(cfa & 15) ? SP_HOW_TOP : 0;
+}
+
 /*
  * Applies a rule. What it takes from a register that may have been changed since is believed where it leads to a return
  * address behind a call, not far away, and then guessed; not where nothing may be (may_guess).
@@ -333,7 +339,8 @@ SP_STEP_INLINE sp_u32 sp_step_rule(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 	}
 	if (r != SP_STEP_NEXT)
 		return r;
-	if (!c.ip && rule->ra & SP_RULE_FIRST && !(c.cfa & 15))
+	c.how |= sp_caller_top(rule, c.cfa);
+	if (!c.ip && c.how & SP_HOW_TOP)
 		return SP_STOP_FIBER;
 	*how = c.how | sp_caller_regs(w, regs, *how, rule, c.cfa) | (rule->ra & SP_RULE_SIGNAL ? SP_HOW_EXACT : 0) |
 	       (rule->ra & SP_RULE_DERIVED ? SP_HOW_DERIVED : 0);

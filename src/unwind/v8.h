@@ -131,9 +131,11 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 		*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);
 		return 0;
 	}
+	if (!off && sp_frameless(code) == 8)
+		off = 16;
 	ahead = off || sp_v8_leaves(code) ? 0 : sp_env_ahead(w);
 	if (!off)
-		off = sp_frameless(code) == 8 ? 16 : ahead < SP_V8_FAR ? 8 : 0;
+		off = ahead < SP_V8_FAR ? 8 : 0;
 	if (!off || sp_env_stack(w, regs->sp + off - 8, &ra) || !sp_env_is_return(w, ra))
 		return -1;
 	regs->ip = ra;

@@ -4,60 +4,14 @@
  * would. Every read of the walk is checked, so that with the sanitizers nothing is read that is not there.
  */
 #include "base/mem.h"
+#include "made_walk.h"
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include "unwind/step_types.h"
+// clang-format off
 #include <cmocka.h>
-
-enum { MEMORY = 1 << 16, WORDS = MEMORY / 8 };
-#define BASE 0x10000ULL
-
-struct walk {
-	sp_u8 memory[MEMORY]; /* at BASE: stack, heaps, HotSpot's variables, all of it */
-	sp_u8 code[SP_CODE_BYTES];
-	struct sp_made made;
-	unsigned n_reads;
-};
-#define SP_WALK struct walk
-#define sp_opaque(x) ((void)0)
-
-static int sp_env_read(struct walk *w, sp_u64 addr, void *ret, sp_u32 n)
-{
-	w->n_reads++;
-	if (addr < BASE || addr - BASE >= MEMORY || MEMORY - (addr - BASE) < n)
-		return -1;
-	memcpy(ret, w->memory + (addr - BASE), n);
-	return 0;
-}
-static int sp_env_stack(struct walk *w, sp_u64 addr, sp_u64 *ret)
-{
-	return sp_env_read(w, addr, ret, 8);
-}
-static int sp_env_around(struct walk *w, sp_u64 ip)
-{
-	return sp_env_read(w, ip - SP_CODE_BEFORE, w->code, sizeof(w->code));
-}
-static int sp_env_code(struct walk *w, sp_u64 addr, sp_u8 *ret)
-{
-	return sp_env_read(w, addr, ret, 8);
-}
-static const struct sp_segment *sp_env_segment(struct walk *w, sp_u32 word)
-{
-	(void)w;
-	(void)word;
-	return NULL;
-}
-static int sp_ends_in_call(const sp_u8 *b);
-static int sp_env_is_return(struct walk *w, sp_u64 addr)
-{
-	sp_u8 code[8];
-	return !sp_env_read(w, addr - 8, code, 8) && sp_ends_in_call(code);
-}
+// clang-format on
 
 static sp_u32 sp_env_ahead(struct walk *w)
 {
@@ -86,10 +40,6 @@ enum {
 	FRAME = 8,
 };
 
-static void put(struct walk *w, sp_u64 at, sp_u64 value)
-{
-	memcpy(w->memory + at, &value, 8);
-}
 static void put_int(struct walk *w, sp_u64 at, sp_u32 value)
 {
 	memcpy(w->memory + at, &value, 4);
