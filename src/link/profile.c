@@ -53,7 +53,7 @@ static int64_t frame_add(struct job *j, uint32_t file, uint64_t offset, int64_t 
 {
 	struct sp_frame frame = {.file = file, .offset = offset, .func = (uint32_t)func, .flags = flags};
 
-	return func < 0 ? func : sp_profile_add_frame_apart(j->p, &frame, true);
+	return func < 0 ? func : sp_profile_add_frame_variant(j->p, &frame, true);
 }
 
 static int64_t callee_func(struct job *j, const struct sp_calls_callee *c, uint64_t vaddr, uint64_t size)

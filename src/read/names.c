@@ -248,7 +248,7 @@ int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool h
 	int64_t number;
 
 	f.flags |= kernel ? SP_FRAMEF_KERNEL : 0;
-	number = sp_profile_add_frame_apart(p, &f, has_place);
+	number = sp_profile_add_frame_variant(p, &f, has_place);
 	return number == -E2BIG ? sp_fail_said(-E2BIG, "too many functions at one place of one profile") : number;
 }
 

@@ -4,9 +4,9 @@
  * profile.
  *
  * A frame's identity is its place, but foreign profiles have several functions at one place (inlined ones) and
- * functions without any place (folded text), which lie at offset 0: see sp_profile_add_frame_apart(). A file's tag is a
- * hash of what it is called, so that one library is one file in two profiles. Functions return numbers of the profile,
- * or a negative errno. No state.
+ * functions without any place (folded text), which lie at offset 0: see sp_profile_add_frame_variant(). A file's tag is
+ * a hash of what it is called, so that one library is one file in two profiles. Functions return numbers of the
+ * profile, or a negative errno. No state.
  */
 #ifndef SP_READ_PRIV_H
 #define SP_READ_PRIV_H

@@ -217,7 +217,7 @@ bool sp_calls_is_loaded(const struct sp_calls_snapshot *s)
 static bool is_matched(const struct sp_calls_snapshot *s, const char *glob)
 {
 	for (size_t i = 0; i < s->n_arcs; i++)
-		if (sp_glob_means(glob, s->callees[s->arcs[i].callee].name))
+		if (sp_glob_matches(glob, s->callees[s->arcs[i].callee].name))
 			return true;
 	return false;
 }

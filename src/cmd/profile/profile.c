@@ -212,7 +212,7 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 /* A pprof file keeps them: who reads it may be on another machine, or come after an upgrade. */
 static bool wants_packages(const struct sp_profile_args *a)
 {
-	return a->by == SP_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
+	return a->by == SP_TOTAL_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
 }
 
 /* Lines and inlined functions: the files have other numbers in the new profile. */

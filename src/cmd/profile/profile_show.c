@@ -105,7 +105,8 @@ int sp_profile_narrow(struct sp_profile_session *s)
  */
 static int labels_look_up(struct sp_profile_session *s)
 {
-	if (s->args->by == SP_BY_CGROUP || s->args->by == SP_BY_CONTAINER || !strcmp(s->args->view->name, "pprof"))
+	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER ||
+	    !strcmp(s->args->view->name, "pprof"))
 		return sp_label_cgroups(s->sampling.profile);
 	return 0;
 }
@@ -140,7 +141,7 @@ static int view_write(void *arg, FILE *out)
 	    .verbose = a->verbose,
 	    .addresses = a->addresses,
 	    .ascending = true,
-	    .by = a->by < 0 ? SP_BY_LIBRARY : (enum sp_group_by)a->by,
+	    .by = a->by < 0 ? SP_TOTAL_BY_LIBRARY : (enum sp_total_by)a->by,
 	    .colour = isatty(fileno(out)),
 	};
 

@@ -31,12 +31,12 @@ static void put_count(const struct lines *l, int64_t n)
 }
 
 /* "11.2 (9.8-12.7)": of a call from outside. */
-static void put_each(const struct lines *l, const struct sp_called *c)
+static void put_each(const struct lines *l, const struct sp_callee *c)
 {
 	double ns, low, high;
 	char text[64] = "-";
 
-	if (sp_called_time(c, &ns, &low, &high)) {
+	if (sp_callee_time(c, &ns, &low, &high)) {
 		int decimals = ns < 100 ? 1 : 0;
 
 		snprintf(text, sizeof(text), "%.*f (%.*f-%.*f)", decimals, ns, decimals, low, decimals, high);
@@ -54,7 +54,7 @@ static void put_latency(const struct lines *l, double ns)
 	fprintf(l->out, "  %*s", LATENCY_COLUMNS, text);
 }
 
-static void put_latencies(struct lines *l, const struct sp_called *c)
+static void put_latencies(struct lines *l, const struct sp_callee *c)
 {
 	fputs("  ", l->out);
 	if (c->untimed && !c->n_timed)
@@ -62,9 +62,9 @@ static void put_latencies(struct lines *l, const struct sp_called *c)
 	else
 		put_count(l, c->n_timed);
 	put_latency(l, c->n_timed ? (double)c->timed_ns / (double)c->n_timed : -1);
-	put_latency(l, sp_called_quantile(c, 0.5));
-	put_latency(l, sp_called_quantile(c, 0.99));
-	put_latency(l, sp_called_quantile(c, 1));
+	put_latency(l, sp_callee_quantile(c, 0.5));
+	put_latency(l, sp_callee_quantile(c, 0.99));
+	put_latency(l, sp_callee_quantile(c, 1));
 	l->excepted |= c->untimed && !c->n_timed;
 }
 
@@ -95,7 +95,7 @@ static void put_head(const struct lines *l)
 	fprintf(l->out, "  function, and its callers%s\n", l->o->colour ? "\033[0m" : "");
 }
 
-static void put_function(struct lines *l, const struct sp_called *c)
+static void put_function(struct lines *l, const struct sp_callee *c)
 {
 	fputs(l->o->colour ? "\033[1m" : "", l->out);
 	put_count(l, c->n_calls);
@@ -123,7 +123,7 @@ static void put_gap(const struct lines *l)
 	fprintf(l->out, "%*s", 6 + times + latency, "");
 }
 
-static void put_callers(const struct lines *l, const struct sp_called *c)
+static void put_callers(const struct lines *l, const struct sp_callee *c)
 {
 	size_t n = l->o->limit ? SP_MIN(c->n_callers, MAX_CALLERS) : c->n_callers, i;
 	int64_t rest = 0;

@@ -16,7 +16,7 @@ bool sp_counts_wanted(const struct sp_profile *p, const struct sp_view_options *
 {
 	int calls = sp_calls_table_value(p);
 
-	return o->by == SP_BY_FUNCTION && calls >= 0 && (uint32_t)calls == o->value;
+	return o->by == SP_TOTAL_BY_FUNCTION && calls >= 0 && (uint32_t)calls == o->value;
 }
 
 /* --- JSON ----------------------------------------------------------------------------------------------------------
@@ -33,13 +33,13 @@ static void put_who(const struct sp_profile *p, uint32_t func, uint32_t file, st
 		sp_json_hex(j, "build_id", f->build_id, f->build_id_len);
 }
 
-static void put_times(const struct sp_called *c, struct sp_json *j)
+static void put_times(const struct sp_callee *c, struct sp_json *j)
 {
 	double ns, low, high;
 
 	sp_json_ints(j, {"self_ns", c->self_ns}, {"total_ns", c->total_ns}, {"outside_ns", c->outside_ns},
 		     {"outside_samples", c->n_outside_samples});
-	if (!sp_called_time(c, &ns, &low, &high))
+	if (!sp_callee_time(c, &ns, &low, &high))
 		return;
 	sp_json_format(j, "ns_a_call", "%.3f", ns);
 	sp_json_format(j, "ns_a_call_low", "%.3f", low);
@@ -47,14 +47,14 @@ static void put_times(const struct sp_called *c, struct sp_json *j)
 }
 
 /* Ranges: from, below, calls. */
-static void put_latency(const struct sp_called *c, struct sp_json *j)
+static void put_latency(const struct sp_callee *c, struct sp_json *j)
 {
 	sp_json_bool(j, "timed", !c->untimed);
 	sp_json_ints(j, {"timed_calls", c->n_timed}, {"timed_ns", c->timed_ns});
 	if (c->n_timed) {
-		sp_json_format(j, "p50_ns", "%.0f", sp_called_quantile(c, 0.5));
-		sp_json_format(j, "p99_ns", "%.0f", sp_called_quantile(c, 0.99));
-		sp_json_format(j, "max_ns", "%.0f", sp_called_quantile(c, 1));
+		sp_json_format(j, "p50_ns", "%.0f", sp_callee_quantile(c, 0.5));
+		sp_json_format(j, "p99_ns", "%.0f", sp_callee_quantile(c, 0.99));
+		sp_json_format(j, "max_ns", "%.0f", sp_callee_quantile(c, 1));
 	}
 	sp_json_array(j, "latency");
 	for (size_t i = 0; i < c->n_ranges; i++)
@@ -63,7 +63,7 @@ static void put_latency(const struct sp_called *c, struct sp_json *j)
 	sp_json_end(j);
 }
 
-static void put_function(const struct sp_profile *p, const struct sp_calls_table *t, const struct sp_called *c,
+static void put_function(const struct sp_profile *p, const struct sp_calls_table *t, const struct sp_callee *c,
 			 struct sp_json *j)
 {
 	const struct sp_func *func = sp_profile_func(p, c->func);
@@ -144,7 +144,7 @@ static void put_place(const struct sp_profile *p, uint32_t func, uint32_t file, 
 	fputc(',', out);
 }
 
-static void put_line(const struct sp_profile *p, const struct sp_called *c, const struct sp_called_by *by,
+static void put_line(const struct sp_profile *p, const struct sp_callee *c, const struct sp_callee_caller *by,
 		     const struct sp_calls_table *t, FILE *out)
 {
 	double ns, low, high;
@@ -152,13 +152,13 @@ static void put_line(const struct sp_profile *p, const struct sp_called *c, cons
 	put_place(p, c->func, c->file, out);
 	put_place(p, by->func, by->file, out);
 	fprintf(out, "%" PRId64 ",%s", by->n_calls, c->address_taken ? "yes" : "no");
-	if (t->has_times && sp_called_time(c, &ns, &low, &high))
+	if (t->has_times && sp_callee_time(c, &ns, &low, &high))
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",%.3f,%.3f,%.3f", c->self_ns, c->total_ns, ns, low, high);
 	else if (t->has_times)
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",,,", c->self_ns, c->total_ns);
 	if (t->has_latency && c->n_timed)
 		fprintf(out, ",%" PRId64 ",%" PRId64 ",%.0f,%.0f,%.0f", c->n_timed, c->timed_ns,
-			sp_called_quantile(c, 0.5), sp_called_quantile(c, 0.99), sp_called_quantile(c, 1));
+			sp_callee_quantile(c, 0.5), sp_callee_quantile(c, 0.99), sp_callee_quantile(c, 1));
 	else if (t->has_latency)
 		fputs(",0,0,,,", out);
 	fputs("\n", out);

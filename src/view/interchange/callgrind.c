@@ -73,7 +73,7 @@ static int append(struct callgrind *c, uint32_t stack, size_t *n)
 
 static int64_t function_of(struct callgrind *c, uint32_t frame)
 {
-	struct function f = {sp_identity_home(c->p, &c->same, frame), c->same.function_of[frame], A_FUNCTION};
+	struct function f = {sp_identity_function_file(c->p, &c->same, frame), c->same.function_of[frame], A_FUNCTION};
 
 	return sp_intern_add(c->functions, &f, sizeof(f));
 }

@@ -59,7 +59,7 @@ static int grow(struct sp_svg_tree *t, const struct sp_view_options *o, double m
 					  .has_second = o->has_second,
 					  .second = o->second,
 					  .direction = t->callers ? SP_TREE_CALLERS : SP_TREE_CALLEES,
-					  .fold = (enum sp_tree_fold)o->fold,
+					  .granularity = o->granularity,
 					  .fold_recursion = o->fold_recursion,
 					  .comms = true,
 					  .marks = true,

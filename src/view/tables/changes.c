@@ -267,7 +267,7 @@ int sp_changes_put_table(const struct sp_diff *d, const struct sp_profile *const
 	struct sp_diff_rows rows;
 	struct table t = {
 	    .d = d, .o = o, .rows = &rows, .scale = shares ? 100 : 1, .decimals = shares ? 2 : 0, .out = out};
-	int r = sp_diff_fold(d, o->by, &rows);
+	int r = sp_diff_rows_new(d, o->by, &rows);
 
 	if (r < 0)
 		return r;

@@ -31,7 +31,7 @@ static void put_both(const struct sp_diff *d, const struct sp_diff_row *row, int
 	if (!f)
 		return;
 	put_stack(d, row->id, false, SP_ENCODE_FOLDED, f);
-	put_stack(d, row->of, has_user, SP_ENCODE_FOLDED, f);
+	put_stack(d, row->second_id, has_user, SP_ENCODE_FOLDED, f);
 	if (fclose(f))
 		return;
 	if (encoding == SP_ENCODE_TERMINAL)
@@ -47,7 +47,7 @@ static const char *library_name(const struct sp_diff *d, uint32_t file)
 
 static void put_function(const struct sp_diff *d, const struct sp_diff_row *row, int encoding, FILE *out)
 {
-	const char *library = library_name(d, row->of);
+	const char *library = library_name(d, row->second_id);
 
 	sp_encode(out, encoding,
 		  row->id ? sp_profile_string(d->joined, sp_profile_func(d->joined, row->id)->name) : "[no name]");
@@ -93,7 +93,7 @@ static void csv_row(const struct sp_diff *d, const struct sp_changes_options *o,
 	sp_change_put_name(d, o->by, row, SP_ENCODE_CSV, out);
 	fputc(',', out);
 	if (o->by == SP_DIFF_BY_FUNCTION)
-		sp_encode(out, SP_ENCODE_CSV, library_name(d, row->of));
+		sp_encode(out, SP_ENCODE_CSV, library_name(d, row->second_id));
 	fprintf(out, ",%d,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64, row->upgrade > 0, row->old_self, row->new_self,
 		row->old_total, row->new_total);
 	csv_change(&row->self, out);
@@ -105,7 +105,7 @@ int sp_changes_put_csv(const struct sp_diff *d, const struct sp_profile *const p
 		       const struct sp_changes_options *o, FILE *out)
 {
 	struct sp_diff_rows rows;
-	int r = sp_diff_fold(d, o->by, &rows);
+	int r = sp_diff_rows_new(d, o->by, &rows);
 
 	(void)profiles;
 	if (r < 0)
@@ -142,7 +142,7 @@ static void json_row(const struct sp_diff *d, const struct sp_changes_options *o
 	sp_change_put_name(d, o->by, row, SP_ENCODE_JSON, j->out);
 	fputc('"', j->out);
 	if (o->by == SP_DIFF_BY_FUNCTION)
-		sp_json_string(j, "library", library_name(d, row->of));
+		sp_json_string(j, "library", library_name(d, row->second_id));
 	sp_json_bool(j, "upgraded", row->upgrade);
 	sp_json_ints(j, {"old_self", row->old_self}, {"new_self", row->new_self}, {"old_total", row->old_total},
 		     {"new_total", row->new_total});
@@ -216,7 +216,7 @@ int sp_changes_put_json(const struct sp_diff *d, const struct sp_profile *const 
 {
 	struct sp_json j = {.out = out};
 	struct sp_diff_rows rows;
-	int r = sp_diff_fold(d, o->by, &rows);
+	int r = sp_diff_rows_new(d, o->by, &rows);
 
 	if (r < 0)
 		return r;

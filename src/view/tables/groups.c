@@ -10,7 +10,7 @@
 
 int sp_groups_new(const struct sp_profile *p, const struct sp_view_options *o, struct sp_groups *ret_groups)
 {
-	struct sp_groups g = {.p = p, .by = (enum sp_total_by)o->by};
+	struct sp_groups g = {.p = p, .by = o->by};
 	int r = sp_view_totals(p, o, &g.totals);
 
 	if (r < 0)
@@ -65,7 +65,7 @@ static void fill_library(const struct sp_profile *p, uint32_t file, struct sp_gr
 static uint32_t file_of(const struct sp_groups *g, const struct sp_total *t)
 {
 	if (g->by == SP_TOTAL_BY_FUNCTION || g->by == SP_TOTAL_BY_CALLER)
-		return t->of;
+		return t->file;
 	if (t->none)
 		return 0;
 	if (g->by == SP_TOTAL_BY_PROCESS)

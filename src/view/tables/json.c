@@ -98,7 +98,7 @@ static int json_write(const struct sp_profile *p, const struct sp_view_options *
 {
 	if (sp_counts_wanted(p, o))
 		return sp_counts_put_json(p, o, out);
-	return o->by == SP_BY_MATRIX ? sp_matrix_put_json(p, o, out) : groups_write(p, o, out);
+	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_json(p, o, out) : groups_write(p, o, out);
 }
 
 extern const struct sp_view sp_view_json;

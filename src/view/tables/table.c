@@ -14,12 +14,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-_Static_assert((int)SP_BY_LIBRARY == (int)SP_TOTAL_BY_LIBRARY && (int)SP_BY_FUNCTION == (int)SP_TOTAL_BY_FUNCTION &&
-		   (int)SP_BY_PROCESS == (int)SP_TOTAL_BY_PROCESS && (int)SP_BY_CALLER == (int)SP_TOTAL_BY_CALLER &&
-		   (int)SP_BY_PACKAGE == (int)SP_TOTAL_BY_PACKAGE && (int)SP_BY_COMM == (int)SP_TOTAL_BY_COMM &&
-		   (int)SP_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_BY_USER == (int)SP_TOTAL_BY_USER &&
-		   (int)SP_BY_CONTAINER == (int)SP_TOTAL_BY_CONTAINER,
-	       "a view's groupings are those of the totals");
+_Static_assert(
+    (int)SP_TOTAL_BY_LIBRARY == (int)SP_TOTAL_BY_LIBRARY && (int)SP_TOTAL_BY_FUNCTION == (int)SP_TOTAL_BY_FUNCTION &&
+	(int)SP_TOTAL_BY_PROCESS == (int)SP_TOTAL_BY_PROCESS && (int)SP_TOTAL_BY_CALLER == (int)SP_TOTAL_BY_CALLER &&
+	(int)SP_TOTAL_BY_PACKAGE == (int)SP_TOTAL_BY_PACKAGE && (int)SP_TOTAL_BY_COMM == (int)SP_TOTAL_BY_COMM &&
+	(int)SP_TOTAL_BY_CGROUP == (int)SP_TOTAL_BY_CGROUP && (int)SP_TOTAL_BY_USER == (int)SP_TOTAL_BY_USER &&
+	(int)SP_TOTAL_BY_CONTAINER == (int)SP_TOTAL_BY_CONTAINER,
+    "a view's groupings are those of the totals");
 
 enum { PERCENT_COLUMNS = 7, MIN_VALUE_COLUMNS = 8, PID_COLUMNS = 7, SHORT_BUILD_ID = 6, MAX_COUNT_COLUMNS = 20 };
 
@@ -169,12 +170,12 @@ static void put_name(const struct table *t, const struct sp_total *row)
 		sp_encode(t->out, SP_ENCODE_TERMINAL, *name ? name : "[no name]");
 	if (t->by == SP_TOTAL_BY_CALLER) {
 		fputs(" -> ", t->out);
-		if (row->of)
-			sp_view_put_library(t->p, row->of, t->out);
+		if (row->file)
+			sp_view_put_library(t->p, row->file, t->out);
 		else
 			fputs(none_words[SP_TOTAL_BY_LIBRARY], t->out);
-	} else if (row->of) {
-		sp_view_put_in_library(t->p, row->of, 0, t->out);
+	} else if (row->file) {
+		sp_view_put_in_library(t->p, row->file, 0, t->out);
 	}
 	fputc('\n', t->out);
 }
@@ -216,7 +217,7 @@ static void put_rest(const struct table *t)
 
 int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, unsigned int flags, FILE *out)
 {
-	struct table t = {.p = p, .o = o, .by = (enum sp_total_by)o->by, .out = out};
+	struct table t = {.p = p, .o = o, .by = o->by, .out = out};
 	int r = sp_view_totals(p, o, &t.totals);
 
 	if (r < 0)
@@ -232,7 +233,7 @@ int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, un
 
 static int table_write(const struct sp_profile *p, const struct sp_view_options *o, FILE *out)
 {
-	return o->by == SP_BY_MATRIX ? sp_matrix_put_table(p, o, out) : sp_table_put(p, o, 0, out);
+	return o->by == SP_TOTAL_BY_MATRIX ? sp_matrix_put_table(p, o, out) : sp_table_put(p, o, 0, out);
 }
 
 extern const struct sp_view sp_view_table;

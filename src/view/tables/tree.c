@@ -99,7 +99,7 @@ static int put_tree(const struct sp_profile *p, const struct sp_view_options *o,
 {
 	struct sp_tree_options options = {.value = o->value,
 					  .direction = direction,
-					  .fold = (enum sp_tree_fold)o->fold,
+					  .granularity = o->granularity,
 					  .fold_recursion = o->fold_recursion,
 					  .marks = true,
 					  .user_only = o->user_only,
