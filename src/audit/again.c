@@ -42,7 +42,7 @@ static char **environment(void)
 	return (char **)(start_of_stack + start_of_stack[0] + 2);
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 static char *put(char *to, const char *text)
 {
 	size_t len = sp_len(text);
@@ -106,20 +106,20 @@ static uint64_t room_in(char *tunables)
 {
 	uint64_t n = ROOM_OPTIONAL;
 
-	for (char *at = find(tunables, ROOM); at != NULL; at = find(at, ROOM)) {
+	for (char *at = find(tunables, ROOM); at; at = find(at, ROOM)) {
 		const char *digits = at += sizeof(ROOM) - 1;
 		n = number(&digits);
 	}
 	return n;
 }
 
-/* --- executed again ----------------------------------------------------------------------------------------------- */
+/* --- executed again --- */
 /* The variable is ours: ours that was in its place is made of it. Nothing gets longer by that. */
 static char *take_back(char *variable, char *calls)
 {
 	char *to = put(variable, VARIABLE);
 
-	if (calls == NULL)
+	if (!calls)
 		return variable;
 	take_letters(calls + sizeof(CALLS) - 1, to, sp_len(calls));
 	return variable;
@@ -130,7 +130,7 @@ static void clean(char **variable, char *again)
 	char *name = sp_again_name, now[NAME_BYTES] = "", *calls = find(again, CALLS), *ours = find(*variable, ROOM);
 	const char *at = again + sizeof(AGAIN) - 1;
 
-	for (char *next = ours; next != NULL && next < again; next = find(next + 1, ROOM))
+	for (char *next = ours; next && next < again; next = find(next + 1, ROOM))
 		ours = next;
 	room = room_in(*variable);
 	n_times = number(&at);
@@ -138,24 +138,24 @@ static void clean(char **variable, char *again)
 	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)now, 0, 0, 0, 0);
 	if (!sp_equal(name, now, sp_len(name) + 1))
 		sp_sys(SYS_prctl, PR_SET_NAME, (uint64_t)name, 0, 0, 0, 0);
-	if (calls != NULL)
+	if (calls)
 		*variable = take_back(*variable, calls);
-	else if (ours != NULL)
+	else if (ours)
 		ours[-1] = '\0';
 }
 
 bool sp_again_begin(uint64_t *stack)
 {
 	start_of_stack = stack;
-	for (char **e = environment(); *e != NULL; e++) {
+	for (char **e = environment(); *e; e++) {
 		char *again = BEGINS(*e, TUNABLES) ? find(*e, AGAIN) : NULL;
-		if (again != NULL)
+		if (again)
 			clean(e, again);
 	}
 	return n_times > 0;
 }
 
-/* --- what is needed ----------------------------------------------------------------------------------------------- */
+/* --- what is needed --- */
 static bool fits(const struct sp_object *o)
 {
 	uint64_t align = TLS_ALIGN;
@@ -180,7 +180,7 @@ static bool is_reached(const struct sp_object *o)
 			const Elf64_Rela *r = &by->relocations[k];
 			const Elf64_Sym *s = &by->symbols[ELF64_R_SYM(r->r_info)];
 			if (ELF64_R_TYPE(r->r_info) == R_X86_64_TPOFF64 && ELF64_R_SYM(r->r_info) != 0 &&
-			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name) != NULL)
+			    s->st_shndx == SHN_UNDEF && sp_object_defines(o, by->strings + s->st_name))
 				return true;
 		}
 	}
@@ -202,12 +202,12 @@ static uint64_t sum(bool all, bool *ret_fits)
 	return bytes;
 }
 
-/* --- whether all libraries are there ------------------------------------------------------------------------------ */
+/* --- whether all libraries are there --- */
 static bool is_named(const struct sp_object *o, const char *name)
 {
 	size_t len = sp_len(name) + 1;
 
-	return sp_equal(sp_last_part(o->path), name, len) || (o->soname != NULL && sp_equal(o->soname, name, len));
+	return sp_equal(sp_last_part(o->path), name, len) || (o->soname && sp_equal(o->soname, name, len));
 }
 
 static bool is_there(const char *needed, const struct sp_object *besides)
@@ -231,7 +231,7 @@ static const char *next_needed(struct needed *n)
 	for (; n->object < sp_n_objects; n->object++, n->entry = 0) {
 		const struct sp_object *o = &sp_objects[n->object];
 		for (; o->dynamic[n->entry].d_tag != DT_NULL; n->entry++)
-			if (o->dynamic[n->entry].d_tag == DT_NEEDED && o->strings != NULL)
+			if (o->dynamic[n->entry].d_tag == DT_NEEDED && o->strings)
 				return o->strings + o->dynamic[n->entry].d_un.d_val;
 	}
 	return NULL;
@@ -241,7 +241,7 @@ static const char *find_missing(const struct sp_object *besides)
 {
 	const char *name;
 
-	while ((name = next_needed(&missing)) != NULL && is_there(name, besides))
+	while ((name = next_needed(&missing)) && is_there(name, besides))
 		missing.entry++;
 	return name;
 }
@@ -252,17 +252,17 @@ static bool is_complete(const struct sp_object *o)
 {
 	const char *name = find_missing(o);
 
-	if (name != NULL && !is_named(o, sp_last_part(name))) {
+	if (name && !is_named(o, sp_last_part(name))) {
 		struct needed n = missing;
-		while ((name = next_needed(&n)) != NULL && !is_named(o, sp_last_part(name)))
+		while ((name = next_needed(&n)) && !is_named(o, sp_last_part(name)))
 			n.entry++;
-		if (name != NULL)
+		if (name)
 			missing = n;
 	}
 	return find_missing(NULL) == NULL;
 }
 
-/* --- executing ---------------------------------------------------------------------------------------------------- */
+/* --- executing --- */
 static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -291,7 +291,7 @@ static void execute(char **variables)
 	char text[4096];
 	const char *path = path_to_execute(text, sizeof(text));
 
-	if (path != NULL)
+	if (path)
 		sp_sys(SYS_execve, (uint64_t)path, (uint64_t)arguments(), (uint64_t)variables, 0, 0, 0);
 }
 
@@ -305,7 +305,7 @@ static bool copy_environment(struct copy *c)
 	size_t longest = 0;
 
 	c->n = 0;
-	for (char **e = environment(); *e != NULL; e++, c->n++)
+	for (char **e = environment(); *e; e++, c->n++)
 		longest = sp_len(*e) > longest ? sp_len(*e) : longest;
 	c->bytes = (c->n + 1) * sizeof(char *) + 3 * longest + 256;
 	int64_t at = sp_sys(SYS_mmap, 0, c->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0);
@@ -319,7 +319,7 @@ static bool copy_environment(struct copy *c)
 
 static char **variable_in(char **variables, const char *name)
 {
-	for (; *variables != NULL; variables++)
+	for (; *variables; variables++)
 		if (sp_equal(*variables, name, sp_len(name)))
 			return variables;
 	return NULL;
@@ -328,16 +328,16 @@ static char **variable_in(char **variables, const char *name)
 static bool put_tunables(struct copy *c, uint64_t bytes)
 {
 	char **tunables = variable_in(c->variables, TUNABLES), **calls = variable_in(c->variables, VARIABLE);
-	char name[NAME_BYTES] = "", *to = put(c->text, tunables != NULL ? *tunables : TUNABLES);
+	char name[NAME_BYTES] = "", *to = put(c->text, tunables ? *tunables : TUNABLES);
 
-	if (tunables == NULL && calls == NULL)
+	if (!tunables && !calls)
 		return false;
 	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)name, 0, 0, 0, 0);
-	to = put_number(put(put(to, tunables != NULL ? ":" : ""), ROOM), bytes);
+	to = put_number(put(put(to, tunables ? ":" : ""), ROOM), bytes);
 	to = put_letters(put(put_number(put(to, AGAIN), n_times + 1), "."), name);
-	if (tunables == NULL)
+	if (!tunables)
 		put_letters(put(to, CALLS), *calls + sizeof(VARIABLE) - 1);
-	*(tunables != NULL ? tunables : calls) = c->text;
+	*(tunables ? tunables : calls) = c->text;
 	return true;
 }
 
@@ -359,19 +359,19 @@ static void execute_without(void)
 	struct copy c;
 	char **audit;
 
-	if (sp_share.header != NULL)
+	if (sp_share.header)
 		sp_share_note(SP_CALLS_N_UNCOUNTED);
 	if (!copy_environment(&c))
 		return;
 	audit = variable_in(c.variables, name);
-	if (audit == NULL)
+	if (!audit)
 		return;
 	char *end = put(c.text, *audit), *after = c.text + sizeof(name) - 1;
 	while (end > after && *end != ':')
 		end--;
 	*end = '\0';
 	*audit = c.text;
-	for (char **e = audit; end == after && *e != NULL; e++)
+	for (char **e = audit; end == after && *e; e++)
 		*e = e[1];
 	execute(c.variables);
 	sp_sys(SYS_munmap, (uint64_t)c.variables, c.bytes, 0, 0, 0, 0);
@@ -387,7 +387,7 @@ void sp_again_opened(const struct sp_object *o)
 		return;
 	uint64_t bytes = sum(false, &fit);
 	char **tunables = variable_in(environment(), TUNABLES);
-	uint64_t wanted = (tunables != NULL ? room_in(*tunables) : ROOM_OPTIONAL) + bytes - ROOM_OF_AUDITOR;
+	uint64_t wanted = (tunables ? room_in(*tunables) : ROOM_OPTIONAL) + bytes - ROOM_OF_AUDITOR;
 	if (fit && (bytes <= ROOM_OF_AUDITOR || (n_times > 0 && wanted <= room)))
 		return;
 	if (fit && n_times < MAX_TIMES)

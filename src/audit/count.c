@@ -162,7 +162,7 @@ void sp_counters_forget(void)
 				forget_site(&sp_sites[page * 256 + i], 0);
 }
 
-/* --- the first call --------------------------------------------------------------------------------------------- */
+/* --- the first call --- */
 static uint64_t row_counters(const struct sp_calls_row *row)
 {
 	uint32_t id = row->function != 0 ? sp_share_row(row) : 0;
@@ -244,11 +244,11 @@ static uint64_t folded(uint32_t function)
 static uint64_t site_counters(struct sp_record_reference *f, uint64_t return_address)
 {
 	struct sp_object *site = sp_object_at(return_address);
-	uint32_t owner = sp_object_id(owner_of(f)), site_id = site != NULL ? sp_object_id(site) : 0;
+	uint32_t owner = sp_object_id(owner_of(f)), site_id = site ? sp_object_id(site) : 0;
 	uint32_t function = function_of(f);
 	uint64_t base = 0;
 
-	if ((site_id != 0 || site == NULL) && owner != 0)
+	if ((site_id != 0 || !site) && owner != 0)
 		base = counters_of(function, sp_process_id(), owner, site_id,
 				   site_id != 0 ? sp_object_offset(site, return_address) : 0);
 	return base != 0 ? base : folded(function);
@@ -271,7 +271,7 @@ static bool is_of_linker(const struct sp_record_reference *f, uint64_t return_ad
 	const struct sp_object *site = owner_of(f)->is_program ? sp_object_at(return_address) : NULL;
 	const uint8_t *call = (const uint8_t *)return_address - 6;
 
-	return site != NULL && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */
+	return site && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */
 }
 
 void sp_count(struct sp_record *r, uint64_t return_address)

@@ -106,7 +106,7 @@ static uint64_t first_cut(uint64_t before)
 		const struct sp_calls_block *b = &sp_share.blocks[i];
 		if (sp_load(&b->state) == SP_CALLS_READY && b->offset < before && b->offset % SP_CALLS_PAGE == 0 &&
 		    b->level < SP_CALLS_LEVELS &&
-		    sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)) == NULL)
+		    !sp_share_at(b->offset, sp_calls_block_bytes(b->kind, b->level, sp_share.n_slots)))
 			before = b->offset;
 	}
 	return before;
@@ -124,7 +124,7 @@ static void grow(uint64_t from, uint64_t end)
 	const uint8_t *at = sp_share_at(low, SP_CALLS_PAGE);
 
 	high = high < sp_share.size_bytes ? high : sp_share.size_bytes;
-	if (sp_share.n_windows == SP_WINDOWS || high <= last + SP_CALLS_PAGE || at == NULL)
+	if (sp_share.n_windows == SP_WINDOWS || high <= last + SP_CALLS_PAGE || !at)
 		return;
 	add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
 }
@@ -140,7 +140,7 @@ static const struct sp_calls_block *block_of(uint32_t number, unsigned kind)
 
 	if (number >= SP_CALLS_MAX_BLOCKS || sp_load(&b->state) != SP_CALLS_READY || b->kind != kind ||
 	    b->level >= SP_CALLS_LEVELS || b->offset % SP_CALLS_PAGE != 0 ||
-	    sp_share_at(b->offset, sp_calls_block_bytes(kind, b->level, sp_share.n_slots)) == NULL)
+	    !sp_share_at(b->offset, sp_calls_block_bytes(kind, b->level, sp_share.n_slots)))
 		return NULL;
 	return b;
 }
@@ -190,7 +190,7 @@ static uint32_t next_block(unsigned kind, uint32_t after)
 	uint64_t n = sp_load(&sp_share.header->n_blocks);
 
 	for (uint32_t i = after + 1; i < n && i < SP_CALLS_MAX_BLOCKS; i++)
-		if (block_of(i, kind) != NULL)
+		if (block_of(i, kind))
 			return i;
 	return 0;
 }
@@ -208,7 +208,7 @@ static bool take(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block
 	for (unsigned tries = 0; tries < 1000; tries++) {
 		uint64_t c = sp_load(cursor);
 		uint32_t block = (uint32_t)(c >> 32), place = (uint32_t)c;
-		if (place <= places && n <= places - place && block_of(block, kind) != NULL) {
+		if (place <= places && n <= places - place && block_of(block, kind)) {
 			if (!sp_swap(cursor, c, c + n))
 				continue;
 			*ret_block = block;
@@ -245,7 +245,7 @@ uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes)
 		return 0;
 	uint64_t offset = sp_share.blocks[block].offset + place;
 	*ret_bytes = sp_share_at(offset, rounded);
-	return *ret_bytes != NULL ? offset : 0;
+	return *ret_bytes ? offset : 0;
 }
 
 void *sp_share_record(uint32_t id, unsigned kind)
@@ -257,7 +257,7 @@ void *sp_share_record(uint32_t id, unsigned kind)
 	const struct sp_calls_block *b = block_of(id / SP_CALLS_PLACES, kind);
 	uint32_t place = id % SP_CALLS_PLACES;
 
-	if (b == NULL || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
+	if (!b || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
 		return NULL;
 	return sp_share_at(b->offset + (uint64_t)place * bytes[kind], bytes[kind]);
 }
@@ -266,7 +266,7 @@ uint64_t sp_share_counters(uint32_t row)
 {
 	const struct sp_calls_block *b = block_of(row / SP_CALLS_PLACES, SP_CALLS_ROW);
 
-	if (b == NULL)
+	if (!b)
 		return 0;
 	return (uint64_t)sp_share_at(b->offset, row_bytes()) + SP_CALLS_ROWS * sizeof(struct sp_calls_row) +
 	       SP_CALLS_PAGE + row % SP_CALLS_PLACES * sizeof(uint64_t);

@@ -59,7 +59,7 @@ uint8_t sp_cursor_u8(struct sp_cursor *c)
 {
 	const uint8_t *b = take(c, 1);
 
-	return b == NULL ? 0 : b[0];
+	return !b ? 0 : b[0];
 }
 
 /* Byte by byte: compilers make one load of it where the machine is little-endian. */
@@ -76,21 +76,21 @@ uint16_t sp_cursor_u16(struct sp_cursor *c)
 {
 	const uint8_t *b = take(c, 2);
 
-	return b == NULL ? 0 : (uint16_t)little(b, 2);
+	return !b ? 0 : (uint16_t)little(b, 2);
 }
 
 uint32_t sp_cursor_u32(struct sp_cursor *c)
 {
 	const uint8_t *b = take(c, 4);
 
-	return b == NULL ? 0 : (uint32_t)little(b, 4);
+	return !b ? 0 : (uint32_t)little(b, 4);
 }
 
 uint64_t sp_cursor_u64(struct sp_cursor *c)
 {
 	const uint8_t *b = take(c, 8);
 
-	return b == NULL ? 0 : little(b, 8);
+	return !b ? 0 : little(b, 8);
 }
 
 /* The tenth byte of an unsigned number may hold bit 63 only, of a signed one that bit and its sign. */
@@ -100,7 +100,7 @@ uint64_t sp_cursor_uleb(struct sp_cursor *c)
 
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
 		const uint8_t *b = take(c, 1);
-		if (b == NULL || (shift == 63 && *b > 1))
+		if (!b || (shift == 63 && *b > 1))
 			break;
 		v |= (uint64_t)(*b & 0x7f) << shift;
 		if ((*b & 0x80) == 0)
@@ -116,7 +116,7 @@ int64_t sp_cursor_sleb(struct sp_cursor *c)
 
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
 		const uint8_t *b = take(c, 1);
-		if (b == NULL || (shift == 63 && *b != 0 && *b != 0x7f))
+		if (!b || (shift == 63 && *b != 0 && *b != 0x7f))
 			break;
 		v |= (uint64_t)(*b & 0x7f) << shift;
 		if ((*b & 0x80) != 0)
@@ -134,7 +134,7 @@ const char *sp_cursor_str(struct sp_cursor *c)
 	size_t left = sp_cursor_left(c);
 	const uint8_t *end = left == 0 ? NULL : memchr(c->data + c->at, '\0', left);
 
-	if (end == NULL) {
+	if (!end) {
 		c->bad = true;
 		return "";
 	}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* entries.c: the directory, finding and making entries. entries_evict.c keeps the size within bounds. */
 #include "base/entries.h"
+
 #include "base/encode.h"
 #include "base/entries_priv.h"
 #include "base/error.h"
 #include "base/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -127,7 +129,7 @@ int sp_entries_may(struct sp_entries *c, const struct sp_cache_key *key)
 	return may;
 }
 
-/* --- finding them ---------------------------------------------------------------------------------------------- */
+/* --- finding them --- */
 
 /* -EBADMSG: something that we have not written. */
 static int open_entry(int dir, const char *name, int *ret_fd, uint64_t *ret_size)
@@ -184,7 +186,7 @@ void sp_entries_damaged(struct sp_entries *c, const struct sp_cache_key *key)
 		c->stats.n_damaged++;
 }
 
-/* --- making them ----------------------------------------------------------------------------------------------- */
+/* --- making them --- */
 
 int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_NAME])
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/intern.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-
-#include "base/mem.h"
 
 enum { CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20, SLOTS_MIN = 64 };
 #define NUMBERS_MAX (UINT32_MAX - 1)
@@ -89,10 +89,10 @@ int sp_intern_new(struct sp_intern **ret_intern)
 {
 	struct sp_intern *t = calloc(1, sizeof(*t));
 
-	if (t == NULL)
+	if (!t)
 		return -ENOMEM;
 	t->slots = calloc(SLOTS_MIN, sizeof(*t->slots));
-	if (t->slots == NULL) {
+	if (!t->slots) {
 		free(t);
 		return -ENOMEM;
 	}
@@ -105,9 +105,9 @@ int sp_intern_new(struct sp_intern **ret_intern)
 
 void sp_intern_free(struct sp_intern *t)
 {
-	if (t == NULL)
+	if (!t)
 		return;
-	for (struct chunk *next, *c = t->chunks; c != NULL; c = next) {
+	for (struct chunk *next, *c = t->chunks; c; c = next) {
 		next = c->next;
 		free(c);
 	}
@@ -141,7 +141,7 @@ static int grow_slots(struct sp_intern *t)
 	size_t n = t->n_slots * 2;
 	struct slot *slots = calloc(n, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n_slots; i++) {
 		if (t->slots[i].number == 0)
@@ -162,7 +162,7 @@ static int new_chunk(struct sp_intern *t, size_t bytes)
 	size_t size = SP_MAX(t->chunk_bytes, bytes);
 	struct chunk *c = malloc(sizeof(*c) + size);
 
-	if (c == NULL)
+	if (!c)
 		return -ENOMEM;
 	c->next = t->chunks;
 	t->chunks = c;
@@ -206,7 +206,7 @@ int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len)
 		s = slot_of(t, bytes, len, hash);
 	}
 	const void *copy = keep(t, bytes, len);
-	if (copy == NULL)
+	if (!copy)
 		return -ENOMEM;
 	t->entries[t->n++] = (struct entry){.bytes = copy, .len = len};
 	*s = (struct slot){.hash = hash, .number = (uint32_t)t->n};
@@ -224,7 +224,7 @@ const void *sp_intern_get(const struct sp_intern *t, uint32_t number, size_t *re
 {
 	const struct entry *e = &t->entries[number];
 
-	if (ret_len != NULL)
+	if (ret_len)
 		*ret_len = e->len;
 	return e->bytes;
 }

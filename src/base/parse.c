@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/parse.h"
 
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "base/time.h"
 
 static bool is_digit(char c)
 {
@@ -50,7 +50,7 @@ static int shift_of(const char *unit)
 	if (unit[0] == '\0' || strcmp(unit, "B") == 0)
 		return 0;
 	const char *letter = strchr(letters, unit[0] == 'k' ? 'K' : unit[0]);
-	for (size_t i = 0; letter != NULL && i < SP_COUNT(forms); i++)
+	for (size_t i = 0; letter && i < SP_COUNT(forms); i++)
 		if (strcmp(unit + 1, forms[i]) == 0)
 			return 10 * (int)(letter - letters + 1);
 	return -EINVAL;

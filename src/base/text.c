@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/text.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 enum { STEP_BYTES = 4096 };
 
@@ -45,7 +45,7 @@ int sp_text_read(const char *path, size_t max_bytes, char **ret_text, size_t *re
 	if (r < 0)
 		return sp_fail(r, "read %s", path);
 	*ret_text = sp_take_ptr(text);
-	if (ret_len != NULL)
+	if (ret_len)
 		*ret_len = len;
 	return 0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "base/when.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/time.h"
 
 enum { DAY_S = 86400, HOUR_S = 3600, FIRST_YEAR = 1970, LAST_YEAR = 2199 };
 
@@ -27,7 +27,7 @@ static int is_no_time(const struct text *t)
 			    t->whole);
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- pieces --- */
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -86,7 +86,7 @@ static bool take_seconds(struct text *t, uint64_t *ret_ns)
 	return !is_digit(*t->at);
 }
 
-/* --- the calendar ------------------------------------------------------------------------------------------------- */
+/* --- the calendar --- */
 /* A date as a number that orders like it. */
 static int date_of(const struct tm *tm)
 {
@@ -144,7 +144,7 @@ static int local_time(const struct text *t, const struct tm *clock, time_t *ret_
 	return 0;
 }
 
-/* --- days --------------------------------------------------------------------------------------------------------- */
+/* --- days --- */
 static size_t word_length(const char *s)
 {
 	size_t n = 0;
@@ -206,7 +206,7 @@ static int take_date(struct text *t, struct tm *ret_day)
 	return 1;
 }
 
-/* --- moments ------------------------------------------------------------------------------------------------------ */
+/* --- moments --- */
 /* 14:00[:30[.5]] */
 static bool take_clock(struct text *t, struct tm *clock, uint64_t *ret_fraction_ns)
 {
@@ -294,7 +294,7 @@ static int parse_ago(struct text *t, uint64_t now_ns, struct sp_when *ret_when)
 	do {
 		uint64_t n;
 		const char *unit = take_seconds(t, &n) && *t->at != '\0' ? strchr(letters, *t->at) : NULL;
-		if (unit == NULL)
+		if (!unit)
 			return is_no_time(t);
 		t->at++;
 		if (__builtin_mul_overflow(n, units_s[unit - letters], &n) || __builtin_add_overflow(all, n, &all) ||
@@ -340,22 +340,22 @@ int sp_when_parse(const char *text, uint64_t now_ns, struct sp_when *ret_when)
 	return r < 0 ? r : parse_day(&t, day, ret_when);
 }
 
-/* --- ranges ------------------------------------------------------------------------------------------------------- */
+/* --- ranges --- */
 int sp_when_between(const char *from, const char *to, uint64_t now_ns, struct sp_when *ret_range)
 {
 	struct sp_when begin, end = {now_ns, now_ns};
 	int r = sp_when_parse(from, now_ns, &begin);
 
-	if (r == 0 && to != NULL)
+	if (r == 0 && to)
 		r = sp_when_parse(to, now_ns, &end);
 	if (r < 0)
 		return r;
-	if (begin.from_ns >= end.to_ns && to == NULL && begin.from_ns > now_ns)
+	if (begin.from_ns >= end.to_ns && !to && begin.from_ns > now_ns)
 		return sp_fail_said(-EINVAL, "'%s' is in the future", from);
 	if (begin.from_ns >= end.to_ns && begin.from_ns > end.from_ns)
-		return sp_fail_said(-EINVAL, "'%s' is after '%s'", from, to == NULL ? "now" : to);
+		return sp_fail_said(-EINVAL, "'%s' is after '%s'", from, !to ? "now" : to);
 	if (begin.from_ns >= end.to_ns)
-		return sp_fail_said(-EINVAL, "nothing is between '%s' and '%s'", from, to == NULL ? "now" : to);
+		return sp_fail_said(-EINVAL, "nothing is between '%s' and '%s'", from, !to ? "now" : to);
 	*ret_range = (struct sp_when){begin.from_ns, end.to_ns};
 	return 0;
 }
@@ -366,10 +366,9 @@ int sp_when_range(const char *text, uint64_t now_ns, struct sp_when *ret_range)
 	struct sp_when when;
 	int r;
 
-	if (dots != NULL) {
+	if (dots) {
 		SP_FREE char *from = strndup(text, (size_t)(dots - text));
-		return from == NULL ? -ENOMEM
-				    : sp_when_between(from, dots[2] != '\0' ? dots + 2 : NULL, now_ns, ret_range);
+		return !from ? -ENOMEM : sp_when_between(from, dots[2] != '\0' ? dots + 2 : NULL, now_ns, ret_range);
 	}
 	r = sp_when_parse(text, now_ns, &when);
 	if (r == 0 && when.from_ns == when.to_ns)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "elf/package.h"
+
 #include "base/mem.h"
 #include "elf/priv.h"
+
 #include <errno.h>
 #include <string.h>
 
 #define FDO_PACKAGING_METADATA 0xcafe1a7eU
 
-/* --- JSON, as much as a flat object needs --------------------------------------------------------------------------
- */
+/* --- JSON, as much as a flat object needs --- */
 struct text {
 	const char *at, *end;
 };
@@ -116,8 +117,7 @@ static bool take_literal(struct text *t)
 	return false;
 }
 
-/* --- the four keys --------------------------------------------------------------------------------------------------
- */
+/* --- the four keys --- */
 static bool is_plain(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -218,7 +218,7 @@ bool sp_elf_package_valid(const struct sp_elf_package *p)
 	       is_word(p->arch, sizeof(p->arch)) && is_word(p->type, sizeof(p->type));
 }
 
-/* --- the note ---------------------------------------------------------------------------------------------------- */
+/* --- the note --- */
 static int scan_note(void *arg, const struct sp_elf_note *n)
 {
 	if (n->type != FDO_PACKAGING_METADATA || n->owner_len != 4 || memcmp(n->owner, "FDO", 4) != 0)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile.c: counted calls as a profile. */
 #include "link/profile.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "profile/profile.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,18 +4,18 @@
  * are read first, then functions, then libraries, each by a directory that is read anew. Blocks must not lie over one
  * another: so no more is read than the file has, and each counter belongs to one row.
  */
+#include "base/error.h"
+#include "base/mem.h"
+#include "link/blocks.h"
+#include "link/buckets.h"
+#include "link/snapshot.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "link/blocks.h"
-#include "link/buckets.h"
-#include "link/snapshot.h"
 
 enum { ID_FREE = 0 }; /* else number + 1 */
 
@@ -78,13 +78,13 @@ static int check_header(const struct sp_calls_header *h, uint64_t size)
 	    h->n_slots > SP_CALLS_MAX_SLOTS || (h->depth != SP_CALLS_BY_OBJECT && h->depth != SP_CALLS_BY_SITE) ||
 	    h->apart > SP_CALLS_BY_THREAD)
 		return damaged("its header and its size do not agree");
-	if (memchr(h->targets, '\0', sizeof(h->targets)) == NULL || h->targets[0] == '\0' ||
-	    memchr(h->functions, '\0', sizeof(h->functions)) == NULL)
+	if (!memchr(h->targets, '\0', sizeof(h->targets)) || h->targets[0] == '\0' ||
+	    !memchr(h->functions, '\0', sizeof(h->functions)))
 		return damaged("its list of libraries or functions has no end");
 	return 0;
 }
 
-/* --- the directory ---------------------------------------------------------------------------------------------- */
+/* --- the directory --- */
 static uint64_t bytes_of(const struct reader *r, const struct sp_calls_block *b)
 {
 	return sp_calls_block_bytes(b->kind, b->level, r->header.n_slots);
@@ -153,7 +153,7 @@ static int look_at_state(struct reader *r, uint32_t state, bool is_empty)
 	return 0;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int add_counts(struct reader *r, uint64_t offset, uint64_t sums[SP_CALLS_ROWS])
 {
 	uint64_t page[SP_CALLS_ROWS];
@@ -188,7 +188,7 @@ static int read_rows(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- functions -------------------------------------------------------------------------------------------------- */
+/* --- functions --- */
 static int read_functions(struct reader *r, uint32_t number)
 {
 	struct sp_calls_function functions[SP_CALLS_FUNCTIONS];
@@ -210,7 +210,7 @@ static int read_functions(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- processes -------------------------------------------------------------------------------------------------- */
+/* --- processes --- */
 static int read_processes(struct reader *r, uint32_t number)
 {
 	struct sp_calls_process processes[SP_CALLS_PLACES];
@@ -226,7 +226,7 @@ static int read_processes(struct reader *r, uint32_t number)
 		e = look_at_state(r, p->state, p->name[0] == '\0');
 		if (e < 0 || p->state != SP_CALLS_READY)
 			continue;
-		if (memchr(p->name, '\0', sizeof(p->name)) == NULL)
+		if (!memchr(p->name, '\0', sizeof(p->name)))
 			return damaged("a process's name has no end");
 		r->process_ids[r->n_processes] = number * SP_CALLS_PLACES + i;
 		r->processes[r->n_processes++] = *p;
@@ -234,11 +234,11 @@ static int read_processes(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- libraries -------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 static int check_object(const struct sp_calls_object *o)
 {
-	if (o->build_id_len > sizeof(o->build_id) || memchr(o->soname, '\0', sizeof(o->soname)) == NULL ||
-	    memchr(o->path, '\0', sizeof(o->path)) == NULL)
+	if (o->build_id_len > sizeof(o->build_id) || !memchr(o->soname, '\0', sizeof(o->soname)) ||
+	    !memchr(o->path, '\0', sizeof(o->path)))
 		return damaged("a library's record");
 	return 0;
 }
@@ -293,7 +293,7 @@ static int read_objects(struct reader *r, uint32_t number)
 	return e;
 }
 
-/* --- all together ----------------------------------------------------------------------------------------------- */
+/* --- all together --- */
 /* The block of names that has this offset. */
 static const struct sp_calls_block *names_block(const struct reader *r, uint64_t offset)
 {
@@ -316,7 +316,7 @@ static int read_name(struct reader *r, const struct sp_calls_function *f, const 
 {
 	const struct sp_calls_block *b = names_block(r, f->name);
 
-	if (b == NULL || f->name_len > SP_CALLS_MAX_NAME || f->name_len > b->offset + SP_CALLS_BYTES - f->name)
+	if (!b || f->name_len > SP_CALLS_MAX_NAME || f->name_len > b->offset + SP_CALLS_BYTES - f->name)
 		return damaged("a name lies outside of the names");
 	if (r->names_at != b->offset) {
 		int e = read_at(r, r->names, SP_CALLS_BYTES, b->offset);
@@ -325,7 +325,7 @@ static int read_name(struct reader *r, const struct sp_calls_function *f, const 
 			return e;
 	}
 	const char *name = r->names + (f->name - b->offset);
-	if (f->name_len == 0 || memchr(name, '\0', f->name_len) != NULL)
+	if (f->name_len == 0 || memchr(name, '\0', f->name_len))
 		return damaged("a name has no end");
 	return sp_calls_add_string(&r->builder, name, f->name_len, ret_name);
 }
@@ -466,7 +466,7 @@ static int read_all(struct reader *r)
 	s->created_ns = r->header.created_ns;
 	s->depth = r->header.depth;
 	memcpy(s->counters, r->header.counters, sizeof(s->counters));
-	return s->targets != NULL ? 0 : -ENOMEM;
+	return s->targets ? 0 : -ENOMEM;
 }
 
 static int read_with(struct reader *r, struct sp_calls_snapshot *ret_snapshot)
@@ -496,7 +496,7 @@ int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_sna
 	SP_FREE struct reader *r = calloc(1, sizeof(*r));
 	SP_FREE char *names = malloc(SP_CALLS_BYTES);
 
-	if (r == NULL || names == NULL)
+	if (!r || !names)
 		return -ENOMEM;
 	r->fd = fd;
 	r->names = names;

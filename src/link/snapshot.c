@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "link/snapshot.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 int sp_calls_begin(struct sp_calls_builder *b)
 {
@@ -30,7 +30,7 @@ int sp_calls_begin(struct sp_calls_builder *b)
 void sp_calls_end(struct sp_calls_builder *b, struct sp_calls_snapshot *ret_snapshot)
 {
 	b->made.strings = b->strings;
-	if (ret_snapshot != NULL)
+	if (ret_snapshot)
 		*ret_snapshot = b->made;
 	else
 		sp_calls_done(&b->made);
@@ -215,7 +215,7 @@ int64_t sp_calls_add_time(struct sp_calls_builder *b, const struct sp_calls_time
 	return at;
 }
 
-/* --- several files ---------------------------------------------------------------------------------------------- */
+/* --- several files --- */
 struct numbers { /* of what a snapshot has, in the builder */
 	uint32_t *libraries, *callees, *whos;
 };
@@ -267,7 +267,7 @@ static int add_snapshot(struct sp_calls_builder *b, const struct sp_calls_snapsh
 	SP_FREE uint32_t *callees = calloc(s->n_callees + 1, sizeof(*callees));
 	SP_FREE uint32_t *whos = calloc(s->n_whos + 1, sizeof(*whos));
 
-	if (libraries == NULL || callees == NULL || whos == NULL)
+	if (!libraries || !callees || !whos)
 		return -ENOMEM;
 	return add_all(b, s, &(struct numbers){libraries, callees, whos});
 }

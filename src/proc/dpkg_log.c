@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/dpkg_log.h"
 
+#include "base/mem.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "base/mem.h"
-#include "base/time.h"
 
 enum { MAX_WORDS = 6, LINE_BYTES = 4096, MAX_LOG_BYTES = 64 << 20 };
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/rpm.h"
 
+#include "base/error.h"
+#include "base/intern.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "proc/rpm_header.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sqlite3.h>
@@ -8,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "base/error.h"
-#include "base/intern.h"
-#include "base/mem.h"
-#include "base/time.h"
-#include "proc/rpm_header.h"
 
 enum { DEADLINE_MS = 5000, STEPS_BETWEEN_LOOKS = 1000, MAX_BLOB_BYTES = 65 << 20 };
 
@@ -31,7 +31,7 @@ struct sp_rpm {
 	char path[PATH_MAX];
 };
 
-/* --- the database ------------------------------------------------------------------------------------------------ */
+/* --- the database --- */
 static bool is_there(const char *root, const char *name, char *path)
 {
 	struct stat st;
@@ -78,7 +78,7 @@ static int bad(const struct sp_rpm *p, int code)
 		return late(p);
 	if (code == SQLITE_NOMEM)
 		return -ENOMEM;
-	return sp_fail_said(-EBADMSG, "%s: %s", p->path, p->db != NULL ? sqlite3_errmsg(p->db) : sqlite3_errstr(code));
+	return sp_fail_said(-EBADMSG, "%s: %s", p->path, p->db ? sqlite3_errmsg(p->db) : sqlite3_errstr(code));
 }
 
 /* As the path of a file: URI, with what tells SQLite to leave the file and its directory alone. */
@@ -121,7 +121,7 @@ static int open_database(struct sp_rpm *p)
 	return code == SQLITE_OK ? 0 : bad(p, code);
 }
 
-/* --- the question ------------------------------------------------------------------------------------------------ */
+/* --- the question --- */
 static int64_t add_word(struct sp_rpm *p, const char *word)
 {
 	return sp_intern_add(p->strings, word, strlen(word));
@@ -160,7 +160,7 @@ static int take_row(struct sp_rpm *p, size_t i, const char *path)
 	struct sp_rpm_file f;
 	struct sp_rpm_owner o;
 
-	if (sqlite3_column_type(p->query, 1) != SQLITE_BLOB || blob == NULL || number < 0 || number > UINT32_MAX ||
+	if (sqlite3_column_type(p->query, 1) != SQLITE_BLOB || !blob || number < 0 || number > UINT32_MAX ||
 	    sp_rpm_header_open(blob, (size_t)sqlite3_column_bytes(p->query, 1), &h) < 0 ||
 	    sp_rpm_header_file(&h, (uint32_t)number, &f) < 0) {
 		p->n_skipped++;
@@ -214,18 +214,18 @@ static int make(struct sp_rpm *p, size_t n_paths)
 		r = -ENOMEM;
 	p->of_path = calloc(n_paths + 1, sizeof(*p->of_path));
 	p->n_paths = n_paths;
-	return r == 0 && p->of_path == NULL ? -ENOMEM : r;
+	return r == 0 && !p->of_path ? -ENOMEM : r;
 }
 
 int sp_rpm_find(const struct sp_rpm_options *o, const char *const *paths, size_t n_paths, struct sp_rpm **ret_rpm)
 {
 	struct sp_rpm *p = calloc(1, sizeof(*p));
-	int r = p == NULL ? -ENOMEM : make(p, n_paths);
+	int r = !p ? -ENOMEM : make(p, n_paths);
 
 	if (r == 0) {
 		unsigned ms = o->deadline_ms != 0 ? o->deadline_ms : DEADLINE_MS;
 		p->end_ns = sp_time_ns(CLOCK_MONOTONIC) + ms * (SP_NS_PER_S / 1000);
-		r = choose(p, o->root != NULL ? o->root : "");
+		r = choose(p, o->root ? o->root : "");
 	}
 	if (r > 0)
 		r = ask_all(p, paths, n_paths);
@@ -239,7 +239,7 @@ int sp_rpm_find(const struct sp_rpm_options *o, const char *const *paths, size_t
 
 void sp_rpm_free(struct sp_rpm *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	sp_intern_free(p->strings);
 	free(p->of_path);

@@ -74,7 +74,7 @@ static int string_at(const struct entry *e, uint32_t i, const char **ret_string)
 		return -EBADMSG;
 	for (;; i--) {
 		const uint8_t *nul = memchr(at, 0, (size_t)(end - at));
-		if (nul == NULL)
+		if (!nul)
 			return -EBADMSG;
 		if (i == 0)
 			break;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "proc/usage.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/time.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "base/text.h"
-#include "base/time.h"
 
 enum { FILE_MAX_BYTES = 64 << 10, UTIME_FIELD = 14 };
 
@@ -32,7 +32,7 @@ static uint64_t line_bytes(const char *status, const char *name)
 {
 	const char *line = strstr(status, name);
 
-	return line == NULL ? 0 : strtoull(line + strlen(name), NULL, 10) * 1024;
+	return !line ? 0 : strtoull(line + strlen(name), NULL, 10) * 1024;
 }
 
 /* utime and stime, in ticks. The name before them may hold spaces and parentheses: the last one ends it. */
@@ -44,9 +44,9 @@ static int read_ticks(uint32_t pid, uint64_t ticks[2])
 	if (r < 0)
 		return r;
 	char *at = strrchr(stat, ')');
-	for (int field = 2; at != NULL && field < UTIME_FIELD; field++)
+	for (int field = 2; at && field < UTIME_FIELD; field++)
 		at = strchr(at + 1, ' ');
-	if (at == NULL)
+	if (!at)
 		return sp_fail(-EBADMSG, "read the times of process %u", pid);
 	ticks[0] = strtoull(at, &at, 10);
 	ticks[1] = strtoull(at, NULL, 10);

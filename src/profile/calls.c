@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calls.c: see calls.h. */
 #include "profile/calls.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
 #include "profile/values.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,8 +61,7 @@ int sp_calls_table_value(const struct sp_profile *p)
 	return sp_profile_find_value(p, "calls", "count");
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------------------
- */
+/* --- calls --- */
 static int calls_pair_add(struct join *j, const struct sp_row *row)
 {
 	struct sp_stack stack = sp_profile_stack(j->p, row->user);
@@ -120,8 +121,7 @@ static int calls_pairs_make(struct join *j)
 	return 0;
 }
 
-/* --- times ---------------------------------------------------------------------------------------------------------
- */
+/* --- times --- */
 static int compare_addresses(const void *a, const void *b)
 {
 	const struct address *x = a, *y = b;
@@ -239,8 +239,7 @@ static int calls_times_make(struct join *j, struct sp_calls_table *t)
 	return r;
 }
 
-/* --- calls that were timed by themselves ----------------------------------------------------------------------------
- */
+/* --- calls that were timed by themselves --- */
 static int64_t row_label_number(const struct sp_profile *p, const struct sp_row *row, const char *name)
 {
 	size_t n = 0;
@@ -324,8 +323,7 @@ static void callee_ranges_set(const struct join *j, struct sp_calls_table *t, st
 	}
 }
 
-/* --- the table -----------------------------------------------------------------------------------------------------
- */
+/* --- the table --- */
 static int compare_callees(const void *a, const void *b)
 {
 	const struct sp_callee *x = a, *y = b;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/container.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ID_LEN = 64, SHORT_LEN = 12, MAX_NAME = 255 };
 
@@ -46,7 +46,7 @@ static struct part part_skip(struct part p, size_t n)
 static bool part_is_hex(struct part p)
 {
 	for (size_t i = 0; i < p.len; i++)
-		if (strchr("0123456789abcdef", p.text[i]) == NULL)
+		if (!strchr("0123456789abcdef", p.text[i]))
 			return false;
 	return true;
 }
@@ -118,7 +118,7 @@ int sp_container_of(const char *cgroup, char *ret_name, size_t size)
 			before = p;
 		at += p.len + (at[p.len] == '/');
 	}
-	if (found.text == NULL)
+	if (!found.text)
 		return -ENOENT;
 	container_name_unescape(found, ret_name);
 	return 0;

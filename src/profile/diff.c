@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/diff.h"
 
+#include "base/mem.h"
+#include "profile/identity.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "profile/identity.h"
-#include "profile/priv.h"
-
-/* --- a diff ------------------------------------------------------------------------------------------------------- */
+/* --- a diff --- */
 static void diff_row_count(struct sp_diff *d, const struct sp_row *row, int side)
 {
 	d->value[side] += (double)row->values[SP_DIFF_OLD + side];
@@ -41,7 +41,7 @@ static int choose_method(struct sp_diff *d)
 	SP_FREE uint32_t *slices = calloc((size_t)n + 1, sizeof(*slices));
 	bool enough = true;
 
-	if (slices == NULL)
+	if (!slices)
 		return -ENOMEM;
 	for (int side = 0; side < 2; side++) {
 		size_t n_slices = 0;
@@ -125,7 +125,7 @@ int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *n
 	    o->new_value >= sp_profile_n_value_types(new_profile))
 		return -EINVAL;
 	struct sp_diff *d = calloc(1, sizeof(*d));
-	if (d == NULL)
+	if (!d)
 		return -ENOMEM;
 	d->scale = o->scale;
 	int r = sp_diff_join(p, o, d);
@@ -143,7 +143,7 @@ int sp_diff_new(const struct sp_profile *old_profile, const struct sp_profile *n
 
 void sp_diff_free(struct sp_diff *d)
 {
-	if (d == NULL)
+	if (!d)
 		return;
 	for (uint32_t i = 0; i < d->n_upgrades; i++) {
 		free(d->upgrades[i].old_files);
@@ -154,7 +154,7 @@ void sp_diff_free(struct sp_diff *d)
 	free(d);
 }
 
-/* --- its rows ----------------------------------------------------------------------------------------------------- */
+/* --- its rows --- */
 struct upgrade_marker {
 	const struct sp_diff *d;
 	struct sp_identity same;
@@ -187,7 +187,7 @@ static int mark_upgrades(const struct sp_diff *d, enum sp_diff_by by, struct sp_
 {
 	SP_FREE uint32_t *upgrade_of = calloc(sp_profile_n_files(d->joined), sizeof(*upgrade_of));
 	struct upgrade_marker m = {.d = d, .upgrade_of = upgrade_of};
-	int r = upgrade_of == NULL ? -ENOMEM : sp_identity_new(d->joined, &m.same);
+	int r = !upgrade_of ? -ENOMEM : sp_identity_new(d->joined, &m.same);
 
 	for (uint32_t i = 0; i < d->n_upgrades && r == 0; i++)
 		upgrade_of[d->upgrades[i].file] = i + 1;
@@ -225,7 +225,7 @@ static int rows_adjust(struct sp_diff_rows *rows)
 {
 	SP_FREE struct p_value *p_values = calloc(rows->n_rows + 1, sizeof(*p_values));
 
-	if (p_values == NULL)
+	if (!p_values)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows->n_rows; i++)
 		p_values[i].q = &rows->rows[i].self.q;
@@ -236,7 +236,7 @@ static int rows_adjust(struct sp_diff_rows *rows)
 	return 0;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 static int compare_falling(double a, double b)
 {
 	return (a < b) - (a > b);

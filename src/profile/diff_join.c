@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff_join.c: joins two profiles into one, in which frames, functions and stacks are distinct by name only. */
+#include "base/error.h"
+#include "base/mem.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "profile/priv.h"
 
 /* One side while it is copied. Each map: number in the side's profile to number in the joined one, 0 = not yet. */
 struct side {
@@ -29,7 +29,7 @@ static int64_t copy_string(const struct side *s, uint32_t string)
 	return sp_profile_add_string(s->joined, sp_profile_string(s->p, string));
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 /*
  * A class is named like its first file, on the new side if it is there. Only labels that hold for both sides are
  * kept: no process, no bias.
@@ -73,14 +73,14 @@ static uint32_t joined_file(const struct side *s, uint32_t file)
 	return s->file_of_class[s->class_of[file]];
 }
 
-/* --- functions, frames, stacks ------------------------------------------------------------------------------------ */
+/* --- functions, frames, stacks --- */
 /* Named by its range only. A foreign text profile has no such flag: there the name's form decides. */
 static bool is_range(const struct sp_profile *p, const struct sp_func *func)
 {
 	const char *name = sp_profile_string(p, func->name), *plus = strstr(name, "+0x");
 
-	return func->is_range || (plus != NULL && plus != name && plus[3] != '\0' &&
-				  plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0');
+	return func->is_range ||
+	       (plus && plus != name && plus[3] != '\0' && plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0');
 }
 
 static int64_t unnamed_func(const struct side *s, uint32_t file)
@@ -174,7 +174,7 @@ static int64_t joined_key(const struct side *s, uint32_t number)
 	return n;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int joined_row_add(struct side *s, const struct sp_row *row)
 {
 	int64_t key = joined_key(s, row->key), user = joined_stack(s, row->user), kernel = joined_stack(s, row->kernel);
@@ -197,7 +197,7 @@ static int joined_rows_add(struct side *s)
 	s->frames = calloc(sp_profile_n_frames(s->p), sizeof(*s->frames));
 	s->stacks = calloc(sp_profile_n_stacks(s->p), sizeof(*s->stacks));
 	s->keys = calloc(sp_profile_n_keys(s->p), sizeof(*s->keys));
-	if (s->frames == NULL || s->stacks == NULL || s->keys == NULL)
+	if (!s->frames || !s->stacks || !s->keys)
 		r = -ENOMEM;
 	for (uint32_t i = 0; i < sp_profile_n_rows(s->p) && r == 0; i++)
 		r = joined_row_add(s, sp_profile_row(s->p, i));
@@ -208,7 +208,7 @@ static int joined_rows_add(struct side *s)
 	return r;
 }
 
-/* --- upgrades ----------------------------------------------------------------------------------------------------- */
+/* --- upgrades --- */
 /* The builds of a class on one side. A file without a build id is not one. */
 static int list_builds(const struct side *s, uint32_t class, uint32_t **ret_files, uint32_t *ret_n)
 {
@@ -250,7 +250,7 @@ static int list_upgrades(const struct side s[2], uint32_t n_classes, struct sp_d
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 bool sp_diff_is_same_value(const struct sp_profile *old_profile, uint32_t old_value,
 			   const struct sp_profile *new_profile, uint32_t new_value)
 {
@@ -285,7 +285,7 @@ static int profiles_join(const struct sp_profile *const p[2], const struct sp_di
 	struct side s[2];
 	int r = sp_profile_new(&d->joined);
 
-	if (r < 0 || file_of_class == NULL)
+	if (r < 0 || !file_of_class)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < 2; i++)
 		s[i] = (struct side){.p = p[i],

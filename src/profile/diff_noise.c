@@ -4,13 +4,13 @@
  * freedom into a normal deviate: sqrt(n ln(1 + t^2 / n)) (8n + 1) / (8n + 3). From n = 5 on it is right to 1 %, below
  * it is slightly conservative.
  */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "profile/diff_significance.h"
 #include "profile/priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 
 #define MEDIAN_CHI2_1 0.454936   /* of chi-squared with one degree of freedom */
 #define QUARTILE_CHI2_1 1.323304 /* its upper quartile */
@@ -173,7 +173,7 @@ struct sp_change sp_significance_of_part(const struct sp_diff *d, const struct s
 	return c;
 }
 
-/* --- dispersion --------------------------------------------------------------------------------------------------- */
+/* --- dispersion --- */
 static int compare_doubles(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
@@ -215,7 +215,7 @@ static int pair_deviations(const struct sp_noise_pair *pairs, size_t n, struct d
 	SP_FREE struct deviation *list = calloc(n + 1, sizeof(*list));
 	size_t n_used = 0;
 
-	if (scratch == NULL || list == NULL)
+	if (!scratch || !list)
 		return -ENOMEM;
 	double ratio = median_ratio(pairs, n, scratch);
 	if (ratio <= 0)
@@ -237,7 +237,7 @@ int sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *ret
 	SP_FREE struct deviation *list = NULL;
 	SP_FREE double *squares = calloc(n + 1, sizeof(*squares));
 	size_t n_used;
-	int r = squares == NULL ? -ENOMEM : pair_deviations(pairs, n, &list, &n_used);
+	int r = !squares ? -ENOMEM : pair_deviations(pairs, n, &list, &n_used);
 
 	if (r < 0)
 		return r;
@@ -248,7 +248,7 @@ int sp_noise_dispersion(const struct sp_noise_pair *pairs, size_t n, double *ret
 	return 0;
 }
 
-/* --- spread ------------------------------------------------------------------------------------------------------- */
+/* --- spread --- */
 /*
  * Whether half of the rows (by weight) deviate no more than the median of chi-squared if they had this spread. A row's
  * weight is the square root of its samples: large rows say more about it, but one of them must not decide alone.

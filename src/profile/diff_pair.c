@@ -3,14 +3,14 @@
  * diff_pair.c: which files of two profiles are one library. Union-find: files that are the same for certain are united
  * first, then classes that are left over on one side, by weaker and weaker criteria.
  */
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/intern.h"
-#include "base/mem.h"
-#include "profile/priv.h"
 
 struct item {
 	const struct sp_profile *p;
@@ -92,11 +92,11 @@ static void write_stem(const struct item *item, FILE *out)
 {
 	const char *name = item_string(item, item->file->name), *so = strstr(name, ".so");
 
-	if (item_has_file(item) && so != NULL)
+	if (item_has_file(item) && so)
 		fwrite(name, 1, (size_t)(so - name), out);
 }
 
-/* --- uniting ------------------------------------------------------------------------------------------------------ */
+/* --- uniting --- */
 struct found {
 	uint32_t item[2], n[2]; /* by side: one of them + 1, and how many */
 };
@@ -114,7 +114,7 @@ static int criterion_intern(struct table *t, criterion *write, const struct item
 	size_t len = 0;
 	FILE *out = open_memstream(&bytes, &len);
 
-	if (out == NULL)
+	if (!out)
 		return -ENOMEM;
 	write(item, out);
 	if (fclose(out) != 0)
@@ -171,7 +171,7 @@ static void index_unite(struct pairing *m, const struct table *t, enum scope sco
 static int criterion_unite(struct pairing *m, criterion *write, enum scope scope)
 {
 	struct table t = {.number_of = calloc(m->n + 1, sizeof(*t.number_of))};
-	int r = t.number_of != NULL && sp_intern_new(&t.words) == 0 ? criterion_index(m, &t, write, scope) : -ENOMEM;
+	int r = t.number_of && sp_intern_new(&t.words) == 0 ? criterion_index(m, &t, write, scope) : -ENOMEM;
 
 	if (r == 0)
 		index_unite(m, &t, scope);
@@ -181,7 +181,7 @@ static int criterion_unite(struct pairing *m, criterion *write, enum scope scope
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static void stack_files_mark(const struct sp_profile *p, const struct sp_identity *same, uint32_t number, bool *met)
 {
 	struct sp_stack s = sp_profile_stack(p, number);
@@ -198,7 +198,7 @@ static int pairing_items_add(struct pairing *m, const struct sp_profile *p, cons
 			     uint32_t side)
 {
 	SP_FREE bool *met = calloc(sp_profile_n_files(p), sizeof(*met));
-	int r = met == NULL ? -ENOMEM : 0;
+	int r = !met ? -ENOMEM : 0;
 
 	for (uint32_t i = 0; i < sp_profile_n_rows(p) && r == 0; i++) {
 		stack_files_mark(p, same, sp_profile_row(p, i)->user, met);
@@ -228,7 +228,7 @@ static int pairing_unite(struct pairing *m)
 	int r = 0;
 
 	m->sides = calloc(m->n + 1, sizeof(*m->sides));
-	if (m->sides == NULL)
+	if (!m->sides)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n; i++)
 		m->sides[i] = (uint8_t)(1U << m->items[i].side);
@@ -251,7 +251,7 @@ static int find_upgrades(const struct pairing *m, struct sp_pairs *pairs, struct
 {
 	SP_FREE uint8_t *known = calloc(pairs->n_classes + 1, sizeof(*known));
 
-	if (known == NULL)
+	if (!known)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n; i++) {
 		const struct item *it = &m->items[i];
@@ -276,7 +276,7 @@ static int mark_upgrades(const struct pairing *m, struct sp_pairs *pairs)
 {
 	SP_FREE uint8_t *sides_of = calloc(m->n + 1, sizeof(*sides_of));
 	struct sp_intern *builds = NULL;
-	int r = sides_of == NULL ? -ENOMEM : sp_intern_new(&builds);
+	int r = !sides_of ? -ENOMEM : sp_intern_new(&builds);
 
 	if (r == 0)
 		r = find_upgrades(m, pairs, builds, sides_of);
@@ -292,7 +292,7 @@ static int pairing_classes_list(struct pairing *m, const struct sp_profile *cons
 	pairs->upgraded = calloc(m->n + 1, sizeof(*pairs->upgraded));
 	for (int side = 0; side < 2; side++)
 		pairs->class_of[side] = calloc(sp_profile_n_files(p[side]), sizeof(*pairs->class_of[side]));
-	if (class_of_top == NULL || pairs->upgraded == NULL || pairs->class_of[0] == NULL || pairs->class_of[1] == NULL)
+	if (!class_of_top || !pairs->upgraded || !pairs->class_of[0] || !pairs->class_of[1])
 		return -ENOMEM;
 	for (uint32_t i = 0; i < m->n; i++) {
 		uint32_t top = class_root(m, i);

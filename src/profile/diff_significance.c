@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/diff_significance.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 /* The identity of a function's row. Interned in the order of the rows, so without padding. */
 struct function {
@@ -29,7 +29,7 @@ static int significance_add_libraries(const struct sp_diff *d, struct sp_signifi
 
 	j->n_files = sp_profile_n_files(d->joined);
 	j->row_of_file = calloc((size_t)j->n_files + 1, sizeof(*j->row_of_file));
-	if (r < 0 || j->row_of_file == NULL)
+	if (r < 0 || !j->row_of_file)
 		return r < 0 ? r : -ENOMEM;
 	j->other.factor = 1;
 	j->other.quantile = SP_DIFF_Z_95;
@@ -60,7 +60,7 @@ int sp_significance_new(const struct sp_diff *d, struct sp_significance **ret_si
 {
 	struct sp_significance *j = calloc(1, sizeof(*j));
 
-	if (j == NULL)
+	if (!j)
 		return -ENOMEM;
 	j->joined = d->joined;
 	int r = sp_identity_new(d->joined, &j->same);
@@ -78,7 +78,7 @@ int sp_significance_new(const struct sp_diff *d, struct sp_significance **ret_si
 
 void sp_significance_free(struct sp_significance *j)
 {
-	if (j == NULL)
+	if (!j)
 		return;
 	sp_identity_done(&j->same);
 	sp_diff_rows_done(&j->libraries);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff_sums.c: sums of a joined profile's rows by library, function or stack, and the variances of these sums. */
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { SELF, TOTAL, N_SUMS };
 /*
@@ -49,7 +49,7 @@ struct group_sums {
 	struct sp_noise_whole whole[2];
 };
 
-/* --- groups ------------------------------------------------------------------------------------------------------- */
+/* --- groups --- */
 static int64_t group_number(struct group_sums *f, struct group g)
 {
 	uint32_t n = sp_intern_count(f->groups);
@@ -84,7 +84,7 @@ static int map_items(struct group_sums *f)
 	uint32_t n = frames ? sp_profile_n_frames(f->p) : sp_profile_n_rows(f->p);
 
 	f->of_item = calloc((size_t)n + 1, sizeof(*f->of_item));
-	if (f->of_item == NULL || sp_intern_new(&f->groups) < 0)
+	if (!f->of_item || sp_intern_new(&f->groups) < 0)
 		return -ENOMEM;
 	int64_t number = group_number(f, (struct group){.none = true});
 	for (uint32_t i = 0; i < n && number >= 0; i++) {
@@ -121,7 +121,7 @@ static int row_groups_find(struct group_sums *f, uint32_t number)
 	return r == 0 && f->n_row_groups == 0 ? row_group_add(f, 0) : r;
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 /* The variance of a value v made of c samples is about v^2 / c. */
 static double square_by_samples(const struct sp_row *row, int side)
 {
@@ -183,7 +183,7 @@ static void group_sums_done(struct group_sums *f)
 	free(f->order);
 }
 
-/* --- variance from slices ----------------------------------------------------------------------------------------- */
+/* --- variance from slices --- */
 static uint32_t row_slice(const struct sp_profile *p, uint32_t row)
 {
 	return sp_profile_key(p, sp_profile_row(p, row)->key)->slice;
@@ -201,7 +201,7 @@ static int order_by_slice(struct group_sums *f)
 	uint32_t n = sp_profile_n_rows(f->p);
 
 	f->order = calloc((size_t)n + 1, sizeof(*f->order));
-	if (f->order == NULL)
+	if (!f->order)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		f->order[i] = i;
@@ -363,7 +363,7 @@ int sp_diff_find_growth(const struct sp_diff *d, enum sp_diff_by by, double *ret
 	return r == 0 && n > 0 && at[0] <= 0 ? -EAGAIN : r;
 }
 
-/* --- variance from counts ----------------------------------------------------------------------------------------- */
+/* --- variance from counts --- */
 static void variance_from_counts(struct group_sums *f)
 {
 	for (uint32_t g = 0; g < sp_intern_count(f->groups); g++)
@@ -376,7 +376,7 @@ static void variance_from_counts(struct group_sums *f)
 		}
 }
 
-/* --- the result --------------------------------------------------------------------------------------------------- */
+/* --- the result --- */
 static struct sp_diff_row diff_row_of_group(const struct group_sums *f, uint32_t number)
 {
 	const struct group *g = sp_intern_get(f->groups, number, NULL);
@@ -401,7 +401,7 @@ static int diff_rows_list(struct group_sums *f, struct sp_diff_rows *ret_rows)
 	uint32_t n = sp_intern_count(f->groups);
 	struct sp_diff_rows rows = {.rows = calloc(n, sizeof(*rows.rows))};
 
-	if (rows.rows == NULL)
+	if (!rows.rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		if (f->seen_in[i] != 0)
@@ -410,7 +410,7 @@ static int diff_rows_list(struct group_sums *f, struct sp_diff_rows *ret_rows)
 	return 0;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 int sp_diff_sum_rows(const struct sp_diff *d, enum sp_diff_by by, struct sp_diff_rows *ret_rows)
 {
 	struct group_sums f = {.d = d, .p = d->joined, .by = by};
@@ -436,7 +436,7 @@ int sp_diff_pairs(const struct sp_diff *d, enum sp_diff_by by, bool total, struc
 
 	if (r == 0) {
 		pairs = calloc((size_t)n + 1, sizeof(*pairs));
-		r = pairs == NULL ? -ENOMEM : 0;
+		r = !pairs ? -ENOMEM : 0;
 	}
 	for (uint32_t g = 0; g < n && r == 0; g++) {
 		const struct sum *s = f.sums[g][total ? TOTAL : SELF];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/filter.h"
 
+#include "base/mem.h"
+#include "base/sum.h"
+#include "profile/merge.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "base/sum.h"
-#include "profile/merge.h"
 
 /* The caller's predicate, and the sums of what it kept and left out. */
 struct counting_predicate {
@@ -65,7 +65,7 @@ bool sp_glob_matches_file(const char *glob, const char *name, const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return sp_glob_matches(glob, name) || sp_glob_matches(glob, path) ||
-	       (slash != NULL && sp_glob_matches(glob, slash + 1));
+	       (slash && sp_glob_matches(glob, slash + 1));
 }
 
 static bool file_matches(const struct sp_profile *p, uint32_t number, const char *glob)
@@ -92,10 +92,10 @@ bool sp_glob_matches_cgroup(const char *glob, const char *path)
 	const char *slash = strrchr(path, '/');
 	char above[4096]; /* PATH_MAX: the kernel's paths are not longer */
 
-	if (sp_glob_matches(glob, path) || (slash != NULL && slash[1] != '\0' && sp_glob_matches(glob, slash + 1)))
+	if (sp_glob_matches(glob, path) || (slash && slash[1] != '\0' && sp_glob_matches(glob, slash + 1)))
 		return true;
 	(void)snprintf(above, sizeof(above), "%s", path);
-	for (char *end; (end = strrchr(above, '/')) != NULL && end != above;) {
+	for (char *end; (end = strrchr(above, '/')) && end != above;) {
 		*end = '\0';
 		if (sp_glob_matches(glob, above))
 			return true;
@@ -132,13 +132,13 @@ static bool value_matches(const struct sp_profile *p, const struct sp_label *lab
 static bool label_matches(const struct sp_profile *p, uint32_t set, const char *glob)
 {
 	const char *equals = strchr(glob, '=');
-	size_t n, len = equals != NULL ? (size_t)(equals - glob) : strlen(glob);
+	size_t n, len = equals ? (size_t)(equals - glob) : strlen(glob);
 	const struct sp_label *labels = sp_profile_labels(p, set, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name = sp_profile_string(p, labels[i].name);
 		if (strncmp(name, glob, len) == 0 && name[len] == '\0' &&
-		    (equals == NULL || value_matches(p, &labels[i], equals + 1)))
+		    (!equals || value_matches(p, &labels[i], equals + 1)))
 			return true;
 	}
 	return false;
@@ -166,7 +166,7 @@ static int frames_matching_add(const struct sp_profile *p, enum sp_filter_by by,
 	SP_FREE bool *files = calloc(n_files, sizeof(*files));
 	SP_FREE bool *funcs = calloc(n_funcs, sizeof(*funcs));
 
-	if (files == NULL || funcs == NULL)
+	if (!files || !funcs)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n_files && by != SP_FILTER_FUNCTION; i++)
 		files[i] = file_matches(p, i, glob);
@@ -183,7 +183,7 @@ bool *sp_profile_frames_matching(const struct sp_profile *p, enum sp_filter_by b
 {
 	bool *frames = calloc(sp_profile_n_frames(p), sizeof(*frames));
 
-	if (frames != NULL && frames_matching_add(p, by, glob, frames) < 0) {
+	if (frames && frames_matching_add(p, by, glob, frames) < 0) {
 		free(frames);
 		return NULL;
 	}
@@ -235,7 +235,7 @@ int sp_profile_filter_by(const struct sp_profile *p, const struct sp_glob_filter
 	SP_FREE bool *keys = calloc(sp_profile_n_keys(p), sizeof(*keys));
 	struct filter_marks m = {.frames = frames, .keys = keys, .exclude = filter->exclude};
 
-	if (frames == NULL || keys == NULL)
+	if (!frames || !keys)
 		return -ENOMEM;
 	int r = filter_marks_make(p, filter, &m);
 	return r < 0 ? r : sp_profile_filter(p, row_passes, &m, ret_profile, ret_result);

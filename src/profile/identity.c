@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/identity.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "profile/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Files and functions with equal identities are the same. Interned, so without padding. */
 struct file_identity {
@@ -94,8 +94,8 @@ static int identity_fill(const struct sp_profile *p, struct sp_identity *i, bool
 	i->funcs = calloc(sp_profile_n_funcs(p), sizeof(*i->funcs));
 	i->library_of = calloc(sp_profile_n_frames(p), sizeof(*i->library_of));
 	i->function_of = calloc(sp_profile_n_frames(p), sizeof(*i->function_of));
-	if (i->files == NULL || i->funcs == NULL || i->library_of == NULL || i->function_of == NULL ||
-	    sp_intern_new(&files->identities) < 0 || sp_intern_new(&funcs->identities) < 0)
+	if (!i->files || !i->funcs || !i->library_of || !i->function_of || sp_intern_new(&files->identities) < 0 ||
+	    sp_intern_new(&funcs->identities) < 0)
 		return -ENOMEM;
 	int r = identity_add_files(p, i, by_path, files);
 	return r < 0 ? r : identity_add_funcs(p, i, funcs);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/matrix.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/identity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The identity of a cell. Interned, so without padding. */
 struct cell_identity {
@@ -108,7 +108,7 @@ static int matrix_row_add(struct matrix_builder *c, uint32_t number)
 static int matrix_rows_add(struct matrix_builder *c)
 {
 	c->counted_in = calloc(sp_profile_n_files(c->p), sizeof(*c->counted_in));
-	if (c->counted_in == NULL || sp_intern_new(&c->identities) < 0)
+	if (!c->counted_in || sp_intern_new(&c->identities) < 0)
 		return -ENOMEM;
 	int r = 0;
 	for (uint32_t i = 0; i < sp_profile_n_rows(c->p) && r == 0; i++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/merge.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* State of a merge. Each map: number in `from` to number in `into`, 0 = not translated yet, or none. */
 struct merge {
@@ -43,7 +43,7 @@ static int translate_string(struct merge *m, uint32_t *string)
 	return 0;
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files --- */
 struct file_identity {
 	uint32_t kind, build_id_len;
 	uint8_t build_id[SP_BUILD_ID_MAX];
@@ -162,7 +162,7 @@ static int64_t merge_file(struct merge *m, uint32_t number)
 	return n;
 }
 
-/* --- processes and keys ------------------------------------------------------------------------------------------- */
+/* --- processes and keys --- */
 static int64_t merge_process(struct merge *m, uint32_t number)
 {
 	if (number == 0 || m->processes[number] != 0)
@@ -229,7 +229,7 @@ static int64_t merge_key(struct merge *m, uint32_t number)
 	return n;
 }
 
-/* --- functions, frames, stacks ------------------------------------------------------------------------------------ */
+/* --- functions, frames, stacks --- */
 /*
  * A range's name contains the file's: "python3+0x1c0", "[python3]". It is renamed if the file is called python3.11 in
  * `into`.
@@ -368,7 +368,7 @@ static int64_t merge_stack(struct merge *m, uint32_t number)
 	return n;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int merge_row(struct merge *m, const struct sp_row *row)
 {
 	int64_t key = merge_key(m, row->key), user = merge_stack(m, row->user), kernel = merge_stack(m, row->kernel);
@@ -453,8 +453,8 @@ static int open_merge(struct merge *m)
 	m->processes = map_new(sp_profile_n_processes(m->from));
 	m->labels = map_new(sp_profile_n_label_sets(m->from));
 	m->keys = map_new(sp_profile_n_keys(m->from));
-	if (m->files == NULL || m->funcs == NULL || m->frames == NULL || m->stacks == NULL || m->processes == NULL ||
-	    m->labels == NULL || m->keys == NULL || sp_intern_new(&m->identities) < 0)
+	if (!m->files || !m->funcs || !m->frames || !m->stacks || !m->processes || !m->labels || !m->keys ||
+	    sp_intern_new(&m->identities) < 0)
 		return -ENOMEM;
 	int r = 0;
 	for (uint32_t i = 1; i < sp_profile_n_files(m->into) && r == 0; i++)
@@ -488,7 +488,7 @@ static int merge_all(struct merge *m, bool (*wants)(const struct sp_profile *fro
 		r = merge_info(m);
 	for (uint32_t i = 0; i < sp_profile_n_rows(m->from) && r == 0; i++) {
 		const struct sp_row *row = sp_profile_row(m->from, i);
-		if (wants == NULL || wants(m->from, row, arg))
+		if (!wants || wants(m->from, row, arg))
 			r = merge_row(m, row);
 	}
 	close_merge(m);

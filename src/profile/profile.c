@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/profile.h"
 
-#include <errno.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/window.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	SLOTS_MIN = 64,
@@ -105,7 +105,7 @@ static int row_tables_make(struct sp_profile *p)
 {
 	p->n_slots = SLOTS_MIN;
 	p->slots = calloc(p->n_slots, sizeof(*p->slots));
-	if (p->slots == NULL || sp_intern_new(&p->stacks) < 0 || sp_intern_new(&p->labels) < 0 ||
+	if (!p->slots || sp_intern_new(&p->stacks) < 0 || sp_intern_new(&p->labels) < 0 ||
 	    sp_intern_new(&p->keys) < 0 || table_new(&p->processes, sizeof(struct sp_process)) < 0 ||
 	    sp_profile_add_stack(p, &(struct sp_stack){0}) < 0 ||
 	    sp_profile_add_process(p, &(struct sp_process){0}) < 0 || sp_profile_add_labels(p, NULL, 0) < 0 ||
@@ -136,7 +136,7 @@ int sp_profile_new(struct sp_profile **ret_profile)
 {
 	struct sp_profile *p = calloc(1, sizeof(*p));
 
-	if (p == NULL)
+	if (!p)
 		return -ENOMEM;
 	p->serial = p->names_serial = new_serial();
 	if (name_tables_make(p) < 0 || row_tables_make(p) < 0) {
@@ -149,7 +149,7 @@ int sp_profile_new(struct sp_profile **ret_profile)
 
 void sp_profile_free(struct sp_profile *p)
 {
-	if (p == NULL)
+	if (!p)
 		return;
 	sp_intern_free(p->strings);
 	table_free(&p->files);
@@ -286,7 +286,7 @@ int64_t sp_profile_add_frame_variant(struct sp_profile *p, const struct sp_frame
 			f.flags = frame_variant(p, frame, nth);
 		int64_t n = sp_profile_add_frame(p, &f);
 		const struct sp_frame *there = n < 0 ? NULL : sp_profile_frame(p, (uint32_t)n);
-		if (there == NULL || (there->func == f.func && there->line == f.line))
+		if (!there || (there->func == f.func && there->line == f.line))
 			return n;
 	}
 	return -E2BIG;
@@ -377,7 +377,7 @@ static int profile_slots_grow(struct sp_profile *p)
 	size_t n = p->n_slots * 2;
 	struct row_slot *slots = calloc(n, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->n_slots; i++) {
 		size_t at = p->slots[i].hash & (n - 1);
@@ -419,7 +419,7 @@ int sp_profile_add(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t k
 	if (key >= sp_profile_n_keys(p) || user >= sp_profile_n_stacks(p) || kernel >= sp_profile_n_stacks(p))
 		return -EINVAL;
 	struct sp_row *row = row_find_or_add(p, key, user, kernel);
-	if (row == NULL)
+	if (!row)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->n_value_types; i++)
 		sp_saturating_add(&row->values[i], values[i]); /* foreign profiles may hold any number */
@@ -529,7 +529,7 @@ int sp_profile_copy_rows(const struct sp_profile *p, struct sp_profile_rows *ret
 	size_t bytes = p->n_rows * p->row_bytes;
 	void *rows = malloc(bytes + 1);
 
-	if (rows == NULL)
+	if (!rows)
 		return -ENOMEM;
 	if (bytes > 0)
 		memcpy(rows, p->rows, bytes);

@@ -27,7 +27,7 @@ struct sp_value_type {
 	uint32_t unit; /* string: "count", "nanoseconds", "bytes" */
 };
 
-/* --- files ------------------------------------------------------------------------------------------------------ */
+/* --- files --- */
 enum sp_file_kind {
 	SP_FILE_ELF = 1,
 	SP_FILE_KERNEL, /* the kernel, and each module as a file of its own, named "[name]" */
@@ -51,7 +51,7 @@ struct sp_file {
 	uint64_t bias; /* ANON: address of offset 0 */
 	uint64_t tag;  /* chosen by who adds the file: other tag, other file; not interpreted */
 };
-/* --- functions and frames --------------------------------------------------------------------------------------- */
+/* --- functions and frames --- */
 /* Kernel frames are all in the file "[kernel]", but a module's functions in the module's: views show func.file. */
 struct sp_func {
 	uint32_t name;         /* string, demangled; or library+0xSTART */

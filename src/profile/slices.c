@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <errno.h>
-
 #include "profile/profile.h"
 #include "profile/window.h"
+
+#include <errno.h>
 
 static int64_t widen_key(struct sp_profile *p, uint32_t number, unsigned int shift)
 {

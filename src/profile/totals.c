@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/totals.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/identity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* The identity of a group. Interned, so without padding. */
 struct group {
@@ -87,7 +87,7 @@ static int totals_map_items(struct totals_builder *f)
 
 	f->of_item = calloc(n, sizeof(*f->of_item));
 	f->has_rows = calloc(n_frames, sizeof(*f->has_rows));
-	if (f->of_item == NULL || f->has_rows == NULL || sp_intern_new(&f->groups) < 0)
+	if (!f->of_item || !f->has_rows || sp_intern_new(&f->groups) < 0)
 		return -ENOMEM;
 	int64_t number = totals_group_number(f, (struct group){.none = true});
 	for (uint32_t i = 0; i < n && number >= 0; i++) {
@@ -197,7 +197,7 @@ static int totals_add_row(struct totals_builder *f, uint32_t number)
 	return 0;
 }
 
-/* --- the result --------------------------------------------------------------------------------------------------- */
+/* --- the result --- */
 static int compare_totals(const void *left, const void *right)
 {
 	const struct sp_total *a = left, *b = right;
@@ -218,7 +218,7 @@ static int count_functions(struct totals_builder *f)
 {
 	SP_FREE bool *counted = calloc(sp_profile_n_funcs(f->p), sizeof(*counted));
 
-	if (counted == NULL)
+	if (!counted)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < sp_profile_n_frames(f->p); i++) {
 		uint32_t func = f->same.function_of[i];

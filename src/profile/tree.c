@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "profile/tree.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Items of a stack, leaf first: numbers of frames, and these. */
 enum { ITEM_CUT = 0xfffffffd, ITEM_NO_STACK, ITEM_COMM };
@@ -65,7 +65,7 @@ static int words_push(struct words *w, uint32_t word)
 	return r;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 /* The finalizer of MurmurHash3 (Austin Appleby, public domain). */
 static size_t node_hash(uint32_t parent, uint32_t label)
 {
@@ -91,7 +91,7 @@ static int node_slots_grow(struct tree_builder *g)
 	size_t n = SP_MAX(g->n_slots * 2, (size_t)SLOTS_MIN);
 	struct slot *slots = calloc(n, sizeof(*slots));
 
-	if (slots == NULL)
+	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->n_slots; i++)
 		if (g->slots[i].node != 0)
@@ -131,7 +131,8 @@ static int64_t child_find_or_add(struct tree_builder *g, uint32_t parent, uint32
 	return node_add(g, parent, label);
 }
 
-/* --- pruning ---
+/*
+ * --- pruning ---
  * With sorted rows a node is only met again while the path is still in its parent. So it is enough to remember the
  * last parent of each label at each depth; if a label comes again under that parent, the rows are not sorted: -EAGAIN.
  */
@@ -144,12 +145,12 @@ static int64_t child_add(struct tree_builder *g, const struct step *parent, size
 	if (g->n_serials >= UINT32_MAX - 1)
 		return -EAGAIN;
 	struct slot *slot = node_slot(g->slots, g->n_slots, (uint32_t)depth, label);
-	uint32_t serial = parent != NULL ? parent->serial + 1 : 1; /* 0 is that of node 0 */
+	uint32_t serial = parent ? parent->serial + 1 : 1; /* 0 is that of node 0 */
 	if (slot->node == serial)
 		return -EAGAIN;
 	g->n_used += slot->node == 0;
 	*slot = (struct slot){.parent = (uint32_t)depth, .label = label, .node = serial};
-	return node_add(g, parent != NULL ? parent->node : 0, label);
+	return node_add(g, parent ? parent->node : 0, label);
 }
 
 static bool node_is_too_narrow(const struct tree_builder *g, const struct sp_tree_node *node)
@@ -183,7 +184,7 @@ static void path_shorten(struct tree_builder *g, size_t depth)
 	g->n_steps = depth;
 }
 
-/* --- libraries ---------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 /* A kernel function's file is its module. */
 static uint32_t label_file(const struct tree_builder *g, const struct sp_tree_label *label)
 {
@@ -244,7 +245,7 @@ static void tree_libraries_count(struct tree_builder *g, const struct sp_tree_st
 	tree_values_add(g, &leaf->self, &leaf->second_self, stack);
 }
 
-/* --- labels ------------------------------------------------------------------------------------------------------- */
+/* --- labels --- */
 static int64_t label_add(struct tree_builder *g, struct sp_tree_label label)
 {
 	uint32_t n = sp_intern_count(g->labels);
@@ -419,8 +420,8 @@ static int path_begins_with_leaf(struct tree_builder *g, size_t at, bool *ret_is
 {
 	int r = 0;
 
-	*ret_is = g->o->focus == NULL && g->path.n > 0;
-	if (g->o->focus != NULL) {
+	*ret_is = !g->o->focus && g->path.n > 0;
+	if (g->o->focus) {
 		g->path.n = 0;
 		r = path_make(g, 0, at + 1);
 		*ret_is = r == 0 && g->path.n > 0 && g->path.data[g->path.n - 1] == g->steps[0].label;
@@ -445,9 +446,9 @@ static int tree_stack_add(struct tree_builder *g, const struct sp_tree_stack *st
 
 	g->items.n = g->path.n = 0;
 	int r = stack_items_set(g, stack);
-	if (r < 0 || (g->o->focus != NULL && !focus_find(g, &at)))
+	if (r < 0 || (g->o->focus && !focus_find(g, &at)))
 		return r;
-	if (g->o->focus == NULL)
+	if (!g->o->focus)
 		r = path_make(g, 0, g->items.n);
 	else
 		r = callees ? path_make(g, 0, at + 1) : path_make(g, at, g->items.n);
@@ -532,11 +533,11 @@ static int tree_build(struct tree_builder *g)
 		return r;
 	g->label_of = calloc(sp_profile_n_frames(g->p), sizeof(*g->label_of));
 	g->number_of = calloc(sp_profile_n_files(g->p), sizeof(*g->number_of));
-	if (g->label_of == NULL || g->number_of == NULL || sp_intern_new(&g->labels) < 0 ||
-	    tree_library_add(g, 0) < 0 || label_add(g, (struct sp_tree_label){0}) < 0)
+	if (!g->label_of || !g->number_of || sp_intern_new(&g->labels) < 0 || tree_library_add(g, 0) < 0 ||
+	    label_add(g, (struct sp_tree_label){0}) < 0)
 		return -ENOMEM;
 	tree_whole_sum(g);
-	g->prunes = g->o->min_drawn > 0 && g->o->drawn && g->o->focus == NULL;
+	g->prunes = g->o->min_drawn > 0 && g->o->drawn && !g->o->focus;
 	r = tree_rows_add(g);
 	return r == -EAGAIN ? tree_rows_add_unpruned(g) : r;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree_finish.c: finishes a tree whose paths have been added: totals, thresholds, the order of children. */
+#include "base/mem.h"
+#include "profile/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
-#include "profile/priv.h"
 
 /*
  * Before, a node's total is what was pruned above it. Children have higher numbers than their parents, so from the last
@@ -36,7 +36,7 @@ static int tree_prune(struct sp_tree *t, const struct sp_tree_options *o)
 	SP_FREE uint32_t *moved = calloc(t->n_nodes, sizeof(*moved)); /* 0 = gone */
 	uint32_t n = 1;
 
-	if (moved == NULL)
+	if (!moved)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->n_nodes; i++) {
 		const struct sp_tree_node *node = &t->nodes[i];
@@ -54,7 +54,7 @@ static int tree_prune(struct sp_tree *t, const struct sp_tree_options *o)
 	return 0;
 }
 
-/* --- thresholds --------------------------------------------------------------------------------------------------- */
+/* --- thresholds --- */
 static bool share_is_below(int64_t value, int64_t whole, double share)
 {
 	double v = (double)value, w = (double)whole;
@@ -105,7 +105,7 @@ static int tree_gather_others(const struct sp_tree *t, bool callers, const uint3
 	SP_FREE uint32_t *of = calloc(t->n_nodes, sizeof(*of)); /* by parent: its "other" + 1 */
 	size_t capacity = 0, n = 0;
 
-	if (of == NULL)
+	if (!of)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < t->n_nodes; i++) {
 		uint32_t parent = t->nodes[i].parent;
@@ -143,7 +143,7 @@ static int tree_other_label_add(struct sp_tree *t)
 {
 	struct sp_tree_label *labels = reallocarray(t->labels, (size_t)t->n_labels + 1, sizeof(*labels));
 
-	if (labels == NULL)
+	if (!labels)
 		return -ENOMEM;
 	labels[t->n_labels++] = (struct sp_tree_label){.kind = SP_TREE_OTHER};
 	t->labels = labels;
@@ -157,7 +157,7 @@ static int tree_cut(struct sp_tree *t, const struct sp_tree_options *o)
 	SP_FREE struct sp_tree_node *others = NULL;
 	size_t n_others = 0;
 
-	if (moved == NULL)
+	if (!moved)
 		return -ENOMEM;
 	if (tree_cut_nodes(t, o, moved) == t->n_nodes)
 		return 0;
@@ -168,7 +168,7 @@ static int tree_cut(struct sp_tree *t, const struct sp_tree_options *o)
 	return tree_other_label_add(t);
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 struct order {
 	const struct sp_profile *p;
 	const struct sp_tree *t;
@@ -224,7 +224,7 @@ static int tree_sort(const struct sp_profile *p, const struct sp_tree_options *o
 	SP_FREE uint32_t *end = calloc(t->n_nodes, sizeof(*end));
 	struct order order = {.p = p, .t = t, .by_name = o->by_name};
 
-	if (numbers == NULL || end == NULL)
+	if (!numbers || !end)
 		return -ENOMEM;
 	sort_by_parent(t, numbers, end);
 	for (uint32_t parent = 0, first = 0; parent < t->n_nodes; first = end[parent++]) {
@@ -241,7 +241,7 @@ static int tree_sort(const struct sp_profile *p, const struct sp_tree_options *o
 int sp_tree_finish(const struct sp_profile *p, const struct sp_tree_options *o, struct sp_tree *t)
 {
 	tree_sum_totals(t);
-	int r = o->min_drawn > 0 && o->drawn && o->focus == NULL ? tree_prune(t, o) : 0;
+	int r = o->min_drawn > 0 && o->drawn && !o->focus ? tree_prune(t, o) : 0;
 	if (r == 0 && (o->min_share > 0 || o->max_depth != 0))
 		r = tree_cut(t, o);
 	return r < 0 ? r : tree_sort(p, o, t);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree_stacks.c: merges the rows of a profile that have the same stack and thread name, of whatever process. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 static int64_t row_value(const struct sp_tree_options *o, const struct sp_row *row, uint32_t value)
 {

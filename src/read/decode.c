@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/decode.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,9 +12,6 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
-
-#include "base/error.h"
-#include "base/mem.h"
 
 enum { RAW_BYTES = 64 << 10, MAGIC_BYTES = 4 };
 enum codec { CODEC_UNKNOWN, CODEC_NONE, CODEC_GZIP, CODEC_ZSTD };
@@ -162,7 +162,7 @@ static int64_t copy(struct sp_decoder *d, uint8_t *out, size_t room)
 	return (int64_t)n;
 }
 
-/* --- gzip --------------------------------------------------------------------------------------------------------- */
+/* --- gzip --- */
 /* 1: another member follows; 0: the end; or negative. */
 static int next_member(struct sp_decoder *d)
 {
@@ -222,7 +222,7 @@ static int64_t read_gzip(struct sp_decoder *d, uint8_t *out, size_t room)
 	}
 }
 
-/* --- zstd --------------------------------------------------------------------------------------------------------- */
+/* --- zstd --- */
 static int64_t read_zstd(struct sp_decoder *d, uint8_t *out, size_t room)
 {
 	for (;;) {

@@ -11,16 +11,16 @@
  */
 #include "read/folded.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
 #include "read/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum word_kind { PLAIN, ANNOTATED, DELIMITER, MISSED_USER, MISSED_KERNEL };
 struct word {
@@ -52,7 +52,7 @@ struct folded {
 	size_t frames_capacity;
 };
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 static const char kernel_name[] = "[kernel.kallsyms]";
 
 static bool names_library(const char *name, size_t len)
@@ -205,7 +205,7 @@ static int64_t key_of(struct folded *f, struct word *w)
 	return comm;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 static size_t common_prefix(const char *a, const char *b, size_t len)
 {
 	size_t n = 0;
@@ -426,7 +426,7 @@ static int read_lines(struct folded *f)
 	}
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static int look(struct folded *f)
 {
 	static const char *const units[] = {"count", "thousandths", "millionths", "billionths"};
@@ -471,7 +471,7 @@ static int folded_recognise(const uint8_t *head, size_t n)
 	if (!n || !s.is_text)
 		return 0;
 	if (!s.n_lines) /* one line that is longer than the head, or nothing but comments */
-		return n >= SP_INPUT_HEAD && memchr(head, '\n', n) == NULL ? 2 : 0;
+		return n >= SP_INPUT_HEAD && !memchr(head, '\n', n) ? 2 : 0;
 	if (s.n_counted == s.n_lines)
 		return s.has_frames ? 50 : 20;
 	return s.n_counted * 2 >= s.n_lines && s.has_frames ? 10 : 0;

@@ -11,11 +11,6 @@
  * A return address less 1 is the caller; a bin is the address that it begins with.
  * Sources: glibc's elf/dl-profile.c and sys/gmon_out.h; gprof's manual, "Profiling Data File Format".
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -24,6 +19,11 @@
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { HEAD_BYTES = 20, VERSION_PROGRAM = 1, VERSION_LIBRARY = 0x1ffff };
 enum { TAG_HISTOGRAM, TAG_CALL, TAG_BLOCKS };
@@ -70,8 +70,7 @@ static int take(struct gmon *g, size_t n, const uint8_t **ret_bytes)
 	return sp_input_is_cut(g->in) ? 0 : sp_input_bad(g->in, g->o, g->result, "ends inside of the records");
 }
 
-/* --- the file that it is of -----------------------------------------------------------------------------------------
- */
+/* --- the file that it is of --- */
 /* SONAME of SONAME.profile. */
 static void told_name(const struct gmon *g, char *ret_name, size_t size)
 {
@@ -129,7 +128,7 @@ static uint64_t offset_of(const struct gmon *g, uint64_t vaddr)
 	return vaddr;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 static int64_t frame_at(struct gmon *g, uint64_t vaddr)
 {
 	return sp_profile_add_frame(g->p, &(struct sp_frame){.file = g->file, .offset = offset_of(g, vaddr)});
@@ -174,8 +173,7 @@ static int add_bin(struct gmon *g, const struct histogram *h, uint32_t bin, uint
 	return ticks ? add_row(g, at, 0, values) : 0;
 }
 
-/* --- records: 1, 0: the input ended, or negative --------------------------------------------------------------------
- */
+/* --- records: 1, 0: the input ended, or negative --- */
 /* -EBADMSG, with words, or with keep_going 0, for a histogram that makes no sense; 1. */
 static int read_histogram_head(struct gmon *g, struct histogram *h)
 {

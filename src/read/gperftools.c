@@ -7,11 +7,6 @@
  * so one byte before that is the call, and some versions write the leaf twice. Functions have no names in it: whoever
  * has the files can find them.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,6 +15,11 @@
 #include "read/input.h"
 #include "read/priv.h"
 #include "read/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { WORD = 8, HEAD_WORDS = 5, RECORD_WORDS = 2, MAX_DEPTH = 65536 };
 
@@ -52,7 +52,7 @@ static bool read_head(const uint8_t *head, size_t n, uint64_t *ret_period_us)
 	return !c.bad && !words[0] && words[1] == 3 && !words[2] && words[3] && words[3] < 1000000000 && !words[4];
 }
 
-/* --- records ------------------------------------------------------------------------------------------------------ */
+/* --- records --- */
 /* 1, 0: the input ended (which keep_going allows), or negative. */
 static int ended(struct gperftools *g, int r)
 {
@@ -120,7 +120,7 @@ static int read_record(struct gperftools *g)
 	return r < 0 ? r : 1;
 }
 
-/* --- mappings ----------------------------------------------------------------------------------------------------- */
+/* --- mappings --- */
 /* `START-LIMIT PERMISSIONS OFFSET DEVICE INODE PATH`; false: no such line, as those that begin with `build=`. */
 static bool parse_mapping(const char *line, struct mapping *m, const char **ret_path)
 {
@@ -190,7 +190,7 @@ static struct mapping mapping_at(const struct gperftools *g, uint64_t address)
 	return g->mappings[low - 1];
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------------ */
+/* --- the end --- */
 static int64_t add_stack(struct gperftools *g, const uint8_t *bytes, size_t n)
 {
 	struct sp_cursor c = sp_cursor_on(bytes, n);

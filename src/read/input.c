@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/input.h"
 
+#include "base/error.h"
+#include "base/mem.h"
+#include "read/decode.h"
+#include "read/priv.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/mem.h"
-#include "read/decode.h"
-#include "read/priv.h"
 
 enum { BUFFER_BYTES = 128 << 10 };
 
@@ -55,7 +55,7 @@ void sp_input_free(struct sp_input *in)
 	free(in);
 }
 
-/* --- the buffer --------------------------------------------------------------------------------------------------- */
+/* --- the buffer --- */
 /* What broken compression means: the end of what is readable, or a failure. */
 static int decoder_failed(struct sp_input *in, int r)
 {
@@ -130,7 +130,7 @@ int sp_input_head(struct sp_input *in, const uint8_t **ret_bytes, size_t *ret_n)
 	return 0;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 /* Finds the newline behind `at`, reading on as far as max bytes: its distance; -E2BIG: none within them. */
 static int64_t find_newline(struct sp_input *in, size_t max)
 {
@@ -196,7 +196,7 @@ int sp_input_line(struct sp_input *in, char **ret_line, size_t *ret_len)
 	return 1;
 }
 
-/* --- pieces ------------------------------------------------------------------------------------------------------- */
+/* --- pieces --- */
 int sp_input_bytes(struct sp_input *in, size_t n, const uint8_t **ret_bytes)
 {
 	int r = fill(in, SP_MIN(n, (size_t)SP_INPUT_MAX_PIECE));
@@ -235,7 +235,7 @@ int sp_input_skip(struct sp_input *in, uint64_t n)
 	return 1;
 }
 
-/* --- where, and what went wrong ----------------------------------------------------------------------------------- */
+/* --- where, and what went wrong --- */
 uint64_t sp_input_line_number(const struct sp_input *in)
 {
 	return in->line;

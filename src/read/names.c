@@ -2,13 +2,6 @@
 /* names.c: what foreign profiles call their files, functions and frames; see priv.h. */
 #include "read/priv.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -16,6 +9,13 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "profile/profile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool begins(const char *text, const char *with)
 {
@@ -34,7 +34,7 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* --- files -------------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 struct naming {
 	char *path;
 	char name[256]; /* "" = the path's last component */
@@ -240,7 +240,7 @@ size_t sp_read_range(const char *name, uint64_t *ret_offset)
 	return (size_t)(plus - name);
 }
 
-/* --- frames ------------------------------------------------------------------------------------------------------- */
+/* --- frames --- */
 int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_place)
 {
 	bool kernel = sp_profile_file(p, frame->file)->kind == SP_FILE_KERNEL;
@@ -252,7 +252,7 @@ int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool h
 	return number == -E2BIG ? sp_fail_said(-E2BIG, "too many functions at one place of one profile") : number;
 }
 
-/* --- \xNN --------------------------------------------------------------------------------------------------------- */
+/* --- \xNN --- */
 static void decode(char *text)
 {
 	char *to = text;

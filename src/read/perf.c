@@ -10,11 +10,6 @@
  */
 #include "read/perf_line.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
@@ -22,6 +17,11 @@
 #include "read/perf_stack.h"
 #include "read/perf_sum.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_FRAMES = 1 << 16 }; /* of one sample: many times what the kernel gives */
 
@@ -56,7 +56,7 @@ static int bad(struct reader *r, const char *what)
 	return sp_input_bad(r->in, r->o, r->result, "%s", what);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples --- */
 static int end_sample(struct reader *r)
 {
 	int64_t stack;
@@ -116,7 +116,7 @@ static int begin_sample(struct reader *r, const struct sp_perf_header *h)
 	return found == -EBADMSG ? 0 : found;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 /* What other fields write below a sample (`-F uregs,iregs,brstack,insn,srccode`), and words of perf's own. */
 static bool is_passed_over(struct sp_perf_text line)
 {
@@ -264,7 +264,7 @@ static int perf_read(struct sp_input *in, const struct sp_read_options *o, struc
 	return got;
 }
 
-/* --- is it one? --------------------------------------------------------------------------------------------------- */
+/* --- is it one? --- */
 enum { LINES_LOOKED_AT = 256 };
 
 struct evidence {

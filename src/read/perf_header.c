@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 struct sp_perf_text sp_perf_trim(struct sp_perf_text t)
 {
 	while (t.n && sp_perf_is_space(t.s[0]))
@@ -77,7 +77,7 @@ static const char *next_colon(struct sp_perf_text line, const char *from)
 	return NULL;
 }
 
-/* --- what stands before the time ---------------------------------------------------------------------------------- */
+/* --- what stands before the time --- */
 /* A process or thread id; perf writes -1 where it knows none. */
 static bool parse_id(struct sp_perf_text t, uint32_t *ret_id)
 {
@@ -145,7 +145,7 @@ static bool take_ids(struct sp_perf_text head, struct sp_perf_header *h)
 	return h->has_ids;
 }
 
-/* --- the time ----------------------------------------------------------------------------------------------------- */
+/* --- the time --- */
 bool sp_perf_time_parse(struct sp_perf_text word, uint64_t *ret_ns)
 {
 	const char *dot = word.n ? memchr(word.s, '.', word.n) : NULL;
@@ -199,7 +199,7 @@ static bool find_time(struct sp_perf_text line, struct sp_perf_header *best)
 	return found;
 }
 
-/* --- period and event --------------------------------------------------------------------------------------------- */
+/* --- period and event --- */
 static bool is_event(struct sp_perf_text name)
 {
 	size_t hex = 0;
@@ -234,7 +234,7 @@ static void parse_tail(struct sp_perf_header *h)
 	}
 }
 
-/* --- headers without a time --------------------------------------------------------------------------------------- */
+/* --- headers without a time --- */
 static bool find_record(struct sp_perf_text line)
 {
 	const char *at = line.n ? memmem(line.s, line.n, "PERF_RECORD_", 12) : NULL;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/perf_stack.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/profile.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* No file is so long, and no library is mapped so low: above, a user address is one of a process. */
 #define FILE_OFFSETS (UINT64_C(1) << 40)
@@ -75,7 +75,7 @@ void sp_perf_stacks_free(struct sp_perf_stacks *s)
 	free(s);
 }
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static bool is_escaped(const char *at)
 {
 	return at[0] == '\\' && at[1] == 'x' && sp_hex_digit(at[2]) >= 0 && sp_hex_digit(at[3]) >= 0;
@@ -136,7 +136,7 @@ static bool is_unknown(const struct sp_perf_frame *f)
 	return !f->symbol.n || (f->symbol.n == n && !f->has_symbol_offset && sp_perf_begins(f->symbol, address));
 }
 
-/* --- libraries ---------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 static bool is_kernel_address(uint64_t address)
 {
 	bool is_vsyscall = address >> 12 == 0xffffffffff600;
@@ -214,7 +214,7 @@ static int find_library(struct sp_perf_stacks *s, struct sp_perf_text library, s
 	return place_in(s, (uint32_t)file, l);
 }
 
-/* --- functions and frames ----------------------------------------------------------------------------------------- */
+/* --- functions and frames --- */
 /* C names are what the symbol table has; of others perf has written the demangled form. */
 static bool is_linkage_name(const char *name)
 {
@@ -295,7 +295,7 @@ static int add_frame(struct sp_perf_stacks *s, struct line *l)
 	return frame < 0 ? (int)frame : 0;
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 static int make_line(struct sp_perf_stacks *s, const struct sp_perf_frame *f, struct line *l)
 {
 	int64_t name = is_unknown(f) ? 0 : sp_perf_name(s->p, f->symbol);
@@ -366,7 +366,7 @@ int64_t sp_perf_stacks_line(struct sp_perf_stacks *s, struct sp_perf_text line, 
 	return r < 0 ? r : number;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------- */
+/* --- stacks --- */
 /* The nearest line with a library in this direction; SIZE_MAX: none, or (at_address) none before the address changes.
  */
 static size_t neighbour(const struct sp_perf_stacks *s, const uint32_t *lines, size_t n, size_t i, int step,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/perf_sum.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "read/perf_stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Later than this is no time since a machine booted, but one of the wall clock (perf record -k CLOCK_REALTIME). */
 #define WALL_CLOCK_NS (UINT64_C(1000000000) * 1000000000)
@@ -81,7 +81,7 @@ void sp_perf_sum_free(struct sp_perf_sum *s)
 	free(s);
 }
 
-/* --- who ---------------------------------------------------------------------------------------------------------- */
+/* --- who --- */
 /* A process is called as its first thread is, or as the first of its threads seen. */
 static int64_t add_process(struct sp_perf_sum *s, const struct sp_perf_header *h, uint32_t comm)
 {
@@ -177,7 +177,7 @@ int sp_perf_sum_who(struct sp_perf_sum *s, const struct sp_perf_header *h, struc
 	return r;
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 static void add_to(int64_t *sum, int64_t n)
 {
 	if (__builtin_add_overflow(*sum, n, sum))
@@ -212,7 +212,7 @@ static int add_cell(struct sp_perf_sum *s, const struct cell *cell, const struct
 	return 0;
 }
 
-/* --- slices ------------------------------------------------------------------------------------------------------- */
+/* --- slices --- */
 /* Makes every 1 << shift slices one. */
 static int widen(struct sp_perf_sum *s, unsigned int shift)
 {
@@ -280,7 +280,7 @@ void sp_perf_sum_leave_times(struct sp_perf_sum *s)
 	s->leaves_times = true;
 }
 
-/* --- the profile -------------------------------------------------------------------------------------------------- */
+/* --- the profile --- */
 static const char *name_of(const struct sp_perf_sum *s, const struct event *e)
 {
 	return e->name ? sp_profile_string(s->p, e->name) : "period";

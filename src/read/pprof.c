@@ -6,11 +6,6 @@
  */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -19,9 +14,14 @@
 #include "read/priv.h"
 #include "read/table.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 enum { MAX_HEAD = 20 /* a tag and a length */ };
 
-/* --- wire format -------------------------------------------------------------------------------------------------- */
+/* --- wire format --- */
 /* A tag; false if it is none. */
 static bool read_tag(struct sp_cursor *c, struct pprof_field *f)
 {
@@ -74,7 +74,7 @@ static int bad_message(struct pprof *r, uint64_t at, const char *what)
 	return sp_input_bad_at(r->in, r->o, r->result, at, "%s: not a message as profile.proto has it", what);
 }
 
-/* --- messages ----------------------------------------------------------------------------------------------------- */
+/* --- messages --- */
 static int add_item(struct pprof_table *t, const void *item)
 {
 	int e = sp_grow(&t->items, &t->capacity, t->n + 1, t->item_bytes);
@@ -284,7 +284,7 @@ static int set_number(struct pprof *r, uint32_t field, uint64_t value, uint64_t 
 	return 0;
 }
 
-/* --- the stream --------------------------------------------------------------------------------------------------- */
+/* --- the stream --- */
 static bool is_message(uint32_t field)
 {
 	return (field >= PROFILE_SAMPLE_TYPE && field <= PROFILE_STRING) || field == PROFILE_PERIOD_TYPE;
@@ -389,7 +389,7 @@ static int read_field(struct pprof *r)
 	return e < 0 ? e : 1;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static void done(struct pprof *r)
 {
 	free(r->mappings.items);

@@ -8,14 +8,14 @@
  */
 #include "read/pprof.h"
 
+#include "base/intern.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/intern.h"
-#include "base/mem.h"
-#include "profile/profile.h"
 
 static const char ours[] = "#soprof: ", package[] = "package ", soname[] = "soname ";
 

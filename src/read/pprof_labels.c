@@ -11,16 +11,16 @@
  */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/parse.h"
 #include "profile/container.h"
 #include "profile/profile.h"
 #include "profile/proto.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_LABELS = 64, MAX_LABEL_BYTES = 4096 };
 

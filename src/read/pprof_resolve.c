@@ -2,18 +2,18 @@
 /* pprof_resolve.c: all has been read, and numbers become names: tables in, profile out. */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/priv.h"
 #include "read/table.h"
 
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- tables --- */
 int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *what)
 {
 	int e;
@@ -83,7 +83,7 @@ static void *find(const struct pprof_table *t, uint64_t id)
 	return low < t->n && thing_at(t, low)->id == id ? (char *)t->items + low * t->item_bytes : NULL;
 }
 
-/* --- values and what is told beside them -------------------------------------------------------------------------- */
+/* --- values and what is told beside them --- */
 static int add_type(struct pprof *r, const struct pprof_type *t)
 {
 	int64_t type = pprof_string(r, t->type, t->at, "sample type");
@@ -146,7 +146,7 @@ static int resolve_info(struct pprof *r)
 	return 0;
 }
 
-/* --- mappings ----------------------------------------------------------------------------------------------------- */
+/* --- mappings --- */
 static int resolve_mapping(struct pprof *r, struct pprof_mapping *m)
 {
 	int64_t filename = pprof_string(r, m->filename, m->at, "mapping's file");
@@ -184,7 +184,7 @@ static void name_program(struct pprof *r)
 		sp_profile_process(r->p, 1)->exe = first->file;
 }
 
-/* --- locations ---------------------------------------------------------------------------------------------------- */
+/* --- locations --- */
 static const struct pprof_mapping no_mapping;
 
 /* The byte in the file; of the kernel the address itself, as everywhere. */
@@ -345,7 +345,7 @@ static int resolve_locations(struct pprof *r)
 	return e;
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples --- */
 /* A stack on its way. */
 struct stack {
 	uint32_t *frames;

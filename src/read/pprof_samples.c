@@ -2,14 +2,14 @@
 /* pprof_samples.c: samples into rows, without knowing yet what their numbers mean. */
 #include "read/pprof.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/proto.h"
 #include "read/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 static int append(uint8_t **buffer, size_t *n, size_t *capacity, const uint8_t *bytes, size_t size)
 {

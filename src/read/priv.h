@@ -28,7 +28,7 @@ void sp_input_tell(const struct sp_input *in, struct sp_read_result *result);
 /* Whether it ended before its end, as keep_going wants it of broken compression: counted already. */
 bool sp_input_is_cut(const struct sp_input *in);
 
-/* --- names.c ------------------------------------------------------------------------------------------------------ */
+/* --- names.c --- */
 /*
  * The file that is called so (a path, a soname, "[kernel.kallsyms]", "[vdso]", "[anon:PID]" ...), its kind told from
  * that. build_id: its bytes, or none. "" is file 0. "PATH (deleted)" is another file than PATH; only if its build id is

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/read.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/mem.h"
 #include "profile/profile.h"
 #include "read/input.h"
 #include "read/priv.h"
+
+#include <errno.h>
+#include <string.h>
 
 const struct sp_reader *sp_reader_by_name(const char *name)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "read/table.h"
 
+#include "base/intern.h"
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-
-#include "base/intern.h"
-#include "base/mem.h"
 
 enum { SLOTS_MIN = 256, CHUNK_MIN_BYTES = 4096, CHUNK_MAX_BYTES = 1 << 20 };
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* count.c: spans of code, in file offsets, collected, sorted and walked over once. */
 #include "symbol/count.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/debug.h"
 #include "elf/elf.h"
 #include "elf/go.h"
 #include "symbol/priv.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -50,8 +52,7 @@ static void sort(struct spans *s)
 		qsort(s->at, s->n, sizeof(*s->at), by_start);
 }
 
-/* --- what there is -------------------------------------------------------------------------------------------------
- */
+/* --- what there is --- */
 
 static int code_sections(struct counting *c)
 {
@@ -152,8 +153,7 @@ static int count_go(struct counting *c)
 	return r;
 }
 
-/* --- what lies where -----------------------------------------------------------------------------------------------
- */
+/* --- what lies where --- */
 
 static void count_unnamed(struct counting *c)
 {

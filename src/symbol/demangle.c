@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "symbol/names.h"
 #include "symbol/priv.h"
+
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "symbol/sources.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/jit_dump.h"
+
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +84,7 @@ static int bytes_at(struct reader *r, uint64_t at, size_t n, struct sp_cursor *r
 	return 0;
 }
 
-/* --- records --------------------------------------------------------------------------------------------------- */
+/* --- records --- */
 
 static bool is_range(uint64_t start, uint64_t size)
 {
@@ -157,7 +159,7 @@ static int walk(struct reader *r, uint64_t at, void (*take)(struct reader *, con
 	return 0;
 }
 
-/* --- what lay where, and when ---------------------------------------------------------------------------------- */
+/* --- what lay where, and when --- */
 
 static void put(struct past *p, const struct code *code, bool before)
 {
@@ -222,7 +224,7 @@ static int find_moved(struct reader *r, uint64_t first)
 	return walk(r, first, take_load);
 }
 
-/* --- names ----------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 /* NULL: there is none, or it was written anew in between. */
 static int name_of(const struct reader *r, const struct code *code, char **ret_name)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/jit_objects.h"
+
 #include "base/cursor.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/elf.h"
 #include "symbol/priv.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ struct object { /* where it lies in the process's memory */
 	size_t strings_size;
 };
 
-/* --- the process's memory -------------------------------------------------------------------------------------- */
+/* --- the process's memory --- */
 
 static int read_memory(struct reader *r, uint64_t at, void *bytes, size_t size)
 {
@@ -71,7 +73,7 @@ static int read_part(struct reader *r, const struct object *o, uint64_t offset, 
 	return e;
 }
 
-/* --- an object ------------------------------------------------------------------------------------------------- */
+/* --- an object --- */
 
 static void object_done(struct object *o)
 {
@@ -191,7 +193,7 @@ static int take_object(struct reader *r, struct object *o)
 	return e;
 }
 
-/* --- the list -------------------------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 {
@@ -239,7 +241,7 @@ int sp_jit_objects_find(int memory, uint64_t descriptor, const uint64_t *address
 	return e;
 }
 
-/* --- where the list begins -------------------------------------------------------------------------------------- */
+/* --- where the list begins --- */
 
 static int descriptor_in(struct sp_elf *e, const struct sp_elf_section *table, uint64_t *ret_vaddr)
 {

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static int read_all(struct kernel *k, int fd)
 	}
 }
 
-/* --- spans ------------------------------------------------------------------------------------------------------ */
+/* --- spans --- */
 
 static int by_address(const void *a, const void *b)
 {

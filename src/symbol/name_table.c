@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_table.c: looking up; name_table_write.c makes tables. */
 #include "symbol/name_table.h"
+
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/name_table_priv.h"
 #include "symbol/span.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +60,7 @@ int sp_name_table_open(int fd, struct sp_name_table_head *ret_head)
 	return 0;
 }
 
-/* --- looking up ------------------------------------------------------------------------------------------------- */
+/* --- looking up --- */
 
 struct sp_name_scratch {
 	uint8_t packed[SP_NAME_BLOCK_MAX_PACKED], raw[SP_NAME_BLOCK_MAX_RAW];

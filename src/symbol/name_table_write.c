@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "base/mem.h"
 #include "symbol/name_table_priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static int write_at(int fd, const void *bytes, size_t size, uint64_t at)
 	return 0;
 }
 
-/* --- what the parser says --------------------------------------------------------------------------------------- */
+/* --- what the parser says --- */
 
 /* As much as there is, behind what was not used yet. */
 static int refill(struct writing *w)
@@ -79,7 +80,7 @@ static int next_span(struct writing *w, struct sp_span *x)
 	return 1;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 static int block_close(struct writing *w)
 {

@@ -8,6 +8,7 @@
  * that passes by, those of .eh_frame too, narrows the gaps for the offsets that will belong to none.
  */
 #include "symbol/names.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
@@ -15,6 +16,7 @@
 #include "elf/elf.h"
 #include "elf/go.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +62,7 @@ bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp
 	return a_len != b_len ? a_len < b_len : strcmp(a, b) < 0;
 }
 
-/* --- first pass: where does the function start? ----------------------------------------------------------------- */
+/* --- first pass: where does the function start? --- */
 
 /* The first open want at or behind an address. */
 static size_t want_at(const struct search *s, uint64_t vaddr)
@@ -148,7 +150,7 @@ static void settle_floors(struct search *s)
 	}
 }
 
-/* --- second pass: which of the symbols that start there? -------------------------------------------------------- */
+/* --- second pass: which of the symbols that start there? --- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -200,7 +202,7 @@ static int note_name(void *arg, const struct sp_symbol *y)
 	return 0;
 }
 
-/* --- one table, both passes ------------------------------------------------------------------------------------- */
+/* --- one table, both passes --- */
 
 static void open_wants(struct search *s)
 {
@@ -252,7 +254,7 @@ static int search_table(struct search *s, struct sp_elf *e, bool exported)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* --- ranges ----------------------------------------------------------------------------------------------------- */
+/* --- ranges --- */
 
 const struct sp_elf_segment *sp_segment_of(const struct sp_elf *e, uint64_t offset)
 {
@@ -293,7 +295,7 @@ static int note_range(void *arg, uint64_t start, uint64_t size)
 	return 0;
 }
 
-/* --- answers ---------------------------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 static int by_vaddr(const void *a, const void *b)
 {

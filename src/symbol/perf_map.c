@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/perf_map.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

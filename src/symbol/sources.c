@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "symbol/sources.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "symbol/names.h"
 #include "symbol/priv.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* span.c: spans to bytes and back. */
 #include "symbol/span.h"
+
 #include <string.h>
 
 enum { NAMED = 1, LINKAGE = 2, GAP = 4, NOTHING = 8, BIAS = 16, ALL_FLAGS = 31 };

@@ -14,6 +14,7 @@
 #include "elf/go.h"
 #include "symbol/priv.h"
 #include "symbol/span.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ struct spans {
 	void *arg;
 };
 
-/* --- edges ------------------------------------------------------------------------------------------------------ */
+/* --- edges --- */
 
 /* As note_edges() of names.c. */
 static int gap_edges(struct spans *s, uint64_t start, uint64_t size)
@@ -81,7 +82,7 @@ static int section_edges(struct spans *s)
 	return r;
 }
 
-/* --- tables ----------------------------------------------------------------------------------------------------- */
+/* --- tables --- */
 
 static int keep_symbol(void *arg, const struct sp_symbol *y)
 {
@@ -179,7 +180,7 @@ static int fill_go(struct spans *s)
 	return r ? 0 : go_edges(s);
 }
 
-/* --- ranges ----------------------------------------------------------------------------------------------------- */
+/* --- ranges --- */
 
 static int range_edges(struct spans *s, uint64_t start, uint64_t size)
 {
@@ -240,7 +241,7 @@ static const struct range *range_at(const struct spans *s, uint64_t offset)
 	return NULL;
 }
 
-/* --- which function lies at an address? -------------------------------------------------------------------------- */
+/* --- which function lies at an address? --- */
 
 /* The first symbol behind an address. */
 static size_t symbol_behind(const struct table *t, uint64_t vaddr)
@@ -333,7 +334,7 @@ static bool find(struct spans *s, uint64_t vaddr, struct found *f)
 	return find_go(s, vaddr, f) || (s->tables[EXPORTED].n && find_in(s, &s->tables[EXPORTED], vaddr, f));
 }
 
-/* --- from there to spans ---------------------------------------------------------------------------------------- */
+/* --- from there to spans --- */
 
 /* s->best as people write it; that of the function before is not written again. */
 static int name_it(struct spans *s)

@@ -85,8 +85,7 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-/* --- the arguments --------------------------------------------------------------------------------------------------
- */
+/* --- the arguments --- */
 static int library_add(struct calls_args *a, const char *given)
 {
 	SP_FREE char *name = NULL;
@@ -159,8 +158,7 @@ static int args_check(struct calls_args *a, const struct sp_view **ret_view)
 	return r < 0 ? r : sp_show_view(&a->show, ret_view);
 }
 
-/* --- the file and the environment -----------------------------------------------------------------------------------
- */
+/* --- the file and the environment --- */
 struct run {
 	const struct sp_cmd *cmd;
 	const struct calls_args *args;
@@ -262,8 +260,7 @@ static int environment_print(struct run *r)
 	return SP_EXIT_OK;
 }
 
-/* --- the command ----------------------------------------------------------------------------------------------------
- */
+/* --- the command --- */
 /* As `soprof profile -F HZ -o FILE -- COMMAND` would have it. */
 static int profile_args_make(const struct calls_args *a, struct sp_profile_args *ret_args)
 {
@@ -330,8 +327,7 @@ static int command_run(const struct calls_args *a, const struct sp_profile_args 
 	return run_unsampled(s);
 }
 
-/* --- what came of it ------------------------------------------------------------------------------------------------
- */
+/* --- what came of it --- */
 static int counts_read(struct run *r)
 {
 	int e = sp_calls_read(r->file.path, &r->now);

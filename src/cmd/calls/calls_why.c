@@ -28,8 +28,7 @@ struct program {
 	bool is_elf, is_32_bit, is_foreign, is_set_id;
 };
 
-/* --- what the program is --------------------------------------------------------------------------------------------
- */
+/* --- what the program is --- */
 static bool find_in(const char *dirs, const char *name, char *ret_path, size_t size)
 {
 	while (*dirs) {
@@ -114,8 +113,7 @@ static void program_look(const char *name, struct program *p)
 	path_look(p, 0);
 }
 
-/* --- what it loads --------------------------------------------------------------------------------------------------
- */
+/* --- what it loads --- */
 static void list_run(const struct program *p, int out)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -277,8 +275,7 @@ char *sp_calls_why(char *const *command, const struct sp_words *libraries, const
 	return said("nothing was counted: no program that ran was linked dynamically with glibc (%s)", p.path);
 }
 
-/* --- what can be known before ---------------------------------------------------------------------------------------
- */
+/* --- what can be known before --- */
 static char *doubt(const char *command, const char *library)
 {
 	struct sp_suggest near = {.word = library};

@@ -36,8 +36,7 @@ void sp_profile_session_done(struct sp_profile_session *s)
 		fclose(s->output);
 }
 
-/* --- options -------------------------------------------------------------------------------------------------------
- */
+/* --- options --- */
 static void targets_choose(const struct sp_profile_args *a, struct sp_capture_options *o)
 {
 	const struct sp_u32_list *list = a->tids.n ? &a->tids : &a->pids;
@@ -78,8 +77,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	return r;
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 static bool has_targets(const struct sp_profile_args *a)
 {
 	return a->pids.n || a->tids.n || a->command;

@@ -59,7 +59,7 @@ int sp_show_view(const struct sp_show_args *a, const struct sp_view **ret_view)
 	return r;
 }
 
-/* --- showing ------------------------------------------------------------------------------------------------------ */
+/* --- showing --- */
 struct show {
 	const struct sp_show_args *args;
 	const struct sp_view *view;

@@ -2,18 +2,18 @@
 /* calls.c: see calls.h. */
 #include "view/calls/calls.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { DEFAULT_RATE_HZ = 1000000, USUAL_RATE_HZ = 100, MAX_TICKS = 50000000 };
 
@@ -37,7 +37,7 @@ struct builder {
 	int64_t unit_ns;
 };
 
-/* --- which values ------------------------------------------------------------------------------------------------- */
+/* --- which values --- */
 int sp_calls_value(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
@@ -78,7 +78,7 @@ static void choose_time(struct builder *b, uint32_t wanted)
 	}
 }
 
-/* --- rows to nodes and arcs --------------------------------------------------------------------------------------- */
+/* --- rows to nodes and arcs --- */
 /* The frame at or below `at` that is no inlined function; NULL: there is none. */
 static const struct sp_frame *frame_from(const struct sp_profile *p, const struct sp_stack *stack, uint32_t *at)
 {
@@ -208,7 +208,7 @@ static void builder_done(struct builder *b)
 	free(b->calls);
 }
 
-/* --- the graph ---------------------------------------------------------------------------------------------------- */
+/* --- the graph --- */
 /* What a function is called beside those of the targets. */
 static char *outside_name(const struct sp_profile *p, const struct ends *e)
 {
@@ -336,7 +336,7 @@ static int fill_arcs(const struct builder *b, const uint32_t *new_of, struct sp_
 	return 0;
 }
 
-/* --- time --------------------------------------------------------------------------------------------------------- */
+/* --- time --- */
 /* The time of one sample: as the profile says, or as its samples and their times tell; 0 = not known. */
 static double period_of(const struct builder *b)
 {

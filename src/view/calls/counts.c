@@ -5,6 +5,7 @@
  * A function whose address is known to others is marked with a *: calls by it were not counted.
  */
 #include "view/calls/counts.h"
+
 #include "base/encode.h"
 #include "base/mem.h"
 #include "profile/calls.h"

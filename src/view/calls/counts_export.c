@@ -19,8 +19,7 @@ bool sp_counts_wanted(const struct sp_profile *p, const struct sp_view_options *
 	return o->by == SP_TOTAL_BY_FUNCTION && calls >= 0 && (uint32_t)calls == o->value;
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 /* Who is called, or calls: null for nobody known. */
 static void put_who(const struct sp_profile *p, uint32_t func, uint32_t file, struct sp_json *j)
 {
@@ -120,8 +119,7 @@ int sp_counts_put_json(const struct sp_profile *p, const struct sp_view_options 
 	return 0;
 }
 
-/* --- CSV -----------------------------------------------------------------------------------------------------------
- */
+/* --- CSV --- */
 static void put_hex(FILE *out, const struct sp_file *f)
 {
 	for (int i = 0; i < f->build_id_len; i++)

@@ -9,12 +9,12 @@
  */
 #include "view/calls/gprof.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 enum { INDEX_WIDTH = 26, INDEX_COLUMNS = 3, NUMBER_WIDTH = 5 };
 
@@ -25,7 +25,7 @@ struct printer {
 	FILE *out;
 };
 
-/* --- the flat profile --------------------------------------------------------------------------------------------- */
+/* --- the flat profile --- */
 static int compare_flat(const void *a, const void *b, void *arg)
 {
 	const struct printer *pr = arg;
@@ -106,7 +106,7 @@ static int put_flat(const struct printer *pr)
 	return 0;
 }
 
-/* --- the call graph ----------------------------------------------------------------------------------------------- */
+/* --- the call graph --- */
 static void put_name(const struct printer *pr, uint32_t node)
 {
 	fputs(pr->g->nodes[node].name, pr->out);
@@ -316,7 +316,7 @@ static int put_graph(const struct printer *pr)
 	return 0;
 }
 
-/* --- the index ---------------------------------------------------------------------------------------------------- */
+/* --- the index --- */
 static int compare_names(const void *a, const void *b, void *arg)
 {
 	const struct sp_gprof *p = arg;

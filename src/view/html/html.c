@@ -5,11 +5,6 @@
  * The page is html_page.h's, its data html_data.h's. What is written here is what a reader without scripts gets: the
  * table of the libraries.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,6 +15,11 @@
 #include "view/svg/svg_text.h"
 #include "view/units.h"
 #include "view/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 struct source {
 	const struct sp_profile *p;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/html/html_data.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
@@ -17,6 +12,11 @@
 #include "view/svg/svg_colour.h"
 #include "view/view.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
 struct writer {
 	const struct sp_profile *p;
 	const struct sp_view_options *o;
@@ -27,7 +27,7 @@ struct writer {
 	uint32_t rest_bits; /* 0, 2 or 4 */
 };
 
-/* --- values ----------------------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 static const char *value_name(const struct writer *w, uint32_t i)
 {
@@ -75,7 +75,7 @@ static void put_values(struct writer *w)
 	sp_json_ints(sp_json_line(&w->j), {"value", w->o->value}, {"samples", samples});
 }
 
-/* --- libraries and entities ------------------------------------------------------------------------------------- */
+/* --- libraries and entities --- */
 
 /* The memory of JIT code is told apart by its process. */
 static const char *library_name(const struct writer *w, uint32_t number, char *room, size_t size)
@@ -146,7 +146,7 @@ static void put_libraries(struct writer *w)
 	sp_json_line(&w->j);
 }
 
-/* --- paths ------------------------------------------------------------------------------------------------------ */
+/* --- paths --- */
 
 static void put_base64(struct writer *w, uint8_t byte)
 {

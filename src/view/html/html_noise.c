@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/html/html_noise.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/json.h"
 #include "base/mem.h"
 #include "profile/diff_significance.h"
 #include "profile/identity.h"
 #include "view/html/html_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 static void put_change(const struct sp_change *c, struct sp_json *j)
 {

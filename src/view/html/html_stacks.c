@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/html/html_stacks.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/mem.h"
@@ -14,6 +8,12 @@
 #include "profile/identity.h"
 #include "view/stop.h"
 #include "view/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { NO_NUMBER = UINT32_MAX };
 
@@ -47,7 +47,7 @@ static int64_t add_entity(struct filler *f, const char *name, uint32_t library, 
 	return sp_intern_add(f->entity_keys, &e, sizeof(e));
 }
 
-/* --- libraries -------------------------------------------------------------------------------------------------- */
+/* --- libraries --- */
 
 static int64_t add_library(struct filler *f, uint32_t file)
 {
@@ -69,7 +69,7 @@ static int64_t library_of(struct filler *f, uint32_t file)
 	return library;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 static int64_t module_of(struct filler *f, uint32_t func, uint32_t library)
 {
@@ -104,7 +104,7 @@ static int64_t entity_of(struct filler *f, uint32_t frame)
 	return entity;
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 static int put_word(struct filler *f, int64_t entity, struct sp_html_path *path)
 {
@@ -168,7 +168,7 @@ static int put_rows(struct filler *f)
 	return r;
 }
 
-/* --- order ------------------------------------------------------------------------------------------------------ */
+/* --- order --- */
 
 static int compare_entities(const void *a, const void *b, void *arg)
 {
@@ -236,7 +236,7 @@ static void sort_paths(struct sp_html_stacks *s)
 	s->n_paths = n;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static int fill(struct filler *f)
 {

@@ -11,17 +11,17 @@
  */
 #include "view/priv.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/intern.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MAX_EVENT_NAME = 64 };
 
@@ -58,7 +58,7 @@ struct callgrind {
 	FILE *out;
 };
 
-/* --- costs -------------------------------------------------------------------------------------------------------- */
+/* --- costs --- */
 static int append(struct callgrind *c, uint32_t stack, size_t *n)
 {
 	struct sp_stack s = sp_profile_stack(c->p, stack);
@@ -185,7 +185,7 @@ static int gather(struct callgrind *c)
 	return r;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- the file --- */
 static void put_values(const struct callgrind *c, const int64_t *values)
 {
 	for (uint32_t i = 0; i < c->n_values; i++)

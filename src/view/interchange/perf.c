@@ -50,7 +50,7 @@ struct writer {
 	int64_t n_samples;
 };
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static bool always(const char *at)
 {
 	(void)at;
@@ -108,7 +108,7 @@ static uint64_t address_of(const struct sp_profile *p, uint32_t frame)
 	return KERNEL_START + ((uint64_t)f->func << KERNEL_SHIFT) + distance;
 }
 
-/* --- one stack ---------------------------------------------------------------------------------------------------- */
+/* --- one stack --- */
 /* Readers take what looks like an offset off a name: where the name itself ends so, another one stands behind it. */
 static bool ends_in_offset(const char *name)
 {
@@ -170,7 +170,7 @@ static int stack_text(const struct writer *w, const struct sp_row *row, char **r
 	return fclose(out) ? -ENOMEM : r;
 }
 
-/* --- its samples -------------------------------------------------------------------------------------------------- */
+/* --- its samples --- */
 static void pass(struct writer *w, uint64_t period)
 {
 	uint64_t ns;
@@ -205,7 +205,7 @@ static int put_row(struct writer *w, const struct event_row *row)
 	return r;
 }
 
-/* --- all rows ----------------------------------------------------------------------------------------------------- */
+/* --- all rows --- */
 static int compare(const void *x, const void *y)
 {
 	const struct event_row *a = x, *b = y;
@@ -269,7 +269,7 @@ static void put_comments(const struct writer *w)
 		fprintf(w->out, "# soprof: stacks left out for a value below zero: %" PRIu32 "\n", w->n_negative);
 }
 
-/* --- which values ------------------------------------------------------------------------------------------------- */
+/* --- which values --- */
 static const char *name_of(const struct sp_profile *p, uint32_t value)
 {
 	return sp_profile_string(p, sp_profile_value_type(p, value)->name);

@@ -30,7 +30,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-/* --- tables ------------------------------------------------------------------------------------------------------- */
+/* --- tables --- */
 uint32_t sp_pprof_intern(struct sp_pprof *w, struct sp_intern *table, const void *bytes, size_t len)
 {
 	int64_t number = w->error ? w->error : sp_intern_add(table, bytes, len);
@@ -66,7 +66,7 @@ void sp_pprof_emit(struct sp_pprof *w, uint32_t field)
 	free(head.data);
 }
 
-/* --- samples ------------------------------------------------------------------------------------------------------ */
+/* --- samples --- */
 static void put_stack(struct sp_pprof *w, uint32_t number, const char *missed)
 {
 	struct sp_stack s = sp_profile_stack(w->p, number);
@@ -146,7 +146,7 @@ static void put_sample(struct sp_pprof *w, const struct sp_row *row)
 	sp_pprof_emit(w, PROFILE_SAMPLE);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 static void put_type(struct sp_pprof *w, uint32_t field, const struct sp_value_type *type)
 {
 	sp_pbuf_number(&w->message, TYPE_TYPE, sp_pprof_string(w, type->name));

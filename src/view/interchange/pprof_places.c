@@ -29,7 +29,7 @@ struct sp_pprof_location {
 struct function {
 	uint32_t name, system_name, filename, start_line; /* strings of the output */
 };
-/* --- mappings ----------------------------------------------------------------------------------------------------- */
+/* --- mappings --- */
 static void weigh_frame(struct sp_pprof *w, uint32_t frame, uint32_t row)
 {
 	const struct sp_frame *f = sp_profile_frame(w->p, frame);
@@ -164,7 +164,7 @@ static void put_mapping(struct sp_pprof *w, const struct sp_pprof_mapping *m)
 	sp_pprof_emit(w, PROFILE_MAPPING);
 }
 
-/* --- locations and functions -------------------------------------------------------------------------------------- */
+/* --- locations and functions --- */
 static size_t location_bytes(uint32_t n_lines)
 {
 	return sizeof(struct sp_pprof_location) + n_lines * sizeof(struct line);
@@ -289,7 +289,7 @@ static void put_functions(struct sp_pprof *w)
 	}
 }
 
-/* --- in all ------------------------------------------------------------------------------------------------------- */
+/* --- in all --- */
 void sp_pprof_place(struct sp_pprof *w)
 {
 	weigh_rows(w);

@@ -48,7 +48,7 @@ struct writer {
 	bool no_memory;  /* for a name */
 };
 
-/* --- frames and stacks -------------------------------------------------------------------------------------------- */
+/* --- frames and stacks --- */
 static int push(struct writer *w, struct frame_key key)
 {
 	int64_t number = sp_intern_add(w->frames, &key, sizeof(key));
@@ -156,7 +156,7 @@ static int sort_stacks(struct writer *w)
 	return 0;
 }
 
-/* --- output ------------------------------------------------------------------------------------------------------- */
+/* --- output --- */
 /*
  * What stands in quotes: the name as for a terminal, since speedscope shows it to people as it is (a name that turns
  * the direction of writing would lie to them), and of that what JSON does not take.

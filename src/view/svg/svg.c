@@ -158,7 +158,7 @@ static void put_change(struct drawing *d, int64_t now, int64_t old, bool with_am
 	fputs(is_noise ? ", within noise" : "", d->out);
 }
 
-/* --- style ------------------------------------------------------------------------------------------------------ */
+/* --- style --- */
 
 static void put_colours(struct drawing *d, bool is_dark)
 {
@@ -180,7 +180,7 @@ static void put_style(struct drawing *d)
 	fputs("}\n]]></style>\n", d->out);
 }
 
-/* --- legend ----------------------------------------------------------------------------------------------------- */
+/* --- legend --- */
 
 struct legend {
 	double x;
@@ -312,7 +312,7 @@ static int put_legend(struct drawing *d)
 	return 0;
 }
 
-/* --- frames ----------------------------------------------------------------------------------------------------- */
+/* --- frames --- */
 
 /* Two tones of a library's colour by the function's name, so that neighbours can be told apart. */
 static const char *tone_of(const char *name)
@@ -416,7 +416,7 @@ static void put_script(struct drawing *d)
 	fprintf(d->out, "];\n%s]]></script>\n", script);
 }
 
-/* --- the page --------------------------------------------------------------------------------------------------- */
+/* --- the page --- */
 
 static void put_line(struct drawing *d, const char *id, int y, const char *text, uint32_t n_cells)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/svg/svg_diff.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/mem.h"
 #include "profile/diff_significance.h"
 #include "profile/profile.h"
 #include "view/svg/svg_colour.h"
 #include "view/svg/svg_text.h"
 #include "view/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static double share(int64_t part, int64_t whole)
 {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "view/svg/svg_tree.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -14,7 +9,12 @@
 #include "profile/profile.h"
 #include "view/view.h"
 
-/* --- libraries ---------------------------------------------------------------------------------------------------- */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- libraries --- */
 static void set_library(const struct sp_svg_tree *t, const struct sp_tree_library *from, struct sp_svg_library *ret)
 {
 	const struct sp_file *file = sp_profile_file(t->p, from->file);
@@ -37,7 +37,7 @@ static int set_libraries(struct sp_svg_tree *t)
 	return 0;
 }
 
-/* --- the tree ----------------------------------------------------------------------------------------------------- */
+/* --- the tree --- */
 /* Widths that do not add up could not be drawn, so saturated sums are none. */
 static int check_values(struct sp_svg_tree *t, uint32_t value, bool counts_negative)
 {

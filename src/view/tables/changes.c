@@ -27,7 +27,7 @@ struct table {
 	FILE *out;
 };
 
-/* --- numbers ------------------------------------------------------------------------------------------------------ */
+/* --- numbers --- */
 static void put_number(const struct table *t, double x, const char *plus)
 {
 	char text[64];
@@ -70,7 +70,7 @@ static void put_change(const struct table *t, const struct sp_change *c)
 	put_interval(t, c);
 }
 
-/* --- what came before --------------------------------------------------------------------------------------------- */
+/* --- what came before --- */
 static void put_side(const struct table *t, int side)
 {
 	fprintf(t->out, "%s  ", side ? "new" : "old");
@@ -160,7 +160,7 @@ static void put_upgrade(const struct table *t, const struct sp_profile *const pr
 	fputc('\n', t->out);
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 /* Of a character of several bytes the first takes a column. */
 static size_t columns_of(const char *text)
 {

@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-/* --- names -------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static void put_stack(const struct sp_diff *d, uint32_t number, bool after, int encoding, FILE *out)
 {
 	struct sp_stack s = sp_profile_stack(d->joined, number);
@@ -76,7 +76,7 @@ void sp_change_put_name(const struct sp_diff *d, enum sp_diff_by by, const struc
 	}
 }
 
-/* --- csv ---------------------------------------------------------------------------------------------------------- */
+/* --- csv --- */
 static const char *const by_words[] = {
     [SP_DIFF_BY_LIBRARY] = "library", [SP_DIFF_BY_FUNCTION] = "function", [SP_DIFF_BY_STACK] = "stack"};
 
@@ -120,7 +120,7 @@ int sp_changes_put_csv(const struct sp_diff *d, const struct sp_profile *const p
 	return 0;
 }
 
-/* --- json --------------------------------------------------------------------------------------------------------- */
+/* --- json --- */
 static void json_change(const char *key, const struct sp_change *c, struct sp_json *j)
 {
 	sp_json_object(j, key);

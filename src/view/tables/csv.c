@@ -7,12 +7,11 @@
  * "rest" instead of the grouping, so that the column `self` still adds up.
  */
 #include "base/encode.h"
+#include "profile/profile.h"
 #include "view/calls/counts.h"
 #include "view/tables/groups.h"
 #include "view/tables/matrix.h"
 #include "view/units.h"
-
-#include "profile/profile.h"
 
 #include <inttypes.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* groups.c: see groups.h. */
 #include "view/tables/groups.h"
-#include "view/priv.h"
 
 #include "base/encode.h"
 #include "base/mem.h"
+#include "view/priv.h"
 
 #include <inttypes.h>
 
@@ -30,7 +30,7 @@ void sp_groups_done(struct sp_groups *g)
 	*g = (struct sp_groups){0};
 }
 
-/* --- one group ---------------------------------------------------------------------------------------------------- */
+/* --- one group --- */
 static const char *word(const struct sp_profile *p, uint32_t string)
 {
 	const char *s = sp_profile_string(p, string);

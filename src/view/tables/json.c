@@ -6,12 +6,11 @@
  * changed: soprof(1) says what each of them is. One group a line, so that the text can be compared.
  */
 #include "base/json.h"
+#include "profile/profile.h"
 #include "view/calls/counts.h"
 #include "view/tables/groups.h"
 #include "view/tables/matrix.h"
 #include "view/units.h"
-
-#include "profile/profile.h"
 
 static void put_amount(struct sp_json *j, int64_t self, int64_t of, const char *name, const char *percent)
 {

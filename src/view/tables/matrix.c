@@ -43,7 +43,7 @@ static int64_t self_left_out(const struct shown *s)
 	return self;
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- text --- */
 static void put_file(const struct shown *s, uint32_t file, const char *none, bool pad)
 {
 	SP_FREE char *text = NULL;
@@ -94,7 +94,7 @@ int sp_matrix_put_table(const struct sp_profile *p, const struct sp_view_options
 	return 0;
 }
 
-/* --- for scripts -------------------------------------------------------------------------------------------------- */
+/* --- for scripts --- */
 static const char *file_name(const struct shown *s, uint32_t file)
 {
 	return file ? sp_profile_string(s->p, sp_profile_file(s->p, file)->name) : NULL;

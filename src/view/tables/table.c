@@ -36,7 +36,7 @@ struct table {
 	FILE *out;
 };
 
-/* --- what stands where there is no name --------------------------------------------------------------------------- */
+/* --- what stands where there is no name --- */
 static const char *const none_words[] = {
     [SP_TOTAL_BY_LIBRARY] = "[no library]",     [SP_TOTAL_BY_FUNCTION] = "[no function]",
     [SP_TOTAL_BY_PROCESS] = "[no process]",     [SP_TOTAL_BY_CALLER] = "[no caller]",
@@ -53,7 +53,7 @@ static const char *const headings[] = {
     [SP_TOTAL_BY_CONTAINER] = "container",
 };
 
-/* --- columns ------------------------------------------------------------------------------------------------------ */
+/* --- columns --- */
 static int columns_of(struct sp_unit unit, int64_t value)
 {
 	char text[64];
@@ -98,7 +98,7 @@ static void lay_out(struct table *t, unsigned int flags)
 	t->build_id_columns = build_id_columns(t);
 }
 
-/* --- lines -------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 static void put_heading(const struct table *t)
 {
 	const char *of = t->values ? "" : " (% of samples)"; /* the first value of what was sampled is their number */

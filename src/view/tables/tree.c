@@ -27,7 +27,7 @@ struct text {
 	FILE *out;
 };
 
-/* --- a line ------------------------------------------------------------------------------------------------------- */
+/* --- a line --- */
 static void put_label(const struct text *x, uint32_t node)
 {
 	const struct sp_tree_node *n = &x->t->nodes[node];
@@ -93,7 +93,7 @@ static int put_nodes(const struct text *x)
 	}
 }
 
-/* --- a tree ------------------------------------------------------------------------------------------------------- */
+/* --- a tree --- */
 static int put_tree(const struct sp_profile *p, const struct sp_view_options *o, enum sp_tree_direction direction,
 		    const bool *focus, FILE *out)
 {
