@@ -43,7 +43,7 @@ static char **environment(void)
 }
 
 /* --- text --- */
-static char *put(char *to, const char *text)
+static char *again_append_text(char *to, const char *text)
 {
 	size_t len = sp_len(text);
 
@@ -51,7 +51,7 @@ static char *put(char *to, const char *text)
 	return to + len;
 }
 
-static char *put_number(char *to, uint64_t n)
+static char *again_append_number(char *to, uint64_t n)
 {
 	char digits[24], *at = &digits[sizeof(digits) - 1];
 
@@ -59,7 +59,7 @@ static char *put_number(char *to, uint64_t n)
 	do
 		*--at = (char)('0' + n % 10);
 	while ((n /= 10) > 0);
-	return put(to, at);
+	return again_append_text(to, at);
 }
 
 static uint64_t number(const char **at)
@@ -91,7 +91,7 @@ static const char *take_letters(const char *from, char *to, size_t room_for)
 	return from;
 }
 
-static char *find(char *text, const char *word)
+static char *again_find_word(char *text, const char *word)
 {
 	size_t len = sp_len(word);
 
@@ -106,7 +106,7 @@ static uint64_t room_in(char *tunables)
 {
 	uint64_t n = ROOM_OPTIONAL;
 
-	for (char *at = find(tunables, ROOM); at; at = find(at, ROOM)) {
+	for (char *at = again_find_word(tunables, ROOM); at; at = again_find_word(at, ROOM)) {
 		const char *digits = at += sizeof(ROOM) - 1;
 		n = number(&digits);
 	}
@@ -117,7 +117,7 @@ static uint64_t room_in(char *tunables)
 /* The variable is ours: ours that was in its place is made of it. Nothing gets longer by that. */
 static char *take_back(char *variable, char *calls)
 {
-	char *to = put(variable, VARIABLE);
+	char *to = again_append_text(variable, VARIABLE);
 
 	if (!calls)
 		return variable;
@@ -127,10 +127,11 @@ static char *take_back(char *variable, char *calls)
 
 static void clean(char **variable, char *again)
 {
-	char *name = sp_again_name, now[NAME_BYTES] = "", *calls = find(again, CALLS), *ours = find(*variable, ROOM);
+	char *name = sp_again_name, now[NAME_BYTES] = "", *calls = again_find_word(again, CALLS),
+	     *ours = again_find_word(*variable, ROOM);
 	const char *at = again + sizeof(AGAIN) - 1;
 
-	for (char *next = ours; next && next < again; next = find(next + 1, ROOM))
+	for (char *next = ours; next && next < again; next = again_find_word(next + 1, ROOM))
 		ours = next;
 	room = room_in(*variable);
 	n_times = number(&at);
@@ -148,7 +149,7 @@ bool sp_again_begin(uint64_t *stack)
 {
 	start_of_stack = stack;
 	for (char **e = environment(); *e; e++) {
-		char *again = BEGINS(*e, TUNABLES) ? find(*e, AGAIN) : NULL;
+		char *again = BEGINS(*e, TUNABLES) ? again_find_word(*e, AGAIN) : NULL;
 		if (again)
 			clean(e, again);
 	}
@@ -156,7 +157,7 @@ bool sp_again_begin(uint64_t *stack)
 }
 
 /* --- what is needed --- */
-static bool fits(const struct sp_object *o)
+static bool again_tls_fits(const struct sp_object *o)
 {
 	uint64_t align = TLS_ALIGN;
 
@@ -197,7 +198,7 @@ static uint64_t sum(bool all, bool *ret_fits)
 		if (!is_library_with_tls(o) || (!all && !o->has_static_tls && !is_reached(o)))
 			continue;
 		bytes += (o->tls_bytes + o->tls_align - 1) & ~(o->tls_align - 1);
-		*ret_fits = *ret_fits && fits(o);
+		*ret_fits = *ret_fits && again_tls_fits(o);
 	}
 	return bytes;
 }
@@ -328,15 +329,15 @@ static char **variable_in(char **variables, const char *name)
 static bool put_tunables(struct copy *c, uint64_t bytes)
 {
 	char **tunables = variable_in(c->variables, TUNABLES), **calls = variable_in(c->variables, VARIABLE);
-	char name[NAME_BYTES] = "", *to = put(c->text, tunables ? *tunables : TUNABLES);
+	char name[NAME_BYTES] = "", *to = again_append_text(c->text, tunables ? *tunables : TUNABLES);
 
 	if (!tunables && !calls)
 		return false;
 	sp_sys(SYS_prctl, PR_GET_NAME, (uint64_t)name, 0, 0, 0, 0);
-	to = put_number(put(put(to, tunables ? ":" : ""), ROOM), bytes);
-	to = put_letters(put(put_number(put(to, AGAIN), n_times + 1), "."), name);
+	to = again_append_number(again_append_text(again_append_text(to, tunables ? ":" : ""), ROOM), bytes);
+	to = put_letters(again_append_text(again_append_number(again_append_text(to, AGAIN), n_times + 1), "."), name);
 	if (!tunables)
-		put_letters(put(to, CALLS), *calls + sizeof(VARIABLE) - 1);
+		put_letters(again_append_text(to, CALLS), *calls + sizeof(VARIABLE) - 1);
 	*(tunables ? tunables : calls) = c->text;
 	return true;
 }
@@ -366,7 +367,7 @@ static void execute_without(void)
 	audit = variable_in(c.variables, name);
 	if (!audit)
 		return;
-	char *end = put(c.text, *audit), *after = c.text + sizeof(name) - 1;
+	char *end = again_append_text(c.text, *audit), *after = c.text + sizeof(name) - 1;
 	while (end > after && *end != ':')
 		end--;
 	*end = '\0';

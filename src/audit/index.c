@@ -162,7 +162,7 @@ struct function_wanted {
 	const char *name;
 };
 
-static const char *name_of(const struct sp_calls_function *f)
+static const char *index_name_of(const struct sp_calls_function *f)
 {
 	return sp_share_at(f->name, f->name_len);
 }
@@ -171,7 +171,7 @@ static bool same_function(const void *record, const void *wanted)
 {
 	const struct sp_calls_function *a = record;
 	const struct function_wanted *w = wanted;
-	const char *name = name_of(a);
+	const char *name = index_name_of(a);
 
 	return a->object == w->record.object && a->offset == w->record.offset && a->name_len == w->record.name_len &&
 	       name && sp_equal(name, w->name, a->name_len);

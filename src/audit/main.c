@@ -60,7 +60,7 @@ static void find_program(void)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-static void start(void)
+static void main_read_environment(void)
 {
 	static const char name[] = "SOPROF_CALLS=", uncounted[] = "SOPROF_UNCOUNTED=";
 	uint64_t *stack = __libc_stack_end, secure = 1, user = UINT64_MAX;
@@ -125,7 +125,7 @@ static bool has_all_slots(void)
 
 unsigned la_version(unsigned version)
 {
-	start();
+	main_read_environment();
 	return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
@@ -177,7 +177,7 @@ static void patch_all(bool before_code)
 }
 
 /* ld.so has relocated the program and its libraries, and none of their code runs yet. */
-static void begin(void)
+static void main_patch_loaded(void)
 {
 	started = true;
 	if (!sp_share.header)
@@ -201,7 +201,7 @@ void la_activity(uintptr_t *cookie, unsigned flag)
 	const struct sp_object *head = (const struct sp_object *)*cookie;
 
 	if (!started && flag == LA_ACT_CONSISTENT && head && head->is_program)
-		begin();
+		main_patch_loaded();
 	else if (sp_share.header && started && flag == LA_ACT_ADD)
 		patch_all(false);
 }
@@ -211,7 +211,7 @@ void la_preinit(uintptr_t *cookie)
 {
 	(void)cookie;
 	if (!started)
-		begin();
+		main_patch_loaded();
 	else if (sp_share.header)
 		patch_all(false);
 }

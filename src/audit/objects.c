@@ -227,7 +227,7 @@ static struct sp_object *free_place(void)
 	return sp_n_objects < SP_OBJECTS ? &sp_objects[sp_n_objects] : NULL;
 }
 
-static void read_file(struct sp_object *o)
+static void objects_read_file(struct sp_object *o)
 {
 	struct stat st;
 
@@ -250,7 +250,7 @@ struct sp_object *sp_object_open(const struct link_map *map)
 	read_headers(&made);
 	read_dynamic(&made);
 	if (made.build_id_len == 0)
-		read_file(&made);
+		objects_read_file(&made);
 	made.is_target = is_counted(&made);
 	made.is_linker = sp_linker != 0 && made.bias == sp_linker;
 	uint64_t high = made.whole.high;

@@ -36,7 +36,7 @@ static uint64_t row_bytes(void)
 	return page_up(sp_calls_block_bytes(SP_CALLS_ROW, 0, sp_share.n_slots));
 }
 
-static bool add_window(int64_t at, uint64_t low, uint64_t high)
+static bool share_add_window(int64_t at, uint64_t low, uint64_t high)
 {
 	struct sp_file_window *w = &sp_share.windows[sp_share.n_windows];
 
@@ -66,7 +66,8 @@ static bool open_with(int64_t fd, uint32_t user)
 	    h.used_bytes < sp_share.size_bytes ? page_up(h.used_bytes + WINDOW_AHEAD) : sp_share.size_bytes;
 	wanted = wanted < sp_share.size_bytes ? wanted : sp_share.size_bytes;
 	wanted = wanted > SP_CALLS_LEAST ? wanted : SP_CALLS_LEAST;
-	return add_window(sp_sys(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0), 0, wanted);
+	return share_add_window(sp_sys(SYS_mmap, 0, wanted, PROT_READ | PROT_WRITE, MAP_SHARED, (uint64_t)fd, 0), 0,
+				wanted);
 }
 
 bool sp_share_open(const char *path, uint32_t user)
@@ -126,7 +127,7 @@ static void grow(uint64_t from, uint64_t end)
 	high = high < sp_share.size_bytes ? high : sp_share.size_bytes;
 	if (sp_share.n_windows == SP_WINDOWS || high <= last + SP_CALLS_PAGE || !at)
 		return;
-	add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
+	share_add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
 }
 
 void sp_share_note(enum sp_calls_counter counter)
@@ -201,7 +202,7 @@ bool sp_share_is_short(void)
 }
 
 /* Takes n of a kind's places: where they begin, and in which block; false: there is no room. */
-static bool take(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint32_t *ret_place)
+static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block, uint32_t *ret_place)
 {
 	uint64_t *cursor = &sp_share.header->cursors[kind];
 
@@ -227,7 +228,7 @@ uint32_t sp_share_take(unsigned kind)
 {
 	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_PLACES;
 
-	return take(kind, places, 1, &block, &place) ? block * SP_CALLS_PLACES + place : 0;
+	return share_take_places(kind, places, 1, &block, &place) ? block * SP_CALLS_PLACES + place : 0;
 }
 
 uint32_t sp_share_new_level(unsigned level)
@@ -241,7 +242,7 @@ uint64_t sp_share_bytes(uint64_t len, uint8_t **ret_bytes)
 	uint64_t rounded = (len + 7) & ~7ULL;
 
 	if (len == 0 || rounded > SP_CALLS_BYTES ||
-	    !take(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &place))
+	    !share_take_places(SP_CALLS_NAME, SP_CALLS_BYTES, (uint32_t)rounded, &block, &place))
 		return 0;
 	uint64_t offset = sp_share.blocks[block].offset + place;
 	*ret_bytes = sp_share_at(offset, rounded);

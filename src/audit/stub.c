@@ -75,7 +75,7 @@ static uint64_t *map_near(const struct sp_object *o, uint64_t stub)
 	return NULL;
 }
 
-static uint64_t *take_word(const struct sp_object *o, uint64_t stub)
+static uint64_t *stub_take_word(const struct sp_object *o, uint64_t stub)
 {
 	for (uint32_t i = 0; i < n_near; i++)
 		for (uint32_t k = 0; k < NEAR_WORDS && is_in_reach(stub, near[i]); k++)
@@ -117,7 +117,7 @@ static bool may_write_code(void)
 }
 
 /* The stub of the word: the one behind the last that was found, as a rule. */
-static uint8_t *find(struct sp_stubs *s, uint64_t word)
+static uint8_t *stub_find_word(struct sp_stubs *s, uint64_t word)
 {
 	uint64_t n = (s->range.high - s->range.low) / 4;
 
@@ -137,8 +137,8 @@ static uint8_t *find(struct sp_stubs *s, uint64_t word)
 
 bool sp_stub_lead(struct sp_object *o, struct sp_stubs *s, uint64_t word, uint64_t trampoline)
 {
-	uint8_t *jump = may_write_code() ? find(s, word) : NULL;
-	uint64_t *own = jump ? take_word(o, (uint64_t)jump) : NULL, page = (uint64_t)jump & ~(uint64_t)(PAGE - 1);
+	uint8_t *jump = may_write_code() ? stub_find_word(s, word) : NULL;
+	uint64_t *own = jump ? stub_take_word(o, (uint64_t)jump) : NULL, page = (uint64_t)jump & ~(uint64_t)(PAGE - 1);
 
 	if (!own)
 		return false;

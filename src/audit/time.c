@@ -69,7 +69,7 @@ static void end(void)
 }
 
 /* --- which programs --- */
-static bool is_word(const char *name, const char *word)
+static bool time_is_word(const char *name, const char *word)
 {
 	return sp_equal(name, word, sp_len(word) + 1);
 }
@@ -83,15 +83,15 @@ struct unwinding {
 	bool lists, asks; /* what is mapped, by itself; libgcc, or ld.so */
 };
 
-static void look_at(const struct sp_object *o, const Elf64_Rela *r, uint32_t n, struct unwinding *u)
+static void time_check_reloc(const struct sp_object *o, const Elf64_Rela *r, uint32_t n, struct unwinding *u)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const Elf64_Sym *symbol = &o->symbols[ELF64_R_SYM(r[i].r_info)];
 		const char *name = o->strings + symbol->st_name;
 		if (symbol->st_shndx != SHN_UNDEF)
 			continue;
-		u->lists = u->lists || is_word(name, "dl_iterate_phdr");
-		u->asks = u->asks || begins(name, "_Unwind_") || is_word(name, "_dl_find_object");
+		u->lists = u->lists || time_is_word(name, "dl_iterate_phdr");
+		u->asks = u->asks || begins(name, "_Unwind_") || time_is_word(name, "_dl_find_object");
 	}
 }
 
@@ -101,9 +101,9 @@ static bool may_unwind_alone(const struct sp_object *o)
 
 	if (!o->symbols || !o->strings)
 		return false;
-	look_at(o, o->relocations, o->n_relocations, &u);
+	time_check_reloc(o, o->relocations, o->n_relocations, &u);
 	if (o->slots)
-		look_at(o, o->slots, o->n_slots, &u);
+		time_check_reloc(o, o->slots, o->n_slots, &u);
 	return u.lists && !u.asks;
 }
 
@@ -142,7 +142,7 @@ static bool is_timed(const char *name)
 
 static unsigned watched(const char *name)
 {
-	return is_word(name, "prctl") ? 0 : is_word(name, "syscall") ? 1 : N_WATCHED;
+	return time_is_word(name, "prctl") ? 0 : time_is_word(name, "syscall") ? 1 : N_WATCHED;
 }
 
 bool sp_time_watches(const char *name)
@@ -200,7 +200,7 @@ static uint64_t now(void)
 }
 
 /* level: 0 for the call that returns to the stub, more for those that it has ended in, one by the other. */
-static uint64_t key_of(uint64_t stack, uint64_t number, uint64_t level)
+static uint64_t time_key_of(uint64_t stack, uint64_t number, uint64_t level)
 {
 	return (stack | level) ^ number << 48;
 }
@@ -242,12 +242,12 @@ static void flight_put(uint64_t key, uint64_t timing, uint64_t start)
 static void time_tail(const struct sp_timing *t, uint64_t stack, uint64_t number)
 {
 	for (uint64_t level = 0; level < MAX_TAILS; level++) {
-		uint64_t start, key = key_of(stack, number, level), timing = flight_timing(key, &start);
+		uint64_t start, key = time_key_of(stack, number, level), timing = flight_timing(key, &start);
 		if (timing == 0)
 			return;
 		if ((timing & 1) != 0)
 			continue;
-		flight_put(key_of(stack, number, level + 1), (uint64_t)t, now());
+		flight_put(time_key_of(stack, number, level + 1), (uint64_t)t, now());
 		flight_put(key, timing | 1, start);
 		return;
 	}
@@ -314,7 +314,7 @@ static void add(uint64_t base, uint64_t n)
 		sp_add((uint64_t *)(base - SP_CALLS_PAGE), n);
 }
 
-static void finish(struct sp_timing *t, uint64_t ticks)
+static void time_end_call(struct sp_timing *t, uint64_t ticks)
 {
 	uint32_t number = (uint32_t)(t - sp_timings), bucket = sp_calls_bucket(ticks);
 	uint64_t *table = table_of(t), base;
@@ -338,11 +338,11 @@ void sp_time_last(uint64_t stack, uint64_t number, uint64_t end_ticks)
 	uint64_t timing = 1, start;
 
 	for (uint64_t level = 0; level <= MAX_TAILS && (timing & 1) != 0; level++) {
-		uint64_t key = key_of(stack, number, level);
+		uint64_t key = time_key_of(stack, number, level);
 		timing = flight_timing(key, &start);
 		if (timing != 0)
 			sp_store(&flight_of(key)->check, 0);
 		if (timing != 0 && end_ticks >= start)
-			finish((struct sp_timing *)(timing & ~1ULL), end_ticks - start);
+			time_end_call((struct sp_timing *)(timing & ~1ULL), end_ticks - start);
 	}
 }

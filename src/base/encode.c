@@ -64,7 +64,7 @@ static size_t multibyte_at(const unsigned char *s, size_t left, uint32_t *ret_co
 }
 
 /* How many bytes of text are the next code point; 0: not UTF-8. */
-static size_t decode(struct encoder *e)
+static size_t encode_next_char(struct encoder *e)
 {
 	const unsigned char *s = e->text + e->at;
 
@@ -145,12 +145,12 @@ static void put_special(struct encoder *e, size_t n)
 		put_hex(e, n == 0 ? 1 : n);
 }
 
-static void put_all(struct encoder *e)
+static void encode_put_all(struct encoder *e)
 {
 	size_t plain_from = 0;
 
 	while (e->at < e->len) {
-		size_t n = decode(e), n_plain = e->at - plain_from;
+		size_t n = encode_next_char(e), n_plain = e->at - plain_from;
 		if (needs_care(e, n)) {
 			if (n_plain > 0)
 				(void)fwrite(e->text + plain_from, 1, n_plain, e->out);
@@ -209,7 +209,7 @@ void sp_encode(FILE *out, enum sp_encoding encoding, const char *text)
 		(void)fputc('"', out);
 	if (csv && csv_needs_guard(text))
 		(void)fputc('\'', out);
-	put_all(&e);
+	encode_put_all(&e);
 	if (quotes)
 		(void)fputc('"', out);
 }

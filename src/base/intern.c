@@ -122,7 +122,7 @@ static uint32_t hash_of(const struct sp_intern *t, const void *bytes, size_t len
 }
 
 /* The slot that holds these bytes, or the free one where they belong. */
-static struct slot *slot_of(const struct sp_intern *t, const void *bytes, size_t len, uint32_t hash)
+static struct slot *intern_slot_of(const struct sp_intern *t, const void *bytes, size_t len, uint32_t hash)
 {
 	size_t mask = t->n_slots - 1;
 
@@ -136,7 +136,7 @@ static struct slot *slot_of(const struct sp_intern *t, const void *bytes, size_t
 	}
 }
 
-static int grow_slots(struct sp_intern *t)
+static int intern_grow_slots(struct sp_intern *t)
 {
 	size_t n = t->n_slots * 2;
 	struct slot *slots = calloc(n, sizeof(*slots));
@@ -174,7 +174,7 @@ static int new_chunk(struct sp_intern *t, size_t bytes)
 }
 
 /* A copy in the chunks, with a NUL behind it. */
-static const void *keep(struct sp_intern *t, const void *bytes, size_t len)
+static const void *intern_copy_bytes(struct sp_intern *t, const void *bytes, size_t len)
 {
 	size_t room = (len + 1 + 7) & ~(size_t)7;
 
@@ -194,18 +194,18 @@ static const void *keep(struct sp_intern *t, const void *bytes, size_t len)
 int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len)
 {
 	uint32_t hash = hash_of(t, bytes, len);
-	struct slot *s = slot_of(t, bytes, len, hash);
+	struct slot *s = intern_slot_of(t, bytes, len, hash);
 
 	if (s->number != 0)
 		return (int64_t)s->number - 1;
 	if (t->n >= NUMBERS_MAX || sp_grow(&t->entries, &t->capacity, t->n + 1, sizeof(*t->entries)) < 0)
 		return -ENOMEM;
 	if (t->n + t->n / 2 >= t->n_slots) {
-		if (grow_slots(t) < 0)
+		if (intern_grow_slots(t) < 0)
 			return -ENOMEM;
-		s = slot_of(t, bytes, len, hash);
+		s = intern_slot_of(t, bytes, len, hash);
 	}
-	const void *copy = keep(t, bytes, len);
+	const void *copy = intern_copy_bytes(t, bytes, len);
 	if (!copy)
 		return -ENOMEM;
 	t->entries[t->n++] = (struct entry){.bytes = copy, .len = len};
@@ -215,7 +215,7 @@ int64_t sp_intern_add(struct sp_intern *t, const void *bytes, size_t len)
 
 int64_t sp_intern_find(const struct sp_intern *t, const void *bytes, size_t len)
 {
-	const struct slot *s = slot_of(t, bytes, len, hash_of(t, bytes, len));
+	const struct slot *s = intern_slot_of(t, bytes, len, hash_of(t, bytes, len));
 
 	return s->number != 0 ? (int64_t)s->number - 1 : -ENOENT;
 }

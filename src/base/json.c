@@ -106,7 +106,7 @@ void sp_json_hex(struct sp_json *j, const char *name, const uint8_t *bytes, size
 }
 
 /* By hand: there are millions, and fprintf takes several times as long. */
-static void put_number(FILE *out, bool is_negative, uint64_t number)
+static void json_put_number(FILE *out, bool is_negative, uint64_t number)
 {
 	char text[24];
 	size_t at = sizeof(text);
@@ -121,12 +121,12 @@ static void put_number(FILE *out, bool is_negative, uint64_t number)
 
 void sp_json_int(struct sp_json *j, const char *name, int64_t number)
 {
-	put_number(sp_json_raw(j, name), number < 0, number < 0 ? -(uint64_t)number : (uint64_t)number);
+	json_put_number(sp_json_raw(j, name), number < 0, number < 0 ? -(uint64_t)number : (uint64_t)number);
 }
 
 void sp_json_uint(struct sp_json *j, const char *name, uint64_t number)
 {
-	put_number(sp_json_raw(j, name), false, number);
+	json_put_number(sp_json_raw(j, name), false, number);
 }
 
 void sp_json_put_ints(struct sp_json *j, const struct sp_json_int *members)

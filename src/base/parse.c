@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_digit(char c)
+static bool parse_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -20,9 +20,9 @@ static int digits(const char **text, uint64_t *ret_number)
 	uint64_t v = 0;
 	bool too_big = false;
 
-	if (!is_digit(**text))
+	if (!parse_is_digit(**text))
 		return -EINVAL;
-	for (; is_digit(**text); (*text)++)
+	for (; parse_is_digit(**text); (*text)++)
 		too_big |= __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(**text - '0'), &v);
 	*ret_number = v;
 	return too_big ? -ERANGE : 0;

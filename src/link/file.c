@@ -49,7 +49,7 @@ static int check_glob(const char *glob)
 }
 
 /* With commas between, and room for them. */
-static int join(const char *const *words, size_t n, size_t room, const char *what, char **ret_list)
+static int calls_file_join_words(const char *const *words, size_t n, size_t room, const char *what, char **ret_list)
 {
 	size_t len = 1;
 
@@ -90,8 +90,9 @@ static int lists_make(const struct sp_calls_what *w, struct lists *l)
 	for (size_t i = 0; i < w->n_functions && r == 0; i++)
 		r = check_glob(w->functions[i]);
 	if (r == 0)
-		r = join(w->libraries, w->n_libraries, SP_CALLS_TARGETS, "libraries", &l->libraries);
-	return r == 0 ? join(w->functions, w->n_functions, SP_CALLS_GLOBS, "functions", &l->functions) : r;
+		r = calls_file_join_words(w->libraries, w->n_libraries, SP_CALLS_TARGETS, "libraries", &l->libraries);
+	return r == 0 ? calls_file_join_words(w->functions, w->n_functions, SP_CALLS_GLOBS, "functions", &l->functions)
+		      : r;
 }
 
 static int make_directories(char *path)
@@ -162,7 +163,7 @@ static int file_name(const struct lists *l, const char *tag, const char *user, c
 	return asprintf(ret_name, "%.*s%s%s%s.profile", room, list, hash, tag, user) < 0 ? -ENOMEM : 0;
 }
 
-static int path_of(const char *directory, const char *tag, const struct lists *l, char **ret_path)
+static int calls_file_path_of(const char *directory, const char *tag, const struct lists *l, char **ret_path)
 {
 	SP_FREE char *made = NULL, *whole = NULL, *name = NULL, *path = NULL;
 	char user[16] = "";
@@ -194,7 +195,7 @@ int sp_calls_path(const char *directory, const char *tag, const struct sp_calls_
 	int r = lists_make(what, &l);
 
 	if (r == 0)
-		r = path_of(directory, tag, &l, ret_path);
+		r = calls_file_path_of(directory, tag, &l, ret_path);
 	lists_done(&l);
 	return r;
 }
@@ -248,7 +249,8 @@ static void add_blocks(struct layout *l, unsigned kind, unsigned n)
 	}
 }
 
-static void lay_out(struct layout *l, const struct lists *lists, const struct sp_calls_what *what, uint32_t n_cpus)
+static void calls_file_set_layout(struct layout *l, const struct lists *lists, const struct sp_calls_what *what,
+				  uint32_t n_cpus)
 {
 	struct sp_calls_header *h = &l->header;
 	bool all = strcmp(lists->libraries, SP_CALLS_ALL) == 0;
@@ -288,7 +290,7 @@ static void write_in_place(int fd)
 	}
 }
 
-static int fill(int fd, const struct layout *l)
+static int calls_file_write_header(int fd, const struct layout *l)
 {
 	struct rlimit limit;
 	int r;
@@ -315,7 +317,7 @@ static int make_file(const char *path, const struct layout *l)
 	SP_CLOSE int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return sp_fail(-errno, "make %s", path);
-	int r = fchmod(fd, 0600) < 0 ? -errno : fill(fd, l);
+	int r = fchmod(fd, 0600) < 0 ? -errno : calls_file_write_header(fd, l);
 	if (r == 0 && link(temporary, path) < 0)
 		r = -errno;
 	unlink(temporary);
@@ -406,7 +408,7 @@ static int layout_make(const struct sp_calls_what *what, struct layout *l)
 	if (r == 0)
 		r = n_possible_cpus(&n_cpus);
 	if (r == 0)
-		lay_out(l, &lists, what, n_cpus);
+		calls_file_set_layout(l, &lists, what, n_cpus);
 	lists_done(&lists);
 	return r;
 }

@@ -24,7 +24,7 @@ static const struct {
 } links[] = {SP_AUDIT_LINKS{NULL, NULL}};
 
 /* --- where the library is --- */
-static int join(const char *directory, const char *name, char **ret_path)
+static int path_join(const char *directory, const char *name, char **ret_path)
 {
 	return asprintf(ret_path, "%s/%s", directory, name) < 0 ? -ENOMEM : 0;
 }
@@ -32,7 +32,7 @@ static int join(const char *directory, const char *name, char **ret_path)
 static int library_in(const char *directory)
 {
 	SP_FREE char *path = NULL;
-	int r = join(directory, library_name, &path);
+	int r = path_join(directory, library_name, &path);
 
 	if (r < 0)
 		return r;
@@ -51,7 +51,7 @@ static int source_find(char **ret_directory)
 		return sp_fail(-errno, "read /proc/self/exe");
 	self[n] = '\0';
 	*strrchr(self, '/') = '\0';
-	r = join(self, "src/audit", &beside);
+	r = path_join(self, "src/audit", &beside);
 	if (r >= 0 && library_in(beside) < 0) {
 		sp_error_clear();
 		free(sp_take_ptr(beside));
@@ -104,7 +104,7 @@ static bool can_be_mapped(const char *path)
 static int source_check(const char *directory)
 {
 	SP_FREE char *path = NULL, *whole = NULL;
-	int r = join(directory, library_name, &path);
+	int r = path_join(directory, library_name, &path);
 
 	if (r < 0)
 		return r;
@@ -124,7 +124,7 @@ static int source_check(const char *directory)
 static int directory_new(const char *in, char **ret_directory)
 {
 	SP_FREE char *path = NULL;
-	int r = join(in, "soprof-calls-XXXXXX", &path);
+	int r = path_join(in, "soprof-calls-XXXXXX", &path);
 
 	if (r < 0)
 		return r;
@@ -155,7 +155,7 @@ static void directory_remove(const char *path)
 static int file_make(const char *directory, const char *name, mode_t mode, const void *bytes, size_t len)
 {
 	SP_FREE char *path = NULL;
-	int r = join(directory, name, &path);
+	int r = path_join(directory, name, &path);
 
 	if (r < 0)
 		return r;
@@ -172,7 +172,7 @@ static int library_copy(const char *from, const char *name, const char *to)
 {
 	SP_FREE char *path = NULL, *bytes = NULL;
 	size_t len = 0;
-	int r = join(from, name, &path);
+	int r = path_join(from, name, &path);
 
 	if (r >= 0)
 		r = sp_text_read(path, MAX_LIBRARY_BYTES, &bytes, &len);
@@ -215,7 +215,7 @@ static int copy_key(const char *source, char *ret_key, size_t size)
 	SP_FREE char *path = NULL, *bytes = NULL;
 	uint64_t h = 0xcbf29ce484222325ULL;
 	size_t len = 0;
-	int r = join(source, library_name, &path);
+	int r = path_join(source, library_name, &path);
 
 	if (r >= 0)
 		r = sp_text_read(path, MAX_LIBRARY_BYTES, &bytes, &len);
@@ -244,7 +244,7 @@ static int copy_in(const char *place, const char *source, char **ret_library)
 {
 	SP_FREE char *in = NULL, *path = NULL;
 	char key[48];
-	int r = join(place, "soprof-calls", &in);
+	int r = path_join(place, "soprof-calls", &in);
 
 	if (r >= 0 && (!is_for_all(place, 0111, NOBODY) || !can_be_mapped(place)))
 		r = -EACCES;
@@ -255,10 +255,10 @@ static int copy_in(const char *place, const char *source, char **ret_library)
 	if (r >= 0)
 		r = copy_key(source, key, sizeof(key));
 	if (r >= 0)
-		r = join(in, key, &path);
+		r = path_join(in, key, &path);
 	if (r >= 0 && access(path, F_OK) < 0)
 		r = copy_new(source, in, path);
-	return r < 0 ? r : join(path, SP_AUDIT_NAME, ret_library);
+	return r < 0 ? r : path_join(path, SP_AUDIT_NAME, ret_library);
 }
 
 /*
@@ -283,7 +283,7 @@ static int library_place(struct sp_calls_place *p, const char *source)
 	int e, r = source_check(source);
 
 	if (r >= 0)
-		return join(source, SP_AUDIT_NAME, &p->library);
+		return path_join(source, SP_AUDIT_NAME, &p->library);
 	if (geteuid() != 0)
 		return r;
 	why = strdup(sp_error_text(r));
@@ -295,7 +295,7 @@ static int library_place(struct sp_calls_place *p, const char *source)
 	if (r != -EACCES)
 		return sp_fail_said(r, "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
 	snprintf(p->lacking, sizeof(p->lacking), "%s; and in /run and /var/cache: %s", why ? why : "", strerror(-e));
-	return join(source, SP_AUDIT_NAME, &p->library);
+	return path_join(source, SP_AUDIT_NAME, &p->library);
 }
 
 /* --- who cannot count --- */
@@ -323,7 +323,7 @@ static int marker_make(struct sp_calls_place *p)
 	if (r >= 0)
 		r = file_make(p->directory, marker_name, 0444, NULL, 0);
 	if (r >= 0)
-		r = join(p->directory, marker_name, &path);
+		r = path_join(p->directory, marker_name, &path);
 	if (r < 0)
 		return r;
 	fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);

@@ -271,7 +271,7 @@ static int time_add(struct job *j, const struct sp_calls_time *t)
 	return sp_profile_add(j->p, (uint32_t)key, (uint32_t)number, 0, values);
 }
 
-static int fill(struct job *j)
+static int calls_profile_add_all(struct job *j)
 {
 	int r = sp_profile_add_value_type(j->p, SP_CALLS_VALUE, "count");
 	size_t i;
@@ -308,7 +308,7 @@ int sp_calls_profile(const struct sp_calls_snapshot *s, const struct sp_calls_na
 	int r = files && wholes && callees && keys ? sp_profile_new(&j.p) : -ENOMEM;
 
 	if (r >= 0)
-		r = fill(&j);
+		r = calls_profile_add_all(&j);
 	if (r < 0) {
 		sp_profile_free(j.p);
 		return r;

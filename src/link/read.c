@@ -50,7 +50,7 @@ static int damaged(const char *what)
 	return sp_fail_said(-EBADMSG, "damaged: %s", what);
 }
 
-static int read_at(const struct reader *r, void *to, size_t len, uint64_t offset)
+static int calls_reader_read_at(const struct reader *r, void *to, size_t len, uint64_t offset)
 {
 	while (len > 0) {
 		ssize_t n = pread(r->fd, to, len, (off_t)offset);
@@ -110,7 +110,7 @@ static int check_block(const struct reader *r, const struct sp_calls_block *b)
 
 static int read_directory(struct reader *r)
 {
-	int e = read_at(r, r->blocks, sizeof(r->blocks), sizeof(r->header));
+	int e = calls_reader_read_at(r, r->blocks, sizeof(r->blocks), sizeof(r->header));
 
 	r->n_ready = 0;
 	for (uint32_t i = 0; i < SP_CALLS_MAX_BLOCKS && e == 0; i++) {
@@ -160,7 +160,7 @@ static int add_counts(struct reader *r, uint64_t offset, uint64_t sums[SP_CALLS_
 	int e = 0;
 
 	for (uint32_t slot = 0; slot < r->header.n_slots && e == 0; slot++) {
-		e = read_at(r, page, sizeof(page), offset + (uint64_t)slot * SP_CALLS_PAGE);
+		e = calls_reader_read_at(r, page, sizeof(page), offset + (uint64_t)slot * SP_CALLS_PAGE);
 		for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++)
 			sums[i] = page[i] > INT64_MAX - sums[i] ? INT64_MAX : sums[i] + page[i];
 	}
@@ -172,7 +172,7 @@ static int read_rows(struct reader *r, uint32_t number)
 	struct sp_calls_row rows[SP_CALLS_ROWS];
 	uint64_t sums[SP_CALLS_ROWS] = {0}, offset = r->blocks[number].offset;
 	bool any = false;
-	int e = read_at(r, rows, sizeof(rows), offset);
+	int e = calls_reader_read_at(r, rows, sizeof(rows), offset);
 
 	for (uint32_t i = 0; i < SP_CALLS_ROWS && e == 0; i++) {
 		e = look_at_state(r, rows[i].state, rows[i].function == 0);
@@ -192,7 +192,7 @@ static int read_rows(struct reader *r, uint32_t number)
 static int read_functions(struct reader *r, uint32_t number)
 {
 	struct sp_calls_function functions[SP_CALLS_FUNCTIONS];
-	int e = read_at(r, functions, sizeof(functions), r->blocks[number].offset);
+	int e = calls_reader_read_at(r, functions, sizeof(functions), r->blocks[number].offset);
 
 	if (e == 0)
 		e = sp_grow(&r->functions, &r->function_room, r->n_functions + SP_CALLS_FUNCTIONS,
@@ -215,7 +215,7 @@ static int read_processes(struct reader *r, uint32_t number)
 {
 	struct sp_calls_process processes[SP_CALLS_PLACES];
 	size_t wanted = r->n_processes + SP_CALLS_PLACES;
-	int e = read_at(r, processes, sizeof(processes), r->blocks[number].offset);
+	int e = calls_reader_read_at(r, processes, sizeof(processes), r->blocks[number].offset);
 
 	if (e == 0)
 		e = sp_grow(&r->processes, &r->process_room, wanted, sizeof(*r->processes));
@@ -276,7 +276,7 @@ static int64_t add_object(struct reader *r, const struct sp_calls_object *o)
 static int read_objects(struct reader *r, uint32_t number)
 {
 	struct sp_calls_object objects[SP_CALLS_OBJECTS];
-	int e = read_at(r, objects, sizeof(objects), r->blocks[number].offset);
+	int e = calls_reader_read_at(r, objects, sizeof(objects), r->blocks[number].offset);
 
 	for (uint32_t i = 0; i < SP_CALLS_OBJECTS && e == 0; i++) {
 		const struct sp_calls_object *o = &objects[i];
@@ -319,7 +319,7 @@ static int read_name(struct reader *r, const struct sp_calls_function *f, const 
 	if (!b || f->name_len > SP_CALLS_MAX_NAME || f->name_len > b->offset + SP_CALLS_BYTES - f->name)
 		return damaged("a name lies outside of the names");
 	if (r->names_at != b->offset) {
-		int e = read_at(r, r->names, SP_CALLS_BYTES, b->offset);
+		int e = calls_reader_read_at(r, r->names, SP_CALLS_BYTES, b->offset);
 		r->names_at = e == 0 ? b->offset : 0;
 		if (e < 0)
 			return e;
@@ -330,7 +330,7 @@ static int read_name(struct reader *r, const struct sp_calls_function *f, const 
 	return sp_calls_add_string(&r->builder, name, f->name_len, ret_name);
 }
 
-static int find(const uint32_t *numbers, size_t room, uint32_t id, uint32_t *ret_number)
+static int calls_reader_find_number(const uint32_t *numbers, size_t room, uint32_t id, uint32_t *ret_number)
 {
 	if (id >= room || numbers[id] == ID_FREE)
 		return damaged("a record names one that is not there");
@@ -342,7 +342,7 @@ static int find(const uint32_t *numbers, size_t room, uint32_t id, uint32_t *ret
 static int find_caller(const struct reader *r, uint32_t id, uint32_t *ret_number)
 {
 	*ret_number = SP_CALLS_NONE;
-	return id == 0 ? 0 : find(r->objects, r->object_room, id, ret_number);
+	return id == 0 ? 0 : calls_reader_find_number(r->objects, r->object_room, id, ret_number);
 }
 
 static int add_functions(struct reader *r)
@@ -354,7 +354,7 @@ static int add_functions(struct reader *r)
 						 .is_ifunc = (f->flags & SP_CALLS_FUNCTION_IFUNC) != 0,
 						 .name_cut = (f->flags & SP_CALLS_FUNCTION_NAME_CUT) != 0,
 						 .untimed = (f->flags & SP_CALLS_FUNCTION_UNTIMED) != 0};
-		int e = find(r->objects, r->object_room, f->object, &callee.library);
+		int e = calls_reader_find_number(r->objects, r->object_room, f->object, &callee.library);
 		if (e == 0)
 			e = read_name(r, f, &callee.name);
 		int64_t at = e < 0 ? e : sp_calls_add_callee(&r->builder, &callee);
@@ -398,7 +398,7 @@ static int add_time(struct reader *r, const struct record_row *row)
 
 	if (row->row.caller != 0 || row->row.site_object != 0 || row->row.site_offset != 0 || r->header.ticks_hz == 0)
 		return damaged("a row of times");
-	int e = find(r->callees, r->callee_room, row->row.function, &time.callee);
+	int e = calls_reader_find_number(r->callees, r->callee_room, row->row.function, &time.callee);
 	if (e < 0)
 		return e;
 	if (part == SP_CALLS_PART_TICKS) {
@@ -415,7 +415,7 @@ static int add_time(struct reader *r, const struct record_row *row)
 	return at < 0 ? (int)at : 0;
 }
 
-static int add_rows(struct reader *r)
+static int calls_reader_add_rows(struct reader *r)
 {
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const struct sp_calls_row *row = &r->rows[i].row;
@@ -426,14 +426,14 @@ static int add_rows(struct reader *r)
 			continue;
 		}
 		struct sp_calls_arc arc = {.site_offset = row->site_offset, .n_calls = r->rows[i].n_calls};
-		int e = find(r->callees, r->callee_room, row->function, &arc.callee);
+		int e = calls_reader_find_number(r->callees, r->callee_room, row->function, &arc.callee);
 		if (e == 0)
 			e = find_caller(r, row->caller, &arc.caller);
 		if (e == 0)
 			e = find_caller(r, row->site_object, &arc.site_library);
 		arc.who = SP_CALLS_NONE;
 		if (e == 0 && row->process != 0)
-			e = find(r->whos, r->who_room, row->process, &arc.who);
+			e = calls_reader_find_number(r->whos, r->who_room, row->process, &arc.who);
 		if (e == 0 && row->site_object == 0 && row->site_offset != 0)
 			e = damaged("a call site lies in no library");
 		int64_t at = e < 0 ? e : sp_calls_add_arc(&r->builder, &arc);
@@ -443,7 +443,7 @@ static int add_rows(struct reader *r)
 	return 0;
 }
 
-static int read_all(struct reader *r)
+static int calls_reader_read_all(struct reader *r)
 {
 	int e = each_block(r, SP_CALLS_ROW, read_rows);
 
@@ -458,7 +458,7 @@ static int read_all(struct reader *r)
 	if (e == 0)
 		e = add_processes(r);
 	if (e == 0)
-		e = add_rows(r);
+		e = calls_reader_add_rows(r);
 	if (e < 0)
 		return e;
 	struct sp_calls_snapshot *s = &r->builder.made;
@@ -482,11 +482,11 @@ static int read_with(struct reader *r, struct sp_calls_snapshot *ret_snapshot)
 		e = sp_fail_said(-EBADMSG, "not a file of calls");
 	r->uid = e == 0 ? st.st_uid : 0;
 	if (e == 0)
-		e = read_at(r, &r->header, sizeof(r->header), 0);
+		e = calls_reader_read_at(r, &r->header, sizeof(r->header), 0);
 	if (e == 0)
 		e = check_header(&r->header, (uint64_t)st.st_size);
 	if (e == 0)
-		e = read_all(r);
+		e = calls_reader_read_all(r);
 	sp_calls_end(&r->builder, e == 0 ? ret_snapshot : NULL);
 	return e;
 }

@@ -27,7 +27,7 @@ enum {
 
 /* --- where it is mounted --- */
 /* Mountinfo writes space, tab, newline and backslash as \ooo. */
-static void unescape(char *text)
+static void cgroup_unescape(char *text)
 {
 	char *to = text;
 
@@ -51,7 +51,7 @@ static char *cgroup2_mount(char *line)
 		if (!rest)
 			return NULL;
 	}
-	unescape(fields[4]);
+	cgroup_unescape(fields[4]);
 	return fields[4];
 }
 
@@ -209,7 +209,7 @@ static int add_cgroup(struct sp_cgroups *c, uint64_t id)
 	return r;
 }
 
-static int walk(struct sp_cgroups *c, int dir_fd, unsigned int level);
+static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level);
 
 /* One cgroup below the one whose path stands in c->path; what cannot be walked is counted. */
 static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigned int level)
@@ -223,7 +223,7 @@ static int walk_into(struct sp_cgroups *c, int dir_fd, const char *name, unsigne
 		fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0) {
 		c->path_len = len + (size_t)n;
-		r = walk(c, fd, level + 1);
+		r = cgroup_walk_dir(c, fd, level + 1);
 		c->path_len = len;
 	} else if (!may || errno != ENOENT) { /* it may be removed while we look */
 		c->n_left_out++;
@@ -238,7 +238,7 @@ static void close_dir(DIR **dir)
 		closedir(*dir);
 }
 
-static int walk(struct sp_cgroups *c, int dir_fd, unsigned int level)
+static int cgroup_walk_dir(struct sp_cgroups *c, int dir_fd, unsigned int level)
 {
 	uint64_t id;
 	int r = id_of(dir_fd, &id);
@@ -268,7 +268,7 @@ int sp_cgroups_new(struct sp_cgroups **ret_cgroups)
 	if (r == 0)
 		r = sp_intern_new(&c->paths);
 	if (r == 0)
-		r = walk(c, top, 0);
+		r = cgroup_walk_dir(c, top, 0);
 	if (r < 0) {
 		sp_cgroups_free(c);
 		return sp_fail(r, "walk the cgroups under %s", mount);

@@ -74,7 +74,7 @@ static int new_file(struct table *t, const struct sp_maps_line *l, uint64_t moun
 }
 
 /* The index of the file; -ENOSPC: one too many. */
-static int64_t file_of(struct table *t, const struct sp_maps_line *l, uint64_t mount_ns)
+static int64_t mapped_file_of(struct table *t, const struct sp_maps_line *l, uint64_t mount_ns)
 {
 	struct file_key key = {.ino = l->ino, .mount_ns = mount_ns, .dev = l->dev};
 	size_t len = strlen(l->path);
@@ -113,7 +113,7 @@ static int add_use(struct table *t, const struct sp_maps_line *l, uint32_t file)
 	return 0;
 }
 
-static int add_line(struct table *t, const struct sp_scanned *s, char *text)
+static int mapped_add_line(struct table *t, const struct sp_scanned *s, char *text)
 {
 	struct sp_maps_line l;
 
@@ -125,7 +125,7 @@ static int add_line(struct table *t, const struct sp_scanned *s, char *text)
 		t->m.n_memory++;
 		return 0;
 	}
-	int64_t file = file_of(t, &l, s->mount_ns);
+	int64_t file = mapped_file_of(t, &l, s->mount_ns);
 	if (file == -ENOSPC) {
 		t->m.n_left_out++;
 		return 0;
@@ -161,7 +161,7 @@ static int add_scanned(struct table *t, const struct sp_scanned *s)
 		return 0;
 	}
 	for (char *line, *rest = s->lines; r == 0 && (line = strsep(&rest, "\n"));)
-		r = *line == '\0' ? 0 : add_line(t, s, line);
+		r = *line == '\0' ? 0 : mapped_add_line(t, s, line);
 	if (r == 0 && t->m.n_uses > n_uses) {
 		r = add_process(t, s);
 		t->m.n_processes += r == 0;

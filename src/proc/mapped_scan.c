@@ -101,7 +101,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int start(struct sp_mapped_scan *s)
+static int mapped_scan_start_thread(struct sp_mapped_scan *s)
 {
 	struct scanner *t = malloc(sizeof(*t));
 	pthread_attr_t attr;
@@ -193,7 +193,7 @@ static int next_locked(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned
 	s->is_working = false;
 	if (!*ret_scanned)
 		return -ENOMEM;
-	return s->n_stuck < SP_SCAN_MAX_STUCK ? start(s) : 0;
+	return s->n_stuck < SP_SCAN_MAX_STUCK ? mapped_scan_start_thread(s) : 0;
 }
 
 int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned)
@@ -202,7 +202,7 @@ int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanne
 	int r;
 
 	pthread_mutex_lock(&s->lock);
-	r = s->turn == 0 ? (s->turn = 1, start(s)) : 0;
+	r = s->turn == 0 ? (s->turn = 1, mapped_scan_start_thread(s)) : 0;
 	if (r == 0 && s->n_stuck >= SP_SCAN_MAX_STUCK) {
 		found = s->next < s->n_pids ? stuck(s->pids[s->next]) : NULL;
 		r = s->next++ < s->n_pids && !found ? -ENOMEM : 0;

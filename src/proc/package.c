@@ -263,7 +263,7 @@ static bool field(const char *line, const char *name, char *value, size_t size)
 	return true;
 }
 
-static void take_line(struct stanza *s, const char *line)
+static void package_take_line(struct stanza *s, const char *line)
 {
 	char status[128];
 
@@ -286,7 +286,7 @@ static int read_status(struct sp_packages *p, struct lines *l)
 	}
 	file = r == 0 ? l->file : NULL;
 	while (r == 0 && next_line(l)) {
-		take_line(&s, l->line);
+		package_take_line(&s, l->line);
 		if (l->line[0] != '\0')
 			continue;
 		r = take_stanza(p, &s);

@@ -40,7 +40,7 @@ static bool is_there(const char *root, const char *name, char *path)
 }
 
 /* 1: p->path is the database's, 0: there is none. */
-static int choose(struct sp_rpm *p, const char *root)
+static int rpm_find_database(struct sp_rpm *p, const char *root)
 {
 	static const char *const ours[] = {"/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlite"};
 	static const char *const others[][2] = {
@@ -60,7 +60,7 @@ static int choose(struct sp_rpm *p, const char *root)
 	return 0;
 }
 
-static int is_late(void *arg)
+static int rpm_is_late(void *arg)
 {
 	const struct sp_rpm *p = arg;
 
@@ -99,7 +99,7 @@ static int restrain(struct sp_rpm *p)
 	(void)sqlite3_db_config(p->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(p->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	(void)sqlite3_db_config(p->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	sqlite3_progress_handler(p->db, STEPS_BETWEEN_LOOKS, is_late, p);
+	sqlite3_progress_handler(p->db, STEPS_BETWEEN_LOOKS, rpm_is_late, p);
 	return sqlite3_exec(p->db, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY",
 			    NULL, NULL, NULL);
 }
@@ -175,7 +175,7 @@ static int take_row(struct sp_rpm *p, size_t i, const char *path)
 	return own(p, i, &o);
 }
 
-static int ask(struct sp_rpm *p, size_t i, const char *path)
+static int rpm_query_path(struct sp_rpm *p, size_t i, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	int code, r = 0;
@@ -186,7 +186,7 @@ static int ask(struct sp_rpm *p, size_t i, const char *path)
 	if (code != SQLITE_OK)
 		return bad(p, code);
 	while (r == 0 && (code = sqlite3_step(p->query)) == SQLITE_ROW)
-		r = is_late(p) ? late(p) : take_row(p, i, path);
+		r = rpm_is_late(p) ? late(p) : take_row(p, i, path);
 	if (r == 0 && code != SQLITE_DONE)
 		r = bad(p, code);
 	(void)sqlite3_reset(p->query);
@@ -198,7 +198,7 @@ static int ask_all(struct sp_rpm *p, const char *const *paths, size_t n_paths)
 	int r = open_database(p);
 
 	for (size_t i = 0; r == 0 && i < n_paths; i++)
-		r = ask(p, i, paths[i]);
+		r = rpm_query_path(p, i, paths[i]);
 	(void)sqlite3_finalize(p->query);
 	(void)sqlite3_close(p->db);
 	p->query = NULL;
@@ -225,7 +225,7 @@ int sp_rpm_find(const struct sp_rpm_options *o, const char *const *paths, size_t
 	if (r == 0) {
 		unsigned ms = o->deadline_ms != 0 ? o->deadline_ms : DEADLINE_MS;
 		p->end_ns = sp_time_ns(CLOCK_MONOTONIC) + ms * (SP_NS_PER_S / 1000);
-		r = choose(p, o->root ? o->root : "");
+		r = rpm_find_database(p, o->root ? o->root : "");
 	}
 	if (r > 0)
 		r = ask_all(p, paths, n_paths);

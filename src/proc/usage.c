@@ -15,7 +15,7 @@
 
 enum { FILE_MAX_BYTES = 64 << 10, UTIME_FIELD = 14 };
 
-static int read_file(uint32_t pid, const char *name, char **ret_text)
+static int usage_read_file(uint32_t pid, const char *name, char **ret_text)
 {
 	char path[64];
 
@@ -39,7 +39,7 @@ static uint64_t line_bytes(const char *status, const char *name)
 static int read_ticks(uint32_t pid, uint64_t ticks[2])
 {
 	SP_FREE char *stat = NULL;
-	int r = read_file(pid, "stat", &stat);
+	int r = usage_read_file(pid, "stat", &stat);
 
 	if (r < 0)
 		return r;
@@ -87,7 +87,7 @@ int sp_usage_get(uint32_t pid, struct sp_usage *ret_usage)
 		pid = (uint32_t)getpid();
 	int r = read_times(pid, &u);
 	if (r == 0)
-		r = read_file(pid, "status", &status);
+		r = usage_read_file(pid, "status", &status);
 	if (r < 0)
 		return r;
 	u.peak_bytes = line_bytes(status, "\nVmHWM:");

@@ -82,7 +82,7 @@ static int tell_progress(const struct sp_decoder *d)
 }
 
 /* One read, straight into `to`; a signal is where the user may want to stop. */
-static int64_t read_file(struct sp_decoder *d, uint8_t *to, size_t room)
+static int64_t decode_read_file(struct sp_decoder *d, uint8_t *to, size_t room)
 {
 	ssize_t n;
 	int r;
@@ -109,7 +109,7 @@ static int fill_raw(struct sp_decoder *d, size_t wanted)
 	d->n -= d->at;
 	d->at = 0;
 	while (d->n < wanted && !d->file_ended) {
-		int64_t n = read_file(d, d->raw + d->n, sizeof(d->raw) - d->n);
+		int64_t n = decode_read_file(d, d->raw + d->n, sizeof(d->raw) - d->n);
 
 		if (n < 0)
 			return (int)n;
@@ -156,7 +156,7 @@ static int64_t copy(struct sp_decoder *d, uint8_t *out, size_t room)
 	size_t n = SP_MIN(room, d->n - d->at);
 
 	if (!n)
-		return d->file_ended ? 0 : read_file(d, out, room);
+		return d->file_ended ? 0 : decode_read_file(d, out, room);
 	memcpy(out, d->raw + d->at, n);
 	d->at += n;
 	return (int64_t)n;

@@ -143,7 +143,7 @@ static int64_t add_name(struct sp_profile *p, const struct naming *n, const stru
 }
 
 /* Names in brackets are no paths: they stand in the name only, as in profiles of our own. */
-static int64_t add_file(struct sp_profile *p, const struct naming *n, struct sp_file *f)
+static int64_t names_add_file(struct sp_profile *p, const struct naming *n, struct sp_file *f)
 {
 	bool is_path = *n->path != '[' && n->kind != SP_FILE_VDSO && n->kind != SP_FILE_ANON;
 	int64_t name = add_name(p, n, f);
@@ -179,7 +179,7 @@ static int64_t name_file(struct sp_profile *p, const char *path, struct sp_file 
 	f->tag = sp_hash_bytes(f->build_id, f->build_id_len, sp_hash_bytes(copy, strlen(copy), n.deleted));
 	if (*text)
 		f->tag = sp_hash_bytes(text, strlen(text), f->tag);
-	return add_file(p, &n, f);
+	return names_add_file(p, &n, f);
 }
 
 int64_t sp_read_file(struct sp_profile *p, const char *path, const uint8_t *build_id, size_t build_id_len)
@@ -253,7 +253,7 @@ int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool h
 }
 
 /* --- \xNN --- */
-static void decode(char *text)
+static void names_unescape(char *text)
 {
 	char *to = text;
 
@@ -273,7 +273,7 @@ char *sp_read_decoded(int encoding, const char *text, size_t len)
 
 	if (!decoded)
 		return copy;
-	decode(decoded);
+	names_unescape(decoded);
 	again = sp_encoded(encoding, decoded);
 	if (!again || strcmp(again, copy))
 		return copy;

@@ -96,7 +96,7 @@ static bool take_library(struct sp_perf_text *t, struct sp_perf_text *ret_librar
 	return true;
 }
 
-static bool take_word(struct sp_perf_text *t, const char *word)
+static bool perf_frame_take_word(struct sp_perf_text *t, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -116,7 +116,7 @@ bool sp_perf_frame_parse(struct sp_perf_text line, struct sp_perf_frame *ret_fra
 		return false;
 	t.s += digits;
 	t.n -= digits;
-	f.is_inlined = take_word(&t, " (inlined)");
+	f.is_inlined = perf_frame_take_word(&t, " (inlined)");
 	if (!f.is_inlined)
 		f.has_library = take_library(&t, &f.library);
 	if (f.has_library)

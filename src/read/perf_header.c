@@ -26,7 +26,7 @@ struct sp_perf_text sp_perf_last_word(struct sp_perf_text *t)
 	return (struct sp_perf_text){t->s + start, end - start};
 }
 
-static bool is_digit(char c)
+static bool perf_header_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -36,7 +36,7 @@ bool sp_perf_number(struct sp_perf_text t, uint64_t *ret_number)
 	uint64_t number = 0;
 
 	for (size_t i = 0; i < t.n; i++) {
-		if (!is_digit(t.s[i]))
+		if (!perf_header_is_digit(t.s[i]))
 			return false;
 		if (__builtin_mul_overflow(number, (uint64_t)10, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(t.s[i] - '0'), &number))
@@ -168,7 +168,7 @@ static bool header_at(struct sp_perf_text line, const char *colon, struct sp_per
 	struct sp_perf_text head = before(line, colon), word;
 	struct sp_perf_header h = {.has_time = true, .rest = behind(line, colon + 1)};
 
-	if (colon == line.s || !is_digit(colon[-1]))
+	if (colon == line.s || !perf_header_is_digit(colon[-1]))
 		return false;
 	word = sp_perf_last_word(&head);
 	if (!sp_perf_time_parse(word, &h.time_ns))

@@ -156,7 +156,7 @@ static int add_function(struct pprof *r, struct sp_cursor c, uint64_t at)
 }
 
 /* 1, 0: it is broken, or negative. */
-static int add_line(struct pprof *r, const struct pprof_field *f)
+static int pprof_add_line(struct pprof *r, const struct pprof_field *f)
 {
 	uint64_t n[LINE_LINE + 1];
 	int e;
@@ -180,7 +180,7 @@ static int add_location(struct pprof *r, struct sp_cursor c, uint64_t at)
 
 	while (good > 0 && pprof_next(&c, &f)) {
 		if (f.number == LOCATION_LINE)
-			good = add_line(r, &f);
+			good = pprof_add_line(r, &f);
 		else if (f.number < LOCATION_LINE)
 			good = f.wire == PPROF_VARINT;
 		if (f.number == LOCATION_ID)
@@ -348,7 +348,7 @@ static int read_bytes(struct pprof *r, const struct pprof_field *f, uint64_t siz
 }
 
 /* The head of the next field. 1, 0: the end, or negative. */
-static int read_head(struct pprof *r, struct pprof_field *f, uint64_t *ret_value)
+static int pprof_read_key(struct pprof *r, struct pprof_field *f, uint64_t *ret_value)
 {
 	const uint8_t *head;
 	struct sp_cursor c;
@@ -373,7 +373,7 @@ static int read_field(struct pprof *r)
 {
 	uint64_t at = sp_input_offset(r->in), value = 0;
 	struct pprof_field f = {0};
-	int e = read_head(r, &f, &value);
+	int e = pprof_read_key(r, &f, &value);
 
 	if (e <= 0)
 		return e;
@@ -428,7 +428,7 @@ static int pprof_read(struct sp_input *in, const struct sp_read_options *o, stru
 }
 
 /* Whether the field may be part of a profile. */
-static bool fits(const struct pprof_field *f)
+static bool pprof_field_is_valid(const struct pprof_field *f)
 {
 	uint64_t numbers[8];
 
@@ -447,7 +447,7 @@ static int pprof_recognise(const uint8_t *head, size_t n)
 	size_t n_known = 0;
 
 	while (pprof_next(&c, &f)) {
-		if (!fits(&f))
+		if (!pprof_field_is_valid(&f))
 			return n_known > 1 ? 60 : 0;
 		n_known += is_message(f.number);
 	}

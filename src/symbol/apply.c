@@ -77,7 +77,7 @@ static int64_t add_named(struct sp_profile *p, uint32_t file, const struct sp_na
 
 /* --- from answers to frames --- */
 
-static int64_t add_func(const struct job *j, uint64_t offset, const struct sp_name *m)
+static int64_t apply_add_func(const struct job *j, uint64_t offset, const struct sp_name *m)
 {
 	struct sp_profile *p = j->profile;
 	if (m && m->name && *m->name)
@@ -114,7 +114,7 @@ static int apply_names(const struct job *j, const struct sp_name *names)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_offsets; i++) {
 		const struct sp_name *m = names ? &names[i] : NULL;
-		int64_t func = add_func(j, j->offsets[i], m);
+		int64_t func = apply_add_func(j, j->offsets[i], m);
 		int r = func < 0 ? (int)func : know(j, i, m, (uint32_t)func);
 		if (r < 0)
 			return r;

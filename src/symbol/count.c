@@ -40,7 +40,7 @@ static int span_add(struct spans *s, uint64_t start, uint64_t size)
 	return r;
 }
 
-static int by_start(const void *a, const void *b)
+static int count_compare_starts(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 	return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->end > y->end) - (x->end < y->end);
@@ -49,7 +49,7 @@ static int by_start(const void *a, const void *b)
 static void sort(struct spans *s)
 {
 	if (s->n)
-		qsort(s->at, s->n, sizeof(*s->at), by_start);
+		qsort(s->at, s->n, sizeof(*s->at), count_compare_starts);
 }
 
 /* --- what there is --- */

@@ -81,7 +81,7 @@ static void object_done(struct object *o)
 	free(o->strings);
 }
 
-static int read_head(struct reader *r, struct object *o)
+static int jit_objects_read_head(struct reader *r, struct object *o)
 {
 	Elf64_Ehdr *h = &o->header;
 	if (o->size < sizeof(*h) || o->size > MAX_OBJECT || o->at + o->size < o->at)
@@ -102,7 +102,7 @@ static bool is_code(const Elf64_Shdr *s)
 }
 
 /* Whether an address without a name lies in code of it: most objects are not asked any further. */
-static bool is_wanted(const struct reader *r, const struct object *o)
+static bool jit_objects_is_wanted(const struct reader *r, const struct object *o)
 {
 	for (size_t i = 0; i < o->header.e_shnum; i++) {
 		const Elf64_Shdr *s = &o->sections[i];
@@ -177,8 +177,8 @@ static void keep_names(struct reader *r, struct sp_name *own)
 
 static int take_object(struct reader *r, struct object *o)
 {
-	int e = read_head(r, o);
-	if (e < 0 || !is_wanted(r, o))
+	int e = jit_objects_read_head(r, o);
+	if (e < 0 || !jit_objects_is_wanted(r, o))
 		return e;
 	struct sp_name *own SP_FREE = calloc(r->n_addresses + 1, sizeof(*own));
 	const Elf64_Shdr *table = NULL;
@@ -206,7 +206,7 @@ static int read_words(struct reader *r, uint64_t at, uint64_t *words, size_t n)
 }
 
 /* What cannot be read any more was taken off the list meanwhile. */
-static int walk(struct reader *r, uint64_t at)
+static int jit_objects_walk_list(struct reader *r, uint64_t at)
 {
 	uint64_t entry[4]; /* next, the one before, the object and its size */
 	for (; at && r->counts.n_objects < SP_JIT_OBJECTS_MAX && r->n_named < r->n_addresses; at = entry[0]) {
@@ -231,7 +231,7 @@ int sp_jit_objects_find(int memory, uint64_t descriptor, const uint64_t *address
 	uint64_t words[3]; /* version and what is being done, the entry that this is about, the first */
 	memset(names, 0, n * sizeof(*names));
 	int e = read_words(&r, descriptor, words, SP_COUNT(words));
-	e = e < 0 ? sp_fail(e, "read the list of objects") : walk(&r, words[2]);
+	e = e < 0 ? sp_fail(e, "read the list of objects") : jit_objects_walk_list(&r, words[2]);
 	for (size_t i = 0; i < n && e == 0; i++)
 		if (!names[i].size)
 			names[i].start = addresses[i];

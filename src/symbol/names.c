@@ -152,7 +152,7 @@ static void settle_floors(struct search *s)
 
 /* --- second pass: which of the symbols that start there? --- */
 
-static int by_start(const void *a, const void *b)
+static int names_compare_starts(const void *a, const void *b)
 {
 	const struct want *x = *(struct want *const *)a, *y = *(struct want *const *)b;
 	if (x->start != y->start)
@@ -173,7 +173,7 @@ static size_t start_at(const struct search *s, uint64_t start)
 	return low;
 }
 
-static bool fits(const struct want *w, const struct sp_symbol *y)
+static bool names_symbol_matches(const struct want *w, const struct sp_symbol *y)
 {
 	return w->how == BY_FLOOR ? !y->size : y->vaddr + y->size > w->vaddr;
 }
@@ -189,7 +189,7 @@ static int note_name(void *arg, const struct sp_symbol *y)
 		return len == -ENOENT ? 0 : (int)len;
 	for (; i < s->n && s->open[i]->start == y->vaddr; i++) {
 		struct want *w = s->open[i];
-		if (!fits(w, y) || (w->name && !sp_symbol_prefer(s->name, y->bind, w->name, w->bind)))
+		if (!names_symbol_matches(w, y) || (w->name && !sp_symbol_prefer(s->name, y->bind, w->name, w->bind)))
 			continue;
 		char *name = strdup(s->name);
 		if (!name)
@@ -226,7 +226,7 @@ static void keep_found(struct search *s)
 		if (s->open[i]->how != NOT_FOUND)
 			s->open[n++] = s->open[i];
 	s->n = n;
-	qsort(s->open, n, sizeof(*s->open), by_start);
+	qsort(s->open, n, sizeof(*s->open), names_compare_starts);
 }
 
 static int search_opened(struct search *s)
@@ -344,8 +344,8 @@ static void search_done(struct search *s)
 }
 
 /* Neighbours are often in one function, whose name is then not demangled again. */
-static int answer(const struct want *w, const struct want *before, const struct sp_name *names,
-		  struct sp_name *ret_name)
+static int names_set_name(const struct want *w, const struct want *before, const struct sp_name *names,
+			  struct sp_name *ret_name)
 {
 	uint64_t into = w->vaddr - w->start;
 	if (into > w->offset)
@@ -374,7 +374,7 @@ static int answer_all(struct search *s, struct sp_name *names)
 {
 	for (size_t i = 0; i < s->n_wants; i++) {
 		const struct want *w = &s->wants[i];
-		int r = w->name ? answer(w, i ? w - 1 : NULL, names, &names[w->number]) : 0;
+		int r = w->name ? names_set_name(w, i ? w - 1 : NULL, names, &names[w->number]) : 0;
 		if (r)
 			return r;
 	}

@@ -62,8 +62,8 @@ static void put_latency(const struct sp_callee *c, struct sp_json *j)
 	sp_json_end(j);
 }
 
-static void put_function(const struct sp_profile *p, const struct sp_calls_table *t, const struct sp_callee *c,
-			 struct sp_json *j)
+static void counts_export_put_function(const struct sp_profile *p, const struct sp_calls_table *t,
+				       const struct sp_callee *c, struct sp_json *j)
 {
 	const struct sp_func *func = sp_profile_func(p, c->func);
 
@@ -108,7 +108,7 @@ int sp_counts_put_json(const struct sp_profile *p, const struct sp_view_options 
 		sp_json_ints(&j, {"time_ns", t.time_ns}, {"samples", t.n_samples});
 	sp_json_array(sp_json_line(&j), "functions");
 	for (i = 0; i < n; i++)
-		put_function(p, &t, &t.rows[i], &j);
+		counts_export_put_function(p, &t, &t.rows[i], &j);
 	for (; i < t.n_rows; i++)
 		left_out += t.rows[i].n_calls;
 	sp_json_end(&j);
@@ -126,7 +126,7 @@ static void put_hex(FILE *out, const struct sp_file *f)
 		fprintf(out, "%02x", f->build_id[i]);
 }
 
-static void put_cell(FILE *out, const char *s)
+static void counts_export_put_cell(FILE *out, const char *s)
 {
 	sp_encode(out, SP_ENCODE_CSV, s);
 	fputc(',', out);
@@ -136,14 +136,14 @@ static void put_place(const struct sp_profile *p, uint32_t func, uint32_t file, 
 {
 	const struct sp_file *f = sp_profile_file(p, file);
 
-	put_cell(out, func ? sp_profile_string(p, sp_profile_func(p, func)->name) : "");
-	put_cell(out, file ? sp_profile_string(p, f->name) : "");
+	counts_export_put_cell(out, func ? sp_profile_string(p, sp_profile_func(p, func)->name) : "");
+	counts_export_put_cell(out, file ? sp_profile_string(p, f->name) : "");
 	put_hex(out, f);
 	fputc(',', out);
 }
 
-static void put_line(const struct sp_profile *p, const struct sp_callee *c, const struct sp_callee_caller *by,
-		     const struct sp_calls_table *t, FILE *out)
+static void counts_export_put_line(const struct sp_profile *p, const struct sp_callee *c,
+				   const struct sp_callee_caller *by, const struct sp_calls_table *t, FILE *out)
 {
 	double ns, low, high;
 
@@ -176,7 +176,7 @@ int sp_counts_put_csv(const struct sp_profile *p, const struct sp_view_options *
 	fputs(t.has_latency ? ",timed_calls,timed_ns,p50_ns,p99_ns,max_ns\n" : "\n", out);
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < t.rows[i].n_callers; k++)
-			put_line(p, &t.rows[i], &t.rows[i].callers[k], &t, out);
+			counts_export_put_line(p, &t.rows[i], &t.rows[i].callers[k], &t, out);
 	sp_calls_table_done(&t);
 	return 0;
 }

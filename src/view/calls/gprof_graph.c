@@ -71,7 +71,7 @@ static void leave(struct search *s, uint32_t node)
 	} while (member != node);
 }
 
-static void step(struct search *s)
+static void gprof_graph_visit(struct search *s)
 {
 	struct visit *v = &s->path[s->n_path - 1];
 	uint32_t node = v->node, to;
@@ -136,7 +136,7 @@ static int find_cycles(struct sp_gprof *p)
 		if (!s.number[i])
 			enter(&s, i);
 		while (s.n_path)
-			step(&s);
+			gprof_graph_visit(&s);
 	}
 	if (r >= 0)
 		r = number_cycles(p, s.head);

@@ -58,7 +58,7 @@ void sp_html_put_value(struct sp_json *j, const char *name, const char *unit, in
 	sp_json_end(j);
 }
 
-static void put_values(struct writer *w)
+static void html_data_put_values(struct writer *w)
 {
 	uint32_t n = sp_profile_n_value_types(w->p), samples = n;
 	sp_json_array(&w->j, "values");
@@ -130,7 +130,7 @@ void sp_html_put_entity(struct sp_json *j, const struct sp_html_entity *e)
 	sp_json_uint(j, NULL, e->kind);
 }
 
-static void put_libraries(struct writer *w)
+static void html_data_put_libraries(struct writer *w)
 {
 	sp_json_line(&w->j);
 	sp_html_begin_libraries(&w->j);
@@ -218,8 +218,8 @@ int sp_html_data_write(const struct sp_profile *p, const struct sp_view_options 
 	sp_json_string(sp_json_line(&w.j), "title", o->title ? o->title : "");
 	sp_json_string(sp_json_line(&w.j), "subtitle", o->subtitle ? o->subtitle : "");
 	sp_json_line(&w.j);
-	put_values(&w);
-	put_libraries(&w);
+	html_data_put_values(&w);
+	html_data_put_libraries(&w);
 	if (o->diff)
 		r = sp_html_noise_write(o->diff, s, &w.j);
 	put_paths(&w);

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void put_change(const struct sp_change *c, struct sp_json *j)
+static void html_noise_put_change(const struct sp_change *c, struct sp_json *j)
 {
 	sp_json_format(j, NULL, "%.6g", c ? (c->high - c->low) / 2 : -1);
 	sp_json_format(j, NULL, "%.6g", c ? c->factor : -1);
@@ -19,11 +19,12 @@ static void put_change(const struct sp_change *c, struct sp_json *j)
 
 void sp_html_noise_put(const struct sp_diff_row *row, struct sp_json *j)
 {
-	put_change(row ? &row->self : NULL, j);
-	put_change(row ? &row->total : NULL, j);
+	html_noise_put_change(row ? &row->self : NULL, j);
+	html_noise_put_change(row ? &row->total : NULL, j);
 }
 
-static void put_libraries(const struct sp_significance *judge, const struct sp_html_stacks *s, struct sp_json *j)
+static void html_noise_put_libraries(const struct sp_significance *judge, const struct sp_html_stacks *s,
+				     struct sp_json *j)
 {
 	sp_json_array(sp_json_line(j), "libraries");
 	for (uint32_t i = 0; i < s->n_libraries; i++)
@@ -76,7 +77,7 @@ int sp_html_noise_write(const struct sp_diff *d, const struct sp_html_stacks *s,
 	if (r < 0)
 		return r;
 	sp_html_noise_begin(d, judge, SP_DIFF_NEW, j);
-	put_libraries(judge, s, j);
+	html_noise_put_libraries(judge, s, j);
 	r = put_entities(d, judge, s, j);
 	sp_json_end(j);
 	sp_json_line(j);

@@ -81,7 +81,7 @@ static int grow(struct sp_svg_tree *t, const struct sp_view_options *o, double m
 	return sp_tree_new(t->p, &options, &t->tree);
 }
 
-static int fill(struct sp_svg_tree *t, const struct sp_view_options *o, double min_drawn)
+static int svg_tree_make(struct sp_svg_tree *t, const struct sp_view_options *o, double min_drawn)
 {
 	int r = check_values(t, o->value, true);
 	if (r >= 0 && o->has_second)
@@ -97,7 +97,7 @@ int sp_svg_tree_new(const struct sp_profile *p, const struct sp_view_options *o,
 	if (!t)
 		return sp_fail(-ENOMEM, "merge the stacks");
 	*t = (struct sp_svg_tree){.p = p, .is_diff = o->has_second, .callers = o->callers && !o->callees};
-	int r = fill(t, o, min_drawn);
+	int r = svg_tree_make(t, o, min_drawn);
 	if (r < 0) {
 		sp_svg_tree_free(t);
 		return sp_fail(r, "merge the stacks");

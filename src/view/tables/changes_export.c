@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 /* --- names --- */
-static void put_stack(const struct sp_diff *d, uint32_t number, bool after, int encoding, FILE *out)
+static void changes_export_put_stack(const struct sp_diff *d, uint32_t number, bool after, int encoding, FILE *out)
 {
 	struct sp_stack s = sp_profile_stack(d->joined, number);
 
@@ -30,8 +30,8 @@ static void put_both(const struct sp_diff *d, const struct sp_diff_row *row, int
 
 	if (!f)
 		return;
-	put_stack(d, row->id, false, SP_ENCODE_FOLDED, f);
-	put_stack(d, row->second_id, has_user, SP_ENCODE_FOLDED, f);
+	changes_export_put_stack(d, row->id, false, SP_ENCODE_FOLDED, f);
+	changes_export_put_stack(d, row->second_id, has_user, SP_ENCODE_FOLDED, f);
 	if (fclose(f))
 		return;
 	if (encoding == SP_ENCODE_TERMINAL)
@@ -45,7 +45,7 @@ static const char *library_name(const struct sp_diff *d, uint32_t file)
 	return sp_profile_string(d->joined, sp_profile_file(d->joined, file)->name);
 }
 
-static void put_function(const struct sp_diff *d, const struct sp_diff_row *row, int encoding, FILE *out)
+static void changes_export_put_function(const struct sp_diff *d, const struct sp_diff_row *row, int encoding, FILE *out)
 {
 	const char *library = library_name(d, row->second_id);
 
@@ -70,7 +70,7 @@ void sp_change_put_name(const struct sp_diff *d, enum sp_diff_by by, const struc
 	} else if (by == SP_DIFF_BY_LIBRARY) {
 		sp_encode(out, encoding, library_name(d, row->id));
 	} else if (by == SP_DIFF_BY_FUNCTION) {
-		put_function(d, row, encoding, out);
+		changes_export_put_function(d, row, encoding, out);
 	} else {
 		put_both(d, row, encoding, out);
 	}

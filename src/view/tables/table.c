@@ -78,7 +78,7 @@ static int build_id_columns(const struct table *t)
 	return most ? SP_MAX(most, (int)strlen("build id")) : 0;
 }
 
-static void lay_out(struct table *t, unsigned int flags)
+static void table_set_columns(struct table *t, unsigned int flags)
 {
 	const char *unit = sp_profile_string(t->p, sp_profile_value_type(t->p, t->o->value)->unit);
 	struct sp_unit count = sp_unit_for("", 0);
@@ -155,7 +155,7 @@ static void put_pid(const struct table *t, const struct sp_total *row)
 		fprintf(t->out, "  %*" PRIu32, PID_COLUMNS, sp_profile_process(t->p, row->id)->pid);
 }
 
-static void put_name(const struct table *t, const struct sp_total *row)
+static void table_put_name(const struct table *t, const struct sp_total *row)
 {
 	const char *name = sp_total_name(t->p, t->by, row);
 
@@ -180,7 +180,7 @@ static void put_name(const struct table *t, const struct sp_total *row)
 	fputc('\n', t->out);
 }
 
-static void put_row(const struct table *t, const struct sp_total *row)
+static void table_put_row(const struct table *t, const struct sp_total *row)
 {
 	put_share(t, row->self, "");
 	if (t->values) {
@@ -198,11 +198,11 @@ static void put_row(const struct table *t, const struct sp_total *row)
 		put_build_id(t, row);
 	if (t->by == SP_TOTAL_BY_PROCESS)
 		put_pid(t, row);
-	put_name(t, row);
+	table_put_name(t, row);
 }
 
 /* How many rows the limit left out, and their share of self: totals of several rows overlap and do not add up. */
-static void put_rest(const struct table *t)
+static void table_put_rest(const struct table *t)
 {
 	size_t n = t->totals.n_rows - t->n_shown;
 	int64_t self = 0;
@@ -222,11 +222,11 @@ int sp_table_put(const struct sp_profile *p, const struct sp_view_options *o, un
 
 	if (r < 0)
 		return r;
-	lay_out(&t, flags);
+	table_set_columns(&t, flags);
 	put_heading(&t);
 	for (size_t i = 0; i < t.n_shown; i++)
-		put_row(&t, &t.totals.rows[i]);
-	put_rest(&t);
+		table_put_row(&t, &t.totals.rows[i]);
+	table_put_rest(&t);
 	sp_totals_done(&t.totals);
 	return 0;
 }
