@@ -110,7 +110,7 @@ static int64_t gap_frame(struct sp_capture *c, uint32_t before)
 	int64_t number = name < 0 ? name : sp_profile_add_func(c->profile, &func);
 	struct sp_frame frame = {.file = file, .func = (uint32_t)SP_MAX(number, 0), .flags = SP_FRAMEF_SHORTENED};
 
-	return number < 0 ? number : sp_profile_add_frame_apart(c->profile, &frame, false);
+	return number < 0 ? number : sp_profile_add_frame_variant(c->profile, &frame, false);
 }
 
 /* Frames [from, to) of those walked, behind the n that are there. */

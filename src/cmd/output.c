@@ -191,7 +191,7 @@ const char *sp_view_choice(size_t i)
 
 const char *sp_grouping_choice(size_t i)
 {
-	return i < SP_N_GROUPINGS ? sp_view_groupings[i] : NULL;
+	return i < SP_N_TOTAL_BY ? sp_view_groupings[i] : NULL;
 }
 
 static bool is_choice(const char *(*choice)(size_t), const struct sp_view *view)

@@ -52,7 +52,7 @@ int sp_calls_time(const char *path, uint64_t ticks_hz);
 /* How fast they count: takes 20 ms. -ENOTSUP: they are no clock. */
 int sp_calls_ticks(uint64_t *ret_hz);
 
-/* --- what a file says ------------------------------------------------------------------------------------------ */
+/* --- what a file says --- */
 enum { SP_CALLS_NONE = UINT32_MAX };
 struct sp_calls_library {          /* a library or program, as a snapshot has it */
 	const char *path, *soname; /* "" if there is none */

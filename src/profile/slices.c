@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <errno.h>
-
 #include "profile/profile.h"
 #include "profile/window.h"
+
+#include <errno.h>
 
 static int64_t widen_key(struct sp_profile *p, uint32_t number, unsigned int shift)
 {
@@ -24,7 +24,7 @@ static int add_widened(struct sp_profile *p, const struct sp_row *row, unsigned 
 int sp_profile_widen_slices(struct sp_profile *p, unsigned int shift)
 {
 	struct sp_profile_rows rows;
-	int r = sp_profile_keep_rows(p, &rows);
+	int r = sp_profile_copy_rows(p, &rows);
 
 	if (r < 0)
 		return r;

@@ -53,7 +53,7 @@ struct sp_perf_text sp_perf_frame_find(struct sp_perf_text rest);
 /* The frame in a line that has neither time nor event, by its column; empty if there is none. */
 struct sp_perf_text sp_perf_frame_column(struct sp_perf_text line);
 
-/* --- helpers of both ---------------------------------------------------------------------------------------------- */
+/* --- helpers of both --- */
 static inline bool sp_perf_is_space(char c)
 {
 	return c == ' ' || c == '\t';

@@ -99,7 +99,7 @@ struct pprof {
 	uint64_t default_at, first_mapping;
 };
 
-/* --- wire format (pprof.c) ---------------------------------------------------------------------------------------- */
+/* --- wire format (pprof.c) --- */
 struct pprof_field {
 	uint32_t number, wire; /* wire type: 0 varint, 1 eight bytes, 2 length and bytes, 5 four bytes */
 	uint64_t value;        /* of a varint */
@@ -110,12 +110,12 @@ enum { PPROF_VARINT = 0, PPROF_FIXED64 = 1, PPROF_BYTES = 2, PPROF_FIXED32 = 5 }
 bool pprof_next(struct sp_cursor *c, struct pprof_field *ret_field);
 uint32_t pprof_string_index(uint64_t value);
 
-/* --- samples (pprof_samples.c) ------------------------------------------------------------------------------------ */
+/* --- samples (pprof_samples.c) --- */
 int pprof_add_sample(struct pprof *r, struct sp_cursor c, uint64_t at);
 /* Those that are still on their way. */
 int pprof_fold_pending(struct pprof *r);
 
-/* --- labels (pprof_labels.c) -------------------------------------------------------------------------------------- */
+/* --- labels (pprof_labels.c) --- */
 struct pprof_who {
 	uint32_t key;
 	int stack_class;  /* enum sp_stack_class, -1: not said */
@@ -127,13 +127,13 @@ void pprof_people_free(struct pprof_people *x);
 /* Who these labels are; at: of a sample that has them. */
 int pprof_people_who(struct pprof_people *x, const uint8_t *labels, size_t n, uint64_t at, struct pprof_who *ret_who);
 
-/* --- comments (pprof_comments.c) ---------------------------------------------------------------------------------- */
+/* --- comments (pprof_comments.c) --- */
 int pprof_add_comment(struct pprof *r, uint64_t string);
 int pprof_add_comments(struct pprof *r, struct sp_cursor c);
 /* When mappings have become files: what comments tell of them. Other comments are people's, and kept. */
 int pprof_resolve_comments(struct pprof *r);
 
-/* --- the end (pprof_resolve.c) ------------------------------------------------------------------------------------ */
+/* --- the end (pprof_resolve.c) --- */
 int pprof_resolve(struct pprof *r);
 /* The string of the profile; what is outside of the table is "" and counted, or -EBADMSG. */
 int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *what);

@@ -4,9 +4,9 @@
  * profile.
  *
  * A frame's identity is its place, but foreign profiles have several functions at one place (inlined ones) and
- * functions without any place (folded text), which lie at offset 0: see sp_profile_add_frame_apart(). A file's tag is a
- * hash of what it is called, so that one library is one file in two profiles. Functions return numbers of the profile,
- * or a negative errno. No state.
+ * functions without any place (folded text), which lie at offset 0: see sp_profile_add_frame_variant(). A file's tag is
+ * a hash of what it is called, so that one library is one file in two profiles. Functions return numbers of the
+ * profile, or a negative errno. No state.
  */
 #ifndef SP_READ_PRIV_H
 #define SP_READ_PRIV_H
@@ -28,7 +28,7 @@ void sp_input_tell(const struct sp_input *in, struct sp_read_result *result);
 /* Whether it ended before its end, as keep_going wants it of broken compression: counted already. */
 bool sp_input_is_cut(const struct sp_input *in);
 
-/* --- names.c ------------------------------------------------------------------------------------------------------ */
+/* --- names.c --- */
 /*
  * The file that is called so (a path, a soname, "[kernel.kallsyms]", "[vdso]", "[anon:PID]" ...), its kind told from
  * that. build_id: its bytes, or none. "" is file 0. "PATH (deleted)" is another file than PATH; only if its build id is

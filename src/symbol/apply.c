@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 #include "symbol/priv.h"
 #include "symbol/symbol.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct job {
 	size_t n_offsets;
 };
 
-/* --- what a frame is called when nothing has a name ------------------------------------------------------------- */
+/* --- what a frame is called when nothing has a name --- */
 
 static const char *label_of(const struct sp_profile *p, uint32_t file)
 {
@@ -74,9 +75,9 @@ static int64_t add_named(struct sp_profile *p, uint32_t file, const struct sp_na
 	return sp_profile_add_func(p, &f);
 }
 
-/* --- from answers to frames ------------------------------------------------------------------------------------- */
+/* --- from answers to frames --- */
 
-static int64_t add_func(const struct job *j, uint64_t offset, const struct sp_name *m)
+static int64_t apply_add_func(const struct job *j, uint64_t offset, const struct sp_name *m)
 {
 	struct sp_profile *p = j->profile;
 	if (m && m->name && *m->name)
@@ -113,7 +114,7 @@ static int apply_names(const struct job *j, const struct sp_name *names)
 		return -ENOMEM;
 	for (size_t i = 0; i < j->n_offsets; i++) {
 		const struct sp_name *m = names ? &names[i] : NULL;
-		int64_t func = add_func(j, j->offsets[i], m);
+		int64_t func = apply_add_func(j, j->offsets[i], m);
 		int r = func < 0 ? (int)func : know(j, i, m, (uint32_t)func);
 		if (r < 0)
 			return r;
@@ -138,7 +139,7 @@ static int note_failure(const struct job *j, int r)
 	return 0;
 }
 
-/* --- ELF files -------------------------------------------------------------------------------------------------- */
+/* --- ELF files --- */
 
 /*
  * A caller's offset is its return address less one. Where no function holds it but one begins right behind, no call led
@@ -220,7 +221,7 @@ static int apply_made(const struct job *j, const struct sp_resolver *resolver)
 	return noted ? noted : applied;
 }
 
-/* --- the kernel ------------------------------------------------------------------------------------------------- */
+/* --- the kernel --- */
 
 static int64_t module_file(const struct job *j, const char *module)
 {
@@ -335,7 +336,7 @@ static int apply_kernel(const struct job *j, FILE *kallsyms)
 	return noted ? noted : applied;
 }
 
-/* --- the profile ------------------------------------------------------------------------------------------------ */
+/* --- the profile --- */
 
 static int by_file(const void *a, const void *b)
 {
@@ -450,7 +451,7 @@ int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FI
 	return apply_from(p, &all, resolver, kallsyms);
 }
 
-/* --- again and again -------------------------------------------------------------------------------------------- */
+/* --- again and again --- */
 
 int sp_namer_apply(struct sp_namer *n, struct sp_profile *p, const struct sp_resolver *resolver)
 {

@@ -9,6 +9,7 @@
 #include "base/search.h"
 #include "elf/elf.h"
 #include "symbol/priv.h"
+
 #include <elf.h>
 
 void sp_gaps_note(struct sp_gap *gaps, size_t n, uint64_t edge)

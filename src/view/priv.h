@@ -17,7 +17,7 @@ struct sp_totals;
 /* The groups that the options ask for, in the order that they ask for (sort.c); sp_totals_done() is the caller's. */
 int sp_view_totals(const struct sp_profile *p, const struct sp_view_options *o, struct sp_totals *ret_totals);
 
-/* --- frames (frame.c) --------------------------------------------------------------------------------------------- */
+/* --- frames (frame.c) --- */
 /* The file whose code a frame is: the module's own file for kernel frames that lie in a module. */
 uint32_t sp_view_library(const struct sp_profile *p, uint32_t frame);
 /* Writes what a library is called, for a terminal; anonymous memory with its process: "[anon:300]". */
@@ -36,7 +36,7 @@ uint64_t sp_view_address(const struct sp_profile *p, uint32_t frame);
 /* How far it lies from the start of its function; false where nobody knows where that begins. */
 bool sp_view_distance(const struct sp_profile *p, uint32_t frame, uint64_t *ret_distance);
 
-/* --- rows merged by what is shown (rows.c) ------------------------------------------------------------------------ */
+/* --- rows merged by what is shown (rows.c) --- */
 /* One half (user or kernel) of a shown row. */
 enum sp_half_state {
 	SP_HALF_NONE, /* there is no such stack, or it was not asked for: nothing is shown */

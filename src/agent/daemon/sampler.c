@@ -225,7 +225,7 @@ static int drop_excluded_rows(struct sp_sampler *s)
 	struct sp_profile *p = s->profile;
 	struct sp_profile_rows rows = {0}, kept;
 	size_t i, bytes;
-	int r = c->n_exclude ? sp_profile_keep_rows(p, &rows) : 0;
+	int r = c->n_exclude ? sp_profile_copy_rows(p, &rows) : 0;
 
 	if (!c->n_exclude || r < 0 || !rows.n)
 		return r;
@@ -241,7 +241,7 @@ static int drop_excluded_rows(struct sp_sampler *s)
 		kept.n++;
 	}
 	sp_profile_clear_rows(p);
-	r = sp_profile_put_rows(p, &kept);
+	r = sp_profile_add_rows(p, &kept);
 	sp_profile_rows_done(&rows);
 	return r;
 }

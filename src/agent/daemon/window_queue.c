@@ -90,7 +90,7 @@ static int store_window(struct sp_window_queue *q, const struct sp_store_window 
 static int restore_rows(const struct sp_queued_window *w, struct sp_profile *p)
 {
 	sp_profile_clear_rows(p);
-	return sp_profile_put_rows(p, &w->rows);
+	return sp_profile_add_rows(p, &w->rows);
 }
 
 /* The profile's rows are the window's. */
@@ -142,7 +142,7 @@ void sp_window_queue_push(struct sp_window_queue *q, struct sp_profile *p, const
 	int r = sp_grow(&q->windows, &q->capacity, q->n + 1, sizeof(*q->windows));
 
 	if (r >= 0)
-		r = sp_profile_keep_rows(p, &queued.rows);
+		r = sp_profile_copy_rows(p, &queued.rows);
 	sp_profile_clear_rows(p);
 	q->n_pushed++;
 	if (r < 0) {
@@ -159,12 +159,12 @@ int sp_window_queue_flush(struct sp_window_queue *q, struct sp_event_queue *e, s
 {
 	const char *source = q->n ? q->windows[0].window.source : NULL;
 	struct sp_profile_rows rows = {0};
-	int r = q->n ? sp_profile_keep_rows(p, &rows) : 0, r_restore;
+	int r = q->n ? sp_profile_copy_rows(p, &rows) : 0, r_restore;
 
 	if (!q->n || r < 0)
 		return r;
 	r = store_windows(q, p);
-	r_restore = sp_profile_put_rows(p, &rows);
+	r_restore = sp_profile_add_rows(p, &rows);
 	sp_profile_rows_done(&rows);
 	if (!q->n)
 		report_dropped(q, e, source);

@@ -49,7 +49,7 @@ static const char *depth_choice(size_t i)
 /* Beside what all tables are by: threads, which counts tell apart by their numbers. */
 static const char *by_choice(size_t i)
 {
-	return i == SP_N_GROUPINGS ? "thread" : sp_grouping_choice(i);
+	return i == SP_N_TOTAL_BY ? "thread" : sp_grouping_choice(i);
 }
 
 /* clang-format off */
@@ -85,8 +85,7 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-/* --- the arguments --------------------------------------------------------------------------------------------------
- */
+/* --- the arguments --- */
 static int library_add(struct calls_args *a, const char *given)
 {
 	SP_FREE char *name = NULL;
@@ -134,10 +133,10 @@ static int functions_take(struct calls_args *a)
 
 static void apart_choose(struct calls_args *a)
 {
-	if (a->show.by == SP_N_GROUPINGS) {
+	if (a->show.by == SP_N_TOTAL_BY) {
 		a->apart = SP_CALLS_BY_THREAD;
-		a->show.by = SP_BY_COMM;
-	} else if (a->show.by == SP_BY_PROCESS) {
+		a->show.by = SP_TOTAL_BY_COMM;
+	} else if (a->show.by == SP_TOTAL_BY_PROCESS) {
 		a->apart = SP_CALLS_BY_PROCESS;
 	}
 }
@@ -154,13 +153,12 @@ static int args_check(struct calls_args *a, const struct sp_view **ret_view)
 		r = sp_fail_said(-EINVAL, "no COMMAND to count in: put it behind --");
 	apart_choose(a);
 	if (r >= 0 && (a->show.json || a->show.csv) && a->show.by < 0)
-		a->show.by = SP_BY_FUNCTION;
+		a->show.by = SP_TOTAL_BY_FUNCTION;
 	a->show.on_stderr = !isatty(STDOUT_FILENO); /* where the command's output goes, and may be kept */
 	return r < 0 ? r : sp_show_view(&a->show, ret_view);
 }
 
-/* --- the file and the environment -----------------------------------------------------------------------------------
- */
+/* --- the file and the environment --- */
 struct run {
 	const struct sp_cmd *cmd;
 	const struct calls_args *args;
@@ -262,8 +260,7 @@ static int environment_print(struct run *r)
 	return SP_EXIT_OK;
 }
 
-/* --- the command ----------------------------------------------------------------------------------------------------
- */
+/* --- the command --- */
 /* As `soprof profile -F HZ -o FILE -- COMMAND` would have it. */
 static int profile_args_make(const struct calls_args *a, struct sp_profile_args *ret_args)
 {
@@ -330,8 +327,7 @@ static int command_run(const struct calls_args *a, const struct sp_profile_args 
 	return run_unsampled(s);
 }
 
-/* --- what came of it ------------------------------------------------------------------------------------------------
- */
+/* --- what came of it --- */
 static int counts_read(struct run *r)
 {
 	int e = sp_calls_read(r->file.path, &r->now);

@@ -89,8 +89,7 @@ int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profil
 	return r;
 }
 
-/* --- what else there is to tell -------------------------------------------------------------------------------------
- */
+/* --- what else there is to tell --- */
 static void tell_counter(uint64_t n, const char *one, const char *many, const char *why)
 {
 	if (n)

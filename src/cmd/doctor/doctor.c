@@ -35,8 +35,7 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-/* --- checks ---------------------------------------------------------------------------------------------------------
- */
+/* --- checks --- */
 static char *words(struct sp_doctor *d, const char *format, va_list args)
 {
 	char *text = NULL;
@@ -119,8 +118,7 @@ bool sp_doctor_has(const struct sp_doctor *d, int capability)
 	return d->capabilities >> capability & 1;
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 /* Where BPF is refused perf_event_open serves: slower, but the same stacks. */
 static bool is_by_perf(const struct sp_doctor *d)
 {

@@ -24,8 +24,7 @@ struct asking {
 	bool done;
 };
 
-/* --- opening --------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 /* O_PATH first: to open a pipe or a device for reading may wait, or do something. */
 static int file_open(const char *path, struct stat *ret_st)
 {
@@ -58,8 +57,7 @@ static int file_take(struct asking *a, const char *path)
 	return a->file->path ? 0 : -errno;
 }
 
-/* --- asking the workers ---------------------------------------------------------------------------------------------
- */
+/* --- asking the workers --- */
 static int wait_for(struct asking *a, int r)
 {
 	while (r >= 0 && !a->done)
@@ -143,8 +141,7 @@ static int ask(struct asking *a)
 	return r;
 }
 
-/* --- its debug file -------------------------------------------------------------------------------------------------
- */
+/* --- its debug file --- */
 /* As of a file that was sampled. */
 static int64_t file_add(const struct asking *a)
 {

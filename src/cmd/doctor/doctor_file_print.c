@@ -48,8 +48,7 @@ static uint64_t n_bad(const struct sp_doctor_file *f)
 	return n;
 }
 
-/* --- text -----------------------------------------------------------------------------------------------------------
- */
+/* --- text --- */
 struct page {
 	unsigned width;
 	bool colour;
@@ -213,8 +212,7 @@ int sp_doctor_file_print(const struct sp_doctor_file *f, unsigned width, bool co
 	return p.r;
 }
 
-/* --- JSON -----------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 static void json_identity(const struct sp_doctor_file *f, struct sp_json *j)
 {
 	char hex[2 * sizeof(f->build_id) + 1];

@@ -16,8 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- the kernel's ---------------------------------------------------------------------------------------------------
- */
+/* --- the kernel's --- */
 /* The first line tells: addresses are all shown or all hidden. */
 static int kallsyms(bool *ret_shown)
 {

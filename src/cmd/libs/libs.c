@@ -114,8 +114,7 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 	return r < 0 ? r : sp_sampling_unite(s);
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 /* Nothing is left to be done by us that needs them: workers open the files, and the broker puts the output in place. */
 static int privileges_drop(struct sp_libs *l)
 {
@@ -261,8 +260,7 @@ const struct sp_cmd sp_cmd_libs = {
     .run = run,
 };
 
-/* --- what is to be known beside it ---------------------------------------------------------------------------------
- */
+/* --- what is to be known beside it --- */
 static void tell_failures(const struct sp_libs *l)
 {
 	const struct sp_mapped *m = l->mapped;

@@ -38,8 +38,7 @@ struct coster {
 	size_t n_cells, cell_capacity;
 };
 
-/* --- sampled files -> libraries --------------------------------------------------------------------------------------
- */
+/* --- sampled files -> libraries --- */
 static uint32_t library_by_id(const struct sp_libs *l, const struct sp_file *f)
 {
 	for (uint32_t i = 0; i < l->n_libraries; i++)
@@ -98,8 +97,7 @@ static int place_file(struct coster *c, uint32_t number)
 	return r;
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------------
- */
+/* --- samples --- */
 static struct cell *cell_of(struct coster *c, uint32_t library, uint32_t process)
 {
 	const struct sp_process *p = sp_profile_process(c->p, process);
@@ -159,8 +157,7 @@ static int charge_row(struct coster *c, uint32_t i)
 	return r;
 }
 
-/* --- processes ------------------------------------------------------------------------------------------------------
- */
+/* --- processes --- */
 static bool is_same(const struct sp_mapped_process *m, const struct sp_process *p)
 {
 	uint64_t ticks = p->start_ns / (SP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
@@ -194,8 +191,7 @@ static void charge_processes(struct coster *c)
 	}
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------
- */
+/* --- all of it --- */
 static int charge_all(struct coster *c)
 {
 	uint32_t n_files = sp_profile_n_files(c->p), n_rows = sp_profile_n_rows(c->p);

@@ -37,7 +37,7 @@ struct identity_key {
 	uint64_t dev, ino, ctime_ns;
 };
 
-/* --- steps, from the last to the first ---------------------------------------------------------------------------- */
+/* --- steps, from the last to the first --- */
 static void begin(struct finder *f);
 
 static void finish(struct job *job)
@@ -391,8 +391,7 @@ static void begin(struct finder *f)
 	ask(job);
 }
 
-/* --- all files ------------------------------------------------------------------------------------------------------
- */
+/* --- all files --- */
 static int index_uses(struct finder *f)
 {
 	const struct sp_mapped *m = f->l->mapped;

@@ -33,8 +33,7 @@ const char *sp_libs_file_name(const struct sp_libs *l, size_t file)
 	return l->files[file].soname ? l->files[file].soname : sp_path_last(path_of(l, file));
 }
 
-/* --- libraries ------------------------------------------------------------------------------------------------------
- */
+/* --- libraries --- */
 struct library_key {
 	uint8_t kind, build_id[32];
 	uint64_t dev, ino, ctime_ns;
@@ -124,8 +123,7 @@ static int make_libraries(struct sp_libs *l)
 	return r;
 }
 
-/* --- uses -----------------------------------------------------------------------------------------------------------
- */
+/* --- uses --- */
 static int compare_uses(const void *a, const void *b)
 {
 	const struct sp_libs_use *x = a, *y = b;
@@ -175,8 +173,7 @@ int sp_libs_group(struct sp_libs *l)
 	return 0;
 }
 
-/* --- what is wanted -------------------------------------------------------------------------------------------------
- */
+/* --- what is wanted --- */
 static bool means_name(const char *word, const char *name)
 {
 	size_t len = strlen(word);
@@ -231,8 +228,7 @@ static bool is_wanted(const struct sp_libs *l, const struct sp_libs_library *lib
 	return !globs->n;
 }
 
-/* --- order ----------------------------------------------------------------------------------------------------------
- */
+/* --- order --- */
 #define FALLING(a, b) (((a) < (b)) - ((a) > (b)))
 
 static int compare_by(enum sp_libs_sort by, const struct sp_libs_library *x, const struct sp_libs_library *y)

@@ -36,8 +36,7 @@ void sp_profile_session_done(struct sp_profile_session *s)
 		fclose(s->output);
 }
 
-/* --- options -------------------------------------------------------------------------------------------------------
- */
+/* --- options --- */
 static void targets_choose(const struct sp_profile_args *a, struct sp_capture_options *o)
 {
 	const struct sp_u32_list *list = a->tids.n ? &a->tids : &a->pids;
@@ -78,8 +77,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	return r;
 }
 
-/* --- the run -------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 static bool has_targets(const struct sp_profile_args *a)
 {
 	return a->pids.n || a->tids.n || a->command;
@@ -212,7 +210,7 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 /* A pprof file keeps them: who reads it may be on another machine, or come after an upgrade. */
 static bool wants_packages(const struct sp_profile_args *a)
 {
-	return a->by == SP_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
+	return a->by == SP_TOTAL_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");
 }
 
 /* Lines and inlined functions: the files have other numbers in the new profile. */

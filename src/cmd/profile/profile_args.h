@@ -32,7 +32,7 @@ struct sp_profile_args {
 	char **command;         /* NULL at its end; NULL = none */
 	const struct sp_view *view;
 	const struct sp_event *event;
-	int by;                        /* enum sp_group_by, or -1 when not asked */
+	int by;                        /* enum sp_total_by, or -1 when not asked */
 	int unwind;                    /* enum sp_unwind_mode */
 	int view_number, event_number; /* as chosen, or -1: view and event are what they became */
 };

@@ -18,8 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- the header: bcc's words ---------------------------------------------------------------------------------------
- */
+/* --- the header: bcc's words --- */
 static void numbers_print(FILE *out, const char *what, const struct sp_u32_list *list)
 {
 	size_t i;
@@ -71,8 +70,7 @@ void sp_header_print(const struct sp_profile_session *s)
 	}
 }
 
-/* --- narrowing -----------------------------------------------------------------------------------------------------
- */
+/* --- narrowing --- */
 static void kept_take(struct sp_profile_session *s, struct sp_profile *kept, const struct sp_filter_result *result)
 {
 	s->n_left_out += (uint64_t)result->left_out[0];
@@ -101,11 +99,11 @@ int sp_profile_narrow(struct sp_profile_session *s)
 	return r;
 }
 
-/* --- the view ------------------------------------------------------------------------------------------------------
- */
+/* --- the view --- */
 static int labels_look_up(struct sp_profile_session *s)
 {
-	if (s->args->by == SP_BY_CGROUP || s->args->by == SP_BY_CONTAINER || !strcmp(s->args->view->name, "pprof"))
+	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER ||
+	    !strcmp(s->args->view->name, "pprof"))
 		return sp_label_cgroups(s->sampling.profile);
 	return 0;
 }
@@ -140,7 +138,7 @@ static int view_write(void *arg, FILE *out)
 	    .verbose = a->verbose,
 	    .addresses = a->addresses,
 	    .ascending = true,
-	    .by = a->by < 0 ? SP_BY_LIBRARY : (enum sp_group_by)a->by,
+	    .by = a->by < 0 ? SP_TOTAL_BY_LIBRARY : (enum sp_total_by)a->by,
 	    .colour = isatty(fileno(out)),
 	};
 
@@ -158,8 +156,7 @@ int sp_profile_print(struct sp_profile_session *s)
 	return sp_output_prepared(s->args->output, s->sampling.broker, sp_take_ptr(s->output), view_write, s);
 }
 
-/* --- the summary ---------------------------------------------------------------------------------------------------
- */
+/* --- the summary --- */
 static void own_use(const struct sp_profile_session *s, const struct sp_capture_stats *c, struct sp_summary *summary)
 {
 	struct sp_usage own = {0};

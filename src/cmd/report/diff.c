@@ -83,8 +83,7 @@ struct diff_run {
 	struct sp_diff *diff;
 };
 
-/* --- reading -------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 static int time_read(struct diff_run *d, int side)
 {
 	const struct sp_input_args *a = &d->args->input;
@@ -185,8 +184,7 @@ static int diff_make(struct diff_run *d)
 	return r < 0 ? r : sp_diff_new(d->profiles[0], d->profiles[1], &o, &d->diff);
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 static const char *value_name(const struct diff_run *d)
 {
 	return sp_profile_string(d->profiles[1], sp_profile_value_type(d->profiles[1], d->value)->name);

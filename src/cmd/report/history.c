@@ -27,7 +27,7 @@ struct sp_history {
 	struct sp_ask ask;
 };
 
-/* --- the way ------------------------------------------------------------------------------------------------------ */
+/* --- the way --- */
 static int open_files(struct sp_history *h)
 {
 	struct sp_store_options o = {.read_only = true};
@@ -192,7 +192,7 @@ int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool
 	return r;
 }
 
-/* --- words -------------------------------------------------------------------------------------------------------- */
+/* --- words --- */
 char *sp_history_range_text(uint64_t from_ns, uint64_t to_ns)
 {
 	char from[SP_WHEN_TEXT], to[SP_WHEN_TEXT], *text;

@@ -21,8 +21,7 @@
 
 #define PAGE_MASK 4095ULL
 
-/* --- what a file is --------------------------------------------------------------------------------------------------
- */
+/* --- what a file is --- */
 static void segments_fill(const struct sp_elf *e, struct sp_read_object *o)
 {
 	for (size_t i = 0; i < sp_elf_n_segments(e) && o->n_segments < SP_READ_MAX_SEGMENTS; i++) {
@@ -79,8 +78,7 @@ static void range_of(const struct sp_read_object *o, uint64_t *ret_low, uint64_t
 	}
 }
 
-/* --- finding it ------------------------------------------------------------------------------------------------------
- */
+/* --- finding it --- */
 static bool try_directory(const char *dir, size_t len, const char *library, uint64_t low, uint64_t high,
 			  struct sp_read_object *ret)
 {
@@ -143,8 +141,7 @@ int sp_object_find(void *object, const char *library, uint64_t low, uint64_t hig
 	return r;
 }
 
-/* --- names -----------------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 int sp_object_names(struct sp_profile *p)
 {
 	struct sp_workers_options one = {.n_parsers = 1};

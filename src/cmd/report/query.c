@@ -96,7 +96,7 @@ static int64_t samples_of(const struct sp_profile *p)
 
 static enum sp_total_by totals_by(const struct query_args *a)
 {
-	return a->show.by == SP_BY_FUNCTION ? SP_TOTAL_BY_FUNCTION : SP_TOTAL_BY_LIBRARY;
+	return a->show.by == SP_TOTAL_BY_FUNCTION ? SP_TOTAL_BY_FUNCTION : SP_TOTAL_BY_LIBRARY;
 }
 
 /* Whether the store's own sums answer it: of a long range, by library or function, and of everybody. */
@@ -106,7 +106,7 @@ static bool is_of_totals(const struct query *q)
 	bool all = a->library == NULL && a->function == NULL && a->process == NULL && a->cgroup == NULL;
 	bool plain = !a->exact && a->resolution < 0 && !a->show.user_only && !a->show.kernel_only;
 
-	return all && plain && q->view->grouped && a->show.by <= SP_BY_FUNCTION &&
+	return all && plain && q->view->grouped && a->show.by <= SP_TOTAL_BY_FUNCTION &&
 	       q->asked.to_ns - q->asked.from_ns >= SP_LONG_TOTALS_NS(totals_by(a));
 }
 
@@ -166,8 +166,9 @@ static enum sp_store_who who_is_shown(const struct query *q)
 
 	if (strcmp(q->view->name, "svg") == 0)
 		return SP_WHO_THREAD;
-	return q->view->grouped && (by <= SP_BY_FUNCTION || by == SP_BY_CALLER || by == SP_BY_MATRIX) ? SP_WHO_NOTHING
-												      : SP_WHO_WHOLE;
+	return q->view->grouped && (by <= SP_TOTAL_BY_FUNCTION || by == SP_TOTAL_BY_CALLER || by == SP_TOTAL_BY_MATRIX)
+		   ? SP_WHO_NOTHING
+		   : SP_WHO_WHOLE;
 }
 
 static int asked_make(struct query *q)

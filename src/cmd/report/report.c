@@ -35,8 +35,7 @@ static const struct sp_example examples[] = {
     {0},
 };
 
-/* --- the run ---------------------------------------------------------------------------------------------------------
- */
+/* --- the run --- */
 struct report {
 	const struct report_args *args;
 	const struct sp_view *view;

@@ -51,7 +51,7 @@ bool sp_top_page_what(const struct sp_top_page *page, size_t row, char ret_what[
 {
 	const struct sp_total *t = &page->rows[row].total;
 
-	return !page->is_tree && !t->none && words_of(page->p, page->by, t->id, t->of, ret_what);
+	return !page->is_tree && !t->none && words_of(page->p, page->by, t->id, t->file, ret_what);
 }
 
 bool sp_top_page_find(const struct sp_top_page *page, const char *what, size_t *ret_row)
@@ -92,7 +92,7 @@ static char *in_library(const char *name, const char *library)
 static char *total_name(const struct sp_top_page *page, const struct sp_total *t)
 {
 	const struct sp_profile *p = page->p;
-	const char *name = sp_total_name(p, page->by, t), *of = sp_total_of(p, page->by, t);
+	const char *name = sp_total_name(p, page->by, t), *of = sp_total_library(p, page->by, t);
 	char number[16];
 
 	if (t->none)
@@ -329,7 +329,7 @@ static int tree_make(const struct sp_top_state *s, const struct sp_top_level *le
 	struct sp_tree_options o = {
 	    .value = page->n_value,
 	    .direction = level->calls ? SP_TREE_CALLEES : SP_TREE_CALLERS,
-	    .fold = level->by == SP_TOTAL_BY_FUNCTION ? SP_TREE_FRAMES : SP_TREE_ENTRIES,
+	    .granularity = level->by == SP_TOTAL_BY_FUNCTION ? SP_TREE_FUNCTIONS : SP_TREE_ENTRIES,
 	    .fold_recursion = true,
 	    .marks = true,
 	    .by_name = s->sort == SP_TOP_NAME,

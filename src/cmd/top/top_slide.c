@@ -48,7 +48,7 @@ int sp_slide_push(struct sp_slide *s, struct sp_profile *p, const struct sp_slid
 	int r = sp_grow(&s->windows, &s->capacity, s->n + 1, sizeof(*s->windows));
 
 	if (r >= 0)
-		r = sp_profile_keep_rows(p, &w.rows);
+		r = sp_profile_copy_rows(p, &w.rows);
 	if (r < 0)
 		return r;
 	sp_profile_clear_rows(p);
@@ -66,7 +66,7 @@ static int sum_make(const struct sp_slide *s, struct sp_profile *p, struct sp_pr
 
 	for (i = 0; r >= 0 && i < s->n; i++)
 		if (!s->windows[i].settled)
-			r = sp_profile_put_rows(p, &s->windows[i].rows);
+			r = sp_profile_add_rows(p, &s->windows[i].rows);
 	if (r >= 0)
 		r = sp_profile_merge(sum, p);
 	for (i = 0; r >= 0 && i < s->n; i++)
@@ -79,7 +79,7 @@ int sp_slide_sum(const struct sp_slide *s, struct sp_profile *p, struct sp_profi
 {
 	struct sp_profile_rows since = {0};
 	struct sp_profile *sum = NULL;
-	int back, r = sp_profile_keep_rows(p, &since);
+	int back, r = sp_profile_copy_rows(p, &since);
 
 	if (r < 0)
 		return r;
@@ -88,7 +88,7 @@ int sp_slide_sum(const struct sp_slide *s, struct sp_profile *p, struct sp_profi
 	if (r >= 0)
 		r = sum_make(s, p, sum);
 	sp_profile_clear_rows(p);
-	back = sp_profile_put_rows(p, &since);
+	back = sp_profile_add_rows(p, &since);
 	sp_profile_rows_done(&since);
 	r = r < 0 ? r : back;
 	if (r < 0)
@@ -106,7 +106,7 @@ static int window_settle(struct sp_slide_window *w, struct sp_profile *p)
 	if (r < 0)
 		return r;
 	sp_profile_clear_rows(p);
-	r = sp_profile_put_rows(p, &w->rows);
+	r = sp_profile_add_rows(p, &w->rows);
 	if (r >= 0)
 		r = sp_profile_merge(own, p);
 	if (r < 0) {

@@ -100,7 +100,7 @@ static int64_t add_frame(struct sp_answer_writer *a, uint32_t number)
 			     .file = (uint32_t)file,
 			     .func = (uint32_t)func,
 			     .flags = from->flags & ((1U << SP_FRAME_VARIANT_SHIFT) - 1)};
-	int64_t n = sp_profile_add_frame_apart(a->p, &f, f.offset != 0 || func == 0);
+	int64_t n = sp_profile_add_frame_variant(a->p, &f, f.offset != 0 || func == 0);
 	if (n > 0)
 		a->frame_of[number] = (uint32_t)n;
 	return n;
@@ -142,7 +142,7 @@ static int64_t add_shortened_frame(struct sp_answer_writer *a, uint32_t node)
 	struct sp_frame f = {.func = (uint32_t)number,
 			     .file = (uint32_t)add_file(a, before->file),
 			     .flags = before->flags & SP_FRAMEF_KERNEL};
-	return number < 0 ? number : sp_profile_add_frame_apart(a->p, &f, false);
+	return number < 0 ? number : sp_profile_add_frame_variant(a->p, &f, false);
 }
 
 /* Where the kernel's frames end in a path, and the marks. */

@@ -14,8 +14,8 @@ enum { HAS_LIBRARY = 1, HAS_FUNCTION = 2 };
 static void match_files(const struct sp_dict *d, const char *glob, uint8_t *files)
 {
 	for (uint32_t i = 1; i < d->n_files && glob != NULL; i++)
-		files[i] =
-		    sp_glob_means_file(glob, sp_dict_string(d, d->files[i].name), sp_dict_string(d, d->files[i].path));
+		files[i] = sp_glob_matches_file(glob, sp_dict_string(d, d->files[i].name),
+						sp_dict_string(d, d->files[i].path));
 }
 
 static void match_funcs(const struct sp_dict *d, const char *glob, const uint8_t *files, uint8_t *funcs)
@@ -24,8 +24,8 @@ static void match_funcs(const struct sp_dict *d, const char *glob, const uint8_t
 		const struct sp_func *f = &d->funcs[i];
 		if (f->file < d->n_files && files[f->file])
 			funcs[i] |= HAS_LIBRARY;
-		if (glob != NULL && (sp_glob_means(glob, sp_dict_string(d, f->name)) ||
-				     sp_glob_means(glob, sp_dict_string(d, f->linkage_name))))
+		if (glob != NULL && (sp_glob_matches(glob, sp_dict_string(d, f->name)) ||
+				     sp_glob_matches(glob, sp_dict_string(d, f->linkage_name))))
 			funcs[i] |= HAS_FUNCTION;
 	}
 }

@@ -35,8 +35,8 @@ static bool process_matches(const struct sp_dict *d, uint32_t pid, const struct 
 	char digits[16];
 
 	(void)snprintf(digits, sizeof(digits), "%" PRIu32, pid);
-	return sp_glob_means(glob, sp_dict_string(d, g->comm)) || sp_glob_means(glob, digits) ||
-	       (g->exe != 0 && sp_glob_means_file(glob, sp_dict_string(d, exe->name), sp_dict_string(d, exe->path)));
+	return sp_glob_matches(glob, sp_dict_string(d, g->comm)) || sp_glob_matches(glob, digits) ||
+	       (g->exe != 0 && sp_glob_matches_file(glob, sp_dict_string(d, exe->name), sp_dict_string(d, exe->path)));
 }
 
 static bool matches_query(const struct wanted *w, uint32_t who)
@@ -48,7 +48,7 @@ static bool matches_query(const struct wanted *w, uint32_t who)
 
 	if (!w->q->all_users && g->uid != w->q->uid)
 		return false;
-	if (w->q->cgroup != NULL && !sp_glob_means_cgroup(w->q->cgroup, sp_dict_string(d, g->cgroup_path)))
+	if (w->q->cgroup != NULL && !sp_glob_matches_cgroup(w->q->cgroup, sp_dict_string(d, g->cgroup_path)))
 		return false;
 	return w->q->process == NULL || process_matches(d, key == NULL ? 0 : key->pid, g, w->q->process);
 }

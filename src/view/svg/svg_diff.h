@@ -6,7 +6,7 @@
  * and the colour is the difference of the frame's own value, without what it calls: what changed is where the colour
  * is, and not all the way down to the root. Unlike there the difference is of shares (percent points, "pp"), unless it
  * is asked for in absolute values, and the colour changes by steps, of which the middle one is no or little difference.
- * What is noise (profile/diff_judge.h) has the colour of no difference, however large it is.
+ * What is noise (profile/diff_significance.h) has the colour of no difference, however large it is.
  * In a graph of callers the own values are those of the threads' roots, so the whole value's difference is taken. Pure
  * functions; strings that are returned are new (free them), NULL = memory is short.
  */
@@ -21,7 +21,7 @@
 enum { SP_SVG_STEP_MAX = 8, SP_SVG_N_STEPS = 2 * SP_SVG_STEP_MAX + 1 };
 
 struct sp_diff;
-struct sp_diff_judge;
+struct sp_significance;
 
 struct sp_svg_diff {
 	const struct sp_svg_tree *t;
@@ -29,7 +29,7 @@ struct sp_svg_diff {
 	const char *value_name, *unit;
 	double largest;             /* the difference that has the strongest colour */
 	const struct sp_diff *diff; /* NULL: nothing is known of noise */
-	struct sp_diff_judge *judge;
+	struct sp_significance *judge;
 };
 
 double sp_svg_diff_of(const struct sp_svg_diff *d, int64_t now, int64_t old);

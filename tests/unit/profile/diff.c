@@ -87,7 +87,7 @@ static void make(enum sp_diff_scale scale, enum sp_diff_by by)
 	sp_diff_free(d);
 	d = NULL;
 	assert_int_equal(sp_diff_new(old, new, &o, &d), 0);
-	assert_int_equal(sp_diff_fold(d, by, &rows), 0);
+	assert_int_equal(sp_diff_rows_new(d, by, &rows), 0);
 }
 
 static const char *name_of(const struct sp_diff_row *row, enum sp_diff_by by)
@@ -241,7 +241,7 @@ static void sums_are_those_of_the_profiles(void **state)
 		}
 		for (enum sp_diff_by by = SP_DIFF_BY_LIBRARY; by <= SP_DIFF_BY_STACK; by++) {
 			double sums[2] = {0}, shares[2] = {0};
-			assert_int_equal(sp_diff_fold(d, by, &rows), 0);
+			assert_int_equal(sp_diff_rows_new(d, by, &rows), 0);
 			for (size_t i = 0; i < rows.n_rows; i++) {
 				const struct sp_diff_row *row = &rows.rows[i];
 				sums[0] += (double)row->old_self;

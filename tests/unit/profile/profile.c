@@ -106,21 +106,21 @@ static void inlined_and_placeless_frames_stay_apart(void **state)
 	func.source_line = 4;
 	int64_t other = sp_profile_add_func(p, &func);
 	assert_int_equal(other, frame.func + 1);
-	int64_t place = sp_profile_add_frame_apart(p, &frame, true),
-		apart = sp_profile_add_frame_apart(p, &frame, false);
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place);
+	int64_t place = sp_profile_add_frame_variant(p, &frame, true),
+		apart = sp_profile_add_frame_variant(p, &frame, false);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, true), place);
 	assert_int_equal(sp_profile_frame(p, (uint32_t)place)->flags, SP_FRAMEF_INLINED);
 	assert_int_equal(apart, place + 1);
 	frame.line = 8;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place + 2);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, true), place + 2);
 	assert_int_equal(sp_profile_frame(p, (uint32_t)place + 2)->line, 8);
 	frame.func = (uint32_t)other;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, true), place + 3);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, true), place + 3);
 	frame.line = 7;
 	frame.func = (uint32_t)other - 1;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), apart);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, false), apart);
 	frame.func = 99;
-	assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), -EINVAL);
+	assert_int_equal(sp_profile_add_frame_variant(p, &frame, false), -EINVAL);
 }
 
 static void a_hundred_thousand_functions_of_one_name(void **state)
@@ -132,7 +132,7 @@ static void a_hundred_thousand_functions_of_one_name(void **state)
 	for (uint32_t i = 0; i < 100000; i++) {
 		func.source_line = i / 2;
 		struct sp_frame frame = {.func = (uint32_t)sp_profile_add_func(p, &func), .line = i};
-		assert_int_equal(sp_profile_add_frame_apart(p, &frame, false), n + i);
+		assert_int_equal(sp_profile_add_frame_variant(p, &frame, false), n + i);
 	}
 }
 

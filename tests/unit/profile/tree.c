@@ -66,10 +66,10 @@ static void put_frame(const struct sp_profile *p, const struct sp_tree_options *
 
 	random_library_words(p, number, library);
 	random_func_words(p, frame->func, func);
-	if (o->fold == SP_TREE_FRAMES || library[0] == '\0')
+	if (o->granularity == SP_TREE_FUNCTIONS || library[0] == '\0')
 		(void)snprintf(words, STEP, "frame %s in %s %u", func, library, guessed);
 	else
-		(void)snprintf(words, STEP, "run %s in %s 0", o->fold == SP_TREE_ENTRIES ? func : "", library);
+		(void)snprintf(words, STEP, "run %s in %s 0", o->granularity == SP_TREE_ENTRIES ? func : "", library);
 	put_step(path, words);
 	(void)snprintf(path->library[path->n - 1], RANDOM_WORDS, "%s", library);
 	path->focus[path->n - 1] = o->focus != NULL && o->focus[number];
@@ -129,7 +129,7 @@ static bool cut_to_focus(const struct sp_tree_options *o, struct path *path)
 
 static void fold_path(const struct sp_tree_options *o, struct path *path)
 {
-	for (uint32_t i = 1; i < path->n && o->fold != SP_TREE_FRAMES;)
+	for (uint32_t i = 1; i < path->n && o->granularity != SP_TREE_FUNCTIONS;)
 		if (path->library[i][0] != '\0' && strcmp(path->library[i], path->library[i - 1]) == 0) {
 			struct path rest = *path;
 			keep(&rest, i + 1, rest.n); /* the lowest frame gives the run its name */
@@ -344,7 +344,7 @@ static void check_all(const struct sp_profile *p, const bool *focus, bool focus_
 		o.direction = bits & 1 ? SP_TREE_CALLERS : SP_TREE_CALLEES;
 		o.fold_recursion = bits & 2;
 		o.marks = bits & 4;
-		o.fold = (enum sp_tree_fold)(bits / 8);
+		o.granularity = (enum sp_tree_granularity)(bits / 8);
 		o.comms = bits % 3 == 0;
 		o.has_second = bits % 5 == 0;
 		o.by_name = bits % 7 == 0;

@@ -72,10 +72,10 @@ static void views_of_calls_are_the_last(void **state)
 static void every_grouping_has_a_name(void **state)
 {
 	(void)state;
-	for (int i = 0; i < SP_N_GROUPINGS; i++)
+	for (int i = 0; i < SP_N_TOTAL_BY; i++)
 		assert_non_null(sp_view_groupings[i]);
-	assert_string_equal(sp_view_groupings[SP_BY_LIBRARY], "library");
-	assert_string_equal(sp_view_groupings[SP_BY_USER], "user");
+	assert_string_equal(sp_view_groupings[SP_TOTAL_BY_LIBRARY], "library");
+	assert_string_equal(sp_view_groupings[SP_TOTAL_BY_USER], "user");
 }
 
 int main(void)
