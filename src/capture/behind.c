@@ -2,15 +2,16 @@
 /*
  * behind.c: whether a call ends in front of a return address, by the bytes of its file, which the session has open.
  *
- * For samples that are walked in the user half, as the kernel half looks at the code in memory (sp_is_suspect). Answers
- * are kept: the same places are returned to again and again.
+ * For samples that are walked in the user half, as the kernel half looks at the code in memory (sp_is_suspect). Only
+ * the page cache is read (RWF_NOWAIT), where code that has just run is: a foreign file system, as FUSE, may keep a
+ * reader waiting. Answers are kept: the same places are returned to again and again.
  */
 #include "capture/priv.h"
 #include "unwind/finish.h"
 #include "unwind/step_types.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <sys/uio.h>
 
 enum { N_KEPT = 4096, CALL_BYTES = 8 };
 
@@ -23,8 +24,10 @@ static int look(const struct sp_capture *c, uint32_t id, uint64_t offset)
 {
 	int fd = c->seen[id].number ? sp_known_of(c, id)->fd : -1;
 	uint8_t code[CALL_BYTES];
+	struct iovec to = {code, sizeof(code)};
 
-	if (fd < 0 || offset < CALL_BYTES || pread(fd, code, sizeof(code), (off_t)(offset - CALL_BYTES)) != CALL_BYTES)
+	if (fd < 0 || offset < CALL_BYTES ||
+	    preadv2(fd, &to, 1, (off_t)(offset - CALL_BYTES), RWF_NOWAIT) != CALL_BYTES)
 		return -ENOENT;
 	return sp_ends_in_call(code);
 }
