@@ -43,6 +43,12 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	/* The rest of the program's memory, as it is now: 0, or negative; NULL: it is not at hand. */
 	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
 	void *read_arg;
+	/*
+	 * What `read` needs for code of HotSpot's in this region: 0: it is at hand, or never will be; -EAGAIN: not yet.
+	 * NULL: it is at hand.
+	 */
+	int (*fetch)(void *arg, sp_u32 id);
+	void *fetch_arg;
 	/* SP_MADE_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
 	int (*made)(void *arg, const struct sp_made_at *at, struct sp_rule *ret_rule);
 	void *made_arg;
