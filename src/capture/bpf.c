@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bpf.c: the source whose samples are taken and unwound by the kernel half. */
 #include "base/error.h"
+#include "base/mem.h"
 #include "capture/kernel.h"
 #include "capture/priv.h"
 #include "capture/source.h"
@@ -9,7 +10,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
+
+enum { STOCK = 48 /* with what the kernel adds to it it keeps some 90 */ };
 
 static int array_make(void *broker, uint32_t bytes)
 {
@@ -51,6 +55,40 @@ static int rings_new(struct sp_capture *c)
 	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
 }
 
+/* Takes elements of the map of files from this CPU's list, and gives them back: then it has more than before. */
+static void files_stock(const struct sp_capture *c)
+{
+	sp_u64 id = 0, i;
+
+	for (i = 0; i < STOCK; i++)
+		bpf_map_update_elem(c->files_fd, &(struct sp_file_key){.ino = i}, &id, BPF_NOEXIST);
+	for (i = 0; i < STOCK; i++)
+		bpf_map_delete_elem(c->files_fd, &(struct sp_file_key){.ino = i});
+}
+
+/*
+ * The kernel keeps elements of maps ready on each CPU, four at first, and in a sample no more can be had: a program's
+ * first sample would learn of four of its libraries. No file has a key without a device.
+ */
+static void files_stock_all(const struct sp_capture *c)
+{
+	int n = libbpf_num_possible_cpus(), i;
+	size_t size = CPU_ALLOC_SIZE(SP_MAX(n, 1));
+	cpu_set_t *before = CPU_ALLOC(SP_MAX(n, 1)), *one = CPU_ALLOC(SP_MAX(n, 1));
+
+	if (before && one && !sched_getaffinity(0, size, before)) {
+		for (i = 0; i < n; i++) {
+			CPU_ZERO_S(size, one);
+			CPU_SET_S(i, size, one);
+			if (!sched_setaffinity(0, size, one))
+				files_stock(c);
+		}
+		sched_setaffinity(0, size, before);
+	}
+	CPU_FREE(before);
+	CPU_FREE(one);
+}
+
 static int bpf_open(struct sp_capture *c)
 {
 	int r = sp_kernel_load(c);
@@ -59,6 +97,8 @@ static int bpf_open(struct sp_capture *c)
 		r = sp_kernel_check(c);
 	if (!r)
 		r = maps_find(c);
+	if (!r)
+		files_stock_all(c);
 	return r ? r : rings_new(c);
 }
 

@@ -41,7 +41,7 @@ struct sp_seen_file { /* by file id */
 struct sp_known_file { /* by number in the profile */
 	int fd;
 	int jit_dump_fd, memory_fd; /* of memory without a file: what its process writes of it, and itself; 0 = none */
-	bool is_memory_asked;
+	bool is_memory_asked, is_memory_refused;
 	uint32_t n_made, n_not_made; /* frames in it that were found, and that were not */
 	uint32_t uid, mode;
 	uint8_t n_tries;
@@ -62,6 +62,8 @@ void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
 /* made.c: what the process of memory without a file writes of it, if it does. */
 void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r);
+/* made.c: a descriptor of its process's memory, which stays ours; -EAGAIN: not yet; -ENOENT: it cannot be had. */
+int sp_memory_want(struct sp_capture *c, uint32_t id);
 /* made_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */
 int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *ret_rule);
 /* behind.c: of struct sp_finish_memory. */

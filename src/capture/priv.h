@@ -81,8 +81,8 @@ struct sp_capture {
 	struct sp_made_kept *made; /* made_frames.c: answers, and how many are waited for */
 	int failure;               /* the first error inside a callback */
 	uint64_t began_ns;
-	unsigned int n_made_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
-	uint64_t turn_ns, turn_at_ns;           /* how long counts are kept in the kernel, and until when now */
+	unsigned int n_made_asked, n_images_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
+	uint64_t turn_ns, turn_at_ns; /* how long counts are kept in the kernel, and until when now */
 	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;
 	bool is_over;   /* the profile is no longer ours */

@@ -143,9 +143,15 @@ static sp_u32 step_of_v8(struct sp_walk *w, sp_u32 off)
 static sp_u32 step_of_hotspot(struct sp_walk *w, sp_u32 file, sp_u64 pc)
 {
 	struct sp_hotspot *h = sp_hotspots_find(sp_tables_hotspots(w->tables), file);
+	const struct sp_finish_memory *m = w->memory;
 	struct sp_record_pending *r = w->r;
-	sp_u32 stop = h ? sp_step_hotspot(w, h, pc, &r->regs, &r->how) : sp_step_guess(w, &r->regs, &r->how);
+	sp_u32 stop;
 
+	if (h && m->fetch && m->fetch(m->fetch_arg, file) == -EAGAIN) {
+		r->waits_for = file;
+		return SP_STOP_PENDING;
+	}
+	stop = h ? sp_step_hotspot(w, h, pc, &r->regs, &r->how) : sp_step_guess(w, &r->regs, &r->how);
 	if (r->how & SP_HOW_GUESSED)
 		r->guessed = SP_STACK_GUESSED;
 	return stop;
@@ -295,11 +301,9 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	offset = addr + map->shift_by;
 	word = map->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(r->how);
 	r->frames[sp_frame_slot(r->n_frames++)] = word;
-	if (table && table->state == SP_TABLE_HOTSPOT)
-		return step_of_hotspot(w, file, addr);
-	if (!table || table->state != SP_TABLE_MADE)
+	if (!table || (table->state != SP_TABLE_MADE && table->state != SP_TABLE_HOTSPOT))
 		return step_by(w, table, offset, mode);
-	stop = step_made(w, file, mode);
+	stop = table->state == SP_TABLE_MADE ? step_made(w, file, mode) : step_of_hotspot(w, file, addr);
 	r->n_frames -= stop == SP_STOP_PENDING; /* it is walked again */
 	return stop;
 }

@@ -47,6 +47,12 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	 * known. */
 	int (*behind)(void *arg, sp_u64 word, sp_u64 offset);
 	void *behind_arg;
+	/*
+	 * What `read` needs for code of HotSpot's in this region: 0: it is at hand, or never will be; -EAGAIN: not yet.
+	 * NULL: it is at hand.
+	 */
+	int (*fetch)(void *arg, sp_u32 id);
+	void *fetch_arg;
 	/* SP_MADE_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
 	int (*made)(void *arg, const struct sp_made_at *at, struct sp_rule *ret_rule);
 	void *made_arg;

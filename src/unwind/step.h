@@ -25,7 +25,6 @@
 #define SP_UNROLL
 #endif
 #define SP_STEP_NEXT 0xffffu
-#define SP_USER_END (1ULL << 47)    /* x86-64, four levels of page tables: where programs and their libraries live */
 #define SP_GUESS_REACH (8ULL << 20) /* a frame is believed to be smaller than the usual limit of a whole stack */
 
 enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7, SP_ROW_STEPS = SP_INDEX_COUNT_BITS };

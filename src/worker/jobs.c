@@ -86,7 +86,8 @@ static bool has_memfd(const struct sp_job *j)
 {
 	return j->kind == SP_JOB_BUILD || j->kind == SP_JOB_NAMES || j->kind == SP_JOB_MAP ||
 	       j->kind == SP_JOB_JIT_DUMP || j->kind == SP_JOB_JIT_OBJECTS || j->kind == SP_JOB_JIT_FRAME ||
-	       j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS || j->kind == SP_JOB_KERNEL;
+	       j->kind == SP_JOB_JIT_IMAGE || j->kind == SP_JOB_SOURCES || j->kind == SP_JOB_SPANS ||
+	       j->kind == SP_JOB_KERNEL;
 }
 
 unsigned sp_job_weight(const struct sp_job *j)
@@ -272,6 +273,16 @@ static int take_blob(struct sp_job *j, const struct sp_answer_message *a)
 	return 0;
 }
 
+static int take_image(struct sp_job *j, const struct sp_answer_message *a)
+{
+	SP_FREE void *bytes = NULL;
+	int r = read_answer(j->memfd, a->bytes, &bytes);
+	r = r < 0 ? r : sp_image_from(bytes, a->bytes, &j->image);
+	if (r >= 0)
+		bytes = NULL;
+	return r;
+}
+
 static int unpack_text(struct sp_cursor *c, uint32_t len, char **ret_text)
 {
 	if (len == SP_PACKED_NULL)
@@ -415,6 +426,8 @@ int sp_job_take(struct sp_job *j, const struct sp_answer_message *a, int fd)
 		return take_identity(j, a);
 	case SP_JOB_BUILD:
 		return take_blob(j, a);
+	case SP_JOB_JIT_IMAGE:
+		return take_image(j, a);
 	case SP_JOB_NAMES:
 	case SP_JOB_MAP:
 	case SP_JOB_JIT_DUMP:
@@ -436,6 +449,7 @@ static void forget_results(struct sp_job *j)
 	free(j->identity.soname);
 	j->identity = (struct sp_identify_result){0};
 	free(sp_take_ptr(j->blob));
+	free(sp_take_ptr(j->image.lines));
 	if (j->names)
 		sp_names_done(j->names, j->n_offsets);
 	free(sp_take_ptr(j->names));
@@ -480,6 +494,9 @@ static void call_back(struct sp_job *j)
 		break;
 	case SP_JOB_BUILD:
 		j->done.build(j->arg, j->r, j->blob);
+		break;
+	case SP_JOB_JIT_IMAGE:
+		j->done.image(j->arg, j->r, j->r < 0 ? NULL : &j->image);
 		break;
 	case SP_JOB_JIT_DESCRIPTOR:
 	case SP_JOB_JIT_FRAME:

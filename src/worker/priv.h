@@ -8,10 +8,12 @@
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H
 
+#include "unwind/hotspot_image.h"
 #include "worker/message.h"
 #include <stdbool.h>
 
 enum { SP_CREW_GOOD_DEVS = 64 };
+#define SP_URGENT UINT32_MAX
 
 struct sp_job {
 	struct sp_job *next;
@@ -40,12 +42,14 @@ struct sp_job {
 		void (*sources)(void *arg, int r, struct sp_sources *sources, size_t n);
 		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
 		void (*descriptor)(void *arg, int r, uint64_t distance);
+		void (*image)(void *arg, int r, struct sp_image *image);
 	} done;
 	int r;
 	char *error; /* NULL: say strerror; beside names: a warning */
 	struct sp_open_result opened;
 	struct sp_identify_result identity;
 	struct sp_blob *blob;
+	struct sp_image image;
 	struct sp_name *names;
 	struct sp_sources *sources;
 	struct sp_elf_debug debug;

@@ -424,7 +424,29 @@ int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *quest
 	r = r < 0 ? r : give_numbers(j, question, n);
 	if (r < 0)
 		return r;
+	j->urgency = SP_URGENT;
 	j->done.descriptor = done;
+	return submit(w, sp_take_ptr(j));
+}
+
+int sp_workers_jit_image(struct sp_workers *w, int memory, const struct sp_hotspot *h, const uint64_t *places, size_t n,
+			 size_t n_leaves, void (*done)(void *arg, int r, struct sp_image *image), void *arg)
+{
+	enum { HEAD = sizeof(*h) / sizeof(uint64_t) };
+	SP_FREE uint64_t *question = calloc(HEAD + n, sizeof(*question));
+	JOB_DROP struct sp_job *j = question ? job_new(SP_JOB_JIT_IMAGE, arg) : NULL;
+	int r = give_fd(w, j, memory);
+	if (r < 0)
+		return r;
+	memcpy(question, h, sizeof(*h));
+	if (n)
+		memcpy(question + HEAD, places, n * sizeof(*places));
+	r = give_numbers(j, question, HEAD + n);
+	if (r < 0)
+		return r;
+	j->number_asked = n_leaves;
+	j->urgency = SP_URGENT;
+	j->done.image = done;
 	return submit(w, sp_take_ptr(j));
 }
 

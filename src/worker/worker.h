@@ -119,9 +119,9 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
 /*
  * What was asked of the parsers with this arg goes before all that is less urgent and that none of them has been given
- * yet; the urgency of a job is 0, and SP_URGENT of one that takes little and that others wait for (identify).
+ * yet. Builds and names have the urgency 0; what takes little, and what a process that may end is read for, comes
+ * first.
  */
-#define SP_URGENT UINT32_MAX
 void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency);
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
 int sp_workers_fd(const struct sp_workers *w);

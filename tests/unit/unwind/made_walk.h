@@ -8,6 +8,7 @@
 #ifndef SP_TESTS_MADE_WALK_H
 #define SP_TESTS_MADE_WALK_H
 
+#include "unwind/hotspot_image.h"
 #include "unwind/step_types.h"
 #include <stddef.h>
 #include <string.h>
@@ -20,21 +21,27 @@ struct walk {
 	sp_u8 code[SP_CODE_BYTES];
 	struct sp_made made;
 	unsigned n_reads;
+	const struct sp_image *image; /* what is not the stack is read from it; NULL: from memory */
 };
 #define SP_WALK struct walk
 #define sp_opaque(x) ((void)0)
 
-static int sp_env_read(struct walk *w, sp_u64 addr, void *ret, sp_u32 n)
+static int memory_read(struct walk *w, sp_u64 addr, void *ret, sp_u32 n)
 {
-	w->n_reads++;
 	if (addr < BASE || addr - BASE >= MEMORY || MEMORY - (addr - BASE) < n)
 		return -1;
 	memcpy(ret, w->memory + (addr - BASE), n);
 	return 0;
 }
+static int sp_env_read(struct walk *w, sp_u64 addr, void *ret, sp_u32 n)
+{
+	w->n_reads++;
+	return w->image ? sp_image_read(w->image, addr, ret, n) : memory_read(w, addr, ret, n);
+}
 static int sp_env_stack(struct walk *w, sp_u64 addr, sp_u64 *ret)
 {
-	return sp_env_read(w, addr, ret, 8);
+	w->n_reads++;
+	return memory_read(w, addr, ret, 8);
 }
 static int sp_env_around(struct walk *w, sp_u64 ip)
 {
