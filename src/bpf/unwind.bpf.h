@@ -426,15 +426,14 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 
 	if (!cached || sp_rule_of(s, e, offset, cached, rule))
 		return SP_STOP_TABLE;
+	if (s->how & SP_HOW_TOP && sp_is_suspect(s, cached))
+		return SP_STEP_PLANTED;
 	if (rule->cfa == SP_CFA_NONE)
 		return sp_step_guessed(s);
 	if (rule->cfa == SP_CFA_V8)
 		return sp_step_of_v8(s, rule->off);
-	if (sp_is_suspect(s, cached)) {
-		if (s->how & SP_HOW_TOP)
-			return SP_STEP_PLANTED;
+	if (sp_is_suspect(s, cached))
 		sp_mark_last(s);
-	}
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
 		s->guessed = SP_STACK_GUESSED;

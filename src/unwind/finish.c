@@ -222,7 +222,7 @@ static bool is_suspect(struct sp_walk *w, const struct sp_rule *rule)
 
 static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 offset, enum sp_unwind_mode mode)
 {
-	struct sp_rule rule;
+	struct sp_rule rule = {.cfa = SP_CFA_NONE};
 	sp_u32 at, stop;
 
 	if (table && table->state == SP_TABLE_V8)
@@ -230,17 +230,17 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	if (mode == SP_UNWIND_FP || !table || table->state != SP_TABLE_LOADED)
 		return step_guessed(w, mode);
 	at = sp_rule_find(w, table, offset);
+	if (at && sp_rule_get(w, at, &rule))
+		return SP_STOP_TABLE;
+	if (w->r->how & SP_HOW_TOP && is_suspect(w, &rule)) {
+		w->r->n_frames--; /* nobody is there */
+		return SP_STOP_FIBER;
+	}
 	if (!at)
 		return step_guessed(w, mode);
-	if (sp_rule_get(w, at, &rule))
-		return SP_STOP_TABLE;
 	if (rule.cfa == SP_CFA_V8)
 		return step_of_v8(w, (sp_u32)rule.off);
 	if (is_suspect(w, &rule)) {
-		if (w->r->how & SP_HOW_TOP) {
-			w->r->n_frames--; /* nobody is there */
-			return SP_STOP_FIBER;
-		}
 		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
 		w->r->guessed = SP_STACK_GUESSED;
 	}

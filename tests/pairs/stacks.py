@@ -28,6 +28,7 @@ from pairs import PLACES, Checker, Frame
 Stack = collections.namedtuple("Stack", "frames end guessed")
 Step = collections.namedtuple("Step", "address frame mark")
 BAD = ("SOPROF WRONG", "SOPROF CUT", "UNSETTLED", "waited in vain for work", "waited in vain for threads to stop")
+MAX_FRAMES = 1536  # of the leaf's, which unwind-stacks prints
 PATIENCE, WORK = 60, 0.2  # seconds: that anything is waited for; of CPU time between two rounds
 GDB = ["gdb", "-q", "-nx", "-batch", "-iex", "set auto-load off", "-iex", "set debuginfod enabled off",
        "-iex", "set backtrace past-main on", "-iex", "set backtrace past-entry on"]
@@ -97,7 +98,7 @@ class Comparer:
     def theirs(self, frames, maps):
         """What lies before a return address: a caller's call, but where a signal interrupted it."""
         steps = []
-        for f in frames:
+        for f in frames[:MAX_FRAMES]:
             address = int(f[0], 16)
             if steps and not self.is_trampoline(steps[-1].frame):
                 address -= 1
