@@ -32,9 +32,6 @@ struct sp_span_state { /* of the span before; zeroed where a row of spans begins
 size_t sp_span_put(struct sp_span_state *s, const struct sp_span *span, uint8_t *ret_bytes);
 /* false: this is none, and c is bad. */
 bool sp_span_get(struct sp_span_state *s, struct sp_cursor *c, struct sp_span *ret_span);
-/* Whether two spans, one behind the other, are one. */
-bool sp_span_same(const struct sp_span *a, const struct sp_span *b);
-
 /*
  * All spans of a file, in order, until `each` returns other than 0, which is given back. For every offset they tell
  * what sp_names_find_with() would. -EFBIG: it has more than SP_SPANS_MAX_SYMBOLS functions and ranges in one of its
