@@ -121,7 +121,7 @@ uint64_t sp_entries_changed_ns(int fd)
 	return fstat(fd, &st) < 0 ? 0 : (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
 }
 
-int sp_entries_may(struct sp_entries *c, const struct sp_cache_key *key)
+int sp_entries_allow(struct sp_entries *c, const struct sp_cache_key *key)
 {
 	char name[MAX_NAME];
 	bool may = entries_name_of(key, name);
@@ -147,7 +147,7 @@ static int open_entry(int dir, const char *name, int *ret_fd, uint64_t *ret_size
 	return 0;
 }
 
-int sp_entries_look(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
+int sp_entries_peek(const char *dir, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
 {
 	char name[MAX_NAME];
 	if (!entries_name_of(key, name))
@@ -159,7 +159,7 @@ int sp_entries_look(const char *dir, const struct sp_cache_key *key, int *ret_fd
 int sp_entries_get(struct sp_entries *c, const struct sp_cache_key *key, int *ret_fd, uint64_t *ret_size)
 {
 	char name[MAX_NAME];
-	if (!sp_entries_may(c, key) || !entries_name_of(key, name))
+	if (!sp_entries_allow(c, key) || !entries_name_of(key, name))
 		return -ENOENT;
 	int r = open_entry(c->dir, name, ret_fd, ret_size);
 	if (r == -EBADMSG)
@@ -198,14 +198,14 @@ int sp_entries_new(struct sp_entries *c, uint64_t bytes, char ret_name[SP_ENTRY_
 	return fd < 0 ? -errno : fd;
 }
 
-int sp_entries_keep(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes)
+int sp_entries_commit(struct sp_entries *c, const char *name, const struct sp_cache_key *key, uint64_t bytes)
 {
 	char place[MAX_NAME];
 	int r = entries_name_of(key, place) ? 0 : -EACCES;
 	if (r == 0 && renameat(c->dir, name, c->dir, place) < 0)
 		r = -errno;
 	if (r < 0) {
-		sp_entries_forget(c, name);
+		sp_entries_discard(c, name);
 		return r;
 	}
 	c->total += bytes;
@@ -213,12 +213,12 @@ int sp_entries_keep(struct sp_entries *c, const char *name, const struct sp_cach
 	return 0;
 }
 
-void sp_entries_forget(struct sp_entries *c, const char *name)
+void sp_entries_discard(struct sp_entries *c, const char *name)
 {
 	unlinkat(c->dir, name, 0);
 }
 
-void sp_entries_missed(struct sp_entries *c)
+void sp_entries_count_failed(struct sp_entries *c)
 {
 	c->stats.n_not_stored++;
 }

@@ -41,34 +41,6 @@ int sp_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_
 	return 0;
 }
 
-/* The power of 1024 that a size's unit stands for, or -EINVAL. */
-static int shift_of(const char *unit)
-{
-	static const char *const forms[] = {"", "B", "iB"};
-	static const char letters[] = "KMGT";
-
-	if (unit[0] == '\0' || strcmp(unit, "B") == 0)
-		return 0;
-	const char *letter = strchr(letters, unit[0] == 'k' ? 'K' : unit[0]);
-	for (size_t i = 0; letter && i < SP_COUNT(forms); i++)
-		if (strcmp(unit + 1, forms[i]) == 0)
-			return 10 * (int)(letter - letters + 1);
-	return -EINVAL;
-}
-
-int sp_parse_size(const char *text, uint64_t *ret_bytes)
-{
-	uint64_t v;
-	int r = digits(&text, &v), shift = shift_of(text);
-
-	if (r == -EINVAL || shift < 0)
-		return -EINVAL;
-	if (r < 0 || v > UINT64_MAX >> shift)
-		return -ERANGE;
-	*ret_bytes = v << shift;
-	return 0;
-}
-
 /* ns of one unit of a duration; 0 = no such unit. */
 static uint64_t ns_of(const char *unit)
 {

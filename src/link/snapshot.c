@@ -307,7 +307,7 @@ int sp_calls_merge(struct sp_calls_snapshot *into, const struct sp_calls_snapsho
 	return snapshot_add(into, from, false);
 }
 
-int sp_calls_since(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
+int sp_calls_subtract(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older)
 {
 	int r = snapshot_add(into, older, true);
 	size_t n = 0, n_times = 0;

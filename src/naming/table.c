@@ -99,9 +99,9 @@ static int make_cached(struct sp_naming *n, uint32_t file, struct sp_named_file 
 	if (r >= 0 && sp_entries_changed_ns(fd) != changed_ns)
 		r = sp_fail_said(-ESTALE, "the file was changed while it was read");
 	if (r >= 0)
-		r = sp_entries_keep(n->entries, name, key, m.head.bytes);
+		r = sp_entries_commit(n->entries, name, key, m.head.bytes);
 	else
-		sp_entries_forget(n->entries, name);
+		sp_entries_discard(n->entries, name);
 	if (r < 0)
 		return r;
 	n->stats.n_made++;
@@ -142,11 +142,11 @@ static bool is_place_bad(int r)
  */
 static int make(struct sp_naming *n, uint32_t file, struct sp_named_file *f, int fd, const struct sp_cache_key *key)
 {
-	bool cached = n->entries && sp_entries_may(n->entries, key) && (f->debug_fd < 0 || f->debug_is_trusted);
+	bool cached = n->entries && sp_entries_allow(n->entries, key) && (f->debug_fd < 0 || f->debug_is_trusted);
 	int r = cached ? make_cached(n, file, f, fd, key) : -EACCES;
 
 	if (cached && r < 0)
-		sp_entries_missed(n->entries);
+		sp_entries_count_failed(n->entries);
 	if (is_place_bad(r)) {
 		sp_error_clear();
 		r = make_private(n, file, f, fd);

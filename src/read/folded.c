@@ -175,7 +175,7 @@ static int64_t folded_frame_of(struct folded *f, struct word *w, bool kernel)
 	if (*memo)
 		return *memo;
 	text = (const char *)sp_read_table_bytes(f->words, w, &len);
-	word = sp_read_decoded(SP_ENCODE_FOLDED, text, kernel && w->kind == ANNOTATED ? len - 4 : len);
+	word = sp_read_unescape(SP_ENCODE_FOLDED, text, kernel && w->kind == ANNOTATED ? len - 4 : len);
 	if (!word)
 		return -ENOMEM;
 	frame = folded_add_frame(f->p, word, kernel);
@@ -195,7 +195,7 @@ static int64_t folded_key_of(struct folded *f, struct word *w)
 	if (w->key)
 		return w->key;
 	text = (const char *)sp_read_table_bytes(f->words, w, &len);
-	name = sp_read_decoded(SP_ENCODE_FOLDED, text, len);
+	name = sp_read_unescape(SP_ENCODE_FOLDED, text, len);
 	comm = name ? sp_profile_add_string(f->p, name) : -ENOMEM;
 	if (comm < 0)
 		return comm;
@@ -249,7 +249,7 @@ static int folded_make_room(struct folded *f, size_t n)
 static int find_words(struct folded *f, size_t first)
 {
 	for (size_t i = first; i < f->n; i++)
-		sp_read_table_touch(f->words, f->places[i].hash);
+		sp_read_table_prefetch(f->words, f->places[i].hash);
 	for (size_t i = first; i < f->n; i++) {
 		struct place *place = &f->places[i];
 		const char *text = f->line + place->start;
@@ -437,7 +437,7 @@ static int folded_detect_shape(struct folded *f)
 
 	if (r < 0)
 		return r;
-	f->shape = sp_folded_look(head, n);
+	f->shape = sp_folded_detect(head, n);
 	unit = units[f->shape.decimals / 3];
 	if (f->shape.n_counts == 1)
 		return sp_profile_add_value_type(f->p, "samples", unit);
@@ -466,7 +466,7 @@ static int folded_read(struct sp_input *in, const struct sp_read_options *o, str
 
 static int folded_recognise(const uint8_t *head, size_t n)
 {
-	struct sp_folded_shape s = sp_folded_look(head, n);
+	struct sp_folded_shape s = sp_folded_detect(head, n);
 
 	if (!n || !s.is_text)
 		return 0;

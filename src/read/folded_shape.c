@@ -189,7 +189,7 @@ bool sp_folded_is_comment(const char *line, size_t len)
 	return *line == '#' && !memchr(line, ';', len) && sp_folded_count(line, &len, 0, &count, &decimals) == -EINVAL;
 }
 
-struct sp_folded_shape sp_folded_look(const uint8_t *head, size_t n)
+struct sp_folded_shape sp_folded_detect(const uint8_t *head, size_t n)
 {
 	struct look l = {.shape.is_text = is_text(head, n)};
 

@@ -296,7 +296,7 @@ bool sp_input_is_cut(const struct sp_input *in)
 	return *in->loss;
 }
 
-void sp_input_tell(const struct sp_input *in, struct sp_read_result *result)
+void sp_input_report(const struct sp_input *in, struct sp_read_result *result)
 {
 	result->bytes = sp_decoder_consumed(in->decoder);
 	if (!*in->loss)

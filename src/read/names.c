@@ -241,14 +241,14 @@ size_t sp_read_range(const char *name, uint64_t *ret_offset)
 }
 
 /* --- frames --- */
-int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_place)
+int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_address)
 {
 	bool kernel = sp_profile_file(p, frame->file)->kind == SP_FILE_KERNEL;
 	struct sp_frame f = *frame;
 	int64_t number;
 
 	f.flags |= kernel ? SP_FRAMEF_KERNEL : 0;
-	number = sp_profile_add_frame_variant(p, &f, has_place);
+	number = sp_profile_add_frame_variant(p, &f, has_address);
 	return number == -E2BIG ? sp_fail_said(-E2BIG, "too many functions at one place of one profile") : number;
 }
 
@@ -266,7 +266,7 @@ static void names_unescape(char *text)
 	*to = 0;
 }
 
-char *sp_read_decoded(int encoding, const char *text, size_t len)
+char *sp_read_unescape(int encoding, const char *text, size_t len)
 {
 	char *copy = strndup(text, len), *decoded SP_FREE = copy && strstr(copy, "\\x") ? strdup(copy) : NULL;
 	char *again SP_FREE = NULL;

@@ -141,7 +141,7 @@ static void read_comment(struct reader *r, struct sp_perf_text line)
 	uint64_t wall_ns, clock_ns;
 
 	if (sp_perf_begins(line, "# soprof: times are made up"))
-		sp_perf_sum_leave_times(r->sum);
+		sp_perf_sum_ignore_times(r->sum);
 	at = at ? memmem(rest.s, rest.n, " (TOD) = ", 9) : NULL;
 	if (!at)
 		return;

@@ -275,7 +275,7 @@ void sp_perf_sum_set_clock(struct sp_perf_sum *s, uint64_t to_wall_ns)
 	s->has_clock = true;
 }
 
-void sp_perf_sum_leave_times(struct sp_perf_sum *s)
+void sp_perf_sum_ignore_times(struct sp_perf_sum *s)
 {
 	s->leaves_times = true;
 }

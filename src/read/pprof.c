@@ -215,7 +215,7 @@ static int add_string(struct pprof *r, struct sp_cursor c, uint64_t at)
 	if (e < 0)
 		return e;
 	if (c.size && memmem(c.data, c.size, "\\x", 2)) { /* as our own view writes what is no text */
-		char *decoded SP_FREE = sp_read_decoded(SP_ENCODE_TERMINAL, (const char *)c.data, c.size);
+		char *decoded SP_FREE = sp_read_unescape(SP_ENCODE_TERMINAL, (const char *)c.data, c.size);
 
 		number = decoded ? sp_profile_add_string(r->p, decoded) : -ENOMEM;
 	} else {
@@ -420,7 +420,7 @@ static int pprof_read(struct sp_input *in, const struct sp_read_options *o, stru
 		e = read_field(&r);
 	while (e > 0);
 	if (e >= 0)
-		e = pprof_fold_pending(&r);
+		e = pprof_flush_pending(&r);
 	if (e >= 0)
 		e = pprof_resolve(&r);
 	done(&r);

@@ -27,14 +27,14 @@ int64_t pprof_string(struct pprof *r, uint32_t index, uint64_t at, const char *w
 	return e < 0 ? e : 0;
 }
 
-static const struct pprof_thing *thing_at(const struct pprof_table *t, size_t i)
+static const struct pprof_entity *thing_at(const struct pprof_table *t, size_t i)
 {
-	return (const struct pprof_thing *)((const char *)t->items + i * t->item_bytes);
+	return (const struct pprof_entity *)((const char *)t->items + i * t->item_bytes);
 }
 
 static int compare_things(const void *x, const void *y)
 {
-	const struct pprof_thing *a = x, *b = y;
+	const struct pprof_entity *a = x, *b = y;
 
 	if (a->id != b->id)
 		return a->id < b->id ? -1 : 1;
@@ -53,7 +53,7 @@ static int sort_table(struct pprof *r, struct pprof_table *t, const char *what)
 			break;
 		}
 	for (size_t i = 0; i < t->n && e >= 0; i++) {
-		const struct pprof_thing *thing = thing_at(t, i);
+		const struct pprof_entity *thing = thing_at(t, i);
 
 		if (n && thing_at(t, n - 1)->id == thing->id)
 			e = sp_input_bad_at(r->in, r->o, r->result, thing->at, "%s: id %" PRIu64 " a second time", what,

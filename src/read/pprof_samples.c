@@ -121,12 +121,12 @@ static int fold(struct pprof *r, const struct pprof_pending *s)
 	return 0;
 }
 
-int pprof_fold_pending(struct pprof *r)
+int pprof_flush_pending(struct pprof *r)
 {
 	int e = 0;
 
 	for (size_t i = 0; i < r->n_pending; i++)
-		sp_read_table_touch(r->rows, r->pending[i].hash);
+		sp_read_table_prefetch(r->rows, r->pending[i].hash);
 	for (size_t i = 0; i < r->n_pending && e >= 0; i++)
 		e = fold(r, &r->pending[i]);
 	r->n_pending = 0;
@@ -159,5 +159,5 @@ int pprof_add_sample(struct pprof *r, struct sp_cursor c, uint64_t at)
 	s->at = at;
 	s->hash = sp_read_table_hash(r->rows, s->bytes, s->n);
 	r->result->n_samples++;
-	return ++r->n_pending == PPROF_MAX_PENDING ? pprof_fold_pending(r) : 0;
+	return ++r->n_pending == PPROF_MAX_PENDING ? pprof_flush_pending(r) : 0;
 }

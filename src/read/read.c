@@ -85,7 +85,7 @@ static int read_input(struct sp_input *in, const struct sp_read_options *o, stru
 		return r;
 	}
 	result.format = reader->name;
-	sp_input_tell(in, &result);
+	sp_input_report(in, &result);
 	*ret_profile = p;
 	*ret_result = result;
 	return 0;

@@ -85,7 +85,7 @@ uint64_t sp_read_table_hash(const struct sp_read_table *t, const void *bytes, si
 	return hash;
 }
 
-void sp_read_table_touch(const struct sp_read_table *t, uint64_t hash)
+void sp_read_table_prefetch(const struct sp_read_table *t, uint64_t hash)
 {
 	const struct slot *s = &t->slots[hash & (t->n_slots - 1)];
 

@@ -109,9 +109,9 @@ static void note_floor(struct search *s, const struct sp_symbol *y, size_t first
 
 static void note_edges(struct search *s, uint64_t start, uint64_t size)
 {
-	sp_gaps_note(s->gaps, s->n_wants, start);
+	sp_gaps_add_edge(s->gaps, s->n_wants, start);
 	if (size && start + size > start)
-		sp_gaps_note(s->gaps, s->n_wants, start + size);
+		sp_gaps_add_edge(s->gaps, s->n_wants, start + size);
 }
 
 static int note_start(void *arg, const struct sp_symbol *y)
@@ -489,8 +489,8 @@ static int find_symbols(struct search *s, struct sp_name *names)
 
 static void fill_gaps(struct search *s, struct sp_name *names)
 {
-	sp_gaps_note_sections(s->gaps, s->n_wants, s->elf);
-	sp_gaps_settle(s->gaps, s->n_wants);
+	sp_gaps_add_sections(s->gaps, s->n_wants, s->elf);
+	sp_gaps_finish(s->gaps, s->n_wants);
 	for (size_t i = 0; i < s->n_wants; i++) {
 		const struct want *w = &s->wants[i];
 		struct sp_name *m = &names[w->number];

@@ -97,15 +97,3 @@ bool sp_span_get(struct sp_span_state *s, struct sp_cursor *c, struct sp_span *r
 	*ret_span = x;
 	return true;
 }
-
-static bool same_text(const char *a, uint32_t a_len, const char *b, uint32_t b_len)
-{
-	return !a == !b && a_len == b_len && (!a || !memcmp(a, b, a_len));
-}
-
-bool sp_span_same(const struct sp_span *a, const struct sp_span *b)
-{
-	return a->start == b->start && a->size == b->size && a->vaddr == b->vaddr && a->is_gap == b->is_gap &&
-	       same_text(a->name, a->name_len, b->name, b->name_len) &&
-	       same_text(a->linkage, a->linkage_len, b->linkage, b->linkage_len);
-}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * symbol.h: a profile in, the same profile with names out. Works late: on the frames that were sampled, and only them.
+ * symbol.h: symbolizes a profile: adds functions to the frames that were sampled, and only to those.
  *
- * Kernel frames get their names from /proc/kallsyms, read once, with the module as the file of their function
- * ("[ext4]", BPF programs "[bpf]"); without permission to see addresses they stay "[kernel]+0x..." and the file's note
- * says why. Frames in ELF files are asked from the caller's resolver, one request a file with all its sampled offsets,
- * because foreign files are parsed in a worker (worker/worker.h); the resolver may fail, which costs that file's names
- * only and is written in its note. A function without a name is called LIBRARY+0xSTART by its range, or by the gap
- * between functions, with START as the virtual address that readelf prints; where the file could not be read, or no
- * segment of it holds the frame, LIBRARY+0xOFFSET of the frame itself in the file; anonymous memory is
- * named by the resolver, or, where that says -ENOENT, [anon]+0xADDRESS; frames without a file are [unknown]. Frames
- * that have a function already keep it. Afterwards every frame of the profile has a function.
+ * Kernel frames are named by /proc/kallsyms, read once, with the module as the file of the function ("[ext4]", BPF
+ * programs "[bpf]"); without permission to see addresses they are "[kernel]+0x...", and the file's note says why.
+ * Frames in ELF files are resolved by the caller's resolver, with one request for each file and all its offsets,
+ * because foreign files are parsed in a worker (worker/worker.h); a failure costs that file's names only and is
+ * written to its note. A function without a name is LIBRARY+0xSTART by its range or gap, START being the virtual
+ * address as in readelf; where the file could not be read, or no segment contains the frame, it is LIBRARY+0xOFFSET
+ * of the frame. Anonymous memory is named by the resolver or, if that returns -ENOENT, [anon]+0xADDRESS; frames
+ * without a file are [unknown]. Frames that have a function keep it. Afterwards every frame has one. Errors: 0 or a
+ * negative errno. Not thread-safe.
  */
 #ifndef SP_SYMBOL_SYMBOL_H
 #define SP_SYMBOL_SYMBOL_H
@@ -36,22 +36,22 @@ struct sp_resolver {
 };
 
 /*
- * kallsyms: read from its beginning, opened by somebody who then was allowed to see addresses; NULL = /proc/kallsyms.
- * It stays the caller's. Without a resolver ELF files keep library+0xOFFSET.
+ * kallsyms: a stream opened while the process could see addresses, read from its beginning; NULL = /proc/kallsyms. It
+ * stays the caller's. Without a resolver frames in ELF files are library+0xOFFSET.
  */
 int sp_symbol_apply(struct sp_profile *p, const struct sp_resolver *resolver, FILE *kallsyms);
 
 /*
- * The same for a profile that grows and is named again and again: looks at the frames that came since the last time,
- * and asks only for those that lie in no function that is known already, where the resolver has told how far its
- * answers hold (struct sp_name's from, to). What it costs follows the number of new frames. Zeroed at first; with
- * another profile, done and begun anew. Memory: 24 bytes for each function that was met, 4 for each frame that waits.
+ * The same for a profile that grows and is symbolized repeatedly: only frames added since the last time are resolved,
+ * and of these only those outside of the functions known so far (by from and to of struct sp_name). Its cost depends on
+ * the number of new frames. Zero-initialize it; call sp_namer_done() before using it with another profile. Memory: 24
+ * bytes for each function found, 4 for each frame not yet resolved.
  */
 struct sp_known;
 struct sp_namer {
 	struct sp_known *known;
-	uint32_t n_frames; /* that were looked at */
-	uint32_t *later;   /* of them those that have no function yet, by file */
+	uint32_t n_frames; /* frames seen so far */
+	uint32_t *later;   /* those of them without a function yet, by file */
 	size_t n_later, later_capacity;
 	uint32_t n_later_files;
 };

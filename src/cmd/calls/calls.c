@@ -334,7 +334,7 @@ static int counts_read(struct run *r)
 
 	r->has_now = e >= 0;
 	if (e >= 0 && r->has_before)
-		e = sp_calls_since(&r->now, &r->before);
+		e = sp_calls_subtract(&r->now, &r->before);
 	return e;
 }
 

@@ -234,7 +234,7 @@ static void cache_look(struct sp_doctor_file *f)
 	if (sp_cache_default_dir(&f->cache_dir) >= 0)
 		f->cache = sp_cache_look(f->cache_dir, &key);
 	if (sp_entries_default_dir("names", &names) >= 0)
-		f->names_cache = sp_entries_look(names, &key, &fd, &size);
+		f->names_cache = sp_entries_peek(names, &key, &fd, &size);
 	sp_error_clear();
 }
 
