@@ -67,11 +67,15 @@ void sp_agent_event(struct sp_agent *a, const struct sp_store_event *e);
 
 struct sp_store *sp_agent_store(const struct sp_agent *a);
 /*
- * The current window of a source, up to now, with names. -ENOENT: no such source. -EAGAIN: names are being made. The
- * profile is the agent's, and valid until the next call.
+ * The current window of a source, up to now, with names: it comes when these are made, once, from a later turn of the
+ * loop, with 0 or a negative errno. The profile is the agent's, and is to be read at once. -ENOENT: no such source.
+ * -EAGAIN: names are being made already, and it will not come.
  */
-int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_profile **ret_profile,
-		     struct sp_store_window *ret_window);
+struct sp_agent_asked {
+	void (*came)(void *arg, int r, const struct sp_profile *p, const struct sp_store_window *w);
+	void *arg;
+};
+int sp_agent_current(struct sp_agent *a, const char *source, const struct sp_agent_asked *asked);
 
 struct sp_agent_source_status {
 	const char *name;

@@ -159,6 +159,37 @@ static const char *bpf_path(const struct sp_capture *c, uint32_t file_id)
 	return NULL;
 }
 
+static void bpf_stats(struct sp_capture *c, bool with_memory)
+{
+	if (with_memory)
+		sp_kernel_stats(c);
+	else
+		sp_kernel_counters(c);
+}
+
+static int bpf_rate(struct sp_capture *c, uint64_t rate_millihertz)
+{
+	return c->o.recipe->rate(&c->recipe, &c->o, rate_millihertz);
+}
+
+static int bpf_pause(struct sp_capture *c, bool is_paused)
+{
+	return c->o.recipe->pause(&c->recipe, is_paused);
+}
+
+static int bpf_send_again(struct sp_capture *c)
+{
+	int r = sp_drain_forget(c->processes_fd, sizeof(struct sp_process_key), sizeof(sp_u64));
+
+	if (r >= 0)
+		r = sp_drain_forget(c->stacks_fd, sizeof(sp_u64), sizeof(sp_u32));
+	if (r < 0)
+		return sp_fail(r, "empty the tables of what was sent");
+	*c->shared.last_process = 0;
+	c->n_announced = 0;
+	return 0;
+}
+
 static void bpf_done(struct sp_capture *c)
 {
 	ring_buffer__free(c->events);
@@ -180,6 +211,9 @@ const struct sp_source sp_source_bpf = {
     .poll_fd = bpf_poll_fd,
     .forget = bpf_forget,
     .path = bpf_path,
-    .stats = sp_kernel_stats,
+    .stats = bpf_stats,
+    .rate = bpf_rate,
+    .pause = bpf_pause,
+    .send_again = bpf_send_again,
     .done = bpf_done,
 };

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/kernel.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
 #include "capture/source.h"
@@ -82,7 +81,7 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
-	int r = c->o.recipe->rate(&c->recipe, &c->o, rate_millihertz);
+	int r = c->source->rate(c, rate_millihertz);
 	const char *type, *unit; /* stay */
 
 	if (r < 0)
@@ -94,19 +93,6 @@ int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 
 /* --- another profile -------------------------------------------------------------------------------------------------
  */
-static int kernel_forget(struct sp_capture *c)
-{
-	int r = sp_drain_forget(c->processes_fd, sizeof(struct sp_process_key), sizeof(sp_u64));
-
-	if (r >= 0)
-		r = sp_drain_forget(c->stacks_fd, sizeof(sp_u64), sizeof(sp_u32));
-	if (r < 0)
-		return sp_fail(r, "empty the tables of what was sent");
-	*c->shared.last_process = 0;
-	c->n_announced = 0;
-	return 0;
-}
-
 /* Nothing is sampled from here on until this has returned. The first turn is for what may take its time. */
 static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
@@ -115,7 +101,7 @@ static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep
 	if (r >= 0)
 		r = sp_pending_try(c, true);
 	if (r >= 0)
-		r = kernel_forget(c);
+		r = c->source->send_again(c);
 	return r < 0 ? r : sp_files_forget(c, keep);
 }
 
@@ -128,10 +114,10 @@ int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 		return r;
 	began = sp_time_ns(CLOCK_MONOTONIC);
 	c->is_closed = true;
-	r = c->o.recipe->pause(&c->recipe, true);
+	r = c->source->pause(c, true);
 	if (r >= 0)
 		r = close_paused(c, keep);
-	again = c->o.recipe->pause(&c->recipe, false);
+	again = c->source->pause(c, false);
 	c->paused_ns += sp_time_ns(CLOCK_MONOTONIC) - began;
 	r = r < 0 ? r : again;
 	c->is_closed = r >= 0;
@@ -192,8 +178,5 @@ void sp_capture_size(const struct sp_capture *c, struct sp_capture_size *ret_siz
 
 void sp_capture_look(struct sp_capture *c, bool with_memory)
 {
-	if (with_memory)
-		sp_kernel_stats(c);
-	else
-		sp_kernel_counters(c);
+	c->source->stats(c, with_memory);
 }

@@ -362,10 +362,11 @@ static int perf_poll_fd(const struct sp_capture *c, unsigned i)
 	return i ? -1 : c->perf->epoll;
 }
 
-static void perf_stats(struct sp_capture *c)
+static void perf_stats(struct sp_capture *c, bool with_memory)
 {
 	size_t i;
 
+	(void)with_memory;
 	c->stats.n_odd += c->perf->tasks.n_refused;
 	for (i = 0; i < c->perf->n_cpus; i++)
 		c->stats.n_odd += c->perf->cpus[i].ring.n_bad;

@@ -343,7 +343,7 @@ int sp_capture_finish(struct sp_capture *c)
 	if (r < 0)
 		return r;
 	tables_stats(c);
-	c->source->stats(c);
+	c->source->stats(c, true);
 	return callback_failure(c);
 }
 

@@ -86,13 +86,6 @@ static void tell(const struct sp_naming *n, uint32_t file, bool begins)
 		n->fetching(begins ? sp_profile_string(n->profile, sp_profile_file(n->profile, file)->name) : NULL);
 }
 
-static int fetch(struct sp_naming *n, const struct sp_fetch_request *q)
-{
-	struct sp_naming_open o = {.fd = -1};
-
-	return sp_naming_fd(n, sp_workers_fetch(n->workers, q, sp_naming_opened, &o), &o);
-}
-
 static uint64_t allowed_ms(void)
 {
 	const char *set = getenv("DEBUGINFOD_MAXTIME");
@@ -103,26 +96,34 @@ static uint64_t allowed_ms(void)
 	return seconds * 1000;
 }
 
-int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build_id, uint32_t build_id_len)
+static int fetched(struct sp_naming *n, int r)
 {
-	uint64_t begin_ns = sp_time_ns(CLOCK_MONOTONIC), all_ms = allowed_ms();
-	uint64_t left_ms = all_ms - SP_MIN(n->fetch_ns / 1000000, all_ms);
-	int fd;
+	struct sp_naming_work *w = n->work;
+
+	tell(n, w->file, false);
+	n->fetch_ns += sp_time_ns(CLOCK_MONOTONIC) - w->fetch_began_ns;
+	if (r >= 0)
+		return r;
+	n->no_fetch = r == -ETIMEDOUT || r == -ENOSYS;
+	if (r != -ENOENT)
+		sp_naming_note(n, w->file, "debug file", r);
+	sp_error_clear();
+	return r;
+}
+
+int sp_debug_file_fetch(struct sp_naming *n)
+{
+	struct sp_naming_work *w = n->work;
+	uint64_t all_ms = allowed_ms(), left_ms = all_ms - SP_MIN(n->fetch_ns / 1000000, all_ms);
+	struct sp_fetch_request q = {.build_id = w->search.own.build_id,
+				     .build_id_len = w->search.own.build_id_len,
+				     .deadline_ms = (unsigned)left_ms};
 
 	if (n->no_fetch || !left_ms || !has_servers(n))
-		return -1;
-	tell(n, file, true);
-	fd = fetch(n, &(struct sp_fetch_request){.urls = n->urls,
-						 .build_id = build_id,
-						 .build_id_len = build_id_len,
-						 .deadline_ms = (unsigned)left_ms});
-	tell(n, file, false);
-	n->fetch_ns += sp_time_ns(CLOCK_MONOTONIC) - begin_ns;
-	if (fd >= 0)
-		return fd;
-	n->no_fetch = fd == -ETIMEDOUT || fd == -ENOSYS;
-	if (fd != -ENOENT)
-		sp_naming_note(n, file, "debug file", fd);
-	sp_error_clear();
-	return -1;
+		return -ENOENT;
+	q.urls = n->urls;
+	w->fetch_began_ns = sp_time_ns(CLOCK_MONOTONIC);
+	tell(n, w->file, true);
+	sp_naming_then(n, fetched);
+	return sp_naming_asked(n, sp_workers_fetch(n->workers, &q, sp_naming_opened, w));
 }

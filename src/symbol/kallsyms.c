@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "symbol/priv.h"
-
+#include "symbol/symbol.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -157,4 +157,36 @@ void sp_kallsyms_done(struct sp_kernel_name *names, size_t n)
 		free(names[i].module);
 		names[i] = (struct sp_kernel_name){0};
 	}
+}
+
+static int tell(const struct sp_kernel_name *k, struct sp_name *m)
+{
+	SP_FREE char *shown = sp_demangle(k->name), *name = NULL; /* Rust's */
+	m->linkage_name = strdup(k->name);
+	if (!shown || !m->linkage_name ||
+	    asprintf(&name, "%s%s%s", shown, k->module ? "\t" : "", k->module ? k->module : "") < 0)
+		return -ENOMEM;
+	m->name = sp_take_ptr(name);
+	m->start = m->vaddr = k->start;
+	m->size = k->size;
+	return 0;
+}
+
+int sp_symbol_kernel(FILE *kallsyms, const uint64_t *addresses, size_t n, struct sp_name *names)
+{
+	FILE *ours SP_FCLOSE = kallsyms ? NULL : fopen("/proc/kallsyms", "re");
+	if (!kallsyms && !ours)
+		return sp_fail(-errno, "open /proc/kallsyms");
+	struct sp_kernel_name *found SP_FREE = calloc(n + 1, sizeof(*found));
+	if (!found)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		found[i].address = addresses[i];
+	if (kallsyms)
+		rewind(kallsyms);
+	int r = sp_kallsyms_find(kallsyms ? kallsyms : ours, found, n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = found[i].name ? tell(&found[i], &names[i]) : 0;
+	sp_kallsyms_done(found, n);
+	return r;
 }

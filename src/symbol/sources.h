@@ -36,7 +36,7 @@ void sp_sources_done(struct sp_sources *sources, size_t n);
 
 struct sp_source_resolver {
 	void *arg;
-	/* As in struct sp_resolver; sources[] has n zeroed elements. -ENOENT: no DWARF, which is not an error. */
+	/* For sorted offsets of a file; sources[] is zeroed and n long. -ENOENT: there is none, which is no loss. */
 	int (*resolve)(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources);
 };
 /*

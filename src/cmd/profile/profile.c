@@ -18,7 +18,6 @@
 #include "proc/cgroup.h"
 #include "proc/process.h"
 #include "recipe/recipe.h"
-#include "symbol/symbol.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdio.h>
@@ -245,12 +244,12 @@ static int files_name(struct sp_profile_session *s)
 	struct sp_naming naming = {.workers = s->sampling.workers,
 				   .capture = s->sampling.capture,
 				   .profile = s->sampling.profile,
+				   .kallsyms = s->sampling.kallsyms,
 				   .fetching = fetching_tell,
 				   .debug_dirs = s->args->debug_dirs,
 				   .with_lines = s->args->with_lines,
 				   .no_fetch = s->args->no_debuginfod};
-	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
-	int r = sp_symbol_apply(s->sampling.profile, &resolver, s->sampling.kallsyms);
+	int r = sp_naming_run(&naming);
 
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);

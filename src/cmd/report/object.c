@@ -7,7 +7,6 @@
 #include "naming/naming.h"
 #include "profile/profile.h"
 #include "read/read.h"
-#include "symbol/symbol.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -146,11 +145,10 @@ int sp_object_names(struct sp_profile *p)
 {
 	struct sp_workers_options one = {.n_parsers = 1};
 	struct sp_naming naming = {.profile = p, .by_path = true};
-	struct sp_resolver resolver = {.arg = &naming, .resolve = sp_naming_resolve};
 	int r = sp_workers_new(&one, &naming.workers);
 
 	if (r >= 0)
-		r = sp_symbol_apply(p, &resolver, NULL);
+		r = sp_naming_run(&naming);
 	sp_workers_free(naming.workers);
 	naming.workers = NULL;
 	sp_naming_done(&naming);

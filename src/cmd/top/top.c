@@ -79,8 +79,8 @@ struct top {
 	char narrowed[SP_TOP_WORD], error[SP_TOP_WORD];
 	uint64_t next_ns; /* the next picture, CLOCK_MONOTONIC */
 	uint64_t n_pictures;
-	int signal_fd, failure;
-	bool is_screen, is_over;
+	int signal_fd;
+	bool is_screen, is_over, is_taking;
 };
 
 /* --- pictures --------------------------------------------------------------------------------------------------------
@@ -198,12 +198,13 @@ static int picture_take(struct top *t)
 	struct sp_profile *p;
 	int r = t->source.take(t->source.source, &p, &info);
 
-	if (r < 0)
+	t->is_taking = r == 0;
+	if (r <= 0)
 		return r;
-	r = t->is_over && t->is_screen ? -ECANCELED : narrow(t->args, &p);
+	r = narrow(t->args, &p);
 	if (r < 0 || t->state.is_paused) {
 		sp_profile_free(p);
-		return r == -ECANCELED ? 0 : r;
+		return r;
 	}
 	t->error[0] = '\0';
 	return show(t, p, &info);
@@ -214,6 +215,8 @@ static int picture(struct top *t)
 {
 	int r = picture_take(t);
 
+	if (t->is_taking)
+		return 0;
 	t->next_ns = sp_time_ns(CLOCK_MONOTONIC) + t->state.interval_ms * NS_PER_MS;
 	if (r >= 0 || !t->is_screen)
 		return r;
@@ -266,21 +269,20 @@ static int keys_do(struct top *t)
 
 /* --- the loop --------------------------------------------------------------------------------------------------------
  */
-enum { SIGNALS, KEYS, OTHER, N_FDS = OTHER + 1 + SP_TOP_MAX_FDS };
+enum { SIGNALS, KEYS, OWN, N_FDS = OWN + SP_TOP_MAX_FDS };
 
-/* Waits for something to happen, and serves it; the other descriptor is served by the source's step. */
-static int turn(struct top *t, int other_fd, int timeout_ms)
+/* Waits for something to happen, and serves it. */
+static int turn(struct top *t, int timeout_ms)
 {
 	struct pollfd fds[N_FDS] = {{.fd = t->signal_fd, .events = POLLIN},
-				    {.fd = t->is_screen ? STDIN_FILENO : -1, .events = POLLIN},
-				    {.fd = other_fd, .events = POLLIN}};
+				    {.fd = t->is_screen ? STDIN_FILENO : -1, .events = POLLIN}};
 	int own[SP_TOP_MAX_FDS], n, r;
 	size_t i, n_own = t->source.fds(t->source.source, own);
 	struct signalfd_siginfo signal;
 
 	for (i = 0; i < n_own; i++)
-		fds[OTHER + 1 + i] = (struct pollfd){.fd = own[i], .events = POLLIN};
-	n = poll(fds, OTHER + 1 + n_own, timeout_ms);
+		fds[OWN + i] = (struct pollfd){.fd = own[i], .events = POLLIN};
+	n = poll(fds, OWN + n_own, timeout_ms);
 	if (n < 0 && errno != EINTR)
 		return sp_fail(-errno, "wait");
 	while (read(t->signal_fd, &signal, sizeof(signal)) > 0)
@@ -291,26 +293,11 @@ static int turn(struct top *t, int other_fd, int timeout_ms)
 	return r < 0 ? r : t->source.step(t->source.source);
 }
 
-static void meanwhile(void *top, int fd, int timeout_ms)
-{
-	struct top *t = top;
-	int r = turn(t, fd, timeout_ms);
-
-	if (r < 0) { /* told when the names are there */
-		t->failure = r;
-		t->is_over = true;
-	}
-}
-
-static bool is_over(void *top)
-{
-	return ((struct top *)top)->is_over;
-}
-
 static int wait_ms(const struct top *t)
 {
-	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = SP_MIN(t->next_ns, t->source.next_ns(t->source.source));
+	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), next = t->source.next_ns(t->source.source);
 
+	next = t->is_taking ? next : SP_MIN(next, t->next_ns);
 	return next > now ? (int)((next - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
 }
 
@@ -324,11 +311,11 @@ static int loop(struct top *t)
 		t->next_ns = 0;
 	r = draw(t, false);
 	while (r >= 0 && !t->is_over) {
-		r = turn(t, -1, wait_ms(t));
-		if (r >= 0 && !t->is_over && sp_time_ns(CLOCK_MONOTONIC) >= t->next_ns)
+		r = turn(t, wait_ms(t));
+		if (r >= 0 && !t->is_over && (t->is_taking || sp_time_ns(CLOCK_MONOTONIC) >= t->next_ns))
 			r = picture(t);
 	}
-	return t->failure < 0 ? t->failure : r;
+	return r;
 }
 
 /* --- beginning -------------------------------------------------------------------------------------------------------
@@ -354,12 +341,8 @@ static int agent_open(struct top *t, const struct sp_top_wants *wants)
 /* Who may sample does; others, and those to whom the kernel refuses it, ask the agent, if there is one. */
 static int source_open(struct top *t)
 {
-	const struct sp_top_wants wants = {.span_ns = t->args->span_s * SP_NS_PER_S,
-					   .frequency_hz = t->args->frequency_hz,
-					   .socket = t->args->socket,
-					   .meanwhile = meanwhile,
-					   .is_over = is_over,
-					   .arg = t};
+	const struct sp_top_wants wants = {
+	    .span_ns = t->args->span_s * SP_NS_PER_S, .frequency_hz = t->args->frequency_hz, .socket = t->args->socket};
 	char why[SP_TOP_WORD];
 	int r, refused;
 
