@@ -524,29 +524,30 @@ void sp_profile_clear_rows(struct sp_profile *p)
 	memset(p->slots, 0, p->n_slots * sizeof(*p->slots));
 }
 
-int sp_profile_copy_rows(const struct sp_profile *p, struct sp_profile_rows *ret_rows)
+struct sp_profile_rows sp_profile_take_rows(struct sp_profile *p)
 {
-	size_t bytes = p->n_rows * p->row_bytes;
-	void *rows = malloc(bytes + 1);
+	struct sp_profile_rows taken = {.rows = p->rows, .n = p->n_rows, .bytes = p->n_rows * p->row_bytes};
+	void *shrunk = p->n_rows ? realloc(taken.rows, taken.bytes) : NULL;
 
-	if (!rows)
-		return -ENOMEM;
-	if (bytes > 0)
-		memcpy(rows, p->rows, bytes);
-	*ret_rows = (struct sp_profile_rows){.rows = rows, .n = p->n_rows, .bytes = bytes};
-	return 0;
+	taken.rows = shrunk ? shrunk : taken.rows;
+	p->rows = NULL;
+	p->row_capacity = 0;
+	sp_profile_clear_rows(p);
+	return taken;
 }
 
-int sp_profile_add_rows(struct sp_profile *p, const struct sp_profile_rows *rows)
+int sp_profile_with_rows(const struct sp_profile *p, const struct sp_profile_rows *rows, struct sp_profile **ret_view)
 {
-	size_t row_bytes = rows->n > 0 ? rows->bytes / rows->n : 0;
-	int r = 0;
+	struct sp_profile *view = malloc(sizeof(*view));
 
-	for (size_t i = 0; r == 0 && i < rows->n; i++) {
-		const struct sp_row *row = (const void *)((const char *)rows->rows + i * row_bytes);
-		r = sp_profile_add(p, row->key, row->user, row->kernel, row->values);
-	}
-	return r;
+	if (view == NULL)
+		return -ENOMEM;
+	*view = *p;
+	view->rows = rows->rows;
+	view->n_rows = rows->n;
+	view->row_bytes = rows->n > 0 ? rows->bytes / rows->n : 0;
+	*ret_view = view;
+	return 0;
 }
 
 void sp_profile_rows_done(struct sp_profile_rows *rows)

@@ -2,12 +2,12 @@
 /*
  * window.h: profiles that last over windows: rows come and go, what is interned stays.
  *
- * Rows can be cleared, copied, and added again later to the same profile, since they refer to its stacks and keys by
- * number: windows that cannot be written yet wait as copies of rows, which take little memory. A renewal removes
- * stacks, keys, processes, label sets and rows, which are most of a profile's memory; strings, files, functions and
- * frames keep their numbers. Afterwards it is another profile by sp_profile_serial(), but the same by
- * sp_profile_names_serial(). sp_profile_memory_bytes() says when it is time for that, or for a new profile. The
- * caller owns copies. Errors: 0 or a negative errno, as in profile.h. Not thread-safe.
+ * Rows can be cleared, or taken out and read later, as long as it is the same profile, since they refer to its stacks
+ * and keys by number: windows that cannot be written yet wait as rows, which take little memory. The caller owns them.
+ * A renewal removes stacks, keys, processes, label sets and rows, which are most of a profile's memory; strings, files,
+ * functions and frames keep their numbers. Afterwards it is another profile by sp_profile_serial(), but the same by
+ * sp_profile_names_serial(). sp_profile_memory_bytes() says when it is time for that, or for a new profile. Errors: 0
+ * or a negative errno, as in profile.h. Not thread-safe.
  */
 #ifndef SP_PROFILE_WINDOW_H
 #define SP_PROFILE_WINDOW_H
@@ -23,8 +23,12 @@ struct sp_profile_rows {
 };
 
 void sp_profile_clear_rows(struct sp_profile *p);
-int sp_profile_copy_rows(const struct sp_profile *p, struct sp_profile_rows *ret_rows);
-int sp_profile_add_rows(struct sp_profile *p, const struct sp_profile_rows *rows);
+struct sp_profile_rows sp_profile_take_rows(struct sp_profile *p); /* it has none afterwards */
+/*
+ * The profile with these rows in place of its own: to be read, until the profile itself is added to. Free it with
+ * free().
+ */
+int sp_profile_with_rows(const struct sp_profile *p, const struct sp_profile_rows *rows, struct sp_profile **ret_view);
 void sp_profile_rows_done(struct sp_profile_rows *rows);
 
 /* Joins each 1 << shift slices of the keys (key.h) into one. On an error rows are missing. */

@@ -201,25 +201,18 @@ static int drop_excluded_rows(struct sp_sampler *s)
 {
 	const struct sp_agent_config *c = s->env->config;
 	struct sp_profile *p = s->profile;
-	struct sp_profile_rows rows = {0}, kept;
-	size_t i, bytes;
-	int r = c->n_exclude ? sp_profile_copy_rows(p, &rows) : 0;
+	struct sp_profile_rows rows;
+	int r = 0;
 
-	if (!c->n_exclude || r < 0 || !rows.n)
-		return r;
-	bytes = rows.bytes / rows.n;
-	kept = (struct sp_profile_rows){.rows = rows.rows};
-	for (i = 0; i < rows.n; i++) {
-		const char *row = (const char *)rows.rows + i * bytes;
+	if (!c->n_exclude)
+		return 0;
+	rows = sp_profile_take_rows(p);
+	for (size_t i = 0; r >= 0 && i < rows.n; i++) {
+		const struct sp_row *row = (const void *)((const char *)rows.rows + i * (rows.bytes / rows.n));
 
-		if (is_excluded(p, (const void *)row, c))
-			continue;
-		memmove((char *)kept.rows + kept.bytes, row, bytes);
-		kept.bytes += bytes;
-		kept.n++;
+		if (!is_excluded(p, row, c))
+			r = sp_profile_add(p, row->key, row->user, row->kernel, row->values);
 	}
-	sp_profile_clear_rows(p);
-	r = sp_profile_add_rows(p, &kept);
 	sp_profile_rows_done(&rows);
 	return r;
 }

@@ -278,6 +278,40 @@ static void rows_add_up(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_profile, close_profile)
 
+/* Rows that were taken out are those of a view, whatever comes into the profile since. */
+static void test_windows(void **state)
+{
+	(void)state;
+	struct sp_profile_rows first, none;
+	struct sp_profile *view;
+	int64_t values[] = {3, 5};
+
+	assert_int_equal(sp_profile_add_value_type(p, "samples", "count"), 0);
+	assert_int_equal(sp_profile_add_value_type(p, "cpu", "nanoseconds"), 0);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(sp_profile_add(p, 0, 0, 0, values), 0);
+	first = sp_profile_take_rows(p);
+	assert_int_equal(first.n, 1);
+	none = sp_profile_take_rows(p);
+	assert_int_equal(none.n, 0);
+	assert_int_equal(sp_profile_n_rows(p), 0);
+	assert_int_equal(sp_profile_add(p, 0, 0, 0, values), 0);
+	uint32_t later = string("later");
+	assert_int_equal(sp_profile_with_rows(p, &first, &view), 0);
+	assert_int_equal(sp_profile_n_rows(view), 1);
+	assert_int_equal(sp_profile_row(view, 0)->values[0], 300);
+	assert_int_equal(sp_profile_row(view, 0)->values[1], 500);
+	assert_int_equal(sp_profile_serial(view), sp_profile_serial(p));
+	assert_string_equal(sp_profile_string(view, later), "later");
+	free(view);
+	assert_int_equal(sp_profile_with_rows(p, &none, &view), 0);
+	assert_int_equal(sp_profile_n_rows(view), 0);
+	free(view);
+	assert_int_equal(sp_profile_row(p, 0)->values[0], 3);
+	sp_profile_rows_done(&first);
+	sp_profile_rows_done(&none);
+}
+
 /* Of a renewed profile strings, files, functions and frames are as they were, and nothing else is there. */
 static void test_renewal(void **state)
 {
@@ -340,6 +374,7 @@ int main(void)
 	    TEST(sums_do_not_wrap),
 	    TEST(rows_add_up),
 	    cmocka_unit_test(test_renewal),
+	    TEST(test_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
