@@ -238,7 +238,7 @@ class Tree:
         return all((self.stat(f"{t.parts[2]}/task/{t.name}") or ["T"])[0] in "TZX" for t in tasks)
 
     def stop(self):
-        self.wait_for("work", lambda: self.cpu_seconds() > self.seconds + WORK)
+        self.wait_for("work", lambda: not self.pids() or self.cpu_seconds() > self.seconds + WORK)
         self.wait_for("threads to stop", self.is_stopped)
         return [pid for pid in self.pids() if os.path.exists(f"/proc/{pid}/exe")]
 
@@ -253,12 +253,14 @@ def main():
         return 2
     comparer, tree = Comparer(sys.argv[1]), Tree(int(sys.argv[3]))
     try:
-        for _ in range(int(sys.argv[2])):
+        for _ in range(int(sys.argv[2])): # it may end before
             for pid in tree.stop():
                 comparer.take(pid)
             tree.go_on()
     except TimeoutError as e:
         comparer.tally[f"waited in vain for {e}"] += 1
+    if not comparer.tally["threads"]:
+        comparer.tally["waited in vain for work"] += 1
     print(", ".join(f"{what} {n}" for what, n in comparer.tally.items() if n))
     for line, n in comparer.found.most_common():
         print(f"{line}, {n} times")
