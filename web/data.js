@@ -3,6 +3,8 @@
 // libraries, entities and one prefix tree in typed arrays. All names are made visible here, once, and are only ever written as text.
 
 const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, NARROW = 6, FILE_KERNEL = 2;
+// What stands for frames that are not there is drawn as no function: why a stack was cut, and where its middle was left out.
+const isNote = (entities, e) => entities.kind[e] === NOTE || entities.name[e] === "[shortened]";
 
 // What would be invisible, or would turn the writing around, is shown by its bytes, as the terminal views do.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;

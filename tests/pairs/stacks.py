@@ -11,8 +11,9 @@ and no known functions nobody can tell, and the others stop there. Of each diffe
   libdw wrong, gdb wrong      no call is at its caller, and one is at soprof's
   past the root               it goes on where the program, the thread or the fiber begins
   SOPROF WRONG, SOPROF CUT    the other way round; a frame that is marked as guessed may be wrong
+  libdw alone, gdb alone      machine code allows both, and the third says what soprof says
   UNSETTLED                   machine code allows both
-Exit code: 0 none of the last two lines' differences, 1 there are some, 2 usage.
+Exit code: 0 none of those in capitals, 1 there are some, 2 usage.
 """
 import collections
 import os
@@ -150,7 +151,10 @@ class Comparer:
         names = [self.name(s.frames[i]) if i < len(s.frames) else f"ends {s.end}" for s in (ours, other)]
         return f"{kind}: {self.name(ours.frames[i - 1])} <- {names[0]}; not {names[1]}"
 
-    def compare(self, ours, other, who):
+    def is_equal(self, ours, other):
+        return [s.address for s in ours.frames] == [s.address for s in other.frames]
+
+    def compare(self, ours, other, who, is_outvoted):
         pairs = zip(ours.frames, other.frames)
         same = next((i for i, (a, b) in enumerate(pairs) if a.address != b.address),
                     min(len(ours.frames), len(other.frames)))
@@ -159,6 +163,8 @@ class Comparer:
             self.tally[f"{who} equal"] += 1
             return
         kind = self.differs(ours, other, same).format(who) if same else "UNSETTLED"
+        if kind == "UNSETTLED" and is_outvoted:
+            kind = f"{who} alone"
         self.tally[kind] += 1
         self.found[self.show(kind, ours, other, max(same, 1))] += 1
 
@@ -170,11 +176,14 @@ class Comparer:
             ours = self.ours(words, frames)
             self.tally["threads"] += 1
             self.tally["whole"] += ours.end == "whole" and not ours.guessed
-            self.compare(ours, self.theirs(libdw[tid][1], maps), "libdw")
+            others = {"libdw": self.theirs(libdw[tid][1], maps)}
             if tid in by_gdb:
-                self.compare(ours, self.theirs(by_gdb[tid][1], maps), "gdb")
+                others["gdb"] = self.theirs(by_gdb[tid][1], maps)
             else:
                 self.tally["not seen by gdb"] += 1
+            n_equal = sum(self.is_equal(ours, other) for other in others.values())
+            for who, other in others.items():
+                self.compare(ours, other, who, n_equal > 0)
 
 
 class Tree:
@@ -229,7 +238,7 @@ class Tree:
         return all((self.stat(f"{t.parts[2]}/task/{t.name}") or ["T"])[0] in "TZX" for t in tasks)
 
     def stop(self):
-        self.wait_for("work", lambda: self.cpu_seconds() > self.seconds + WORK)
+        self.wait_for("work", lambda: not self.pids() or self.cpu_seconds() > self.seconds + WORK)
         self.wait_for("threads to stop", self.is_stopped)
         return [pid for pid in self.pids() if os.path.exists(f"/proc/{pid}/exe")]
 
@@ -244,12 +253,14 @@ def main():
         return 2
     comparer, tree = Comparer(sys.argv[1]), Tree(int(sys.argv[3]))
     try:
-        for _ in range(int(sys.argv[2])):
+        for _ in range(int(sys.argv[2])): # it may end before
             for pid in tree.stop():
                 comparer.take(pid)
             tree.go_on()
     except TimeoutError as e:
         comparer.tally[f"waited in vain for {e}"] += 1
+    if not comparer.tally["threads"]:
+        comparer.tally["waited in vain for work"] += 1
     print(", ".join(f"{what} {n}" for what, n in comparer.tally.items() if n))
     for line, n in comparer.found.most_common():
         print(f"{line}, {n} times")

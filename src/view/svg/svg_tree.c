@@ -133,7 +133,8 @@ uint32_t sp_svg_tree_library(const struct sp_svg_tree *t, uint32_t node)
 enum sp_svg_kind sp_svg_tree_kind(const struct sp_svg_tree *t, uint32_t node)
 {
 	const struct sp_tree_label *label = label_of(t, node);
-	if (label->kind == SP_TREE_CUT || label->kind == SP_TREE_NO_STACK)
+	if (label->kind == SP_TREE_CUT || label->kind == SP_TREE_NO_STACK ||
+	    !strcmp(sp_svg_tree_name(t, node), SP_SHORTENED))
 		return SP_SVG_NOTE;
 	if (label->kind != SP_TREE_FRAME && label->kind != SP_TREE_RUN)
 		return SP_SVG_PLAIN;

@@ -36,6 +36,13 @@ static const struct sp_map *map_of_word(const struct victim *v, uint64_t word)
 	return NULL;
 }
 
+static uint64_t address_of(const struct sp_map *m, uint64_t offset)
+{
+	if (!m)
+		return 0;
+	return m->shift_by ? offset - m->shift_by : (m->start & ~SP_FRAME_OFFSET_MASK) | offset;
+}
+
 static const char *path_of(const struct victim *v, const struct sp_map *m)
 {
 	const char *path = m ? v->path[m - v->maps] : "";
@@ -57,7 +64,7 @@ static void print_ours(const struct victim *v)
 				   : marks == SP_FRAME_DERIVED ? "derived"
 							       : "-";
 
-		printf("soprof %#llx %#llx %s %s\n", (unsigned long long)(m ? offset - m->shift_by : 0),
+		printf("soprof %#llx %#llx %s %s\n", (unsigned long long)address_of(m, offset),
 		       (unsigned long long)offset, mark, path_of(v, m));
 	}
 }

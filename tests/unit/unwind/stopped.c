@@ -29,7 +29,7 @@
 #include <cmocka.h>
 // clang-format on
 
-enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 24, MAX_THREADS = 256 };
+enum { MAX_KNOWN = MAX_MAPS, WINDOWS = 96, MAX_THREADS = 256 };
 enum { RED_ZONE = 128 }; /* a leaf's own, below the stack pointer; psABI 3.2.2 */
 
 /* --- the tables of all files that were met, kept for the whole test ------------------------------------------------
