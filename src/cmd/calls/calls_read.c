@@ -10,6 +10,7 @@
 #include "symbol/names.h"
 #include "symbol/symbol.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

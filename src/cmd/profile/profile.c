@@ -20,6 +20,7 @@
 #include "recipe/recipe.h"
 #include "symbol/symbol.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

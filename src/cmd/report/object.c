@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* object.c: see object.h. */
 #include "cmd/report/object.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
@@ -9,6 +10,7 @@
 #include "read/read.h"
 #include "symbol/symbol.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
