@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/grid.h"
+
 #include "base/encode.h"
 #include "base/mem.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>

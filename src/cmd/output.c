@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/output.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "view/view.h"
 #include "worker/broker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

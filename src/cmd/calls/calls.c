@@ -7,6 +7,7 @@
  * shell, one goes on from run to run. Where the kernel lets us sample the command, the same table has times.
  */
 #include "cmd/calls/calls.h"
+
 #include "base/encode.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -18,6 +19,7 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 #include "view/view.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -495,7 +497,7 @@ static void run_done(struct run *r)
 		sp_calls_done(&r->now);
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int calls_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct calls_args a = {.show = SP_SHOW_DEFAULTS, .frequency_hz = 199};
 	struct run r = {.cmd = cmd, .args = &a, .place = SP_CALLS_PLACE_NONE, .file = SP_CALLS_RUN_NONE};
@@ -531,5 +533,5 @@ const struct sp_cmd sp_cmd_calls = {
     .synopsis = "[OPTIONS] LIB[,LIB...] -- COMMAND...",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = calls_run,
 };

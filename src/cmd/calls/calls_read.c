@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 #include "symbol/names.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

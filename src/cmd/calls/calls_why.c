@@ -9,6 +9,7 @@
 #include "cmd/calls/calls.h"
 #include "cmd/suggest.h"
 #include "profile/filter.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor.c: `soprof doctor`: what this kernel, this user and this machine allow, and what would help. */
 #include "cmd/doctor/doctor.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/grid.h"
 #include "cmd/output.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -236,7 +238,7 @@ static int run_file(const struct args *a)
 	return r < 0 ? sp_cmd_error(&sp_cmd_doctor, r, SP_EXIT_FAILED) : SP_EXIT_OK;
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int doctor_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct args args = {0};
 	int code, r = sp_options_parse(options, argc, argv, &args);
@@ -256,5 +258,5 @@ const struct sp_cmd sp_cmd_doctor = {
     .synopsis = "[OPTIONS]",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = doctor_run,
 };

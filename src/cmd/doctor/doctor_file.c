@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/doctor/doctor_file.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "naming/naming.h"
@@ -8,6 +9,7 @@
 #include "unwind/cache.h"
 #include "worker/naming.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -125,7 +127,7 @@ static int check_whole(const struct asking *a)
 	return a->file->counts.is_cut ? sp_fail_said(-ENODATA, "truncated: the file ends before its parts do") : 0;
 }
 
-static int ask(struct asking *a)
+static int doctor_file_ask(struct asking *a)
 {
 	struct sp_workers *w = a->workers;
 	int r = wait_for(a, sp_workers_identify(w, a->fd, identified, a));
@@ -246,7 +248,7 @@ static int read_all(struct asking *a, const char *path, const char *debug_dirs)
 	if (r >= 0)
 		r = sp_workers_new(&one, &a->workers);
 	if (r >= 0)
-		r = ask(a);
+		r = doctor_file_ask(a);
 	if (r >= 0)
 		r = debug_find(a, debug_dirs);
 	if (r >= 0)

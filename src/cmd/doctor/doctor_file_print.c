@@ -10,6 +10,7 @@
 #include "cmd/doctor/doctor_file.h"
 #include "cmd/libs/libs.h"
 #include "unwind/derive.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

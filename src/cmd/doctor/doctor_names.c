@@ -6,6 +6,7 @@
 #include "naming/naming.h"
 #include "proc/process.h"
 #include "unwind/cache.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cmd/doctor/doctor.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

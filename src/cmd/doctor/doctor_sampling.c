@@ -5,6 +5,7 @@
 #include "cmd/doctor/doctor.h"
 #include "cmd/profile/profile_parts.h"
 #include "proc/process.h"
+
 #include <bpf/bpf.h>
 #include <ctype.h>
 #include <dirent.h>

@@ -7,6 +7,7 @@
 #include "cmd/doctor/doctor.h"
 #include "proc/process.h"
 #include "worker/broker.h"
+
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>

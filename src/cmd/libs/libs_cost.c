@@ -11,6 +11,7 @@
 #include "cmd/libs/libs.h"
 #include "profile/identity.h"
 #include "profile/profile.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,7 @@ static int charge_row(struct coster *c, uint32_t i)
 }
 
 /* --- processes --- */
-static bool is_same(const struct sp_mapped_process *m, const struct sp_process *p)
+static bool libs_cost_is_same(const struct sp_mapped_process *m, const struct sp_process *p)
 {
 	uint64_t ticks = p->start_ns / (SP_NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 
@@ -171,7 +172,7 @@ static struct sp_libs_use *use_of(const struct sp_libs *l, uint32_t library, con
 
 	for (size_t i = 0; i < lib->n_uses; i++) {
 		struct sp_libs_use *u = &l->uses[lib->first_use + i];
-		if (is_same(&l->mapped->processes[u->process], p))
+		if (libs_cost_is_same(&l->mapped->processes[u->process], p))
 			return u;
 	}
 	return NULL;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "cmd/libs/libs.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -216,7 +217,7 @@ bool sp_libs_shows_use(const struct sp_libs *l, const struct sp_libs_use *u)
 	return !l->args->stale || u->state != SP_LIBS_CURRENT;
 }
 
-static bool is_wanted(const struct sp_libs *l, const struct sp_libs_library *lib)
+static bool libs_group_is_wanted(const struct sp_libs *l, const struct sp_libs_library *lib)
 {
 	const struct sp_words *globs = &l->args->globs;
 
@@ -282,7 +283,7 @@ int sp_libs_arrange(struct sp_libs *l)
 		struct sp_libs_library *lib = &l->libraries[i];
 		if (lib->n_uses)
 			qsort(l->uses + lib->first_use, lib->n_uses, sizeof(*l->uses), compare_costs);
-		lib->is_wanted = is_wanted(l, lib);
+		lib->is_wanted = libs_group_is_wanted(l, lib);
 		if (lib->is_wanted)
 			l->order[l->n_order++] = i;
 	}

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "cmd/libs/libs.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "naming/owners.h"
 #include "proc/dpkg_log.h"
 #include "proc/process.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>

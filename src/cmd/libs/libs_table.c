@@ -9,6 +9,7 @@
 #include "cmd/grid.h"
 #include "cmd/libs/libs.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

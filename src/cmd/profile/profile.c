@@ -19,6 +19,7 @@
 #include "proc/process.h"
 #include "recipe/recipe.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

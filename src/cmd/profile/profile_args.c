@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd/profile/profile_args.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "cmd/output.h"
 #include "proc/process.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

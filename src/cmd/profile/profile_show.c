@@ -13,6 +13,7 @@
 #include "view/summary.h"
 #include "view/value.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

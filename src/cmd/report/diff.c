@@ -11,6 +11,7 @@
 #include "cmd/report/report.h"
 #include "view/tables/changes.h"
 #include "view/view.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,7 +88,7 @@ struct diff_run {
 static int time_read(struct diff_run *d, int side)
 {
 	const struct sp_input_args *a = &d->args->input;
-	int r = d->history == NULL ? sp_history_open(d->args->store, d->args->socket, &d->history) : 0;
+	int r = !d->history ? sp_history_open(d->args->store, d->args->socket, &d->history) : 0;
 
 	if (r >= 0)
 		r = sp_history_query(d->history, &d->asked[side], &d->profiles[side], &d->answers[side]);
@@ -276,7 +277,7 @@ static void diff_done(struct diff_run *d)
 	sp_profile_free(d->profiles[1]);
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int diff_main(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct diff_args a = {
 	    .by = -1, .view = -1, .input.format = -1, .input.n_slices = N_SLICES, .limit = UINT64_MAX};
@@ -310,5 +311,5 @@ const struct sp_cmd sp_cmd_diff = {
     .synopsis = "[OPTIONS] OLD NEW",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = diff_main,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* object.c: see object.h. */
 #include "cmd/report/object.h"
+
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
@@ -8,6 +9,7 @@
 #include "profile/profile.h"
 #include "read/read.h"
 #include "worker/worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.c: `soprof report`: profiles of any kind, read, narrowed and shown in any view. */
 #include "cmd/report/report.h"
+
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/report/show.h"
 #include "profile/profile.h"
+
 #include <errno.h>
 
 struct report_args {
@@ -55,7 +57,7 @@ static int report_make(struct report *r)
 		       r->args->files.n == 1 ? r->args->files.words[0] : "report");
 }
 
-static int run(const struct sp_cmd *cmd, int argc, char **argv)
+static int report_run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct report_args a = {.input.format = -1, .show = SP_SHOW_DEFAULTS};
 	struct report r = {.args = &a};
@@ -85,5 +87,5 @@ const struct sp_cmd sp_cmd_report = {
     .synopsis = "[OPTIONS] FILE...",
     .options = options,
     .examples = examples,
-    .run = run,
+    .run = report_run,
 };

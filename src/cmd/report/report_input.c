@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 #include "profile/values.h"
 #include "read/read.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
