@@ -494,7 +494,7 @@ static const struct sp_example examples[] = {
 
 const struct sp_cmd sp_cmd_agent = {
     .name = "agent",
-    .summary = "always on: sample all processes, keep history, answer questions",
+    .summary = "always on: sample all processes, keep history, answer queries",
     .group = SP_CMD_WATCH,
     .needs = "Linux 6.1 and root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE; --status: nothing",
     .synopsis = "[OPTIONS]",

@@ -57,14 +57,14 @@ static const char *by_choice(size_t i)
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct calls_args, member)
 static const struct sp_option options[] = {
-	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by place of the call, or by library", AT(depth), .choice = depth_choice},
+	{SP_OPT_CHOICE, 0, "arcs", "HOW", "callers by call site, or by library", AT(depth), .choice = depth_choice},
 	{SP_OPT_STRING, 0, "function", "GLOB[,GLOB]", "count only functions of such a name", AT(globs), .separator = ','},
 	{SP_OPT_STRING, 0, "keep", "DIR", "add the counts to those in DIR", AT(directory)},
-	{SP_OPT_FLAG, 0, "env", NULL, "print the environment that counts, for a shell's eval", AT(environment)},
+	{SP_OPT_FLAG, 0, "env", NULL, "print the environment variables, for a shell's eval", AT(environment)},
 	{SP_OPT_FLAG, 0, "no-times", NULL, "count only: no samples", AT(no_times)},
 	{SP_OPT_FLAG, 0, "latency", NULL, "time every call, from its entry to its return; no samples", AT(latency)},
 	{SP_OPT_NUMBER, 'F', "frequency", "HZ", "samples a second for the times (199)", AT(frequency_hz), .min = 1, .max = 10000},
-	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by; process, thread: counted apart", AT(show.by), .choice = by_choice},
+	{SP_OPT_CHOICE, 0, "by", "WHAT", "a table by (process, thread: count each separately)", AT(show.by), .choice = by_choice},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (50; 0 = all)", AT(show.limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "of other tables: calls, samples or cpu", AT(show.value)},
 	{SP_OPT_FLAG, 0, "csv", NULL, "the table as CSV", AT(show.csv), .excludes = SP_SHOW_FORMAT},

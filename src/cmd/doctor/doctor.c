@@ -22,7 +22,7 @@ struct args {
 /* clang-format off */
 #define AT(member) .offset = offsetof(struct args, member)
 static const struct sp_option options[] = {
-	{SP_OPT_STRING, 'f', "file", "FILE", "what soprof makes of this library or program", AT(file)},
+	{SP_OPT_STRING, 'f', "file", "FILE", "how well this library or program can be profiled", AT(file)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "with --file: debug files are here too", AT(debug_dirs)},
 	{SP_OPT_FLAG, 0, "json", NULL, "as JSON", AT(json)},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE", AT(output)},

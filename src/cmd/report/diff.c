@@ -46,7 +46,7 @@ static const char *view_choice(size_t i)
 #define AT(member) .offset = offsetof(struct diff_args, member)
 static const struct sp_option options[] = {
 	{SP_OPT_CHOICE, 0, "by", "WHAT", "a row for each", AT(by), .choice = by_choice},
-	{SP_OPT_FLAG, 0, "absolute", NULL, "values as they are; else shares of all", AT(absolute)},
+	{SP_OPT_FLAG, 0, "absolute", NULL, "absolute values, not shares", AT(absolute)},
 	{SP_OPT_FLAG, 0, "noise", NULL, "rows within noise, too", AT(noise)},
 	{SP_OPT_NUMBER, 'n', "limit", "N", "rows shown (40; 0 = all)", AT(limit), .min = 0, .max = UINT32_MAX},
 	{SP_OPT_STRING, 0, "value", "NAME", "which of the profiles' values", AT(value)},
@@ -55,8 +55,8 @@ static const struct sp_option options[] = {
 	{SP_OPT_FLAG, 0, "json", NULL, "all rows as JSON", AT(json), .excludes = FORMAT},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view), .choice = view_choice, .excludes = FORMAT},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
-	{SP_OPT_CHOICE, 0, "input-format", "NAME", "do not guess what the files are", AT(input.format), .choice = sp_input_format_choice},
-	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip what cannot be read, and say so", AT(input.keep_going)},
+	{SP_OPT_CHOICE, 0, "input-format", "NAME", "the files' format, instead of detecting it", AT(input.format), .choice = sp_input_format_choice},
+	{SP_OPT_FLAG, 0, "keep-going", NULL, "skip malformed input, and count it", AT(input.keep_going)},
 	{SP_OPT_STRING, 0, "store", "PLACE", "times are of this store: a directory, or one of its files", AT(store), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_STRING, 0, "socket", "PATH", "times are of the agent there", AT(socket), .excludes = SP_HISTORY_PLACE},
 	{SP_OPT_OPERANDS, 0, NULL, "OLD NEW", "two profiles (pprof, folded, perf script; one may be -), or times (yesterday, -2h..-1h)", AT(files)},
