@@ -173,6 +173,15 @@ static struct sp_worker *pick_or_start(struct sp_workers *w, enum sp_role role, 
 	return *ret_r < 0 ? NULL : pick(c, weight, now_ns);
 }
 
+/* A table that no sample waits for leaves one parser to what is urgent, since it may take seconds. */
+static bool must_wait(const struct sp_crew *c, const struct sp_job *j)
+{
+	unsigned n_busy = 0;
+	for (const struct sp_worker *p = c->processes; p; p = p->next)
+		n_busy += !ended(p) && p->load;
+	return j->kind == SP_JOB_BUILD && !j->urgency && n_busy && n_busy + 1 >= c->max_processes;
+}
+
 static int hand_over(struct sp_crew *c, struct sp_worker *p)
 {
 	struct sp_job *j = c->queue.first;
@@ -203,6 +212,8 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 		fail(w, sp_job_pop(&c->queue), -EIO, "file system does not answer");
 		return true;
 	}
+	if (must_wait(c, c->queue.first))
+		return false;
 	int r;
 	struct sp_worker *p = pick_or_start(w, role, sp_job_weight(c->queue.first), &r);
 	if (!p && r == 0)

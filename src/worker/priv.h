@@ -12,7 +12,10 @@
 #include "worker/message.h"
 #include <stdbool.h>
 
-enum { SP_CREW_GOOD_DEVS = 64 };
+enum {
+	SP_CREW_GOOD_DEVS = 64,
+	SP_CREW_CAPACITY = 8, /* so many small jobs are with a parser at one time, or one that may take long, alone */
+};
 #define SP_URGENT UINT32_MAX
 
 struct sp_job {

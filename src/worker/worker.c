@@ -39,8 +39,8 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 		return -ENOMEM;
 	unsigned parse_ms = o && o->deadline_ms ? o->deadline_ms : DEADLINE_MS;
 	unsigned open_ms = o && o->open_deadline_ms ? o->open_deadline_ms : OPEN_DEADLINE_MS;
-	w->crews[SP_ROLE_PARSER] =
-	    (struct sp_crew){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
+	w->crews[SP_ROLE_PARSER] = (struct sp_crew){
+	    .max_processes = parsers_for(o), .capacity = SP_CREW_CAPACITY, .deadline_ns = parse_ms * 1000000ULL};
 	w->crews[SP_ROLE_OPENER] =
 	    (struct sp_crew){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
 	w->crews[SP_ROLE_FETCHER] = (struct sp_crew){.max_processes = 1, .capacity = 1};

@@ -2,6 +2,7 @@
 /* The order in which parsers are given what was asked of them. */
 #include "base/mem.h"
 #include "tool.h"
+#include "worker/priv.h"
 #include <fcntl.h>
 
 static unsigned order[8], n_order;
@@ -21,13 +22,13 @@ static void identified_in_order(void *arg, struct sp_identify_result *id)
 }
 
 /*
- * One parser is given two tables to build at a time. Before the others it is asked what a file is, which no table can
- * be built without; then comes what is wanted most.
+ * One parser is given one table to build at a time. Before the next it is asked what a file is, which no table can be
+ * built without; then comes what is wanted most.
  */
 static void test_hurry(void **state)
 {
 	static unsigned numbers[] = {1, 2, 3, 4, 5, 6, 7, 8};
-	const unsigned expected[] = {1, 2, 7, 8, 6, 5, 3, 4};
+	const unsigned expected[] = {1, 7, 8, 6, 5, 2, 3, 4};
 	(void)state;
 	struct sp_workers *w;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 1}, &w), 0);
@@ -50,9 +51,31 @@ static void test_hurry(void **state)
 	sp_workers_free(w);
 }
 
+/* Of two parsers one stays free of tables that nobody waits for: what is urgent is given to it at once. */
+static void test_one_stays_free(void **state)
+{
+	static unsigned numbers[] = {1, 2, 3, 4, 5};
+	(void)state;
+	struct sp_workers *w;
+	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 2}, &w), 0);
+	const struct sp_job_list *queue = &w->crews[SP_ROLE_PARSER].queue;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	n_order = 0;
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(sp_workers_build(w, fd, built_in_order, &numbers[i]), 0);
+	assert_int_equal(queue->n, 3);
+	sp_workers_hurry(w, &numbers[2], 1);
+	assert_int_equal(sp_workers_identify(w, fd, identified_in_order, &numbers[4]), 0);
+	assert_int_equal(queue->n, 3);
+	assert_int_equal(sp_workers_wait(w, 60000), 0);
+	assert_int_equal(n_order, SP_COUNT(numbers));
+	close(fd);
+	sp_workers_free(w);
+}
+
 int main(int argc, char **argv)
 {
 	sp_worker_main(argc, argv);
-	const struct CMUnitTest tests[] = {CLEAN_TEST(test_hurry)};
+	const struct CMUnitTest tests[] = {CLEAN_TEST(test_hurry), CLEAN_TEST(test_one_stays_free)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
