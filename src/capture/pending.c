@@ -201,8 +201,8 @@ int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r, siz
 		return sp_fail_said(-EBADMSG, "a pending sample out of bounds");
 	space = space_of(c, r);
 	kept = space ? keep(c, r, &memory, space) : -ENOMEM;
-	if (kept > 0 && r->rest.id)
-		c->waiting->rest = sp_rest_complete(c, sp_rest_claim(c, r->rest.id), &memory);
+	if (kept > 0)
+		c->waiting->rest = sp_rest_claim(c, r->rest.id);
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 

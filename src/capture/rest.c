@@ -2,12 +2,11 @@
 #include "capture/rest.h"
 #include "base/error.h"
 #include "capture/pending.h"
-#include "unwind/finish.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, SEAM = 4096 };
+enum { PAGE = 4096 };
 
 static void block_put(struct sp_block *b)
 {
@@ -63,7 +62,7 @@ static struct sp_rest *rest_of(struct sp_capture *c, sp_u64 id)
 	sp_rest_free(*at);
 	*at = calloc(1, sizeof(**at));
 	if (*at)
-		**at = (struct sp_rest){.n_refs = 1, .id = id};
+		(*at)->id = id;
 	return *at;
 }
 
@@ -98,70 +97,9 @@ void sp_rest_free(struct sp_rest *rest)
 {
 	size_t i;
 
-	if (!rest || --rest->n_refs)
-		return;
-	for (i = 0; i < rest->n; i++)
+	for (i = 0; rest && i < rest->n; i++)
 		block_put(rest->blocks[i]);
 	free(rest);
-}
-
-static struct sp_rest *rest_get(struct sp_rest *rest)
-{
-	rest->n_refs++;
-	return rest;
-}
-
-/* It goes up to where its stack ends, or as far as any does. */
-static bool is_whole(const struct sp_rest *rest)
-{
-	return rest->n == SP_MAX_RESTS || (rest->n && rest->blocks[rest->n - 1]->bytes < SP_PENDING_STACK);
-}
-
-/*
- * Whether the last bytes of a sample's copy are the same in another's rest. Then the frames there are the same ones,
- * and so are those that have called them.
- */
-static bool is_same_at_seam(const struct sp_rest *rest, const struct sp_finish_memory *copy)
-{
-	sp_u64 end = (copy->stack_at + copy->stack_bytes) & ~7ULL, at, word;
-
-	if (copy->stack_bytes < 2 * SEAM)
-		return false;
-	for (at = end - SEAM; at < end; at += 8)
-		if (sp_rest_word((void *)rest, at, &word) || memcmp(&word, copy->stack + (at - copy->stack_at), 8))
-			return false;
-	return true;
-}
-
-/* Adds to a rest what lies above its last block, if that is a block of the other one, too. */
-static void rest_extend(struct sp_rest *rest, const struct sp_rest *whole)
-{
-	struct sp_block *last = rest->blocks[rest->n - 1];
-	size_t i = 0;
-
-	while (i < whole->n && whole->blocks[i] != last)
-		i++;
-	for (i++; i < whole->n && rest->n < SP_MAX_RESTS; i++) {
-		rest->blocks[rest->n++] = whole->blocks[i];
-		whole->blocks[i]->n_refs++;
-	}
-}
-
-struct sp_rest *sp_rest_complete(struct sp_capture *c, struct sp_rest *rest, const struct sp_finish_memory *copy)
-{
-	/* by its address: stacks of threads are 8 MiB at most, as a rule */
-	struct sp_rest **whole = &c->rests.whole[(copy->stack_at >> 23) * 0x9e3779b97f4a7c15ULL >> 58];
-
-	if (rest && is_whole(rest)) {
-		sp_rest_free(*whole);
-		*whole = rest_get(rest);
-	} else if (*whole && rest && rest->n) {
-		rest_extend(rest, *whole);
-	} else if (*whole && is_same_at_seam(*whole, copy)) {
-		sp_rest_free(rest);
-		rest = rest_get(*whole);
-	}
-	return rest;
 }
 
 int sp_rest_word(void *arg, sp_u64 addr, sp_u64 *ret)
@@ -187,10 +125,6 @@ void sp_rests_idle(struct sp_capture *c)
 {
 	size_t i;
 
-	for (i = 0; i < SP_N_WHOLE_RESTS; i++) {
-		sp_rest_free(c->rests.whole[i]);
-		c->rests.whole[i] = NULL;
-	}
 	for (i = 0; i < SP_N_LAST_BLOCKS; i++) {
 		block_put(c->rests.last[i]);
 		c->rests.last[i] = NULL;

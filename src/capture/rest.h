@@ -3,11 +3,10 @@
  * rest.h: what lies above the copy of a stack that waits for a table. Private to src/capture.
  *
  * It comes in blocks of SP_PENDING_STACK bytes at multiples of that, before the sample itself. Far from the leaf a
- * stack seldom changes, so a block that is as the last one of its process at its address was is shared; and what did
- * not come, because the ring was full, is taken from a sample before, where the stacks are the same at the seam. A rest
- * that is not claimed belongs to the session, for each CPU the last one. Its blocks count for the session's bytes that
- * wait; beyond half of what is allowed none is kept, since without it the sample is a sample still. Errors: -EBADMSG.
- * Not thread-safe.
+ * stack seldom changes, so a block that is as the last one of its process at its address was is shared. A rest that is
+ * not claimed belongs to the session, for each CPU the last one. Its blocks count for the session's bytes that wait;
+ * beyond half of what is allowed none is kept, since without it the sample is a sample still. Errors: -EBADMSG. Not
+ * thread-safe.
  */
 #ifndef SP_CAPTURE_REST_H
 #define SP_CAPTURE_REST_H
@@ -16,9 +15,8 @@
 #include <stddef.h>
 
 struct sp_capture;
-struct sp_finish_memory;
 
-enum { SP_N_REST_CPUS = 256, SP_N_LAST_BLOCKS = 128, SP_N_WHOLE_RESTS = 64 };
+enum { SP_N_REST_CPUS = 256, SP_N_LAST_BLOCKS = 128 };
 
 struct sp_block {
 	struct sp_capture *c; /* whose bytes it counts for */
@@ -29,7 +27,6 @@ struct sp_block {
 };
 
 struct sp_rest {
-	size_t n_refs;
 	sp_u64 id;
 	size_t n;
 	struct sp_block *blocks[SP_MAX_RESTS]; /* rising, one behind the other */
@@ -38,17 +35,11 @@ struct sp_rest {
 struct sp_rests { /* of a session */
 	struct sp_rest *unclaimed[SP_N_REST_CPUS];
 	struct sp_block *last[SP_N_LAST_BLOCKS];
-	struct sp_rest *whole[SP_N_WHOLE_RESTS]; /* that came last, up to the end of a stack */
 };
 
 int sp_rest_take(struct sp_capture *c, const struct sp_record_rest *r, size_t size);
 struct sp_rest *sp_rest_claim(struct sp_capture *c, sp_u64 id); /* the caller's; NULL: none came */
 void sp_rest_free(struct sp_rest *rest);                        /* NULL is allowed */
-/*
- * The rest of a sample with this copy, what of it did not come added, if that is known; rest NULL: none came. It is the
- * caller's in place of the one given.
- */
-struct sp_rest *sp_rest_complete(struct sp_capture *c, struct sp_rest *rest, const struct sp_finish_memory *copy);
 /* For struct sp_finish_memory: the word at this address. 0 or -1. */
 int sp_rest_word(void *rest, sp_u64 addr, sp_u64 *ret);
 void sp_rests_idle(struct sp_capture *c); /* nothing waits: there is nothing to share blocks with */

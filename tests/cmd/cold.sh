@@ -12,6 +12,7 @@ cat >"$dir/command" <<'END'
 until [ -e "$1/go" ]; do :; done
 "$2" maps "$3" "$1" 700 2>"$1/mappings" # of which the kernel joins every two
 "$4" 0.5 1500 # some 150 KiB of stack, of which 64 are copied with each sample
+"$4" 0.5 w8   # 1.6 MB, of which hardly a page was ever touched
 : >"$1/over"
 END
 what='profile (the first of all)'

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* recursion.c: `recursion SECONDS DEPTH`: even() and odd() call each other DEPTH deep (100), with unequal frames. */
+/*
+ * recursion.c: `recursion SECONDS DEPTH`: even() and odd() call each other DEPTH deep (100), with unequal frames. With a
+ * `w` before DEPTH it is wide() that calls itself, whose frames are large and nearly all of them never touched.
+ */
 #include "victim.h"
 
 VICTIM static unsigned int odd(unsigned int left, unsigned int a, unsigned int b);
@@ -30,11 +33,31 @@ VICTIM static unsigned int odd(unsigned int left, unsigned int a, unsigned int b
 	return r + a;
 }
 
+VICTIM static unsigned int wide(unsigned int left)
+{
+	volatile char space[200000];
+	unsigned int r;
+
+	space[0] = (char)left;
+	if (left == 0) {
+		burn(20000);
+		return space[0];
+	}
+	r = wide(left - 1);
+	return r + space[0];
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int depth, r = 0;
 
 	victim_start(argc, argv);
+	if (victim_argument && *victim_argument == 'w') {
+		depth = (unsigned int)strtoul(victim_argument + 1, NULL, 10);
+		while (going_on())
+			r += wide(depth - 1);
+		return r == 1;
+	}
 	depth = victim_argument ? (unsigned int)strtoul(victim_argument, NULL, 10) : 100;
 	while (going_on())
 		r += even(depth - 1, r, depth);

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/pending.h"
-#include "unwind/finish.h"
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,63 +113,6 @@ static void bounded(void **state)
 	assert_int_equal(c.waiting_bytes, 0);
 }
 
-/* A sample's copy of the stack, from half a block below this address on, as take() has it. */
-static void copy_make(sp_u64 end, sp_u8 *bytes, struct sp_finish_memory *ret_copy)
-{
-	*ret_copy = (struct sp_finish_memory){
-	    .stack = bytes, .stack_bytes = SP_PENDING_STACK, .stack_at = end - SP_PENDING_STACK};
-	for (size_t i = 0; i < SP_PENDING_STACK; i += 8)
-		memcpy(bytes + i, &(sp_u64){ret_copy->stack_at + i}, 8);
-}
-
-static struct sp_rest *complete(struct sp_capture *c, sp_u64 id, const struct sp_finish_memory *copy)
-{
-	return sp_rest_complete(c, sp_rest_claim(c, id), copy);
-}
-
-/* What did not come is what lay above the same frames before, or nothing. */
-static void completed(void **state)
-{
-	struct sp_capture c = {0};
-	struct sp_finish_memory copy;
-	sp_u8 *bytes = malloc(SP_PENDING_STACK);
-	struct sp_rest *whole, *other;
-	sp_u64 word = 0;
-
-	(void)state;
-	assert_non_null(bytes);
-	copy_make(STACK + SP_PENDING_STACK / 2, bytes, &copy);
-	assert_null(complete(&c, 0x100, &copy));
-	assert_int_equal(take(&c, 0x100, 0, 0, SP_PENDING_STACK), 0);
-	assert_int_equal(take(&c, 0x100, 1, 0, SP_PENDING_STACK), 0);
-	assert_int_equal(take(&c, 0x100, 2, 0, 4096), 0);
-	whole = complete(&c, 0x100, &copy);
-	assert_int_equal(whole->n, 3);
-
-	other = complete(&c, 0x200, &copy); /* nothing came */
-	assert_ptr_equal(other, whole);
-	sp_rest_free(other);
-	assert_int_equal(take(&c, 0x300, 0, 0, SP_PENDING_STACK), 0); /* the first part came */
-	other = complete(&c, 0x300, &copy);
-	assert_int_equal(other->n, 3);
-	assert_int_equal(sp_rest_word(other, STACK + 2 * SP_PENDING_STACK + 8, &word), 0);
-	assert_int_equal(word, STACK + 2 * SP_PENDING_STACK + 8);
-	sp_rest_free(other);
-	assert_int_equal(take(&c, 0x400, 0, 1, SP_PENDING_STACK), 0); /* it came, and is another */
-	other = complete(&c, 0x400, &copy);
-	assert_int_equal(other->n, 1);
-	sp_rest_free(other);
-	bytes[SP_PENDING_STACK - 4000] ^= 1;
-	assert_null(complete(&c, 0x500, &copy));
-	copy_make(STACK + 2048, bytes, &copy); /* too little of it is in both */
-	assert_null(complete(&c, 0x600, &copy));
-	sp_rest_free(whole);
-	free(bytes);
-	sp_rests_idle(&c);
-	assert_int_equal(c.waiting_bytes, 0);
-	sp_rests_done(&c);
-}
-
 static void refused(void **state)
 {
 	struct sp_capture c = {0};
@@ -194,8 +136,7 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(in_order), cmocka_unit_test(shared),
-					   cmocka_unit_test(bounded), cmocka_unit_test(completed),
-					   cmocka_unit_test(refused)};
+					   cmocka_unit_test(bounded), cmocka_unit_test(refused)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
