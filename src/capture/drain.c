@@ -27,8 +27,7 @@ struct frames { /* of a stack, as numbers in the profile */
 	uint32_t n;
 };
 
-/* --- frames and stacks ---------------------------------------------------------------------------------------------
- */
+/* --- frames and stacks --- */
 static uint32_t frame_flags(sp_u64 word)
 {
 	if ((word & SP_FRAME_MARKS) == SP_FRAME_RUNTIME)
@@ -178,8 +177,7 @@ static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, s
 	return sp_numbers_set(&c->stacks, &r->id, sizeof(r->id), (uint32_t)number);
 }
 
-/* --- processes -----------------------------------------------------------------------------------------------------
- */
+/* --- processes --- */
 /* The path of a process's cgroup, as long as it is there: a container may end at any time. "" = not known. */
 static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
 {
@@ -275,8 +273,7 @@ int sp_drain_record(void *capture, void *data, size_t size)
 	return 0;
 }
 
-/* --- counts --------------------------------------------------------------------------------------------------------
- */
+/* --- counts --- */
 static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
 	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};

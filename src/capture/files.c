@@ -57,8 +57,7 @@ uint32_t sp_files_number(const struct sp_capture *c, uint32_t id)
 	return id < c->n_seen ? c->seen[id].number : 0;
 }
 
-/* --- the last step: a table, or the reason why there is none -------------------------------------------------------
- */
+/* --- the last step: a table, or the reason why there is none --- */
 static void note_set(struct sp_capture *c, uint32_t id, const char *note)
 {
 	int64_t string = sp_profile_add_string(c->profile, note);
@@ -234,8 +233,7 @@ void sp_files_table(struct sp_capture *c, uint32_t id)
 	}
 }
 
-/* --- who it is ------------------------------------------------------------------------------------------------------
- */
+/* --- who it is --- */
 static void package_keep(struct sp_capture *c, struct sp_file *file, const struct sp_elf_package *package)
 {
 	int64_t name = sp_profile_add_string(c->profile, package->name);
@@ -300,8 +298,7 @@ static void identity_want(struct sp_capture *c, uint32_t id)
 	}
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 static void open_failed(struct sp_capture *c, uint32_t id, int r)
 {
 	struct sp_known_file *k = sp_known_of(c, id);
@@ -381,8 +378,7 @@ static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_
 	}
 }
 
-/* --- the vDSO: our own image is everyone's --------------------------------------------------------------------------
- */
+/* --- the vDSO: our own image is everyone's --- */
 const void *sp_capture_vdso(size_t *ret_size)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -419,8 +415,7 @@ static void vdso_load(struct sp_capture *c, uint32_t id)
 	table_load(c, id, blob);
 }
 
-/* --- first sight ----------------------------------------------------------------------------------------------------
- */
+/* --- first sight --- */
 static int file_describe(struct sp_capture *c, const struct sp_record_file *r, struct sp_file *file)
 {
 	const char *name = r->key.dev == SP_DEV_ANON ? "[anon]" : r->key.dev == SP_DEV_VDSO ? "[vdso]" : NULL;

@@ -25,8 +25,7 @@ uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
 	return SP_MIN(o->window_ns, samples * SP_NS_PER_S / SP_MAX(rate * SP_MAX(o->n_cpus, 1), 1));
 }
 
-/* --- in a loop -----------------------------------------------------------------------------------------------------
- */
+/* --- in a loop --- */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
 {
 	const int all[] = {c->source->poll_fd(c, 0), c->source->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
@@ -91,8 +90,7 @@ int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 	return 0;
 }
 
-/* --- another profile -------------------------------------------------------------------------------------------------
- */
+/* --- another profile --- */
 /* Nothing is sampled from here on until this has returned. The first turn is for what may take its time. */
 static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
@@ -157,8 +155,7 @@ int sp_capture_renew(struct sp_capture *c, struct sp_profile *fresh)
 	return 0;
 }
 
-/* --- what it holds ---------------------------------------------------------------------------------------------------
- */
+/* --- what it holds --- */
 void sp_capture_size(const struct sp_capture *c, struct sp_capture_size *ret_size)
 {
 	const struct sp_numbers *all[] = {&c->file_keys, &c->process_keys, &c->words, &c->stacks, &c->cgroups};

@@ -15,8 +15,7 @@ struct inode_key { /* what sights are looked for by; the size tells regions of m
 	uint64_t dev;
 };
 
-/* --- sights --------------------------------------------------------------------------------------------------------
- */
+/* --- sights --- */
 static bool same_path(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);
@@ -68,8 +67,7 @@ int64_t sp_perf_sight(struct sp_perf *p, const struct sp_file_key *key, const ch
 	return r < 0 ? r : added;
 }
 
-/* --- mappings ------------------------------------------------------------------------------------------------------
- */
+/* --- mappings --- */
 static bool is_memory(const struct sp_perf_map *m)
 {
 	return !m->ino && !m->dev;
@@ -102,8 +100,7 @@ int sp_perf_map(struct sp_capture *c, struct sp_task_process *t, const struct sp
 	return r < 0 ? r : sp_space_map(t->space, start, end, shift_by, (uint32_t)sight);
 }
 
-/* --- announcing ----------------------------------------------------------------------------------------------------
- */
+/* --- announcing --- */
 static void name_put(const char *path, char ret_name[SP_NAME_LEN])
 {
 	const char *name = path ? sp_path_last(path) : "";

@@ -23,8 +23,7 @@ uint64_t sp_capture_budget(const struct sp_capture *c)
 	return c->o.max_memory_bytes ? c->o.max_memory_bytes : SP_DEFAULT_MEMORY;
 }
 
-/* --- making and freeing ---------------------------------------------------------------------------------------------
- */
+/* --- making and freeing --- */
 int sp_capture_profile_begin(struct sp_capture *c)
 {
 	const struct sp_recipe *recipe = c->o.recipe;
@@ -158,8 +157,7 @@ int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target 
 	return c->source->target_add(c, number, state);
 }
 
-/* --- running --------------------------------------------------------------------------------------------------------
- */
+/* --- running --- */
 static int callback_failure(struct sp_capture *c)
 {
 	int r = c->failure;
@@ -185,8 +183,7 @@ int sp_capture_take_in(struct sp_capture *c)
 	return callback_failure(c);
 }
 
-/* --- slices ---------------------------------------------------------------------------------------------------------
- */
+/* --- slices --- */
 /*
  * What differs between recordings is judged by what varies between slices of each. How long it will be, nobody knows
  * before it has ended: slices begin short, and when there are too many, each two become one. So there are always at

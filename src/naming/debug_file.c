@@ -25,8 +25,7 @@ static bool is_trusted(bool in_process, const struct sp_naming_opened *o)
 	return !in_process && (!o->uid || o->uid == geteuid()) && !(o->mode & 022);
 }
 
-/* --- where it may be -----------------------------------------------------------------------------------------------
- */
+/* --- where it may be --- */
 static bool by_build_id(struct sp_debug_search *s, const char *dir, int dir_len)
 {
 	char hex[2 * sizeof(s->own.build_id) + 1];
@@ -84,8 +83,7 @@ static int place(const struct sp_naming *n, struct sp_debug_search *s, unsigned 
 	return -1;
 }
 
-/* --- is it the one? ------------------------------------------------------------------------------------------------
- */
+/* --- is it the one? --- */
 static bool same_build(const struct sp_elf_debug *a, const struct sp_elf_debug *b)
 {
 	return a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len);
@@ -196,8 +194,7 @@ int sp_debug_file_search(struct sp_naming *n, const struct sp_elf_debug *own)
 	return own->has_symtab && (own->has_dwarf || !n->with_lines) ? 0 : try_next(n);
 }
 
-/* --- of a file that is to be named -----------------------------------------------------------------------------------
- */
+/* --- of a file that is to be named --- */
 static int chosen(struct sp_naming *n, int r)
 {
 	struct sp_naming_work *w = n->work;

@@ -82,8 +82,7 @@ static int open_proc(struct sp_naming *n, const char *what)
 	return sp_naming_open(n, &(struct sp_open_path){.path = path});
 }
 
-/* --- the lists -------------------------------------------------------------------------------------------------------
- */
+/* --- the lists --- */
 static int list_read(struct sp_naming *n, int r);
 
 /* A program and its library may both have a descriptor, of which only one is in use. */
@@ -119,8 +118,7 @@ static int memory_opened(struct sp_naming *n, int r)
 	return read_next(n);
 }
 
-/* --- where they are --------------------------------------------------------------------------------------------------
- */
+/* --- where they are --- */
 static void descriptor_came(void *work, int r, uint64_t distance)
 {
 	struct sp_naming_work *w = work;

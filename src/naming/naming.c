@@ -37,8 +37,7 @@ void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r)
 	sp_naming_note_text(n, file, text);
 }
 
-/* --- who has it mapped ---------------------------------------------------------------------------------------------
- */
+/* --- who has it mapped --- */
 static void pids_of_row(struct sp_naming *n, const struct sp_row *row)
 {
 	const struct sp_profile *p = n->profile;
@@ -65,8 +64,7 @@ uint32_t sp_naming_pid(struct sp_naming *n, uint32_t file)
 	return file < n->n_pids ? n->pids[file] : 0;
 }
 
-/* --- names ---------------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file)
 {
 	if (sp_grow(&n->files, &n->n_files, (size_t)file + 1, sizeof(*n->files)) < 0)
@@ -106,8 +104,7 @@ void sp_named_file_done(struct sp_named_file *f)
 	*f = (struct sp_named_file){0};
 }
 
-/* --- first steps ---------------------------------------------------------------------------------------------------
- */
+/* --- first steps --- */
 static int vdso_names(struct sp_naming *n, int r)
 {
 	const struct sp_naming_work *w = n->work;
@@ -215,8 +212,7 @@ sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file)
 	return file_names;
 }
 
-/* --- source lines --------------------------------------------------------------------------------------------------
- */
+/* --- source lines --- */
 static void sources_came(void *work, int r, struct sp_sources *sources, size_t n)
 {
 	struct sp_naming_work *w = work;
@@ -267,8 +263,7 @@ int sp_naming_sources(void *naming, uint32_t file, const uint64_t *offsets, size
 	return r < 0 && r != -ENOENT ? sp_fail(r, "source lines") : r;
 }
 
-/* --- another profile -----------------------------------------------------------------------------------------------
- */
+/* --- another profile --- */
 static int by_tag(const void *a, const void *b)
 {
 	const struct sp_named_file *x = a, *y = b;

@@ -32,8 +32,7 @@ struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h)
 	    .fd = fd, .n_blocks = h->n_blocks, .index_at = h->index_at, .index_hash = h->index_hash};
 }
 
-/* --- making ---------------------------------------------------------------------------------------------------------
- */
+/* --- making --- */
 static void describe(const struct sp_cache_key *key, struct sp_name_table_head *head)
 {
 	head->file_size = key->file_size;
@@ -160,8 +159,7 @@ static int make(struct sp_naming *n)
 			      (f->debug_fd < 0 || f->debug_is_trusted));
 }
 
-/* --- finding --------------------------------------------------------------------------------------------------------
- */
+/* --- finding --- */
 static void entries_open(struct sp_naming *n)
 {
 	SP_FREE char *own = NULL;

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- one question --------------------------------------------------------------------------------------------------
- */
+/* --- one question --- */
 int sp_naming_begin(struct sp_naming *n, const struct sp_name_question *q, sp_naming_step_fn *first)
 {
 	struct sp_naming_work *w = malloc(sizeof(*w));
@@ -104,8 +103,7 @@ int sp_naming_resolve(struct sp_naming *n, const struct sp_name_question *q)
 	return sp_naming_end(n);
 }
 
-/* --- all questions -------------------------------------------------------------------------------------------------
- */
+/* --- all questions --- */
 void sp_naming_start(struct sp_naming *n)
 {
 	n->identify_until_ns = sp_time_ns(CLOCK_MONOTONIC) + n->identify_ms * UINT64_C(1000000);
@@ -155,8 +153,7 @@ int sp_naming_run(struct sp_naming *n)
 	return r;
 }
 
-/* --- answers of workers --------------------------------------------------------------------------------------------
- */
+/* --- answers of workers --- */
 int sp_naming_asked(struct sp_naming *n, int r)
 {
 	n->work->is_waiting = r >= 0;

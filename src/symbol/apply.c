@@ -49,7 +49,7 @@ static uint8_t kind_of(const struct job *j)
 	return sp_profile_file(j->profile, j->file)->kind;
 }
 
-/* --- what a frame is called when nothing has a name ------------------------------------------------------------- */
+/* --- what a frame is called when nothing has a name --- */
 
 static const char *label_of(const struct sp_profile *p, uint32_t file)
 {
@@ -193,7 +193,7 @@ static int note_failure(const struct job *j, int r)
 	return 0;
 }
 
-/* --- what is only behind an offset ------------------------------------------------------------------------------- */
+/* --- what is only behind an offset --- */
 
 /*
  * A caller's offset is its return address less one. Where no function holds it but one begins right behind, no call led
@@ -358,7 +358,7 @@ static void put_off(struct sp_namer *n, const struct job *j)
 	n->n_later_files++;
 }
 
-/* --- question by question ---------------------------------------------------------------------------------------- */
+/* --- question by question --- */
 
 static void round_free(struct sp_namer *n)
 {

@@ -66,7 +66,7 @@ static int follow_maybe(struct sp_deriver *d)
 	return r < 0 ? r : 0;
 }
 
-/* --- code that is only returned to -------------------------------------------------------------------------------- */
+/* --- code that is only returned to --- */
 
 enum { MAX_LANDING = 64 };
 
@@ -113,7 +113,7 @@ static int mark_landings(struct sp_deriver *d)
 	return r;
 }
 
-/* --- what signal handlers return to ------------------------------------------------------------------------------- */
+/* --- what signal handlers return to --- */
 
 static int mark_sigreturn(struct sp_deriver *d, uint32_t pos, uint32_t bytes)
 {
@@ -148,7 +148,7 @@ static int mark_sigreturns(struct sp_deriver *d, const struct sp_island *i)
 	return r;
 }
 
-/* --- code that nothing leads to ----------------------------------------------------------------------------------- */
+/* --- code that nothing leads to --- */
 
 struct gap {
 	const struct sp_island *island;
@@ -265,7 +265,7 @@ static int follow_all(struct sp_deriver *d)
 	return r;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 struct output {
 	struct sp_derived *d;
@@ -354,7 +354,7 @@ static int put_all(struct sp_deriver *d, struct sp_derived *out)
 	return r;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static int run(struct sp_deriver *d, const struct sp_code_span *covered, size_t n, struct sp_derived *out)
 {

@@ -53,7 +53,7 @@ struct run {
 	int signals;
 };
 
-/* --- reload ------------------------------------------------------------------------------------------------------- */
+/* --- reload --- */
 /* What stays as it is until a restart: the new configuration gets the old one's value. */
 static int keep_old(struct sp_agent_config *c, const char *name, const char **new, const char *old)
 {
@@ -174,7 +174,7 @@ static void reload(struct run *r)
 	sp_notify_ready(&r->notify);
 }
 
-/* --- what takes part in the loop ---------------------------------------------------------------------------------- */
+/* --- what takes part in the loop --- */
 static void signals_ready(void *arg)
 {
 	struct run *r = arg;
@@ -280,7 +280,7 @@ static int current(void *arg, const char *source)
 	return sp_agent_current(((struct run *)arg)->agent, source, &asked);
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------- */
+/* --- beginning and end --- */
 static int watch_all(struct run *r)
 {
 	struct sp_agent_watch signals = {.fd = r->signals, .ready = signals_ready, .arg = r};

@@ -22,7 +22,7 @@
 
 enum { MAX_WORDS = 256, TEXT = 64 };
 
-/* --- the agent's end ---------------------------------------------------------------------------------------------- */
+/* --- the agent's end --- */
 static void word(FILE *out, const char *name, const char *value)
 {
 	sp_line_put(out, name, value);
@@ -152,7 +152,7 @@ void sp_agent_status_notify(struct sp_agent *a, struct sp_notify *n)
 			 memory, *s.store_error ? "; the store takes nothing: " : "", s.store_error);
 }
 
-/* --- the greeting ------------------------------------------------------------------------------------------------- */
+/* --- the greeting --- */
 static void duration(uint64_t s, char *ret_text, size_t size)
 {
 	static const struct {
@@ -222,7 +222,7 @@ void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus)
 	greet_ask(c);
 }
 
-/* --- the other end ------------------------------------------------------------------------------------------------ */
+/* --- the other end --- */
 struct screen {
 	struct {
 		char *name, *value;

@@ -83,8 +83,7 @@ struct top {
 	bool is_screen, is_over, is_taking;
 };
 
-/* --- pictures --------------------------------------------------------------------------------------------------------
- */
+/* --- pictures --- */
 static struct sp_top_seen seen_of(const struct top *t)
 {
 	return (struct sp_top_seen){.state = &t->state,
@@ -144,8 +143,7 @@ static int build(struct top *t, bool follow)
 	return 0;
 }
 
-/* --- samples ---------------------------------------------------------------------------------------------------------
- */
+/* --- samples --- */
 static int narrow(const struct top_args *a, struct sp_profile **p)
 {
 	const struct {
@@ -225,8 +223,7 @@ static int picture(struct top *t)
 	return draw(t, false);
 }
 
-/* --- keys ------------------------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 static int row_open(struct top *t)
 {
 	size_t row = sp_top_level(&t->state)->cursor;
@@ -267,8 +264,7 @@ static int keys_do(struct top *t)
 	return r;
 }
 
-/* --- the loop --------------------------------------------------------------------------------------------------------
- */
+/* --- the loop --- */
 enum { SIGNALS, KEYS, OWN, N_FDS = OWN + SP_TOP_MAX_FDS };
 
 /* Waits for something to happen, and serves it. */
@@ -318,8 +314,7 @@ static int loop(struct top *t)
 	return r;
 }
 
-/* --- beginning -------------------------------------------------------------------------------------------------------
- */
+/* --- beginning --- */
 /* Who names a socket means the agent there, and nothing else. */
 static bool is_agent_wanted(const struct top *t)
 {

@@ -40,8 +40,7 @@ struct source {
 	bool is_naming;        /* what was taken last */
 };
 
-/* --- what the session asks for ---------------------------------------------------------------------------------------
- */
+/* --- what the session asks for --- */
 static size_t fds(void *source, int ret_fds[SP_TOP_MAX_FDS])
 {
 	_Static_assert((int)SP_TOP_MAX_FDS >= (int)SP_CAPTURE_MAX_FDS, "room for all of the session's");
@@ -67,8 +66,7 @@ static int step(void *source)
 	return s->is_closed ? sp_workers_dispatch(s->sampling.workers) : sp_capture_step(s->sampling.capture);
 }
 
-/* --- names -----------------------------------------------------------------------------------------------------------
- */
+/* --- names --- */
 /* All packages' lists are read for it: not at every new file. What fails costs labels, and nothing else. */
 static void label(struct source *s)
 {
@@ -84,8 +82,7 @@ static void label(struct source *s)
 		sp_error_clear();
 }
 
-/* --- windows ---------------------------------------------------------------------------------------------------------
- */
+/* --- windows --- */
 static uint64_t own_ns(const struct source *s, const struct sp_capture_stats *stats)
 {
 	struct sp_workers_stats workers;
@@ -206,8 +203,7 @@ static int take(void *source, struct sp_profile **ret_profile, struct sp_top_inf
 	return end(s, ret_profile, ret_info);
 }
 
-/* --- beginning and end -----------------------------------------------------------------------------------------------
- */
+/* --- beginning and end --- */
 static void source_close(void *source)
 {
 	struct source *s = source;

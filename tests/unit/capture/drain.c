@@ -184,8 +184,7 @@ static struct sp_record_pending *pending_new(void)
 	return r;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------
- */
+/* --- tests --- */
 /* A record of every type, cut off at every length. */
 static void short_records(void **state)
 {

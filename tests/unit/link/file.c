@@ -255,7 +255,7 @@ static void test_full_disk(void **state)
 	assert_int_equal(rmdir(directory), 0);      /* nothing was left below it */
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 enum { BILLION = 1000000000 };
 
 static void fill(struct made *m, uint8_t build)

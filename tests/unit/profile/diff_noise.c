@@ -141,7 +141,7 @@ static void add(struct maker *m, uint32_t sample, bool slices)
 			 0);
 }
 
-/* --- halves ------------------------------------------------------------------------------------------------------- */
+/* --- halves --- */
 struct split {
 	bool slices; /* the halves know them */
 	bool whole;  /* slices go to one half as a whole; else each sample for itself */
@@ -250,7 +250,7 @@ static void halves_are_within_noise(void **state)
 		split_often(&splits[i]);
 }
 
-/* --- what did change ---------------------------------------------------------------------------------------------- */
+/* --- what did change --- */
 /* The second of two recordings spends a tenth more in one stack. */
 static void a_change_is_found(void **state)
 {

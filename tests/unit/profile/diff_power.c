@@ -105,7 +105,7 @@ static void what_did_not_change_is_noise(void **state)
 	}
 }
 
-/* --- frames of pictures ------------------------------------------------------------------------------------------- */
+/* --- frames of pictures --- */
 static void expect_equal(const struct sp_change *a, const struct sp_change *b)
 {
 	assert_true(fabs(a->delta - b->delta) < 1e-12);
@@ -145,7 +145,7 @@ static void a_frame_that_is_its_row_is_judged_as_it(void **state)
 	}
 }
 
-/* --- slices ------------------------------------------------------------------------------------------------------- */
+/* --- slices --- */
 static void sum_slices(const struct sp_profile *p, int64_t sums[WITH_TIMES + 1])
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {

@@ -328,7 +328,7 @@ static void the_copy_with_sources_tells_the_line(void **state)
 	sp_profile_free(into);
 }
 
-/* --- random profiles: what a row says in words is the same before and after --------------------------------------- */
+/* --- random profiles: what a row says in words is the same before and after --- */
 enum { N_ROWS = 3000, N_FILES = 20, N_PROCESSES = 30, TEXT_BYTES = 8192 };
 
 /* Everything is drawn from small ranges and named after its identity, so that two of these profiles overlap. */

@@ -289,7 +289,7 @@ static void a_value_that_is_not_there(void **state)
 	assert_int_equal(t.n_rows, 0);
 }
 
-/* --- a large profile against the plain definition, counted without any of the above's machinery ------------------- */
+/* --- a large profile against the plain definition, counted without any of the above's machinery --- */
 enum { N_ROWS = 100000, DEPTH = 60, N_FRAMES = 5000, N_LIBS = 50 };
 static uint32_t lib_of[N_FRAMES], rows[N_ROWS][DEPTH];
 static int64_t want_self[N_LIBS], want_total[N_LIBS];

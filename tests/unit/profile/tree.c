@@ -25,7 +25,7 @@ enum {
 	TEXT = MAX_PATH * STEP
 };
 
-/* --- labels as words ---------------------------------------------------------------------------------------------- */
+/* --- labels as words --- */
 static void label_words(const struct sp_profile *p, const struct sp_tree_label *l, char words[STEP])
 {
 	char library[RANDOM_WORDS], func[2 * RANDOM_WORDS];
@@ -155,7 +155,7 @@ static void fold_path(const struct sp_tree_options *o, struct path *path)
 			}
 }
 
-/* --- the truth ---------------------------------------------------------------------------------------------------- */
+/* --- the truth --- */
 static void count_path(const struct sp_tree_options *o, const struct path *path, const struct sp_row *row,
 		       struct truth *truth)
 {
@@ -204,7 +204,7 @@ static struct truth count_all(const struct sp_profile *p, const struct sp_tree_o
 	return truth;
 }
 
-/* --- comparisons -------------------------------------------------------------------------------------------------- */
+/* --- comparisons --- */
 static void node_text(const struct sp_profile *p, const struct sp_tree *t, uint32_t node, char text[TEXT])
 {
 	char words[STEP];
@@ -370,8 +370,7 @@ static void random_trees(void **state)
 	}
 }
 
-/* --- the totals once more, by other ways ---------------------------------------------------------------------------
- */
+/* --- the totals once more, by other ways --- */
 static void a_focus_has_the_totals(void **state)
 {
 	struct sp_profile *p = random_profile(77);

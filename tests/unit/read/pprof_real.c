@@ -207,7 +207,7 @@ static void test_own_round_trip(void **state)
 	sp_profile_free(r);
 }
 
-/* --- go tool pprof ------------------------------------------------------------------------------------------------ */
+/* --- go tool pprof --- */
 static char *ask_go(const char *path, uint32_t value)
 {
 	char index[32],

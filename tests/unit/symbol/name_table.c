@@ -70,8 +70,7 @@ static void same_as_the_file(void **state)
 	compare("/bin/true");
 }
 
-/* --- what signal handlers return to --------------------------------------------------------------------------------
- */
+/* --- what signal handlers return to --- */
 
 enum { N_SIGRETURN = 3 };
 
@@ -134,7 +133,7 @@ static void one_name_for_sigreturn(void **state)
 	check_sigreturn("/sbin/ldconfig");
 }
 
-/* --- made by hand ------------------------------------------------------------------------------------------------- */
+/* --- made by hand --- */
 
 static const struct sp_span by_hand[] = {
     {.at = 0},
@@ -236,7 +235,7 @@ static void nonsense_is_refused(void **state)
 	}
 }
 
-/* --- damage ------------------------------------------------------------------------------------------------------- */
+/* --- damage --- */
 
 static int64_t look_at_all(int fd, const uint64_t *offsets, struct sp_name *names)
 {
@@ -279,7 +278,7 @@ static void turned_bytes_are_noticed(void **state)
 	sp_elf_close(e);
 }
 
-/* --- the kernel --------------------------------------------------------------------------------------------------- */
+/* --- the kernel --- */
 
 static int span_out(void *arg, const struct sp_span *span)
 {

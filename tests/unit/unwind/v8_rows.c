@@ -83,8 +83,7 @@ static void rows_of_builtins(void **state)
 	sp_elf_close(e);
 }
 
-/* --- the node that is here -----------------------------------------------------------------------------------------
- */
+/* --- the node that is here --- */
 
 struct seen {
 	uint64_t frames, others;
