@@ -3,8 +3,6 @@
 // libraries, entities and one prefix tree in typed arrays. All names are made visible here, once, and are only ever written as text.
 
 const THREAD = 0, NOTE = 1, GUESSED = 3, KERNEL = 4, FOLDED = 5, NARROW = 6, FILE_KERNEL = 2;
-// What stands for frames that are not there is drawn as no function: why a stack was cut, and where its middle was left out.
-const isNote = (entities, e) => entities.kind[e] === NOTE || entities.name[e] === "[shortened]";
 
 // What would be invisible, or would turn the writing around, is shown by its bytes, as the terminal views do.
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/g;
@@ -34,7 +32,8 @@ function readEntities(raw, libraries) {
 		e.name.push(names[raw.entities[4 * i]]);
 		e.library[i] = raw.entities[4 * i + 1];
 		e.module.push(names[raw.entities[4 * i + 2]]);
-		e.kind[i] = raw.entities[4 * i + 3];
+		// What stands for the frames that were left out is drawn as what says why a stack was cut.
+		e.kind[i] = e.name[i] === "[shortened]" ? NOTE : raw.entities[4 * i + 3];
 	}
 	for (const l of libraries) {
 		e.name.push(l.name);

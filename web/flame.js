@@ -113,8 +113,8 @@ class Flame {
 		this.coloured = entities;
 		this.entityColour = new Int32Array(entities.n);
 		for (let e = 0; e < entities.n; e++) {
-			const kind = entities.kind[e], note = isNote(entities, e), isPlain = kind === THREAD || note || kind === NARROW;
-			this.entityColour[e] = isPlain ? plain + (note ? 1 : kind === NARROW ? 2 : 0) :
+			const kind = entities.kind[e], isPlain = kind === THREAD || kind === NOTE || kind === NARROW;
+			this.entityColour[e] = isPlain ? plain + (kind === NOTE ? 1 : kind === NARROW ? 2 : 0) :
 				3 * entities.library[e] + (entities.kind[e] === FOLDED ? 0 : toneOf(entities.name[e]));
 		}
 	}
@@ -204,8 +204,8 @@ class Flame {
 				const i = nodes[at], x = (start[i] - this.range[0]) * this.scale, w = total[i] * this.scale;
 				const left = Math.max(x, -1), right = Math.min(x + w, this.width + 1);
 				c.fillRect(left, this.y(this.tree.depth[i]) - this.top, right - left - (w > 3 ? 1 : 0.3), ROW - 1);
-				const e = this.tree.entity[i];
-				if (w >= 3 && (this.entities.kind[e] === GUESSED || isNote(this.entities, e) || this.isKernel(i))) marked.push(i);
+				const kind = this.entities.kind[this.tree.entity[i]];
+				if (w >= 3 && (kind === GUESSED || kind === NOTE || this.isKernel(i))) marked.push(i);
 			}
 		}
 		this.mark(marked);

@@ -476,7 +476,7 @@ function showTabs() {
 }
 
 function showLegend() {
-	const {kind} = data.entities, kinds = kept("kinds", [], () => new Set(kind.map((k, e) => isNote(data.entities, e) ? NOTE : k)));
+	const kinds = kept("kinds", [], () => new Set(data.entities.kind));
 	const entry = (name, text) => make("span", {}, make("i", {class: name}), text), parts = [];
 	if (isDiff()) {
 		const scale = entry("scale", "");
