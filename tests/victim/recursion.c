@@ -5,6 +5,8 @@
  */
 #include "victim.h"
 
+static unsigned int work; /* at the deepest place: enough to be sampled beside the way down and up */
+
 VICTIM static unsigned int odd(unsigned int left, unsigned int a, unsigned int b);
 
 VICTIM static unsigned int even(unsigned int left, unsigned int a, unsigned int b)
@@ -14,7 +16,7 @@ VICTIM static unsigned int even(unsigned int left, unsigned int a, unsigned int 
 
 	space[left % sizeof(space)] = 1;
 	if (left == 0) {
-		burn(20000);
+		burn(work);
 		return space[0];
 	}
 	r = odd(left - 1, b, a);
@@ -26,7 +28,7 @@ VICTIM static unsigned int odd(unsigned int left, unsigned int a, unsigned int b
 	unsigned int r;
 
 	if (left == 0) {
-		burn(20000);
+		burn(work);
 		return a;
 	}
 	r = even(left - 1, b, a);
@@ -40,7 +42,7 @@ VICTIM static unsigned int wide(unsigned int left)
 
 	space[0] = (char)left;
 	if (left == 0) {
-		burn(20000);
+		burn(work);
 		return space[0];
 	}
 	r = wide(left - 1);
@@ -54,11 +56,13 @@ int main(int argc, char **argv)
 	victim_start(argc, argv);
 	if (victim_argument && *victim_argument == 'w') {
 		depth = (unsigned int)strtoul(victim_argument + 1, NULL, 10);
+		work = 20000 + 10 * depth;
 		while (going_on())
 			r += wide(depth - 1);
 		return r == 1;
 	}
 	depth = victim_argument ? (unsigned int)strtoul(victim_argument, NULL, 10) : 100;
+	work = 20000 + 10 * depth;
 	while (going_on())
 		r += even(depth - 1, r, depth);
 	return r == 1;
