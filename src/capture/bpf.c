@@ -68,7 +68,8 @@ static void files_stock(const struct sp_capture *c)
 
 /*
  * The kernel keeps elements of maps ready on each CPU, four at first, and in a sample no more can be had: a program's
- * first sample would learn of four of its libraries. No file has a key without a device.
+ * first sample would learn of four of its libraries. No file has a key without a device. Not for a session that lasts:
+ * there it is one sample of many, and the agent's service may not move between CPUs.
  */
 static void files_stock_all(const struct sp_capture *c)
 {
@@ -97,7 +98,7 @@ static int bpf_open(struct sp_capture *c)
 		r = sp_kernel_check(c);
 	if (!r)
 		r = maps_find(c);
-	if (!r)
+	if (!r && !c->o.may_build)
 		files_stock_all(c);
 	return r ? r : rings_new(c);
 }
