@@ -71,14 +71,17 @@ static void leaves(void **state)
 		sp_u8 row, up;
 		sp_u32 how;
 	} cases[] = {
-	    {"\x55\x48\x89\xe5", 4, 0, 0, SP_HOW_RUNTIME},                          /* push %rbp; mov */
-	    {"\x48\x89\xe5", 3, 0, 8, SP_HOW_RUNTIME},                              /* mov %rsp,%rbp */
-	    {"\x48\x83\xf9\x01\x7e\x00\x55\x48\x89\xe5", 10, 0, 0, SP_HOW_RUNTIME}, /* a check before */
-	    {"\xc2\x10\x00", 3, 0, 0, SP_HOW_RUNTIME},                              /* ret $16 */
-	    {"\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", 9, 0, 0, SP_HOW_RUNTIME},      /* pop %r10; lea; push; ret */
-	    {"\x48\x83\xf9\x02\x7f\x03\xc2\x10\x00", 9, 0, 0, SP_HOW_RUNTIME},      /* cmp; jg; ret $16 */
-	    {"\x7f\x03\xc2\x10\x00", 5, 0, 0, SP_HOW_RUNTIME},                      /* jg; ret $16 */
-	    {"\x90\x90\x90", 3, 16, 8, SP_HOW_RUNTIME},                             /* by its row */
+	    {"\x55\x48\x89\xe5", 4, 0, 0, SP_HOW_RUNTIME},                            /* push %rbp; mov */
+	    {"\x48\x89\xe5", 3, 0, 8, SP_HOW_RUNTIME},                                /* mov %rsp,%rbp */
+	    {"\x48\x83\xf9\x01\x7e\x00\x55\x48\x89\xe5", 10, 0, 0, SP_HOW_RUNTIME},   /* a check before */
+	    {"\xc2\x10\x00", 3, 0, 0, SP_HOW_RUNTIME},                                /* ret $16 */
+	    {"\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", 9, 0, 0, SP_HOW_RUNTIME},        /* pop %r10; lea; push; ret */
+	    {"\x48\x83\xf9\x02\x7f\x03\xc2\x10\x00", 9, 0, 0, SP_HOW_RUNTIME},        /* cmp; jg; ret $16 */
+	    {"\x7f\x03\xc2\x10\x00", 5, 0, 0, SP_HOW_RUNTIME},                        /* jg; ret $16 */
+	    {"\x90\x90\x90", 3, 16, 8, SP_HOW_RUNTIME},                               /* by its row */
+	    {"\xbb\x28\0\0\0\x49\xbc\1\2\3\4\5\6\0\0\xe8", 16, 0, 0, SP_HOW_RUNTIME}, /* a baseline function's start */
+	    {"\x33\xdb\x49\xbc\1\2\3\4\5\6\0\0\xe8", 13, 0, 0, SP_HOW_RUNTIME},
+	    {"\x49\xbc\1\2\3\4\5\6\0\0\xe8", 11, 0, 0, SP_HOW_RUNTIME},
 	};
 
 	(void)state;
@@ -90,6 +93,18 @@ static void leaves(void **state)
 		put(w, FRAME + 8, BASE + BUILTIN); /* which is another's */
 		step_is(w, regs_made_up(), cases[i].row, SP_HOW_EXACT, STACK + cases[i].up + 8U, cases[i].how);
 	}
+}
+
+/* At the call of what makes its frame. */
+static void baseline_call(void **state)
+{
+	struct walk *w = made_up();
+
+	(void)state;
+	memcpy(w->memory + LEAF - 10, "\x49\xbc\1\2\3\4\5\6\0\0\xe8", 11);
+	put(w, STACK, BASE + CALLER);
+	put(w, FRAME + 8, BASE + BUILTIN);
+	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
 }
 
 /* Its return address is in r10 when it takes its arguments away. */
@@ -181,6 +196,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(frames_by_their_word),
 	    cmocka_unit_test(leaves),
+	    cmocka_unit_test(baseline_call),
 	    cmocka_unit_test(leaf_returns_by_register),
 	    cmocka_unit_test(leaf_far_from_its_frame),
 	    cmocka_unit_test(baseline_prologue),
