@@ -92,6 +92,7 @@ struct sp_agent_source_status {
 	 * and ever.
 	 */
 	uint64_t n_unnamed_files, n_unnamed_frames, n_unnamed_samples, n_tables_later, n_tables_put_off;
+	uint64_t n_unfetched;   /* debug files that debuginfod did not give in time, or was not asked for since */
 	uint64_t paused_ns;     /* not sampled, by renewals */
 	uint64_t profile_bytes; /* strings and stacks, and their numbers */
 };

@@ -227,7 +227,10 @@ int sp_output_view(const char *path, const char *(*choice)(size_t), const struct
 
 const char *sp_sample_view_choice(size_t i)
 {
-	return sp_views[i] && !sp_views[i]->calls ? sp_views[i]->name : NULL;
+	for (size_t at = 0; sp_views[at]; at++)
+		if (!sp_views[at]->calls && !i--)
+			return sp_views[at]->name;
+	return NULL;
 }
 
 int sp_output_fits(const struct sp_view *view, const char *path)

@@ -40,7 +40,8 @@ struct sp_naming_stats {
 	uint64_t n_made, n_private; /* that were made; of which kept for this run only */
 	uint64_t n_asked;           /* questions that a parser answered */
 	uint64_t made_bytes;
-	uint64_t n_kernel; /* how often the kernel's symbols were read into a table */
+	uint64_t n_kernel;    /* how often the kernel's symbols were read into a table */
+	uint64_t n_unfetched; /* debug files that servers did not give in time, or that were not asked for since */
 };
 
 struct sp_naming {
@@ -93,10 +94,12 @@ struct sp_naming {
 	unsigned identify_ms;
 	uint64_t identify_until_ns; /* CLOCK_MONOTONIC; 0: that is over */
 	bool with_lines;            /* DWARF is wanted, too */
-	bool no_fetch;              /* debuginfod is not asked, or not any more */
+	bool no_fetch;              /* debuginfod is not asked */
 	bool is_over;               /* nothing more is waited for: what has no name yet gets none */
 	char *urls;                 /* of debuginfod servers; "" = none; found when first asked for */
-	uint64_t fetch_ns;          /* the time that it has taken */
+	uint64_t fetch_ns;          /* the time that they took in this run, of $DEBUGINFOD_MAXTIME */
+	uint64_t fetch_again_ns;    /* CLOCK_BOOTTIME: they are not asked before, since the time of a run was over */
+	const char *fetch_failure;  /* why; NULL: they answered since, or were never asked */
 	/* Told when debuginfod begins to be asked for a library, and with NULL when that is over. May be NULL. */
 	void (*fetching)(const char *library);
 	struct sp_namer namer;
@@ -116,6 +119,9 @@ void sp_naming_done(struct sp_naming *n);
  * same one, renewed (profile/window.h). Not while something is being named.
  */
 int sp_naming_renew(struct sp_naming *n, struct sp_profile *fresh);
+
+/* debuginfod's servers are found anew, and may be asked at once: after a reload. */
+void sp_naming_fetch_reset(struct sp_naming *n);
 
 /* These wait, and are not for loops: start and step to the end; the answer to one question; */
 int sp_naming_run(struct sp_naming *n);

@@ -107,6 +107,7 @@ int sp_naming_resolve(struct sp_naming *n, const struct sp_name_question *q)
 void sp_naming_start(struct sp_naming *n)
 {
 	n->identify_until_ns = sp_time_ns(CLOCK_MONOTONIC) + n->identify_ms * UINT64_C(1000000);
+	n->fetch_ns = 0;
 }
 
 static bool is_identifying(const struct sp_naming *n)

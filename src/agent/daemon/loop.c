@@ -522,6 +522,7 @@ int sp_agent_reload(struct sp_agent *a, const struct sp_agent_config *config)
 			continue;
 		a->samplers[i].naming.debug_dirs = config->debug_dirs;
 		a->samplers[i].naming.no_fetch = !config->debuginfod;
+		sp_naming_fetch_reset(&a->samplers[i].naming);
 		failure = sp_sampler_set_rate(&a->samplers[i], hz * 1000, a->limits.halvings);
 		r = r < 0 ? r : failure;
 	}

@@ -477,10 +477,21 @@ static void tell_current(struct sp_sampler *s, int r)
 	asked.came(asked.arg, r < 0 ? r : drop_excluded_rows(s), s->profile, &w);
 }
 
+static void log_fetching(struct sp_sampler *s)
+{
+	if (s->naming.fetch_failure && !s->fetch_failure) {
+		s->env->n_errors++;
+		sp_log(SP_LOG_WARNING, "%s: debuginfod: %s; it is asked again in ten minutes", s->recipe->name,
+		       s->naming.fetch_failure);
+	}
+	s->fetch_failure = s->naming.fetch_failure;
+}
+
 /* Windows that end while names are made have new functions, too: up to MAX_ROUNDS. */
 static int end_names(struct sp_sampler *s)
 {
 	s->is_naming = false;
+	log_fetching(s);
 	if (++s->n_rounds < MAX_ROUNDS && s->n_seen_pushed != s->queue.n_pushed) {
 		begin_names(s);
 		return 0;
@@ -579,6 +590,7 @@ const struct sp_agent_source_status *sp_sampler_status(struct sp_sampler *s)
 	t->paused_ns = size.paused_ns;
 	t->n_unnamed_files = s->naming.namer.n_later_files;
 	t->n_unnamed_frames = s->naming.namer.n_later;
+	t->n_unfetched = s->naming.stats.n_unfetched;
 	t->n_lost_stacks = stats.counter[SP_N_LOST_STACKS];
 	t->n_tables_later = stats.n_later;
 	t->n_tables_put_off = stats.n_put_off;

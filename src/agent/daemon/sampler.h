@@ -74,6 +74,7 @@ struct sp_sampler {
 	bool is_closed, is_last;    /* the profile takes nothing more; and no other follows */
 	bool is_naming, is_flush_wanted;
 	unsigned n_rounds;             /* of naming, in this flush */
+	const char *fetch_failure;     /* naming's, told in the log */
 	uint64_t n_seen_pushed;        /* windows that had ended when the last one began */
 	struct sp_agent_asked current; /* who waits for the current window */
 	double expected, taken;        /* ticks of the last window */

@@ -56,6 +56,7 @@ const char *const sp_agent_status_source_words[] = {"rate_mhz",
 						    "unnamed_samples",
 						    "tables_later",
 						    "tables_put_off",
+						    "unfetched",
 						    NULL};
 
 /* The words above. */
@@ -83,6 +84,7 @@ static void put_source(FILE *out, const struct sp_agent_source_status *s)
 	number(out, "unnamed_samples", s->n_unnamed_samples);
 	number(out, "tables_later", s->n_tables_later);
 	number(out, "tables_put_off", s->n_tables_put_off);
+	number(out, "unfetched", s->n_unfetched);
 }
 
 static void put_store(FILE *out, struct sp_agent *a, const struct sp_agent_config *c)
@@ -302,6 +304,11 @@ static void show_source(const struct screen *s, size_t i, FILE *out)
 		fprintf(out, "          %" PRIu64 " stacks found no room on their way from the kernel\n",
 			number_of(s, i, "lost_stacks"));
 	show_put_off(s, i, out);
+	if (number_of(s, i, "unfetched"))
+		fprintf(out,
+			"          %" PRIu64
+			" debug files did not come from debuginfod: failures, or not asked since\n",
+			number_of(s, i, "unfetched"));
 	fprintf(out, "windows   %" PRIu64 " stored", number_of(s, i, "windows"));
 	if (number_of(s, i, "waiting") || number_of(s, i, "dropped"))
 		fprintf(out, ", %" PRIu64 " waiting for names or the disk, %" PRIu64 " dropped",

@@ -134,7 +134,7 @@ static int set_view(struct sp_profile_args *a)
 	if (a->folded)
 		a->view = sp_view_by_name("folded");
 	else if (a->view_number >= 0)
-		a->view = sp_views[a->view_number];
+		a->view = sp_view_by_name(sp_sample_view_choice((size_t)a->view_number));
 	else if (a->output)
 		r = sp_output_view(a->output, sp_sample_view_choice, &a->view);
 	else

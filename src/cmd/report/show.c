@@ -44,7 +44,7 @@ int sp_show_view(const struct sp_show_args *a, const struct sp_view **ret_view)
 	if (a->csv || a->json)
 		view = sp_view_by_name(a->csv ? "csv" : "json");
 	else if (a->view >= 0)
-		view = sp_views[a->view];
+		view = sp_view_by_name(sp_view_choice((size_t)a->view));
 	else if (a->output)
 		r = sp_output_view(a->output, sp_view_choice, &view);
 	else

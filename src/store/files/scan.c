@@ -55,7 +55,7 @@ int sp_scan_dict(struct sp_scan *scan, uint64_t generation, uint64_t last_chunk,
 		l = &owner->loaded[owner->n_loaded++];
 		l->dict->skip_nodes = scan->totals;
 		l->dict->lazy = scan->options.lazy;
-		l->dict->skip_keys = scan->options.no_keys;
+		l->dict->skip_keys = scan->options.skip_keys;
 		l->next = 0;
 		if (scan->options.lazy)
 			last_chunk = find_last_chunk(scan, generation, last_chunk);

@@ -40,11 +40,11 @@ struct sp_scan_options {
 	/* Return pruned trees in place of the rows of hours that have one; each has a dictionary of its own (is_tree).
 	 * With resolution SP_N_RESOLUTIONS: the trees of days that include all of the day's hours. */
 	bool trees;
-	bool no_keys;     /* leave keys out of dictionaries */
+	bool skip_keys;   /* leave keys out of dictionaries */
 	bool lazy;        /* dictionaries are lazy (dict.h): sp_dict_narrow() finds the frames ... */
 	uint64_t last_ns; /* ... and the last window begins here: dictionaries are read up to it at once */
 	/* Another scan, whose dictionaries are used and extended. It must be closed later than this one, have the same
-	 * `lazy`, and both have no_keys. NULL: none. */
+	 * `lazy`, and both have skip_keys. NULL: none. */
 	struct sp_scan *share_dicts;
 	/* Called before dictionary and rows of a window are read. NULL: all are wanted. */
 	bool (*is_wanted)(const void *arg, const struct sp_scan_window *w);

@@ -328,7 +328,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 				    .source = q->source,
 				    .resolution = resolution,
 				    .trees = q->rough && resolution >= SP_RES_1H,
-				    .no_keys = g->who == SP_WHO_NOTHING,
+				    .skip_keys = g->who == SP_WHO_NOTHING,
 				    .lazy = true,
 				    .share_dicts = g->who == SP_WHO_NOTHING && g->n_scans > 0 ? g->scans[0] : NULL,
 				    .last_ns = span.last_ns,
