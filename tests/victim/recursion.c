@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recursion.c: `recursion SECONDS DEPTH`: even() and odd() call each other DEPTH deep (100), with unequal frames. With a
- * `w` before DEPTH it is wide() that calls itself, whose frames are large and nearly all of them never touched.
+ * recursion.c: `recursion SECONDS DEPTH`: even() and odd() call each other DEPTH deep (100), with unequal frames. With
+ * a `w` before DEPTH it is wide() that calls itself, whose frames are large and nearly all of them never touched.
  */
 #include "victim.h"
 
