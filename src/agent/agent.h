@@ -81,7 +81,7 @@ struct sp_agent_source_status {
 	const char *name;
 	uint64_t rate_millihertz, wanted_millihertz; /* samples a second and CPU, in thousandths: now; configured */
 	uint64_t n_samples, n_complete, n_cut;       /* user stacks since the start */
-	uint64_t n_lost;                             /* samples that are in no window: the sum of the next two */
+	uint64_t n_lost;                             /* samples that are in no window: n_lost_full + n_lost_nested */
 	uint64_t n_lost_stacks;                      /* stacks that were lost, of samples that were not */
 	uint64_t n_lost_full, n_lost_nested;         /* the table of counts was full; nested in another sample */
 	uint64_t n_expected, n_taken;                /* ticks of all CPUs: by the clock; received, of idle CPUs, too */

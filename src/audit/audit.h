@@ -115,7 +115,7 @@ bool sp_globs_match(const char *list, const char *name);
 /* After ld.so has relocated o: leads its GLOB_DAT words, or the stubs that call by them, to trampolines, where that is
  * safe. before_code: none of its code can be running yet. */
 void sp_patch(struct sp_object *o, bool before_code);
-/* The address of callee's function gets about: calls by it are not seen. */
+/* The address of callee's function escapes: calls by it are not seen. */
 void sp_note_taken(struct sp_object *callee, uint64_t value, const char *name, uint32_t flags);
 /* How each word of [low, high) is used by o's code: SP_USED_* by (address - low) / 8; and where its stubs lie. */
 enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2, SP_USED_STUB = 4 };

@@ -48,7 +48,7 @@ struct sp_place { /* a machine state among callers; ip 0: none */
 	sp_u32 how, pad;
 };
 
-struct sp_anchor { /* where a thread's deep stack was come to before, near its root (deep.bpf.h) */
+struct sp_anchor { /* a frame near the root of a thread's deep stack, from an earlier sample (deep.bpf.h) */
 	struct sp_place place;
 	sp_u64 mm;
 	sp_u32 tid; /* 0: none */

@@ -23,8 +23,8 @@ struct sp_profile;
 struct sp_rule;
 
 /*
- * LATER: its table may not be built now, and it goes without; FREE: the number can be given to another file; GIVEN: the
- * kernel half has it to give.
+ * LATER: its table may not be built now, and it goes without; FREE: no file has this number; GIVEN: it is in the map
+ * free_files, and the kernel half may assign it again.
  */
 enum sp_seen_state { SP_SEEN_NEW, SP_SEEN_LOADING, SP_SEEN_DONE, SP_SEEN_LATER, SP_SEEN_FREE, SP_SEEN_GIVEN };
 

@@ -3,8 +3,9 @@
  * recipe.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
  *
  * A recipe says what to sample: its kernel half (one BPF object built on src/bpf) sends records of one form, (key, user
- * stack, kernel stack, values), so stacks, filters, symbols, store and views come for free. The session opens it,
- * writes the common configuration, loads it, calls attach, drains, and frees everything through `destroy`.
+ * stack, kernel stack, values), so filters, names, store and views need no change. The walk itself (sp_sample()) is
+ * still in cpu.bpf.c, and takes a perf event's context. The session opens it, writes the common configuration, loads
+ * it, calls attach, drains, and frees everything through `destroy`.
  * Functions return 0 or a negative errno with sp_error_text(). One session at a time owns a struct sp_recipe_object.
  */
 #ifndef SP_CAPTURE_RECIPE_H
@@ -48,15 +49,19 @@ struct sp_recipe {
 	/* The same on one CPU that has come, or come back; with the broker, if there is one. */
 	int (*attach_cpu)(struct sp_recipe_object *object, const struct sp_capture_options *o, unsigned cpu);
 	/*
-	 * Another rate, in thousandths of a sample a second, for the events that are open and, in the options, for
-	 * those that come; and: no samples for a while, and again.
+	 * Sets the rate, in thousandths of a sample a second: of the events that are open and, in the options, of those
+	 * that come.
 	 */
 	int (*rate)(struct sp_recipe_object *object, struct sp_capture_options *o, uint64_t rate_millihertz);
+	/* true: stops taking samples; false: resumes. */
 	int (*pause)(struct sp_recipe_object *object, bool is_paused);
 	/* Ends sampling: after it no program begins any more. */
 	void (*detach)(struct sp_recipe_object *object);
 	void (*destroy)(struct sp_recipe_object *object);
-	/* The event that it samples on, for sampling without BPF too: type, config, period or frequency. */
+	/*
+	 * The event that it samples on, for sampling without BPF: type, config, period or frequency. NULL: this recipe
+	 * needs BPF.
+	 */
 	int (*event)(const struct sp_capture_options *o, struct perf_event_attr *ret_attr);
 	/* What one sample stands for, for the profile's head: period and its unit. */
 	void (*period)(const struct sp_capture_options *o, uint64_t *ret_period, const char **ret_type,

@@ -30,10 +30,9 @@ struct sp_source {
 	/* The path by which it was mapped, or NULL: not known. */
 	const char *(*path)(const struct sp_capture *c, uint32_t file_id);
 	void (*stats)(struct sp_capture *c, bool with_memory); /* without, it costs next to nothing */
-	/* Of sessions that last (lasting.h); NULL: this source's do not. Another rate; no samples, and samples again;
-	 */
-	int (*rate)(struct sp_capture *c, uint64_t rate_millihertz);
-	int (*pause)(struct sp_capture *c, bool is_paused);
+	/* Of sessions that last (lasting.h); NULL: this source's do not. */
+	int (*rate)(struct sp_capture *c, uint64_t rate_millihertz); /* sets the rate */
+	int (*pause)(struct sp_capture *c, bool is_paused);          /* true: stops taking samples; false: resumes */
 	int (*send_again)(struct sp_capture *c); /* as if no stack and no process had been sent yet */
 	void (*done)(struct sp_capture *c);      /* frees all, also after a failed open */
 };

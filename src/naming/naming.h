@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * naming.h: where names come from, for who samples: answers to the questions of symbol/symbol.h.
+ * naming.h: where names come from: answers the questions of symbol/symbol.h for commands that sample.
  *
  * It waits for nobody: sp_naming_start() begins, and the caller's loop, which polls the workers' descriptor and
  * dispatches, calls sp_naming_step() each time, until that says that all is named. What has been found so far, and what

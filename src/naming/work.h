@@ -2,12 +2,10 @@
 /*
  * work.h: the question at hand, as steps; private to src/naming.
  *
- * A step is done with the result of the one before (0 or more, or a negative errno with its words), if that is there,
- * and its own result goes to the next: the one that was put down last with sp_naming_then(). So a part of the work that
- * needs another one first puts down how it goes on, and begins that. A step that asks a worker ends with
- * sp_naming_asked(), or what is made of it below: the next one is done when the worker has answered, and with that. The
- * last result is the question's. Whatever a step has in its hand is in struct sp_naming_work, which closes and frees
- * it. One thread.
+ * Steps form a stack. sp_naming_then() pushes the continuation; a step's result (>= 0 or a negative errno) is passed to
+ * the last one pushed. A step that asked a worker returns sp_naming_asked(), or what is made of it below; the next runs
+ * when the answer has come, with that. The last result is the question's. Whatever a step holds is in struct
+ * sp_naming_work, which closes and frees it. One thread.
  */
 #ifndef SP_NAMING_WORK_H
 #define SP_NAMING_WORK_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recipe.h: the recipes, each NAME.bpf.c (kernel half), NAME.c (user half) and its name in src/recipe/meson.build.
+ * recipe.h: the recipes, each NAME.bpf.c (kernel half), NAME.c (user half), its name in src/recipe/meson.build, and its
+ * row in all[] of sp_recipe_find() (recipe.c).
  *
  * A recipe is constant; what belongs to one session is in its struct sp_recipe_object (capture/recipe.h), which the
  * session owns. Errors are negative errnos with sp_error_text(); a recipe prints nothing.

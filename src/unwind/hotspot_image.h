@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hotspot_image.h: the memory of a process that it takes to step through HotSpot's code, for who cannot read it.
+ * hotspot_image.h: a copy of the process memory needed to step through HotSpot's code.
  *
  * Whoever walks a stack later reads from the image what hotspot.h reads of a process: where the code cache is, what the
  * blobs of the places given say, and the bytes of code before each, which tell whether a call ends there. What the

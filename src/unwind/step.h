@@ -9,9 +9,10 @@
  *   int sp_env_is_return(SP_WALK *w, sp_u64 addr)                whether a return address may be this (sp_ends_in_call)
  *   int sp_env_code(SP_WALK *w, sp_u64 addr, sp_u8 *ret)         the 8 bytes of code from addr on; 0, or not known
  *   const struct sp_segment *sp_env_segment(SP_WALK *w, sp_u32 word)     the segment with this table word, or NULL
- *   sp_opaque(x)                                                 hides x from the compiler's range analysis (BPF), or
- * nothing Results: SP_STEP_NEXT, or the enum sp_stop that ends the stack. A stack that cannot go on is never called
- * complete. Sources: System V x86-64 psABI 3.2.2 and 3.4.1 (frames, process entry); DWARF 5, 6.4 (the rules).
+ *   sp_opaque(x)                                                 BPF: hides x from range analysis; else: nothing
+ *
+ * Results: SP_STEP_NEXT, or the enum sp_stop that ends the stack. A stack that cannot go on is never called complete.
+ * Sources: System V x86-64 psABI 3.2.2 and 3.4.1 (frames, process entry); DWARF 5, 6.4 (the rules).
  */
 #ifndef SP_UNWIND_STEP_H
 #define SP_UNWIND_STEP_H

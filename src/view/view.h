@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * view.h: a profile in, bytes out. Each view is one file src/view/NAME.c with one `const struct sp_view sp_view_NAME`,
- * and its name stands in one list in meson.build, from which the table is generated.
+ * view.h: a profile in, bytes out. Each view is one file src/view/FOLDER/NAME.c with one `const struct sp_view
+ * sp_view_NAME`, and its name stands in one list in meson.build, from which the table is generated.
  *
  * A view never changes the profile, never prints elsewhere, and encodes every name (base/encode.h). It writes to a
  * stdio stream; the caller checks the stream's error flag. Functions return 0 or a negative errno. Reentrant.
@@ -35,7 +35,7 @@ struct sp_view_options {
 	bool has_second;        /* svg, folded, html: beside the value what it was before: the old one */
 	uint32_t second;        /* its index; the value itself is the new one */
 	const char *value_name; /* svg, html: of a second value, which the joined profile calls "old", "new"; or NULL */
-	const struct sp_diff *diff;  /* html, svg: what the profile, unfiltered, is the joined one of; NULL = none */
+	const struct sp_diff *diff;  /* html, svg: the diff whose `joined` this is, before filters; NULL = none */
 	bool absolute;               /* svg: differences of the two values; else of their shares of all */
 	bool icicle;                 /* svg: the root at the top */
 	bool user_only, kernel_only; /* as sampled with -U, -K: no delimiters, no placeholders for the other half */

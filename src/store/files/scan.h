@@ -51,7 +51,11 @@ struct sp_scan_options {
 	const void *arg;
 };
 int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_scan **ret_scan);
-/* 1: a window; 0: the end. Damaged windows are counted and skipped. */
+/*
+ * 1: a window; 0: the end. A file that SQLite refuses, or that fails its integrity check after a damaged row or a gap,
+ * is salvaged once, and read on. A row whose head or rows fail their CRC is counted and skipped. A missing chunk costs
+ * the stacks that need it, not the window.
+ */
 int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window);
 uint64_t sp_scan_n_damaged(const struct sp_scan *scan);
 void sp_scan_close(struct sp_scan *scan);
