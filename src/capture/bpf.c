@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bpf.c: the source whose samples are taken and unwound by the kernel half. */
+/* bpf.c: the backend whose samples are taken and unwound by the kernel half. */
 #include "base/error.h"
 #include "base/mem.h"
+#include "capture/backend.h"
 #include "capture/kernel.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "unwind/hotspots.h"
 #include "worker/broker.h"
 #include <bpf/bpf.h>
@@ -200,7 +200,7 @@ static void bpf_done(struct sp_capture *c)
 		close(c->stats_fd);
 }
 
-const struct sp_source sp_source_bpf = {
+const struct sp_backend sp_backend_bpf = {
     .open = bpf_open,
     .target_add = bpf_target_add,
     .attach = bpf_attach,

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "capture/backend.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "elf/elf.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
@@ -307,8 +307,8 @@ static void open_failed(struct sp_capture *c, uint32_t id, int r)
 	sp_error_clear();
 	table_refuse(c, id);
 	/* It may be met again in a process that lives longer: announced anew, under a new id. */
-	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->source)
-		c->source->forget(c, id);
+	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->backend)
+		c->backend->forget(c, id);
 	else
 		c->stats.n_no_open++;
 }
@@ -368,7 +368,7 @@ static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_
 	struct file_job *job = job_new(c, id);
 	int error;
 
-	q.path = c->source ? c->source->path(c, id) : NULL;
+	q.path = c->backend ? c->backend->path(c, id) : NULL;
 	memcpy(q.name, r->name, sizeof(q.name));
 	error = job ? sp_workers_open(c->workers, &q, opened, job) : -ENOMEM;
 

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/backend.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -28,7 +28,7 @@ uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
 /* --- in a loop --- */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
 {
-	const int all[] = {c->source->poll_fd(c, 0), c->source->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
+	const int all[] = {c->backend->poll_fd(c, 0), c->backend->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
 	size_t i, n = 0;
 
 	_Static_assert(SP_COUNT(all) <= SP_CAPTURE_MAX_FDS, "all fit");
@@ -80,7 +80,7 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
-	int r = c->source->rate(c, rate_millihertz);
+	int r = c->backend->rate(c, rate_millihertz);
 	const char *type, *unit; /* stay */
 
 	if (r < 0)
@@ -99,7 +99,7 @@ static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep
 	if (r >= 0)
 		r = sp_pending_try(c, true);
 	if (r >= 0)
-		r = c->source->send_again(c);
+		r = c->backend->send_again(c);
 	return r < 0 ? r : sp_files_forget(c, keep);
 }
 
@@ -112,10 +112,10 @@ int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 		return r;
 	began = sp_time_ns(CLOCK_MONOTONIC);
 	c->is_closed = true;
-	r = c->source->pause(c, true);
+	r = c->backend->pause(c, true);
 	if (r >= 0)
 		r = close_paused(c, keep);
-	again = c->source->pause(c, false);
+	again = c->backend->pause(c, false);
 	c->paused_ns += sp_time_ns(CLOCK_MONOTONIC) - began;
 	r = r < 0 ? r : again;
 	c->is_closed = r >= 0;
@@ -175,5 +175,5 @@ void sp_capture_size(const struct sp_capture *c, struct sp_capture_size *ret_siz
 
 void sp_capture_look(struct sp_capture *c, bool with_memory)
 {
-	c->source->stats(c, with_memory);
+	c->backend->stats(c, with_memory);
 }

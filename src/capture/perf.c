@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/source.h"
+#include "capture/backend.h"
 #include "proc/process.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -369,7 +369,7 @@ static void perf_stats(struct sp_capture *c, bool with_memory)
 		c->stats.n_odd += c->perf->cpus[i].ring.n_bad;
 }
 
-const struct sp_source sp_source_perf = {
+const struct sp_backend sp_backend_perf = {
     .open = perf_open,
     .target_add = perf_target_add,
     .attach = perf_attach,

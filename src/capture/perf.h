@@ -2,7 +2,7 @@
 /*
  * perf.h: sampling by perf_event_open, without a kernel half. Private to src/capture.
  *
- * perf.c      the source: opens events, reads the rings in the order of time, keeps the tasks
+ * perf.c      the backend: opens events, reads the rings in the order of time, keeps the tasks
  * perf_events.c  opens one event for each thread and CPU, all of a CPU into one ring
  * perf_files.c   which file a mapping shows ("sight"), and its announcement as the kernel half would make it
  * perf_sample.c  a sample: process record, kernel stack, user stack walked at once

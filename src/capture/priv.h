@@ -2,7 +2,7 @@
 /*
  * priv.h: the parts of a session, private to src/capture.
  *
- * session.c owns struct sp_capture and the loop; source.h says where samples come from; files.h is about a file's way
+ * session.c owns struct sp_capture and the loop; backend.h says where samples come from; files.h is about a file's way
  * from its first sight to its table; drain.c turns records and counts into the profile; pending.c keeps the samples
  * that wait for a table.
  */
@@ -22,7 +22,7 @@ struct sp_cache;
 struct ring_buffer;
 
 struct sp_perf;
-struct sp_source;
+struct sp_backend;
 struct sp_space;
 struct sp_waiting;
 
@@ -42,8 +42,8 @@ struct sp_numbers { /* numbers in the profile, by the bytes of what they stand f
 
 struct sp_capture {
 	struct sp_capture_options o;
-	const struct sp_source *source;
-	struct sp_perf *perf; /* of sp_source_perf */
+	const struct sp_backend *backend;
+	struct sp_perf *perf; /* of sp_backend_perf */
 	struct sp_profile *profile;
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;

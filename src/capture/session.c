@@ -2,9 +2,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/backend.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "profile/profile.h"
 #include "profile/window.h"
 #include "unwind/cache.h"
@@ -92,7 +92,7 @@ static int capture_open(struct sp_capture *c)
 	if (!r)
 		r = sp_capture_profile_begin(c);
 	if (!r)
-		r = c->source->open(c);
+		r = c->backend->open(c);
 	if (!r)
 		r = cache_open(c);
 	for (i = 0; !r && i < c->o.n_targets; i++)
@@ -111,7 +111,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->o = *o;
 	c->profile = p;
 	c->workers = w;
-	c->source = o->way == SP_CAPTURE_PERF ? &sp_source_perf : &sp_source_bpf;
+	c->backend = o->backend == SP_BACKEND_PERF ? &sp_backend_perf : &sp_backend_bpf;
 	c->stats_fd = c->uevents = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	c->turn_ns = sp_capture_turn_length(o);
@@ -134,13 +134,13 @@ void sp_capture_free(struct sp_capture *c)
 	if (!c)
 		return;
 	if (c->attached)
-		c->source->detach(c);
+		c->backend->detach(c);
 	sp_pending_free(c);
 	sp_files_done(c);
 	sp_tables_free(c->tables);
 	sp_cache_close(c->cache);
-	if (c->source)
-		c->source->done(c);
+	if (c->backend)
+		c->backend->done(c);
 	sp_numbers_done(&c->process_keys);
 	sp_numbers_done(&c->pid_pairs);
 	sp_numbers_done(&c->cgroups);
@@ -154,7 +154,7 @@ void sp_capture_free(struct sp_capture *c)
 
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state)
 {
-	return c->source->target_add(c, number, state);
+	return c->backend->target_add(c, number, state);
 }
 
 /* --- running --- */
@@ -168,7 +168,7 @@ static int callback_failure(struct sp_capture *c)
 
 int sp_capture_take_in(struct sp_capture *c)
 {
-	int r = c->source->read(c);
+	int r = c->backend->read(c);
 
 	if (r < 0)
 		return r;
@@ -227,12 +227,12 @@ int sp_capture_turn(struct sp_capture *c)
 	if (r >= 0 && c->stats.n_later)
 		sp_files_turn(c, old);
 	c->turn_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->turn_ns;
-	return r < 0 ? r : c->source->turn(c, old & 1);
+	return r < 0 ? r : c->backend->turn(c, old & 1);
 }
 
 static int attach(struct sp_capture *c)
 {
-	int r = c->source->attach(c);
+	int r = c->backend->attach(c);
 
 	c->attached = r >= 0;
 	c->stats.load_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns;
@@ -267,7 +267,7 @@ int sp_capture_start(struct sp_capture *c)
 
 	c->turn_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->turn_ns;
 	if (r >= 0 && !c->o.no_seek)
-		r = c->source->seek(c);
+		r = c->backend->seek(c);
 	if (r >= 0)
 		r = sp_capture_take_in(c);
 	if (r >= 0 && first)
@@ -287,8 +287,8 @@ static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end)
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), end = duration_ns ? now + duration_ns : 0;
-	struct pollfd fds[] = {{.fd = c->source->poll_fd(c, 0), .events = POLLIN},
-			       {.fd = c->source->poll_fd(c, 1), .events = POLLIN},
+	struct pollfd fds[] = {{.fd = c->backend->poll_fd(c, 0), .events = POLLIN},
+			       {.fd = c->backend->poll_fd(c, 1), .events = POLLIN},
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN},
 			       {.fd = child_fd, .events = POLLIN}};
@@ -329,7 +329,7 @@ int sp_capture_finish(struct sp_capture *c)
 	int r;
 
 	info->duration_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns; /* the wall clock may be set meanwhile */
-	c->source->detach(c);
+	c->backend->detach(c);
 	c->attached = false;
 	r = sp_capture_turn(c);
 	if (r < 0)
@@ -340,7 +340,7 @@ int sp_capture_finish(struct sp_capture *c)
 	if (r < 0)
 		return r;
 	tables_stats(c);
-	c->source->stats(c, true);
+	c->backend->stats(c, true);
 	return callback_failure(c);
 }
 

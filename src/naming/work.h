@@ -43,7 +43,7 @@ struct sp_naming_work {
 	const uint64_t *offsets;
 	size_t n;
 	struct sp_name *names;
-	struct sp_sources *sources;
+	struct sp_source_lines *sources;
 	/* What workers have answered last. */
 	struct sp_naming_opened {
 		int fd;

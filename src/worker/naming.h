@@ -12,7 +12,7 @@
 #include "elf/debug.h"
 #include "symbol/count.h"
 #include "symbol/name_table.h"
-#include "symbol/sources.h"
+#include "symbol/source_lines.h"
 #include "worker/worker.h"
 
 /* What it has of debug information; with_crc: and its CRC-32, for which all of it is read. */
@@ -40,8 +40,8 @@ int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 		      void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg);
 /* Source lines, of the debug file's DWARF or else the file's own. -ENOENT: there is none. The callback's, as names are.
  */
-int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
-		       void (*done)(void *arg, int r, struct sp_sources *sources, size_t n), void *arg);
+int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg);
 /* Names of a perf map (symbol/perf_map.h): addresses in place of offsets. */
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);

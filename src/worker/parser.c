@@ -350,7 +350,7 @@ static void pack_source(FILE *out, const struct sp_source_frame *s)
 		fwrite(s->source, p.source_len, 1, out);
 }
 
-static int pack_sources(const struct sp_sources *sources, size_t n, int memfd, struct sp_answer_message *a)
+static int pack_sources(const struct sp_source_lines *sources, size_t n, int memfd, struct sp_answer_message *a)
 {
 	SP_FREE char *bytes = NULL;
 	size_t size = 0;
@@ -372,14 +372,14 @@ static int pack_sources(const struct sp_sources *sources, size_t n, int memfd, s
 static int find_sources(struct sp_elf *e, const int *fds, size_t n, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(asked_done))) struct asked q = {0};
-	SP_FREE struct sp_sources *sources = calloc(n + 1, sizeof(*sources));
+	SP_FREE struct sp_source_lines *sources = calloc(n + 1, sizeof(*sources));
 	int r = sources ? asked_read(&q, fds[1], n) : -ENOMEM;
-	r = r < 0 ? r : sp_sources_find(fds[2] >= 0 ? fds[2] : fds[0], e, q.offsets, n, sources);
+	r = r < 0 ? r : sp_source_lines_find(fds[2] >= 0 ? fds[2] : fds[0], e, q.offsets, n, sources);
 	if (r == -ENOENT && fds[2] >= 0)
-		r = sp_sources_find(fds[0], e, q.offsets, n, sources);
+		r = sp_source_lines_find(fds[0], e, q.offsets, n, sources);
 	r = r < 0 ? r : pack_sources(sources, n, fds[1], a);
 	if (sources)
-		sp_sources_done(sources, n);
+		sp_source_lines_done(sources, n);
 	return r;
 }
 

@@ -42,7 +42,7 @@ struct sp_job {
 		void (*names)(void *arg, int r, struct sp_name *names, size_t n, const char *warning);
 		void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
 		void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
-		void (*sources)(void *arg, int r, struct sp_sources *sources, size_t n);
+		void (*sources)(void *arg, int r, struct sp_source_lines *sources, size_t n);
 		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
 		void (*descriptor)(void *arg, int r, uint64_t distance);
 		void (*image)(void *arg, int r, struct sp_image *image);
@@ -54,7 +54,7 @@ struct sp_job {
 	struct sp_blob *blob;
 	struct sp_image image;
 	struct sp_name *names;
-	struct sp_sources *sources;
+	struct sp_source_lines *sources;
 	struct sp_elf_debug debug;
 	struct sp_symbol_counts counts;
 	struct sp_name_table_head *head;

@@ -356,8 +356,8 @@ int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 	return r;
 }
 
-int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
-		       void (*done)(void *arg, int r, struct sp_sources *sources, size_t n), void *arg)
+int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_SOURCES, arg);
 	int r = give_question(w, j, fd, debug_fd, offsets, n);

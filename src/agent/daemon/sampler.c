@@ -69,7 +69,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 
 	*o = (struct sp_capture_options){
 	    .recipe = s->recipe,
-	    .way = SP_CAPTURE_BPF,
+	    .backend = SP_BACKEND_BPF,
 	    .cpus = env->cpus,
 	    .n_cpus = env->n_cpus,
 	    .all_cpus = true,

@@ -376,7 +376,7 @@ static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_pr
 static int uncounted_tell(struct run *r, struct sp_profile_session *s, bool sampled)
 {
 	struct sp_capture_stats seen;
-	bool is_seen = sampled && s->way.way == SP_CAPTURE_BPF;
+	bool is_seen = sampled && s->backend.kind == SP_BACKEND_BPF;
 	struct sp_calls_uncounted u = {.seen = is_seen ? &seen : NULL, .counters = r->now.counters};
 
 	if (is_seen)

@@ -169,7 +169,7 @@ static void own_use(const struct sp_profile_session *s, const struct sp_capture_
 	summary->system_ns = own.system_ns;
 	summary->bpf_ns = c->bpf_ns;
 	summary->bpf_time_unknown = !c->n_bpf_runs;
-	summary->without_bpf = s->way.way == SP_CAPTURE_PERF;
+	summary->without_bpf = s->backend.kind == SP_BACKEND_PERF;
 	summary->ring_bytes = c->ring_bytes;
 	summary->memory_bytes = own.peak_bytes - SP_MIN(c->mapped_bytes, own.peak_bytes) + workers.peak_bytes;
 	summary->map_bytes = c->bpf_bytes;

@@ -219,7 +219,7 @@ static void source_close(void *source)
 static int sampling_start(struct source *s)
 {
 	struct sp_capture_options o = {.recipe = &sp_recipe_cpu,
-				       .way = SP_CAPTURE_BPF,
+				       .backend = SP_BACKEND_BPF,
 				       .user = true,
 				       .kernel = true,
 				       .unwind = SP_UNWIND_AUTO,

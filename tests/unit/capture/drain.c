@@ -63,7 +63,7 @@ static struct made made_new(void)
 static void made_free(struct made *m)
 {
 	sp_workers_free(m->c->workers);
-	ring_buffer__free(m->c->events); /* a source's to free; here there is none */
+	ring_buffer__free(m->c->events); /* a backend's to free; here there is none */
 	ring_buffer__free(m->c->samples);
 	sp_capture_free(m->c);
 	sp_profile_free(m->p);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * source.h: where a session's samples come from. Private to src/capture.
+ * backend.h: where a session's samples come from. Private to src/capture.
  *
  * bpf.c: the kernel half unwinds and counts; its records and counts are drained. perf.c: perf_event_open copies
  * registers and stacks, and the user half keeps the address spaces and unwinds them. Both give files to files.c,
  * processes, stacks and samples to drain.c and pending.c, in the same records, so that the same profile comes out.
- * A source is constant; its state is in struct sp_capture. Functions return 0 or a negative errno with sp_error_text().
+ * A backend is constant; its state is in struct sp_capture. Functions return 0 or a negative errno with
+ * sp_error_text().
  */
-#ifndef SP_CAPTURE_SOURCE_H
-#define SP_CAPTURE_SOURCE_H
+#ifndef SP_CAPTURE_BACKEND_H
+#define SP_CAPTURE_BACKEND_H
 
 #include "bpf/wire.h"
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 
 struct sp_capture;
 
-struct sp_source {
+struct sp_backend {
 	int (*open)(struct sp_capture *c); /* makes c->tables and c->shared, too */
 	int (*target_add)(struct sp_capture *c, uint32_t number, enum sp_target state);
 	int (*attach)(struct sp_capture *c);                    /* sampling begins */
@@ -30,7 +31,7 @@ struct sp_source {
 	/* The path by which it was mapped, or NULL: not known. */
 	const char *(*path)(const struct sp_capture *c, uint32_t file_id);
 	void (*stats)(struct sp_capture *c, bool with_memory); /* without, it costs next to nothing */
-	/* Of sessions that last (lasting.h); NULL: this source's do not. Another rate; no samples, and samples again;
+	/* Of sessions that last (lasting.h); NULL: this backend's do not. Another rate; no samples, and samples again;
 	 */
 	int (*rate)(struct sp_capture *c, uint64_t rate_millihertz);
 	int (*pause)(struct sp_capture *c, bool is_paused);
@@ -38,6 +39,6 @@ struct sp_source {
 	void (*done)(struct sp_capture *c);      /* frees all, also after a failed open */
 };
 
-extern const struct sp_source sp_source_bpf, sp_source_perf;
+extern const struct sp_backend sp_backend_bpf, sp_backend_perf;
 
 #endif
