@@ -85,7 +85,7 @@ struct sp_scratch {
 	struct sp_root_key top;
 	struct sp_rule rule;       /* likewise */
 	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */
-	struct sp_made made;
+	struct sp_hotspot_blob_info blob_info;
 	sp_u64 node[32];
 	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
 	sp_u32 window_bytes;

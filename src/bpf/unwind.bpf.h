@@ -395,7 +395,7 @@ static __always_inline int sp_is_bare_guess(struct sp_scratch *s, sp_u64 ip, sp_
  * Code made at run time, of no runtime that is known: where a frame pointer leads nowhere, the user half may be able to
  * look at it, and is asked. Only where nothing better is known, so that nobody else pays for it.
  */
-__noinline sp_u32 sp_step_made(struct sp_scratch *s, sp_u32 id)
+__noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 {
 	sp_u32 how, guessed, r;
 	sp_u64 ip, sp;
@@ -481,8 +481,8 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 	}
 	if (e->state == SP_TABLE_HOTSPOT)
 		return sp_step_of_hotspot(s, e->file, addr);
-	if (e->state == SP_TABLE_MADE && sp_config.unwind == SP_UNWIND_AUTO)
-		return sp_step_made(s, e->file);
+	if (e->state == SP_TABLE_JIT && sp_config.unwind == SP_UNWIND_AUTO)
+		return sp_step_jit(s, e->file);
 	return e->state == SP_TABLE_V8 ? sp_step_of_v8(s, 0) : sp_step_guessed(s);
 }
 

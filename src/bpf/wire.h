@@ -106,7 +106,7 @@ enum sp_table_state {
 	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
 	SP_TABLE_V8,      /* code that V8 made (unwind/v8.h) */
 	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/hotspot.h) */
-	SP_TABLE_MADE,    /* code that another made: its process may be asked (unwind/made.h) */
+	SP_TABLE_JIT,     /* code that another made: its process may be asked (unwind/jit.h) */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
@@ -157,7 +157,7 @@ struct sp_hotspot { /* value of map `hotspots`, by the id of the memory */
 	struct sp_code_heap heap[SP_HOTSPOT_MAX_HEAPS];
 	sp_u64 interpreter, interpreter_bytes;
 };
-struct sp_made { /* what a blob says */
+struct sp_hotspot_blob_info { /* what a blob says */
 	sp_u64 code;
 	sp_u32 complete, frame; /* bytes of code before the frame stands (negative: never); words of it */
 };

@@ -473,7 +473,7 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 	if (r->key.dev == SP_DEV_ANON) {
 		c->seen[r->id].state = SP_SEEN_DONE;
 		sp_known_of(c, r->id)->is_identified = true;
-		sp_made_want(c, r->id, r);
+		sp_jit_want(c, r->id, r);
 	} else if (r->key.dev == SP_DEV_VDSO)
 		vdso_load(c, r->id);
 	else

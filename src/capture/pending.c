@@ -36,14 +36,14 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 	sp_u32 stop = SP_STOP_TABLE;
 	int error;
 
-	with_code.made = sp_made_frame;
-	with_code.made_arg = c;
+	with_code.jit = sp_jit_frame;
+	with_code.jit_arg = c;
 	with_code.behind = sp_behind_call;
 	with_code.behind_arg = c;
 	while (sp_finish(c->tables, r, &with_code, c->o.unwind, &stop) == -EAGAIN) {
 		enum sp_table_state state = sp_tables_state(c->tables, r->waits_for);
 
-		if (state == SP_TABLE_MADE || state == SP_TABLE_HOTSPOT) /* its process is asked */
+		if (state == SP_TABLE_JIT || state == SP_TABLE_HOTSPOT) /* its process is asked */
 			return 0;
 		if (!sp_regions_want(c, r->waits_for, memory))
 			sp_files_want(c, r->waits_for);

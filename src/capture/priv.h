@@ -76,12 +76,12 @@ struct sp_capture {
 	size_t waiting_bytes;
 	struct sp_rests rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
-	uint64_t tables_turn;      /* counts what may let a waiting sample go on: tables that came or were refused */
-	struct sp_behind *behind;  /* behind.c: answers */
-	struct sp_made_kept *made; /* made_frames.c: answers, and how many are waited for */
-	int failure;               /* the first error inside a callback */
+	uint64_t tables_turn;     /* counts what may let a waiting sample go on: tables that came or were refused */
+	struct sp_behind *behind; /* behind.c: answers */
+	struct sp_jit_kept *jit;  /* jit_frames.c: answers, and how many are waited for */
+	int failure;              /* the first error inside a callback */
 	uint64_t began_ns;
-	unsigned int n_made_asked, n_images_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
+	unsigned int n_jit_asked, n_images_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
 	uint64_t turn_ns, turn_at_ns; /* how long counts are kept in the kernel, and until when now */
 	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;

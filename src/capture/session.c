@@ -148,7 +148,7 @@ void sp_capture_free(struct sp_capture *c)
 	sp_numbers_done(&c->stacks);
 	free(c->process);
 	free(c->behind);
-	free(c->made);
+	free(c->jit);
 	free(c);
 }
 

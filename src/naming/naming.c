@@ -205,7 +205,7 @@ sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file)
 	case SP_FILE_VDSO:
 		return vdso_names;
 	case SP_FILE_ANON:
-		return sp_naming_made_code;
+		return sp_naming_jit_code;
 	case SP_FILE_KERNEL:
 		return sp_naming_kernel;
 	}

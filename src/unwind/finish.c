@@ -2,7 +2,7 @@
 #include "unwind/finish.h"
 #include "base/search.h"
 #include "unwind/hotspots.h"
-#include "unwind/made.h"
+#include "unwind/jit.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
 #include <errno.h>
@@ -16,7 +16,7 @@ struct sp_walk {
 	const struct sp_map *met; /* the mapping that was found last, or NULL */
 	sp_u64 code_at;           /* the address that r->code is around */
 	sp_u8 code[SP_CODE_BYTES];
-	struct sp_made made;
+	struct sp_hotspot_blob_info blob_info;
 };
 
 enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64, SP_PAGE = 4096 };
@@ -252,30 +252,30 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 }
 
 /* Nothing is guessed here where somebody has looked at the code: a word that leads to code may be anything. */
-static sp_u32 step_made(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
+static sp_u32 step_jit(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
 {
 	const struct sp_finish_memory *m = w->memory;
 	struct sp_regs *regs = &w->r->regs;
-	sp_u64 words[SP_MADE_WORDS];
-	struct sp_made_at at = {.id = id, .regs = regs, .words = words};
+	sp_u64 words[SP_JIT_WORDS];
+	struct sp_jit_at at = {.id = id, .regs = regs, .words = words};
 	struct sp_rule rule;
 	int r;
 
-	if (mode != SP_UNWIND_AUTO || !m->made)
+	if (mode != SP_UNWIND_AUTO || !m->jit)
 		return step_guessed(w, mode);
-	while (at.n_words < SP_MADE_WORDS && !sp_env_stack(w, regs->sp + 8 * at.n_words, &words[at.n_words]))
+	while (at.n_words < SP_JIT_WORDS && !sp_env_stack(w, regs->sp + 8 * at.n_words, &words[at.n_words]))
 		at.n_words++;
 	if (w->r->how & SP_HOW_NO_FP || sp_env_stack(w, regs->fp + 8, &at.fp_ra))
 		at.fp_ra = 0;
-	r = m->made(m->made_arg, &at, &rule);
+	r = m->jit(m->jit_arg, &at, &rule);
 	if (r == -EAGAIN) {
 		w->r->waits_for = id;
 		return SP_STOP_PENDING;
 	}
-	if (r == SP_MADE_RULE)
+	if (r == SP_JIT_RULE)
 		return sp_step_rule(w, regs, &w->r->how, &rule, 1);
 	/* What the kernel half sends for such a frame it has guessed at in vain, with the code at hand. */
-	if (r == SP_MADE_NONE || (!r && w->r->waits_for == id && w->r->code_bytes))
+	if (r == SP_JIT_NONE || (!r && w->r->waits_for == id && w->r->code_bytes))
 		return SP_STOP_GUESS;
 	return step_guessed(w, mode);
 }
@@ -301,9 +301,9 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	offset = addr + map->shift_by;
 	word = map->word | (offset & SP_FRAME_OFFSET_MASK) | sp_frame_marks(r->how);
 	r->frames[sp_frame_slot(r->n_frames++)] = word;
-	if (!table || (table->state != SP_TABLE_MADE && table->state != SP_TABLE_HOTSPOT))
+	if (!table || (table->state != SP_TABLE_JIT && table->state != SP_TABLE_HOTSPOT))
 		return step_by(w, table, offset, mode);
-	stop = table->state == SP_TABLE_MADE ? step_made(w, file, mode) : step_of_hotspot(w, file, addr);
+	stop = table->state == SP_TABLE_JIT ? step_jit(w, file, mode) : step_of_hotspot(w, file, addr);
 	r->n_frames -= stop == SP_STOP_PENDING; /* it is walked again */
 	return stop;
 }

@@ -19,7 +19,7 @@
 struct sp_tables;
 
 /* A frame of code that was made at run time: where it is, what lies on the stack from the stack pointer on. */
-struct sp_made_at {
+struct sp_jit_at {
 	sp_u32 id; /* of the region */
 	const struct sp_regs *regs;
 	const sp_u64 *words;
@@ -27,7 +27,7 @@ struct sp_made_at {
 	sp_u64 fp_ra; /* what the frame pointer leads to, if it leads onto the stack; else 0 */
 };
 /* BY_FP: what the frame pointer leads to is a return address behind a call. NONE: the code does not tell. */
-enum { SP_MADE_RULE = 1, SP_MADE_BY_FP, SP_MADE_NONE };
+enum { SP_JIT_RULE = 1, SP_JIT_BY_FP, SP_JIT_NONE };
 
 struct sp_finish_memory {          /* of the program that was sampled; the caller's */
 	const struct sp_map *maps; /* executable mappings, rising, none over another */
@@ -53,9 +53,9 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	 */
 	int (*fetch)(void *arg, sp_u32 id);
 	void *fetch_arg;
-	/* SP_MADE_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
-	int (*made)(void *arg, const struct sp_made_at *at, struct sp_rule *ret_rule);
-	void *made_arg;
+	/* SP_JIT_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
+	int (*jit)(void *arg, const struct sp_jit_at *at, struct sp_rule *ret_rule);
+	void *jit_arg;
 };
 
 /*

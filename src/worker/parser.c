@@ -7,7 +7,7 @@
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
 #include "unwind/hotspot_image.h"
-#include "unwind/made.h"
+#include "unwind/jit.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -246,15 +246,15 @@ static size_t read_process(void *arg, uint64_t at, void *bytes, size_t n)
 
 static int find_frame(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
 {
-	uint64_t q[3 + SP_MADE_WORDS];
+	uint64_t q[3 + SP_JIT_WORDS];
 	int memory = fds[0];
-	struct sp_made_memory reader = {.read = read_process, .arg = &memory};
-	struct sp_made_frame f = {.fp = SP_MADE_FP_SAME};
+	struct sp_jit_memory reader = {.read = read_process, .arg = &memory};
+	struct sp_jit_frame f = {.fp = SP_JIT_FP_SAME};
 	if (m->n_offsets < 3 || m->n_offsets > SP_COUNT(q))
 		return -EINVAL;
 	int r = read_all(fds[1], q, m->n_offsets * sizeof(*q));
-	r = r < 0 ? r : sp_made_frame_find(&reader, q[0], q[1], q + 3, m->n_offsets - 3, &f);
-	if (r == -ENOENT && sp_made_is_return(&reader, q[2]))
+	r = r < 0 ? r : sp_jit_frame_find(&reader, q[0], q[1], q + 3, m->n_offsets - 3, &f);
+	if (r == -ENOENT && sp_jit_is_return(&reader, q[2]))
 		r = 0;
 	a->bytes = (uint64_t)(uint32_t)f.fp << 32 | (uint32_t)f.cfa;
 	return r;
@@ -266,7 +266,7 @@ static int make_image(const struct sp_job_message *m, const int *fds, struct sp_
 	size_t n = m->n_offsets;
 	SP_FREE uint64_t *q = calloc(n + 1, sizeof(*q));
 	int memory = fds[0];
-	struct sp_made_memory reader = {.read = read_process, .arg = &memory};
+	struct sp_jit_memory reader = {.read = read_process, .arg = &memory};
 	struct sp_hotspot h;
 	struct sp_image image = {0};
 	int r = !q ? -ENOMEM : n < HEAD ? -EINVAL : read_all(fds[1], q, n * sizeof(*q));
