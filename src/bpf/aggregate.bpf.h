@@ -3,10 +3,9 @@
  * aggregate.bpf.h: counts in the kernel, and everything that is sent once: process records and the frames of stacks.
  *
  * A row is (process, thread name, user stack, kernel stack). The counts are kept in two tables that the user half
- * drains by turns (sp_window's lowest bit says which one is in use). Only a row that is new in its window looks whether
- * its process and its stacks were sent already; the others cost one look-up. Stacks are remembered in an LRU table: one
- * that was forgotten is sent again.
- * Whatever does not fit is counted in `counters`.
+ * drains by turns (sp_drain_number's lowest bit says which one is in use). Only a row that is new in its window looks
+ * whether its process and its stacks were sent already; the others cost one look-up. Stacks are remembered in an LRU
+ * table: one that was forgotten is sent again. Whatever does not fit is counted in `counters`.
  */
 #ifndef SP_BPF_AGGREGATE_BPF_H
 #define SP_BPF_AGGREGATE_BPF_H
@@ -224,7 +223,7 @@ static __always_inline long sp_counts_add(sp_u32 odd, const struct sp_count_key 
 
 static __always_inline int sp_count_known(struct sp_scratch *s, const struct sp_count_key *key)
 {
-	struct sp_count *known = sp_counts_lookup(sp_window & 1, key);
+	struct sp_count *known = sp_counts_lookup(sp_drain_number & 1, key);
 
 	if (!known)
 		return 0;
@@ -259,7 +258,7 @@ __noinline int sp_count_new(struct sp_scratch *s)
 	key = s->key;
 	value = s->value;
 	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
-	if (sp_counts_add(sp_window & 1, &key, &value) && !sp_count_known(s, &key))
+	if (sp_counts_add(sp_drain_number & 1, &key, &value) && !sp_count_known(s, &key))
 		sp_tally(SP_N_LOST_COUNTS, value.n);
 	return 0;
 }

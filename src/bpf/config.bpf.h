@@ -11,7 +11,7 @@
 const volatile struct sp_config sp_config = {};
 
 volatile struct sp_slicing sp_slicing; /* changed by the user half */
-volatile sp_u32 sp_window; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
+volatile sp_u32 sp_drain_number; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
 
 /* One element of them all, so that a sample touches one or two lines of cache for its counters. */
 struct {
@@ -41,7 +41,7 @@ struct sp_seen {
 	sp_u32 file;
 };
 
-enum { SP_N_SEEN = 4, SP_WINDOW_BYTES = 2048, SP_N_ANCHORS = 8 };
+enum { SP_N_SEEN = 4, SP_STACK_COPY_BYTES = 2048, SP_N_ANCHORS = 8 };
 
 struct sp_place { /* a machine state among callers; ip 0: none */
 	sp_u64 ip, sp, fp;
@@ -87,10 +87,10 @@ struct sp_scratch {
 	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */
 	struct sp_hotspot_blob_info blob_info;
 	sp_u64 node[32];
-	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
-	sp_u32 window_bytes;
+	sp_u64 stack_copy_at; /* user address of stack_copy[0]; 0 = nothing read */
+	sp_u32 stack_copy_bytes;
 	sp_u32 n_again; /* frames at the end that the user half walks again */
-	sp_u8 window[SP_WINDOW_BYTES];
+	sp_u8 stack_copy[SP_STACK_COPY_BYTES];
 	struct sp_count_key key;
 	struct sp_count value;
 	struct sp_record_stack record; /* header of frames[] */

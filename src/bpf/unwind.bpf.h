@@ -56,32 +56,32 @@ __noinline int sp_window_read(struct sp_scratch *s, sp_u64 addr)
 
 	if (!s)
 		return -1;
-	s->window_at = addr;
-	s->window_bytes = SP_WINDOW_BYTES;
-	if (!bpf_probe_read_user(s->window, SP_WINDOW_BYTES, (void *)addr))
+	s->stack_copy_at = addr;
+	s->stack_copy_bytes = SP_STACK_COPY_BYTES;
+	if (!bpf_probe_read_user(s->stack_copy, SP_STACK_COPY_BYTES, (void *)addr))
 		return 0;
-	if (n > SP_WINDOW_BYTES)
-		n = SP_WINDOW_BYTES;
-	s->window_bytes = n;
-	if (n >= 8 && !bpf_probe_read_user(s->window, n, (void *)addr))
+	if (n > SP_STACK_COPY_BYTES)
+		n = SP_STACK_COPY_BYTES;
+	s->stack_copy_bytes = n;
+	if (n >= 8 && !bpf_probe_read_user(s->stack_copy, n, (void *)addr))
 		return 0;
-	s->window_bytes = 0;
+	s->stack_copy_bytes = 0;
 	return -1;
 }
 
 static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret)
 {
-	sp_u64 at = addr - s->window_at;
+	sp_u64 at = addr - s->stack_copy_at;
 
-	if (at + 8 > s->window_bytes || at + 8 < 8) {
+	if (at + 8 > s->stack_copy_bytes || at + 8 < 8) {
 		if ((addr & 7) || sp_window_read(s, addr))
 			return bpf_probe_read_user(ret, 8, (void *)addr) ? -1 : 0;
 		at = 0;
 	}
 	sp_opaque(at);
-	if (at > SP_WINDOW_BYTES - 8)
+	if (at > SP_STACK_COPY_BYTES - 8)
 		return -1;
-	*ret = *(sp_u64 *)&s->window[at];
+	*ret = *(sp_u64 *)&s->stack_copy[at];
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static __always_inline void sp_seen_table(struct sp_seen *e)
 	e->first = t->first;
 	e->n_groups = t->n_groups;
 	e->shift = t->shift;
-	t->used = sp_window;
+	t->used = sp_drain_number;
 }
 
 /* The number of this sample's process record: 0 if it was not announced yet (aggregate.bpf.h). */
