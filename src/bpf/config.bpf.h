@@ -65,8 +65,8 @@ struct sp_sight { /* where a file was seen */
 struct sp_scratch {
 	sp_u32 busy;
 	sp_u32 how;     /* SP_HOW_* of regs */
-	sp_u32 guessed; /* SP_STACK_GUESSED, once a frame was */
-	sp_u32 stop;    /* enum sp_stop, with SP_STACK_GUESSED */
+	sp_u32 guessed; /* SP_STACK_HAS_GUESS, once a frame was */
+	sp_u32 stop;    /* enum sp_stop, with SP_STACK_HAS_GUESS */
 	sp_u32 n_frames;
 	sp_u32 n_walks;
 	sp_u32 waits_for;

@@ -237,8 +237,8 @@ static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
 {
 	if (sp_config.unwind == SP_UNWIND_DWARF)
-		return SP_STOP_GUESS;
-	s->guessed = SP_STACK_GUESSED;
+		return SP_STOP_NO_UNWIND;
+	s->guessed = SP_STACK_HAS_GUESS;
 	return sp_step_guess(s, &s->regs, &s->how);
 }
 
@@ -256,10 +256,10 @@ __noinline sp_u32 sp_step_of_hotspot(struct sp_scratch *s, sp_u32 id, sp_u64 pc)
 	sp_u32 r;
 
 	if (!s)
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	r = h ? sp_step_hotspot(s, h, pc, &s->regs, &s->how) : sp_step_guess(s, &s->regs, &s->how);
 	if (s->how & SP_HOW_GUESSED)
-		s->guessed = SP_STACK_GUESSED;
+		s->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 
@@ -269,10 +269,10 @@ __noinline sp_u32 sp_step_of_v8(struct sp_scratch *s, sp_u32 off)
 	sp_u32 r;
 
 	if (!s)
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	r = sp_step_v8(s, &s->regs, &s->how, off);
 	if (s->how & SP_HOW_GUESSED)
-		s->guessed = SP_STACK_GUESSED;
+		s->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 
@@ -377,7 +377,7 @@ static __always_inline void sp_mark_last(struct sp_scratch *s)
 		s->frames[n & (SP_NEAR_FRAMES - 1)] |= SP_FRAME_GUESSED;
 	else
 		sp_deep_mark(s);
-	s->guessed = SP_STACK_GUESSED;
+	s->guessed = SP_STACK_HAS_GUESS;
 }
 
 /* Whether a leaf's caller, which was just found, was taken from the word at its stack pointer, whatever its code says.
@@ -401,13 +401,13 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 	sp_u64 ip, sp;
 
 	if (!s)
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	ip = s->regs.ip;
 	sp = s->regs.sp;
 	how = s->how;
 	guessed = s->guessed;
 	r = sp_step_guessed(s);
-	if (r != SP_STOP_GUESS && (r != SP_STEP_NEXT || !sp_is_bare_guess(s, ip, sp, how)))
+	if (r != SP_STOP_NO_UNWIND && (r != SP_STEP_NEXT || !sp_is_bare_guess(s, ip, sp, how)))
 		return r;
 	s->regs.ip = ip; /* the frame pointer is as it was */
 	s->regs.sp = sp;
@@ -436,7 +436,7 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 		sp_mark_last(s);
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
-		s->guessed = SP_STACK_GUESSED;
+		s->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 

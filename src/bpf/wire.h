@@ -63,26 +63,26 @@ enum {
  * stack to walk. */
 enum sp_stop {
 	SP_STOP_COMPLETE,
-	SP_STOP_NONE,     /* kernel thread, idle, or user stacks not asked for */
-	SP_STOP_GONE,     /* the sample fell inside execve or exit */
-	SP_STOP_PENDING,  /* the user half finishes it: never in a drained profile */
-	SP_STOP_DEEP,     /* more frames than are walked of one sample */
-	SP_STOP_UNMAPPED, /* an address outside every executable mapping */
-	SP_STOP_BUSY,     /* the mapping tree was in flux */
-	SP_STOP_READ,     /* stack memory not readable */
-	SP_STOP_RULE,     /* the unwind information cannot be expressed as a row */
-	SP_STOP_REGISTER, /* a rule needs a register whose value is lost */
-	SP_STOP_CFA,      /* an impossible frame address */
-	SP_STOP_GUESS,    /* no unwind information, and no credible frame pointer */
-	SP_STOP_TABLE,    /* the file's table could not be loaded in time */
-	SP_STOP_FILES,    /* no file id left */
-	SP_STOP_BITS,     /* a 32-bit program */
-	SP_STOP_COPY,     /* a word outside the copy of the stack that was taken */
-	SP_STOP_THREAD,   /* complete: where a thread begins */
-	SP_STOP_FIBER,    /* complete: where a fiber, coroutine or context begins, whoever resumed it */
+	SP_STOP_NONE,      /* kernel thread, idle, or user stacks not asked for */
+	SP_STOP_GONE,      /* the sample fell inside execve or exit */
+	SP_STOP_PENDING,   /* the user half finishes it: never in a drained profile */
+	SP_STOP_DEEP,      /* more frames than are walked of one sample */
+	SP_STOP_UNMAPPED,  /* an address outside every executable mapping */
+	SP_STOP_BUSY,      /* the mapping tree was in flux */
+	SP_STOP_READ,      /* stack memory not readable */
+	SP_STOP_RULE,      /* the unwind information cannot be expressed as a row */
+	SP_STOP_REGISTER,  /* a rule needs a register whose value is lost */
+	SP_STOP_CFA,       /* an impossible frame address */
+	SP_STOP_NO_UNWIND, /* no unwind information, and no credible frame pointer */
+	SP_STOP_TABLE,     /* the file's table could not be loaded in time */
+	SP_STOP_FILES,     /* no file id left */
+	SP_STOP_BITS,      /* a 32-bit program */
+	SP_STOP_COPY,      /* a word outside the copy of the stack that was taken */
+	SP_STOP_THREAD,    /* complete: where a thread begins */
+	SP_STOP_FIBER,     /* complete: where a fiber, coroutine or context begins, whoever resumed it */
 	SP_N_STOPS,
 };
-#define SP_STACK_GUESSED 0x100u /* flag beside an sp_stop: at least one frame was guessed */
+#define SP_STACK_HAS_GUESS 0x100u /* flag beside an sp_stop: at least one frame was guessed */
 
 /*
  * Unwind tables. A file's text is cut into groups of 1 << shift bytes; `first` is the number of the first group.
@@ -336,7 +336,7 @@ struct sp_record_process {
 struct sp_record_stack {
 	sp_u32 type;
 	sp_u16 n_frames; /* SP_MAX_FRAMES at most */
-	sp_u16 stop;     /* enum sp_stop | SP_STACK_GUESSED; kernel stacks: SP_STOP_COMPLETE */
+	sp_u16 stop;     /* enum sp_stop | SP_STACK_HAS_GUESS; kernel stacks: SP_STOP_COMPLETE */
 	sp_u64 id;
 	sp_u32 n_left_out; /* walked, and not among these */
 	sp_u32 pad;
@@ -403,7 +403,7 @@ struct sp_record_pending {
 	sp_u32 pad;
 	sp_u32 how;                /* SP_HOW_* of regs */
 	sp_u32 n_frames;           /* walked before the table was missed: SP_NEAR_FRAMES at most, when it is sent */
-	sp_u32 guessed;            /* SP_STACK_GUESSED, if one of those was */
+	sp_u32 guessed;            /* SP_STACK_HAS_GUESS, if one of those was */
 	sp_u32 code_bytes;         /* SP_CODE_BYTES, or 0: not readable */
 	sp_u8 code[SP_CODE_BYTES]; /* around regs.ip, from SP_CODE_BEFORE bytes before it: whether a leaf has a frame */
 	sp_u64 stack_at; /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
@@ -421,11 +421,11 @@ struct sp_record_pending {
 
 /* What the user half decides before it loads the programs. */
 enum sp_unwind_mode { SP_UNWIND_AUTO, SP_UNWIND_DWARF, SP_UNWIND_FP };
-enum sp_filter { SP_FILTER_NONE, SP_FILTER_TGID, SP_FILTER_TID };
+enum sp_target_filter { SP_TARGETS_ALL, SP_TARGETS_TGID, SP_TARGETS_TID };
 enum sp_target { SP_TARGET_AFTER_EXEC = 1, SP_TARGET_WANTED }; /* values of map `targets` */
 struct sp_config {
 	sp_u32 unwind;       /* enum sp_unwind_mode */
-	sp_u32 filter;       /* enum sp_filter: which numbers map `targets` holds */
+	sp_u32 filter;       /* enum sp_target_filter: which numbers map `targets` holds */
 	sp_u32 user, kernel; /* which stacks are wanted */
 	sp_u32 idle;         /* keep samples of the idle task */
 	sp_u32 seek_targets; /* look for the files of the targets only */

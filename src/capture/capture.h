@@ -33,8 +33,8 @@ enum sp_backend_kind { SP_BACKEND_BPF, SP_BACKEND_PERF };
 struct sp_capture_options {
 	const struct sp_recipe *recipe;
 	enum sp_backend_kind backend;
-	bool user_mode_only;   /* PERF: what runs in the kernel is not sampled (not allowed) */
-	enum sp_filter filter; /* what targets are */
+	bool user_mode_only;          /* PERF: what runs in the kernel is not sampled (not allowed) */
+	enum sp_target_filter filter; /* what targets are */
 	const uint32_t *targets;
 	size_t n_targets;
 	bool follow;          /* also what the targets start; more targets may be added (sp_capture_target_add) */

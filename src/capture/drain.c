@@ -90,11 +90,11 @@ static void stack_classify(struct sp_stack *s, uint32_t stop)
 {
 	s->reason = stop & 0xff;
 	if (s->reason == SP_STOP_NONE || s->reason == SP_STOP_GONE)
-		s->stack_class = SP_STACK_ABSENT;
+		s->stack_class = SP_CLASS_ABSENT;
 	else if (!sp_stop_is_whole(s->reason))
-		s->stack_class = SP_STACK_CUT;
+		s->stack_class = SP_CLASS_CUT;
 	else
-		s->stack_class = stop & SP_STACK_GUESSED ? SP_STACK_GUESS : SP_STACK_COMPLETE;
+		s->stack_class = stop & SP_STACK_HAS_GUESS ? SP_CLASS_GUESSED : SP_CLASS_COMPLETE;
 }
 
 /*

@@ -114,7 +114,7 @@ static int target_begin(struct sp_capture *c, uint32_t number)
 	uint32_t tgid = number;
 	int r;
 
-	if (c->o.filter == SP_FILTER_TGID)
+	if (c->o.filter == SP_TARGETS_TGID)
 		r = threads_add(c, number);
 	else {
 		r = sp_process_tgid(number, &tgid);
@@ -134,7 +134,7 @@ static int perf_target_add(struct sp_capture *c, uint32_t number, enum sp_target
 
 	if (state == SP_TARGET_AFTER_EXEC)
 		return command_add(c, number);
-	if (c->o.filter == SP_FILTER_TID)
+	if (c->o.filter == SP_TARGETS_TID)
 		r = sp_process_tgid(number, &tgid);
 	return r < 0 ? r : sp_perf_proc_add(c, tgid, &t);
 }
@@ -144,7 +144,7 @@ static int perf_attach(struct sp_capture *c)
 {
 	struct sp_task_process *t;
 	size_t i;
-	int r = c->o.filter == SP_FILTER_NONE ? sp_perf_open_all(c) : 0;
+	int r = c->o.filter == SP_TARGETS_ALL ? sp_perf_open_all(c) : 0;
 
 	for (i = 0; r >= 0 && i < c->o.n_targets; i++)
 		r = target_begin(c, c->o.targets[i]);
@@ -179,7 +179,7 @@ static int perf_seek(struct sp_capture *c)
 /* --- reading --- */
 static bool is_machine(const struct sp_capture *c)
 {
-	return c->o.filter == SP_FILTER_NONE;
+	return c->o.filter == SP_TARGETS_ALL;
 }
 
 /* Who is first heard of otherwise than by a fork of somebody known, or an exec, has mappings that nobody told of. */

@@ -93,7 +93,7 @@ struct sp_capture {
 /* Whether all that will be sampled runs already, and is known: then its tables can be there before the first sample. */
 static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
 {
-	return o->filter == SP_FILTER_TGID && !o->follow;
+	return o->filter == SP_TARGETS_TGID && !o->follow;
 }
 
 uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind tables */
@@ -125,7 +125,7 @@ int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const str
 struct sp_walked { /* a user stack; its frames where sp_frame_slot() says */
 	const sp_u64 *words;
 	uint32_t n;    /* frames walked, of which SP_MAX_FRAMES at most are there */
-	uint32_t stop; /* enum sp_stop | SP_STACK_GUESSED */
+	uint32_t stop; /* enum sp_stop | SP_STACK_HAS_GUESS */
 };
 int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 

@@ -142,7 +142,7 @@ static int gmon_add_row(struct gmon *g, uint64_t at, uint64_t caller, const int6
 
 	if (leaf < 0 || below < 0)
 		return -ENOMEM;
-	stack = sp_profile_add_stack(g->p, &(struct sp_stack){SP_STACK_COMPLETE, 0, caller ? 2 : 1, frames});
+	stack = sp_profile_add_stack(g->p, &(struct sp_stack){SP_CLASS_COMPLETE, 0, caller ? 2 : 1, frames});
 	if (stack < 0)
 		return -ENOMEM;
 	return sp_profile_add(g->p, 0, (uint32_t)stack, 0, values);

@@ -37,7 +37,7 @@ static __always_inline sp_u64 sp_weight(struct sp_scratch *s, struct bpf_perf_ev
 
 static __always_inline int sp_is_wanted(struct task_struct *task)
 {
-	sp_u32 number = sp_config.filter == SP_FILTER_TID ? task->pid : task->tgid;
+	sp_u32 number = sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid;
 
 	if (!task->pid && !sp_config.idle) {
 		sp_tally(SP_N_IDLE, 1);
@@ -146,7 +146,7 @@ static __always_inline void sp_sample(struct sp_scratch *s, struct bpf_perf_even
 			sp_user_again(s, ctx, task, in_kernel);
 			if (!sp_pending_send(s))
 				return;
-			s->stop = s->n_again ? SP_STOP_GUESS : SP_STOP_TABLE;
+			s->stop = s->n_again ? SP_STOP_NO_UNWIND : SP_STOP_TABLE;
 		}
 		sp_user_stack_close(s);
 	}

@@ -126,8 +126,8 @@ static sp_u32 sp_env_ahead(struct sp_walk *w)
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 {
 	if (mode == SP_UNWIND_DWARF)
-		return SP_STOP_GUESS;
-	w->r->guessed = SP_STACK_GUESSED;
+		return SP_STOP_NO_UNWIND;
+	w->r->guessed = SP_STACK_HAS_GUESS;
 	return sp_step_guess(w, &w->r->regs, &w->r->how);
 }
 
@@ -136,7 +136,7 @@ static sp_u32 step_of_v8(struct sp_walk *w, sp_u32 off)
 	sp_u32 r = sp_step_v8(w, &w->r->regs, &w->r->how, off);
 
 	if (w->r->how & SP_HOW_GUESSED)
-		w->r->guessed = SP_STACK_GUESSED;
+		w->r->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 
@@ -153,7 +153,7 @@ static sp_u32 step_of_hotspot(struct sp_walk *w, sp_u32 file, sp_u64 pc)
 	}
 	stop = h ? sp_step_hotspot(w, h, pc, &r->regs, &r->how) : sp_step_guess(w, &r->regs, &r->how);
 	if (r->how & SP_HOW_GUESSED)
-		r->guessed = SP_STACK_GUESSED;
+		r->guessed = SP_STACK_HAS_GUESS;
 	return stop;
 }
 
@@ -242,12 +242,12 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 		return step_of_v8(w, (sp_u32)rule.off);
 	if (is_suspect(w, &rule)) {
 		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
-		w->r->guessed = SP_STACK_GUESSED;
+		w->r->guessed = SP_STACK_HAS_GUESS;
 	}
 	popped(w, table, offset, at, &rule);
 	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
 	if (w->r->how & SP_HOW_GUESSED)
-		w->r->guessed = SP_STACK_GUESSED;
+		w->r->guessed = SP_STACK_HAS_GUESS;
 	return stop;
 }
 
@@ -276,7 +276,7 @@ static sp_u32 step_jit(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
 		return sp_step_rule(w, regs, &w->r->how, &rule, 1);
 	/* What the kernel half sends for such a frame it has guessed at in vain, with the code at hand. */
 	if (r == SP_JIT_NONE || (!r && w->r->waits_for == id && w->r->code_bytes))
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	return step_guessed(w, mode);
 }
 

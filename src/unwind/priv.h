@@ -50,11 +50,11 @@ struct sp_cfi_value {
 struct sp_cfi_value sp_cfi_eval(struct sp_cursor block, bool with_cfa);
 
 enum sp_cfi_how {
-	SP_HOW_SAME,
-	SP_HOW_UNDEFINED,
-	SP_HOW_AT,    /* saved at address `value` */
-	SP_HOW_REG,   /* in register value.reg */
-	SP_HOW_VALUE, /* is a computed value */
+	SP_COLUMN_SAME,
+	SP_COLUMN_UNDEFINED,
+	SP_COLUMN_AT,    /* saved at address `value` */
+	SP_COLUMN_REG,   /* in register value.reg */
+	SP_COLUMN_VALUE, /* is a computed value */
 };
 struct sp_cfi_column {
 	uint8_t how;
@@ -64,7 +64,7 @@ struct sp_cfi_state {
 	bool by_expression;
 	struct sp_cfi_value cfa, expression; /* cfa: SP_CFI_REG */
 	struct sp_cfi_column fp, ra, base;
-	struct sp_cfi_column sp; /* SP_HOW_SAME: the caller's is the CFA, as nearly always */
+	struct sp_cfi_column sp; /* SP_COLUMN_SAME: the caller's is the CFA, as nearly always */
 };
 
 struct sp_cie {

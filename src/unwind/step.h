@@ -178,7 +178,7 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 		*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
 		return SP_STEP_NEXT;
 	}
-	return !fp && !(*how & (SP_HOW_NO_FP | SP_HOW_FIRST)) ? SP_STOP_COMPLETE : SP_STOP_GUESS;
+	return !fp && !(*how & (SP_HOW_NO_FP | SP_HOW_FIRST)) ? SP_STOP_COMPLETE : SP_STOP_NO_UNWIND;
 }
 
 /* A register's value, and its bit in *unsure if it is only what the sample had; or a stop. */

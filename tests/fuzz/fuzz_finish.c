@@ -108,7 +108,7 @@ static void record_take(struct sp_record_pending *r)
 	for (size_t i = 0; i < 16; i++)
 		r->regs.r[i] = take_address();
 	r->how = (uint32_t)take(1);
-	r->guessed = take(1) & 1 ? SP_STACK_GUESSED : 0;
+	r->guessed = take(1) & 1 ? SP_STACK_HAS_GUESS : 0;
 	r->n_frames = (uint32_t)take(2) % (SP_WALK_FRAMES + 1);
 	r->n_maps = (uint32_t)take(1) % 8;
 	if (r->n_maps == 7)

@@ -243,8 +243,8 @@ static void count_rows(struct sp_sampler *s)
 		unsigned how = sp_profile_stack(p, row->user).stack_class;
 
 		s->status.n_samples += (uint64_t)row->values[0];
-		s->status.n_complete += how == SP_STACK_COMPLETE ? (uint64_t)row->values[0] : 0;
-		s->status.n_cut += how == SP_STACK_CUT ? (uint64_t)row->values[0] : 0;
+		s->status.n_complete += how == SP_CLASS_COMPLETE ? (uint64_t)row->values[0] : 0;
+		s->status.n_cut += how == SP_CLASS_CUT ? (uint64_t)row->values[0] : 0;
 	}
 }
 

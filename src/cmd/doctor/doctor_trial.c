@@ -77,7 +77,7 @@ static int trial_open(struct trial *t)
 				       .user = true,
 				       .kernel = true,
 				       .frequency_hz = TRIAL_HZ,
-				       .filter = SP_FILTER_TGID,
+				       .filter = SP_TARGETS_TGID,
 				       .targets = &t->target,
 				       .n_targets = 1,
 				       .cache = ""};
@@ -112,7 +112,7 @@ static void trial_count(struct trial *t)
 		struct sp_stack stack = sp_profile_stack(t->profile, row->user);
 
 		t->n_samples += row->values[0];
-		t->n_complete += row->user && stack.stack_class == SP_STACK_COMPLETE ? row->values[0] : 0;
+		t->n_complete += row->user && stack.stack_class == SP_CLASS_COMPLETE ? row->values[0] : 0;
 	}
 }
 

@@ -97,7 +97,7 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 				       .frequency_hz = l->args->frequency_hz,
 				       .targets = l->args->pids.values,
 				       .n_targets = l->args->pids.n,
-				       .filter = l->args->pids.n ? SP_FILTER_TGID : SP_FILTER_NONE};
+				       .filter = l->args->pids.n ? SP_TARGETS_TGID : SP_TARGETS_ALL};
 	uint64_t start_ns;
 	int r = sp_sampling_open(s, &o);
 

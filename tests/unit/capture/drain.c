@@ -267,7 +267,7 @@ static void stacks(void **state)
 	assert_int_equal(sp_profile_n_stacks(m.p), n_stacks + 1);
 	struct sp_stack s = sp_profile_stack(m.p, n_stacks);
 	assert_int_equal(s.n_frames, SP_MAX_FRAMES);
-	assert_int_equal(s.stack_class, SP_STACK_COMPLETE);
+	assert_int_equal(s.stack_class, SP_CLASS_COMPLETE);
 	for (uint32_t i = 0; i < s.n_frames; i++) {
 		const struct sp_frame *f = sp_profile_frame(m.p, s.frames[i]);
 		uint32_t file = i % 3 == SP_FRAME_KERNEL ? m.c->kernel_file : i % 2 ? sp_files_number(m.c, ANON) : 0;
@@ -321,17 +321,17 @@ static void stops(void **state)
 	static const struct {
 		uint16_t stop;
 		int class;
-	} all[] = {{SP_STOP_COMPLETE, SP_STACK_COMPLETE},
-		   {SP_STOP_THREAD, SP_STACK_COMPLETE},
-		   {SP_STOP_FIBER | SP_STACK_GUESSED, SP_STACK_GUESS},
-		   {SP_STOP_COMPLETE | SP_STACK_GUESSED, SP_STACK_GUESS},
-		   {SP_STOP_NONE, SP_STACK_ABSENT},
-		   {SP_STOP_GONE, SP_STACK_ABSENT},
-		   {SP_STOP_READ, SP_STACK_CUT},
-		   {SP_STOP_CFA | SP_STACK_GUESSED, SP_STACK_CUT},
-		   {SP_STOP_PENDING, SP_STACK_CUT},
-		   {SP_N_STOPS, SP_STACK_CUT},
-		   {0xff, SP_STACK_CUT}};
+	} all[] = {{SP_STOP_COMPLETE, SP_CLASS_COMPLETE},
+		   {SP_STOP_THREAD, SP_CLASS_COMPLETE},
+		   {SP_STOP_FIBER | SP_STACK_HAS_GUESS, SP_CLASS_GUESSED},
+		   {SP_STOP_COMPLETE | SP_STACK_HAS_GUESS, SP_CLASS_GUESSED},
+		   {SP_STOP_NONE, SP_CLASS_ABSENT},
+		   {SP_STOP_GONE, SP_CLASS_ABSENT},
+		   {SP_STOP_READ, SP_CLASS_CUT},
+		   {SP_STOP_CFA | SP_STACK_HAS_GUESS, SP_CLASS_CUT},
+		   {SP_STOP_PENDING, SP_CLASS_CUT},
+		   {SP_N_STOPS, SP_CLASS_CUT},
+		   {0xff, SP_CLASS_CUT}};
 	struct made m = made_new();
 
 	(void)state;
@@ -417,7 +417,7 @@ static void pending_finished(void **state)
 	assert_int_equal(m.c->stats.n_finished, 1);
 	assert_int_equal(sp_profile_n_rows(m.p), 1);
 	struct sp_stack s = sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user);
-	assert_int_equal(s.stack_class, SP_STACK_GUESS);
+	assert_int_equal(s.stack_class, SP_CLASS_GUESSED);
 	assert_int_equal(s.n_frames, 1);
 	assert_int_equal(sp_profile_row(m.p, 0)->values[0], 2);
 	free(r);
@@ -503,7 +503,7 @@ static void pending_holes(void **state)
 		assert_int_equal(take(&m, r, sizeof(*r)), 0);
 		assert_int_equal(sp_pending_try(m.c, false), 0);
 		struct sp_stack s = sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user);
-		assert_int_equal(s.stack_class, page == 1 ? SP_STACK_GUESS : SP_STACK_CUT);
+		assert_int_equal(s.stack_class, page == 1 ? SP_CLASS_GUESSED : SP_CLASS_CUT);
 		assert_int_equal(s.n_frames, page == 0 ? 1 : page == 1 ? 3 : 2);
 		made_free(&m);
 	}

@@ -45,11 +45,11 @@ static void test_zero(void **state)
 {
 	(void)state;
 	struct sp_record_pending *r = record(0, SP_HOW_EXACT | SP_HOW_FIRST);
-	assert_int_equal(stop_of(r), SP_STOP_GUESS);
+	assert_int_equal(stop_of(r), SP_STOP_NO_UNWIND);
 	free(r);
 	r = record(0, SP_HOW_GUESSED); /* of a caller, whose frame was followed to, it does */
 	assert_int_equal(stop_of(r), SP_STOP_COMPLETE);
-	assert_int_equal(r->guessed, SP_STACK_GUESSED);
+	assert_int_equal(r->guessed, SP_STACK_HAS_GUESS);
 	free(r);
 }
 
