@@ -111,7 +111,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	struct sp_process_key own;
-	struct sp_record_process *r;
+	struct sp_message_process *r;
 	sp_u32 exe;
 	sp_u64 id;
 
@@ -127,7 +127,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 		sp_tally(SP_N_LOST_PROCESSES, 1);
 		return 0;
 	}
-	r->type = SP_RECORD_PROCESS;
+	r->type = SP_MESSAGE_PROCESS;
 	r->id = id;
 	r->key = own;
 	r->pid = sp_own_level ? sp_pid_shown(task) ?: SP_PID_HIDDEN : 0;
@@ -173,21 +173,21 @@ __noinline int sp_process_tell(struct sp_scratch *s)
 }
 
 /* Sends the frames of a stack that was not sent before (or was forgotten since). 0, or -1: there was no room. */
-static __always_inline int sp_stack_send(struct sp_record_stack *record, sp_u32 max_frames)
+static __always_inline int sp_stack_send(struct sp_message_stack *message, sp_u32 max_frames)
 {
-	sp_u64 id = record->id;
+	sp_u64 id = message->id;
 	sp_u32 one = 1, bytes;
 
 	if (bpf_map_lookup_elem(&stacks, &id))
 		return 0;
-	bytes = record->n_frames;
+	bytes = message->n_frames;
 	if (bytes > max_frames)
 		bytes = max_frames;
-	bytes = sizeof(*record) + 8 * bytes;
+	bytes = sizeof(*message) + 8 * bytes;
 	sp_opaque(bytes);
-	if (bytes > sizeof(*record) + 8 * max_frames)
+	if (bytes > sizeof(*message) + 8 * max_frames)
 		return -1;
-	if (bpf_ringbuf_output(&samples, record, bytes, BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&samples, message, bytes, BPF_RB_NO_WAKEUP))
 		return -1;
 	sp_tally(SP_N_STACKS_SENT, 1);
 	bpf_map_update_elem(&stacks, &id, &one, BPF_ANY);
@@ -196,17 +196,17 @@ static __always_inline int sp_stack_send(struct sp_record_stack *record, sp_u32 
 
 __noinline int sp_deep_send(struct sp_scratch *s)
 {
-	struct sp_record_pending *r = sp_pending_own();
+	struct sp_message_pending *r = sp_pending_own();
 
 	if (!s || !r)
 		return -1;
-	r->deep = s->record;
+	r->deep = s->message;
 	return sp_stack_send(&r->deep, SP_MAX_FRAMES);
 }
 
 static __always_inline int sp_user_stack_send(struct sp_scratch *s)
 {
-	return s->record.n_frames > SP_NEAR_FRAMES ? sp_deep_send(s) : sp_stack_send(&s->record, SP_NEAR_FRAMES);
+	return s->message.n_frames > SP_NEAR_FRAMES ? sp_deep_send(s) : sp_stack_send(&s->message, SP_NEAR_FRAMES);
 }
 
 /* Two calls, because a map chosen at run time would hide its type from the verifier. */
@@ -240,7 +240,7 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
 		s->key.user_stack = 0;
 	}
-	if (s->key.kernel_stack && sp_stack_send(&s->kernel_record, SP_MAX_KERNEL_FRAMES - 1)) {
+	if (s->key.kernel_stack && sp_stack_send(&s->kernel_message, SP_MAX_KERNEL_FRAMES - 1)) {
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
 		s->key.kernel_stack = 0;
 	}
@@ -271,12 +271,12 @@ static __always_inline void sp_count(struct sp_scratch *s)
 
 static __always_inline void sp_user_stack_close(struct sp_scratch *s)
 {
-	s->record.type = SP_RECORD_STACK;
-	s->record.n_frames = s->n_frames < SP_MAX_FRAMES ? s->n_frames : SP_MAX_FRAMES;
-	s->record.n_left_out = s->n_frames - s->record.n_frames;
-	s->record.stop = s->stop | s->guessed;
-	s->record.id = sp_hash_mix(s->hash, s->record.stop | 1ULL << 32) | 1;
-	s->key.user_stack = s->record.id;
+	s->message.type = SP_MESSAGE_STACK;
+	s->message.n_frames = s->n_frames < SP_MAX_FRAMES ? s->n_frames : SP_MAX_FRAMES;
+	s->message.n_left_out = s->n_frames - s->message.n_frames;
+	s->message.stop = s->stop | s->guessed;
+	s->message.id = sp_hash_mix(s->hash, s->message.stop | 1ULL << 32) | 1;
+	s->key.user_stack = s->message.id;
 }
 
 /* Turns n raw addresses into frame words. */
@@ -306,11 +306,11 @@ static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx)
 
 	if (bytes <= 0)
 		return;
-	s->kernel_record.type = SP_RECORD_STACK;
-	s->kernel_record.n_frames = bytes / 8;
-	s->kernel_record.stop = SP_STOP_COMPLETE;
-	s->kernel_record.id = sp_kernel_words(s, bytes / 8) | 1;
-	s->key.kernel_stack = s->kernel_record.id;
+	s->kernel_message.type = SP_MESSAGE_STACK;
+	s->kernel_message.n_frames = bytes / 8;
+	s->kernel_message.stop = SP_STOP_COMPLETE;
+	s->kernel_message.id = sp_kernel_words(s, bytes / 8) | 1;
+	s->key.kernel_stack = s->kernel_message.id;
 }
 
 #endif

@@ -93,9 +93,9 @@ struct sp_scratch {
 	sp_u8 stack_copy[SP_STACK_COPY_BYTES];
 	struct sp_count_key key;
 	struct sp_count value;
-	struct sp_record_stack record; /* header of frames[] */
+	struct sp_message_stack message; /* header of frames[] */
 	sp_u64 frames[SP_NEAR_FRAMES];
-	struct sp_record_stack kernel_record;
+	struct sp_message_stack kernel_message;
 	sp_u64 kernel_frames[SP_MAX_KERNEL_FRAMES];
 	struct sp_place older, newer; /* noted in a deep stack: newer 0 to 511 frames ago, older 512 before that */
 	struct sp_anchor anchors[SP_N_ANCHORS]; /* by thread number */
@@ -116,10 +116,10 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* as many as there are CPUs */
 	__uint(key_size, 4);
-	__uint(value_size, sizeof(struct sp_record_pending));
+	__uint(value_size, sizeof(struct sp_message_pending));
 } pending SEC(".maps");
 
-static __always_inline struct sp_record_pending *sp_pending_own(void)
+static __always_inline struct sp_message_pending *sp_pending_own(void)
 {
 	sp_u32 cpu = bpf_get_smp_processor_id();
 

@@ -162,7 +162,7 @@ static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
 /* The id of a new file, announced to the user half. 0: no id, or no room for the announcement (counted). */
 __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_sight *sight)
 {
-	struct sp_record_file *r;
+	struct sp_message_file *r;
 	struct sp_file_key own; /* 6.1 takes no map key from the memory of a function's argument */
 	sp_u64 id;
 
@@ -178,7 +178,7 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 		sp_tally(SP_N_LOST_FILES, 1);
 		return 0;
 	}
-	r->type = SP_RECORD_FILE;
+	r->type = SP_MESSAGE_FILE;
 	r->id = id;
 	r->key = own;
 	r->start = sight->start;

@@ -303,9 +303,9 @@ struct sp_count {
 	sp_u64 weight; /* the recipe's second value: ns for cpu */
 };
 
-enum sp_record_type { SP_RECORD_FILE = 1, SP_RECORD_PROCESS, SP_RECORD_STACK, SP_RECORD_PENDING, SP_RECORD_REST };
+enum sp_message_type { SP_MESSAGE_FILE = 1, SP_MESSAGE_PROCESS, SP_MESSAGE_STACK, SP_MESSAGE_PENDING, SP_MESSAGE_REST };
 
-struct sp_record_file {
+struct sp_message_file {
 	sp_u32 type;
 	sp_u32 id;
 	struct sp_file_key key;
@@ -320,7 +320,7 @@ struct sp_pid_pair { /* a process or thread: its number in the user's pid namesp
 	sp_u32 shown, number;
 };
 
-struct sp_record_process {
+struct sp_message_process {
 	sp_u32 type;
 	sp_u32 id; /* what anonymous regions name it by */
 	struct sp_process_key key;
@@ -333,7 +333,7 @@ struct sp_record_process {
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
 };
 
-struct sp_record_stack {
+struct sp_message_stack {
 	sp_u32 type;
 	sp_u16 n_frames; /* SP_MAX_FRAMES at most */
 	sp_u16 stop;     /* enum sp_stop | SP_STACK_HAS_GUESS; kernel stacks: SP_STOP_COMPLETE */
@@ -382,7 +382,7 @@ struct sp_map { /* an executable mapping */
 };
 
 /* A part of a stack that is deeper than SP_PENDING_STACK, sent before the sample that it belongs to. */
-struct sp_record_rest {
+struct sp_message_rest {
 	sp_u32 type;
 	sp_u32 bytes;
 	sp_u64 id; /* of the sample; the lowest byte is the CPU's number */
@@ -391,7 +391,7 @@ struct sp_record_rest {
 	sp_u32 pad;
 };
 
-struct sp_record_pending {
+struct sp_message_pending {
 	sp_u32 type;
 	sp_u32 n_maps;           /* SP_PENDING_MAPS: there may have been more */
 	struct sp_count_key key; /* user_stack not filled in */
@@ -407,7 +407,7 @@ struct sp_record_pending {
 	sp_u32 code_bytes;         /* SP_CODE_BYTES, or 0: not readable */
 	sp_u8 code[SP_CODE_BYTES]; /* around regs.ip, from SP_CODE_BEFORE bytes before it: whether a leaf has a frame */
 	sp_u64 stack_at; /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
-	struct sp_record_stack deep; /* the head of frames[] as a record of its own */
+	struct sp_message_stack deep; /* the head of frames[] as a record of its own */
 	union {
 		struct { /* what is sent */
 			sp_u64 near_frames[SP_NEAR_FRAMES];
@@ -415,7 +415,7 @@ struct sp_record_pending {
 		};
 		sp_u64 frames[SP_MAX_FRAMES]; /* while a stack is walked that is deeper, in either half */
 	};
-	struct sp_record_rest rest;    /* the head of stack[] as a record of its own; in this one: the id, or 0 */
+	struct sp_message_rest rest;   /* the head of stack[] as a record of its own; in this one: the id, or 0 */
 	sp_u8 stack[SP_PENDING_STACK]; /* stack_bytes of it are sent */
 };
 

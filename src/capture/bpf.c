@@ -49,9 +49,9 @@ static int rings_new(struct sp_capture *c)
 	int events = bpf_object__find_map_fd_by_name(object, "events");
 	int samples = bpf_object__find_map_fd_by_name(object, "samples");
 
-	c->events = ring_buffer__new(events, sp_drain_record, c, NULL);
+	c->events = ring_buffer__new(events, sp_drain_message, c, NULL);
 	if (c->events)
-		c->samples = ring_buffer__new(samples, sp_drain_record, c, NULL);
+		c->samples = ring_buffer__new(samples, sp_drain_message, c, NULL);
 	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
 }
 

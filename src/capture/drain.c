@@ -160,7 +160,7 @@ int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked)
 	return sp_profile_add_stack(c->profile, &s);
 }
 
-static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, size_t size)
+static int stack_record(struct sp_capture *c, const struct sp_message_stack *r, size_t size)
 {
 	struct sp_walked walked = {.words = (const sp_u64 *)(r + 1), .n = r->n_frames + r->n_left_out, .stop = r->stop};
 	int64_t number;
@@ -212,7 +212,7 @@ static int64_t root_word(struct sp_capture *c, const struct sp_root_key *top)
 	return sp_profile_add_string(c->profile, word);
 }
 
-static int process_record(struct sp_capture *c, const struct sp_record_process *r)
+static int process_record(struct sp_capture *c, const struct sp_message_process *r)
 {
 	struct sp_process p = {.pid = r->pid == SP_PID_HIDDEN ? 0
 				      : r->pid                ? r->pid
@@ -248,22 +248,22 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 {
 	switch (*(const sp_u32 *)data) {
-	case SP_RECORD_FILE:
-		return size < sizeof(struct sp_record_file) ? -EBADMSG : sp_files_record(c, data);
-	case SP_RECORD_PROCESS:
-		return size < sizeof(struct sp_record_process) ? -EBADMSG : process_record(c, data);
-	case SP_RECORD_STACK:
-		return size < sizeof(struct sp_record_stack) ? -EBADMSG : stack_record(c, data, size);
-	case SP_RECORD_PENDING:
-		return size < offsetof(struct sp_record_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
-	case SP_RECORD_REST:
-		return size < sizeof(struct sp_record_rest) ? -EBADMSG : sp_rest_take(c, data, size);
+	case SP_MESSAGE_FILE:
+		return size < sizeof(struct sp_message_file) ? -EBADMSG : sp_files_record(c, data);
+	case SP_MESSAGE_PROCESS:
+		return size < sizeof(struct sp_message_process) ? -EBADMSG : process_record(c, data);
+	case SP_MESSAGE_STACK:
+		return size < sizeof(struct sp_message_stack) ? -EBADMSG : stack_record(c, data, size);
+	case SP_MESSAGE_PENDING:
+		return size < offsetof(struct sp_message_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
+	case SP_MESSAGE_REST:
+		return size < sizeof(struct sp_message_rest) ? -EBADMSG : sp_rest_take(c, data, size);
 	default:
 		return -EBADMSG;
 	}
 }
 
-int sp_drain_record(void *capture, void *data, size_t size)
+int sp_drain_message(void *capture, void *data, size_t size)
 {
 	struct sp_capture *c = capture;
 	int r = size < sizeof(sp_u32) ? -EBADMSG : record_dispatch(c, data, size);

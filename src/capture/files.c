@@ -362,7 +362,7 @@ static void opened(void *arg, struct sp_open_result *o)
 	identity_want(c, id);
 }
 
-static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
+static void open_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)
 {
 	struct sp_open_request q = {.pid = (pid_t)r->tgid, .start = r->start, .end = r->end, .key = r->key};
 	struct file_job *job = job_new(c, id);
@@ -416,7 +416,7 @@ static void vdso_load(struct sp_capture *c, uint32_t id)
 }
 
 /* --- first sight --- */
-static int file_describe(struct sp_capture *c, const struct sp_record_file *r, struct sp_file *file)
+static int file_describe(struct sp_capture *c, const struct sp_message_file *r, struct sp_file *file)
 {
 	const char *name = r->key.dev == SP_DEV_ANON ? "[anon]" : r->key.dev == SP_DEV_VDSO ? "[vdso]" : NULL;
 	int64_t string = name ? sp_profile_add_string(c->profile, name)
@@ -434,7 +434,7 @@ static int file_describe(struct sp_capture *c, const struct sp_record_file *r, s
 }
 
 /* The file's number in the profile: an old one if the same file was announced before under another id. */
-static int64_t number_of(struct sp_capture *c, const struct sp_record_file *r)
+static int64_t number_of(struct sp_capture *c, const struct sp_message_file *r)
 {
 	struct sp_file file = {.tag = c->stats.n_files + 1};
 	int64_t number = sp_numbers_find(&c->file_keys, &r->key, sizeof(r->key));
@@ -455,7 +455,7 @@ static int64_t number_of(struct sp_capture *c, const struct sp_record_file *r)
 	return error < 0 ? error : number;
 }
 
-int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
+int sp_files_record(struct sp_capture *c, const struct sp_message_file *r)
 {
 	int64_t number;
 	int error;

@@ -54,14 +54,14 @@ struct sp_known_file { /* by number in the profile */
 };
 
 /* files.c */
-int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
+int sp_files_record(struct sp_capture *c, const struct sp_message_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
 void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again), and soon */
 void sp_files_done(struct sp_capture *c);
 void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
 /* jit.c: what the process of memory without a file writes of it, if it does. */
-void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r);
+void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r);
 /* jit.c: a descriptor of its process's memory, which stays ours; -EAGAIN: not yet; -ENOENT: it cannot be had. */
 int sp_memory_want(struct sp_capture *c, uint32_t id);
 /* jit_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */

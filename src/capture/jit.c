@@ -79,7 +79,7 @@ static void want(struct sp_capture *c, uint32_t id, pid_t pid, bool is_dump)
 	sp_error_clear();
 }
 
-void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
+void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)
 {
 	want(c, id, (pid_t)r->tgid, false);
 	want(c, id, (pid_t)r->tgid, true);

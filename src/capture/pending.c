@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int stack_add(struct sp_capture *c, const struct sp_record_pending *r, sp_u32 stop)
+static int stack_add(struct sp_capture *c, const struct sp_message_pending *r, sp_u32 stop)
 {
 	struct sp_walked walked = {.words = r->frames, .n = r->n_frames, .stop = stop | r->guessed};
 	int64_t stack = sp_drain_stack(c, &walked);
@@ -20,7 +20,7 @@ static int stack_add(struct sp_capture *c, const struct sp_record_pending *r, sp
 	return sp_drain_add(c, &r->key, &r->value, (uint32_t)stack);
 }
 
-static int cut(struct sp_capture *c, const struct sp_record_pending *r)
+static int cut(struct sp_capture *c, const struct sp_message_pending *r)
 {
 	c->stats.n_unfinished++;
 	return stack_add(c, r, SP_STOP_TABLE);
@@ -30,7 +30,7 @@ static int cut(struct sp_capture *c, const struct sp_record_pending *r)
  * 1: finished; 0: it waits for a table; or a negative errno. A table that is wanted may be there at once (from the
  * cache on disk), or be refused at once (no unwind information).
  */
-static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory)
+static int walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory)
 {
 	struct sp_finish_memory with_code = *memory;
 	sp_u32 stop = SP_STOP_TABLE;
@@ -55,20 +55,20 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 }
 
 /* How much of a record is kept while it waits: all up to its last frame. */
-static size_t used_of(const struct sp_record_pending *r)
+static size_t used_of(const struct sp_message_pending *r)
 {
-	return offsetof(struct sp_record_pending, frames) + SP_MIN(r->n_frames, SP_MAX_FRAMES) * sizeof(r->frames[0]);
+	return offsetof(struct sp_message_pending, frames) + SP_MIN(r->n_frames, SP_MAX_FRAMES) * sizeof(r->frames[0]);
 }
 
 /* Only a part of the record, which compilers would object to if they saw its size. */
-static void copy(void *to, const struct sp_record_pending *r, size_t used)
+static void copy(void *to, const struct sp_message_pending *r, size_t used)
 {
 	__asm__("" : "+r"(used));
 	memcpy(to, r, used);
 }
 
 /* What was walked by now. */
-static int save(struct sp_capture *c, struct sp_waiting *w, const struct sp_record_pending *r)
+static int save(struct sp_capture *c, struct sp_waiting *w, const struct sp_message_pending *r)
 {
 	size_t used = used_of(r), before = used_of(w->record);
 	void *record;
@@ -125,7 +125,7 @@ static void waiting_free(struct sp_waiting *w)
  * Keeps a copy of the record's head and of the stack. 1: kept, 0: more bytes wait than are allowed, or a negative
  * errno. The space is used on; its bytes count for the first sample that waits with it.
  */
-static int keep(struct sp_capture *c, const struct sp_record_pending *r, const struct sp_finish_memory *memory,
+static int keep(struct sp_capture *c, const struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		struct sp_space *space)
 {
 	size_t used = used_of(r);
@@ -162,9 +162,9 @@ static int keep(struct sp_capture *c, const struct sp_record_pending *r, const s
 }
 
 /* Bounds that the kernel half keeps; checked, so that a change there cannot overrun anything here. */
-static bool is_sane(const struct sp_record_pending *r, size_t size)
+static bool is_sane(const struct sp_message_pending *r, size_t size)
 {
-	return size - offsetof(struct sp_record_pending, stack) >= r->stack_bytes && r->n_maps <= SP_PENDING_MAPS &&
+	return size - offsetof(struct sp_message_pending, stack) >= r->stack_bytes && r->n_maps <= SP_PENDING_MAPS &&
 	       r->n_frames <= SP_NEAR_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
 }
 
@@ -172,7 +172,7 @@ static bool is_sane(const struct sp_record_pending *r, size_t size)
  * The mappings that came with a sample. All samples of a process have the same, as long as it maps nothing more, and
  * share them while they wait. The caller does not own it.
  */
-static struct sp_space *space_of(struct sp_capture *c, const struct sp_record_pending *r)
+static struct sp_space *space_of(struct sp_capture *c, const struct sp_message_pending *r)
 {
 	struct sp_space **at = &c->spaces[r->key.process.tgid % SP_COUNT(c->spaces)], *s = *at;
 
@@ -190,7 +190,7 @@ static struct sp_space *space_of(struct sp_capture *c, const struct sp_record_pe
  * Only keeps it: this runs while the ring is read, and loading a table takes its time. What goes beyond the bytes
  * allowed is cut, and counted.
  */
-int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r, size_t size)
+int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r, size_t size)
 {
 	struct sp_finish_memory memory = {
 	    .stack = r->stack, .stack_bytes = r->stack_bytes, .stack_at = r->stack_at, .holes = r->holes};
@@ -206,7 +206,7 @@ int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r, siz
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 
-int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space)
 {
 	int done = walk(c, r, memory);

@@ -56,7 +56,7 @@ struct sp_perf {
 	uint64_t clock_to_boot_ns;
 	volatile struct sp_slicing slicing;
 	volatile sp_u32 window;
-	struct sp_record_pending pending; /* of the sample that is being walked */
+	struct sp_message_pending pending; /* of the sample that is being walked */
 };
 
 /* perf_events.c */

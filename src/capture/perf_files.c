@@ -113,7 +113,7 @@ static int64_t announce(struct sp_capture *c, uint32_t number, uint32_t pid, con
 {
 	struct sp_perf *p = c->perf;
 	struct sp_perf_sight *s = &p->sights[number];
-	struct sp_record_file record = {.type = SP_RECORD_FILE, .start = m->start, .end = m->end, .tgid = pid};
+	struct sp_message_file record = {.type = SP_MESSAGE_FILE, .start = m->start, .end = m->end, .tgid = pid};
 	int r;
 
 	if (s->id)

@@ -71,8 +71,8 @@ struct sp_capture {
 	struct sp_numbers pid_pairs;     /* pidns.c: these to those */
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
-	struct sp_record_pending *walking; /* the one of them that is being walked; NULL before the first */
-	bool pending_unread;               /* not all waiting samples were tried */
+	struct sp_message_pending *walking; /* the one of them that is being walked; NULL before the first */
+	bool pending_unread;                /* not all waiting samples were tried */
 	size_t waiting_bytes;
 	struct sp_rests rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
@@ -114,8 +114,8 @@ uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t l
 int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t number);
 
 /* drain.c */
-int sp_drain_ring(struct ring_buffer *ring);                 /* NULL: nothing to read */
-int sp_drain_record(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
+int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing to read */
+int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_processes(struct sp_capture *c);
 /* Empties a hash map whose values are of so many bytes. */

@@ -16,13 +16,13 @@ static void block_put(struct sp_block *b)
 	free(b);
 }
 
-static bool is_same(const struct sp_block *b, const struct sp_record_rest *r)
+static bool is_same(const struct sp_block *b, const struct sp_message_rest *r)
 {
 	return b && b->at == r->at && b->bytes == r->bytes && b->holes == r->holes && !memcmp(b->data, r + 1, r->bytes);
 }
 
 /* NULL: no room for it. */
-static struct sp_block *block_new(struct sp_capture *c, const struct sp_record_rest *r)
+static struct sp_block *block_new(struct sp_capture *c, const struct sp_message_rest *r)
 {
 	size_t size = sizeof(struct sp_block) + r->bytes;
 	struct sp_block *b = c->waiting_bytes + size <= SP_MAX_WAITING_BYTES / 2 ? malloc(size) : NULL;
@@ -36,7 +36,7 @@ static struct sp_block *block_new(struct sp_capture *c, const struct sp_record_r
 }
 
 /* Addresses of stacks are random, so that no process need be told from another: what counts is what stands there. */
-static struct sp_block *block_of(struct sp_capture *c, const struct sp_record_rest *r)
+static struct sp_block *block_of(struct sp_capture *c, const struct sp_message_rest *r)
 {
 	struct sp_block **last = &c->rests.last[r->at / SP_PENDING_STACK % SP_N_LAST_BLOCKS];
 
@@ -66,7 +66,7 @@ static struct sp_rest *rest_of(struct sp_capture *c, sp_u64 id)
 	return *at;
 }
 
-int sp_rest_take(struct sp_capture *c, const struct sp_record_rest *r, size_t size)
+int sp_rest_take(struct sp_capture *c, const struct sp_message_rest *r, size_t size)
 {
 	struct sp_rest *rest;
 	struct sp_block *b;

@@ -37,7 +37,7 @@ struct sp_rests { /* of a session */
 	struct sp_block *last[SP_N_LAST_BLOCKS];
 };
 
-int sp_rest_take(struct sp_capture *c, const struct sp_record_rest *r, size_t size);
+int sp_rest_take(struct sp_capture *c, const struct sp_message_rest *r, size_t size);
 struct sp_rest *sp_rest_claim(struct sp_capture *c, sp_u64 id); /* the caller's; NULL: none came */
 void sp_rest_free(struct sp_rest *rest);                        /* NULL is allowed */
 /* For struct sp_finish_memory: the word at this address. 0 or -1. */

@@ -11,7 +11,7 @@
 
 struct sp_walk {
 	struct sp_tables *tables;
-	struct sp_record_pending *r;
+	struct sp_message_pending *r;
 	const struct sp_finish_memory *memory;
 	const struct sp_map *met; /* the mapping that was found last, or NULL */
 	sp_u64 code_at;           /* the address that r->code is around */
@@ -95,7 +95,7 @@ static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 /* What was read once stays with the record, for when it is walked on. */
 static int sp_env_around(struct sp_walk *w, sp_u64 ip)
 {
-	struct sp_record_pending *r = w->r;
+	struct sp_message_pending *r = w->r;
 
 	if (ip != w->code_at)
 		return -1;
@@ -144,7 +144,7 @@ static sp_u32 step_of_hotspot(struct sp_walk *w, sp_u32 file, sp_u64 pc)
 {
 	struct sp_hotspot *h = sp_hotspots_find(sp_tables_hotspots(w->tables), file);
 	const struct sp_finish_memory *m = w->memory;
-	struct sp_record_pending *r = w->r;
+	struct sp_message_pending *r = w->r;
 	sp_u32 stop;
 
 	if (h && m->fetch && m->fetch(m->fetch_arg, file) == -EAGAIN) {
@@ -214,7 +214,7 @@ static void popped(struct sp_walk *w, const struct sp_table *table, sp_u64 offse
 /* Whether no call returns to this caller's frame: as sp_is_suspect() of the kernel half. */
 static bool is_suspect(struct sp_walk *w, const struct sp_rule *rule)
 {
-	const struct sp_record_pending *r = w->r;
+	const struct sp_message_pending *r = w->r;
 
 	return r->n_frames >= 2 && !(r->how & SP_HOW_EXACT) && rule->cfa != SP_CFA_ROOT &&
 	       !(rule->ra & SP_RULE_SIGNAL) && !call_before(w, r->regs.ip);
@@ -282,7 +282,7 @@ static sp_u32 step_jit(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
 
 static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 {
-	struct sp_record_pending *r = w->r;
+	struct sp_message_pending *r = w->r;
 	sp_u64 addr = r->regs.ip - (r->how & SP_HOW_EXACT ? 0 : 1), offset, word;
 	const struct sp_map *map = map_find(w, addr);
 	const struct sp_table *table;
@@ -308,7 +308,7 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	return stop;
 }
 
-int sp_finish(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_finish(struct sp_tables *t, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 	      enum sp_unwind_mode mode, sp_u32 *ret_stop)
 {
 	struct sp_walk w = {.tables = t, .r = r, .memory = memory, .code_at = r->regs.ip};

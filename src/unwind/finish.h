@@ -2,7 +2,7 @@
 /*
  * finish.h: the same unwinder in the user half, over a copy of the stack and a list of mappings.
  *
- * Finishes a sample that the kernel half could not (SP_RECORD_PENDING): goes on from the recorded machine state; and
+ * Finishes a sample that the kernel half could not (SP_MESSAGE_PENDING): goes on from the recorded machine state; and
  * walks whole stacks where there is no kernel half, only perf_event_open's copies of registers and stack. Where code
  * is not at hand a guess believes a return address if it lies in an executable mapping; of code that was made at run
  * time whoever can look at it is asked. A pure function but for the tables and the program's memory, which it reads.
@@ -62,7 +62,7 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
  * r->regs, how, n_frames, frames and guessed are moved on. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. Frames
  * go where sp_frame_slot() says, over the record's own mappings; these and its stack are not looked at.
  */
-int sp_finish(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_finish(struct sp_tables *t, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 	      enum sp_unwind_mode mode, sp_u32 *ret_stop);
 
 #endif

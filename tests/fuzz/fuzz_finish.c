@@ -101,7 +101,7 @@ static void table_load(struct sp_tables *t)
 	require(sp_tables_load(t, TABLE, b) == 0);
 }
 
-static void record_take(struct sp_record_pending *r)
+static void record_take(struct sp_message_pending *r)
 {
 	memset(r, 0, sizeof(*r));
 	r->regs = (struct sp_regs){.ip = take_address(), .sp = take_address(), .fp = take_address()};
@@ -140,7 +140,7 @@ static bool in_a_map(const struct sp_finish_memory *m, uint64_t word)
 	return false;
 }
 
-static void walk(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode)
+static void walk(struct sp_tables *t, struct sp_message_pending *r, enum sp_unwind_mode mode)
 {
 	static struct sp_map maps[SP_PENDING_MAPS]; /* frames go over the record's own */
 	struct sp_finish_memory memory = {.maps = maps,
@@ -170,7 +170,7 @@ static void walk(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwin
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct sp_record_pending *r;
+	static struct sp_message_pending *r;
 	struct sp_tables *t = NULL;
 
 	if (!r)

@@ -16,7 +16,7 @@
 #define STACK 0x7f0000000000ULL
 
 struct part {
-	struct sp_record_rest head;
+	struct sp_message_rest head;
 	sp_u8 data[SP_PENDING_STACK];
 };
 
@@ -27,8 +27,8 @@ static int take(struct sp_capture *c, sp_u64 id, unsigned number, sp_u64 change,
 	int r;
 
 	assert_non_null(p);
-	p->head = (struct sp_record_rest){
-	    .type = SP_RECORD_REST, .bytes = bytes, .id = id, .at = STACK + number * SP_PENDING_STACK};
+	p->head = (struct sp_message_rest){
+	    .type = SP_MESSAGE_REST, .bytes = bytes, .id = id, .at = STACK + number * SP_PENDING_STACK};
 	for (sp_u32 i = 0; i + 8 <= bytes; i += 8)
 		memcpy(p->data + i, &(sp_u64){p->head.at + i + change}, 8);
 	r = sp_rest_take(c, &p->head, sizeof(p->head) + bytes);
@@ -120,7 +120,7 @@ static void refused(void **state)
 
 	(void)state;
 	assert_non_null(p);
-	p->head = (struct sp_record_rest){.type = SP_RECORD_REST, .bytes = 64, .id = 1, .at = STACK};
+	p->head = (struct sp_message_rest){.type = SP_MESSAGE_REST, .bytes = 64, .id = 1, .at = STACK};
 	assert_int_equal(sp_rest_take(&c, &p->head, sizeof(p->head) + 63), -EBADMSG);
 	assert_int_equal(sp_rest_take(&c, &p->head, sizeof(p->head) - 1), -EBADMSG);
 	p->head.bytes = SP_PENDING_STACK + 1;

@@ -13,16 +13,16 @@
 #include <cmocka.h>
 // clang-format on
 
-static struct sp_record_pending *record(uint64_t fp, uint32_t how)
+static struct sp_message_pending *record(uint64_t fp, uint32_t how)
 {
-	struct sp_record_pending *r = calloc(1, sizeof(*r));
+	struct sp_message_pending *r = calloc(1, sizeof(*r));
 	assert_non_null(r);
 	r->regs = (struct sp_regs){.ip = 0x20000010, .sp = 0x7f0000000000, .fp = fp};
 	r->how = how;
 	return r;
 }
 
-static sp_u32 stop_of(struct sp_record_pending *r)
+static sp_u32 stop_of(struct sp_message_pending *r)
 {
 	static const sp_u8 stack[64];
 	static const struct sp_map map = {.start = 0x20000000,
@@ -44,7 +44,7 @@ static sp_u32 stop_of(struct sp_record_pending *r)
 static void test_zero(void **state)
 {
 	(void)state;
-	struct sp_record_pending *r = record(0, SP_HOW_EXACT | SP_HOW_FIRST);
+	struct sp_message_pending *r = record(0, SP_HOW_EXACT | SP_HOW_FIRST);
 	assert_int_equal(stop_of(r), SP_STOP_NO_UNWIND);
 	free(r);
 	r = record(0, SP_HOW_GUESSED); /* of a caller, whose frame was followed to, it does */

@@ -80,7 +80,7 @@ static void an_index_is_a_rule(void **state)
 
 /* --- stacks --- */
 struct made {
-	struct sp_record_pending *r;
+	struct sp_message_pending *r;
 	struct sp_tables *tables;
 	struct sp_map map;
 	uint64_t stack[WORDS];
