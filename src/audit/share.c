@@ -227,9 +227,9 @@ static bool share_take_places(unsigned kind, uint32_t places, uint32_t n, uint32
 
 uint32_t sp_share_take(unsigned kind)
 {
-	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_PLACES;
+	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_IDS;
 
-	return share_take_places(kind, places, 1, &block, &place) ? block * SP_CALLS_PLACES + place : 0;
+	return share_take_places(kind, places, 1, &block, &place) ? block * SP_CALLS_IDS + place : 0;
 }
 
 uint32_t sp_share_new_level(unsigned level)
@@ -256,8 +256,8 @@ void *sp_share_record(uint32_t id, unsigned kind)
 						       [SP_CALLS_FUNCTION] = sizeof(struct sp_calls_function),
 						       [SP_CALLS_ROW] = sizeof(struct sp_calls_row),
 						       [SP_CALLS_PROCESS] = sizeof(struct sp_calls_process)};
-	const struct sp_calls_block *b = block_of(id / SP_CALLS_PLACES, kind);
-	uint32_t place = id % SP_CALLS_PLACES;
+	const struct sp_calls_block *b = block_of(id / SP_CALLS_IDS, kind);
+	uint32_t place = id % SP_CALLS_IDS;
 
 	if (!b || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
 		return NULL;
@@ -266,12 +266,12 @@ void *sp_share_record(uint32_t id, unsigned kind)
 
 uint64_t sp_share_counters(uint32_t row)
 {
-	const struct sp_calls_block *b = block_of(row / SP_CALLS_PLACES, SP_CALLS_ROW);
+	const struct sp_calls_block *b = block_of(row / SP_CALLS_IDS, SP_CALLS_ROW);
 
 	if (!b)
 		return 0;
 	return (uint64_t)sp_share_at(b->offset, row_bytes()) + SP_CALLS_ROWS * sizeof(struct sp_calls_row) +
-	       SP_CALLS_PAGE + row % SP_CALLS_PLACES * sizeof(uint64_t);
+	       SP_CALLS_PAGE + row % SP_CALLS_IDS * sizeof(uint64_t);
 }
 
 /* How many blocks of a kind there are, and how many of them nobody writes to yet. */

@@ -69,7 +69,7 @@ __noinline int sp_top_find(struct sp_scratch *s)
 
 	if (!s)
 		return 0;
-	s->top.ino = 0;
+	s->fsroot.ino = 0;
 	mount = sp_kload((sp_u64)task->fs + bpf_core_field_offset(struct fs_struct, root) +
 			 bpf_core_field_offset(struct path, mnt)) -
 		bpf_core_field_offset(struct mount, mnt);
@@ -82,9 +82,9 @@ __noinline int sp_top_find(struct sp_scratch *s)
 	if (i == SP_TOP_MOUNTS)
 		return 0;
 	inode = sp_kfield(sp_mount_root(mount), struct dentry, d_inode);
-	s->top.ino = sp_kfield(inode, struct inode, i_ino);
-	s->top.generation = sp_kfield32(inode, struct inode, i_generation);
-	s->top.dev = sp_kfield32(sp_kfield(inode, struct inode, i_sb), struct super_block, s_dev);
+	s->fsroot.ino = sp_kfield(inode, struct inode, i_ino);
+	s->fsroot.generation = sp_kfield32(inode, struct inode, i_generation);
+	s->fsroot.dev = sp_kfield32(sp_kfield(inode, struct inode, i_sb), struct super_block, s_dev);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	r->cgroup = bpf_get_current_cgroup_id();
 	r->ns_tgid = sp_ns_tgid(leader);
 	r->exe = exe;
-	r->top = s->top;
+	r->fsroot = s->fsroot;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader->comm);
 	/* Within execve there is no file yet: it is announced once more. */
 	if ((exe || !BPF_CORE_READ_BITFIELD(task, in_execve)) &&

@@ -26,7 +26,7 @@ int sp_check_maps(void *ctx)
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!s || !task->mm)
 		return 0;
-	s->root = (sp_u64)task->mm->mm_mt.ma_root;
+	s->maple_root = (sp_u64)task->mm->mm_mt.ma_root;
 	vma = sp_vma_walk(s, sp_check.addr, &last);
 	if (!vma)
 		return 0;
@@ -39,7 +39,7 @@ int sp_check_maps(void *ctx)
 		return 0;
 	sp_file_key_of(sight.file, &sp_check.key);
 	sp_top_find(s);
-	sp_check.top = s->top;
+	sp_check.fsroot = s->fsroot;
 	return 0;
 }
 

@@ -43,13 +43,13 @@ struct sp_seen {
 
 enum { SP_N_SEEN = 4, SP_STACK_COPY_BYTES = 2048, SP_N_ANCHORS = 8 };
 
-struct sp_place { /* a machine state among callers; ip 0: none */
+struct sp_walk_point { /* a machine state among callers; ip 0: none */
 	sp_u64 ip, sp, fp;
 	sp_u32 how, pad;
 };
 
 struct sp_anchor { /* where a thread's deep stack was come to before, near its root (deep.bpf.h) */
-	struct sp_place place;
+	struct sp_walk_point point;
 	sp_u64 mm;
 	sp_u32 tid; /* 0: none */
 	sp_u32 pad;
@@ -73,7 +73,7 @@ struct sp_scratch {
 	sp_u32 n_seen;
 	sp_u32 last_seen;
 	sp_u64 hash;
-	sp_u64 root; /* of the mapping tree */
+	sp_u64 maple_root; /* of the mappings */
 	sp_u64 mm;
 	sp_u64 vdso;
 	sp_u64 tick_ns;     /* when the last tick was */
@@ -82,7 +82,7 @@ struct sp_scratch {
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
 	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
-	struct sp_root_key top;
+	struct sp_fsroot_key fsroot;
 	struct sp_rule rule;       /* likewise */
 	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */
 	struct sp_hotspot_blob_info blob_info;
@@ -97,7 +97,7 @@ struct sp_scratch {
 	sp_u64 frames[SP_NEAR_FRAMES];
 	struct sp_message_stack kernel_message;
 	sp_u64 kernel_frames[SP_MAX_KERNEL_FRAMES];
-	struct sp_place older, newer; /* noted in a deep stack: newer 0 to 511 frames ago, older 512 before that */
+	struct sp_walk_point older, newer; /* noted in a deep stack: newer 0 to 511 frames ago, older 512 before that */
 	struct sp_anchor anchors[SP_N_ANCHORS]; /* by thread number */
 };
 

@@ -82,7 +82,7 @@ __noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_las
 
 	if (!s || !ret_last)
 		return 0;
-	node = s->root;
+	node = s->maple_root;
 	if ((node & 3) != 2)
 		return 0;
 	for (level = 0; level < 3 * SP_MAPLE_LEVELS; level++) {
@@ -94,7 +94,7 @@ __noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_las
 		if (!last) {
 			if (++tries == 3)
 				return 0;
-			node = s->root;
+			node = s->maple_root;
 			last = ~0ULL;
 			continue;
 		}

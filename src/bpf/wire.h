@@ -175,7 +175,7 @@ enum sp_cfa_kind {
 	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/v8.h) */
 };
 /* In `reg` of SP_CFA_ROOT: what begins there. */
-enum sp_root_kind { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
+enum sp_stack_root { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
 /* In `reg` of SP_CFA_BAD: what it is that a row cannot hold. */
 enum sp_bad_why {
 	SP_BAD_CAP,     /* the file has more rules than a table */
@@ -246,7 +246,7 @@ struct sp_file_key {
 
 /* The directory that a process's paths begin in, as /proc shows them: the same in all mount namespaces that share it.
  */
-struct sp_root_key {
+struct sp_fsroot_key {
 	sp_u64 ino; /* 0: not known */
 	sp_u32 dev; /* major << 20 | minor */
 	sp_u32 generation;
@@ -257,7 +257,7 @@ struct sp_check { /* of the self-test: addr goes in, what is mapped there comes 
 	sp_u64 start, end, pgoff;
 	sp_u64 is_own; /* the mapping names our own address space */
 	struct sp_file_key key;
-	struct sp_root_key top; /* our own */
+	struct sp_fsroot_key fsroot; /* our own */
 };
 
 /* Of a clock's events: what a tick stands for. The user half changes it, and the events' periods (see sp_weight()). */
@@ -329,7 +329,7 @@ struct sp_message_process {
 	sp_u32 exe; /* file id, 0 = unknown */
 	sp_u32 pid; /* as the user's /proc shows it: 0 = the same as key.tgid, SP_PID_HIDDEN = it does not */
 	sp_u64 cgroup;
-	struct sp_root_key top;
+	struct sp_fsroot_key fsroot;
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
 };
 

@@ -199,16 +199,16 @@ static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
 }
 
 /* Paths of another root than ours mean other files than ours. */
-static int64_t root_word(struct sp_capture *c, const struct sp_root_key *top)
+static int64_t root_word(struct sp_capture *c, const struct sp_fsroot_key *fsroot)
 {
-	const struct sp_root_key *own = &c->own_top;
+	const struct sp_fsroot_key *own = &c->own_fsroot;
 	char word[64];
 
-	if (!top->ino || !own->ino ||
-	    (top->ino == own->ino && top->dev == own->dev && top->generation == own->generation))
+	if (!fsroot->ino || !own->ino ||
+	    (fsroot->ino == own->ino && fsroot->dev == own->dev && fsroot->generation == own->generation))
 		return 0;
-	snprintf(word, sizeof(word), "%u:%u %llu.%u", top->dev >> 20, top->dev & 0xfffff, (unsigned long long)top->ino,
-		 top->generation);
+	snprintf(word, sizeof(word), "%u:%u %llu.%u", fsroot->dev >> 20, fsroot->dev & 0xfffff,
+		 (unsigned long long)fsroot->ino, fsroot->generation);
 	return sp_profile_add_string(c->profile, word);
 }
 
@@ -221,7 +221,8 @@ static int process_record(struct sp_capture *c, const struct sp_message_process 
 			       .uid = r->uid,
 			       .exec_id = r->key.exec_id,
 			       .start_ns = r->key.start_ns};
-	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), root = root_word(c, &r->top), number;
+	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), root = root_word(c, &r->fsroot),
+		number;
 	int error;
 
 	if (comm < 0 || root < 0)

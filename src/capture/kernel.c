@@ -198,7 +198,7 @@ int sp_kernel_check(struct sp_capture *c)
 		if (!check_one(c, program, (uint64_t)own[i]))
 			return sp_fail_said(-EOPNOTSUPP, "the self-test failed: on this kernel the file behind an "
 							 "address cannot be found (its mapping tree is unknown)");
-	c->own_top = *(const struct sp_root_key *)&c->shared.check->top;
+	c->own_fsroot = *(const struct sp_fsroot_key *)&c->shared.check->fsroot;
 	return sp_pidns_check(c);
 }
 

@@ -48,7 +48,7 @@ struct sp_capture {
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;
 	struct sp_recipe_shared shared;
-	struct sp_root_key own_top; /* of our own paths */
+	struct sp_fsroot_key own_fsroot; /* of our own paths */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents; /* -1 = none */

@@ -23,7 +23,7 @@ enum {
 	SP_CALLS_VERSION = 1,
 	SP_CALLS_PAGE = 4096,
 	SP_CALLS_MAX_BLOCKS = 4096,
-	SP_CALLS_PLACES = 512, /* ids in a block */
+	SP_CALLS_IDS = 512,    /* ids in a block */
 	SP_CALLS_OBJECTS = 32, /* records in a block, of each kind */
 	SP_CALLS_FUNCTIONS = 512,
 	SP_CALLS_ROWS = 512,

@@ -76,7 +76,7 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	if (!mm)
 		return SP_STOP_GONE;
 	s->mm = (sp_u64)mm;
-	s->root = (sp_u64)mm->mm_mt.ma_root;
+	s->maple_root = (sp_u64)mm->mm_mt.ma_root;
 	s->vdso = (sp_u64)mm->context.vdso;
 	return SP_STEP_NEXT;
 }
