@@ -24,7 +24,7 @@ struct sp_backend {
 	void (*detach)(struct sp_capture *c);                   /* and ends: what was sampled is still to be read */
 	int (*seek)(struct sp_capture *c);                      /* announces the files that are mapped now */
 	int (*read)(struct sp_capture *c);                      /* takes in the records that have come */
-	int (*turn)(struct sp_capture *c, unsigned odd);        /* a window is over, and its records were read */
+	int (*swap_counts)(struct sp_capture *c, unsigned odd); /* a window is over, and its records were read */
 	int (*poll_fd)(const struct sp_capture *c, unsigned i); /* readable when there are records; -1: none */
 	/* A file could not be opened: its next sight announces it again. */
 	void (*forget)(struct sp_capture *c, uint32_t file_id);

@@ -133,11 +133,11 @@ static int bpf_read(struct sp_capture *c)
 	return r < 0 ? r : sp_drain_ring(c->samples);
 }
 
-static int bpf_turn(struct sp_capture *c, unsigned odd)
+static int bpf_swap_counts(struct sp_capture *c, unsigned odd)
 {
 	int r = sp_drain_counts(c, odd);
 
-	sp_cpus_turn(c);
+	sp_cpus_update(c);
 	return r < 0 ? r : sp_drain_processes(c);
 }
 
@@ -207,7 +207,7 @@ const struct sp_backend sp_backend_bpf = {
     .detach = bpf_detach,
     .seek = sp_kernel_seek,
     .read = bpf_read,
-    .turn = bpf_turn,
+    .swap_counts = bpf_swap_counts,
     .poll_fd = bpf_poll_fd,
     .forget = bpf_forget,
     .path = bpf_path,

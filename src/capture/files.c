@@ -69,7 +69,7 @@ static void note_set(struct sp_capture *c, uint32_t id, const char *note)
 
 static void table_refuse(struct sp_capture *c, uint32_t id)
 {
-	c->tables_turn++;
+	c->n_table_changes++;
 	c->seen[id].state = SP_SEEN_DONE;
 	sp_known_of(c, id)->is_identified = true;
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
@@ -94,7 +94,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 		table_refuse(c, id);
 		return;
 	}
-	c->tables_turn++;
+	c->n_table_changes++;
 	c->stats.n_tables++;
 	sp_regions_note(c, id, blob);
 	c->seen[id].loaded = *c->shared.window;

@@ -80,7 +80,7 @@ bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_m
 /* later.c: tables that are not to be built now; and, when a window is over, those of files that were met again. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
 void sp_files_put_off(struct sp_capture *c, uint32_t id);
-void sp_files_turn(struct sp_capture *c, uint32_t window);
+void sp_files_begin_window(struct sp_capture *c, uint32_t window);
 /* forget.c: while nothing is sampled; and the files that are left, with what was known by their old numbers. */
 int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep);
 int sp_files_move(struct sp_capture *c, const struct sp_profile *from, struct sp_known_file *known, size_t n_known);

@@ -97,7 +97,7 @@ static void answered(void *arg, int r, struct sp_image *made)
 		c->waiting_bytes += made->n * sizeof(*made->lines);
 	}
 	c->n_images_asked--;
-	c->tables_turn++;
+	c->n_table_changes++;
 	sp_image_put(image);
 	sp_error_clear();
 }

@@ -96,7 +96,7 @@ static void memory_opened(void *arg, struct sp_open_result *o)
 		k->is_memory_refused = o->r < 0;
 		if (o->r >= 0 && k->memory_fd <= 0)
 			k->memory_fd = sp_take_fd(&o->fd);
-		job->c->tables_turn++;
+		job->c->n_table_changes++;
 	}
 	sp_cleanup_close(&o->fd);
 	free(o->path);

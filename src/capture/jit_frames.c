@@ -49,7 +49,7 @@ static bool is_late(const struct made_job *job)
 static void give_up(struct sp_capture *c, uint32_t id)
 {
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
-	c->tables_turn++;
+	c->n_table_changes++;
 }
 
 static struct made_job *job_new(struct sp_capture *c, uint32_t id)
@@ -75,7 +75,7 @@ static void answered(void *arg, int r, uint64_t value)
 	if (!is_late(job)) {
 		struct sp_known_file *k = sp_known_of(c, job->id);
 
-		c->tables_turn++;
+		c->n_table_changes++;
 		k->n_made += good;
 		k->n_not_made += !good;
 		if (k->n_not_made > MANY_FAILED && k->n_not_made > 9 * k->n_made)

@@ -103,7 +103,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 		c->walking = malloc(sizeof(*c->walking));
 	if (!c->walking)
 		return -ENOMEM;
-	w->tried = c->tables_turn;
+	w->tried = c->n_table_changes;
 	sp_space_memory(w->space, &memory);
 	copy(c->walking, w->record, used_of(w->record));
 	r_walk = walk(c, c->walking, &memory);
@@ -224,7 +224,7 @@ int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const st
  */
 static struct sp_waiting **first_untried(struct sp_capture *c, struct sp_waiting **at, bool whole)
 {
-	while (*at && (*at)->tried == c->tables_turn) {
+	while (*at && (*at)->tried == c->n_table_changes) {
 		if (whole)
 			return NULL;
 		at = &(*at)->next;
@@ -265,15 +265,15 @@ static int try_until(struct sp_capture *c, uint64_t end, bool whole)
 
 int sp_pending_try(struct sp_capture *c, bool is_last)
 {
-	uint64_t end = is_last ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + SP_PENDING_MS * 1000000ULL, turn;
+	uint64_t end = is_last ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + SP_PENDING_MS * 1000000ULL, changes;
 	bool whole = !c->pending_unread;
 	int r;
 
 	do { /* a table that comes meanwhile is also for those that were tried before it */
-		turn = c->tables_turn;
+		changes = c->n_table_changes;
 		r = try_until(c, end, whole);
 		whole = false;
-	} while (!r && turn != c->tables_turn);
+	} while (!r && changes != c->n_table_changes);
 	for (; is_last && r >= 0 && c->waiting; drop(c, &c->waiting))
 		r = cut(c, c->waiting->record);
 	c->pending_unread = r > 0;

@@ -347,7 +347,7 @@ static int perf_read(struct sp_capture *c)
 	return r < 0 ? sp_fail(r, "take in a sample") : 0;
 }
 
-static int perf_turn(struct sp_capture *c, unsigned odd)
+static int perf_swap_counts(struct sp_capture *c, unsigned odd)
 {
 	(void)c;
 	(void)odd; /* counts are kept in the profile at once */
@@ -376,7 +376,7 @@ const struct sp_backend sp_backend_perf = {
     .detach = perf_detach,
     .seek = perf_seek,
     .read = perf_read,
-    .turn = perf_turn,
+    .swap_counts = perf_swap_counts,
     .poll_fd = perf_poll_fd,
     .forget = sp_perf_forget,
     .path = sp_perf_path,

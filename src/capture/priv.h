@@ -76,13 +76,13 @@ struct sp_capture {
 	size_t waiting_bytes;
 	struct sp_rests rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
-	uint64_t tables_turn;     /* counts what may let a waiting sample go on: tables that came or were refused */
+	uint64_t n_table_changes; /* counts what may let a waiting sample go on: tables that came or were refused */
 	struct sp_behind *behind; /* behind.c: answers */
 	struct sp_jit_kept *jit;  /* jit_frames.c: answers, and how many are waited for */
 	int failure;              /* the first error inside a callback */
 	uint64_t began_ns;
 	unsigned int n_jit_asked, n_images_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
-	uint64_t turn_ns, turn_at_ns; /* how long counts are kept in the kernel, and until when now */
+	uint64_t swap_interval_ns, swap_at_ns; /* how long counts are kept in the kernel, and until when now */
 	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;
 	bool is_over;   /* the profile is no longer ours */
@@ -100,9 +100,10 @@ uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind table
 
 /* session.c */
 int sp_capture_take_in(struct sp_capture *c); /* records, answers of the workers, samples that can be finished now */
-int sp_capture_turn(struct sp_capture *c);    /* changes the tables of counts over and drains the one that was in use */
+int sp_capture_swap_and_drain(
+    struct sp_capture *c); /* changes the tables of counts over and drains the one that was in use */
 /* lasting.c: how long counts are left in the kernel. */
-uint64_t sp_capture_turn_length(const struct sp_capture_options *o);
+uint64_t sp_capture_swap_interval(const struct sp_capture_options *o);
 int sp_capture_profile_begin(struct sp_capture *c);
 int sp_capture_numbers_init(struct sp_capture *c);
 
@@ -131,7 +132,7 @@ int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 
 /* cpus.c */
 void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is opened */
-void sp_cpus_turn(struct sp_capture *c);
+void sp_cpus_update(struct sp_capture *c);
 void sp_cpus_done(struct sp_capture *c);
 
 static inline struct sp_known_file *sp_known_of(const struct sp_capture *c, uint32_t id)

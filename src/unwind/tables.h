@@ -54,7 +54,7 @@ void sp_tables_forget(struct sp_tables *t, uint32_t file);
 int sp_tables_grace(struct sp_tables *t);
 
 /* The window that begins: what the user half walks from now on was used in it. */
-void sp_tables_turn(struct sp_tables *t, sp_u32 window);
+void sp_tables_begin_window(struct sp_tables *t, sp_u32 window);
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
 const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file);

@@ -520,11 +520,11 @@ static void pending_tried(void **state)
 	r->maps[0].word = word(SP_FRAME_FILE, VDSO, 0);
 	assert_int_equal(take(&m, r, sizeof(*r)), 0);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
-	assert_int_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_equal(m.c->waiting->tried, m.c->n_table_changes);
 	assert_int_equal(take(&m, r, sizeof(*r)), 0);
-	assert_int_not_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_not_equal(m.c->waiting->tried, m.c->n_table_changes);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
-	assert_int_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_equal(m.c->waiting->tried, m.c->n_table_changes);
 	assert_int_equal(m.c->stats.n_finished, 0);
 	assert_int_equal(take_file(&m, VDSO, SP_DEV_VDSO), 0);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
