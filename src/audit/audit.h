@@ -107,7 +107,7 @@ void sp_counters_forget(void);
 
 /* --- glob.c: which functions are counted --- */
 /* As fnmatch(3) without flags has it, in the C locale and without classes of characters. */
-bool sp_glob_matches(const char *glob, size_t len, const char *name);
+bool sp_audit_glob_matches(const char *glob, size_t len, const char *name);
 /* Whether one of the list's globs, with commas between, is the name or matches it; an empty list means all. */
 bool sp_globs_match(const char *list, const char *name);
 

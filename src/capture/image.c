@@ -13,7 +13,7 @@
 #include "capture/perf_space.h"
 #include "unwind/hotspot_image.h"
 #include "unwind/hotspots.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 #include "unwind/finish.h"
 #include "unwind/jit.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>

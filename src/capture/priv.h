@@ -12,7 +12,7 @@
 #include "base/intern.h"
 #include "capture/capture.h"
 #include "capture/files.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include "capture/rest.h"
 #include "unwind/tables.h"
 #include <sys/types.h>

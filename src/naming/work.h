@@ -16,7 +16,7 @@
 #include "naming/jit.h"
 #include "naming/naming.h"
 #include "symbol/name_table.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include <limits.h>
 #include <stdbool.h>
 

@@ -12,6 +12,7 @@
 
 #include "base/cursor.h"
 #include "unwind/build.h"
+#include "unwind/step_types.h"
 #include <stdbool.h>
 
 enum {
@@ -21,9 +22,6 @@ enum {
 	SP_BLOB_MAX_GROUPS = 1 << 20,
 	SP_PADDING_BYTES = 16, /* a gap between FDEs that is smaller is padding */
 	SP_ENTRY_BYTES = 256,  /* the code at the ELF entry point, when no FDE covers it, is not longer */
-	SP_REG_BASE = 3,
-	SP_REG_FP = 6,
-	SP_REG_SP = 7,
 	SP_REG_RA = 16,
 };
 

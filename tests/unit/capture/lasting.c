@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/priv.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include "profile/profile.h"
 #include "profile/window.h"
 #include "recipe/recipe.h"
