@@ -28,13 +28,13 @@ struct sp_workers;
 struct sp_broker;
 
 /* Who takes the samples: the recipe's BPF programs, or perf_event_open, which ordinary users may ask for their own. */
-enum sp_capture_way { SP_CAPTURE_BPF, SP_CAPTURE_PERF };
+enum sp_backend_kind { SP_BACKEND_BPF, SP_BACKEND_PERF };
 
 struct sp_capture_options {
 	const struct sp_recipe *recipe;
-	enum sp_capture_way way;
-	bool user_mode_only;   /* PERF: what runs in the kernel is not sampled (not allowed) */
-	enum sp_filter filter; /* what targets are */
+	enum sp_backend_kind backend;
+	bool user_mode_only;          /* PERF: what runs in the kernel is not sampled (not allowed) */
+	enum sp_target_filter filter; /* what targets are */
 	const uint32_t *targets;
 	size_t n_targets;
 	bool follow;          /* also what the targets start; more targets may be added (sp_capture_target_add) */

@@ -13,7 +13,7 @@
 #include "capture/perf_space.h"
 #include "unwind/hotspot_image.h"
 #include "unwind/hotspots.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static void answered(void *arg, int r, struct sp_image *made)
 		c->waiting_bytes += made->n * sizeof(*made->lines);
 	}
 	c->n_images_asked--;
-	c->tables_turn++;
+	c->n_table_changes++;
 	sp_image_put(image);
 	sp_error_clear();
 }

@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/backend.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -15,7 +15,7 @@
 /* In one turn no more samples than have room in the table of counts, and their stacks, all new, in the ring. */
 enum { TURN_SAMPLES = 8192, STACK_BYTES = 512 };
 
-uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
+uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
 {
 	uint64_t rate = o->period ? SP_NS_PER_S / o->period : o->frequency_hz;
 	uint64_t samples = o->ring_bytes ? SP_MIN(o->ring_bytes / STACK_BYTES, TURN_SAMPLES) : TURN_SAMPLES;
@@ -28,7 +28,7 @@ uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
 /* --- in a loop --- */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
 {
-	const int all[] = {c->source->poll_fd(c, 0), c->source->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
+	const int all[] = {c->backend->poll_fd(c, 0), c->backend->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
 	size_t i, n = 0;
 
 	_Static_assert(SP_COUNT(all) <= SP_CAPTURE_MAX_FDS, "all fit");
@@ -45,7 +45,7 @@ uint64_t sp_capture_next_ns(const struct sp_capture *c)
 
 	if (c->pending_unread || !workers)
 		return now;
-	return workers < 0 ? c->turn_at_ns : SP_MIN(c->turn_at_ns, now + (uint64_t)workers * 1000000);
+	return workers < 0 ? c->swap_at_ns : SP_MIN(c->swap_at_ns, now + (uint64_t)workers * 1000000);
 }
 
 int sp_capture_step(struct sp_capture *c)
@@ -53,13 +53,13 @@ int sp_capture_step(struct sp_capture *c)
 	int r = sp_capture_take_in(c);
 
 	if (r >= 0)
-		sp_cpus_turn(c);
-	return r >= 0 && sp_time_ns(CLOCK_MONOTONIC) >= c->turn_at_ns ? sp_capture_turn(c) : r;
+		sp_cpus_update(c);
+	return r >= 0 && sp_time_ns(CLOCK_MONOTONIC) >= c->swap_at_ns ? sp_capture_swap_and_drain(c) : r;
 }
 
 int sp_capture_window(struct sp_capture *c)
 {
-	return sp_capture_turn(c);
+	return sp_capture_swap_and_drain(c);
 }
 
 bool sp_capture_is_waiting(const struct sp_capture *c)
@@ -80,13 +80,13 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
-	int r = c->source->rate(c, rate_millihertz);
+	int r = c->backend->rate(c, rate_millihertz);
 	const char *type, *unit; /* stay */
 
 	if (r < 0)
 		return sp_fail(r, "change the rate");
 	c->o.recipe->period(&c->o, &sp_profile_info(c->profile)->period, &type, &unit);
-	c->turn_ns = sp_capture_turn_length(&c->o);
+	c->swap_interval_ns = sp_capture_swap_interval(&c->o);
 	return 0;
 }
 
@@ -94,28 +94,28 @@ int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 /* Nothing is sampled from here on until this has returned. The first turn is for what may take its time. */
 static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
-	int r = sp_capture_turn(c);
+	int r = sp_capture_swap_and_drain(c);
 
 	if (r >= 0)
 		r = sp_pending_try(c, true);
 	if (r >= 0)
-		r = c->source->send_again(c);
+		r = c->backend->send_again(c);
 	return r < 0 ? r : sp_files_forget(c, keep);
 }
 
 int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
 	uint64_t began;
-	int r = sp_capture_turn(c), again;
+	int r = sp_capture_swap_and_drain(c), again;
 
 	if (r < 0)
 		return r;
 	began = sp_time_ns(CLOCK_MONOTONIC);
 	c->is_closed = true;
-	r = c->source->pause(c, true);
+	r = c->backend->pause(c, true);
 	if (r >= 0)
 		r = close_paused(c, keep);
-	again = c->source->pause(c, false);
+	again = c->backend->pause(c, false);
 	c->paused_ns += sp_time_ns(CLOCK_MONOTONIC) - began;
 	r = r < 0 ? r : again;
 	c->is_closed = r >= 0;
@@ -175,5 +175,5 @@ void sp_capture_size(const struct sp_capture *c, struct sp_capture_size *ret_siz
 
 void sp_capture_look(struct sp_capture *c, bool with_memory)
 {
-	c->source->stats(c, with_memory);
+	c->backend->stats(c, with_memory);
 }

@@ -15,22 +15,22 @@ struct sp_finish_memory;
 struct sp_waiting { /* a sample that waits for a table */
 	struct sp_waiting *next;
 	struct sp_capture *c;
-	size_t bytes;                     /* of this and what it points to; of a space, for its first */
-	uint64_t tried;                   /* the turn of the tables that it was tried in */
-	struct sp_space *space;           /* its mappings */
-	sp_u8 *stack;                     /* record->stack_bytes of it */
-	struct sp_rest *rest;             /* what lies above, or NULL */
-	struct sp_code_image *image;      /* of the code that it is in, or NULL */
-	struct sp_record_pending *record; /* ends where there is nothing more to keep */
+	size_t bytes;                      /* of this and what it points to; of a space, for its first */
+	uint64_t tried;                    /* the turn of the tables that it was tried in */
+	struct sp_space *space;            /* its mappings */
+	sp_u8 *stack;                      /* record->stack_bytes of it */
+	struct sp_stack_above *rest;       /* what lies above, or NULL */
+	struct sp_code_image *image;       /* of the code that it is in, or NULL */
+	struct sp_message_pending *record; /* ends where there is nothing more to keep */
 };
 
-int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r,
+int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,
 		    size_t size); /* with all before its stack */
 /*
  * A sample to be walked at once, in this memory; if it has to wait, what it needs is copied, and the space kept. Of the
  * record the head is used.
  */
-int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space);
 int sp_pending_try(struct sp_capture *c, bool is_last); /* all that can be finished now; is_last: cut the others */
 void sp_pending_free(struct sp_capture *c);

@@ -2,12 +2,12 @@
 /*
  * file.h: the user half of counting calls: makes, reads and merges files of calls (format.h).
  *
- * sp_calls_prepare() makes or continues a file; programs started with the environment of place.h count into it as
- * long as it exists. A program that cannot use the file (removed, another user's, another version) runs uncounted,
+ * sp_calls_prepare() makes or continues a file; programs started with the environment of audit_library.h count into it
+ * as long as it exists. A program that cannot use the file (removed, another user's, another version) runs uncounted,
  * silently. A snapshot is a copy in memory, owned by the caller; it may be taken while programs count, and then each
  * number is of some moment during the reading. The file is untrusted: pread only, sizes by fstat, every number
  * checked; an inconsistent file is refused as a whole: -EBADMSG, -EPROTONOSUPPORT for another version. Errors:
- * negative errno with a message; -ENOSPC: no room. Not thread-safe.
+ * negative errno with sp_error_text(); -ENOSPC: no room. Not thread-safe.
  */
 #ifndef SP_LINK_FILE_H
 #define SP_LINK_FILE_H

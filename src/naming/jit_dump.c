@@ -15,7 +15,7 @@ static int ask(struct sp_naming *n, int fd)
 	struct sp_naming_work *w = n->work;
 
 	return sp_naming_asked(
-	    n, sp_workers_jit_dump(n->workers, fd, w->made.since_ns, w->made.addresses, w->n, sp_naming_named, w));
+	    n, sp_workers_jit_dump(n->workers, fd, w->jit.since_ns, w->jit.addresses, w->n, sp_naming_named, w));
 }
 
 static int opened(struct sp_naming *n, int r)
@@ -24,21 +24,21 @@ static int opened(struct sp_naming *n, int r)
 
 	if (r < 0)
 		return r == -ESRCH ? -ENOENT : r;
-	if (w->opened.uid && w->opened.uid != w->made.process.uid)
-		return sp_fail_said(-EPERM, SP_JIT_DUMP_NAME ": of another user", w->made.process.ns_pid);
-	w->made.fd = sp_take_fd(&w->opened.fd);
-	return ask(n, w->made.fd);
+	if (w->opened.uid && w->opened.uid != w->jit.process.uid)
+		return sp_fail_said(-EPERM, SP_JIT_DUMP_NAME ": of another user", w->jit.process.ns_pid);
+	w->jit.fd = sp_take_fd(&w->opened.fd);
+	return ask(n, w->jit.fd);
 }
 
-int sp_made_by_dump(struct sp_naming *n)
+int sp_jit_by_dump(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
-	struct sp_open_request q = {.pid = (pid_t)w->made.process.pid};
+	struct sp_open_request q = {.pid = (pid_t)w->jit.process.pid};
 	int held = sp_capture_jit_dump_fd(n->capture, w->file);
 
 	if (held >= 0)
 		return ask(n, held);
-	snprintf(q.name, sizeof(q.name), SP_JIT_DUMP_NAME, w->made.process.ns_pid);
+	snprintf(q.name, sizeof(q.name), SP_JIT_DUMP_NAME, w->jit.process.ns_pid);
 	sp_naming_then(n, opened);
 	return sp_naming_asked(n, sp_workers_open(n->workers, &q, sp_naming_opened, w));
 }

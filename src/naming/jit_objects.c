@@ -21,7 +21,7 @@
 
 enum { MAX_FILES = 512, MAX_WITHOUT = 4096, MAX_LINES = 65536 };
 
-struct sp_made_mapped {
+struct sp_jit_mapped {
 	uint64_t start, end, offset;
 	struct sp_naming_without file;
 };
@@ -46,7 +46,7 @@ static void note_without(struct sp_naming *n, const struct sp_naming_without *fi
 }
 
 /* The files that have code mapped, each once. */
-static size_t read_mapped(FILE *f, struct sp_made_mapped *files)
+static size_t read_mapped(FILE *f, struct sp_jit_mapped *files)
 {
 	SP_FREE char *text = NULL;
 	size_t size = 0, n = 0, i, n_lines;
@@ -60,7 +60,7 @@ static size_t read_mapped(FILE *f, struct sp_made_mapped *files)
 		for (i = 0; i < n && (files[i].file.ino != l.ino || files[i].file.dev != l.dev); i++)
 			;
 		if (i == n)
-			files[n++] = (struct sp_made_mapped){l.start, l.end, l.offset, {.ino = l.ino, .dev = l.dev}};
+			files[n++] = (struct sp_jit_mapped){l.start, l.end, l.offset, {.ino = l.ino, .dev = l.dev}};
 	}
 	return n;
 }
@@ -78,7 +78,7 @@ static int open_proc(struct sp_naming *n, const char *what)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/%s", n->work->made.process.pid, what);
+	snprintf(path, sizeof(path), "/proc/%u/%s", n->work->jit.process.pid, what);
 	return sp_naming_open(n, &(struct sp_open_path){.path = path});
 }
 
@@ -89,7 +89,7 @@ static int list_read(struct sp_naming *n, int r);
 static int read_next(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
-	struct sp_made_question *m = &w->made;
+	struct sp_jit_question *m = &w->jit;
 
 	if (m->at == m->n_lists)
 		return m->has_list ? 0 : -ENOENT;
@@ -101,15 +101,15 @@ static int read_next(struct sp_naming *n)
 static int list_read(struct sp_naming *n, int r)
 {
 	if (r >= 0) {
-		sp_made_take(n);
-		n->work->made.has_list = true;
+		sp_jit_take(n);
+		n->work->jit.has_list = true;
 	}
 	return read_next(n);
 }
 
 static int memory_opened(struct sp_naming *n, int r)
 {
-	struct sp_made_question *m = &n->work->made;
+	struct sp_jit_question *m = &n->work->jit;
 
 	if (r < 0)
 		return r == -ESRCH || r == -EACCES || r == -EPERM ? -ENOENT : r;
@@ -133,12 +133,12 @@ static int file_asked(struct sp_naming *n, int r);
 static int ask_next(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
-	struct sp_made_question *m = &w->made;
+	struct sp_jit_question *m = &w->jit;
 	struct sp_open_request q = {.pid = (pid_t)m->process.pid};
 
 	while (m->at < m->n_files && is_without(n, &m->files[m->at].file))
 		m->at++;
-	if (m->at < m->n_files && m->n_lists < SP_MADE_LISTS) {
+	if (m->at < m->n_files && m->n_lists < SP_JIT_LISTS) {
 		q.start = m->files[m->at].start;
 		q.end = m->files[m->at].end;
 		sp_naming_then(n, file_opened);
@@ -156,16 +156,16 @@ static int file_opened(struct sp_naming *n, int r)
 
 	if (r < 0)
 		return file_asked(n, r);
-	w->made.fd = sp_take_fd(&w->opened.fd);
+	w->jit.fd = sp_take_fd(&w->opened.fd);
 	sp_naming_then(n, file_asked);
 	return sp_naming_asked(
-	    n, sp_workers_jit_descriptor(n->workers, w->made.fd, w->made.files[w->made.at].offset, descriptor_came, w));
+	    n, sp_workers_jit_descriptor(n->workers, w->jit.fd, w->jit.files[w->jit.at].offset, descriptor_came, w));
 }
 
 static int file_asked(struct sp_naming *n, int r)
 {
-	struct sp_made_question *m = &n->work->made;
-	const struct sp_made_mapped *file = &m->files[m->at++];
+	struct sp_jit_question *m = &n->work->jit;
+	const struct sp_jit_mapped *file = &m->files[m->at++];
 
 	sp_error_clear();
 	sp_cleanup_close(&m->fd);
@@ -179,7 +179,7 @@ static int file_asked(struct sp_naming *n, int r)
 
 static int maps_opened(struct sp_naming *n, int r)
 {
-	struct sp_made_question *m = &n->work->made;
+	struct sp_jit_question *m = &n->work->jit;
 	SP_FCLOSE FILE *f = r < 0 ? NULL : fdopen(n->work->opened.fd, "r");
 
 	if (!f)
@@ -190,9 +190,9 @@ static int maps_opened(struct sp_naming *n, int r)
 	return ask_next(n);
 }
 
-int sp_made_by_objects(struct sp_naming *n)
+int sp_jit_by_objects(struct sp_naming *n)
 {
-	if (has_gone(&n->work->made.process))
+	if (has_gone(&n->work->jit.process))
 		return -ENOENT;
 	sp_naming_then(n, maps_opened);
 	return open_proc(n, "maps");

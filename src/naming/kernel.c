@@ -26,7 +26,8 @@ static int table_ask(struct sp_naming *n)
 	n->stats.n_kernel++;
 	if (w->table_fd < 0)
 		return -errno;
-	return sp_naming_asked(n, sp_workers_kernel(n->workers, fileno(n->kallsyms), w->table_fd, sp_naming_made, w));
+	return sp_naming_asked(
+	    n, sp_workers_kernel(n->workers, fileno(n->kallsyms), w->table_fd, sp_naming_table_came, w));
 }
 
 static int table_take(struct sp_naming *n)

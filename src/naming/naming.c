@@ -205,7 +205,7 @@ sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file)
 	case SP_FILE_VDSO:
 		return vdso_names;
 	case SP_FILE_ANON:
-		return sp_naming_made_code;
+		return sp_naming_jit_code;
 	case SP_FILE_KERNEL:
 		return sp_naming_kernel;
 	}
@@ -213,14 +213,14 @@ sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file)
 }
 
 /* --- source lines --- */
-static void sources_came(void *work, int r, struct sp_sources *sources, size_t n)
+static void sources_came(void *work, int r, struct sp_source_lines *sources, size_t n)
 {
 	struct sp_naming_work *w = work;
 
 	if (r >= 0 && w->naming)
 		memcpy(w->sources, sources, SP_MIN(n, w->n) * sizeof(*sources));
 	else if (r >= 0)
-		sp_sources_done(sources, n);
+		sp_source_lines_done(sources, n);
 	if (r >= 0)
 		free(sources);
 	sp_naming_came(w, r);
@@ -232,7 +232,8 @@ static int sources_ask(struct sp_naming *n, int r)
 	int debug_fd = sp_named_file(n, w->file)->debug_fd;
 
 	(void)r;
-	return sp_naming_asked(n, sp_workers_sources(n->workers, w->fd, debug_fd, w->offsets, w->n, sources_came, w));
+	return sp_naming_asked(n,
+			       sp_workers_source_lines(n->workers, w->fd, debug_fd, w->offsets, w->n, sources_came, w));
 }
 
 static int sources_found(struct sp_naming *n, int r)
@@ -251,7 +252,8 @@ static int sources_first(struct sp_naming *n, int r)
 	return sp_naming_file_find(n);
 }
 
-int sp_naming_sources(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources)
+int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
+			   struct sp_source_lines *sources)
 {
 	int r = sp_naming_begin(naming, &(struct sp_name_question){file, offsets, n, NULL}, sources_first);
 

@@ -21,7 +21,7 @@
 #ifndef SP_NAMING_NAMING_H
 #define SP_NAMING_NAMING_H
 
-#include "symbol/sources.h"
+#include "symbol/source_lines.h"
 #include "symbol/symbol.h"
 #include <stdio.h>
 
@@ -126,14 +126,15 @@ void sp_naming_fetch_reset(struct sp_naming *n);
 /* These wait, and are not for loops: start and step to the end; the answer to one question; */
 int sp_naming_run(struct sp_naming *n);
 int sp_naming_resolve(struct sp_naming *n, const struct sp_name_question *q);
-/* the resolver of symbol/sources.h; */
-int sp_naming_sources(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources);
+/* the resolver of symbol/source_lines.h; */
+int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
+			   struct sp_source_lines *sources);
 /* the descriptor of the debug file of the file in fd, or -1: it needs none, or there is none that can be used. */
 int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
 
 /*
  * The servers, with spaces between, and, where that is not NULL, the variable or the files that name them, likewise.
- * Both the caller's; NULL: memory is short; "": none.
+ * Both the caller's; NULL: out of memory; "": none.
  */
 char *sp_debuginfod_urls(char **ret_where);
 

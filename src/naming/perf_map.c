@@ -31,7 +31,7 @@ static int ask(struct sp_naming *n, int fd)
 {
 	struct sp_naming_work *w = n->work;
 
-	return sp_naming_asked(n, sp_workers_map(n->workers, fd, w->made.addresses, w->n, sp_naming_named, w));
+	return sp_naming_asked(n, sp_workers_map(n->workers, fd, w->jit.addresses, w->n, sp_naming_named, w));
 }
 
 static int opened(struct sp_naming *n, int r);
@@ -41,7 +41,7 @@ static int open_map(struct sp_naming *n, uint32_t pid)
 	char path[64];
 	struct sp_open_path q = {.path = path, .pid = (pid_t)pid, .in_root = 1};
 
-	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, n->work->made.process.ns_pid);
+	snprintf(path, sizeof(path), SP_PERF_MAP_PATH, n->work->jit.process.ns_pid);
 	sp_naming_then(n, opened);
 	return sp_naming_open(n, &q);
 }
@@ -49,7 +49,7 @@ static int open_map(struct sp_naming *n, uint32_t pid)
 static int opened(struct sp_naming *n, int r)
 {
 	struct sp_naming_work *w = n->work;
-	struct sp_made_question *m = &w->made;
+	struct sp_jit_question *m = &w->jit;
 
 	r = r == -ESRCH || r == -ENOTDIR ? -ENOENT : r;
 	if (r == -ENOENT && !m->is_own_tmp && m->process.pid == m->process.ns_pid) {
@@ -64,9 +64,9 @@ static int opened(struct sp_naming *n, int r)
 	return is_older(m->fd, &m->process) ? -ENOENT : ask(n, m->fd);
 }
 
-int sp_made_by_map(struct sp_naming *n)
+int sp_jit_by_map(struct sp_naming *n)
 {
-	const struct sp_process *p = &n->work->made.process;
+	const struct sp_process *p = &n->work->jit.process;
 	int held = sp_capture_file_fd(n->capture, n->work->file);
 
 	return held < 0 || is_older(held, p) ? open_map(n, p->pid) : ask(n, held);

@@ -4,7 +4,7 @@
  *
  * work.c goes from step to step; naming.c has the first ones and what is known of files; table.c finds or makes a
  * file's table of names, kernel.c the kernel's; debug_file.c and fetch.c look for a file's debug file, by_path.c for a
- * file; made.h is about memory without a file. What is known of a file belongs to the struct sp_naming, by the file's
+ * file; jit.h is about memory without a file. What is known of a file belongs to the struct sp_naming, by the file's
  * number in the profile; what belongs to the question at hand, to its struct sp_naming_work. 0 or a negative errno. One
  * thread.
  */
@@ -45,7 +45,7 @@ struct sp_named_path {
 	uint64_t size;
 };
 
-/* naming.c: what is known of a file; NULL: memory is short, which it is not any more once there was a first step. */
+/* naming.c: what is known of a file; NULL: out of memory, which it is not any more once there was a first step. */
 struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file);
 void sp_named_file_done(struct sp_named_file *f);
 /* Whether a parser may be asked now; -EAGAIN is said if not. worth: one of these. */
@@ -59,7 +59,7 @@ void sp_naming_note_text(struct sp_naming *n, uint32_t file, const char *text);
 
 /* First steps; and which one a question about this file has. */
 int sp_naming_kernel(struct sp_naming *n, int r);
-int sp_naming_made_code(struct sp_naming *n, int r);
+int sp_naming_jit_code(struct sp_naming *n, int r);
 sp_naming_step_fn *sp_naming_first(const struct sp_naming *n, uint32_t file);
 
 /* Parts of a question: what they come to goes to the step that was put down before. */

@@ -52,8 +52,8 @@ static int ask(struct sp_naming *n)
 	if (w->is_cached)
 		describe(&w->key, &w->head);
 	sp_naming_then(n, made);
-	return sp_naming_asked(n,
-			       sp_workers_spans(n->workers, w->fd, debug_fd, w->table_fd, &w->head, sp_naming_made, w));
+	return sp_naming_asked(
+	    n, sp_workers_spans(n->workers, w->fd, debug_fd, w->table_fd, &w->head, sp_naming_table_came, w));
 }
 
 /* In a new file: on disk, or in memory. */

@@ -28,7 +28,7 @@ int sp_naming_begin(struct sp_naming *n, const struct sp_name_question *q, sp_na
 				     .fd = -1,
 				     .table_fd = -1,
 				     .search = {.fd = -1, .found = -1},
-				     .made.fd = -1};
+				     .jit.fd = -1};
 	n->work = w;
 	sp_naming_then(n, first);
 	return 0;
@@ -58,7 +58,7 @@ static void work_free(struct sp_naming_work *w)
 
 	for (i = 0; i < SP_COUNT(fds); i++)
 		sp_cleanup_close(&fds[i]);
-	sp_made_done(&w->made, w->n);
+	sp_jit_done(&w->jit, w->n);
 	free(w);
 }
 
@@ -195,7 +195,7 @@ void sp_naming_named(void *work, int r, struct sp_name *names, size_t n, const c
 	sp_naming_came(w, r);
 }
 
-void sp_naming_made(void *work, int r, const struct sp_name_table_head *head)
+void sp_naming_table_came(void *work, int r, const struct sp_name_table_head *head)
 {
 	struct sp_naming_work *w = work;
 

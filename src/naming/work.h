@@ -11,10 +11,10 @@
 #define SP_NAMING_WORK_H
 
 #include "base/entries.h"
-#include "naming/made.h"
+#include "naming/jit.h"
 #include "naming/naming.h"
 #include "symbol/name_table.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include <limits.h>
 #include <stdbool.h>
 
@@ -41,7 +41,7 @@ struct sp_naming_work {
 	const uint64_t *offsets;
 	size_t n;
 	struct sp_name *names;
-	struct sp_sources *sources;
+	struct sp_source_lines *sources;
 	/* What workers have answered last. */
 	struct sp_naming_opened {
 		int fd;
@@ -66,7 +66,7 @@ struct sp_naming_work {
 	struct sp_debug_search search;
 	uint64_t fetch_began_ns;
 	/* and made code. */
-	struct sp_made_question made;
+	struct sp_jit_question jit;
 };
 
 void sp_naming_then(struct sp_naming *n, sp_naming_step_fn *step);
@@ -80,7 +80,7 @@ int sp_naming_asked(struct sp_naming *n, int r);
 void sp_naming_came(struct sp_naming_work *w, int r); /* what a callback ends with; what came is the work's already */
 void sp_naming_opened(void *work, struct sp_open_result *result);
 void sp_naming_named(void *work, int r, struct sp_name *names, size_t n, const char *warning);
-void sp_naming_made(void *work, int r, const struct sp_name_table_head *head);
+void sp_naming_table_came(void *work, int r, const struct sp_name_table_head *head);
 /* An opener, for work->opened; a parser, for work->debug and crc. */
 int sp_naming_open(struct sp_naming *n, const struct sp_open_path *q);
 int sp_naming_look(struct sp_naming *n, int fd, bool with_crc);

@@ -311,9 +311,9 @@ static int stack_items_append(struct tree_builder *g, uint32_t number)
 		w->data[w->n++] = s.frames[i];
 	if (r < 0 || number == 0 || !g->o->marks)
 		return r;
-	if (s.stack_class == SP_STACK_CUT)
+	if (s.stack_class == SP_CLASS_CUT)
 		return words_push(&g->items, ITEM_CUT);
-	return s.stack_class == SP_STACK_ABSENT && s.n_frames == 0 ? words_push(&g->items, ITEM_NO_STACK) : 0;
+	return s.stack_class == SP_CLASS_ABSENT && s.n_frames == 0 ? words_push(&g->items, ITEM_NO_STACK) : 0;
 }
 
 static int stack_items_set(struct tree_builder *g, const struct sp_tree_stack *stack)

@@ -62,7 +62,7 @@ static int cpu_load(struct sp_recipe_object *object, struct sp_recipe_shared *re
 	if (r)
 		return r;
 	ret_shared->slicing = (volatile struct sp_slicing *)&s->skel->bss->sp_slicing;
-	ret_shared->window = &s->skel->bss->sp_window;
+	ret_shared->window = &s->skel->bss->sp_drain_number;
 	ret_shared->check = &s->skel->bss->sp_check;
 	ret_shared->last_process = &s->skel->bss->sp_last_process;
 	return 0;
@@ -102,7 +102,7 @@ static int event_open(const struct sp_capture_options *o, unsigned cpu)
 	return sp_event_refused(r, o->event, cpu);
 }
 
-/* Where the link of this CPU is or is to be; NULL when memory is short. */
+/* Where the link of this CPU is or is to be; NULL: out of memory. */
 static struct cpu_link *link_of(struct cpu_session *s, unsigned cpu)
 {
 	size_t i;

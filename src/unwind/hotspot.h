@@ -105,7 +105,7 @@ SP_STEP_INLINE int sp_hotspot_pop(SP_WALK *w, const struct sp_hotspot *h, struct
 
 SP_STEP_INLINE int sp_step_compiled(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
 {
-	const struct sp_made *m = &w->made;
+	const struct sp_hotspot_blob_info *m = &w->blob_info;
 	sp_u32 full = 8 * m->frame - 8, up = full;
 	sp_u64 complete = m->code + m->complete, early;
 
@@ -215,7 +215,7 @@ SP_STEP_INLINE sp_u32 sp_step_hotspot(SP_WALK *w, struct sp_hotspot *h, sp_u64 p
 	if (pc - h->interpreter < h->interpreter_bytes)
 		r = sp_step_interpreted(w, h, regs, how);
 	else if (!sp_hotspot_blob(w, h, pc))
-		r = w->made.frame ? sp_step_compiled(w, h, regs, how) : sp_step_stub(w, h, regs, how);
+		r = w->blob_info.frame ? sp_step_compiled(w, h, regs, how) : sp_step_stub(w, h, regs, how);
 	return r ? sp_step_guess(w, regs, how) : SP_STEP_NEXT;
 }
 

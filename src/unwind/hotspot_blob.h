@@ -7,7 +7,7 @@
  * on they stand, and where its code begins. Where all of this stands HotSpot tells itself (gHotSpotVMStructs;
  * unwind/runtime.c), in numbers that are in the process's memory.
  * Included by both halves, with hotspot.h, and by hotspot_image.c. The includer defines SP_WALK, which has
- *   struct sp_made made                             room for what was found of a blob
+ *   struct sp_hotspot_blob_info blob_info                             room for what was found of a blob
  * and int sp_env_read() as in v8.h. All that is read may be hostile: walks are bounded. Sources: HotSpot's
  * memory/heap.cpp, code/codeBlob.hpp.
  */
@@ -119,7 +119,7 @@ SP_STEP_INLINE sp_s64 sp_hotspot_begin(SP_WALK *w, const struct sp_code_heap *he
 /* What the head of a blob at this address says, into the walk. */
 SP_STEP_INLINE int sp_hotspot_head(SP_WALK *w, const struct sp_hotspot *h, sp_u64 blob, sp_u64 pc)
 {
-	struct sp_made *m = &w->made;
+	struct sp_hotspot_blob_info *m = &w->blob_info;
 	sp_u32 size;
 	sp_u16 half;
 
@@ -141,7 +141,7 @@ SP_STEP_INLINE int sp_hotspot_head(SP_WALK *w, const struct sp_hotspot *h, sp_u6
 	return 0;
 }
 
-/* The blob that pc is in, into w->made. 0 or -1. */
+/* The blob that pc is in, into w->blob_info. 0 or -1. */
 SP_STEP_INLINE int sp_hotspot_blob(SP_WALK *w, const struct sp_hotspot *h, sp_u64 pc)
 {
 	struct sp_code_heap heap = {0};

@@ -8,11 +8,11 @@
 #include <string.h>
 
 struct maker { /* of an image: what is read becomes part of it */
-	const struct sp_made_memory *memory;
+	const struct sp_jit_memory *memory;
 	struct sp_image image;
 	size_t capacity;
 	int error;
-	struct sp_made made;
+	struct sp_hotspot_blob_info blob_info;
 };
 #define SP_WALK struct maker
 
@@ -54,7 +54,7 @@ static int sp_env_read(struct maker *w, sp_u64 addr, void *ret, sp_u32 n)
 
 #include "unwind/hotspot_blob.h"
 
-int sp_hotspot_image(const struct sp_made_memory *m, const struct sp_hotspot *hotspot, const uint64_t *places, size_t n,
+int sp_hotspot_image(const struct sp_jit_memory *m, const struct sp_hotspot *hotspot, const uint64_t *places, size_t n,
 		     size_t n_leaves, struct sp_image *ret_image)
 {
 	struct maker w = {.memory = m};

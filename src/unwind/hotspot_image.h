@@ -12,7 +12,7 @@
 #define SP_UNWIND_HOTSPOT_IMAGE_H
 
 #include "bpf/wire.h"
-#include "unwind/made.h"
+#include "unwind/jit.h"
 
 enum { SP_IMAGE_LINE = 64, SP_IMAGE_MAX_LINES = 1 << 14 };
 
@@ -27,7 +27,7 @@ struct sp_image {
 
 /* places: addresses in code, or that it may return to. The first n_leaves are leaves: the code around them is wanted.
  */
-int sp_hotspot_image(const struct sp_made_memory *m, const struct sp_hotspot *h, const uint64_t *places, size_t n,
+int sp_hotspot_image(const struct sp_jit_memory *m, const struct sp_hotspot *h, const uint64_t *places, size_t n,
 		     size_t n_leaves, struct sp_image *ret_image);
 /* An image of these bytes, which it owns from then on; -EBADMSG: they are none. */
 int sp_image_from(void *bytes, size_t size, struct sp_image *ret_image);

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/backend.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "worker/worker.h"
@@ -49,7 +49,7 @@ static void check(struct sp_capture *c)
 	assert_int_equal(sp_capture_start(c), 0);
 	for (unsigned i = 0; i < 10000 && c->n_seen <= 1; i++) {
 		burn_ms();
-		assert_int_equal(c->source->read(c), 0);
+		assert_int_equal(c->backend->read(c), 0);
 	}
 	assert_in_range(c->n_seen, N_FILES, SP_MAX_FILES);
 }
@@ -60,7 +60,7 @@ static void all_files(void **state)
 	uint32_t own = (uint32_t)getpid();
 	size_t n = SP_MIN((size_t)sysconf(_SC_NPROCESSORS_CONF), SP_COUNT(cpus));
 	struct sp_capture_options o = {.recipe = &sp_recipe_cpu,
-				       .filter = SP_FILTER_TGID,
+				       .filter = SP_TARGETS_TGID,
 				       .targets = &own,
 				       .n_targets = 1,
 				       .follow = true,

@@ -121,7 +121,7 @@ static size_t process_read(void *arg, uint64_t addr, void *bytes, size_t n)
 static void through_image(void **state)
 {
 	struct walk *w = malloc(sizeof(*w));
-	const struct sp_made_memory memory = {process_read, w};
+	const struct sp_jit_memory memory = {process_read, w};
 	const uint64_t places[] = {BASE + CALL + 1, BASE + CALL, BASE + INTERPRETER};
 	struct sp_hotspot h = made_up(w), fresh = h;
 	struct sp_regs regs = compiled(w), start = regs;

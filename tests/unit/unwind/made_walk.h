@@ -19,7 +19,7 @@ enum { MEMORY = 1 << 16 };
 struct walk {
 	sp_u8 memory[MEMORY]; /* at BASE */
 	sp_u8 code[SP_CODE_BYTES];
-	struct sp_made made;
+	struct sp_hotspot_blob_info blob_info;
 	unsigned n_reads;
 	const struct sp_image *image; /* what is not the stack is read from it; NULL: from memory */
 };

@@ -53,7 +53,7 @@ static const char *path_of(const struct victim *v, const struct sp_map *m)
 
 static void print_ours(const struct victim *v)
 {
-	const struct sp_record_pending *r = v->r;
+	const struct sp_message_pending *r = v->r;
 
 	for (uint32_t i = 0; i < r->n_frames && i < SP_MAX_FRAMES - SP_ROOT_FRAMES; i++) {
 		const uint64_t word = r->frames[i], offset = word & SP_FRAME_OFFSET_MASK;

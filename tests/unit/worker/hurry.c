@@ -58,7 +58,7 @@ static void test_one_stays_free(void **state)
 	(void)state;
 	struct sp_workers *w;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){.n_parsers = 2}, &w), 0);
-	const struct sp_job_list *queue = &w->crews[SP_ROLE_PARSER].queue;
+	const struct sp_job_list *queue = &w->pools[SP_ROLE_PARSER].queue;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	n_order = 0;
 	for (size_t i = 0; i < 4; i++)

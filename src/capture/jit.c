@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made.c: what a process writes of the code that it makes while it runs (a perf map, a jit dump): opened when that code
+ * jit.c: what a process writes of the code that it makes while it runs (a perf map, a jit dump): opened when that code
  * is first seen, and held, since the process may go. What is not there yet may be when the names are asked for. And its
  * memory (/proc/PID/mem), opened when somebody wants to read it.
  */
@@ -79,7 +79,7 @@ static void want(struct sp_capture *c, uint32_t id, pid_t pid, bool is_dump)
 	sp_error_clear();
 }
 
-void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
+void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)
 {
 	want(c, id, (pid_t)r->tgid, false);
 	want(c, id, (pid_t)r->tgid, true);
@@ -96,7 +96,7 @@ static void memory_opened(void *arg, struct sp_open_result *o)
 		k->is_memory_refused = o->r < 0;
 		if (o->r >= 0 && k->memory_fd <= 0)
 			k->memory_fd = sp_take_fd(&o->fd);
-		job->c->tables_turn++;
+		job->c->n_table_changes++;
 	}
 	sp_cleanup_close(&o->fd);
 	free(o->path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* made.c: memory without a file: the sources of names, one after the other, for what none before has named. */
-#include "naming/made.h"
+/* jit.c: memory without a file: the sources of names, one after the other, for what none before has named. */
+#include "naming/jit.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -23,9 +23,9 @@ static const struct source {
 	int (*find)(struct sp_naming *n);
 	const char *what;
 	bool lasts; /* who asks for another address of a function later need not be told again */
-} sources[] = {{sp_made_by_dump, "jit dump", false},
-	       {sp_made_by_map, "perf map", true},
-	       {sp_made_by_objects, "GDB's list of made code", false}};
+} sources[] = {{sp_jit_by_dump, "jit dump", false},
+	       {sp_jit_by_map, "perf map", true},
+	       {sp_jit_by_objects, "GDB's list of made code", false}};
 
 /* Functions begin and end in addresses; in the profile, relative to the region. */
 static void relate(uint64_t bias, struct sp_name *m)
@@ -37,12 +37,12 @@ static void relate(uint64_t bias, struct sp_name *m)
 	m->start -= bias;
 }
 
-void sp_made_take(struct sp_naming *n)
+void sp_jit_take(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
 	uint64_t bias = sp_profile_file(n->profile, w->file)->bias;
-	struct sp_name *names = w->names, *found = w->made.found;
-	bool lasts = sources[w->made.source].lasts;
+	struct sp_name *names = w->names, *found = w->jit.found;
+	bool lasts = sources[w->jit.source].lasts;
 	size_t i;
 
 	for (i = 0; i < w->n; i++) {
@@ -72,22 +72,22 @@ static int ask_next(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
 
-	if (w->made.source == SP_COUNT(sources) || has_all(w->names, w->n))
-		return w->made.result;
+	if (w->jit.source == SP_COUNT(sources) || has_all(w->names, w->n))
+		return w->jit.result;
 	sp_naming_then(n, asked);
-	return sources[w->made.source].find(n);
+	return sources[w->jit.source].find(n);
 }
 
 /* What one of them fails at stands in the file's note. */
 static int asked(struct sp_naming *n, int r)
 {
-	struct sp_made_question *m = &n->work->made;
+	struct sp_jit_question *m = &n->work->jit;
 
 	if (r < 0 && r != -ENOENT)
 		sp_naming_note(n, n->work->file, sources[m->source].what, r);
 	sp_error_clear();
 	if (r >= 0) {
-		sp_made_take(n);
+		sp_jit_take(n);
 		m->result = 0;
 	}
 	sp_cleanup_close(&m->fd);
@@ -104,7 +104,7 @@ static uint64_t since_of(const struct sp_naming *n, const struct sp_named_file *
 static int begin(struct sp_naming *n)
 {
 	struct sp_naming_work *w = n->work;
-	struct sp_made_question *m = &w->made;
+	struct sp_jit_question *m = &w->jit;
 	const struct sp_file *f = sp_profile_file(n->profile, w->file);
 	size_t i;
 
@@ -128,12 +128,12 @@ static int end(struct sp_naming *n, int r)
 	struct sp_named_file *f = sp_named_file(n, n->work->file);
 
 	f->looked_ns = r == -ENOENT ? sp_time_ns(CLOCK_BOOTTIME) : 0;
-	f->asked_ns = SP_MAX(f->asked_ns, n->work->made.began_ns);
+	f->asked_ns = SP_MAX(f->asked_ns, n->work->jit.began_ns);
 	return r;
 }
 
 /* Most programs that make code tell nothing of it; one that does may begin to. */
-int sp_naming_made_code(struct sp_naming *n, int r)
+int sp_naming_jit_code(struct sp_naming *n, int r)
 {
 	const struct sp_named_file *f = sp_named_file(n, n->work->file);
 
@@ -148,7 +148,7 @@ int sp_naming_made_code(struct sp_naming *n, int r)
 	return begin(n);
 }
 
-void sp_made_done(struct sp_made_question *m, size_t n)
+void sp_jit_done(struct sp_jit_question *m, size_t n)
 {
 	if (m->found)
 		sp_names_done(m->found, n);

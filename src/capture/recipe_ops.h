@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recipe.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
+ * recipe_ops.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
  *
  * A recipe says what to sample: its kernel half (one BPF object built on src/bpf) sends records of one form, (key, user
  * stack, kernel stack, values), so filters, names, store and views need no change. The walk itself (sp_sample()) is
@@ -8,8 +8,8 @@
  * it, calls attach, drains, and frees everything through `destroy`.
  * Functions return 0 or a negative errno with sp_error_text(). One session at a time owns a struct sp_recipe_object.
  */
-#ifndef SP_CAPTURE_RECIPE_H
-#define SP_CAPTURE_RECIPE_H
+#ifndef SP_CAPTURE_RECIPE_OPS_H
+#define SP_CAPTURE_RECIPE_OPS_H
 
 #include "bpf/wire.h"
 #include <stdbool.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made.h: names of memory without a file, from what its process tells of the code that it made; private to src/naming.
+ * jit.h: names of memory without a file, from what its process tells of the code that it made; private to src/naming.
  *
- * perf_map.c, jit_dump.c and jit_objects.c each ask one source; made.c puts together what they know: what one has no
+ * perf_map.c, jit_dump.c and jit_objects.c each ask one source; jit.c puts together what they know: what one has no
  * name for, the next is asked for. Each is a part of a question (work.h), and begins with a function below; answers of
- * parsers are addresses, in found[], until made.c takes them over. 0 or a negative errno; -ENOENT: the process has no
+ * parsers are addresses, in found[], until jit.c takes them over. 0 or a negative errno; -ENOENT: the process has no
  * such source. One thread.
  */
-#ifndef SP_NAMING_MADE_H
-#define SP_NAMING_MADE_H
+#ifndef SP_NAMING_JIT_H
+#define SP_NAMING_JIT_H
 
 #include "profile/key.h"
 #include <stdbool.h>
@@ -18,9 +18,9 @@
 struct sp_name;
 struct sp_naming;
 
-enum { SP_MADE_LISTS = 8 };
+enum { SP_JIT_LISTS = 8 };
 
-struct sp_made_question {          /* zeroed at first, but for fd */
+struct sp_jit_question {           /* zeroed at first, but for fd */
 	struct sp_process process; /* a copy: the profile may grow while we wait */
 	uint64_t began_ns;
 	uint64_t since_ns;     /* none was sampled before; CLOCK_MONOTONIC */
@@ -31,16 +31,16 @@ struct sp_made_question {          /* zeroed at first, but for fd */
 	bool is_own_tmp;       /* perf_map.c: the last place */
 	bool has_list;         /* jit_objects.c: one that could be read; */
 	/* the files, and where their lists are */
-	struct sp_made_mapped *files;
+	struct sp_jit_mapped *files;
 	size_t n_files, n_lists, at;
-	uint64_t lists[SP_MADE_LISTS];
+	uint64_t lists[SP_JIT_LISTS];
 };
 
-int sp_made_by_map(struct sp_naming *n);
-int sp_made_by_dump(struct sp_naming *n);
-int sp_made_by_objects(struct sp_naming *n);
+int sp_jit_by_map(struct sp_naming *n);
+int sp_jit_by_dump(struct sp_naming *n);
+int sp_jit_by_objects(struct sp_naming *n);
 /* What was found is the question's from here on, where that has no name yet. */
-void sp_made_take(struct sp_naming *n);
-void sp_made_done(struct sp_made_question *m, size_t n);
+void sp_jit_take(struct sp_naming *n);
+void sp_jit_done(struct sp_jit_question *m, size_t n);
 
 #endif

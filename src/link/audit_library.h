@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * place.h: where the programs of a run load the audit library from, and where those that cannot count report it.
+ * audit_library.h: where the programs of a run load the audit library from, and where those that cannot count report
+ * it.
  *
  * The library is loaded from where it is built or installed; if we are root and not every user may read it there,
  * from a copy: /run/soprof-calls/KEY or /var/cache/soprof-calls/KEY, one for each build, which stays. A directory of
  * the run (in /run, $TMPDIR, /tmp or /var/tmp) has a file that programs open if they cannot use the file of calls,
  * which inotify reports. What could not be set up, with the consequence, is in `lacking`. The caller owns the struct.
- * Errors: negative errno with a message. Not thread-safe.
+ * Errors: negative errno with sp_error_text(). Not thread-safe.
  */
-#ifndef SP_LINK_PLACE_H
-#define SP_LINK_PLACE_H
+#ifndef SP_LINK_AUDIT_LIBRARY_H
+#define SP_LINK_AUDIT_LIBRARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct sp_calls_place {
+struct sp_audit_library {
 	char *library;      /* path for LD_AUDIT */
 	char *directory;    /* of this run; NULL = none */
 	int opened_fd;      /* inotify; -1 = nothing is reported */
 	char lacking[4096]; /* one line; "" = nothing is lacking */
 };
-#define SP_CALLS_PLACE_NONE ((struct sp_calls_place){.opened_fd = -1})
+#define SP_AUDIT_LIBRARY_NONE ((struct sp_audit_library){.opened_fd = -1})
 
 /*
  * lasting: for a shell, without a run's directory and reports. -ENOENT: no library found; -EPERM, -EINVAL: ld.so cannot
  * load it from there.
  */
-int sp_calls_place_make(bool lasting, struct sp_calls_place *ret_place);
+int sp_audit_library_make(bool lasting, struct sp_audit_library *ret_place);
 
 /*
  * The variables that a program needs: "LD_AUDIT=...", "SOPROF_CALLS=..." and, with reports, "SOPROF_UNCOUNTED=..."; new
@@ -35,11 +36,11 @@ int sp_calls_place_make(bool lasting, struct sp_calls_place *ret_place);
  * since calls would be counted twice.
  */
 enum { SP_CALLS_VARIABLES = 3 };
-int sp_calls_environment(const struct sp_calls_place *place, const char *path, char *ret_set[SP_CALLS_VARIABLES + 1]);
+int sp_calls_environment(const struct sp_audit_library *place, const char *path, char *ret_set[SP_CALLS_VARIABLES + 1]);
 
 /* The number of programs that could not count; call it once. *ret_more: inotify lost some. */
-uint64_t sp_calls_place_uncounted(const struct sp_calls_place *place, bool *ret_more);
+uint64_t sp_audit_library_uncounted(const struct sp_audit_library *place, bool *ret_more);
 
-void sp_calls_place_done(struct sp_calls_place *place);
+void sp_audit_library_done(struct sp_audit_library *place);
 
 #endif
