@@ -92,19 +92,19 @@ __noinline int sp_top_find(struct sp_scratch *s)
 static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
 {
 	sp_u64 code = task->mm ? task->mm->start_code : 0, last = 0, vma = 0;
-	struct sp_sight *sight = &s->sight;
+	struct sp_vma_view *view = &s->view;
 	struct sp_file_key key = {};
 
 	if (code)
 		vma = sp_vma_walk(s, code, &last);
 	if (!vma || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return 0;
-	sp_sight_of(vma, sight);
-	if (!sight->file)
+	sp_vma_view_of(vma, view);
+	if (!view->file)
 		return 0;
-	sight->tgid = sp_pid_shown(task);
-	sp_file_key_of(sight->file, &key);
-	return sp_file_id(&key, sight);
+	view->tgid = sp_pid_shown(task);
+	sp_file_key_of(view->file, &key);
+	return sp_file_id(&key, view);
 }
 
 __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_process_key *key)

@@ -55,7 +55,7 @@ struct sp_anchor { /* where a thread's deep stack was come to before, near its r
 	sp_u32 pad;
 };
 
-struct sp_sight { /* where a file was seen */
+struct sp_vma_view { /* where a file was seen */
 	sp_u64 start, end, pgoff, file;
 	sp_u32 tgid;
 	sp_u32 pad;
@@ -81,7 +81,7 @@ struct sp_scratch {
 	sp_u32 tick_pad;
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
-	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
+	struct sp_vma_view view; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
 	struct sp_fsroot_key fsroot;
 	struct sp_rule rule;       /* likewise */
 	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */

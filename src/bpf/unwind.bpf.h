@@ -160,16 +160,16 @@ int sp_process_tell(struct sp_scratch *s);
 /* Fills in what file (or anonymous region) a checked mapping shows. 0 or a stop. */
 static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
 {
-	struct sp_sight *sight = &s->sight;
+	struct sp_vma_view *view = &s->view;
 	struct sp_file_key key = {};
 
-	sight->tgid = sp_own_level ? sp_pid_shown(bpf_get_current_task_btf()) : bpf_get_current_pid_tgid() >> 32;
-	e->start = sight->start;
-	e->end = sight->end;
-	e->shift_by = sight->pgoff - e->start;
+	view->tgid = sp_own_level ? sp_pid_shown(bpf_get_current_task_btf()) : bpf_get_current_pid_tgid() >> 32;
+	e->start = view->start;
+	e->end = view->end;
+	e->shift_by = view->pgoff - e->start;
 	e->word = SP_FRAME_FILE << SP_FRAME_KIND_SHIFT;
-	if (sight->file) {
-		sp_file_key_of(sight->file, &key);
+	if (view->file) {
+		sp_file_key_of(view->file, &key);
 	} else if (e->start == s->vdso) {
 		key.dev = SP_DEV_VDSO;
 		e->shift_by = -e->start;
@@ -184,7 +184,7 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 		e->shift_by = 0; /* the frame word's mask leaves the low 40 bits */
 		e->word = SP_FRAME_ANON << SP_FRAME_KIND_SHIFT;
 	}
-	e->file = sp_file_id(&key, sight);
+	e->file = sp_file_id(&key, view);
 	if (!e->file)
 		return SP_STOP_FILES;
 	e->word |= (sp_u64)e->file << SP_FRAME_ID_SHIFT;
@@ -205,8 +205,8 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 	vma = sp_vma_walk(s, addr, &last);
 	if (!vma)
 		return last ? SP_STOP_UNMAPPED : SP_STOP_BUSY;
-	sp_sight_of(vma, &s->sight);
-	if (addr < s->sight.start || addr >= s->sight.end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
+	sp_vma_view_of(vma, &s->view);
+	if (addr < s->view.start || addr >= s->view.end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return SP_STOP_BUSY;
 	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
 		return SP_STOP_UNMAPPED;

@@ -32,7 +32,7 @@ enum {
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
-	SP_MAX_RESTS = 32,        /* records of the same size with what lies above that */
+	SP_MAX_STACKS_ABOVE = 32, /* records of the same size with what lies above that */
 	SP_PENDING_MAPS = 512,    /* executable mappings sent with it; ffmpeg has 220 */
 	SP_NAME_LEN = 64,
 	SP_CODE_BYTES = 128, /* of a leaf's code, from SP_CODE_BEFORE bytes before its instruction pointer on */
@@ -303,7 +303,13 @@ struct sp_count {
 	sp_u64 weight; /* the recipe's second value: ns for cpu */
 };
 
-enum sp_message_type { SP_MESSAGE_FILE = 1, SP_MESSAGE_PROCESS, SP_MESSAGE_STACK, SP_MESSAGE_PENDING, SP_MESSAGE_REST };
+enum sp_message_type {
+	SP_MESSAGE_FILE = 1,
+	SP_MESSAGE_PROCESS,
+	SP_MESSAGE_STACK,
+	SP_MESSAGE_PENDING,
+	SP_MESSAGE_STACK_ABOVE
+};
 
 struct sp_message_file {
 	sp_u32 type;
@@ -382,7 +388,7 @@ struct sp_map { /* an executable mapping */
 };
 
 /* A part of a stack that is deeper than SP_PENDING_STACK, sent before the sample that it belongs to. */
-struct sp_message_rest {
+struct sp_message_stack_above {
 	sp_u32 type;
 	sp_u32 bytes;
 	sp_u64 id; /* of the sample; the lowest byte is the CPU's number */
@@ -415,8 +421,8 @@ struct sp_message_pending {
 		};
 		sp_u64 frames[SP_MAX_FRAMES]; /* while a stack is walked that is deeper, in either half */
 	};
-	struct sp_message_rest rest;   /* the head of stack[] as a record of its own; in this one: the id, or 0 */
-	sp_u8 stack[SP_PENDING_STACK]; /* stack_bytes of it are sent */
+	struct sp_message_stack_above rest; /* the head of stack[] as a record of its own; in this one: the id, or 0 */
+	sp_u8 stack[SP_PENDING_STACK];      /* stack_bytes of it are sent */
 };
 
 /* What the user half decides before it loads the programs. */

@@ -257,8 +257,8 @@ static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 		return size < sizeof(struct sp_message_stack) ? -EBADMSG : stack_record(c, data, size);
 	case SP_MESSAGE_PENDING:
 		return size < offsetof(struct sp_message_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
-	case SP_MESSAGE_REST:
-		return size < sizeof(struct sp_message_rest) ? -EBADMSG : sp_rest_take(c, data, size);
+	case SP_MESSAGE_STACK_ABOVE:
+		return size < sizeof(struct sp_message_stack_above) ? -EBADMSG : sp_stack_above_take(c, data, size);
 	default:
 		return -EBADMSG;
 	}

@@ -91,7 +91,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 					  .stack_bytes = w->record->stack_bytes,
 					  .stack_at = w->record->stack_at,
 					  .holes = w->record->holes,
-					  .beyond = w->rest ? sp_rest_word : NULL,
+					  .beyond = w->rest ? sp_stack_above_word : NULL,
 					  .beyond_arg = w->rest,
 					  .fetch = sp_image_fetch,
 					  .fetch_arg = w,
@@ -114,7 +114,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 static void waiting_free(struct sp_waiting *w)
 {
 	sp_space_put(w->space);
-	sp_rest_free(w->rest);
+	sp_stack_above_free(w->rest);
 	sp_image_put(w->image);
 	free(w->record);
 	free(w->stack);
@@ -202,7 +202,7 @@ int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r, si
 	space = space_of(c, r);
 	kept = space ? keep(c, r, &memory, space) : -ENOMEM;
 	if (kept > 0)
-		c->waiting->rest = sp_rest_claim(c, r->rest.id);
+		c->waiting->rest = sp_stack_above_claim(c, r->rest.id);
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 
@@ -240,7 +240,7 @@ static void drop(struct sp_capture *c, struct sp_waiting **at)
 	c->waiting_bytes -= w->bytes;
 	waiting_free(w);
 	if (!c->waiting)
-		sp_rests_idle(c);
+		sp_stacks_above_idle(c);
 }
 
 /* 1: there was no time for all. */
@@ -293,5 +293,5 @@ void sp_pending_free(struct sp_capture *c)
 	for (i = 0; i < SP_COUNT(c->spaces); i++)
 		sp_space_put(c->spaces[i]);
 	free(c->walking);
-	sp_rests_done(c);
+	sp_stacks_above_done(c);
 }

@@ -19,7 +19,7 @@ struct sp_waiting { /* a sample that waits for a table */
 	uint64_t tried;                    /* the turn of the tables that it was tried in */
 	struct sp_space *space;            /* its mappings */
 	sp_u8 *stack;                      /* record->stack_bytes of it */
-	struct sp_rest *rest;              /* what lies above, or NULL */
+	struct sp_stack_above *rest;       /* what lies above, or NULL */
 	struct sp_code_image *image;       /* of the code that it is in, or NULL */
 	struct sp_message_pending *record; /* ends where there is nothing more to keep */
 };

@@ -203,7 +203,7 @@ static int take_map(struct sp_capture *c, const struct sp_perf_record *r)
 	if (!t)
 		return 0; /* beyond the caps: counted */
 	stranger_mark(c, r, was_known);
-	return sp_perf_map(c, t, &r->map);
+	return sp_perf_mapping_add(c, t, &r->map);
 }
 
 static int take_comm(struct sp_capture *c, const struct sp_perf_record *r)

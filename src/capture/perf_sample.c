@@ -24,7 +24,7 @@ static void record_process(struct sp_capture *c, struct sp_task_process *t)
 	r.ns_tgid = t->ns_pid;
 	r.uid = t->uid;
 	r.cgroup = t->cgroup;
-	r.exe = t->exe_sight ? p->sights[t->exe_sight].id : 0;
+	r.exe = t->exe_object ? p->objects[t->exe_object].id : 0;
 	memcpy(r.comm, t->comm, sizeof(r.comm));
 	sp_drain_message(c, &r, sizeof(r));
 }

@@ -27,7 +27,7 @@ struct sp_task_process {
 	uint32_t n_threads;
 	char comm[SP_COMM_LEN]; /* the leader's */
 	struct sp_space *space;
-	uint32_t exe_sight; /* 0 = not known: the first file that a new program maps */
+	uint32_t exe_object; /* 0 = not known: the first file that a new program maps */
 	/* The caller's: */
 	uint32_t record;   /* id of its process record; 0 = not announced since its last exec */
 	uint32_t n_losses; /* of records, when its mappings were known to be right */

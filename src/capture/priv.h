@@ -13,7 +13,7 @@
 #include "capture/capture.h"
 #include "capture/files.h"
 #include "capture/recipe_ops.h"
-#include "capture/rest.h"
+#include "capture/stack_above.h"
 #include "unwind/tables.h"
 #include <sys/types.h>
 
@@ -74,7 +74,7 @@ struct sp_capture {
 	struct sp_message_pending *walking; /* the one of them that is being walked; NULL before the first */
 	bool pending_unread;                /* not all waiting samples were tried */
 	size_t waiting_bytes;
-	struct sp_rests rests;
+	struct sp_stacks_above rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
 	uint64_t n_table_changes; /* counts what may let a waiting sample go on: tables that came or were refused */
 	struct sp_behind *behind; /* behind.c: answers */

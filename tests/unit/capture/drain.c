@@ -194,10 +194,10 @@ static void short_records(void **state)
 	} types[] = {{SP_MESSAGE_FILE, sizeof(struct sp_message_file)},
 		     {SP_MESSAGE_PROCESS, sizeof(struct sp_message_process)},
 		     {SP_MESSAGE_STACK, sizeof(struct sp_message_stack)},
-		     {SP_MESSAGE_REST, sizeof(struct sp_message_rest)},
+		     {SP_MESSAGE_STACK_ABOVE, sizeof(struct sp_message_stack_above)},
 		     {SP_MESSAGE_PENDING, offsetof(struct sp_message_pending, stack)},
 		     {0, 4096},
-		     {SP_MESSAGE_REST + 1, 4096},
+		     {SP_MESSAGE_STACK_ABOVE + 1, 4096},
 		     {UINT32_MAX, 4096}};
 	static char record[sizeof(struct sp_message_pending)];
 	struct made m = made_new();
