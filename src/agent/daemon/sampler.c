@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "capture/lasting.h"
 #include "capture/recipe_ops.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "proc/cgroup.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -221,15 +221,15 @@ static int drop_excluded_rows(struct sp_sampler *s)
 static void add_labels(struct sp_sampler *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
-	int r = sp_label_cgroups(s->profile);
+	int r = sp_enrich_cgroups(s->profile);
 
 	if (r < 0)
 		log_failure(s, "cgroups", r);
 	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_INTERVAL_S * SP_NS_PER_S) ||
-	    !sp_label_packages_wanted(s->profile))
+	    !sp_enrich_packages_wanted(s->profile))
 		return;
 	s->labelled_ns = now;
-	r = sp_label_packages(s->profile, s->capture);
+	r = sp_enrich_packages(s->profile, s->capture);
 	if (r < 0)
 		log_failure(s, "packages", r);
 }

@@ -15,7 +15,7 @@
 #include "capture/capture.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "view/view.h"
@@ -112,7 +112,7 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 		r = sp_capture_finish(s->capture);
 	l->sampled = r >= 0;
 	if (r >= 0)
-		r = sp_label_packages(s->profile, s->capture); /* for what has ended when we look */
+		r = sp_enrich_packages(s->profile, s->capture); /* for what has ended when we look */
 	return r < 0 ? r : sp_sampling_unite(s);
 }
 

@@ -13,7 +13,7 @@
 #include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
 #include "cmd/profile/profile_parts.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "naming/naming.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
@@ -255,7 +255,7 @@ static int files_name(struct sp_profile_session *s)
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);
 	if (r >= 0 && wants_packages(s->args))
-		r = sp_label_packages(s->sampling.profile, s->sampling.capture);
+		r = sp_enrich_packages(s->sampling.profile, s->sampling.capture);
 	if (r >= 0 && s->args->with_lines)
 		r = lines_find(s, &naming);
 	sp_naming_done(&naming);

@@ -5,7 +5,7 @@
 #include "capture/capture.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -105,7 +105,7 @@ static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_TOTAL_BY_CGROUP || s->args->by == SP_TOTAL_BY_CONTAINER ||
 	    !strcmp(s->args->view->name, "pprof"))
-		return sp_label_cgroups(s->sampling.profile);
+		return sp_enrich_cgroups(s->sampling.profile);
 	return 0;
 }
 
