@@ -31,8 +31,8 @@ struct sp_space {
 	uint32_t owner; /* whose anonymous regions the frame words name */
 };
 
-struct sp_space *sp_space_new(void); /* NULL: no memory; one reference */
-/* Of rising mappings with their frame words, as they are; never to be written to. NULL: no memory. */
+struct sp_space *sp_space_new(void); /* NULL: out of memory; one reference */
+/* Of rising mappings with their frame words, as they are; never to be written to. NULL: out of memory. */
 struct sp_space *sp_space_from(const struct sp_map *maps, size_t n, bool is_all);
 struct sp_space *sp_space_get(struct sp_space *s); /* one reference more */
 void sp_space_put(struct sp_space *s);             /* NULL is allowed */

@@ -7,7 +7,7 @@
  * from a copy: /run/soprof-calls/KEY or /var/cache/soprof-calls/KEY, one for each build, which stays. A directory of
  * the run (in /run, $TMPDIR, /tmp or /var/tmp) has a file that programs open if they cannot use the file of calls,
  * which inotify reports. What could not be set up, with the consequence, is in `lacking`. The caller owns the struct.
- * Errors: negative errno with a message. Not thread-safe.
+ * Errors: negative errno with sp_error_text(). Not thread-safe.
  */
 #ifndef SP_LINK_AUDIT_LIBRARY_H
 #define SP_LINK_AUDIT_LIBRARY_H

@@ -7,7 +7,7 @@
  * silently. A snapshot is a copy in memory, owned by the caller; it may be taken while programs count, and then each
  * number is of some moment during the reading. The file is untrusted: pread only, sizes by fstat, every number
  * checked; an inconsistent file is refused as a whole: -EBADMSG, -EPROTONOSUPPORT for another version. Errors:
- * negative errno with a message; -ENOSPC: no room. Not thread-safe.
+ * negative errno with sp_error_text(); -ENOSPC: no room. Not thread-safe.
  */
 #ifndef SP_LINK_FILE_H
 #define SP_LINK_FILE_H

@@ -5,7 +5,7 @@
  * Without a directory the file belongs to the run: LIB[,LIB...].run-PID.profile in the state directory (file.h),
  * renamed to LIB[,LIB...].last.profile afterwards. One left by a killed run is removed by the next. In a directory
  * given by the user it is LIB[,LIB...].profile, shared by all runs and shells; whether others counted at the same
- * time can be asked. The caller owns the struct. Errors: negative errno with a message. Not thread-safe.
+ * time can be asked. The caller owns the struct. Errors: negative errno with sp_error_text(). Not thread-safe.
  */
 #ifndef SP_LINK_RUN_H
 #define SP_LINK_RUN_H

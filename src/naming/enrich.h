@@ -5,7 +5,7 @@
  * Packages come from the databases of dpkg and rpm (owners.h), which are read whole: ask for many files at once, and
  * not often. Files that were asked about before are left out. With the session that the profile is of, while its files
  * have the numbers that they have there, files of containers are told from the machine's own; NULL: by path only.
- * Cgroups that are gone have their number for a name. 0 or a negative errno with words. One thread.
+ * Cgroups that are gone have their number for a name. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_NAMING_ENRICH_H
 #define SP_NAMING_ENRICH_H

@@ -128,7 +128,7 @@ int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
 
 /*
  * The servers, with spaces between, and, where that is not NULL, the variable or the files that name them, likewise.
- * Both the caller's; NULL: memory is short; "": none.
+ * Both the caller's; NULL: out of memory; "": none.
  */
 char *sp_debuginfod_urls(char **ret_where);
 

@@ -45,7 +45,7 @@ struct sp_named_path {
 	uint64_t size;
 };
 
-/* naming.c: what is known of a file; NULL: memory is short, which it is not any more once there was a first step. */
+/* naming.c: what is known of a file; NULL: out of memory, which it is not any more once there was a first step. */
 struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file);
 void sp_named_file_done(struct sp_named_file *f);
 /* Whether a parser may be asked now; -EAGAIN is said if not. worth: one of these. */

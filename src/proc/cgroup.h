@@ -5,7 +5,7 @@
  * The kernel half identifies a cgroup by the 64-bit id of bpf_get_current_cgroup_id(); name_to_handle_at(2) gives it
  * for a directory of the cgroup2 file system, which is found in /proc/self/mountinfo (/sys/fs/cgroup, or
  * /sys/fs/cgroup/unified beside version 1). Paths begin with "/" at the top of that mount. A removed cgroup has no
- * path. Errors: negative errno with an error chain; -ENOENT: no such cgroup; -EOPNOTSUPP: no cgroup2 file system. At
+ * path. Errors: negative errno with sp_error_text(); -ENOENT: no such cgroup; -EOPNOTSUPP: no cgroup2 file system. At
  * most 65,536 cgroups, 32 levels and paths of 4,095 bytes are read; what is beyond is counted. The table is the
  * caller's; not thread-safe.
  */

@@ -8,7 +8,7 @@
  * memory (memfd, shared memory, /dev/zero) are skipped and counted. Each limit has a counter: SP_MAPPED_MAX_BYTES of
  * lines per process, files, uses. A process that ends meanwhile is not an error; one that may not be read is counted.
  * Strings live as long as the result, which is the caller's.
- * Errors: negative errno with an error chain. Thread-safe for different results.
+ * Errors: negative errno with sp_error_text(). Thread-safe for different results.
  */
 #ifndef SP_PROC_MAPPED_H
 #define SP_PROC_MAPPED_H

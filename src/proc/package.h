@@ -6,7 +6,7 @@
  * are the same as those in /usr (/lib and /usr/lib ...), and diversions are followed (dpkg-divert(8)). The version is
  * that of the package installed now, not of a file that was replaced or deleted since. A machine without dpkg has no
  * packages, which is not an error.
- * Errors: negative errno with an error chain. Lines over 16 KiB are skipped and counted; no file is read beyond 1
+ * Errors: negative errno with sp_error_text(). Lines over 16 KiB are skipped and counted; no file is read beyond 1
  * GiB. The result is the caller's; no state; thread-safe.
  */
 #ifndef SP_PROC_PACKAGE_H

@@ -4,7 +4,7 @@
  *
  * CPU time is the scheduler's exact sum over all threads, ended ones included (the process's CPU clock), divided into
  * user and system time in the ratio of /proc/PID/stat, whose ticks are coarse. Memory is from /proc/PID/status:
- * VmHWM, VmRSS. A zombie has no memory (0) but still a time. Errors: negative errno with an error chain, -ESRCH: no
+ * VmHWM, VmRSS. A zombie has no memory (0) but still a time. Errors: negative errno with sp_error_text(), -ESRCH: no
  * such process. No state; thread-safe.
  */
 #ifndef SP_PROC_USAGE_H

@@ -174,7 +174,7 @@ static int add_bin(struct gmon *g, const struct histogram *h, uint32_t bin, uint
 }
 
 /* --- records: 1, 0: the input ended, or negative --- */
-/* -EBADMSG, with words, or with keep_going 0, for a histogram that makes no sense; 1. */
+/* -EBADMSG, with sp_error_text(), or with keep_going 0, for a histogram that makes no sense; 1. */
 static int read_histogram_head(struct gmon *g, struct histogram *h)
 {
 	uint64_t at = sp_input_offset(g->in);

@@ -102,7 +102,7 @@ static int event_open(const struct sp_capture_options *o, unsigned cpu)
 	return sp_event_refused(r, o->event, cpu);
 }
 
-/* Where the link of this CPU is or is to be; NULL when memory is short. */
+/* Where the link of this CPU is or is to be; NULL: out of memory. */
 static struct cpu_link *link_of(struct cpu_session *s, unsigned cpu)
 {
 	size_t i;

@@ -4,8 +4,8 @@
  *
  * `take` gives a new profile, with names, of the last seconds, which is the caller's: 1; or 0: names are being looked
  * for, and it is to be called again after the next `step`. A source wants `step` when one of its descriptors is
- * readable, and when next_ns has come. 0 or a negative errno with words; a take that failed may be tried again. Main
- * thread only.
+ * readable, and when next_ns has come. 0 or a negative errno with sp_error_text(); a take that failed may be tried
+ * again. Main thread only.
  */
 #ifndef SP_CMD_TOP_TOP_SOURCE_H
 #define SP_CMD_TOP_TOP_SOURCE_H

@@ -62,7 +62,7 @@ static bool before_digit(const char *at)
 	return isdigit((unsigned char)at[1]);
 }
 
-/* As in the folded view, with the spaces that `hide` says yes to written \x20; NULL when memory is short. */
+/* As in the folded view, with the spaces that `hide` says yes to written \x20; NULL: out of memory. */
 static char *encoded(const char *text, bool (*hide)(const char *at))
 {
 	char *plain SP_FREE = sp_encoded(SP_ENCODE_FOLDED, text), *result = NULL;
