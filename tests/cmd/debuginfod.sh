@@ -102,32 +102,4 @@ profile_of
 has "$out" ';none\+0x'
 says 'none \(debug file: debuginfod'
 [ "$(samples)" -ge 10 ] || fail "all the samples"
-is_root || finish
-
-# The agent leaves it alone, tells so once, and asks again after a reload.
-export DEBUGINFOD_MAXTIME=1
-printf 'group: none\ndebuginfod: Yes\nlisten: none\nfrequency: 199\n' >"$dir/agent.yaml"
-"$SOPROF" agent --config "$dir/agent.yaml" --store "$dir/store" --socket "$dir/agent.sock" >/dev/null 2>"$dir/log" </dev/null &
-job=$!
-# until_there FILE WORDS: names are made for each question about now
-until_there() {
-	local tries=$((100 * slow))
-	until grep -qE -- "$2" "$1" 2>/dev/null; do
-		[ $((tries -= 1)) -gt 0 ] && kill -0 "$job" || { cat "$dir/log"; fail "$(basename "$1") to say: $2"; finish; }
-		run query --socket "$dir/agent.sock" --from -1m --format folded
-		sleep 0.2
-	done
-}
-until_there "$dir/log" 'to ask: '
-rm -rf "$dir/cache/names"
-"$dir/none" 600 20 >/dev/null 2>&1 &
-until_there "$dir/log" 'cpu: debuginfod: no answer in time; it is asked again in ten minutes'
-expect 0 agent --status --socket "$dir/agent.sock"
-has "$out" '^ +[1-9][0-9]* debug files did not come from debuginfod'
-kill -HUP "$job"
-until_there "$dir/log" 'options read again'
-objcopy --strip-all "$victims/plain/callback" "$dir/other"
-other=$(readelf -n "$dir/other" | sed -n 's/.*Build ID: //p')
-"$dir/other" 600 20 >/dev/null 2>&1 &
-until_there "$dir/serve/log" "/buildid/$other/debuginfo"
 finish

@@ -319,7 +319,9 @@ void sp_history_tell(struct sp_history *h, const char *label, const struct sp_st
 		fprintf(stderr, "the range ends in the future, at %s\n", sp_when_text(q->to_ns, text));
 	}
 	tell_count(label, answer->n_lost, "lost %" PRIu64 " samples");
-	tell_count(label, answer->n_damaged, "%" PRIu64 " windows are damaged, and left out");
+	tell_count(label, answer->n_damaged, "%" PRIu64 " damaged windows are left out");
+	tell_count(label, answer->n_salvaged,
+		   "%" PRIu64 " damaged files are read only as far as they could be salvaged");
 	if (answer->n_shortened > 0) {
 		put_label(label);
 		fprintf(stderr,

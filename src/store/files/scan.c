@@ -223,12 +223,23 @@ static int open_to_read(const struct sp_directory *d, const struct sp_day *day, 
 	return sp_file_open(d, day, false, f);
 }
 
+/* day_s is a multiple of 86400. */
+static uint64_t file_key(uint64_t day_s, int resolution)
+{
+	return day_s + (uint64_t)resolution;
+}
+
 /* Replaces the open file, or one that cannot be opened, by what can be salvaged. */
 static int salvage_file(struct sp_scan *scan)
 {
-	scan->n_damaged++;
+	const struct sp_day *day = &scan->days[scan->next_day - 1];
+	int r = sp_grow(&scan->salvaged, &scan->salvaged_capacity, scan->n_salvaged + 1, sizeof(*scan->salvaged));
+
+	if (r < 0)
+		return r;
+	scan->salvaged[scan->n_salvaged++] = file_key(day->day_s, day->resolution);
 	scan->was_checked = true;
-	int r = scan->borrows_file ? -EBADMSG : open_file(scan, sp_salvage_open);
+	r = scan->borrows_file ? -EBADMSG : open_file(scan, sp_salvage_open);
 	if (r < 0)
 		close_file(scan);
 	sp_error_clear();
@@ -315,6 +326,7 @@ void sp_scan_close(struct sp_scan *scan)
 	}
 	sp_window_rows_done(&scan->rows);
 	free(scan->loaded);
+	free(scan->salvaged);
 	free(scan->days);
 	free(scan->source);
 	free(scan);
@@ -323,6 +335,12 @@ void sp_scan_close(struct sp_scan *scan)
 uint64_t sp_scan_n_damaged(const struct sp_scan *scan)
 {
 	return scan->n_damaged;
+}
+
+const uint64_t *sp_scan_salvaged(const struct sp_scan *scan, size_t *ret_n)
+{
+	*ret_n = scan->n_salvaged;
+	return scan->salvaged;
 }
 
 /* --- windows --- */
@@ -499,7 +517,7 @@ static int check_gap(struct sp_scan *scan, uint64_t until_ns)
 {
 	struct sp_store *s = scan->store;
 	uint64_t length_ns = period_s[scan->options.resolution] * SP_NS_PER_S,
-		 key = scan->file.day.day_s + (uint64_t)scan->options.resolution;
+		 key = file_key(scan->file.day.day_s, scan->options.resolution);
 
 	if (scan->was_checked || scan->borrows_file || scan->of_days || until_ns < scan->next_ns + 2 * length_ns ||
 	    scan->days[scan->next_day - 1].bytes > GAP_CHECK_BYTES)

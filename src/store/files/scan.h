@@ -57,7 +57,9 @@ int sp_scan_open(struct sp_store *s, const struct sp_scan_options *o, struct sp_
  * the stacks that need it, not the window.
  */
 int sp_scan_next(struct sp_scan *scan, struct sp_scan_window *ret_window);
-uint64_t sp_scan_n_damaged(const struct sp_scan *scan);
+uint64_t sp_scan_n_damaged(const struct sp_scan *scan); /* windows skipped */
+/* Keys of the files that were read only as far as they could be salvaged; each once. */
+const uint64_t *sp_scan_salvaged(const struct sp_scan *scan, size_t *ret_n);
 void sp_scan_close(struct sp_scan *scan);
 
 /* Exact totals (sums.h), stored with windows of 1m (by library), 1h and days (by function, too). */

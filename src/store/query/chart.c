@@ -283,7 +283,7 @@ static int add_charts(struct chart_maker *m, struct sp_store *s, const char *sou
 	return m->chart.slice_ns % (SP_CHART_SLICE_S * SP_NS_PER_S) == 0 ? sp_scan_charts(s, &o, add_chart, m) : 0;
 }
 
-static int chart_all(struct chart_maker *m, struct sp_store *s, const char *source, uint64_t *ret_damaged)
+static int chart_all(struct chart_maker *m, struct sp_store *s, const char *source, struct sp_store_answer *answer)
 {
 	struct sp_planned rest = {.store = s,
 				  .source = source,
@@ -302,7 +302,8 @@ static int chart_all(struct chart_maker *m, struct sp_store *s, const char *sour
 		m->chart.covered_ns[slice_of(&m->chart, w->from_ns)] += w->covered_ns;
 	}
 	r = r < 0 ? r : sp_planned_report(&rest);
-	*ret_damaged = rest.n_damaged;
+	answer->n_damaged = rest.n_damaged;
+	answer->n_salvaged = rest.n_salvaged;
 	return r;
 }
 
@@ -314,7 +315,7 @@ static int chart_make(struct chart_maker *m, struct sp_store *s, const struct sp
 	int r = sp_plan_make(s, q, SP_RES_1M, &m->plan, answer);
 
 	r = r < 0 ? r : begin_chart(m, q, slice_ns);
-	r = r < 0 ? r : chart_all(m, s, !q->source ? "cpu" : q->source, &answer->n_damaged);
+	r = r < 0 ? r : chart_all(m, s, !q->source ? "cpu" : q->source, answer);
 	return r < 0 ? r : make_columns(m);
 }
 

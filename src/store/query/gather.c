@@ -315,6 +315,24 @@ static struct span plan_span(const struct sp_plan_window *windows, size_t n)
 	return s;
 }
 
+static int add_damage(struct sp_gathered *g, const struct sp_scan *scan)
+{
+	size_t n, known;
+	const uint64_t *files = sp_scan_salvaged(scan, &n);
+
+	g->n_damaged += sp_scan_n_damaged(scan);
+	for (size_t i = 0; i < n; i++) {
+		for (known = 0; known < g->n_salvaged && g->salvaged[known] != files[i];)
+			known++;
+		if (known < g->n_salvaged)
+			continue;
+		if (sp_grow(&g->salvaged, &g->salvaged_capacity, g->n_salvaged + 1, sizeof(*g->salvaged)) < 0)
+			return -ENOMEM;
+		g->salvaged[g->n_salvaged++] = files[i];
+	}
+	return 0;
+}
+
 /* Gathers a part from *at on; advances *at to the first window that did not fit. */
 static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct sp_store_query *q,
 		       const struct sp_plan *plan, size_t *at, struct wanted *wanted)
@@ -354,8 +372,7 @@ static int gather_part(struct sp_gathered *g, struct sp_store *s, const struct s
 		if (r < 0)
 			break;
 	}
-	g->n_damaged += sp_scan_n_damaged(scan);
-	return r;
+	return r < 0 ? r : add_damage(g, scan);
 }
 
 /* A slice is a whole number of the coarsest windows; the first one begins with a window. */
@@ -418,6 +435,7 @@ void sp_gathered_done(struct sp_gathered *g)
 	}
 	free(g->windows);
 	free(g->scans);
+	free(g->salvaged);
 	free(g->dicts);
 	*g = (struct sp_gathered){0};
 }

@@ -47,8 +47,10 @@ struct sp_gathered {
 	struct sp_gathered_type types[SP_MAX_VALUES];
 	uint32_t n_types;
 	bool by_group;
-	enum sp_store_who who; /* NOTHING: `who` is 0; THREAD: a string */
-	uint64_t n_rows, n_damaged, first_ns, slice_ns;
+	enum sp_store_who who;                          /* NOTHING: `who` is 0; THREAD: a string */
+	uint64_t n_rows, n_damaged, first_ns, slice_ns; /* damaged: windows skipped */
+	uint64_t *salvaged; /* files of all scans (sp_scan_salvaged()), each once: parts may be of the same file */
+	size_t n_salvaged, salvaged_capacity;
 };
 
 /* Call it first: sets what is common to all windows of the plan. */
