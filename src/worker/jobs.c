@@ -92,7 +92,7 @@ static bool has_memfd(const struct sp_job *j)
 
 unsigned sp_job_weight(const struct sp_job *j)
 {
-	return has_memfd(j) ? SP_CREW_CAPACITY : 1;
+	return has_memfd(j) && j->urgency < SP_URGENT ? SP_POOL_CAPACITY : 1;
 }
 
 /* The question, where it is long, and later the answer. */

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 enum {
-	SP_CREW_GOOD_DEVS = 64,
-	SP_CREW_CAPACITY = 8, /* so many small jobs are with a parser at one time, or one that may take long, alone */
+	SP_POOL_GOOD_DEVS = 64,
+	SP_POOL_CAPACITY = 8, /* so many small jobs are with a parser at one time, or one that may take long, alone */
 };
 #define SP_URGENT UINT32_MAX
 
@@ -73,6 +73,8 @@ struct sp_worker {
 	struct sp_job_list jobs; /* sent, unanswered; the first is in work */
 	unsigned load;
 	uint64_t since_ns, ended_ns; /* when the first job became the first, or the last was done; when it was killed */
+	uint64_t begin_cpu_ns, last_cpu_ns; /* its CPU time at since_ns, and when its first job was late */
+	unsigned n_more;                    /* how often its first job was given as long again */
 	uint64_t n_answers, peak_bytes;
 	int epoll;                /* the caller's, which watches socket and pidfd */
 	struct sp_broker *broker; /* NULL: it was forked */
@@ -82,7 +84,7 @@ struct sp_worker {
 
 struct sp_pool { /* the processes of one role and what waits for them */
 	unsigned max_processes, capacity, n_good_devs;
-	uint32_t good_devs[SP_CREW_GOOD_DEVS]; /* devices that have answered */
+	uint32_t good_devs[SP_POOL_GOOD_DEVS]; /* devices that have answered */
 	uint64_t deadline_ns, idle_ns;         /* idle_ns 0: a process stays */
 	struct sp_job_list queue;
 	struct sp_worker *processes;
@@ -118,8 +120,7 @@ void sp_worker_measure(struct sp_worker *p); /* VmHWM so far */
 struct sp_usage sp_worker_usage(int pid);    /* all 0 where it cannot be told */
 void sp_worker_free(struct sp_worker *p);    /* of a reaped one, or to forget one that cannot die */
 
-/* The processes of one role. */
-void sp_pool_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts processes */
+void sp_pool_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts a role's processes */
 void sp_pool_serve(struct sp_workers *w, struct sp_worker *p); /* takes in answers and ends */
 void sp_pool_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
 uint64_t sp_pool_next_ns(const struct sp_pool *pool, uint64_t now_ns); /* the next thing to do by time; ~0 = none */

@@ -17,8 +17,8 @@
 enum {
 	DEADLINE_MS = 10000,
 	OPEN_DEADLINE_MS = 2000,
-	MIN_PARSERS = 2, /* one may be at a file that takes seconds */
-	MAX_PARSERS = 4,
+	MIN_PARSERS = 3, /* one may be at a file that takes seconds, and one is for what takes little */
+	MAX_PARSERS = 5,
 	OPENERS = 2,
 	REAP_MS = 500,
 	FETCHER_GRACE_MS = 2000
@@ -28,7 +28,7 @@ static unsigned parsers_for(const struct sp_workers_options *o)
 {
 	if (o && o->n_parsers)
 		return SP_MIN(o->n_parsers, MAX_PARSERS);
-	long n = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+	long n = sysconf(_SC_NPROCESSORS_ONLN) / 2 + 1;
 	return (unsigned)SP_MIN(SP_MAX(n, MIN_PARSERS), MAX_PARSERS);
 }
 
@@ -40,7 +40,7 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 	unsigned parse_ms = o && o->deadline_ms ? o->deadline_ms : DEADLINE_MS;
 	unsigned open_ms = o && o->open_deadline_ms ? o->open_deadline_ms : OPEN_DEADLINE_MS;
 	w->pools[SP_ROLE_PARSER] = (struct sp_pool){
-	    .max_processes = parsers_for(o), .capacity = SP_CREW_CAPACITY, .deadline_ns = parse_ms * 1000000ULL};
+	    .max_processes = parsers_for(o), .capacity = SP_POOL_CAPACITY, .deadline_ns = parse_ms * 1000000ULL};
 	w->pools[SP_ROLE_OPENER] =
 	    (struct sp_pool){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
 	w->pools[SP_ROLE_FETCHER] = (struct sp_pool){.max_processes = 1, .capacity = 1};
@@ -111,6 +111,7 @@ static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
 	if (!j)
 		return NULL;
 	j->kind = kind;
+	j->urgency = kind != SP_JOB_BUILD; /* somebody waits for its answer */
 	j->fd = j->memfd = j->debug_fd = j->table_fd = j->opened.fd = -1;
 	j->arg = arg;
 	return j;

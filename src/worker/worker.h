@@ -41,7 +41,7 @@ struct sp_workers;
 struct sp_broker;
 struct sp_workers_options {
 	struct sp_broker *broker;  /* starts the processes; the caller's, outlives the workers. NULL: this process */
-	unsigned n_parsers;        /* 0 = one for every two CPUs, at least 2, at most 4; started on first use */
+	unsigned n_parsers;        /* 0 = one for every two CPUs, and one: 3 to 5; started on first use */
 	unsigned deadline_ms;      /* for one file in a parser; 0 = 10,000 */
 	unsigned open_deadline_ms; /* for one open; 0 = 2,000 */
 };
@@ -121,8 +121,8 @@ int sp_workers_identify(struct sp_workers *w, int fd, void (*done)(void *arg, st
 int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r, struct sp_blob *blob), void *arg);
 /*
  * What was asked of the parsers with this arg goes before all that is less urgent and that none of them has been given
- * yet. Builds and names have the urgency 0; what takes little, and what a process that may end is read for, comes
- * first.
+ * yet. Builds have the urgency 0, names 1; what takes little, and what a process that may end is read for, comes
+ * first, and has a parser of its own where there are several.
  */
 void sp_workers_hurry(struct sp_workers *w, const void *arg, uint32_t urgency);
 /* A descriptor to poll for reading (an epoll), and the time until the nearest deadline (-1 = none waits). */
