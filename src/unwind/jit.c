@@ -170,6 +170,23 @@ static void end_at(struct explorer *x, const struct state *s)
 		x->found.fp = SP_JIT_FP_LOST;
 }
 
+/*
+ * What a call leads to that takes its return address off the stack first (pop %reg), as made code does that keeps such
+ * addresses elsewhere: it is as a jump there, with that one word more.
+ */
+static void enter(struct explorer *x, const struct sp_insn *call, const struct state *s)
+{
+	struct state in = {.height = s->height - 8, .fp = s->fp};
+	struct sp_insn i;
+	uint8_t code[ZYDIS_MAX_INSTRUCTION_LENGTH];
+	size_t n = x->memory->read(x->memory->arg, call->target, code, sizeof(code));
+
+	if (!sp_insn_decode(&x->decoder, code, n, call->target, &i) || i.z.mnemonic != ZYDIS_MNEMONIC_POP ||
+	    i.op[0].type != ZYDIS_OPERAND_TYPE_REGISTER || i.z.operand_width != 64)
+		return;
+	add_way(x, call->target, &in);
+}
+
 /* The instruction at w->ip; false: this way has ended. */
 static bool go_on(struct explorer *x, struct way *w)
 {
@@ -182,6 +199,8 @@ static bool go_on(struct explorer *x, struct way *w)
 		end_at(x, &w->state);
 	if (i.flow == SP_FLOW_BRANCH && i.has_target)
 		add_way(x, i.target, &w->state);
+	if (i.flow == SP_FLOW_CALL && i.has_target)
+		enter(x, &i, &w->state);
 	if (i.flow == SP_FLOW_RETURN || i.flow == SP_FLOW_STOP || (i.flow == SP_FLOW_JUMP && !i.has_target) ||
 	    !follow(&i, &w->state) || w->state.height > MAX_HEIGHT || w->state.height < -MAX_HEIGHT)
 		return false;
@@ -208,6 +227,15 @@ static int by_code(struct explorer *x, uint64_t ip, struct sp_jit_frame *ret_fra
 /* --- LuaJIT --- */
 
 enum { LUA_FRAME_WORDS = 10, LUA_SAVED_STATE = 2, LUA_SAVED_FP = 8, LUA_STATE_WORDS = 16, LUA_FLAGS = 3 };
+enum { LUA_THREAD = 6, LUA_FUNCTION_C = 1 };
+
+/* Whether it says what it is, behind its link to the next object, of 4 or 8 bytes, and its colour (lj_obj.h). */
+static bool is_lua_state(const uint64_t *state)
+{
+	const uint8_t *bytes = (const uint8_t *)state;
+	return (bytes[5] == LUA_THREAD && bytes[6] == LUA_FUNCTION_C) ||
+	       (bytes[9] == LUA_THREAD && bytes[10] == LUA_FUNCTION_C);
+}
 
 /* A trace has made room on the stack for what finds no register, so that the frame begins somewhat above. */
 static int by_lua_state(const struct explorer *x, uint64_t sp, struct sp_jit_frame *ret_frame)
@@ -217,7 +245,7 @@ static int by_lua_state(const struct explorer *x, uint64_t sp, struct sp_jit_fra
 		uint64_t base = sp + 8 * i, at = x->words[i + LUA_SAVED_STATE];
 		if ((base & 15) || (at & 7) || at < 4096 ||
 		    !sp_jit_is_return(x->memory, x->words[i + LUA_FRAME_WORDS - 1]) ||
-		    x->memory->read(x->memory->arg, at, state, sizeof(state)) != sizeof(state))
+		    x->memory->read(x->memory->arg, at, state, sizeof(state)) != sizeof(state) || !is_lua_state(state))
 			continue;
 		for (size_t k = 0; k < LUA_STATE_WORDS; k++)
 			if ((state[k] & ~(uint64_t)LUA_FLAGS) == base) {

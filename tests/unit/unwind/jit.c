@@ -145,6 +145,23 @@ static void test_code(void **state)
 	CHECK(0, SP_JIT_FP_SAME, 0x74, 3, 0x6a, 5, 0xc3, 0xc3);
 }
 
+/* A call of code that takes its return address off: what returns in the end stands there, as in Guile's code. */
+static void test_enter(void **state)
+{
+	(void)state;
+	/* call 1f; jmp *rax; 1: pop r11; add $24,rsp; ret */
+	CHECK(3, SP_JIT_FP_SAME, 0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x41, 0x5b, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	/* call 1f; pop rbx; ret; 1: pop rbp; add $8,rsp; ret: both ways agree, but on the frame pointer */
+	CHECK(1, SP_JIT_FP_LOST, 0xe8, 2, 0, 0, 0, 0x5b, 0xc3, 0x5d, 0x48, 0x83, 0xc4, 8, 0xc3);
+	/* call 1f; ret; 1: pop r11; add $24,rsp; ret: they do not */
+	CHECK_NONE(0xe8, 1, 0, 0, 0, 0xc3, 0x41, 0x5b, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	/* call 1f; jmp *rax; 1: add $24,rsp; ret; and pop r11w; pop (rax) */
+	CHECK_NONE(0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	CHECK_NONE(0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x66, 0x41, 0x5b, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	CHECK_NONE(0xe8, 2, 0, 0, 0, 0xff, 0xe0, 0x8f, 0x00, 0x48, 0x83, 0xc4, 0x18, 0xc3);
+	CHECK_NONE(0xe8, 0xff, 0xff, 0, 0, 0xff, 0xe0); /* it leads out of the code */
+}
+
 static void test_no_code(void **state)
 {
 	(void)state;
@@ -194,7 +211,7 @@ static void test_lua(void **state)
 {
 	(void)state;
 	static const uint8_t code[] = {0xeb, 0xfe};
-	struct memory m = {.code = code, .n_code = sizeof(code), .state = {[10] = SP_AT + 16 + 1}};
+	struct memory m = {.code = code, .n_code = sizeof(code), .state = {[1] = 0x10600, [10] = SP_AT + 16 + 1}};
 	uint64_t words[16] = {[2 + 2] = STATE_AT, [2 + 9] = CALLED_AT};
 	struct sp_jit_frame f;
 	assert_int_equal(find(&m, words, 16, &f), 0);
@@ -204,6 +221,11 @@ static void test_lua(void **state)
 	m.state[10] += 8; /* it names another one */
 	assert_int_equal(find(&m, words, 16, &f), -ENOENT);
 	m.state[10] -= 8;
+	m.state[1] = 0x10700; /* it is something else that leads here, as whatever lies on the stack may be */
+	assert_int_equal(find(&m, words, 16, &f), -ENOENT);
+	m.state[1] = 0;
+	m.state[0] = 0x1060000000000; /* where links have 4 bytes */
+	assert_int_equal(find(&m, words, 16, &f), 0);
 	words[11] = CODE_AT + 1;
 	assert_int_equal(find(&m, words, 16, &f), -ENOENT);
 	words[11] = CALLED_AT;
@@ -214,8 +236,8 @@ static void test_lua(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_zero), cmocka_unit_test(test_code), cmocka_unit_test(test_no_code),
-	    cmocka_unit_test(test_any),  cmocka_unit_test(test_lua),
+	    cmocka_unit_test(test_zero),    cmocka_unit_test(test_code), cmocka_unit_test(test_enter),
+	    cmocka_unit_test(test_no_code), cmocka_unit_test(test_any),  cmocka_unit_test(test_lua),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
