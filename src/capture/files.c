@@ -76,8 +76,8 @@ static void table_refuse(struct sp_capture *c, uint32_t id)
 }
 
 /*
- * No ELF file, and no file any more (shared memory, a memfd, a temporary file that was deleted): what programs make code
- * in that they map twice, or share. The kernel half takes it for memory without a file from now on.
+ * No ELF file, and no file any more (shared memory, a memfd, a temporary file that was deleted): what programs make
+ * code in that they map twice, or share. The kernel half takes it for memory without a file from now on.
  */
 static void made_note(struct sp_capture *c, uint32_t id)
 {
