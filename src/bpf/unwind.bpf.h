@@ -125,8 +125,8 @@ static __always_inline int sp_env_around(struct sp_scratch *s, sp_u64 ip)
 	return bpf_probe_read_user(s->code, SP_CODE_BYTES, (void *)(ip - SP_CODE_BEFORE)) ? -1 : 0;
 }
 
-/* What the file's table says, which is hereby in use. */
-static __always_inline void sp_seen_table(struct sp_seen *e)
+/* What the file's table says; which is hereby in use, or only looked at. */
+static __always_inline void sp_seen_table(struct sp_seen *e, int is_used)
 {
 	sp_u32 id = e->file;
 	struct sp_table *t = bpf_map_lookup_elem(&tables, &id);
@@ -142,7 +142,8 @@ static __always_inline void sp_seen_table(struct sp_seen *e)
 	e->first = t->first;
 	e->n_groups = t->n_groups;
 	e->shift = t->shift;
-	t->used = sp_drain_number;
+	if (is_used)
+		t->used = sp_drain_number;
 }
 
 /* The number of this sample's process record: 0 if it was not announced yet (aggregate.bpf.h). */
@@ -193,7 +194,7 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 
 /*
  * Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. A second time where the file
- * turns out to be none: code that was made at run time is its process's.
+ * turns out to be none: code that was made at run time is its process's. Slot SP_N_SEEN: only looked at, in slot 0.
  */
 __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 {
@@ -219,7 +220,7 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 		r = sp_seen_file(s, e, addr);
 		if (r)
 			return r;
-		sp_seen_table(e);
+		sp_seen_table(e, slot < SP_N_SEEN);
 		if (e->state != SP_TABLE_MADE)
 			break;
 		s->view.file = 0;
