@@ -530,13 +530,17 @@ static void add_usage(struct sp_workers_stats *s, int pid, bool is_parser, uint6
 
 void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_stats)
 {
+	uint64_t broker_bytes;
 	*ret_stats = w->ended;
+	ret_stats->peak_bytes = 0;
 	if (w->broker)
 		add_usage(ret_stats, sp_broker_pid(w->broker), false, 0);
+	broker_bytes = ret_stats->peak_bytes;
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
 		for (struct sp_worker *p = w->pools[role].processes; p; p = p->next)
 			if (!p->reaped)
 				add_usage(ret_stats, p->pid, role == SP_ROLE_PARSER, p->peak_bytes);
+	ret_stats->peak_bytes = SP_MAX(ret_stats->peak_bytes, w->ended.peak_bytes + broker_bytes);
 }
 
 uint64_t sp_workers_cpu_ns(const struct sp_workers *w)
