@@ -35,7 +35,7 @@ struct sp_store {
 	struct sp_directory directory;
 	struct sp_writer *writer;  /* NULL: read-only */
 	struct sp_writer *closing; /* the day before, until it is finished; NULL: none */
-	uint64_t n_damaged_windows, n_damaged_files;
+	uint64_t n_damaged_windows, n_damaged_chunks, n_damaged_files;
 	uint64_t intact_files[64]; /* files with gaps that passed quick_check: day_s + resolution */
 	size_t n_intact_files;
 	uint64_t add_cpu_ns, add_worst_ns, n_added;

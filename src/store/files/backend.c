@@ -280,6 +280,7 @@ static void add_coarser_spans(struct sp_store *s, const struct sp_day *days, siz
 static int files_stats(struct sp_store *s, struct sp_store_stats *ret_stats)
 {
 	struct sp_store_stats stats = {.n_damaged_windows = s->n_damaged_windows,
+				       .n_damaged_chunks = s->n_damaged_chunks,
 				       .add_cpu_ns = s->add_cpu_ns,
 				       .add_worst_ns = s->add_worst_ns,
 				       .n_added = s->n_added,
