@@ -99,7 +99,7 @@ struct sp_calls_snapshot {
 	struct sp_calls_arc *arcs;   /* distinct but for n_calls */
 	struct sp_calls_time *times; /* distinct but for n */
 	size_t n_libraries, n_callees, n_whos, n_arcs, n_times;
-	char *targets;       /* as in the header */
+	char *targets; /* as in the header */
 	uint64_t created_ns;
 	uint64_t counters[SP_CALLS_COUNTERS];
 	uint64_t n_torn; /* records taken but not READY: the program was killed, or is writing */
