@@ -56,8 +56,8 @@ int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor
 int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
 			      void (*done)(void *arg, int r, uint64_t distance), void *arg);
 /*
- * The caller of a frame of code that was made at run time (unwind/jit.h). question: its instruction pointer, its stack
- * pointer, the return address that the frame pointer leads to (or 0), and up to SP_JIT_WORDS words of the stack.
+ * The caller of a frame of code that was made at run time (unwind/x86_64/jit.h). question: its instruction pointer, its
+ * stack pointer, the return address that the frame pointer leads to (or 0), and up to SP_JIT_WORDS words of the stack.
  * frame: struct sp_jit_frame, cfa in the low half; cfa 0: that return address stands behind a call.
  */
 int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *question, size_t n,

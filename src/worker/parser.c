@@ -7,7 +7,7 @@
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
 #include "unwind/hotspot_image.h"
-#include "unwind/jit.h"
+#include "unwind/x86_64/jit.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>
