@@ -96,8 +96,8 @@ static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *
 	return bpf_probe_read_user(ret, n, (void *)addr) ? -1 : 0;
 }
 
-#include "unwind/hotspot.h"
-#include "unwind/v8.h"
+#include "unwind/x86_64/hotspot.h"
+#include "unwind/x86_64/v8.h"
 
 __noinline sp_u32 sp_env_ahead(struct sp_scratch *s)
 {
@@ -221,7 +221,7 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 		if (r)
 			return r;
 		sp_seen_table(e);
-		if (e->state != SP_TABLE_MADE)
+		if (e->state != SP_TABLE_NO_FILE)
 			break;
 		s->view.file = 0;
 	}

@@ -13,7 +13,7 @@
  * what the function kept in a register over it. What stays in doubt gets no rules. And a refused function is tried
  * again with calls that stand before padding ending there.
  */
-#include "unwind/derive_explore.h"
+#include "unwind/x86_64/derive_explore.h"
 #include "base/mem.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "naming/vouch.h"
+#include "naming/verify.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "naming/naming.h"
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct vouching {
+struct verification {
 	struct sp_profile *profile;
-	uint32_t n_frames, n_stacks; /* at first */
-	bool *is_asked, *is_vouched; /* by frame: whether its frame pointer leads to its caller */
-	uint32_t *stacks;            /* by stack: what it is now, 0 = as it was */
-	uint32_t *frames;            /* of one stack */
+	uint32_t n_frames, n_stacks;  /* at first */
+	bool *is_asked, *is_verified; /* by frame: whether its frame pointer leads to its caller */
+	uint32_t *stacks;             /* by stack: what it is now, 0 = as it was */
+	uint32_t *frames;             /* of one stack */
 	size_t frames_capacity;
 };
 
@@ -30,7 +30,7 @@ static bool is_guessed(const struct sp_profile *p, uint32_t frame)
 }
 
 /* A guessed frame was reached from the one that it called. */
-static void stack_look(struct vouching *v, uint32_t number)
+static void stack_look(struct verification *v, uint32_t number)
 {
 	struct sp_stack s = sp_profile_stack(v->profile, number);
 
@@ -52,7 +52,7 @@ static int place_compare(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static size_t places_find(const struct vouching *v, struct place *places)
+static size_t places_find(const struct verification *v, struct place *places)
 {
 	size_t n = 0;
 
@@ -68,28 +68,28 @@ static size_t places_find(const struct vouching *v, struct place *places)
 }
 
 /* The same place may be of two frames, with other marks. */
-static int file_ask(struct vouching *v, struct sp_naming *n, const struct place *places, size_t n_places)
+static int file_ask(struct verification *v, struct sp_naming *n, const struct place *places, size_t n_places)
 {
 	SP_FREE uint64_t *offsets = calloc(n_places, sizeof(*offsets));
-	size_t n_vouched = 0;
+	size_t n_verified = 0;
 
 	if (!offsets)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_places; i++)
 		if (!i || places[i].offset != places[i - 1].offset)
-			offsets[n_vouched++] = places[i].offset;
-	if (sp_naming_vouch(n, places->file, offsets, &n_vouched) < 0) {
+			offsets[n_verified++] = places[i].offset;
+	if (sp_naming_verify(n, places->file, offsets, &n_verified) < 0) {
 		sp_error_clear();
 		return 0;
 	}
-	for (size_t i = 0, k = 0; i < n_places && k < n_vouched; i++) {
+	for (size_t i = 0, k = 0; i < n_places && k < n_verified; i++) {
 		k += offsets[k] < places[i].offset;
-		v->is_vouched[places[i].frame] = k < n_vouched && offsets[k] == places[i].offset;
+		v->is_verified[places[i].frame] = k < n_verified && offsets[k] == places[i].offset;
 	}
 	return 0;
 }
 
-static int files_ask(struct vouching *v, struct sp_naming *n)
+static int files_ask(struct verification *v, struct sp_naming *n)
 {
 	SP_FREE struct place *places = calloc(v->n_frames, sizeof(*places));
 	size_t n_places = places ? places_find(v, places) : 0;
@@ -104,7 +104,7 @@ static int files_ask(struct vouching *v, struct sp_naming *n)
 }
 
 /* --- what comes of it --- */
-static int64_t frame_vouched(struct sp_profile *p, uint32_t number)
+static int64_t frame_verified(struct sp_profile *p, uint32_t number)
 {
 	struct sp_frame frame = *sp_profile_frame(p, number);
 
@@ -113,7 +113,7 @@ static int64_t frame_vouched(struct sp_profile *p, uint32_t number)
 }
 
 /* Its frames into v->frames. 1: it is another one now. */
-static int frames_vouch(struct vouching *v, struct sp_stack *s)
+static int frames_verify(struct verification *v, struct sp_stack *s)
 {
 	bool is_changed = false, has_guess = false;
 	int r = sp_grow(&v->frames, &v->frames_capacity, s->n_frames, sizeof(*v->frames));
@@ -127,11 +127,11 @@ static int frames_vouch(struct vouching *v, struct sp_stack *s)
 
 		if (!is_guessed(v->profile, v->frames[i]))
 			continue;
-		if (!i || !v->is_vouched[v->frames[i - 1]]) {
+		if (!i || !v->is_verified[v->frames[i - 1]]) {
 			has_guess = true;
 			continue;
 		}
-		frame = frame_vouched(v->profile, v->frames[i]);
+		frame = frame_verified(v->profile, v->frames[i]);
 		if (frame < 0)
 			return (int)frame;
 		v->frames[i] = (uint32_t)frame;
@@ -142,7 +142,7 @@ static int frames_vouch(struct vouching *v, struct sp_stack *s)
 	return is_changed;
 }
 
-static int stacks_vouch(struct vouching *v)
+static int stacks_verify(struct verification *v)
 {
 	int64_t number;
 	int r = 0;
@@ -150,7 +150,7 @@ static int stacks_vouch(struct vouching *v)
 	for (uint32_t i = 1; r >= 0 && i < v->n_stacks; i++) {
 		struct sp_stack s = sp_profile_stack(v->profile, i);
 
-		r = s.stack_class == SP_CLASS_GUESSED && s.n_frames ? frames_vouch(v, &s) : 0;
+		r = s.stack_class == SP_CLASS_GUESSED && s.n_frames ? frames_verify(v, &s) : 0;
 		if (r <= 0)
 			continue;
 		number = sp_profile_add_stack(v->profile, &s);
@@ -160,7 +160,7 @@ static int stacks_vouch(struct vouching *v)
 	return r;
 }
 
-static int rows_move(struct vouching *v)
+static int rows_move(struct verification *v)
 {
 	struct sp_profile_rows rows = sp_profile_take_rows(v->profile);
 	size_t row_bytes = rows.n ? rows.bytes / rows.n : 0;
@@ -176,7 +176,7 @@ static int rows_move(struct vouching *v)
 	return r;
 }
 
-static int vouching_run(struct vouching *v, struct sp_naming *n)
+static int verification_run(struct verification *v, struct sp_naming *n)
 {
 	bool any = false;
 	int r;
@@ -185,26 +185,26 @@ static int vouching_run(struct vouching *v, struct sp_naming *n)
 		stack_look(v, i);
 	r = files_ask(v, n);
 	for (uint32_t i = 1; i < v->n_frames; i++)
-		any |= v->is_vouched[i];
+		any |= v->is_verified[i];
 	if (r >= 0 && any)
-		r = stacks_vouch(v);
+		r = stacks_verify(v);
 	return r >= 0 && any ? rows_move(v) : r;
 }
 
-int sp_vouch_stacks(struct sp_naming *n)
+int sp_verify_stacks(struct sp_naming *n)
 {
-	struct vouching v = {.profile = n->profile,
-			     .n_frames = sp_profile_n_frames(n->profile),
-			     .n_stacks = sp_profile_n_stacks(n->profile)};
+	struct verification v = {.profile = n->profile,
+				 .n_frames = sp_profile_n_frames(n->profile),
+				 .n_stacks = sp_profile_n_stacks(n->profile)};
 	int r = -ENOMEM;
 
 	v.is_asked = calloc(v.n_frames, sizeof(*v.is_asked));
-	v.is_vouched = calloc(v.n_frames, sizeof(*v.is_vouched));
+	v.is_verified = calloc(v.n_frames, sizeof(*v.is_verified));
 	v.stacks = calloc(v.n_stacks, sizeof(*v.stacks));
-	if (v.is_asked && v.is_vouched && v.stacks)
-		r = vouching_run(&v, n);
+	if (v.is_asked && v.is_verified && v.stacks)
+		r = verification_run(&v, n);
 	free(v.is_asked);
-	free(v.is_vouched);
+	free(v.is_verified);
 	free(v.stacks);
 	free(v.frames);
 	return r < 0 ? r : 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "unwind/vouch.h"
+#include "unwind/verify.h"
 #include "base/mem.h"
 #include "unwind/build.h"
-#include "unwind/derive.h"
 #include "unwind/step_types.h"
+#include "unwind/x86_64/derive.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static bool is_by_fp(const struct sp_rule *r)
 	return r->cfa == SP_CFA_REG && r->reg == SP_REG_FP && r->off == 16 && r->fp == SP_FP_CFA && r->fp_off == -16;
 }
 
-static size_t leave_vouched(const struct sp_derived *d, uint64_t *places, size_t n)
+static size_t leave_verified(const struct sp_derived *d, uint64_t *places, size_t n)
 {
 	size_t n_left = 0;
 	for (size_t i = 0, k = 0; i < n && d->n_rows; i++) {
@@ -90,7 +90,7 @@ static size_t leave_vouched(const struct sp_derived *d, uint64_t *places, size_t
 	return n_left;
 }
 
-static int vouch(struct sp_elf *e, struct spans *covered, uint64_t *places, size_t n, size_t *ret_n)
+static int verify(struct sp_elf *e, struct spans *covered, uint64_t *places, size_t n, size_t *ret_n)
 {
 	struct sp_derived d;
 	int r = sp_fde_walk(e, add_fde, covered);
@@ -102,17 +102,17 @@ static int vouch(struct sp_elf *e, struct spans *covered, uint64_t *places, size
 	join(covered);
 	if (r == 0 && n) {
 		r = sp_derive_by_fp(e, covered->at, covered->n, &d);
-		*ret_n = r == 0 ? leave_vouched(&d, places, n) : 0;
+		*ret_n = r == 0 ? leave_verified(&d, places, n) : 0;
 		sp_derived_done(&d);
 	}
 	return r;
 }
 
-int sp_vouch(struct sp_elf *e, uint64_t *places, size_t n, size_t *ret_n)
+int sp_verify(struct sp_elf *e, uint64_t *places, size_t n, size_t *ret_n)
 {
 	struct spans covered = {0};
 	*ret_n = 0;
-	int r = vouch(e, &covered, places, n, ret_n);
+	int r = verify(e, &covered, places, n, ret_n);
 	free(covered.at);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vouch.c: frame pointers are vouched for where vouch_code.s keeps them, and the file says nothing itself. */
-#include "unwind/vouch.h"
+/* verify.c: frame pointers are verified where verify_code.s keeps them, and the file says nothing itself. */
+#include "unwind/verify.h"
 #include "base/mem.h"
 #include "elf/elf.h"
 #include <fcntl.h>
@@ -12,27 +12,27 @@
 
 #include <cmocka.h>
 
-extern const char vouch_frame[], vouch_pushed[], vouch_call[], vouch_last[], vouch_return[], vouch_other[],
-    vouch_covered[];
+extern const char verify_frame[], verify_pushed[], verify_call[], verify_last[], verify_return[], verify_other[],
+    verify_covered[];
 
 /* In the order of the file. At the last byte of a call, as callers are recorded, and at instructions, as leaves are. */
 static const struct {
 	const char *at;
-	int is_vouched;
+	int is_verified;
 } cases[] = {
-    {vouch_frame, 0}, {vouch_pushed, 0}, {vouch_call, 1},      {vouch_call + 4, 1},
-    {vouch_last, 1},  {vouch_return, 0}, {vouch_other + 4, 0}, {vouch_covered + 4, 0},
+    {verify_frame, 0}, {verify_pushed, 0}, {verify_call, 1},      {verify_call + 4, 1},
+    {verify_last, 1},  {verify_return, 0}, {verify_other + 4, 0}, {verify_covered + 4, 0},
 };
 
-static size_t places_of(struct sp_elf *e, uint64_t *places, uint64_t *vouched)
+static size_t places_of(struct sp_elf *e, uint64_t *places, uint64_t *verified)
 {
 	uint64_t bias = getauxval(AT_ENTRY) - sp_elf_entry(e);
 	size_t n = 0;
 
 	for (size_t i = 0; i < SP_COUNT(cases); i++) {
 		assert_int_equal(sp_elf_offset_of(e, (uint64_t)(uintptr_t)cases[i].at - bias, &places[i]), 0);
-		if (cases[i].is_vouched)
-			vouched[n++] = places[i];
+		if (cases[i].is_verified)
+			verified[n++] = places[i];
 	}
 	return n;
 }
@@ -48,19 +48,19 @@ static struct sp_elf *open_self(int *ret_fd)
 
 static void by_code(void **state)
 {
-	uint64_t places[SP_COUNT(cases)], vouched[SP_COUNT(cases)];
+	uint64_t places[SP_COUNT(cases)], verified[SP_COUNT(cases)];
 	int fd;
 	struct sp_elf *e = open_self(&fd);
-	size_t n = places_of(e, places, vouched), n_found;
+	size_t n = places_of(e, places, verified), n_found;
 
 	(void)state;
-	assert_int_equal(sp_vouch(e, places, SP_COUNT(places), &n_found), 0);
+	assert_int_equal(sp_verify(e, places, SP_COUNT(places), &n_found), 0);
 	assert_int_equal(n_found, n);
-	assert_memory_equal(places, vouched, n * sizeof(*places));
-	assert_int_equal(sp_vouch(e, places, 0, &n_found), 0);
+	assert_memory_equal(places, verified, n * sizeof(*places));
+	assert_int_equal(sp_verify(e, places, 0, &n_found), 0);
 	assert_int_equal(n_found, 0);
 	places[0] = UINT64_MAX - 1;
-	assert_int_equal(sp_vouch(e, places, 1, &n_found), 0);
+	assert_int_equal(sp_verify(e, places, 1, &n_found), 0);
 	assert_int_equal(n_found, 0);
 	sp_elf_close(e);
 	close(fd);

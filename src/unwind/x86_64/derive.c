@@ -5,11 +5,11 @@
  * First the starts that are sure, with those that they call; then addresses that are taken; then what lies behind a
  * computed jump, from the state that jumps there; then code behind padding.
  */
-#include "unwind/derive.h"
+#include "unwind/x86_64/derive.h"
 #include "base/mem.h"
-#include "elf/sigreturn.h"
-#include "unwind/derive_priv.h"
+#include "elf/x86_64/sigreturn.h"
 #include "unwind/priv.h"
+#include "unwind/x86_64/derive_priv.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 #define SP_UNWIND_DERIVE_PRIV_H
 
 #include "base/intern.h"
-#include "unwind/derive.h"
-#include "unwind/derive_value.h"
+#include "unwind/x86_64/derive.h"
+#include "unwind/x86_64/derive_value.h"
 #include <Zydis/Zydis.h>
 
 /* --- one instruction --- */

@@ -12,7 +12,7 @@
 #define SP_UNWIND_HOTSPOT_H
 
 #include "unwind/hotspot_blob.h"
-#include "unwind/v8.h"
+#include "unwind/x86_64/v8.h"
 
 enum {
 	SP_HOTSPOT_MAX_FRAME = 1 << 16, /* words */
