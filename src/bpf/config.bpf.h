@@ -64,9 +64,10 @@ struct sp_vma_view { /* where a file was seen */
 /* One a CPU: a stack walk needs more than the 512 bytes of BPF's own stack. Its programs do not nest (see `busy`). */
 struct sp_scratch {
 	sp_u32 busy;
-	sp_u32 how;     /* SP_HOW_* of regs */
-	sp_u32 guessed; /* SP_STACK_HAS_GUESS, once a frame was */
-	sp_u32 stop;    /* enum sp_stop, with SP_STACK_HAS_GUESS */
+	sp_u32 how;           /* SP_HOW_* of regs */
+	sp_u32 guessed;       /* SP_STACK_HAS_GUESS, once a frame was */
+	sp_u32 may_be_unread; /* code that cannot be read may be behind a call */
+	sp_u32 stop;          /* enum sp_stop, with SP_STACK_HAS_GUESS */
 	sp_u32 n_frames;
 	sp_u32 n_walks;
 	sp_u32 waits_for;

@@ -11,7 +11,7 @@
 
 #include "bpf/aggregate.bpf.h"
 
-enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE = 128, SP_STACK_REACH = 16 << 20 };
+enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_STACK_REACH = 16 << 20 };
 
 /*
  * Adds the mapping at addr, if it is an executable one, to the record. Returns where to look next, 0 at the end. The

@@ -96,8 +96,8 @@ static __always_inline int sp_env_read(struct sp_scratch *s, sp_u64 addr, void *
 	return bpf_probe_read_user(ret, n, (void *)addr) ? -1 : 0;
 }
 
-#include "unwind/hotspot.h"
-#include "unwind/v8.h"
+#include "unwind/x86_64/hotspot.h"
+#include "unwind/x86_64/v8.h"
 
 __noinline sp_u32 sp_env_ahead(struct sp_scratch *s)
 {
@@ -108,9 +108,10 @@ static __always_inline int sp_env_is_return(struct sp_scratch *s, sp_u64 addr)
 {
 	sp_u8 code[8];
 
-	(void)s;
-	if (addr < 4096 || addr >= SP_USER_END || bpf_probe_read_user(code, 8, (void *)(addr - 8)))
+	if (addr < 4096 || addr >= SP_USER_END)
 		return 0;
+	if (bpf_probe_read_user(code, 8, (void *)(addr - 8)))
+		return s->may_be_unread;
 	return sp_ends_in_call(code);
 }
 
@@ -221,7 +222,7 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 		if (r)
 			return r;
 		sp_seen_table(e, slot < SP_N_SEEN);
-		if (e->state != SP_TABLE_MADE)
+		if (e->state != SP_TABLE_NO_FILE)
 			break;
 		s->view.file = 0;
 	}
@@ -430,6 +431,20 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 	return SP_STOP_PENDING;
 }
 
+/*
+ * Of a file's code, above the leaf. A child of fork returns to code that its parent ran, whose pages it has not touched
+ * yet: they cannot be read here, which is no reason. The next step looks at the mapping.
+ */
+static __always_inline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
+{
+	sp_u32 r;
+
+	s->may_be_unread = !(s->how & (SP_HOW_EXACT | SP_HOW_FIRST));
+	r = sp_step_guessed(s);
+	s->may_be_unread = 0;
+	return r;
+}
+
 static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen *e, sp_u64 offset)
 {
 	struct sp_cached_rule *cached = sp_rule_cached(e->word | offset);
@@ -441,7 +456,7 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 	if (s->how & SP_HOW_TOP && sp_is_suspect(s, cached))
 		return SP_STEP_PLANTED;
 	if (rule->cfa == SP_CFA_NONE)
-		return sp_step_guessed(s);
+		return sp_step_file_guessed(s);
 	if (rule->cfa == SP_CFA_V8)
 		return sp_step_of_v8(s, rule->off);
 	if (sp_is_suspect(s, cached))

@@ -82,7 +82,7 @@ static void table_refuse(struct sp_capture *c, uint32_t id)
 static void made_note(struct sp_capture *c, uint32_t id)
 {
 	table_refuse(c, id);
-	sp_tables_set_code(c->tables, id, SP_TABLE_MADE);
+	sp_tables_set_code(c->tables, id, SP_TABLE_NO_FILE);
 }
 
 static bool is_made(const struct sp_capture *c, uint32_t id, int r)

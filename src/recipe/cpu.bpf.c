@@ -9,7 +9,7 @@
 #include "bpf/follow.bpf.h"
 #include "bpf/pending.bpf.h"
 #include "bpf/seek.bpf.h"
-#include "bpf/x86_64.bpf.h"
+#include "bpf/x86_64/registers.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "unwind/kept.h"
+#include "unwind/x86_64/kept.h"
 #include "base/mem.h"
 #include "elf/elf.h"
-#include "unwind/derive_priv.h"
 #include "unwind/priv.h"
+#include "unwind/x86_64/derive_priv.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "unwind/derive_doubt.h"
+#include "unwind/x86_64/derive_doubt.h"
 #include "base/mem.h"
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@
  * registers that nothing here touches; r10, r11 and flags are free; the memory below the stack pointer is, too, since
  * the caller has just had a call there.
  */
-#include "audit/layout.h"
+#include "audit/x86_64/layout.h"
 
 	.section .note.GNU-stack, "", @progbits
 

@@ -2,7 +2,7 @@
 /* derive_commit.c: what comes of an exploration that is believed, and its marks taken off. */
 #include "base/mem.h"
 #include "elf/elf.h"
-#include "unwind/derive_explore.h"
+#include "unwind/x86_64/derive_explore.h"
 #include <elf.h>
 
 static int note_jump(struct sp_deriver *d, const struct cursor *c)

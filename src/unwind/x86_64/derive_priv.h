@@ -11,8 +11,8 @@
 #define SP_UNWIND_DERIVE_PRIV_H
 
 #include "base/intern.h"
-#include "unwind/derive.h"
-#include "unwind/derive_value.h"
+#include "unwind/x86_64/derive.h"
+#include "unwind/x86_64/derive_value.h"
 #include <Zydis/Zydis.h>
 
 /* --- one instruction --- */
@@ -104,6 +104,7 @@ struct sp_deriver {
 	uint64_t entry; /* file offset, or UINT64_MAX */
 	uint64_t n_steps;
 	uint32_t n_refused;
+	bool by_fp; /* sp_derive_by_fp() */
 	bool cut;
 };
 

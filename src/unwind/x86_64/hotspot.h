@@ -12,7 +12,7 @@
 #define SP_UNWIND_HOTSPOT_H
 
 #include "unwind/hotspot_blob.h"
-#include "unwind/v8.h"
+#include "unwind/x86_64/v8.h"
 
 enum {
 	SP_HOTSPOT_MAX_FRAME = 1 << 16, /* words */
@@ -117,7 +117,10 @@ SP_STEP_INLINE int sp_step_compiled(SP_WALK *w, const struct sp_hotspot *h, stru
 		early = (sp_s32)m->complete >= 0 && regs->ip < complete ? complete - regs->ip : 0;
 		up = sp_hotspot_leaf(w->code + SP_CODE_BEFORE, early, full);
 	}
-	return sp_hotspot_pop(w, h, regs, how, up);
+	if (!sp_hotspot_pop(w, h, regs, how, up))
+		return 0;
+	/* The server compiler's comparison of strings, amid a method, has pushed a register. */
+	return *how & SP_HOW_EXACT && up == full ? sp_hotspot_pop(w, h, regs, how, full + 8) : -1;
 }
 
 /* By the frame pointer. *ret_sp: what the caller's stack pointer was is kept below it, in frames of the interpreter. */

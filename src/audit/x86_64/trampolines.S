@@ -14,7 +14,7 @@
  * when the program started. A child of vfork has its parent's struct rseq, and counts for the CPU on which the parent was
  * until it is another program: the one place where two additions could meet in theory.
  */
-#include "audit/layout.h"
+#include "audit/x86_64/layout.h"
 
 	.section .note.GNU-stack, "", @progbits
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "unwind/context.h"
+#include "unwind/x86_64/context.h"
 #include "base/mem.h"
 #include "elf/elf.h"
-#include "unwind/derive_priv.h"
+#include "unwind/x86_64/derive_priv.h"
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "elf/sigreturn.h"
+#include "elf/x86_64/sigreturn.h"
 #include "elf/elf.h"
 #include <string.h>
 

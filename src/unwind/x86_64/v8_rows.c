@@ -10,8 +10,8 @@
  */
 #include "base/mem.h"
 #include "elf/elf.h"
-#include "unwind/derive_priv.h"
 #include "unwind/priv.h"
+#include "unwind/x86_64/derive_priv.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

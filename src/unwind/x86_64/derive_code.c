@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "elf/elf.h"
-#include "unwind/derive_priv.h"
+#include "unwind/x86_64/derive_priv.h"
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * The few instructions that move the stack pointer, or copies of it, are followed; of all others it matters only which
  * registers and which places on the stack they write, which Zydis tells, implicit operands too.
  */
-#include "unwind/derive_priv.h"
+#include "unwind/x86_64/derive_priv.h"
 #include <string.h>
 
 enum { WORD = 8, WORD_BITS = 64, RED_ZONE = 128 };

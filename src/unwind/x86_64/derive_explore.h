@@ -9,8 +9,8 @@
 #ifndef SP_UNWIND_DERIVE_EXPLORE_H
 #define SP_UNWIND_DERIVE_EXPLORE_H
 
-#include "unwind/derive_doubt.h"
-#include "unwind/derive_priv.h"
+#include "unwind/x86_64/derive_doubt.h"
+#include "unwind/x86_64/derive_priv.h"
 
 struct head {
 	uint32_t at, slot; /* slot: only while it is cleared */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "unwind/jit.h"
+#include "unwind/x86_64/jit.h"
 #include "base/mem.h"
-#include "unwind/derive_priv.h"
 #include "unwind/step_types.h"
+#include "unwind/x86_64/derive_priv.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
