@@ -435,10 +435,12 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
  * Of a file's code, above the leaf. A child of fork returns to code that its parent ran, whose pages it has not touched
  * yet: they cannot be read here, which is no reason. The next step looks at the mapping.
  */
-static __always_inline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
+__noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
 {
 	sp_u32 r;
 
+	if (!s)
+		return SP_STOP_NO_UNWIND;
 	s->may_be_unread = !(s->how & (SP_HOW_EXACT | SP_HOW_FIRST));
 	r = sp_step_guessed(s);
 	s->may_be_unread = 0;

@@ -342,7 +342,7 @@ static int open_handle(int mount, const struct sp_file_key *k, struct found *f)
 /* Which of its hard links the kernel shows of an inode that was found by its handle is chance. */
 static int find_name(const char *name, struct found *f)
 {
-	static const char *const directories[] = {"/usr/bin",   "/usr/sbin", "/usr/lib/" SP_MACHINE_LIBRARIES,
+	static const char *const directories[] = {"/usr/bin",   "/usr/sbin", ("/usr/lib/" SP_MACHINE_LIBRARIES),
 						  "/usr/lib64", "/usr/lib",  "/usr/local/bin"};
 	const char *slash = strrchr(f->path, '/');
 	if (!slash || strcmp(slash + 1, name) == 0)
