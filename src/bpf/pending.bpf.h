@@ -28,7 +28,7 @@ __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending
 	n = r->n_maps;
 	if (!last || n >= SP_PENDING_MAPS)
 		return 0;
-	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC && !sp_seen_fill(s, addr, SP_N_SEEN)) {
+	if (vma && sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC && !sp_seen_look(s, addr, SP_N_SEEN)) {
 		struct sp_map *to = &r->maps[n];
 		struct sp_seen *e = &s->seen[0];
 

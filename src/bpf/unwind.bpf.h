@@ -194,14 +194,15 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 }
 
 /*
- * Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. A second time where the file
- * turns out to be none: code that was made at run time is its process's. Slot SP_N_SEEN: only looked at, in slot 0.
+ * Looks an address up in the mapping tree into seen[slot]. 0, or the stop that it means. Slot SP_N_SEEN: only looked
+ * at, in slot 0. With SP_SEEN_AS_MEMORY as if no file were mapped.
  */
+#define SP_SEEN_AS_MEMORY 0x100
 __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 {
 	sp_u64 last = 0, vma;
 	struct sp_seen *e;
-	sp_u32 r, i;
+	sp_u32 r;
 
 	if (!s)
 		return SP_STOP_UNMAPPED;
@@ -216,17 +217,22 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 		return SP_STOP_BUSY;
 	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
 		return SP_STOP_UNMAPPED;
-	SP_UNROLL
-	for (i = 0; i < 2; i++) {
-		r = sp_seen_file(s, e, addr);
-		if (r)
-			return r;
-		sp_seen_table(e, slot < SP_N_SEEN);
-		if (e->state != SP_TABLE_NO_FILE)
-			break;
+	if (slot & SP_SEEN_AS_MEMORY)
 		s->view.file = 0;
-	}
-	return 0;
+	r = sp_seen_file(s, e, addr);
+	if (!r)
+		sp_seen_table(e, !(slot & SP_N_SEEN));
+	return r;
+}
+
+/* The same a second time where the file turns out to be none: code that was made at run time is its process's. */
+static __always_inline sp_u32 sp_seen_look(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
+{
+	sp_u32 r = sp_seen_fill(s, addr, slot);
+
+	if (r || s->seen[slot & (SP_N_SEEN - 1)].state != SP_TABLE_NO_FILE)
+		return r;
+	return sp_seen_fill(s, addr, slot | SP_SEEN_AS_MEMORY);
 }
 
 /* The mapping of addr: one of those met before, or looked up. 0, or the stop; the slot in s->last_seen. */
@@ -244,7 +250,7 @@ static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 	}
 	i = s->n_seen++ & (SP_N_SEEN - 1);
 	s->last_seen = i;
-	return sp_seen_fill(s, addr, i);
+	return sp_seen_look(s, addr, i);
 }
 
 static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
