@@ -159,12 +159,15 @@ static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
 	bpf_probe_read_kernel_str(ret_name, SP_NAME_LEN, (void *)name);
 }
 
+enum { SP_ENOMEM = 12 };
+
 /* The id of a new file, announced to the user half. 0: no id, or no room for the announcement (counted). */
 __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_vma_view *view)
 {
 	struct sp_message_file *r;
 	struct sp_file_key own; /* 6.1 takes no map key from the memory of a function's argument */
-	sp_u64 id;
+	sp_u64 id, *known;
+	long error;
 
 	if (!key || !view)
 		return 0;
@@ -185,18 +188,18 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	r->end = view->end;
 	r->pgoff = view->pgoff;
 	r->tgid = view->tgid;
-	r->pad = 0;
 	sp_file_basename(view->file, r->name);
-	if (bpf_map_update_elem(&files, &own, &id, BPF_NOEXIST)) {
-		/* Another CPU was first (its id stands), or the table is full. */
-		sp_u64 *known = bpf_map_lookup_elem(&files, &own);
-
-		bpf_ringbuf_discard(r, 0);
-		sp_file_number_back(id);
-		return known ? (sp_u32)*known : 0;
+	error = bpf_map_update_elem(&files, &own, &id, BPF_NOEXIST);
+	r->is_unkept = error == -SP_ENOMEM;
+	if (!error || r->is_unkept) {
+		bpf_ringbuf_submit(r, 0);
+		return id;
 	}
-	bpf_ringbuf_submit(r, 0);
-	return id;
+	/* Another CPU was first (its id stands), or the table is full. */
+	known = bpf_map_lookup_elem(&files, &own);
+	bpf_ringbuf_discard(r, 0);
+	sp_file_number_back(id);
+	return known ? (sp_u32)*known : 0;
 }
 
 static __always_inline sp_u32 sp_file_id(const struct sp_file_key *key, const struct sp_vma_view *view)

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 // clang-format on
 
-enum { N_FILES = 60, PAGE = 4096 };
+enum { N_FILES = 250, PAGE = 4096 };
 
 static void map_one(void)
 {
