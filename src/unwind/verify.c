@@ -10,35 +10,15 @@
 
 enum { BEFORE = 12 << 10, BEHIND = 4 << 10 }; /* of a place: nearly all functions that have it */
 
-struct spans {
-	struct sp_code_span *at;
-	size_t n, capacity;
-};
-
-static int spans_add(struct spans *s, uint64_t start, uint64_t end)
-{
-	int r = start < end ? sp_grow(&s->at, &s->capacity, s->n + 1, sizeof(*s->at)) : 0;
-	if (r == 0 && start < end)
-		s->at[s->n++] = (struct sp_code_span){start, end};
-	return r;
-}
-
 static int add_fde(void *arg, uint64_t start, uint64_t size)
 {
-	return spans_add(arg, start, start + size);
+	return sp_code_spans_add(arg, start, start + size);
 }
 
-static int by_start(const void *a, const void *b)
-{
-	const struct sp_code_span *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
-}
-
-static void join(struct spans *s)
+static void join(struct sp_code_spans *s)
 {
 	size_t n = 0;
-	if (s->n)
-		qsort(s->at, s->n, sizeof(*s->at), by_start);
+	sp_code_spans_sort(s);
 	for (size_t i = 0; i < s->n; i++) {
 		if (n && s->at[i].start <= s->at[n - 1].end)
 			s->at[n - 1].end = SP_MAX(s->at[n - 1].end, s->at[i].end);
@@ -48,7 +28,7 @@ static void join(struct spans *s)
 	s->n = n;
 }
 
-static size_t leave_covered(const struct spans *fdes, uint64_t *places, size_t n)
+static size_t leave_covered(const struct sp_code_spans *fdes, uint64_t *places, size_t n)
 {
 	size_t n_left = 0;
 	for (size_t i = 0, k = 0; i < n; i++) {
@@ -61,16 +41,16 @@ static size_t leave_covered(const struct spans *fdes, uint64_t *places, size_t n
 }
 
 /* What is far from all places is taken as covered. With many places less is near, so that all of it is looked at. */
-static int add_distant(struct spans *s, const uint64_t *places, size_t n)
+static int add_distant(struct sp_code_spans *s, const uint64_t *places, size_t n)
 {
 	uint64_t at = 0, share = SP_DERIVE_MAX_CODE / n;
 	uint64_t before = SP_MIN((uint64_t)BEFORE, share / 3 * 2), behind = SP_MIN((uint64_t)BEHIND, share / 3);
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		r = spans_add(s, at, places[i] > before ? places[i] - before : 0);
+		r = sp_code_spans_add(s, at, places[i] > before ? places[i] - before : 0);
 		at = places[i] + behind;
 	}
-	return r == 0 ? spans_add(s, at, UINT64_MAX) : r;
+	return r == 0 ? sp_code_spans_add(s, at, UINT64_MAX) : r;
 }
 
 static bool is_by_fp(const struct sp_rule *r)
@@ -90,7 +70,7 @@ static size_t leave_verified(const struct sp_derived *d, uint64_t *places, size_
 	return n_left;
 }
 
-static int verify(struct sp_elf *e, struct spans *covered, uint64_t *places, size_t n, size_t *ret_n)
+static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t n, size_t *ret_n)
 {
 	struct sp_derived d;
 	int r = sp_fde_walk(e, add_fde, covered);
@@ -110,7 +90,7 @@ static int verify(struct sp_elf *e, struct spans *covered, uint64_t *places, siz
 
 int sp_verify(struct sp_elf *e, uint64_t *places, size_t n, size_t *ret_n)
 {
-	struct spans covered = {0};
+	struct sp_code_spans covered = {0};
 	*ret_n = 0;
 	int r = verify(e, &covered, places, n, ret_n);
 	free(covered.at);

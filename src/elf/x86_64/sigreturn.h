@@ -21,7 +21,8 @@ enum { SP_SIGRETURN_TAIL_BYTES = sizeof(SP_SIGRETURN_TAIL) - 1, SP_SIGRETURN_MAX
 size_t sp_sigreturn_before(const uint8_t *code, size_t n);
 
 struct sp_elf;
-/* Whether an offset is in it, or the byte before; what it all is. A file that cannot be read there has none. */
+/* Whether an offset is in it, or the byte before; what it all is. A file that cannot be read there has none, nor have
+ * data. */
 bool sp_sigreturn_at(struct sp_elf *e, uint64_t offset, uint64_t *ret_start, uint64_t *ret_size);
 
 #endif

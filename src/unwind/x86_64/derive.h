@@ -33,6 +33,12 @@ enum {
 struct sp_code_span { /* file offsets */
 	uint64_t start, end;
 };
+struct sp_code_spans { /* a list that grows; free(at) */
+	struct sp_code_span *at;
+	size_t n, capacity;
+};
+int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end); /* none where it is empty; 0, -ENOMEM */
+void sp_code_spans_sort(struct sp_code_spans *s);                             /* by start */
 struct sp_derived_row { /* holds up to the next row; rule 0 is SP_CFA_NONE */
 	uint64_t offset;
 	uint32_t rule;

@@ -11,12 +11,7 @@
 
 enum { WINDOW_BYTES = 1 << 20 };
 
-struct spans {
-	struct sp_code_span *at;
-	size_t n, capacity;
-};
-
-static int spans_add(struct spans *s, uint64_t start, uint64_t end)
+int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end)
 {
 	int r = start < end ? sp_grow(&s->at, &s->capacity, s->n + 1, sizeof(*s->at)) : 0;
 	if (r == 0 && start < end)
@@ -24,8 +19,20 @@ static int spans_add(struct spans *s, uint64_t start, uint64_t end)
 	return r;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct sp_code_span *x = a, *y = b;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+void sp_code_spans_sort(struct sp_code_spans *s)
+{
+	if (s->n)
+		qsort(s->at, s->n, sizeof(*s->at), by_start);
+}
+
 /* What of a segment is code: its executable sections, or all of it where there are none. */
-static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struct spans *code)
+static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struct sp_code_spans *code)
 {
 	const uint64_t flags = SHF_ALLOC | SHF_EXECINSTR;
 	struct sp_elf_section s;
@@ -36,15 +43,9 @@ static int find_code(struct sp_deriver *d, const struct sp_elf_segment *g, struc
 		    s.offset - g->offset > g->file_size || s.size > g->file_size - (s.offset - g->offset))
 			continue;
 		any = true;
-		r = spans_add(code, s.offset, s.offset + s.size);
+		r = sp_code_spans_add(code, s.offset, s.offset + s.size);
 	}
-	return r < 0 || any ? r : spans_add(code, g->offset, g->offset + g->file_size);
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct sp_code_span *x = a, *y = b;
-	return (x->start > y->start) - (x->start < y->start);
+	return r < 0 || any ? r : sp_code_spans_add(code, g->offset, g->offset + g->file_size);
 }
 
 int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes)
@@ -105,14 +106,13 @@ static int add_islands(struct sp_deriver *d, const struct sp_text *t, uint64_t s
 static int load_text(struct sp_deriver *d, const struct sp_elf_segment *g, const struct sp_code_span *covered, size_t n)
 {
 	struct sp_text t = {.vaddr = g->vaddr, .offset = g->offset, .size = g->file_size};
-	struct spans code = {0};
+	struct sp_code_spans code = {0};
 	int r = sp_grow(&d->texts, &d->texts_capacity, d->n_texts + 1, sizeof(*d->texts));
 	if (r < 0)
 		return r;
 	d->texts[d->n_texts++] = t;
 	r = find_code(d, g, &code);
-	if (code.n)
-		qsort(code.at, code.n, sizeof(*code.at), by_start);
+	sp_code_spans_sort(&code);
 	for (size_t i = 0; r == 0 && i < code.n; i++) {
 		uint64_t start = i ? SP_MAX(code.at[i].start, code.at[i - 1].end) : code.at[i].start;
 		code.at[i].end = SP_MAX(code.at[i].end, start);
