@@ -319,12 +319,8 @@ struct sp_message_file {
 	struct sp_file_key key;
 	sp_u64 start, end, pgoff; /* the mapping where it was seen; pgoff in bytes */
 	sp_u32 tgid;              /* as the user's /proc shows it, 0 = it does not */
-	/*
-	 * The kernel half could not keep it: in a sample maps have only the elements that are ready on the CPU, some
-	 * 90, and a program may have more files (ffmpeg: 220). The user half does; until then the file gets other ids.
-	 */
-	sp_u32 is_unkept;
-	char name[SP_NAME_LEN]; /* last component of the path, cut */
+	sp_u32 is_new;            /* its id is in new_files, not in files */
+	char name[SP_NAME_LEN];   /* last component of the path, cut */
 };
 
 #define SP_PID_HIDDEN 0xffffffffu

@@ -16,7 +16,6 @@
 #include "unwind/build.h"
 #include "unwind/cache.h"
 #include "worker/worker.h"
-#include <bpf/bpf.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -489,8 +488,6 @@ int sp_files_record(struct sp_capture *c, const struct sp_message_file *r)
 	number = number_of(c, r);
 	if (number < 0)
 		return (int)number;
-	if (r->is_unkept)
-		bpf_map_update_elem(c->files_fd, &r->key, &(sp_u64){r->id}, BPF_NOEXIST);
 	c->seen[r->id] = (struct sp_seen_file){
 	    .key = r->key, .number = (uint32_t)number, .state = SP_SEEN_LOADING, .birth = ++c->n_births};
 	if (r->key.dev == SP_DEV_ANON) {
