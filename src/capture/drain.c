@@ -266,7 +266,7 @@ static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 	case SP_MESSAGE_STACK:
 		return size < sizeof(struct sp_message_stack) ? -EBADMSG : stack_record(c, data, size);
 	case SP_MESSAGE_PENDING:
-		return size < offsetof(struct sp_message_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
+		return size < offsetof(struct sp_message_pending, sent) ? -EBADMSG : sp_pending_take(c, data, size);
 	case SP_MESSAGE_STACK_ABOVE:
 		return size < sizeof(struct sp_message_stack_above) ? -EBADMSG : sp_stack_above_take(c, data, size);
 	default:
