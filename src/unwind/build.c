@@ -112,19 +112,24 @@ static bool has_fp_in_frame(const struct sp_rule *rule)
 	return rule->cfa == SP_CFA_REG && rule->reg != SP_REG_FP && rule->fp == SP_FP_FP;
 }
 
-/* Where its end has restored the frame pointer, that is the caller's, whatever the FDE says. */
-static int mend_end(struct builder *b, uint64_t ret, struct sp_rule *rule)
+/*
+ * A row that counts from the stack pointer, behind those that realigned it. Where the frame pointer has been restored,
+ * it is the caller's, whatever the FDE says: in this row and, from the instruction before it on, in the last one.
+ */
+static int mend_end(struct builder *b, uint64_t at, struct sp_rule *rule)
 {
 	uint8_t code[SP_REALIGNED_END];
-	uint64_t lea = ret - SP_REALIGNED_LEA;
-	uint64_t last = b->rows.row[b->rows.n - 1];
+	uint64_t lea = at - SP_REALIGNED_LEA, last = b->rows.row[b->rows.n - 1];
 	struct sp_rule before = sp_row_list_rule_at(&b->rows, (uint16_t)last);
-	if (sp_row_offset(last) >= lea || !has_fp_in_frame(&before) ||
-	    sp_elf_read_into(b->elf, ret - sizeof(code), code, sizeof(code)) < 0 || !sp_ends_realigned(code))
+	bool goes_on = before.cfa == SP_CFA_REG && before.reg == SP_REG_SP && before.fp == SP_FP_SAME;
+	bool ends = has_fp_in_frame(&before) && sp_row_offset(last) < lea &&
+		    sp_elf_read_into(b->elf, at - sizeof(code), code, sizeof(code)) == 0 &&
+		    sp_ends_realigned(code, rule->off);
+	if (!goes_on && !ends)
 		return 0;
 	rule->fp = before.fp = SP_FP_SAME;
 	rule->fp_off = before.fp_off = 0;
-	return sp_row_list_push(&b->rows, lea, &before, false);
+	return ends ? sp_row_list_push(&b->rows, lea, &before, false) : 0;
 }
 
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
@@ -137,7 +142,7 @@ static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool los
 	note_frame(b, at, rule);
 	struct sp_rule mended = *rule;
 	int r = 0;
-	if (has_fp_in_frame(rule) && rule->reg == SP_REG_SP && rule->off == WORD && at > 0 && b->rows.n > 0)
+	if (has_fp_in_frame(rule) && rule->reg == SP_REG_SP && at > SP_REALIGNED_END && b->rows.n > 0)
 		r = mend_end(b, b->fde_start + at, &mended);
 	if (r == 0)
 		r = sp_kept_note(&b->needs, b->fde_start, b->fde_start + at, rule);

@@ -150,9 +150,17 @@ static void end_of_a_realigned_frame(void **state)
 	struct file f;
 	(void)state;
 	begin(&f);
-	append_realigned(&f, 0x100, "\x5d\x49\x8d\x62\xf8\xc3"); /* pop %rbp; lea -8(%r10),%rsp; ret */
-	append_realigned(&f, 0x140, "\x5e\x49\x8d\x62\xf8\xc3"); /* pop %rsi */
+	append_realigned(&f, 0x100, "\x5d\x49\x8d\x62\xf8\xc3");               /* pop %rbp; lea -8(%r10),%rsp; ret */
+	append_realigned(&f, 0x140, "\x5e\x49\x8d\x62\xf8\xc3");               /* pop %rsi */
+	memcpy(f.bytes + TEXT + 0x1b8, "\x5d\x49\x8d\x65\xf0\x41\x5d\xc3", 8); /* lea -16(%r13),%rsp; pop %r13; ret */
+	FDE(&f, 0x180, 0x40, 0x0c, 13, 0, 0x10, 6, 2, 0x76, 0, 0x40 + 0x3d, 0x0c, 7, 16, 0x42, 0x0e, 8);
 	SP_FREE struct sp_blob *b = finish(&f);
+	assert_fp(b, 0x1b8, SP_FP_FP);
+	for (uint64_t at = 0x1b9; at < 0x1c0; at++)
+		assert_fp(b, at, SP_FP_SAME);
+	assert_cfa(b, 0x1bc, SP_CFA_REG, 0);
+	assert_cfa(b, 0x1be, SP_CFA_REG, 16);
+	assert_cfa(b, 0x1bf, SP_CFA_REG, 8);
 	assert_fp(b, 0x10b, SP_FP_SAME);
 	assert_fp(b, 0x10c, SP_FP_FP);
 	assert_fp(b, 0x13a, SP_FP_FP);
