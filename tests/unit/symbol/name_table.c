@@ -137,7 +137,7 @@ static void data_are_no_sigreturn(void **state)
 	(void)state;
 	assert_int_equal(headers->p_type, PT_PHDR);
 	assert_int_equal(sp_elf_offset_of(e, (uint64_t)like_sigreturn - base, &offset), 0);
-	assert_false(sp_sigreturn_at(e, offset, &start, &size));
+	assert_false(sp_sigreturn_at(&(struct sp_sigreturn_window){.elf = e}, offset, &start, &size));
 	sp_elf_close(e);
 }
 
