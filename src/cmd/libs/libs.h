@@ -95,8 +95,6 @@ int sp_libs_label(struct sp_libs *l);
 int sp_libs_arrange(struct sp_libs *l); /* what is wanted, in the order that was asked for */
 void sp_libs_files_done(struct sp_libs *l);
 
-/* Whether the library is what the word means: name, path, glob of them, or the beginning of its build id. */
-bool sp_libs_means(const struct sp_libs *l, const struct sp_libs_library *lib, const char *word);
 bool sp_libs_shows_uses(const struct sp_libs_args *a); /* the processes of each library are listed */
 bool sp_libs_shows_use(const struct sp_libs *l, const struct sp_libs_use *u);
 
@@ -104,7 +102,6 @@ int sp_libs_print_table(struct sp_libs *l, FILE *out);
 int sp_libs_print_stale(struct sp_libs *l, FILE *out);
 int sp_libs_print_json(struct sp_libs *l, FILE *out);
 int sp_libs_print_csv(struct sp_libs *l, FILE *out);
-void sp_libs_tell(const struct sp_libs *l); /* what is to be known beside it, on stderr */
 
 /* A copy of the text that lives as long as l; NULL: out of memory. */
 const char *sp_libs_keep(struct sp_libs *l, const char *text);

@@ -38,7 +38,8 @@ struct builder {
 };
 
 /* --- which values --- */
-int sp_calls_value(const struct sp_profile *p)
+/* The value that counts calls; -ENODATA: the profile has none. */
+static int calls_value_index(const struct sp_profile *p)
 {
 	for (uint32_t i = 0; i < sp_profile_n_value_types(p); i++)
 		if (!strcmp(sp_profile_string(p, sp_profile_value_type(p, i)->name), "calls"))
@@ -180,7 +181,7 @@ static int find_targets(struct builder *b)
 
 static int calls_build_rows(struct builder *b, const struct sp_view_options *o)
 {
-	int r = sp_calls_value(b->p);
+	int r = calls_value_index(b->p);
 
 	if (r < 0)
 		return r;

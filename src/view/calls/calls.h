@@ -52,7 +52,4 @@ static inline void sp_calls_add(int64_t *sum, int64_t calls)
 		*sum = INT64_MAX;
 }
 
-/* The value that counts calls; -ENODATA: the profile has none. */
-int sp_calls_value(const struct sp_profile *p);
-
 #endif
