@@ -48,6 +48,9 @@ extern const struct sp_cmd *const sp_cmds[]; /* NULL at the end; generated */
 /* Prints the failure r with its chain of words and gives back the exit code. cmd may be NULL. */
 int sp_cmd_error(const struct sp_cmd *cmd, int r, int exit_code);
 
+/* A line of its own on stderr, behind "soprof: ". */
+void sp_cmd_warn(const char *text);
+
 /*
  * What all commands do with the result of parsing: help is printed to standard output, a failure as an error. true =
  * the arguments are good, go on; false = return *ret_exit.
