@@ -26,7 +26,7 @@ int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profil
 int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers, struct sp_profile **ret_profile);
 /* What files say beside who called what. */
 struct sp_calls_told {
-	uint64_t n_calls, n_references, counters[SP_CALLS_COUNTERS];
+	uint64_t n_calls, n_references, n_torn, counters[SP_CALLS_COUNTERS];
 };
 void sp_calls_told_add(struct sp_calls_told *t, const struct sp_calls_snapshot *s);
 /* On stderr: calls, programs, and what was not counted, with why; nothing that is not so. */
