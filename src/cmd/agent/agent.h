@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * agent.h: the parts of `soprof agent`: agent.c runs it, agent_status.c tells how it is.
+ * agent.h: the parts of `soprof agent`: agent.c runs it, agent_status.c shows its status.
  *
- * What tells how it is has two ends: words that the running agent puts into its answer (sp_agent_status_put), and the
- * screen that `soprof agent --status` makes of them (sp_agent_status_show), which takes them from whoever answers at
- * the socket: any of them may be missing. 0 or a negative errno with sp_error_text(). Main thread only.
+ * The running agent writes its status as words (sp_agent_status_put). `soprof agent --status` receives them over the
+ * socket and prints them (sp_agent_status_show); any word may be missing. 0 or a negative errno with sp_error_text().
+ * Main thread only.
  */
 #ifndef SP_CMD_AGENT_AGENT_H
 #define SP_CMD_AGENT_AGENT_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs.h: the parts of `soprof libs`: what is mapped, which library each file is, what it cost, how it is printed.
+ * libs.h: the parts of `soprof libs`: mapped files, the libraries that they are, their cost, the output.
  *
- * libs.c composes; libs_find.c asks workers what each mapped file is and what its path leads to now; libs_group.c makes
- * libraries of the files and lists who uses them; libs_cost.c adds the samples; libs_label.c finds packages, users and
- * short names of cgroups; libs_table.c and libs_json.c print. All of it belongs to one struct sp_libs, which libs.c
- * frees; strings belong to the mapped table, the interned strings, or the files. Names are raw: who prints encodes.
+ * libs.c runs it; libs_find.c asks workers about each mapped file and about what its path leads to now; libs_group.c
+ * groups files into libraries and lists their users; libs_cost.c adds the samples; libs_label.c finds packages, users
+ * and short names of cgroups; libs_table.c and libs_json.c print. libs.c frees struct sp_libs; strings belong to the
+ * table of mappings, the interned strings or the files, and are encoded when printed.
  */
 #ifndef SP_CMD_LIBS_LIBS_H
 #define SP_CMD_LIBS_LIBS_H
