@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* values.c: the text of an option's value to what the command's struct wants. */
+/* values.c: parses the values of options. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/search.h"

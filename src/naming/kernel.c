@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* kernel.c: the kernel's symbols, read once by a worker, kept packed in a memory file, looked up there. */
+/* kernel.c: the kernel's symbols: a worker reads them once into a packed table in a memory file. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"

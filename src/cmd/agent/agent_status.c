@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* agent_status.c: how the agent is: told by itself, shown to a person. */
+/* agent_status.c: the agent's status: written by the agent as words, shown to people. */
 #include "agent/agent.h"
 #include "agent/daemon/notify.h"
 #include "agent/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* agent_status_json.c: the words in which the agent says how it is, as one JSON object; its sources are a list. */
+/* agent_status_json.c: the words of the agent's status as one JSON object with a list of sources. */
 #include "agent/socket/ask.h"
 #include "base/encode.h"
 #include "base/error.h"

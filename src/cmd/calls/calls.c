@@ -2,9 +2,9 @@
 /*
  * calls.c: `soprof calls`: counts the calls of libraries' functions inside a command and all that it starts.
  *
- * What would keep us from counting is told before the command runs, and it does not run then; whatever happens later,
- * it runs on, and its exit code is ours. A run counts its own programs, in a file of its own; with --keep, and for a
- * shell, one goes on from run to run. Where the kernel lets us sample the command, the same table has times.
+ * What prevents counting is reported before the command starts, and then it is not run. Later problems do not stop it,
+ * and its exit code is ours. Each run counts in a file of its own; with --keep, and for a shell, runs share one. If
+ * the kernel allows sampling the command, the same table has times.
  */
 #include "cmd/calls/calls.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs.c: `soprof libs`: which libraries are mapped by which processes, what they cost, and who runs an old one.
+ * libs.c: `soprof libs`: which processes map which libraries, what these cost, and who runs an old one.
  *
- * First the samples, then the look at /proc, so that what is listed is what is there in the end. Then privileges are
- * given up: names and files of others are handled without.
+ * Samples are taken first, then /proc is read, so that the list shows the state at the end. Then privileges are given
+ * up, before names and files of others are handled.
  */
 #include "cmd/libs/libs.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * libs_group.c: mapped files -> libraries -> who uses them; which are wanted, and in which order.
+ * libs_group.c: groups mapped files into libraries, lists their users, and selects and orders them.
  *
- * A library is its build id, whatever the paths of its files; without one it is its inode, and where even that could
- * not be looked at, what /proc says of it.
+ * A library is identified by its build id, whatever its files' paths; without one by its inode, and if that is not
+ * known, by what /proc says.
  */
 #include "base/encode.h"
 #include "base/intern.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* query.c: `soprof query`: what the agent has kept of a range of time, in any view. */
+/* query.c: `soprof query`: shows a time range of the agent's history in any view. */
 #include "agent/answer/long_totals.h"
 #include "base/error.h"
 #include "base/mem.h"
