@@ -10,6 +10,7 @@
 #define SP_CMD_AGENT_AGENT_H
 
 #include "agent/config.h"
+#include <stdbool.h>
 #include <stdio.h>
 
 struct sp_agent;
@@ -19,7 +20,7 @@ struct sp_page;
 int sp_agent_status_put(struct sp_agent *a, const struct sp_agent_config *c, FILE *out);
 int sp_agent_status_show(const char *socket, FILE *out);
 int sp_agent_status_json(const char *socket, FILE *out); /* the same words */
-extern const char *const sp_agent_status_source_words[]; /* those that are of the source before them; NULL ends them */
+bool sp_agent_status_is_of_source(const char *name);     /* the word belongs to the source before it */
 /* What is sampled, kept and answered, and what may be used: a line each, to the log. */
 void sp_agent_greet(const struct sp_agent_config *c, unsigned n_cpus);
 /* agent_page.c: where it is served, to the log and as words of the status. */
