@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* naming.c: what is known of files, and the first steps of a question about one. */
+/* naming.c: what is known of files, and the first steps of a question. */
 #include "naming/naming.h"
 #include "base/entries.h"
 #include "base/error.h"
