@@ -51,13 +51,13 @@ VICTIM static unsigned int wide(unsigned int left)
 	return r + space[0];
 }
 
-VICTIM static unsigned int untouched(unsigned int n)
+VICTIM static unsigned int untouched(unsigned long long ticks)
 {
 	volatile char space[1000000];
 
-	for (unsigned int i = 0; i < n; i++)
-		__asm__ volatile("" : "+r"(i)::"memory");
-	space[0] = (char)n;
+	for (unsigned long long start = __builtin_ia32_rdtsc(); __builtin_ia32_rdtsc() - start < ticks;)
+		;
+	space[0] = (char)ticks;
 	return space[0];
 }
 
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 		return r == 1;
 	}
 	if (victim_argument && *victim_argument == 'u')
-		return untouched(1000000000) == 1;
+		return untouched(600000000) == 1;
 	depth = victim_argument ? (unsigned int)strtoul(victim_argument, NULL, 10) : 100;
 	work = 20000 + 10 * depth;
 	while (going_on())
