@@ -90,24 +90,29 @@ static struct sp_rule rule_of_v8(const struct sp_rule *r)
 	return rule;
 }
 
+/* Behind the derived rules, again the same number, as V8's code needs them; then its own. */
 static int make_rules(struct sp_derived *d)
 {
-	struct sp_rule *rules = realloc(d->rules, (d->n_rules + N_OWN_RULES) * sizeof(*rules));
+	size_t n = SP_MAX(d->n_rules, (size_t)1);
+	struct sp_rule *rules = realloc(d->rules, (2 * n + N_OWN_RULES) * sizeof(*rules));
 	if (!rules)
 		return -ENOMEM;
 	d->rules = rules;
-	for (size_t i = 1; i < d->n_rules; i++)
-		rules[i] = rule_of_v8(&rules[i]);
+	if (!d->n_rules)
+		rules[0] = (struct sp_rule){.cfa = SP_CFA_NONE};
+	for (size_t i = 0; i < n; i++)
+		rules[n + i] = rule_of_v8(&rules[i]);
 	for (int i = 0; i < N_OWN_RULES; i++)
-		rules[d->n_rules + (size_t)i] = (struct sp_rule){.cfa = SP_CFA_V8, .off = i * WORD};
+		rules[2 * n + (size_t)i] = (struct sp_rule){.cfa = SP_CFA_V8, .off = i * WORD};
+	d->n_rules = 2 * n + N_OWN_RULES;
 	return 0;
 }
 
-/* Both lists in one: what is derived first, if it knows something. */
-static int merge(struct sp_derived *d, const struct own_rows *o)
+/* Both lists in one; of a builtin what is derived first, if it knows something. n_rules: of what was derived. */
+static int merge(struct sp_derived *d, uint32_t n_rules, const struct own_rows *o, const struct sp_code_span *builtins)
 {
 	struct sp_derived_row *rows = calloc(d->n_rows + o->n + 1, sizeof(*rows));
-	uint32_t v8 = (uint32_t)d->n_rules, derived = 0, own = RULE_V8, rule;
+	uint32_t derived = 0, own = RULE_V8, rule;
 	size_t n = 0, i = 0, k = 0;
 	if (!rows)
 		return -ENOMEM;
@@ -118,14 +123,15 @@ static int merge(struct sp_derived *d, const struct own_rows *o)
 			derived = d->rows[i].rule;
 		for (; k < o->n && o->row[k].offset == at; k++)
 			own = o->row[k].rule;
-		rule = derived && d->rules[derived].off ? derived : v8 + own;
+		rule = derived && d->rules[n_rules + derived].off ? n_rules + derived : 2 * n_rules + own;
+		if (at < builtins->start || at >= builtins->end)
+			rule = derived;
 		if (!n || rows[n - 1].rule != rule)
 			rows[n++] = (struct sp_derived_row){.offset = at, .rule = rule};
 	}
 	free(d->rows);
 	d->rows = rows;
 	d->n_rows = n;
-	d->n_rules += N_OWN_RULES;
 	return 0;
 }
 
@@ -139,15 +145,34 @@ static struct sp_code_span largest_gap(const struct sp_code_span *covered, size_
 	return gap;
 }
 
-int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *d)
+/* Those of the builtins without FDE, and rows where they begin and end. */
+static int find_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, const struct sp_code_span *all,
+		     struct own_rows *o)
+{
+	int r = own_put(o, all->start, RULE_V8);
+	for (size_t i = 1; r == 0 && i < n; i++) {
+		struct sp_code_span gap = {SP_MAX(covered[i - 1].end, all->start), SP_MIN(covered[i].start, all->end)};
+		if (gap.start < gap.end)
+			r = find_beginnings(e, &gap, o);
+	}
+	return r ? r : own_put(o, all->end, RULE_V8);
+}
+
+int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, const struct sp_code_span *builtins,
+	       struct sp_derived *d)
 {
 	struct sp_code_span gap = largest_gap(covered, n);
 	struct own_rows own = {0};
-	int r = gap.end ? find_beginnings(e, &gap, &own) : 0;
+	uint32_t n_rules = (uint32_t)SP_MAX(d->n_rules, (size_t)1);
+	int r = 0;
+	if (builtins->end != UINT64_MAX)
+		r = find_rows(e, covered, n, builtins, &own);
+	else if (gap.end)
+		r = find_beginnings(e, &gap, &own);
 	if (r == 0 && (own.n || d->n_rows))
 		r = make_rules(d);
 	if (r == 0 && (own.n || d->n_rows))
-		r = merge(d, &own);
+		r = merge(d, n_rules, &own, builtins);
 	free(own.row);
 	return r;
 }

@@ -70,7 +70,7 @@ static void rows_of_builtins(void **state)
 	const uint64_t before = offset_of(e, v8_before), behind = offset_of(e, v8_behind);
 	const struct sp_code_span covered[] = {{0, before + 1}, {behind, UINT64_MAX}};
 	assert_int_equal(sp_derive(e, covered, SP_COUNT(covered), UINT64_MAX, &d), 0);
-	assert_int_equal(sp_v8_rows(e, covered, SP_COUNT(covered), &d), 0);
+	assert_int_equal(sp_v8_rows(e, covered, SP_COUNT(covered), &(struct sp_code_span){0, UINT64_MAX}, &d), 0);
 	row_is(&d, offset_of(e, v8_frame), 8);
 	row_is(&d, offset_of(e, v8_frame) + 1, 16);
 	row_is(&d, offset_of(e, v8_frame) + 4, 0); /* its frame stands */
