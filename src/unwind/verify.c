@@ -2,6 +2,7 @@
 #include "unwind/verify.h"
 #include "base/mem.h"
 #include "unwind/build.h"
+#include "unwind/priv.h"
 #include "unwind/step_types.h"
 #include "unwind/x86_64/derive.h"
 #include "unwind/x86_64/framed.h"
@@ -109,6 +110,16 @@ static int place_compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
+/* V8's builtins are walked in another way, by which their guesses are made, too. */
+static int add_builtins(struct sp_elf *e, struct sp_code_spans *covered)
+{
+	struct sp_code_span builtins;
+	int r = sp_v8_find(e, covered->at, covered->n, &builtins);
+	r = r < 0 ? r : sp_code_spans_add(covered, builtins.start, builtins.end);
+	join(covered);
+	return r;
+}
+
 static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t n, size_t *ret_n)
 {
 	SP_FREE uint64_t *told = calloc(n + 1, sizeof(*told));
@@ -117,6 +128,9 @@ static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *pla
 	if (r == -ENOMEM)
 		return r;
 	join(covered);
+	r = add_builtins(e, covered);
+	if (r < 0)
+		return r;
 	n = leave_covered(covered, places, n);
 	r = part_framed(e, covered, places, &n, told, &n_told);
 	r = r < 0 ? r : leave_derived(e, covered, places, &n);

@@ -269,7 +269,7 @@ static int find_function(struct sp_elf *e, const struct sp_code_span *covered, s
 	return r;
 }
 
-/* Whether the walk finds the caller from here. */
+/* Whether the walk, which has seen the instruction, finds the caller from here. */
 static bool is_told(const struct function *f, uint64_t place)
 {
 	size_t at = (size_t)(place - f->code.offset);

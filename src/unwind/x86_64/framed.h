@@ -18,8 +18,9 @@ enum { SP_FRAMED_MAX = 512 << 10 };
 
 /*
  * places: ascending file offsets, of instructions (leaves) and of the last bytes of calls (callers); outside covered.
- * ret_told[i]: whether a walk without unwind information, by the frame pointer or, for a leaf at the function's start
- * or end, by its instruction (sp_frameless()), finds the caller of places[i].
+ * ret_told[i]: whether a walk without unwind information finds the caller of places[i]: by the frame pointer, or by the
+ * instruction of a leaf that has no frame yet or no more (sp_frameless()). A leaf whose code the walk could not read is
+ * marked as a guess itself.
  */
 int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
 	      bool *ret_told);

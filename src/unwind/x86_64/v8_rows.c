@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * v8_rows.c: what is known of the leaves among V8's builtins: where the return address of one without a frame is.
+ * v8_rows.c: what is known of the leaves among V8's builtins: where the return address of one without a frame is, and
+ * of which nobody knows whether they have one.
  *
  * Derived rows (derive.h) tell it of functions that the deriver believes in. Once a frame stands they are not used: in
  * V8's code a callee takes its arguments off the stack, so that it is not as high behind a call as in front of it. Of
@@ -16,8 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 8, ALIGNMENT = 64, MAX_BEGINNING = 512, MAX_GAP = 16 << 20, INT3 = 0xcc };
-enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, N_OWN_RULES }; /* behind the derived ones */
+enum {
+	WORD = 8,
+	ALIGNMENT = 64,
+	MAX_BEGINNING = 512,
+	MAX_BUILTIN = 64 << 10,
+	MAX_GAP = 16 << 20,
+	MAX_TARGETS = 64,
+	INT3 = 0xcc
+};
+enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, RULE_UNSURE, N_OWN_RULES }; /* behind the derived ones */
+static const int32_t own_offsets[] = {0, WORD, 2 * WORD, SP_V8_UNSURE};
 
 struct own_rows {
 	struct sp_derived_row *row;
@@ -55,6 +65,65 @@ static size_t beginning(const ZydisDecoder *d, const uint8_t *bytes, size_t size
 	return 0;
 }
 
+/* --- builtins without a frame, or not at first --- */
+
+/* What is read of one: to its end, behind which int3 stands. */
+struct reading {
+	const uint8_t *bytes;
+	size_t size, at, targets[MAX_TARGETS],
+	    n_targets;        /* of jumps forward, from where the stack is as at the start */
+	ZydisRegister loaded; /* with what stands in a table of addresses, just before */
+};
+
+/* By way of r15, where the interpreter has its table: from one bytecode's builtin to the next one's. */
+static bool dispatches(struct reading *b, const struct sp_insn *i)
+{
+	const ZydisDecodedOperand *op = i->op;
+	bool jumps = i->flow == SP_FLOW_JUMP && op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     b->loaded != ZYDIS_REGISTER_NONE && op[0].reg.value == b->loaded;
+	bool loads = i->z.mnemonic == ZYDIS_MNEMONIC_MOV && op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     op[1].type == ZYDIS_OPERAND_TYPE_MEMORY && op[1].mem.base == ZYDIS_REGISTER_R15 &&
+		     op[1].mem.scale == WORD && !op[1].mem.disp.value;
+	b->loaded = loads ? op[0].reg.value : ZYDIS_REGISTER_NONE;
+	return jumps;
+}
+
+/* Whether the stack is behind an instruction as it was in front of it, there as at the builtin's start. */
+static bool stays(struct reading *b, const struct sp_insn *i)
+{
+	size_t next = b->at + i->length;
+	if (moves_stack(i))
+		return false;
+	if (i->has_target && i->target > b->at && i->target < b->size && b->n_targets < MAX_TARGETS)
+		b->targets[b->n_targets++] = (size_t)i->target;
+	for (size_t k = 0; k < b->n_targets; k++)
+		if (b->targets[k] == next)
+			return true;
+	return i->flow == SP_FLOW_NEXT || i->flow == SP_FLOW_BRANCH;
+}
+
+/*
+ * A bytecode's builtin runs in its interpreted function's frame. Of any other its return address is at the stack
+ * pointer up to where the stack is moved; behind that nobody knows.
+ */
+static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t offset, struct own_rows *o)
+{
+	struct reading b = {.bytes = bytes, .size = SP_MIN(size, (size_t)MAX_BUILTIN), .loaded = ZYDIS_REGISTER_NONE};
+	size_t as_at_start = 0;
+	bool goes_on = true;
+	struct sp_insn i;
+	for (; b.at < b.size && sp_insn_decode(d, bytes + b.at, b.size - b.at, b.at, &i); b.at += i.length) {
+		if (b.at && b.at % ALIGNMENT == 0 && bytes[b.at - 1] == INT3)
+			break;
+		if (dispatches(&b, &i))
+			return own_put(o, offset, RULE_V8);
+		as_at_start = goes_on ? b.at + i.length : as_at_start;
+		goes_on = goes_on && stays(&b, &i);
+	}
+	int r = own_put(o, offset, RULE_ENTRY);
+	return r ? r : own_put(o, offset + as_at_start, RULE_UNSURE);
+}
+
 /* Of the functions in code that no FDE covers. */
 static int find_beginnings(struct sp_elf *e, const struct sp_code_span *gap, struct own_rows *o)
 {
@@ -69,8 +138,10 @@ static int find_beginnings(struct sp_elf *e, const struct sp_code_span *gap, str
 	for (size_t at = ALIGNMENT - gap->start % ALIGNMENT; r == 0 && at < size; at += ALIGNMENT) {
 		size_t n =
 		    bytes[at - 1] == INT3 ? beginning(&d, bytes + at, SP_MIN(size - at, (size_t)MAX_BEGINNING)) : 0;
-		if (!n)
+		if (!n) {
+			r = bytes[at - 1] == INT3 ? put_frameless(&d, bytes + at, size - at, gap->start + at, o) : 0;
 			continue;
+		}
 		r = own_put(o, gap->start + at, RULE_ENTRY);
 		r = r ? r : own_put(o, gap->start + at + n, RULE_PUSHED);
 		r = r ? r : own_put(o, gap->start + at + n + 3, RULE_V8);
@@ -103,12 +174,12 @@ static int make_rules(struct sp_derived *d)
 	for (size_t i = 0; i < n; i++)
 		rules[n + i] = rule_of_v8(&rules[i]);
 	for (int i = 0; i < N_OWN_RULES; i++)
-		rules[2 * n + (size_t)i] = (struct sp_rule){.cfa = SP_CFA_V8, .off = i * WORD};
+		rules[2 * n + (size_t)i] = (struct sp_rule){.cfa = SP_CFA_V8, .off = own_offsets[i]};
 	d->n_rules = 2 * n + N_OWN_RULES;
 	return 0;
 }
 
-/* Both lists in one; of a builtin what is derived first, if it knows something. n_rules: of what was derived. */
+/* Both lists in one; of a builtin what is derived first, if it knows more. n_rules: of what was derived. */
 static int merge(struct sp_derived *d, uint32_t n_rules, const struct own_rows *o, const struct sp_code_span *builtins)
 {
 	struct sp_derived_row *rows = calloc(d->n_rows + o->n + 1, sizeof(*rows));
@@ -123,7 +194,8 @@ static int merge(struct sp_derived *d, uint32_t n_rules, const struct own_rows *
 			derived = d->rows[i].rule;
 		for (; k < o->n && o->row[k].offset == at; k++)
 			own = o->row[k].rule;
-		rule = derived && d->rules[n_rules + derived].off ? n_rules + derived : 2 * n_rules + own;
+		rule = derived && (d->rules[n_rules + derived].off || own == RULE_UNSURE) ? n_rules + derived
+											  : 2 * n_rules + own;
 		if (at < builtins->start || at >= builtins->end)
 			rule = derived;
 		if (!n || rows[n - 1].rule != rule)
