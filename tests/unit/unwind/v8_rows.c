@@ -23,6 +23,8 @@ void v8_frame(void);
 void v8_checks(void);
 void v8_moves(void);
 void v8_tail(void);
+void v8_pushes(void);
+void v8_bytecode(void);
 
 static uint64_t load_bias; /* of this program */
 
@@ -79,6 +81,13 @@ static void rows_of_builtins(void **state)
 	row_is(&d, offset_of(e, v8_checks) + 4, 8);
 	row_is(&d, offset_of(e, v8_checks) + 7, 16);
 	row_is(&d, offset_of(e, v8_checks) + 10, 0);
+	row_is(&d, offset_of(e, v8_tail), 8);
+	row_is(&d, offset_of(e, v8_pushes), 8);
+	row_is(&d, offset_of(e, v8_pushes) + 5, 8); /* the jump, and where the branch leads behind it */
+	row_is(&d, offset_of(e, v8_pushes) + 10, 8);
+	row_is(&d, offset_of(e, v8_pushes) + 11, SP_V8_UNSURE);
+	row_is(&d, offset_of(e, v8_bytecode), 0);
+	row_is(&d, offset_of(e, v8_bytecode) + 5, 0);
 	sp_derived_done(&d);
 	sp_elf_close(e);
 }
