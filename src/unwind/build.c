@@ -109,6 +109,31 @@ static void note_frame(struct builder *b, uint64_t at, const struct sp_rule *rul
 		b->frame = FRAME_GOES;
 }
 
+static bool has_fp_in_frame(const struct sp_rule *rule)
+{
+	return rule->cfa == SP_CFA_REG && rule->reg != SP_REG_FP && rule->fp == SP_FP_FP;
+}
+
+/*
+ * A row that counts from the stack pointer, behind those that realigned it. Where the frame pointer has been restored,
+ * it is the caller's, whatever the FDE says: in this row and, from the instruction before it on, in the last one.
+ */
+static int mend_end(struct builder *b, uint64_t at, struct sp_rule *rule)
+{
+	uint8_t code[SP_REALIGNED_END];
+	uint64_t lea = at - SP_REALIGNED_LEA, last = b->rows.row[b->rows.n - 1];
+	struct sp_rule before = sp_row_list_rule_at(&b->rows, (uint16_t)last);
+	bool goes_on = before.cfa == SP_CFA_REG && before.reg == SP_REG_SP && before.fp == SP_FP_SAME;
+	bool ends = has_fp_in_frame(&before) && sp_row_offset(last) < lea &&
+		    sp_elf_read_into(b->elf, at - sizeof(code), code, sizeof(code)) == 0 &&
+		    sp_ends_realigned(code, rule->off);
+	if (!goes_on && !ends)
+		return 0;
+	rule->fp = before.fp = SP_FP_SAME;
+	rule->fp_off = before.fp_off = 0;
+	return ends ? sp_row_list_push(&b->rows, lea, &before, false) : 0;
+}
+
 static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool lost)
 {
 	static const struct sp_rule thread = {.cfa = SP_CFA_ROOT, .reg = SP_ROOT_THREAD};
@@ -117,8 +142,13 @@ static int take_row(void *arg, uint64_t at, const struct sp_rule *rule, bool los
 		rule = &thread;
 	b->uses_base |= rule->cfa == SP_CFA_REG && rule->reg == SP_REG_BASE;
 	note_frame(b, at, rule);
-	int r = sp_kept_note(&b->needs, b->fde_start, b->fde_start + at, rule);
-	return r < 0 ? r : sp_row_list_push(&b->rows, SP_MAX(b->fde_start + at, b->end), rule, lost);
+	struct sp_rule mended = *rule;
+	int r = 0;
+	if (has_fp_in_frame(rule) && rule->reg == SP_REG_SP && at > SP_REALIGNED_END && b->rows.n > 0)
+		r = mend_end(b, b->fde_start + at, &mended);
+	if (r == 0)
+		r = sp_kept_note(&b->needs, b->fde_start, b->fde_start + at, rule);
+	return r < 0 ? r : sp_row_list_push(&b->rows, SP_MAX(b->fde_start + at, b->end), &mended, lost);
 }
 
 static int run_program(struct builder *b, const struct sp_fde *fde)
@@ -290,18 +320,13 @@ static int run_fdes(struct builder *b)
 	return r;
 }
 
-/* What the sorted FDEs hold, overlaps joined. */
-static size_t find_covered(const struct builder *b, struct sp_code_span *spans)
+static int find_covered(const struct builder *b, struct sp_code_spans *ret_spans)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < b->n_fdes; i++) {
-		uint64_t start = b->fdes[i].start, end = start + b->fdes[i].size;
-		if (n > 0 && start <= spans[n - 1].end)
-			spans[n - 1].end = SP_MAX(spans[n - 1].end, end);
-		else
-			spans[n++] = (struct sp_code_span){start, end};
-	}
-	return n;
+	int r = 0;
+	for (size_t i = 0; i < b->n_fdes && r == 0; i++)
+		r = sp_code_spans_add(ret_spans, b->fdes[i].start, b->fdes[i].start + b->fdes[i].size);
+	sp_code_spans_join(ret_spans);
+	return r;
 }
 
 /* The builtins alone, where the file has too much code to look at. Their calls of one another are enough. */
@@ -327,23 +352,28 @@ static int find_builtins(struct builder *b, const struct sp_code_span *covered, 
 }
 
 /* What cannot be had, for whatever reason, is not derived; a table without it is a table. */
-static int derive(struct builder *b)
+static int derive_gaps(struct builder *b, const struct sp_code_spans *covered)
 {
-	SP_FREE struct sp_code_span *covered = calloc(b->n_fdes + 1, sizeof(*covered));
-	if (!covered)
-		return -ENOMEM;
-	sort_fdes(b);
-	find_entry(b);
-	b->context = sp_context_find(b->elf);
-	size_t n = find_covered(b, covered);
-	int r = sp_derive(b->elf, covered, n, b->entry, &b->derived);
+	int r = sp_derive(b->elf, covered->at, covered->n, b->entry, &b->derived);
 	if (r < 0 || b->derived.cut)
 		b->head.flags |= SP_BLOB_DERIVED_PART;
 	b->head.n_derived_functions = (uint32_t)b->derived.n_functions;
 	b->head.uncovered_bytes = b->derived.code_bytes + b->derived.left_out;
 	b->head.derived_bytes = b->derived.derived_bytes;
 	b->head.left_out_bytes = b->derived.left_out;
-	return find_builtins(b, covered, n);
+	return find_builtins(b, covered->at, covered->n);
+}
+
+static int derive(struct builder *b)
+{
+	struct sp_code_spans covered = {0};
+	sort_fdes(b);
+	find_entry(b);
+	b->context = sp_context_find(b->elf);
+	int r = find_covered(b, &covered);
+	r = r < 0 ? r : derive_gaps(b, &covered);
+	free(covered.at);
+	return r;
 }
 
 /* The number of a rule that keeps these registers, too. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR GPL-2.0-only */
 /*
- * code.h: what the unwinder's core (unwind/step.h) knows of the processor: numbers of registers, and instructions.
+ * code.h: what the unwinder's core (unwind/step.h) needs to know of the processor: registers and instructions.
  *
- * Compiled in both halves. Registers have their DWARF numbers (System V psABI, figure 3.36). The functions look at
- * bytes of code that the caller has read; what they say of other bytes than instructions is chance. No state.
+ * Compiled in both halves. Registers have their DWARF numbers (System V psABI, figure 3.36). The functions examine
+ * bytes of code that the caller has read; for bytes that are no instructions the result is arbitrary. No state.
  */
 #ifndef SP_UNWIND_X86_64_CODE_H
 #define SP_UNWIND_X86_64_CODE_H
@@ -39,6 +39,17 @@ SP_STEP_INLINE int sp_ends_in_call(const sp_u8 *b)
 SP_STEP_INLINE sp_u64 sp_plt_pushed(sp_u64 ip, sp_u32 behind_push)
 {
 	return (ip & 15) >= behind_push ? 8 : 0;
+}
+
+/*
+ * Whether these 5 bytes end the frame of a function that has realigned its stack as GCC does it: pop %rbp; lea
+ * -off(%r10),%rsp, with 8, or with 16 where a register that it was given is still to be popped. Any register may stand
+ * for r10. GCC's unwind information does not tell of this `pop`.
+ */
+enum { SP_REALIGNED_END = 5, SP_REALIGNED_LEA = 4 };
+SP_STEP_INLINE int sp_ends_realigned(const sp_u8 *b, sp_s32 off)
+{
+	return b[0] == 0x5d && (b[1] & 0xfe) == 0x48 && b[2] == 0x8d && (b[3] & 0xf8) == 0x60 && b[4] == (sp_u8)-off;
 }
 
 /*
