@@ -329,14 +329,6 @@ static int find_covered(const struct builder *b, struct sp_code_spans *ret_spans
 	return r;
 }
 
-/* The builtins alone, where the file has too much code to look at. Their calls of one another are enough. */
-static int derive_builtins(struct builder *b)
-{
-	const struct sp_code_span others[] = {{0, b->builtins.start}, {b->builtins.end, UINT64_MAX}};
-	sp_derived_done(&b->derived);
-	return sp_derive_by_fp(b->elf, others, SP_COUNT(others), &b->derived);
-}
-
 /* V8 is known by what it exports, or by its builtins. */
 static int find_builtins(struct builder *b, const struct sp_code_span *covered, size_t n)
 {
@@ -346,8 +338,6 @@ static int find_builtins(struct builder *b, const struct sp_code_span *covered, 
 		b->builtins.end = UINT64_MAX;
 	if (b->builtins.end)
 		*kind = SP_RUNTIME_V8;
-	if (r == 0 && b->builtins.start && b->derived.left_out)
-		r = derive_builtins(b);
 	return r < 0 || !b->builtins.end ? r : sp_v8_rows(b->elf, covered, n, &b->builtins, &b->derived);
 }
 

@@ -29,9 +29,10 @@ enum {
 	SP_V8_OUT_OF_LINE = 256 /* bytes of the builtin that it calls there, which makes its frame */
 };
 
+/* push %rbp; mov %rsp,%rbp, in either of its forms: that of node's compiler, or of chromium's V8. */
 SP_STEP_INLINE int sp_v8_makes_frame(const sp_u8 *code)
 {
-	return code[0] == 0x55 && code[1] == 0x48 && code[2] == 0x89 && code[3] == 0xe5;
+	return code[0] == 0x55 && sp_frameless(code + 1) == 8;
 }
 
 /*

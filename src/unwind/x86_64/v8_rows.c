@@ -18,12 +18,14 @@
 #include <string.h>
 
 enum {
+	FRAME_BYTES = 4,
 	WORD = 8,
 	ALIGNMENT = 64,
 	MAX_BEGINNING = 512,
 	MAX_BUILTIN = 64 << 10,
 	MAX_GAP = 16 << 20,
 	MAX_TARGETS = 64,
+	POP_RBP = 0x5d,
 	INT3 = 0xcc
 };
 enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, RULE_UNSURE, N_OWN_RULES }; /* behind the derived ones */
@@ -51,13 +53,18 @@ static bool moves_stack(const struct sp_insn *i)
 	return false;
 }
 
+static bool makes_frame(const uint8_t *bytes)
+{
+	static const uint8_t forms[][FRAME_BYTES] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
+	return !memcmp(bytes, forms[0], FRAME_BYTES) || !memcmp(bytes, forms[1], FRAME_BYTES);
+}
+
 /* Bytes from a function's start to its `push %rbp`, which nothing that moves the stack stands in front of; 0: none. */
 static size_t beginning(const ZydisDecoder *d, const uint8_t *bytes, size_t size)
 {
-	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
 	struct sp_insn i;
-	for (size_t at = 0; at + sizeof(frame) <= size; at += i.length) {
-		if (memcmp(bytes + at, frame, sizeof(frame)) == 0)
+	for (size_t at = 0; at + FRAME_BYTES <= size; at += i.length) {
+		if (makes_frame(bytes + at))
 			return at + 1;
 		if (!sp_insn_decode(d, bytes + at, size - at, at, &i) || moves_stack(&i))
 			return 0;
@@ -74,6 +81,19 @@ struct reading {
 	    n_targets;        /* of jumps forward, from where the stack is as at the start */
 	ZydisRegister loaded; /* with what stands in a table of addresses, just before */
 };
+
+/* Operands of a bytecode: r12 has its function's bytecodes, r9 how far it is. */
+static bool reads_bytecode(const struct sp_insn *i)
+{
+	for (unsigned k = 0; k < i->z.operand_count_visible; k++) {
+		const ZydisDecodedOperand *op = &i->op[k];
+		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.scale == 1 &&
+		    ((op->mem.base == ZYDIS_REGISTER_R12 && op->mem.index == ZYDIS_REGISTER_R9) ||
+		     (op->mem.base == ZYDIS_REGISTER_R9 && op->mem.index == ZYDIS_REGISTER_R12)))
+			return true;
+	}
+	return false;
+}
 
 /* By way of r15, where the interpreter has its table: from one bytecode's builtin to the next one's. */
 static bool dispatches(struct reading *b, const struct sp_insn *i)
@@ -102,26 +122,43 @@ static bool stays(struct reading *b, const struct sp_insn *i)
 	return i->flow == SP_FLOW_NEXT || i->flow == SP_FLOW_BRANCH;
 }
 
+/* From its start to where it makes its frame, so many bytes further on. */
+static int put_frame(uint64_t offset, size_t n, struct own_rows *o)
+{
+	int r = own_put(o, offset, RULE_ENTRY);
+	r = r ? r : own_put(o, offset + n + 1, RULE_PUSHED);
+	return r ? r : own_put(o, offset + n + FRAME_BYTES, RULE_V8);
+}
+
 /*
  * A bytecode's builtin runs in its interpreted function's frame. Of any other its return address is at the stack
- * pointer up to where the stack is moved; behind that nobody knows.
+ * pointer up to where the stack is moved; behind that nobody knows,
+ * unless it makes a frame later.
  */
 static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t offset, struct own_rows *o)
 {
 	struct reading b = {.bytes = bytes, .size = SP_MIN(size, (size_t)MAX_BUILTIN), .loaded = ZYDIS_REGISTER_NONE};
-	size_t as_at_start = 0;
-	bool goes_on = true;
+	size_t as_at_start = 0, left = 0; /* left: behind `pop %rbp`, of another's frame */
+	bool goes_on = true, has_frame = false;
 	struct sp_insn i;
 	for (; b.at < b.size && sp_insn_decode(d, bytes + b.at, b.size - b.at, b.at, &i); b.at += i.length) {
 		if (b.at && b.at % ALIGNMENT == 0 && bytes[b.at - 1] == INT3)
 			break;
-		if (dispatches(&b, &i))
+		if (dispatches(&b, &i) || reads_bytecode(&i))
 			return own_put(o, offset, RULE_V8);
+		bool frame_here = b.size - b.at >= FRAME_BYTES && makes_frame(bytes + b.at);
+		if (goes_on && frame_here)
+			return put_frame(offset, b.at, o);
+		has_frame |= frame_here;
+		left = bytes[b.at] == POP_RBP ? b.at + i.length : left;
 		as_at_start = goes_on ? b.at + i.length : as_at_start;
 		goes_on = goes_on && stays(&b, &i);
 	}
 	int r = own_put(o, offset, RULE_ENTRY);
-	return r ? r : own_put(o, offset + as_at_start, RULE_UNSURE);
+	r = r ? r : own_put(o, offset + as_at_start, has_frame ? RULE_V8 : RULE_UNSURE);
+	if (r == 0 && !has_frame && left)
+		r = own_put(o, offset + left, RULE_ENTRY);
+	return r || has_frame || !left ? r : own_put(o, offset + left + 1, RULE_UNSURE);
 }
 
 /* Of the functions in code that no FDE covers. */
@@ -142,9 +179,7 @@ static int find_beginnings(struct sp_elf *e, const struct sp_code_span *gap, str
 			r = bytes[at - 1] == INT3 ? put_frameless(&d, bytes + at, size - at, gap->start + at, o) : 0;
 			continue;
 		}
-		r = own_put(o, gap->start + at, RULE_ENTRY);
-		r = r ? r : own_put(o, gap->start + at + n, RULE_PUSHED);
-		r = r ? r : own_put(o, gap->start + at + n + 3, RULE_V8);
+		r = put_frame(gap->start + at, n - 1, o);
 	}
 	return r;
 }

@@ -142,6 +142,10 @@ static void leaf_far_from_its_frame(void **state)
 	memcpy(w->memory + LEAF + 40, "\x55\x48\x89\xe5", 4);
 	put(w, STACK, BASE + CALLER);
 	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_GUESSED);
+	w = made_up(); /* at the function's start, in the form of chromium's V8 */
+	memcpy(w->memory + LEAF, "\x55\x48\x8b\xec", 4);
+	put(w, STACK, BASE + CALLER);
+	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
 }
 
 /* The builtin that makes a baseline function's frame: that function is its caller, and has none yet. */
