@@ -438,15 +438,21 @@ __noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 }
 
 /*
- * Of a file's code, above the leaf. A child of fork returns to code that its parent ran, whose pages it has not touched
- * yet: they cannot be read here, which is no reason. The next step looks at the mapping.
+ * Of a file's code. A leaf's may be on its way from the disk: nobody knows then whether it has a frame, not afterwards
+ * either, so that the leaf is marked itself. Above the leaf: a child of fork returns to code that its parent ran, whose
+ * pages it has not touched yet: they cannot be read here, which is no reason. The next step looks at the mapping.
  */
 __noinline sp_u32 sp_step_file_guessed(struct sp_scratch *s)
 {
+	sp_u64 code;
 	sp_u32 r;
 
 	if (!s)
 		return SP_STOP_NO_UNWIND;
+	if (s->how & SP_HOW_EXACT && sp_env_code(s, s->regs.ip, (sp_u8 *)&code)) {
+		sp_mark_last(s);
+		s->hash = sp_hash_mix(s->hash, SP_FRAME_GUESSED);
+	}
 	s->may_be_unread = !(s->how & (SP_HOW_EXACT | SP_HOW_FIRST));
 	r = sp_step_guessed(s);
 	s->may_be_unread = 0;

@@ -176,6 +176,7 @@ enum sp_cfa_kind {
 	SP_CFA_BAD,         /* known, but not expressible: SP_STOP_RULE */
 	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/x86_64/v8.h) */
 };
+#define SP_V8_UNSURE 1 /* off of SP_CFA_V8: the return address of a leaf may be at the stack pointer; nobody knows */
 /* In `reg` of SP_CFA_ROOT: what begins there. */
 enum sp_stack_root { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
 /* In `reg` of SP_CFA_BAD: what it is that a row cannot hold. */

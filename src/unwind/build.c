@@ -37,8 +37,9 @@ struct builder {
 	size_t n_fdes, fdes_capacity;
 	struct sp_row_list rows;
 	struct sp_derived derived;
-	size_t next_derived; /* row that has not been passed yet */
-	uint64_t entry;      /* file offset of the ELF entry point; UINT64_MAX: none */
+	struct sp_code_span builtins; /* V8's; all of the file where that is all that is known */
+	size_t next_derived;          /* row that has not been passed yet */
+	uint64_t entry;               /* file offset of the ELF entry point; UINT64_MAX: none */
 	struct sp_context context;
 	uint64_t end;       /* of what FDEs have covered so far */
 	uint64_t fde_start; /* of the FDE that is being run */
@@ -52,7 +53,8 @@ struct builder {
 static int row_none(struct builder *b, uint64_t offset)
 {
 	static const struct sp_rule none = {.cfa = SP_CFA_NONE}, of_v8 = {.cfa = SP_CFA_V8};
-	const struct sp_rule *rule = b->head.runtime.kind == SP_RUNTIME_V8 ? &of_v8 : &none;
+	bool is_builtin = offset >= b->builtins.start && offset < b->builtins.end;
+	const struct sp_rule *rule = is_builtin ? &of_v8 : &none;
 	return b->rows.n > 0 ? sp_row_list_push(&b->rows, offset, rule, false) : 0;
 }
 
@@ -327,6 +329,18 @@ static int find_covered(const struct builder *b, struct sp_code_spans *ret_spans
 	return r;
 }
 
+/* V8 is known by what it exports, or by its builtins. */
+static int find_builtins(struct builder *b, const struct sp_code_span *covered, size_t n)
+{
+	uint32_t *kind = &b->head.runtime.kind;
+	int r = *kind == SP_RUNTIME_HOTSPOT ? 0 : sp_v8_find(b->elf, covered, n, &b->builtins);
+	if (r == 0 && !b->builtins.end && *kind == SP_RUNTIME_V8)
+		b->builtins.end = UINT64_MAX;
+	if (b->builtins.end)
+		*kind = SP_RUNTIME_V8;
+	return r < 0 || !b->builtins.end ? r : sp_v8_rows(b->elf, covered, n, &b->builtins, &b->derived);
+}
+
 /* What cannot be had, for whatever reason, is not derived; a table without it is a table. */
 static int derive_gaps(struct builder *b, const struct sp_code_spans *covered)
 {
@@ -337,7 +351,7 @@ static int derive_gaps(struct builder *b, const struct sp_code_spans *covered)
 	b->head.uncovered_bytes = b->derived.code_bytes + b->derived.left_out;
 	b->head.derived_bytes = b->derived.derived_bytes;
 	b->head.left_out_bytes = b->derived.left_out;
-	return b->head.runtime.kind == SP_RUNTIME_V8 ? sp_v8_rows(b->elf, covered->at, covered->n, &b->derived) : 0;
+	return find_builtins(b, covered->at, covered->n);
 }
 
 static int derive(struct builder *b)

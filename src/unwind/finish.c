@@ -123,10 +123,15 @@ static sp_u32 sp_env_ahead(struct sp_walk *w)
 	return sp_v8_ahead(w->code + SP_CODE_BEFORE);
 }
 
+/* A leaf whose code cannot be read is marked as one of the kernel half. */
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 {
+	sp_u8 code[8];
+
 	if (mode == SP_UNWIND_DWARF)
 		return SP_STOP_NO_UNWIND;
+	if (w->r->how & SP_HOW_EXACT && sp_env_code(w, w->r->regs.ip, code))
+		w->r->frames[sp_frame_slot(w->r->n_frames - 1)] |= SP_FRAME_GUESSED;
 	w->r->guessed = SP_STACK_HAS_GUESS;
 	return sp_step_guess(w, &w->r->regs, &w->r->how);
 }

@@ -114,8 +114,13 @@ struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_
 
 struct sp_derived;
 struct sp_code_span;
-/* v8_rows.c: the rows that were derived from V8's builtins, as v8.h uses them, and more. covered: as sp_derive()'s. */
-int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *d);
+/* v8_blob.c: where V8's builtins are in this file; empty: it has none that are found. covered: as sp_derive()'s. 0,
+ * -ENOMEM. */
+int sp_v8_find(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_code_span *ret_builtins);
+/* v8_rows.c: the rows that were derived from V8's builtins, as v8.h uses them, and more. builtins: where they are; all
+ * of the file if that is not known. */
+int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, const struct sp_code_span *builtins,
+	       struct sp_derived *d);
 
 struct sp_go;
 struct sp_go_func;

@@ -2,8 +2,10 @@
 #include "unwind/verify.h"
 #include "base/mem.h"
 #include "unwind/build.h"
+#include "unwind/priv.h"
 #include "unwind/step_types.h"
 #include "unwind/x86_64/derive.h"
+#include "unwind/x86_64/framed.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,22 +59,76 @@ static size_t leave_verified(const struct sp_derived *d, uint64_t *places, size_
 	return n_left;
 }
 
-static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t n, size_t *ret_n)
+/* Of these, in code without FDE, those that the code around them tells. */
+static int leave_derived(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t *n)
 {
 	struct sp_derived d;
-	int r = sp_fde_walk(e, add_fde, covered);
+	int r = *n ? add_distant(covered, places, *n) : 0;
+	sp_code_spans_join(covered);
+	if (r < 0 || !*n)
+		return r;
+	r = sp_derive_by_fp(e, covered->at, covered->n, &d);
+	*n = r == 0 ? leave_verified(&d, places, *n) : 0;
+	sp_derived_done(&d);
+	return r;
+}
+
+/* Those of framed functions are found out fast; they go to told, and the others remain. */
+static int part_framed(struct sp_elf *e, const struct sp_code_spans *covered, uint64_t *places, size_t *n,
+		       uint64_t *told, size_t *ret_n_told)
+{
+	SP_FREE bool *is_told = calloc(*n + 1, sizeof(*is_told));
+	size_t n_left = 0;
+	*ret_n_told = 0;
+	int r = is_told ? sp_framed(e, covered->at, covered->n, places, *n, is_told) : -ENOMEM;
+	for (size_t i = 0; r == 0 && i < *n; i++) {
+		if (is_told[i])
+			told[(*ret_n_told)++] = places[i];
+		else
+			places[n_left++] = places[i];
+	}
+	*n = n_left;
+	return r;
+}
+
+static int place_compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* V8's builtins are walked in another way, by which their guesses are made, too. */
+static int add_builtins(struct sp_elf *e, struct sp_code_spans *covered)
+{
+	struct sp_code_span builtins;
+	int r = sp_v8_find(e, covered->at, covered->n, &builtins);
+	r = r < 0 ? r : sp_code_spans_add(covered, builtins.start, builtins.end);
+	sp_code_spans_join(covered);
+	return r;
+}
+
+static int verify(struct sp_elf *e, struct sp_code_spans *covered, uint64_t *places, size_t n, size_t *ret_n)
+{
+	SP_FREE uint64_t *told = calloc(n + 1, sizeof(*told));
+	size_t n_told;
+	int r = told ? sp_fde_walk(e, add_fde, covered) : -ENOMEM;
 	if (r == -ENOMEM)
 		return r;
 	sp_code_spans_join(covered);
+	r = add_builtins(e, covered);
+	if (r < 0)
+		return r;
 	n = leave_covered(covered, places, n);
-	r = n ? add_distant(covered, places, n) : 0;
-	sp_code_spans_join(covered);
-	if (r == 0 && n) {
-		r = sp_derive_by_fp(e, covered->at, covered->n, &d);
-		*ret_n = r == 0 ? leave_verified(&d, places, n) : 0;
-		sp_derived_done(&d);
-	}
-	return r;
+	r = part_framed(e, covered, places, &n, told, &n_told);
+	r = r < 0 ? r : leave_derived(e, covered, places, &n);
+	if (r < 0)
+		return r;
+	if (n_told)
+		memcpy(places + n, told, n_told * sizeof(*told));
+	*ret_n = n + n_told;
+	if (*ret_n)
+		qsort(places, *ret_n, sizeof(*places), place_compare);
+	return 0;
 }
 
 int sp_verify(struct sp_elf *e, uint64_t *places, size_t n, size_t *ret_n)

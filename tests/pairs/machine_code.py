@@ -12,6 +12,7 @@ ENTRY_BYTES = 64    # the code at a program's entry point is not longer
 MAX_TABLE = 256     # addresses in a table that a jump goes by
 MAX_WALK = 30000    # instructions, where nobody says where functions end
 ENDS = {"ret", "retf", "jmp", "ud2", "hlt", "int3", "iretq"}
+UD1 = b"\x67\x0f\xb9\x40"
 SIGRETURN = (b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", b"\xb8\x0f\x00\x00\x00\x0f\x05")
 PREFIXES = {"bnd", "notrack", "data16", "rex.w", "rep", "repz", "lock", "addr32", "cs", "ds", "es", "ss"}
 
@@ -37,12 +38,31 @@ def by_objdump(obj, start, end):
     return insns
 
 
+def by_capstone(code, start):
+    """What capstone knows, and clang's `ud1 N(%eax), %eax`, which it does not."""
+    at = 0
+    while at < len(code):
+        insns = [Insn(*found[:2], *plain(*found[2:])) for found in decoder.disasm_lite(code[at:], start + at)]
+        yield from insns
+        at += sum(i.size for i in insns)
+        if not code.startswith(UD1, at):
+            return
+        yield Insn(start + at, len(UD1) + 1, "ud2", "")
+        at += len(UD1) + 1
+
+
 @functools.lru_cache(maxsize=4096)
 def decode(obj, start, end):
-    insns = [Insn(at, size, *plain(op, operand))
-             for at, size, op, operand in decoder.disasm_lite(obj.bytes_at(start, end - start), start)]
+    insns = list(by_capstone(obj.bytes_at(start, end - start), start))
     whole = insns and insns[-1].at + insns[-1].size == end
     return insns if whole else by_objdump(obj, start, end)
+
+
+def insn_at(obj, at, end):
+    """The first instruction, where nobody says where the next ones end."""
+    end = min(at + 15, end)
+    found = next(by_capstone(obj.bytes_at(at, end - at), at), None)
+    return found or next(iter(by_objdump(obj, at, end)), Insn(at, 1, "ud2", ""))
 
 
 def direct(insn):
@@ -178,7 +198,7 @@ class Reach:
             at = wait.pop()
             while at not in seen and self.target.start <= at < self.target.end:
                 seen.add(at)
-                insn = next(iter(decode(obj, at, min(at + 15, self.target.end))), Insn(at, 1, "ud2", ""))
+                insn = insn_at(obj, at, self.target.end)
                 if at <= self.place < at + insn.size:
                     return True
                 if is_jump(insn) and direct(insn) is not None:

@@ -13,6 +13,7 @@ RELOCATION = r"^([0-9a-f]{16})  [0-9a-f]{16} (R_X86_64_\w+) +(?:[0-9a-f]{16} (\S
 SYMBOL = r"^ +\d+: ([0-9a-f]{16}) +(\S+) (FUNC|IFUNC|NOTYPE) +\w+ +\w+ +(?!UND)\S+ (\S+)"
 MAX_GAP = 1 << 16  # a longer one is no function's
 PLT_ENTRY = 16
+PADDING = b"\xcc" * 4  # a byte or two may be of an instruction
 USUAL = ["/usr/bin", "/usr/lib/x86_64-linux-gnu"]
 
 
@@ -88,7 +89,18 @@ class Object:
             low = max(low, self.functions[i - 1].end)
         if i < len(self.functions):
             high = min(high, self.functions[i].start)
+        if high - low > MAX_GAP:
+            low, high = self.between_padding(address, low, high)
         return Region(low, high, "gap") if size and high - low <= MAX_GAP else None
+
+    def between_padding(self, address, low, high):
+        """Where most functions have no FDE, lld and V8 put int3 between them, up to a multiple of 16: some of them."""
+        low, high = max(low, address - MAX_GAP // 2), min(high, address + MAX_GAP // 2)
+        code = self.bytes_at(low, high - low)
+        begins = [low + i + 4 for i in range((-low - 4) % 16, len(code) - 4, 16)
+                  if code[i:i + 4] == PADDING and code[i + 4] != PADDING[0]]
+        i = bisect.bisect(begins, address)
+        return (begins[i - 1] if i else low), (begins[i] if i < len(begins) else high)
 
     def address_of(self, offset):
         return next((offset - o + a for o, a, n in self.segments if o <= offset < o + n), None)

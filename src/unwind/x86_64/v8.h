@@ -29,9 +29,10 @@ enum {
 	SP_V8_OUT_OF_LINE = 256 /* bytes of the builtin that it calls there, which makes its frame */
 };
 
+/* push %rbp; mov %rsp,%rbp, in either of its forms: that of node's compiler, or of chromium's V8. */
 SP_STEP_INLINE int sp_v8_makes_frame(const sp_u8 *code)
 {
-	return code[0] == 0x55 && code[1] == 0x48 && code[2] == 0x89 && code[3] == 0xe5;
+	return code[0] == 0x55 && sp_frameless(code + 1) == 8;
 }
 
 /*
@@ -130,14 +131,15 @@ SP_STEP_INLINE int sp_step_v8_prologue(SP_WALK *w, struct sp_regs *regs, sp_u32 
 
 /*
  * The caller of a leaf without a frame. off: what its row knows of the return address, whose place is below so much
- * above the stack pointer, or 0. 0, or -1: it has a frame.
+ * above the stack pointer, 0 or SP_V8_UNSURE. 0, or -1: it has a frame.
  */
 SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how, sp_u32 off)
 {
 	const sp_u8 *code = w->code + SP_CODE_BEFORE;
-	sp_u32 ahead;
+	sp_u32 ahead, unsure = off == SP_V8_UNSURE;
 	sp_u64 ra;
 
+	off = unsure ? 0 : off;
 	if (sp_env_around(w, regs->ip))
 		return -1;
 	if (!sp_step_v8_prologue(w, regs, how))
@@ -153,7 +155,7 @@ SP_STEP_INLINE int sp_step_v8_leaf(SP_WALK *w, struct sp_regs *regs, sp_u32 *how
 		off = 8;
 	ahead = off || sp_v8_leaves(code) ? 0 : sp_env_ahead(w);
 	if (!off)
-		off = ahead < SP_V8_FAR ? 8 : 0;
+		off = unsure || ahead < SP_V8_FAR ? 8 : 0;
 	if (!off || sp_env_stack(w, regs->sp + off - 8, &ra) || !sp_env_is_return(w, ra))
 		return -1;
 	regs->ip = ra;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * v8_rows.c: where leaves among V8's builtins, which have no frame yet, have their return address.
+ * v8_rows.c: where leaves among V8's builtins, which have no frame yet, have their return address, and which nobody
+ * knows to have a frame or not.
  *
  * Derived rows (derive.h) tell it for functions that the deriver believes. They are used only until the frame is made:
  * V8's callees remove their arguments, so the height behind a call differs from that before it. For functions behind
@@ -16,8 +17,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 8, ALIGNMENT = 64, MAX_BEGINNING = 512, MAX_GAP = 16 << 20, INT3 = 0xcc };
-enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, N_OWN_RULES }; /* behind the derived ones */
+enum {
+	FRAME_BYTES = 4,
+	WORD = 8,
+	ALIGNMENT = 64,
+	MAX_BEGINNING = 512,
+	MAX_BUILTIN = 64 << 10,
+	MAX_GAP = 16 << 20,
+	MAX_TARGETS = 64,
+	POP_RBP = 0x5d,
+	INT3 = 0xcc
+};
+enum { RULE_V8, RULE_ENTRY, RULE_PUSHED, RULE_UNSURE, N_OWN_RULES }; /* behind the derived ones */
+static const int32_t own_offsets[] = {0, WORD, 2 * WORD, SP_V8_UNSURE};
 
 struct own_rows {
 	struct sp_derived_row *row;
@@ -41,18 +53,112 @@ static bool moves_stack(const struct sp_insn *i)
 	return false;
 }
 
+static bool makes_frame(const uint8_t *bytes)
+{
+	static const uint8_t forms[][FRAME_BYTES] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
+	return !memcmp(bytes, forms[0], FRAME_BYTES) || !memcmp(bytes, forms[1], FRAME_BYTES);
+}
+
 /* Bytes from a function's start to its `push %rbp`, which nothing that moves the stack stands in front of; 0: none. */
 static size_t beginning(const ZydisDecoder *d, const uint8_t *bytes, size_t size)
 {
-	static const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5};
 	struct sp_insn i;
-	for (size_t at = 0; at + sizeof(frame) <= size; at += i.length) {
-		if (memcmp(bytes + at, frame, sizeof(frame)) == 0)
+	for (size_t at = 0; at + FRAME_BYTES <= size; at += i.length) {
+		if (makes_frame(bytes + at))
 			return at + 1;
 		if (!sp_insn_decode(d, bytes + at, size - at, at, &i) || moves_stack(&i))
 			return 0;
 	}
 	return 0;
+}
+
+/* --- builtins without a frame, or not at first --- */
+
+/* What is read of one: to its end, behind which int3 stands. */
+struct reading {
+	const uint8_t *bytes;
+	size_t size, at, targets[MAX_TARGETS],
+	    n_targets;        /* of jumps forward, from where the stack is as at the start */
+	ZydisRegister loaded; /* with what stands in a table of addresses, just before */
+};
+
+/* Operands of a bytecode: r12 has its function's bytecodes, r9 how far it is. */
+static bool reads_bytecode(const struct sp_insn *i)
+{
+	for (unsigned k = 0; k < i->z.operand_count_visible; k++) {
+		const ZydisDecodedOperand *op = &i->op[k];
+		if (op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.scale == 1 &&
+		    ((op->mem.base == ZYDIS_REGISTER_R12 && op->mem.index == ZYDIS_REGISTER_R9) ||
+		     (op->mem.base == ZYDIS_REGISTER_R9 && op->mem.index == ZYDIS_REGISTER_R12)))
+			return true;
+	}
+	return false;
+}
+
+/* By way of r15, where the interpreter has its table: from one bytecode's builtin to the next one's. */
+static bool dispatches(struct reading *b, const struct sp_insn *i)
+{
+	const ZydisDecodedOperand *op = i->op;
+	bool jumps = i->flow == SP_FLOW_JUMP && op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     b->loaded != ZYDIS_REGISTER_NONE && op[0].reg.value == b->loaded;
+	bool loads = i->z.mnemonic == ZYDIS_MNEMONIC_MOV && op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     op[1].type == ZYDIS_OPERAND_TYPE_MEMORY && op[1].mem.base == ZYDIS_REGISTER_R15 &&
+		     op[1].mem.scale == WORD && !op[1].mem.disp.value;
+	b->loaded = loads ? op[0].reg.value : ZYDIS_REGISTER_NONE;
+	return jumps;
+}
+
+/* Whether the stack is behind an instruction as it was in front of it, there as at the builtin's start. */
+static bool stays(struct reading *b, const struct sp_insn *i)
+{
+	size_t next = b->at + i->length;
+	if (moves_stack(i))
+		return false;
+	if (i->has_target && i->target > b->at && i->target < b->size && b->n_targets < MAX_TARGETS)
+		b->targets[b->n_targets++] = (size_t)i->target;
+	for (size_t k = 0; k < b->n_targets; k++)
+		if (b->targets[k] == next)
+			return true;
+	return i->flow == SP_FLOW_NEXT || i->flow == SP_FLOW_BRANCH;
+}
+
+/* From its start to where it makes its frame, so many bytes further on. */
+static int put_frame(uint64_t offset, size_t n, struct own_rows *o)
+{
+	int r = own_put(o, offset, RULE_ENTRY);
+	r = r ? r : own_put(o, offset + n + 1, RULE_PUSHED);
+	return r ? r : own_put(o, offset + n + FRAME_BYTES, RULE_V8);
+}
+
+/*
+ * A bytecode's builtin runs in its interpreted function's frame. Of any other its return address is at the stack
+ * pointer up to where the stack is moved; behind that nobody knows,
+ * unless it makes a frame later.
+ */
+static int put_frameless(const ZydisDecoder *d, const uint8_t *bytes, size_t size, uint64_t offset, struct own_rows *o)
+{
+	struct reading b = {.bytes = bytes, .size = SP_MIN(size, (size_t)MAX_BUILTIN), .loaded = ZYDIS_REGISTER_NONE};
+	size_t as_at_start = 0, left = 0; /* left: behind `pop %rbp`, of another's frame */
+	bool goes_on = true, has_frame = false;
+	struct sp_insn i;
+	for (; b.at < b.size && sp_insn_decode(d, bytes + b.at, b.size - b.at, b.at, &i); b.at += i.length) {
+		if (b.at && b.at % ALIGNMENT == 0 && bytes[b.at - 1] == INT3)
+			break;
+		if (dispatches(&b, &i) || reads_bytecode(&i))
+			return own_put(o, offset, RULE_V8);
+		bool frame_here = b.size - b.at >= FRAME_BYTES && makes_frame(bytes + b.at);
+		if (goes_on && frame_here)
+			return put_frame(offset, b.at, o);
+		has_frame |= frame_here;
+		left = bytes[b.at] == POP_RBP ? b.at + i.length : left;
+		as_at_start = goes_on ? b.at + i.length : as_at_start;
+		goes_on = goes_on && stays(&b, &i);
+	}
+	int r = own_put(o, offset, RULE_ENTRY);
+	r = r ? r : own_put(o, offset + as_at_start, has_frame ? RULE_V8 : RULE_UNSURE);
+	if (r == 0 && !has_frame && left)
+		r = own_put(o, offset + left, RULE_ENTRY);
+	return r || has_frame || !left ? r : own_put(o, offset + left + 1, RULE_UNSURE);
 }
 
 /* Of the functions in code that no FDE covers. */
@@ -69,11 +175,11 @@ static int find_beginnings(struct sp_elf *e, const struct sp_code_span *gap, str
 	for (size_t at = ALIGNMENT - gap->start % ALIGNMENT; r == 0 && at < size; at += ALIGNMENT) {
 		size_t n =
 		    bytes[at - 1] == INT3 ? beginning(&d, bytes + at, SP_MIN(size - at, (size_t)MAX_BEGINNING)) : 0;
-		if (!n)
+		if (!n) {
+			r = bytes[at - 1] == INT3 ? put_frameless(&d, bytes + at, size - at, gap->start + at, o) : 0;
 			continue;
-		r = own_put(o, gap->start + at, RULE_ENTRY);
-		r = r ? r : own_put(o, gap->start + at + n, RULE_PUSHED);
-		r = r ? r : own_put(o, gap->start + at + n + 3, RULE_V8);
+		}
+		r = put_frame(gap->start + at, n - 1, o);
 	}
 	return r;
 }
@@ -90,24 +196,29 @@ static struct sp_rule rule_of_v8(const struct sp_rule *r)
 	return rule;
 }
 
+/* Behind the derived rules, again the same number, as V8's code needs them; then its own. */
 static int make_rules(struct sp_derived *d)
 {
-	struct sp_rule *rules = realloc(d->rules, (d->n_rules + N_OWN_RULES) * sizeof(*rules));
+	size_t n = SP_MAX(d->n_rules, (size_t)1);
+	struct sp_rule *rules = realloc(d->rules, (2 * n + N_OWN_RULES) * sizeof(*rules));
 	if (!rules)
 		return -ENOMEM;
 	d->rules = rules;
-	for (size_t i = 1; i < d->n_rules; i++)
-		rules[i] = rule_of_v8(&rules[i]);
+	if (!d->n_rules)
+		rules[0] = (struct sp_rule){.cfa = SP_CFA_NONE};
+	for (size_t i = 0; i < n; i++)
+		rules[n + i] = rule_of_v8(&rules[i]);
 	for (int i = 0; i < N_OWN_RULES; i++)
-		rules[d->n_rules + (size_t)i] = (struct sp_rule){.cfa = SP_CFA_V8, .off = i * WORD};
+		rules[2 * n + (size_t)i] = (struct sp_rule){.cfa = SP_CFA_V8, .off = own_offsets[i]};
+	d->n_rules = 2 * n + N_OWN_RULES;
 	return 0;
 }
 
-/* Both lists in one: what is derived first, if it knows something. */
-static int merge(struct sp_derived *d, const struct own_rows *o)
+/* Both lists in one; of a builtin what is derived first, if it knows more. n_rules: of what was derived. */
+static int merge(struct sp_derived *d, uint32_t n_rules, const struct own_rows *o, const struct sp_code_span *builtins)
 {
 	struct sp_derived_row *rows = calloc(d->n_rows + o->n + 1, sizeof(*rows));
-	uint32_t v8 = (uint32_t)d->n_rules, derived = 0, own = RULE_V8, rule;
+	uint32_t derived = 0, own = RULE_V8, rule;
 	size_t n = 0, i = 0, k = 0;
 	if (!rows)
 		return -ENOMEM;
@@ -118,14 +229,16 @@ static int merge(struct sp_derived *d, const struct own_rows *o)
 			derived = d->rows[i].rule;
 		for (; k < o->n && o->row[k].offset == at; k++)
 			own = o->row[k].rule;
-		rule = derived && d->rules[derived].off ? derived : v8 + own;
+		rule = derived && (d->rules[n_rules + derived].off || own == RULE_UNSURE) ? n_rules + derived
+											  : 2 * n_rules + own;
+		if (at < builtins->start || at >= builtins->end)
+			rule = derived;
 		if (!n || rows[n - 1].rule != rule)
 			rows[n++] = (struct sp_derived_row){.offset = at, .rule = rule};
 	}
 	free(d->rows);
 	d->rows = rows;
 	d->n_rows = n;
-	d->n_rules += N_OWN_RULES;
 	return 0;
 }
 
@@ -139,15 +252,34 @@ static struct sp_code_span largest_gap(const struct sp_code_span *covered, size_
 	return gap;
 }
 
-int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, struct sp_derived *d)
+/* Those of the builtins without FDE, and rows where they begin and end. */
+static int find_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, const struct sp_code_span *all,
+		     struct own_rows *o)
+{
+	int r = own_put(o, all->start, RULE_V8);
+	for (size_t i = 1; r == 0 && i < n; i++) {
+		struct sp_code_span gap = {SP_MAX(covered[i - 1].end, all->start), SP_MIN(covered[i].start, all->end)};
+		if (gap.start < gap.end)
+			r = find_beginnings(e, &gap, o);
+	}
+	return r ? r : own_put(o, all->end, RULE_V8);
+}
+
+int sp_v8_rows(struct sp_elf *e, const struct sp_code_span *covered, size_t n, const struct sp_code_span *builtins,
+	       struct sp_derived *d)
 {
 	struct sp_code_span gap = largest_gap(covered, n);
 	struct own_rows own = {0};
-	int r = gap.end ? find_beginnings(e, &gap, &own) : 0;
+	uint32_t n_rules = (uint32_t)SP_MAX(d->n_rules, (size_t)1);
+	int r = 0;
+	if (builtins->end != UINT64_MAX)
+		r = find_rows(e, covered, n, builtins, &own);
+	else if (gap.end)
+		r = find_beginnings(e, &gap, &own);
 	if (r == 0 && (own.n || d->n_rows))
 		r = make_rules(d);
 	if (r == 0 && (own.n || d->n_rows))
-		r = merge(d, &own);
+		r = merge(d, n_rules, &own, builtins);
 	free(own.row);
 	return r;
 }

@@ -121,6 +121,19 @@ static void leaf_returns_by_register(void **state)
 }
 
 /* A frame that is made far ahead: who calls is not sure, and it says so. */
+/* Where a row does not know whether there is a frame, the word at the stack pointer is asked first. */
+static void leaf_of_unsure_builtin(void **state)
+{
+	struct walk *w = made_up();
+
+	(void)state;
+	put(w, STACK, BASE + CALLER);
+	step_is(w, regs_made_up(), SP_V8_UNSURE, SP_HOW_EXACT, STACK + 8, SP_HOW_GUESSED);
+	w = made_up();
+	put(w, STACK, 7);
+	step_is(w, regs_made_up(), SP_V8_UNSURE, SP_HOW_EXACT, FRAME + 16, SP_HOW_RUNTIME);
+}
+
 static void leaf_far_from_its_frame(void **state)
 {
 	struct walk *w = made_up();
@@ -129,6 +142,10 @@ static void leaf_far_from_its_frame(void **state)
 	memcpy(w->memory + LEAF + 40, "\x55\x48\x89\xe5", 4);
 	put(w, STACK, BASE + CALLER);
 	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_GUESSED);
+	w = made_up(); /* at the function's start, in the form of chromium's V8 */
+	memcpy(w->memory + LEAF, "\x55\x48\x8b\xec", 4);
+	put(w, STACK, BASE + CALLER);
+	step_is(w, regs_made_up(), 0, SP_HOW_EXACT, STACK + 8, SP_HOW_RUNTIME);
 }
 
 /* The builtin that makes a baseline function's frame: that function is its caller, and has none yet. */
@@ -185,7 +202,7 @@ static void any_bytes(void **state)
 			put(w, STACK + 8 * (sp_u64)k, BASE + (unsigned)rand_r(&seed) % MEMORY);
 		for (int r = 0; r < 16; r++)
 			regs.r[r] = BASE + (unsigned)rand_r(&seed) % MEMORY;
-		sp_step_v8(w, &regs, &how, (sp_u32)rand_r(&seed) % 3 * 8);
+		sp_step_v8(w, &regs, &how, (sp_u32)rand_r(&seed) % 3 * 8 + (sp_u32)rand_r(&seed) % 2);
 		assert_true(w->n_reads < 40);
 		free(w);
 	}
@@ -199,6 +216,7 @@ int main(void)
 	    cmocka_unit_test(baseline_call),
 	    cmocka_unit_test(leaf_returns_by_register),
 	    cmocka_unit_test(leaf_far_from_its_frame),
+	    cmocka_unit_test(leaf_of_unsure_builtin),
 	    cmocka_unit_test(baseline_prologue),
 	    cmocka_unit_test(hostile),
 	    cmocka_unit_test(any_bytes),

@@ -46,6 +46,21 @@ builtin v8_tail
 	mov %rdi, %rax
 	jmp *%rax
 
+# It leaves arguments on the stack for the next one.
+builtin v8_pushes
+	test %rdi, %rdi
+	je 1f
+	jmp v8_tail
+1:	push %rdi
+	push %rsi
+	jmp v8_tail
+
+# A bytecode's, in its interpreted function's frame.
+builtin v8_bytecode
+	movzbl 1(%r12), %ebx
+	mov (%r15, %rbx, 8), %rcx
+	jmp *%rcx
+
 	.p2align 6, 0xcc
 	.type v8_behind, @function
 v8_behind:

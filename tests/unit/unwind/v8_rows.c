@@ -23,6 +23,8 @@ void v8_frame(void);
 void v8_checks(void);
 void v8_moves(void);
 void v8_tail(void);
+void v8_pushes(void);
+void v8_bytecode(void);
 
 static uint64_t load_bias; /* of this program */
 
@@ -70,7 +72,7 @@ static void rows_of_builtins(void **state)
 	const uint64_t before = offset_of(e, v8_before), behind = offset_of(e, v8_behind);
 	const struct sp_code_span covered[] = {{0, before + 1}, {behind, UINT64_MAX}};
 	assert_int_equal(sp_derive(e, covered, SP_COUNT(covered), UINT64_MAX, &d), 0);
-	assert_int_equal(sp_v8_rows(e, covered, SP_COUNT(covered), &d), 0);
+	assert_int_equal(sp_v8_rows(e, covered, SP_COUNT(covered), &(struct sp_code_span){0, UINT64_MAX}, &d), 0);
 	row_is(&d, offset_of(e, v8_frame), 8);
 	row_is(&d, offset_of(e, v8_frame) + 1, 16);
 	row_is(&d, offset_of(e, v8_frame) + 4, 0); /* its frame stands */
@@ -79,6 +81,13 @@ static void rows_of_builtins(void **state)
 	row_is(&d, offset_of(e, v8_checks) + 4, 8);
 	row_is(&d, offset_of(e, v8_checks) + 7, 16);
 	row_is(&d, offset_of(e, v8_checks) + 10, 0);
+	row_is(&d, offset_of(e, v8_tail), 8);
+	row_is(&d, offset_of(e, v8_pushes), 8);
+	row_is(&d, offset_of(e, v8_pushes) + 5, 8); /* the jump, and where the branch leads behind it */
+	row_is(&d, offset_of(e, v8_pushes) + 10, 8);
+	row_is(&d, offset_of(e, v8_pushes) + 11, SP_V8_UNSURE);
+	row_is(&d, offset_of(e, v8_bytecode), 0);
+	row_is(&d, offset_of(e, v8_bytecode) + 5, 0);
 	sp_derived_done(&d);
 	sp_elf_close(e);
 }

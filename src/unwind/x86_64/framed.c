@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "unwind/x86_64/framed.h"
+#include "base/mem.h"
+#include "base/search.h"
+#include "elf/elf.h"
+#include "unwind/x86_64/code.h"
+#include "unwind/x86_64/derive_priv.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 16, FIRST_WINDOW = 8 << 10, WIDER = 8, START_BYTES = 4, INT3 = 0xcc, WORD = 8 };
+/* What is known of a byte: the state of the instruction that begins there, or that a call of the frame's ends there. */
+enum { INSIDE, BARE, PUSHED, FRAME, CALL_END };
+static const uint8_t ud2[] = {0x0f, 0x0b};
+static const uint8_t start_code[][START_BYTES] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
+
+struct code { /* around a place */
+	uint64_t offset, vaddr;
+	uint8_t *bytes;
+	size_t size;
+};
+struct target { /* of a jump */
+	size_t at;
+	bool has_frame;
+};
+struct function {
+	struct code code;
+	size_t start, end; /* in the code */
+	uint8_t *marks;    /* of each byte from start on */
+	struct target *targets;
+	size_t n_targets, targets_capacity;
+	ZydisRegister sum; /* the register that was added to last, while it has the sum; or ZYDIS_REGISTER_NONE */
+	bool has_table;    /* a jump by a table was met */
+	bool leads_out;    /* from the frame to somewhere else, or another way wrong */
+	size_t round_end, round_n_targets; /* where it may end, too: an aligned place that nothing runs into; or 0 */
+	bool is_cut;                       /* the code that was read ends before it does */
+};
+
+/* --- where it begins and ends --- */
+
+static bool is_start(const struct code *c, size_t at)
+{
+	return (c->vaddr + at) % ALIGNMENT == 0 && c->size - at >= START_BYTES &&
+	       (!memcmp(c->bytes + at, start_code[0], START_BYTES) ||
+		!memcmp(c->bytes + at, start_code[1], START_BYTES));
+}
+
+static bool find_start(struct function *f, size_t place)
+{
+	size_t at = place - SP_MIN(place, (size_t)((f->code.vaddr + place) % ALIGNMENT));
+	while (!is_start(&f->code, at)) {
+		if (at < ALIGNMENT)
+			return false;
+		at -= ALIGNMENT;
+	}
+	f->start = at;
+	return true;
+}
+
+/* Behind code that nothing runs beyond: nothing but int3 up to where a function may begin, or a function at once. Code
+ * of this one may be int3, too, with ud2 behind it. */
+static bool ends_here(const struct code *c, size_t at)
+{
+	size_t to = at;
+	while (to < c->size && c->bytes[to] == INT3)
+		to++;
+	if (to == c->size || to == at)
+		return to == at && to < c->size && is_start(c, at);
+	return (c->vaddr + to) % ALIGNMENT == 0 && (c->size - to < 2 || memcmp(c->bytes + to, ud2, sizeof(ud2)) != 0);
+}
+
+/* --- its instructions --- */
+
+static int add_target(struct function *f, const struct sp_insn *i, bool has_frame)
+{
+	if ((i->flow != SP_FLOW_JUMP && i->flow != SP_FLOW_BRANCH) || !i->has_target)
+		return 0;
+	int r = sp_grow(&f->targets, &f->targets_capacity, f->n_targets + 1, sizeof(*f->targets));
+	if (r == 0)
+		f->targets[f->n_targets++] = (struct target){(size_t)(i->target - f->code.vaddr), has_frame};
+	return r;
+}
+
+/* As compilers jump by a table: of addresses, or of distances that are added to the table's own. */
+static bool is_by_table(const struct function *f, const struct sp_insn *i)
+{
+	const ZydisDecodedOperand *op = &i->op[0];
+	if (op->type == ZYDIS_OPERAND_TYPE_MEMORY)
+		return op->mem.base == ZYDIS_REGISTER_NONE && op->mem.index != ZYDIS_REGISTER_NONE;
+	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && op->reg.value == f->sum;
+}
+
+static void note_sum(struct function *f, const struct sp_insn *i)
+{
+	for (unsigned k = 0; k < i->z.operand_count; k++)
+		if (i->op[k].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    i->op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, i->op[k].reg.value) == f->sum)
+			f->sum = ZYDIS_REGISTER_NONE;
+	if (i->z.mnemonic == ZYDIS_MNEMONIC_ADD && i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER)
+		f->sum = i->op[0].reg.value;
+}
+
+/* The state behind an instruction with the frame. */
+static uint8_t run_framed(struct function *f, const struct sp_insn *i)
+{
+	bool takes_down = i->z.mnemonic == ZYDIS_MNEMONIC_LEAVE ||
+			  (i->z.mnemonic == ZYDIS_MNEMONIC_POP && i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+			   i->op[0].reg.value == ZYDIS_REGISTER_RBP);
+	if (takes_down)
+		return BARE;
+	if (i->flow == SP_FLOW_STOP)
+		return FRAME;
+	bool by_table = i->flow == SP_FLOW_JUMP && !i->has_target && is_by_table(f, i);
+	f->leads_out |= (sp_insn_writes(i) >> SP_REG_FP & 1) || i->flow == SP_FLOW_RETURN ||
+			(i->flow == SP_FLOW_JUMP && !i->has_target && !by_table);
+	f->has_table |= by_table;
+	note_sum(f, i);
+	return FRAME;
+}
+
+/* Behind `pop %rbp` there is one: that leaves, or begins anew. */
+static uint8_t run_bare(struct function *f, const struct sp_insn *i)
+{
+	f->leads_out |= i->flow != SP_FLOW_RETURN && i->flow != SP_FLOW_JUMP;
+	return FRAME;
+}
+
+static int take_insn(struct function *f, size_t at, const struct sp_insn *i, uint8_t *state)
+{
+	uint8_t *mark = &f->marks[at - f->start];
+	int r = add_target(f, i, *state == FRAME);
+	*mark = *state;
+	switch (*state) {
+	case BARE:
+		*state = at == f->start ? PUSHED : run_bare(f, i);
+		break;
+	case PUSHED:
+		*state = FRAME;
+		break;
+	default:
+		if (i->flow == SP_FLOW_CALL)
+			mark[i->length - 1] = CALL_END;
+		*state = run_framed(f, i);
+	}
+	return r;
+}
+
+/* Whether the function ends at f->end, behind an instruction of this flow. */
+static bool has_ended(struct function *f, uint8_t state, uint8_t flow)
+{
+	if (flow == SP_FLOW_NEXT || flow == SP_FLOW_BRANCH || state == BARE)
+		return false;
+	if ((f->code.vaddr + f->end) % ALIGNMENT == 0 && !f->has_table) {
+		f->round_end = f->end;
+		f->round_n_targets = f->n_targets;
+	}
+	return ends_here(&f->code, f->end);
+}
+
+/* What does not fit may be of the next function, which stands behind this one without a gap. */
+static int end_before(struct function *f)
+{
+	if (!f->leads_out || !f->round_end)
+		return 0;
+	f->end = f->round_end;
+	f->n_targets = f->round_n_targets;
+	return 1;
+}
+
+/* 1: the end was found, so far without fault; 0: not. */
+static int read_all(struct function *f, const ZydisDecoder *d)
+{
+	const struct code *c = &f->code;
+	uint8_t state = BARE, flow = SP_FLOW_NEXT;
+	struct sp_insn i;
+	int r = 0;
+	for (f->end = f->start; r == 0 && !f->leads_out; f->end += i.length, flow = i.flow) {
+		if (has_ended(f, state, flow))
+			return 1;
+		if (!sp_insn_decode(d, c->bytes + f->end, c->size - f->end, c->vaddr + f->end, &i)) {
+			f->is_cut = c->size - f->end < ZYDIS_MAX_INSTRUCTION_LENGTH;
+			return 0;
+		}
+		r = take_insn(f, f->end, &i, &state);
+	}
+	return r ? r : end_before(f);
+}
+
+/* Jumps lead to where the frame stands if it stands there, else to the start or to other functions. */
+static bool targets_fit(const struct function *f)
+{
+	for (size_t i = 0; i < f->n_targets; i++) {
+		const struct target *t = &f->targets[i];
+		bool is_inside = t->at > f->start && t->at < f->end;
+		if (t->has_frame ? !is_inside || f->marks[t->at - f->start] != FRAME : is_inside)
+			return false;
+	}
+	return true;
+}
+
+/* 1: believed. */
+static int try_function(struct function *f, size_t place)
+{
+	ZydisDecoder d;
+	sp_insn_init(&d);
+	f->n_targets = 0;
+	f->leads_out = f->is_cut = f->has_table = false;
+	f->round_end = 0;
+	f->sum = ZYDIS_REGISTER_NONE;
+	if (!find_start(f, place)) {
+		f->is_cut = true;
+		return 0;
+	}
+	free(f->marks);
+	f->marks = calloc(f->code.size - f->start, 1);
+	if (!f->marks)
+		return -ENOMEM;
+	int r = read_all(f, &d);
+	return r > 0 ? targets_fit(f) : r;
+}
+
+/* --- the code around a place --- */
+
+/* The code between two FDEs, in one segment. */
+static struct sp_code_span gap_around(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t place)
+{
+	size_t next = SP_N_BELOW(covered, n, start, place);
+	struct sp_code_span gap = {next ? covered[next - 1].end : 0, next < n ? covered[next].start : UINT64_MAX};
+	for (size_t i = 0; i < sp_elf_n_segments(e); i++) {
+		const struct sp_elf_segment *s = sp_elf_segment(e, i);
+		if (s->executable && place >= s->offset && place - s->offset < s->file_size)
+			return (struct sp_code_span){SP_MAX(gap.start, s->offset),
+						     SP_MIN(gap.end, s->offset + s->file_size)};
+	}
+	return (struct sp_code_span){0};
+}
+
+/* 1: read; 0: there is none. */
+static int read_code(struct sp_elf *e, const struct sp_code_span *gap, uint64_t place, uint64_t window, struct code *c)
+{
+	uint64_t start = place - SP_MIN(place - gap->start, window), end = place + SP_MIN(gap->end - place, window);
+	void *bytes;
+	free(sp_take_ptr(c->bytes));
+	int r = sp_elf_vaddr_of(e, start, &c->vaddr);
+	r = r < 0 ? r : sp_elf_read(e, start, (size_t)(end - start), &bytes);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	c->bytes = bytes;
+	c->offset = start;
+	c->size = (size_t)(end - start);
+	return 1;
+}
+
+/* 1: the function around this place is believed. */
+static int find_function(struct sp_elf *e, const struct sp_code_span *covered, size_t n, uint64_t place,
+			 struct function *f)
+{
+	struct sp_code_span gap = gap_around(e, covered, n, place);
+	int r = 0;
+	f->is_cut = gap.start <= place && place < gap.end;
+	for (uint64_t window = FIRST_WINDOW; r == 0 && f->is_cut && window <= SP_FRAMED_MAX; window *= WIDER) {
+		r = read_code(e, &gap, place, window, &f->code);
+		if (r <= 0)
+			return r;
+		r = try_function(f, (size_t)(place - f->code.offset));
+	}
+	return r;
+}
+
+/* Whether the walk, which has seen the instruction, finds the caller from here. */
+static bool is_told(const struct function *f, uint64_t place)
+{
+	size_t at = (size_t)(place - f->code.offset);
+	uint8_t next[8] = {0};
+	if (at < f->start || at >= f->end)
+		return false;
+	memcpy(next, f->code.bytes + at, SP_MIN(f->code.size - at, sizeof(next)));
+	sp_s32 frameless = sp_frameless(next);
+	switch (f->marks[at - f->start]) {
+	case BARE:
+		return frameless == 0;
+	case PUSHED:
+		return frameless == WORD;
+	case FRAME:
+		return frameless < 0;
+	case CALL_END:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void function_done(struct function *f)
+{
+	free(f->code.bytes);
+	free(f->marks);
+	free(f->targets);
+}
+
+int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
+	      bool *ret_told)
+{
+	struct function f = {0};
+	int r = 0;
+	bool believed = false;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		bool same = believed && places[i] - f.code.offset < f.end;
+		if (!same) {
+			r = find_function(e, covered, n_covered, places[i], &f);
+			believed = r > 0;
+		}
+		ret_told[i] = believed && is_told(&f, places[i]);
+	}
+	function_done(&f);
+	return SP_MIN(r, 0);
+}

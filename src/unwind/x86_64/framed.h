@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * framed.h: places in functions that keep a frame pointer from their first instruction to each of their ends.
+ *
+ * Compilers that are asked for frame pointers write all functions so: `push %rbp; mov %rsp,%rbp` at the start, which is
+ * aligned; nothing else writes the register but `pop %rbp` (or `leave`), right behind which the function is left; and
+ * no jump leads out of it, or behind such a `pop`, but by those ends. Read from one end to the other that is a proof,
+ * even behind computed jumps, which lead to somewhere in between: who came there by another way, without the frame,
+ * could not return. A function with anything else is not believed. Pure, from bytes that may be hostile; the code
+ * between two FDEs is read around each place, at most SP_FRAMED_MAX bytes each way. 0 or -ENOMEM.
+ */
+#ifndef SP_UNWIND_X86_64_FRAMED_H
+#define SP_UNWIND_X86_64_FRAMED_H
+
+#include "unwind/x86_64/derive.h"
+
+enum { SP_FRAMED_MAX = 512 << 10 };
+
+/*
+ * places: ascending file offsets, of instructions (leaves) and of the last bytes of calls (callers); outside covered.
+ * ret_told[i]: whether a walk without unwind information finds the caller of places[i]: by the frame pointer, or by the
+ * instruction of a leaf that has no frame yet or no more (sp_frameless()). A leaf whose code the walk could not read is
+ * marked as a guess itself.
+ */
+int sp_framed(struct sp_elf *e, const struct sp_code_span *covered, size_t n_covered, const uint64_t *places, size_t n,
+	      bool *ret_told);
+
+#endif
