@@ -40,7 +40,8 @@ struct sp_code_spans { /* a list that grows; free(at) */
 };
 int sp_code_spans_add(struct sp_code_spans *s, uint64_t start, uint64_t end); /* none where it is empty; 0, -ENOMEM */
 void sp_code_spans_sort(struct sp_code_spans *s);                             /* by start */
-struct sp_derived_row { /* holds up to the next row; rule 0 is SP_CFA_NONE */
+void sp_code_spans_join(struct sp_code_spans *s); /* ascending and disjoint: what overlaps or touches is one */
+struct sp_derived_row {                           /* holds up to the next row; rule 0 is SP_CFA_NONE */
 	uint64_t offset;
 	uint32_t rule;
 };
