@@ -17,7 +17,7 @@
 
 enum {
 	ROOM_OF_AUDITOR = 288, /* what ld.so adds for one: two namespaces' */
-	ROOM_OPTIONAL = 512,   /* glibc.rtld.optional_static_tls, if nobody says otherwise */
+	ROOM_OPTIONAL = 512,   /* the default of glibc.rtld.optional_static_tls */
 	TLS_ALIGN = 64,
 	MAX_TIMES = 3,
 	NAME_BYTES = 16, /* of a thread */

@@ -91,7 +91,7 @@ extern struct sp_counted_ref sp_counted_refs[SP_TRAMPOLINES];
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags);
 const struct sp_object *sp_trampoline_owner(uint64_t trampoline);
-void sp_trampoline_free(uint64_t trampoline); /* one that nobody was told of */
+void sp_trampoline_free(uint64_t trampoline); /* not reported to anybody */
 uint32_t sp_trampolines_used(void);           /* ever */
 /* What no longer can be called, because o goes away. */
 void sp_trampolines_close(const struct sp_object *o);
@@ -102,7 +102,7 @@ extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 uint64_t sp_part_counters(uint32_t number, uint64_t part);
 /* Counts a call that the trampoline could not count alone. */
 void sp_count(struct sp_counted_ref *r, uint64_t return_address);
-/* What a child of fork has of its parent's counters goes, where processes are told apart. */
+/* Removes the parent's counters from a child of fork, where processes are told apart. */
 void sp_counters_forget(void);
 
 /* --- glob.c: which functions are counted --- */
@@ -122,7 +122,7 @@ enum { SP_USED_CALL = 1, SP_USED_ADDRESS = 2, SP_USED_STUB = 4 };
 void sp_scan(const struct sp_object *o, struct sp_range words, uint8_t *ret_uses, struct sp_range *ret_stubs);
 
 /* --- again.c: programs that need more static TLS --- */
-/* What the kernel put on the stack; whether it was us who have executed the program. */
+/* What the kernel put on the stack, and whether we have executed the program. */
 bool sp_again_begin(uint64_t *stack);
 extern char sp_again_name[16]; /* what the process was called before; "": it is the first time */
 /* Of the libraries that a program begins with: does not return if it is executed again. */

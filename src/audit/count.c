@@ -203,7 +203,7 @@ uint64_t sp_part_counters(uint32_t number, uint64_t part)
 	    &(struct sp_calls_row){.function = count_function_of(&references[number]), .part = (uint32_t)part});
 }
 
-/* The key comes last: whoever finds it finds the counters, too. */
+/* The key comes last: a thread that finds it finds the counters, too. */
 static bool keep_here(struct sp_site *s, uint64_t key, uint64_t base)
 {
 	if (sp_load(&s->key) == key)

@@ -51,7 +51,7 @@ static void add_level(void)
 	sp_store(&wants_level, false);
 }
 
-/* So many words that hardly a key finds its words full on all levels: nobody can add one then. */
+/* So many words that a key almost never finds its words full on all levels: then it cannot be added. */
 bool sp_share_reserve(uint64_t n_records)
 {
 	uint64_t n_words = 0;
@@ -76,7 +76,7 @@ static uint32_t match(const struct search *s, uint64_t word)
 	uint32_t *state = sp_share_record(id, s->kind);
 	if (!state || !s->same(state, s->wanted))
 		return 0;
-	if (sp_load(state) != SP_CALLS_READY) /* who made it is at it, or was killed */
+	if (sp_load(state) != SP_CALLS_READY) /* its maker is still writing, or was killed */
 		sp_store(state, SP_CALLS_READY);
 	return id;
 }

@@ -150,7 +150,7 @@ unsigned la_objopen(struct link_map *map, Lmid_t lmid, uintptr_t *cookie)
 		sp_init_hook(o);
 		sp_share_prepare();
 	}
-	/* One without a constructor is patched when somebody looks for its functions. */
+	/* One without a constructor is patched when its functions are looked up. */
 	return LA_FLG_BINDFROM |
 	       (o->is_target || sp_time_watches_in(o) || (started && o->init == 0) ? LA_FLG_BINDTO : 0);
 }
@@ -196,8 +196,8 @@ static void main_patch_loaded(void)
 }
 
 /*
- * At the start the program's namespace is told to be consistent when all is relocated, before the first constructor.
- * Later that comes before relocation, in some versions; but what was opened before more is added was relocated by then.
+ * At the start, the namespace is reported as consistent when all is relocated, before the first constructor. Later
+ * that may come before relocation, in some versions; but libraries opened before were relocated by then.
  */
 void la_activity(uintptr_t *cookie, unsigned flag)
 {

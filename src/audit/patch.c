@@ -68,7 +68,7 @@ static bool find_words(struct walk *w)
 	return leads;
 }
 
-/* Looks, and keeps it for those who come after. */
+/* Examines the code, and stores the result for later processes. */
 static bool patch_check_object(struct walk *w, struct sp_calls_object *shared, uint64_t n)
 {
 	uint8_t *uses, *range;
@@ -89,7 +89,7 @@ static bool patch_check_object(struct walk *w, struct sp_calls_object *shared, u
 	return true;
 }
 
-/* What the code does with the words: as somebody found out before, or by looking. */
+/* What the code does with the words: as stored by an earlier process, or by examining it. */
 static void find_uses(struct walk *w)
 {
 	uint64_t n = (w->words.high - w->words.low) / sizeof(uint64_t);

@@ -36,7 +36,7 @@ void sp_process_begin(void)
 	bool fails = sp_share.apart != SP_CALLS_TOGETHER &&
 		     sp_sys(SYS_madvise, (uint64_t)&sp_own, sizeof(sp_own), MADV_WIPEONFORK, 0, 0, 0) != 0;
 
-	if (fails) /* an old kernel: children could not be told from their parent */
+	if (fails) /* an old kernel: children could not be recognised */
 		sp_share.apart = SP_CALLS_TOGETHER;
 	sp_own.settled = sp_share.apart != SP_CALLS_BY_THREAD;
 }
@@ -48,7 +48,7 @@ void sp_process_rseq(uint64_t offset)
 		sp_store(&sp_own.rseq_offset, offset);
 }
 
-/* One does it; others, and who interrupts it, count without keeping where. */
+/* One thread does it; others, and its signal handlers, count without an offset. */
 bool sp_process_settle(void)
 {
 	if (sp_load(&sp_own.settled) != 0)
@@ -71,7 +71,7 @@ static uint32_t tid_here(void)
 	return tid;
 }
 
-/* Size in bits, number, and offset, as libthread_db is told. */
+/* Size in bits, number, and offset, as for libthread_db. */
 static void find_tid(void)
 {
 	for (uint32_t i = 0; i < sp_n_objects && tid_offset == 0; i++) {

@@ -25,7 +25,7 @@ extern struct sp_own sp_own; /* trampolines.S reads it */
 
 void sp_process_begin(void);
 void sp_process_rseq(uint64_t offset); /* struct rseq may be used, by this process and its children */
-bool sp_process_settle(void);          /* false: somebody is at it */
+bool sp_process_settle(void);          /* false: another thread is doing it */
 void sp_process_loaded(void);
 uint32_t sp_process_id(void); /* of the record in the shared file */
 

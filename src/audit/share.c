@@ -19,7 +19,7 @@ static bool header_fits(const struct sp_calls_header *h, const struct stat *st)
 	       (h->depth == SP_CALLS_BY_OBJECT || h->depth == SP_CALLS_BY_SITE) && h->apart <= SP_CALLS_BY_THREAD;
 }
 
-/* Ours alone, and nobody else may write to it: what is in it becomes addresses. */
+/* Owned by us and writable by nobody else, since its contents become addresses. */
 static bool file_fits(const struct stat *st, uint32_t user)
 {
 	return S_ISREG(st->st_mode) && (st->st_mode & 0777) == 0600 && st->st_uid == user &&
@@ -174,7 +174,7 @@ static uint32_t new_block(unsigned kind, unsigned level)
 	struct sp_calls_block *b = &sp_share.blocks[number];
 	if (number >= SP_CALLS_MAX_BLOCKS || offset > sp_share.size_bytes - bytes || !populate(offset, bytes)) {
 		sp_share.full = true;
-		sp_swap(&h->used_bytes, offset + bytes, offset); /* given back, if nobody took more meanwhile */
+		sp_swap(&h->used_bytes, offset + bytes, offset); /* given back, unless more was taken meanwhile */
 		sp_swap(&h->n_blocks, number + 1, number);
 		sp_share_note(SP_CALLS_N_NO_BLOCK);
 		return 0;
@@ -274,7 +274,7 @@ uint64_t sp_share_counters(uint32_t row)
 	       SP_CALLS_PAGE + row % SP_CALLS_IDS * sizeof(uint64_t);
 }
 
-/* How many blocks of a kind there are, and how many of them nobody writes to yet. */
+/* How many blocks of a kind there are, and how many of them are unused. */
 static uint32_t count_blocks(unsigned kind, uint32_t *ret_spare)
 {
 	const struct sp_calls_header *h = sp_share.header;
@@ -304,8 +304,8 @@ static uint32_t wanted_of(unsigned kind)
 }
 
 /*
- * Blocks of a kind, spare or not, so that a program can call all that it refers to: a function has a row for who finds
- * no room, and one for who calls it. The next program like it finds them used.
+ * Makes blocks of a kind, so that a program can call all that it refers to: a function has a row for callers without
+ * one of their own, and one for its caller. The next program like it uses them.
  */
 static uint32_t least_of(unsigned kind)
 {

@@ -33,7 +33,7 @@ uint64_t sp_time_target(uint32_t number); /* what the record leads to in the end
 /* Whether references to it must go by sp_time_watch(), of whatever library it is. */
 bool sp_time_watches(const char *name);
 bool sp_time_watches_in(const struct sp_object *o);
-/* By what to call it. Not by_call: somebody takes its address. */
+/* What to call it through; not by_call, whose address is taken. */
 uint64_t sp_time_watch(uint64_t target, const char *name, bool by_call);
 
 #pragma GCC visibility pop

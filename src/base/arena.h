@@ -22,6 +22,19 @@ struct sp_arena {
 };
 
 void sp_arena_done(struct sp_arena *a);
-void *sp_arena_take(struct sp_arena *a, size_t bytes);
+int sp_arena_grow(struct sp_arena *a, size_t bytes); /* a new block with room for so many; for sp_arena_take() */
+
+static inline void *sp_arena_take(struct sp_arena *a, size_t bytes)
+{
+	size_t room = bytes ? (bytes + 7) & ~(size_t)7 : 8;
+	void *taken;
+
+	if (bytes > SIZE_MAX - 7 || (room > a->left && sp_arena_grow(a, room) < 0))
+		return NULL;
+	taken = a->at;
+	a->at += room;
+	a->left -= room;
+	return taken;
+}
 
 #endif

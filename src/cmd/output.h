@@ -17,7 +17,7 @@ struct sp_view;
 
 /* path NULL: standard output. write says 0 or a negative errno; the stream's errors are looked after here. */
 int sp_output(const char *path, int (*write)(void *arg, FILE *out), void *arg);
-/* On standard error, where standard output is somebody else's. */
+/* On standard error, if standard output is used for something else. */
 int sp_output_stderr(int (*write)(void *arg, FILE *out), void *arg);
 
 /* Whether that could begin now; leaves nothing behind. For what is long in coming. */

@@ -157,8 +157,7 @@ int sp_sampling_signals_back(struct sp_sampling *s)
 
 void sp_sampling_done(struct sp_sampling *s)
 {
-	sp_workers_free(
-	    s->workers); /* before the broker, the session and the profile: what is unanswered is told to them */
+	sp_workers_free(s->workers); /* before the broker, the session and the profile: pending callbacks use these */
 	sp_capture_free(s->capture);
 	sp_profile_free(s->profile);
 	if (s->signal_fd >= 0)

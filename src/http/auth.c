@@ -12,7 +12,7 @@
 #include <sys/random.h>
 
 #define FAILURE_PAUSE_NS (SP_NS_PER_S / 2)
-/* A valid hash whose password nobody knows. Names that do not exist are compared with it. */
+/* A valid hash of an unknown password. Names that do not exist are compared with it. */
 #define UNKNOWN_USER_HASH "$2y$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcde"
 
 /* --- SipHash-2-4 --- */

@@ -2,9 +2,9 @@
 #include "http/tls.h"
 
 #include "base/error.h"
+#include "base/library.h"
 #include "base/mem.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>
@@ -23,30 +23,20 @@ static struct {
 	FUNCTIONS(MEMBER)
 } tls;
 
-static const struct {
-	const char *name;
-	size_t offset;
-} functions[] = {
+static const struct sp_library_function functions[] = {
 #define NAME(name) {"gnutls_" #name, offsetof(__typeof__(tls), name)},
     FUNCTIONS(NAME)};
 
 static int load_gnutls(void)
 {
+	static const char *const sonames[] = {"libgnutls.so.30", NULL};
 	static bool is_loaded;
-	void *library = is_loaded ? NULL : dlopen("libgnutls.so.30", RTLD_NOW);
+	int r = 0;
 
-	if (is_loaded)
-		return 0;
-	if (!library)
-		return sp_fail_said(-ELIBACC, "TLS needs libgnutls30: %s", dlerror());
-	for (size_t i = 0; i < SP_COUNT(functions); i++) {
-		void *function = dlsym(library, functions[i].name);
-		if (!function)
-			return sp_fail_said(-ELIBACC, "libgnutls30: %s", dlerror());
-		*(void **)((char *)&tls + functions[i].offset) = function;
-	}
-	is_loaded = true;
-	return 0;
+	if (!is_loaded)
+		r = sp_library_load("TLS", "libgnutls30", sonames, functions, SP_COUNT(functions), &tls);
+	is_loaded = r == 0;
+	return r;
 }
 
 static gnutls_datum_t make_datum(char *text)

@@ -262,8 +262,8 @@ static int copy_in(const char *place, const char *source, char **ret_library)
 }
 
 /*
- * Where only root makes names, and kept: programs that are left running have the name in their environment, so that the
- * copy must be there for their children, and nobody may put another in its place.
+ * In a directory where only root makes names, and kept: programs that are left running have the name in their
+ * environment, so the copy must stay for their children, and nobody may replace it.
  */
 static int copy_make(const char *source, char **ret_library)
 {
@@ -313,7 +313,7 @@ static int marker_directory(char **ret_directory)
 	return r;
 }
 
-/* What programs open that cannot count, and who hears of it. */
+/* The file that programs open which cannot count, and who is notified of it. */
 static int marker_make(struct sp_audit_library *p)
 {
 	SP_FREE char *path = NULL;

@@ -428,7 +428,7 @@ int sp_calls_prepare(const char *path, const struct sp_calls_what *what, bool *r
 		r = fd < 0 ? make_file(path, l) : continue_file(fd, l);
 		if (fd >= 0 && r < 0)
 			return sp_fail(r, "%s", path);
-		if (r != -EEXIST) /* somebody else made it just now */
+		if (r != -EEXIST) /* made by another process just now */
 			return r;
 		sp_error_clear();
 	}

@@ -113,7 +113,7 @@ bool sp_calls_is(const void *bytes, size_t len);
 int sp_calls_read(const char *path, struct sp_calls_snapshot *ret_snapshot);
 /* The same from a descriptor of a regular file; name is for messages. */
 int sp_calls_read_fd(int fd, const char *name, struct sp_calls_snapshot *ret_snapshot);
-/* Subtracts an older snapshot of the same file; libraries are told apart by build id. On errors *into stays. */
+/* Subtracts an older snapshot of the same file; libraries are identified by build id. On errors *into is unchanged. */
 int sp_calls_subtract(struct sp_calls_snapshot *into, const struct sp_calls_snapshot *older);
 void sp_calls_done(struct sp_calls_snapshot *s);
 

@@ -338,7 +338,7 @@ static int calls_reader_find_number(const uint32_t *numbers, size_t room, uint32
 	return 0;
 }
 
-/* 0: nobody. */
+/* 0: none. */
 static int find_caller(const struct reader *r, uint32_t id, uint32_t *ret_number)
 {
 	*ret_number = SP_CALLS_NONE;

@@ -20,7 +20,7 @@
 
 static const char usual_dir[] = "/usr/lib/debug";
 
-/* What a container's root, or another user, says of a build id is not for everybody who has that. */
+/* A container's root, or another user, may claim any build id: such a file is only used for his own. */
 static bool is_trusted(bool in_process, const struct sp_naming_opened *o)
 {
 	return !in_process && (!o->uid || o->uid == geteuid()) && !(o->mode & 022);
@@ -210,7 +210,7 @@ static int chosen(struct sp_naming *n, int r)
 
 static int own_came(struct sp_naming *n, int r)
 {
-	if (r < 0) { /* told again when its names are asked for */
+	if (r < 0) { /* reported again when its names are asked for */
 		sp_error_clear();
 		return 0;
 	}

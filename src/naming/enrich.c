@@ -21,7 +21,7 @@ struct asked { /* the files whose owner the machine's databases are asked for */
 	size_t n;
 };
 
-/* Where it was recorded, somebody has looked already. */
+/* Profiles from elsewhere were looked up where they were recorded. */
 static bool is_asked(const struct sp_profile *p, const struct sp_file *file)
 {
 	return file->kind == SP_FILE_ELF && !file->owner_known && *sp_profile_string(p, file->path) == '/';
@@ -63,8 +63,8 @@ static void asked_done(struct asked *a)
 }
 
 /*
- * A container's file may have a path that is another file's here. Only paths that a package owns are looked at: nobody
- * but root can have mounted there what never answers. Of a deleted file there is only the file system to go by.
+ * A container's file may have the path of another file here. Only paths that a package owns are opened: only root can
+ * have mounted a file system there that never answers. Of a deleted file only the file system is known.
  */
 static bool is_ours(const struct sp_profile *p, const struct sp_capture *c, uint32_t number)
 {
@@ -79,7 +79,7 @@ static bool is_ours(const struct sp_profile *p, const struct sp_capture *c, uint
 	return it.st_dev == here.st_dev && (file->deleted || it.st_ino == here.st_ino);
 }
 
-/* A deleted file was of the package, but of which version of it nobody knows. */
+/* A deleted file belonged to the package, but its version is not known. */
 static int package_set(struct sp_profile *p, uint32_t number, const struct sp_package *package)
 {
 	struct sp_file *file = sp_profile_file(p, number);

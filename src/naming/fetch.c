@@ -115,7 +115,7 @@ static int fetched(struct sp_naming *n, int r)
 		n->fetch_ns += sp_time_ns(CLOCK_MONOTONIC) - w->fetch_began_ns;
 	if (r >= 0 || r == -ENOENT)
 		n->fetch_failure = NULL;
-	else if (w->fetch_began_ns && (r == -ETIMEDOUT || r == -ENOSYS))
+	else if (w->fetch_began_ns && (r == -ETIMEDOUT || r == -ELIBACC))
 		give_up(n, r == -ETIMEDOUT ? too_late : "libdebuginfod.so.1 cannot be used");
 	if (r >= 0)
 		return r;

@@ -22,7 +22,7 @@ static const uint64_t slack_ns = 10 * SP_NS_PER_S;
 static const struct source {
 	int (*find)(struct sp_naming *n);
 	const char *what;
-	bool lasts; /* who asks for another address of a function later need not be told again */
+	bool lasts; /* so that a later question about the same function need not be asked */
 } sources[] = {{sp_jit_by_dump, "jit dump", false},
 	       {sp_jit_by_map, "perf map", true},
 	       {sp_jit_by_objects, "GDB's list of made code", false}};

@@ -37,7 +37,7 @@ void sp_naming_note(struct sp_naming *n, uint32_t file, const char *what, int r)
 	sp_naming_note_text(n, file, text);
 }
 
-/* --- who has it mapped --- */
+/* --- processes that have it mapped --- */
 static void pids_of_row(struct sp_naming *n, const struct sp_row *row)
 {
 	const struct sp_profile *p = n->profile;

@@ -50,11 +50,11 @@ struct sp_naming {
 	const char *debug_dirs; /* with colons between; NULL = none but the usual */
 	uint32_t *pids;         /* by file: of a process that has had it mapped; made when first asked for */
 	size_t n_pids;
-	FILE *kallsyms; /* opened by who may see addresses; the caller's */
+	FILE *kallsyms; /* opened by a process that may see addresses; the caller's */
 	/*
-	 * A worker makes a table of the kernel's symbols, once, and again, at most every SP_NAMING_KERNEL_S seconds,
-	 * when an address lies in none of them: modules and BPF programs come and go. False: they are read through for
-	 * each question, which is right for who asks but once.
+	 * A worker makes a table of the kernel's symbols once, and again, at most every SP_NAMING_KERNEL_S seconds,
+	 * when an address is in none of them: modules and BPF programs come and go. False: they are read for each
+	 * question, which suits a caller that asks once.
 	 */
 	bool keeps_kernel;
 	const char *cache; /* directory of tables; NULL = the default one, "" = none */
@@ -74,15 +74,15 @@ struct sp_naming {
 	size_t n_without, without_capacity;
 	struct sp_naming_stats stats;
 	/*
-	 * NULL, or asked before a file is parsed for its names, with the samples that were told of it: false: not now,
-	 * its frames are put off. The kernel's are not asked for.
+	 * NULL, or asked before a file is parsed for its names, with the number of its samples; false: not now, its
+	 * frames are put off. Not asked for the kernel.
 	 */
 	bool (*may_parse)(void *arg, uint64_t n_samples);
 	void *may_parse_arg;
 	/*
-	 * At most so many questions about a file, one for each MiB of it, are asked of a parser before a table of all
-	 * its functions is made: a question about a large one costs a small part of that. 0: it is made at once, which
-	 * is right for who asks but once.
+	 * At most so many questions about a file, one for each MiB of it, go to a parser before a table of all its
+	 * functions is made: one question about a large file costs a small part of a table. 0: the table is made at
+	 * once, which suits a caller that asks once.
 	 */
 	unsigned n_asks_first;
 	/*
@@ -101,7 +101,7 @@ struct sp_naming {
 	/* Told when debuginfod begins to be asked for a library, and with NULL when that is over. May be NULL. */
 	void (*fetching)(const char *library);
 	struct sp_namer namer;
-	struct sp_naming_work *work; /* the question at hand */
+	struct sp_naming_work *work; /* the current question */
 };
 enum { SP_NAMING_KERNEL_S = 600 };
 

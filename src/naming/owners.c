@@ -10,7 +10,7 @@
 
 void (*sp_owners_warn)(const char *text);
 
-/* told: not a second time. */
+/* warned once */
 static void warn_once(bool *told, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void warn_once(bool *told, const char *format, ...)
 {

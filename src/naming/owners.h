@@ -18,12 +18,12 @@ struct sp_owners {
 	struct sp_rpm *rpm; /* NULL: there is none */
 };
 
-/* Set by who has somebody to tell; NULL: nobody. */
+/* Called with a line for the user; NULL: no warnings. */
 extern void (*sp_owners_warn)(const char *text);
 
 int sp_owners_find(const char *const *paths, size_t n_paths, struct sp_owners *ret_owners);
 void sp_owners_done(struct sp_owners *o);
-/* The package of paths[i]; no name = nobody's. */
+/* The package of paths[i]; without a name: no package's. */
 struct sp_package sp_owners_get(const struct sp_owners *o, size_t i);
 
 #endif

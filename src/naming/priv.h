@@ -31,7 +31,7 @@ struct sp_named_file {
 	uint64_t tag;               /* the file's in the profile */
 	uint64_t looked_ns;         /* when its debug file was looked for in vain; 0 = it needs none, or has it */
 	int failure;
-	uint64_t n_met;    /* samples without names that were told of it */
+	uint64_t n_met;    /* samples without names, as counted for may_parse */
 	uint64_t asked_ns; /* when it was asked last for some of its functions; 0 = never */
 	unsigned n_asked;  /* how often */
 };

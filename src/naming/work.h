@@ -30,7 +30,7 @@ struct sp_debug_search {
 };
 
 struct sp_naming_work {
-	struct sp_naming *naming; /* NULL: nobody wants the answer any more */
+	struct sp_naming *naming; /* NULL: the answer is not wanted any more */
 	sp_naming_step_fn *then[SP_NAMING_STEPS];
 	unsigned n_then;
 	bool is_waiting; /* for a worker */

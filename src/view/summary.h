@@ -37,7 +37,7 @@ struct sp_summary {
 	uint64_t bpf_ns;             /* run time of the BPF programs */
 	uint64_t memory_bytes;       /* of all its processes, at the highest */
 	uint64_t map_bytes;          /* of all BPF maps */
-	uint64_t n_tables;           /* unwind tables loaded, each time counted; told if some were evicted */
+	uint64_t n_tables;           /* unwind tables loaded, each time counted; shown if some were evicted */
 	uint64_t n_evicted;
 	uint32_t n_libraries;  /* rows shown at most, 0 = 10 */
 	uint32_t width;        /* columns, 0 = 80 */

@@ -7,10 +7,10 @@
  * that all debuginfod clients share.
  */
 #include "base/error.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "worker/priv.h"
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -31,16 +31,16 @@ struct library {
 
 static int library_open(struct library *l)
 {
-	void *so = dlopen("libdebuginfod.so.1", RTLD_NOW);
-	if (!so)
-		return sp_fail_said(-ENOSYS, "debuginfod: there is no libdebuginfod.so.1 (Debian: libdebuginfod1)");
-	l->begin = (struct debuginfod_client * (*)(void)) dlsym(so, "debuginfod_begin");
-	l->progress = (void (*)(struct debuginfod_client *, int (*)(struct debuginfod_client *, long, long)))dlsym(
-	    so, "debuginfod_set_progressfn");
-	l->find = (int (*)(struct debuginfod_client *, const unsigned char *, int, char **))dlsym(
-	    so, "debuginfod_find_debuginfo");
-	l->client = l->begin && l->find && l->progress ? l->begin() : NULL;
-	return l->client ? 0 : sp_fail_said(-ENOSYS, "debuginfod: libdebuginfod.so.1 cannot be used");
+	static const char *const sonames[] = {"libdebuginfod.so.1", NULL};
+	static const struct sp_library_function functions[] = {
+	    {"debuginfod_begin", offsetof(struct library, begin)},
+	    {"debuginfod_set_progressfn", offsetof(struct library, progress)},
+	    {"debuginfod_find_debuginfo", offsetof(struct library, find)},
+	};
+	int r = sp_library_load("debuginfod", "libdebuginfod1", sonames, functions, SP_COUNT(functions), l);
+
+	l->client = r < 0 ? NULL : l->begin();
+	return r < 0 || l->client ? r : sp_fail_said(-ELIBACC, "debuginfod: libdebuginfod.so.1 cannot be used");
 }
 
 /* Called while it waits and reads. It gives up by itself, so that it can clear up; our parent ends it a little later.

@@ -187,7 +187,7 @@ int sp_job_receive(int socket, enum sp_role role, struct sp_answer_message *ret_
 	return -EBADMSG;
 }
 
-/* Text of a process that nobody trusts; it may be printed. */
+/* Text of an untrusted process; it may be printed. */
 static char *words_of(const struct sp_answer_message *a)
 {
 	char *words = strndup(a->text, a->text_len);
@@ -297,7 +297,7 @@ static int unpack_text(struct sp_cursor *c, uint32_t len, char **ret_text)
 	return *ret_text ? 0 : -ENOMEM;
 }
 
-/* A range that does not hold its offset would mislead whoever believes it, as would a gap with a name. */
+/* A range without its offset, or a gap with a name, would be wrong. */
 static bool is_true(const struct sp_packed_name *p, uint64_t offset)
 {
 	bool named = p->name_len != SP_PACKED_NULL || p->linkage_len != SP_PACKED_NULL;

@@ -35,7 +35,7 @@ int sp_workers_names(struct sp_workers *w, int fd, int debug_fd, const uint64_t 
  */
 int sp_workers_spans(struct sp_workers *w, int fd, int debug_fd, int table_fd, const struct sp_name_table_head *head,
 		     void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg);
-/* The same of /proc/kallsyms, opened by who may see addresses: names as sp_kallsyms_walk() gives them. */
+/* The same of /proc/kallsyms, opened by a process that may see addresses: names as sp_kallsyms_walk() gives them. */
 int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 		      void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg);
 /* Source lines, of the debug file's DWARF or else the file's own. -ENOENT: there is none. The callback's, as names are.

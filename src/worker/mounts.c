@@ -57,8 +57,8 @@ static bool parse(char *line, struct mount *ret_mount)
 }
 
 /*
- * Their answers come from a program or another machine, which may keep whoever asks waiting for ever, with open, read
- * and even close. A stacked file system is as good as the one below it.
+ * Their answers come from a program or another machine, which may block open, read and even close for ever. A stacked
+ * file system is as good as the one below it.
  */
 bool sp_type_may_hang(const char *type)
 {

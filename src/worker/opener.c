@@ -71,7 +71,7 @@ static int not_trusted(const char *type)
 	return sp_fail_said(-EACCES, "file system not trusted (%s)", type);
 }
 
-/* Whose mounts were made by those who rule the whole machine. */
+/* Mounts in it were made by the machine's administrators. */
 static bool of_our_user_namespace(pid_t pid)
 {
 	char path[64];
@@ -92,9 +92,9 @@ static int trusted_layers(const struct sp_open_request *q, uint64_t mount_id)
 }
 
 /*
- * An overlay's files are those of the file systems below it, which only the kernel's key tells; /proc/PID/maps tells
- * the device below up to Linux 6.7, and that of the overlay itself after. One without a block device that nobody sees
- * mounted may be anything.
+ * An overlay's files are in the file systems below it, which only the kernel's key tells; /proc/PID/maps shows the
+ * device below up to Linux 6.7, and the overlay's after. A file system without a block device, mounted in no visible
+ * place, may be anything.
  */
 static int trusted_below(const struct sp_open_request *q, uint64_t mount_id)
 {
@@ -461,7 +461,7 @@ static int find_given(const struct sp_open_request *q, const char *path, struct 
 	return f->fd < 0 ? f->fd : look(f->fd, &q->key, &f->st);
 }
 
-/* A program may be opened by those who may look into it, also when it was deleted. */
+/* A program may be opened by those who may look into the process, even if the file was deleted. */
 static int find_program(const struct sp_open_request *q, struct found *f)
 {
 	char link[64];

@@ -88,7 +88,7 @@ static bool refused(const struct sp_pool *c, uint32_t dev, unsigned n_stuck)
 	return !is_good(c, dev);
 }
 
-/* The jobs that a lost process leaves; the first fails with r (0 = nobody is to blame) and its words. */
+/* The jobs of a lost process go back; the first fails with r (0 = none is to blame) and its text. */
 static void scatter(struct sp_workers *w, struct sp_worker *p, int r, const char *words)
 {
 	struct sp_job *first = sp_job_pop(&p->jobs);

@@ -117,7 +117,7 @@ int sp_worker_new(enum sp_role role, int epoll, struct sp_broker *broker, struct
 void sp_worker_end(struct sp_worker *p); /* kills it; waits for nothing */
 bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns);
 void sp_worker_measure(struct sp_worker *p); /* VmHWM so far */
-struct sp_usage sp_worker_usage(int pid);    /* all 0 where it cannot be told */
+struct sp_usage sp_worker_usage(int pid);    /* all 0: not known */
 void sp_worker_free(struct sp_worker *p);    /* of a reaped one, or to forget one that cannot die */
 
 void sp_pool_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts a role's processes */

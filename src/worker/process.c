@@ -215,7 +215,7 @@ bool sp_worker_reap(struct sp_worker *p, int *ret_status, uint64_t *ret_cpu_ns)
 		;
 	if (got == 0)
 		return false;
-	p->reaped = true; /* or somebody else has waited for it: then the status is not known */
+	p->reaped = true; /* or it was waited for elsewhere: then the status is not known */
 	*ret_status = got == p->pid ? status : -1;
 	*ret_cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000 +
 		      (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000;
@@ -231,7 +231,7 @@ struct sp_usage sp_worker_usage(int pid)
 	return u;
 }
 
-/* The number of one that was waited for may be somebody else's by now. */
+/* After the wait its pid may belong to another process. */
 void sp_worker_measure(struct sp_worker *p)
 {
 	if (!p->reaped)

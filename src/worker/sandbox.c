@@ -202,7 +202,7 @@ int sp_sandbox_broker(void)
 {
 	prctl(PR_SET_NAME, "soprof-broker");
 	int r = drop_capabilities(OPENING | BECOMING_NOBODY | SAMPLING | BIT(CAP_KILL) |
-				  BIT(CAP_DAC_OVERRIDE)); /* the output may go into somebody's directory */
+				  BIT(CAP_DAC_OVERRIDE)); /* the output may go to a user's directory */
 	r = r < 0 ? r : limit(RLIMIT_CORE, 0);
 	r = r < 0 ? r : limit(RLIMIT_NOFILE, 256);
 	r = r < 0 ? r : limit(RLIMIT_FSIZE, SP_JOB_MAX_BYTES); /* a parser's */

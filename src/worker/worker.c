@@ -111,7 +111,7 @@ static struct sp_job *job_new(enum sp_job_kind kind, void *arg)
 	if (!j)
 		return NULL;
 	j->kind = kind;
-	j->urgency = kind != SP_JOB_BUILD; /* somebody waits for its answer */
+	j->urgency = kind != SP_JOB_BUILD; /* its answer is wanted */
 	j->fd = j->memfd = j->debug_fd = j->table_fd = j->opened.fd = -1;
 	j->arg = arg;
 	return j;

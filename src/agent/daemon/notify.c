@@ -110,7 +110,7 @@ void sp_notify_close(struct sp_notify *n)
 static void send_state(struct sp_notify *n, const char *text)
 {
 	if (n->fd >= 0 && send(n->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
-		return; /* the manager is gone or slow; nobody else to inform */
+		return; /* the manager is gone or slow; there is nobody else to inform */
 }
 
 void sp_notify_ready(struct sp_notify *n)

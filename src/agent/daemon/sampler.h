@@ -74,9 +74,9 @@ struct sp_sampler {
 	bool is_closed, is_last;    /* the profile takes nothing more; and no other follows */
 	bool is_naming, is_flush_wanted;
 	unsigned n_rounds;             /* of naming, in this flush */
-	const char *fetch_failure;     /* naming's, told in the log */
+	const char *fetch_failure;     /* of naming, already logged */
 	uint64_t n_seen_pushed;        /* windows that had ended when the last one began */
-	struct sp_agent_asked current; /* who waits for the current window */
+	struct sp_agent_asked current; /* requests that wait for the current window */
 	double expected, taken;        /* ticks of the last window */
 	struct sp_agent_source_status status;
 };
@@ -90,7 +90,7 @@ int sp_sampler_end_window(struct sp_sampler *s, const struct sp_clock *now, uint
 bool sp_sampler_is_full(const struct sp_sampler *s, const struct sp_clock *now);
 /* Has names made, what is queued stored, and the profile renewed if it is closed: by sp_sampler_work(). */
 void sp_sampler_flush(struct sp_sampler *s);
-/* The same with the rows since the window began, which are told. -EAGAIN: names are being made already. */
+/* The same with the rows since the window began, for requests. -EAGAIN: names are being searched already. */
 int sp_sampler_current(struct sp_sampler *s, const struct sp_agent_asked *asked);
 /* Goes on with both: as far as workers have answered. */
 int sp_sampler_work(struct sp_sampler *s);

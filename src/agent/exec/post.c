@@ -2,10 +2,10 @@
 #include "agent/exec/post.h"
 #include "agent/request.h"
 #include "base/error.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -92,33 +92,20 @@ struct curl_library {
 	struct curl_slist *(*append)(struct curl_slist *list, const char *text);
 };
 
-static void *find_symbol(void *so, const char *name, bool *all)
-{
-	void *p = dlsym(so, name);
-
-	*all &= p != NULL;
-	return p;
-}
-
 /* Debian has it with three TLS libraries; any will do. */
 static int load_curl(struct curl_library *l)
 {
-	static const char *const names[] = {"libcurl-gnutls.so.4", "libcurl.so.4", "libcurl-nss.so.4"};
-	bool all = true;
-	void *so = NULL;
+	static const char *const sonames[] = {"libcurl-gnutls.so.4", "libcurl.so.4", "libcurl-nss.so.4", NULL};
+	static const struct sp_library_function functions[] = {
+	    {"curl_easy_init", offsetof(struct curl_library, init)},
+	    {"curl_easy_setopt", offsetof(struct curl_library, setopt)},
+	    {"curl_easy_perform", offsetof(struct curl_library, perform)},
+	    {"curl_easy_getinfo", offsetof(struct curl_library, getinfo)},
+	    {"curl_easy_strerror", offsetof(struct curl_library, strerror)},
+	    {"curl_slist_append", offsetof(struct curl_library, append)},
+	};
 
-	for (size_t i = 0; !so && i < SP_COUNT(names); i++)
-		so = dlopen(names[i], RTLD_NOW);
-	if (!so)
-		return sp_fail_said(-ENOSYS, "there is no libcurl (Debian: libcurl3-gnutls)");
-	l->init = (CURL * (*)(void)) find_symbol(so, "curl_easy_init", &all);
-	l->setopt = (CURLcode(*)(CURL *, CURLoption, ...))find_symbol(so, "curl_easy_setopt", &all);
-	l->perform = (CURLcode(*)(CURL *))find_symbol(so, "curl_easy_perform", &all);
-	l->getinfo = (CURLcode(*)(CURL *, CURLINFO, ...))find_symbol(so, "curl_easy_getinfo", &all);
-	l->strerror = (const char *(*)(CURLcode))find_symbol(so, "curl_easy_strerror", &all);
-	l->append =
-	    (struct curl_slist * (*)(struct curl_slist *, const char *)) find_symbol(so, "curl_slist_append", &all);
-	return all ? 0 : sp_fail_said(-ENOSYS, "libcurl cannot be used");
+	return sp_library_load("this", "libcurl (Debian: libcurl3-gnutls)", sonames, functions, SP_COUNT(functions), l);
 }
 
 /* --- the process --- */

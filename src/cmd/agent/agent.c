@@ -330,7 +330,7 @@ static int metrics_open(struct run *r)
 	return e < 0 ? e : sp_metrics_add(r->metrics, sp_remotes_write, r->remotes);
 }
 
-/* The usual place may be taken by another agent, or by something else: then it is told, and samples all the same. */
+/* If the usual place is taken by another agent or something else, that is logged, and it samples all the same. */
 static int page_open(struct run *r)
 {
 	const struct sp_agent_config *c = &r->args->config;

@@ -224,7 +224,7 @@ static int take_value(struct sp_agent_file *f, const struct sp_agent_file_key *k
 	return r < 0 ? r : key->take(f, &f->args->config);
 }
 
-/* One key, which is the event at hand, and its value. */
+/* One key, which is the current event, and its value. */
 static int pair(struct sp_agent_file *f)
 {
 	const struct sp_option *o = NULL;

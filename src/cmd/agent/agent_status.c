@@ -243,7 +243,7 @@ static int take(void *arg, const char *name, const char *value)
 	return s->words[s->n - 1].name && s->words[s->n - 1].value ? 0 : -ENOMEM;
 }
 
-/* From the word at `from` on; "" = not told. */
+/* From the word at `from` on; "" = unknown. */
 static const char *text_of(const struct screen *s, size_t from, const char *name)
 {
 	for (size_t i = from; i < s->n; i++)

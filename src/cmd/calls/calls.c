@@ -303,7 +303,7 @@ static void session_reset(struct sp_profile_session *s, const struct sp_profile_
 	s->child.environment = environment;
 }
 
-/* Sampled if that can be had. What cannot be run at all is told by the second try. */
+/* Sampled if possible. A command that cannot be run at all is reported by the second try. */
 static int command_run(const struct calls_args *a, const struct sp_profile_args *p, struct sp_profile_session *s,
 		       bool *ret_sampled)
 {
@@ -385,7 +385,7 @@ static int nothing_tell(struct run *r)
 
 	r->has_failed = !sp_calls_is_loaded(&r->now);
 	if (r->n_uncounted && !r->now.counters[SP_CALLS_N_PROCESSES])
-		return 0; /* that has been told */
+		return 0; /* already reported */
 	sp_calls_told_add(&told, &r->now);
 	sp_calls_losses_tell(&told);
 	why = sp_calls_why(r->args->command, &r->args->libraries, &r->args->functions, &r->now);

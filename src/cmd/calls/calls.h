@@ -23,7 +23,7 @@ bool sp_calls_is_file(int fd);
 /* What is read from fd (name is for words), with names. */
 int sp_calls_read_named(int fd, const char *name, struct sp_profile **ret_profile, struct sp_calls_told *told);
 int sp_calls_make(const struct sp_calls_snapshot *s, struct sp_workers *workers, struct sp_profile **ret_profile);
-/* What files say beside who called what. */
+/* What files contain beside calls. */
 struct sp_calls_told {
 	uint64_t n_calls, n_references, n_torn, counters[SP_CALLS_COUNTERS];
 };
@@ -42,14 +42,14 @@ bool sp_calls_library_is_known(const char *name);
 struct sp_calls_uncounted {
 	uint64_t n_refused; /* programs that said that they cannot use the file */
 	bool has_more_refused;
-	const struct sp_capture_stats *seen; /* NULL: nobody has seen what the command executed */
+	const struct sp_capture_stats *seen; /* NULL: the execs of the command were not observed */
 	const uint64_t *counters;            /* of this run */
 };
 /* On stderr: which programs were not counted, if any. 0 or -ENOMEM. */
 int sp_calls_uncounted_tell(const struct sp_calls_uncounted *u);
 
 /* --- calls_why.c --- */
-/* Before `command` runs: one line about a library that nobody knows, a new string; NULL: there is nothing to say. */
+/* Before `command` runs: one line about a library that is not known, a new string; NULL: all are. */
 char *sp_calls_doubt(char *const *command, const struct sp_words *libraries);
 /* Whether a program that counted has loaded one of the libraries. */
 bool sp_calls_is_loaded(const struct sp_calls_snapshot *s);

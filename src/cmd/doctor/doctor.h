@@ -64,7 +64,7 @@ void sp_doctor_recipes(struct sp_doctor *d);
 void sp_doctor_files(struct sp_doctor *d); /* those of other processes */
 void sp_doctor_names(struct sp_doctor *d);
 void sp_doctor_probes(struct sp_doctor *d);
-void sp_doctor_agent(struct sp_doctor *d); /* last: whether the agent could run is told by what was found */
+void sp_doctor_agent(struct sp_doctor *d); /* last: it uses the other answers */
 
 /* width 0: lines are as long as they are. */
 /* Words from this column on, where the cursor is, within the width (0 = none); a longer one is broken. Ends the line.
@@ -80,7 +80,7 @@ const char *sp_doctor_perf_cure(const struct sp_doctor *d, enum sp_doctor_perf w
 bool sp_doctor_lockdown(const char *text, char *ret_level, size_t size);
 /* Major and minor of "6.1.0-38-amd64"; false: it is no such thing. */
 bool sp_doctor_version(const char *release, unsigned *ret_major, unsigned *ret_minor);
-/* Of /proc/self/mountinfo: what hidepid of the mount at /proc is ("" = not told), and the kinds of cgroups. */
+/* From /proc/self/mountinfo: hidepid of the mount at /proc ("" = not given), and the kinds of cgroups. */
 void sp_doctor_mounts(const char *mountinfo, char ret_hidepid[32], bool *ret_v1, bool *ret_v2);
 
 #endif

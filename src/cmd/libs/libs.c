@@ -70,7 +70,7 @@ extern const struct sp_cmd sp_cmd_libs;
 /* --- sampling
  * ---------------------------------------------------------------------------------------------------------
  */
-/* --stale needs no samples, and without an explicit wish nobody is refused for want of privileges. */
+/* --stale needs no samples, and without an explicit option missing privileges are no error. */
 static int wants_samples(struct sp_libs *l, uint64_t *ret_seconds)
 {
 	const struct sp_libs_args *a = l->args;

@@ -24,7 +24,7 @@ enum { WINDOW = 32, MAX_TRIES = 64, WAIT_MS = 60000 };
 struct finder {
 	struct sp_libs *l;
 	uint32_t *uses, *first;  /* indices of uses, by file; where a file's begin */
-	struct sp_intern *known; /* files that were told: dev, ino, ctime */
+	struct sp_intern *known; /* files that were answered: dev, ino, ctime */
 	uint32_t *known_file;    /* by number in known */
 	size_t known_capacity, next;
 	int failure;
@@ -307,7 +307,7 @@ static void open_failed(struct job *job, int r)
 	size_t len = strlen(path);
 	struct sp_libs_file *file = file_of(job);
 
-	if (r == -ESRCH || r == -ENOENT) { /* who had it mapped has ended: no error, and no library any more */
+	if (r == -ESRCH || r == -ENOENT) { /* the process that mapped it has ended: no error, and no library any more */
 		file->is_gone = true;
 		sp_error_clear();
 		finish(job);

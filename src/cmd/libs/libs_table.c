@@ -95,7 +95,7 @@ static int put_library(struct sp_grid *g, const struct sp_libs *l, const struct 
 	r = put_who(g, l, lib, false);
 	if (r < 0 || lib->n_uses)
 		return r < 0 ? r : put_who(g, l, lib, true);
-	sp_grid_put(g, SP_GRID_PLAIN, "(nobody now)"); /* who ran it has ended, or is this soprof */
+	sp_grid_put(g, SP_GRID_PLAIN, "(nobody now)"); /* its process has ended, or is this soprof */
 	return 0;
 }
 

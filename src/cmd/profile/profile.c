@@ -208,7 +208,7 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 	return r < 0 ? r : sp_capture_finish(s->sampling.capture);
 }
 
-/* A pprof file keeps them: who reads it may be on another machine, or come after an upgrade. */
+/* A pprof file keeps them, since it may be read on another machine, or after an upgrade. */
 static bool wants_packages(const struct sp_profile_args *a)
 {
 	return a->by == SP_TOTAL_BY_PACKAGE || a->view->packages || !strcmp(a->view->name, "pprof");

@@ -44,7 +44,7 @@ extern const struct sp_example sp_profile_examples[];
 int sp_profile_args_parse(int argc, char **argv, struct sp_profile_args *ret_args);
 void sp_profile_args_done(struct sp_profile_args *a); /* also after a failure */
 
-/* The command itself: samples as it is told, prints, and returns the exit code. In profile.c. */
+/* The command itself: samples by its arguments, prints, and returns the exit code. In profile.c. */
 int sp_cmd_profile_run(const struct sp_profile_args *a);
 
 #endif

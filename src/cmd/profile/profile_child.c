@@ -109,7 +109,7 @@ int sp_child_code(struct sp_child *child)
 	return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
 }
 
-/* A child that never passed the gate sees it close with nobody left to profile it: it must not run. */
+/* If the gate closes without a byte, the parent is gone: the command must not run. */
 void sp_child_done(struct sp_child *child)
 {
 	if (child->pid < 0)

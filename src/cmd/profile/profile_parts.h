@@ -67,10 +67,10 @@ void sp_profile_session_done(struct sp_profile_session *s);
 
 extern const struct sp_cmd sp_cmd_profile;
 
-/* Forks the command; it waits before its exec. An exec that fails is told by sp_child_release(). */
+/* Forks the command, which waits before its exec. sp_child_release() reports an exec that fails. */
 int sp_child_start(struct sp_child *child, const struct sp_profile_session *s);
 int sp_child_release(struct sp_child *child);
-/* Waits so long, or until it ends (false); signals that somebody has sent us are its. timeout_ms -1: for ever. */
+/* Waits so long, or until it ends (false); signals sent to us are passed on to it. timeout_ms -1: for ever. */
 bool sp_child_signals_pass(struct sp_child *child, int signal_fd, int timeout_ms);
 /* Waits for it: its exit code, or 128 + signal; 127 or 126 if it could not be run. */
 int sp_child_code(struct sp_child *child);

@@ -217,7 +217,7 @@ static bool has_marked(const struct sp_profile *p, const bool *marks, const char
 	return false;
 }
 
-/* Of a file that no sample shown went through, nothing is told. */
+/* Files that no shown sample went through are left out. */
 static int bad_rows_narrow(struct sp_profile_session *s)
 {
 	const struct sp_profile *p = s->sampling.profile;

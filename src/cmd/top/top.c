@@ -210,7 +210,7 @@ static int picture_take(struct top *t)
 	return show(t, p, &info);
 }
 
-/* On the screen a failure is told and tried again: agents are restarted. */
+/* On the screen a failure is shown, and tried again: agents are restarted. */
 static int picture(struct top *t)
 {
 	int r = picture_take(t);

@@ -166,7 +166,7 @@ static bool is_opened(const struct sp_profile *p, const struct sp_row *row, void
 	const struct sp_key *key = sp_profile_key(p, row->key);
 	char words[SP_TOP_WORD];
 
-	if (!key->process && level->of != SP_TOTAL_BY_COMM) /* nobody, not a process of root's */
+	if (!key->process && level->of != SP_TOTAL_BY_COMM) /* no user, not a process of root */
 		return false;
 	return words_of(p, level->of, group_of(p, level->of, key), 0, words) && !strcmp(words, level->what);
 }

@@ -18,7 +18,7 @@
 
 struct sp_profile;
 
-/* What is told of a window beside its rows, and of a sum of them. */
+/* What belongs to a window, or to a sum of windows, beside its rows. */
 struct sp_slide_time {
 	uint64_t duration_ns; /* sampled */
 	uint64_t n_lost;      /* samples */

@@ -314,7 +314,7 @@ static int put_legend(struct drawing *d)
 
 /* --- frames --- */
 
-/* Two tones of a library's colour by the function's name, so that neighbours can be told apart. */
+/* Two tones of a library's colour, by the function's name, so that neighbours differ. */
 static const char *tone_of(const char *name)
 {
 	uint32_t h = 0;
