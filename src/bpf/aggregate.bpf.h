@@ -197,7 +197,7 @@ static __always_inline int sp_stack_send(struct sp_record_stack *record, sp_u32 
 
 __noinline int sp_deep_send(struct sp_scratch *s)
 {
-	struct sp_record_pending *r = sp_pending_own();
+	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
 
 	if (!s || !r)
 		return -1;
@@ -301,9 +301,10 @@ __noinline sp_u64 sp_kernel_words(struct sp_scratch *s, sp_u32 n)
 	return hash;
 }
 
-static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx)
+/* skip: the program's own frame, where there is no interrupt between it and the event. */
+static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx, sp_u64 skip)
 {
-	long bytes = bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), 0);
+	long bytes = bpf_get_stack(ctx, s->kernel_frames, 8 * (SP_MAX_KERNEL_FRAMES - 1), skip);
 
 	if (bytes <= 0)
 		return;

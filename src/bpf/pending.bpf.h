@@ -131,7 +131,7 @@ static __always_inline int sp_rest_has_room(void)
 /* One part of the rest, by the room of the sample's own copy. 1: that was all that can be sent. */
 __noinline int sp_rest_send(struct sp_scratch *s, sp_u64 at)
 {
-	struct sp_record_pending *r = sp_pending_own();
+	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
 	sp_u32 bytes;
 
 	if (!s || !r || !sp_rest_has_room())
@@ -185,10 +185,14 @@ static __always_inline long sp_pending_output(struct sp_record_pending *r)
 /* 0: the record is on its way. */
 __noinline int sp_pending_send(struct sp_scratch *s)
 {
-	struct sp_record_pending *r = sp_pending_own();
+	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
 
-	if (!s || !r)
+	if (!s)
 		return -1;
+	if (!r) {
+		sp_tally(SP_N_LOST_PENDING, 1);
+		return -1;
+	}
 	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
 	r->type = SP_RECORD_PENDING;
 	r->key = s->key;

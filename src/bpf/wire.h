@@ -264,7 +264,7 @@ struct sp_ticks {
 	sp_u64 period_ns;  /* 0: the event says it */
 	sp_u64 longest_ns; /* between two ticks of a CPU over a change; more: the CPU was away */
 	sp_u32 change;     /* counted at its beginning and at its end: odd while the events are being changed */
-	sp_u32 pad;
+	sp_u32 recipe;     /* which of the session's it is */
 };
 
 struct sp_process_key { /* start_ns: CLOCK_BOOTTIME */
@@ -295,7 +295,8 @@ struct sp_count_key {
 	sp_u64 kernel_stack;
 	struct sp_process_key process;
 	char comm[SP_COMM_LEN];
-	sp_u32 slice_unit, pad;
+	sp_u32 slice_unit;
+	sp_u32 recipe; /* which of the session's */
 };
 struct sp_count {
 	sp_u64 n;
@@ -430,6 +431,8 @@ struct sp_config {
 	sp_u32 time_own;     /* count the time that the programs take: SP_N_OWN_NS */
 	sp_u32 cgroup_level; /* of the only cgroup wanted */
 	sp_u64 cgroup;       /* its id; 0 = all */
+	sp_u32 nests;        /* more than one program samples, and one may come within another */
+	sp_u32 n_recipes;    /* keys say which of them a sample is of */
 };
 
 /* What the kernel half counts, each on its own CPU. All but the first group are losses or shares that the user sees. */

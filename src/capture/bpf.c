@@ -76,14 +76,18 @@ static int bpf_target_add(struct sp_capture *c, uint32_t number, enum sp_target 
 
 static int bpf_attach(struct sp_capture *c)
 {
+	int r = c->o.kernel && sp_recipes_nest(c->o.recipes) ? sp_machinery_open(c) : 0;
+
+	if (r < 0)
+		return r;
 	sp_cpus_begin(c);
-	return c->o.recipe->attach(&c->recipe, &c->o);
+	return c->o.recipes[0]->ground->attach(&c->recipe, &c->o);
 }
 
 static void bpf_detach(struct sp_capture *c)
 {
 	sp_cpus_done(c);
-	c->o.recipe->detach(&c->recipe);
+	c->o.recipes[0]->ground->detach(&c->recipe);
 }
 
 static int bpf_read(struct sp_capture *c)
@@ -124,7 +128,7 @@ static void bpf_done(struct sp_capture *c)
 	ring_buffer__free(c->events);
 	ring_buffer__free(c->samples);
 	if (c->recipe.object)
-		c->o.recipe->destroy(&c->recipe);
+		c->o.recipes[0]->ground->destroy(&c->recipe);
 	if (c->stats_fd >= 0)
 		close(c->stats_fd);
 }

@@ -17,13 +17,13 @@
 #define SP_CAPTURE_CAPTURE_H
 
 #include "bpf/wire.h"
+#include "capture/recipe.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct sp_capture;
 struct sp_profile;
-struct sp_recipe;
 struct sp_workers;
 struct sp_broker;
 
@@ -31,7 +31,8 @@ struct sp_broker;
 enum sp_capture_way { SP_CAPTURE_BPF, SP_CAPTURE_PERF };
 
 struct sp_capture_options {
-	const struct sp_recipe *recipe;
+	/* What is sampled, into one profile; the first is what it shows where nobody chooses. NULL behind the last. */
+	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];
 	enum sp_capture_way way;
 	bool user_mode_only;   /* PERF: what runs in the kernel is not sampled (not allowed) */
 	enum sp_filter filter; /* what targets are */

@@ -164,6 +164,7 @@ int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked)
 static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, size_t size)
 {
 	struct sp_walked walked = {.words = (const sp_u64 *)(r + 1), .n = r->n_frames + r->n_left_out, .stop = r->stop};
+	uint32_t skipped = 0;
 	int64_t number;
 
 	if (size < sizeof(*r) + 8UL * r->n_frames)
@@ -172,7 +173,11 @@ static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, s
 		return sp_fail_said(-EBADMSG, "a stack of %u frames and %u more", r->n_frames, r->n_left_out);
 	if (sp_numbers_find(&c->stacks, &r->id, sizeof(r->id)))
 		return 0;
-	number = sp_drain_stack(c, &walked);
+	number = sp_machinery_skip(c, walked.words, r->n_frames, &skipped);
+	walked.words += skipped;
+	walked.n -= skipped;
+	if (number >= 0)
+		number = sp_drain_stack(c, &walked);
 	if (number < 0)
 		return (int)number;
 	return sp_numbers_set(&c->stacks, &r->id, sizeof(r->id), (uint32_t)number);
@@ -281,7 +286,7 @@ static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
 	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};
 	int64_t comm = sp_profile_add_bytes(c->profile, k->comm, sizeof(k->comm));
-	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipe->name);
+	int64_t recipe = sp_profile_add_string(c->profile, c->o.recipes[k->recipe]->name);
 
 	if (comm < 0 || recipe < 0)
 		return -ENOMEM;
@@ -304,11 +309,17 @@ static uint32_t stack_of(struct sp_capture *c, sp_u64 id, sp_u64 n)
 int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value,
 		 uint32_t user_stack)
 {
-	int64_t values[SP_MAX_VALUES] = {(int64_t)value->n, (int64_t)value->weight};
-	int64_t number = key_of(c, key);
+	const unsigned *value_of;
+	int64_t values[SP_MAX_VALUES] = {0}, number;
 
+	if (key->recipe >= SP_MAX_RECIPES || !c->o.recipes[key->recipe])
+		return sp_fail_said(-EBADMSG, "a sample of recipe %u", key->recipe);
+	number = key_of(c, key);
 	if (number < 0)
 		return (int)number;
+	value_of = c->value_of[key->recipe];
+	values[value_of[1]] = (int64_t)value->weight;
+	values[value_of[0]] = (int64_t)value->n;
 	return sp_profile_add(c->profile, (uint32_t)number, user_stack, stack_of(c, key->kernel_stack, value->n),
 			      values);
 }

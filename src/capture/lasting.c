@@ -82,12 +82,12 @@ bool sp_capture_is_identifying(const struct sp_capture *c)
 
 int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 {
-	int r = c->o.recipe->rate(&c->recipe, &c->o, rate_millihertz);
+	int r = c->o.recipes[0]->ground->rate(&c->recipe, &c->o, rate_millihertz);
 	const char *type, *unit; /* stay */
 
 	if (r < 0)
 		return sp_fail(r, "change the rate");
-	c->o.recipe->period(&c->o, &sp_profile_info(c->profile)->period, &type, &unit);
+	c->o.recipes[0]->ground->period(&c->o, &sp_profile_info(c->profile)->period, &type, &unit);
 	c->turn_ns = sp_capture_turn_length(&c->o);
 	return 0;
 }
@@ -128,10 +128,10 @@ int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 		return r;
 	began = sp_time_ns(CLOCK_MONOTONIC);
 	c->is_closed = true;
-	r = c->o.recipe->pause(&c->recipe, true);
+	r = c->o.recipes[0]->ground->pause(&c->recipe, true);
 	if (r >= 0)
 		r = close_paused(c, keep);
-	again = c->o.recipe->pause(&c->recipe, false);
+	again = c->o.recipes[0]->ground->pause(&c->recipe, false);
 	c->paused_ns += sp_time_ns(CLOCK_MONOTONIC) - began;
 	r = r < 0 ? r : again;
 	c->is_closed = r >= 0;

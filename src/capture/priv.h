@@ -21,6 +21,7 @@ struct sp_blob;
 struct sp_cache;
 struct ring_buffer;
 
+struct sp_machinery;
 struct sp_perf;
 struct sp_source;
 struct sp_space;
@@ -47,8 +48,10 @@ struct sp_capture {
 	struct sp_profile *profile;
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;
+	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of a recipe's values */
 	struct sp_recipe_shared shared;
-	struct sp_root_key own_top; /* of our own paths */
+	struct sp_machinery *machinery; /* of a session with tracepoints */
+	struct sp_root_key own_top;     /* of our own paths */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents; /* -1 = none */
@@ -128,6 +131,11 @@ struct sp_walked { /* a user stack; its frames where sp_frame_slot() says */
 	uint32_t stop; /* enum sp_stop | SP_STACK_GUESSED */
 };
 int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
+
+/* machinery.c: how many frames at the beginning of a kernel stack lead to our program, and are none of the event's. */
+int sp_machinery_open(struct sp_capture *c);
+int sp_machinery_skip(struct sp_capture *c, const sp_u64 *words, uint32_t n, uint32_t *ret_n);
+void sp_machinery_done(struct sp_capture *c);
 
 /* cpus.c */
 void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is opened */

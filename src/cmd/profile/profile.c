@@ -55,7 +55,6 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	int r = 0;
 
 	*o = (struct sp_capture_options){
-	    .recipe = &sp_recipe_cpu,
 	    .way = s->way.way,
 	    .user_mode_only = s->way.user_mode_only,
 	    .user = !a->kernel_only,
@@ -66,10 +65,11 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .max_memory_bytes = a->max_memory_bytes,
 	    .stack_entries = (uint32_t)a->stack_storage,
 	    .hash_entries = (uint32_t)a->hash_storage,
-	    .event = a->event->name,
+	    .event = a->recipes.event,
 	    .frequency_hz = a->frequency_hz,
 	    .period = a->period,
 	};
+	memcpy(o->recipes, a->recipes.recipes, sizeof(o->recipes));
 	targets_choose(a, o);
 	if (a->cgroup)
 		r = sp_cgroup_id(a->cgroup, &o->cgroup, &o->cgroup_level);
@@ -95,7 +95,10 @@ static int way_check(const struct sp_profile_session *s)
 	if (a->cgroup)
 		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
 				    *s->way.missing ? s->way.missing : "BPF");
-	if (s->way.user_mode_only && (a->kernel_only || !strcmp(a->event->name, "context-switches")))
+	if (a->recipes.n > 1 || !sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF))
+		return sp_fail_said(-EPERM, "-e %s needs %s; run it as root, with sudo", a->events,
+				    *s->way.missing ? s->way.missing : "BPF");
+	if (s->way.user_mode_only && (a->kernel_only || !strcmp(a->recipes.recipes[0]->name, "context-switches")))
 		return sp_fail_said(-EPERM,
 				    "%s shows the kernel, which needs %s, or kernel.perf_event_paranoid below 2; run "
 				    "it as root, with sudo",

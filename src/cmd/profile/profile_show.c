@@ -42,14 +42,33 @@ static void who_print(FILE *out, const struct sp_profile_args *a)
 		fprintf(out, "all threads");
 }
 
+/* "Sampling at 49 Hertz", "Counting faults, sched:sched_switch", both with "and" between. */
+static void what_print(FILE *out, const struct sp_profile_args *a)
+{
+	const char *counting = "Counting ";
+	bool has_rate = false;
+
+	for (size_t i = 0; i < a->recipes.n; i++)
+		has_rate = has_rate || sp_recipe_has_rate(a->recipes.recipes[i]);
+	if (a->period)
+		fprintf(out, "Sampling at every %llu events", (unsigned long long)a->period);
+	else if (has_rate)
+		fprintf(out, "Sampling at %llu Hertz", (unsigned long long)a->frequency_hz);
+	for (size_t i = 0; i < a->recipes.n && !a->period; i++) {
+		if (sp_recipe_has_rate(a->recipes.recipes[i]))
+			continue;
+		fprintf(out, "%s%s", has_rate ? " and counting " : counting, a->recipes.recipes[i]->name);
+		counting = ", ";
+		has_rate = false;
+	}
+	fputs(" of ", out);
+}
+
 static void header_write(FILE *out, const struct sp_profile_args *a)
 {
 	size_t i;
 
-	if (a->period)
-		fprintf(out, "Sampling at every %llu events of ", (unsigned long long)a->period);
-	else
-		fprintf(out, "Sampling at %llu Hertz of ", (unsigned long long)a->frequency_hz);
+	what_print(out, a);
 	who_print(out, a);
 	fprintf(out, " by %s stack", a->user_only ? "user" : a->kernel_only ? "kernel" : "user + kernel");
 	for (i = 0; i < a->cpus.n; i++)
@@ -123,14 +142,21 @@ static char *header_text(const struct sp_profile_args *a)
 	return text;
 }
 
+static char *title_text(const struct sp_profile_args *a)
+{
+	char *text = NULL;
+
+	return asprintf(&text, "%s by stack", a->recipes.recipes[0]->title) < 0 ? NULL : text;
+}
+
 static int view_write(void *arg, FILE *out)
 {
 	struct sp_profile_session *s = arg;
 	const struct sp_profile_args *a = s->args;
-	SP_FREE char *header = header_text(a);
+	SP_FREE char *header = header_text(a), *title = title_text(a);
 	struct sp_view_options o = {
 	    .header = a->output ? header : NULL,
-	    .title = "CPU time by stack",
+	    .title = title,
 	    .subtitle = header,
 	    .value = sp_value_default(s->sampling.profile, a->view),
 	    .user_only = a->user_only,

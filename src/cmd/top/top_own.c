@@ -250,7 +250,7 @@ static void source_close(void *source)
 
 static int sampling_start(struct source *s)
 {
-	struct sp_capture_options o = {.recipe = &sp_recipe_cpu,
+	struct sp_capture_options o = {.recipes = {&sp_recipe_cpu},
 				       .way = SP_CAPTURE_BPF,
 				       .user = true,
 				       .kernel = true,

@@ -45,7 +45,8 @@ static struct made made_new(void)
 	assert_non_null(m.c);
 	assert_int_equal(sp_profile_new(&m.p), 0);
 	m.c->profile = m.p;
-	m.c->o = (struct sp_capture_options){.recipe = &sp_recipe_cpu, .user = true};
+	m.c->o = (struct sp_capture_options){.recipes = {&sp_recipe_cpu}, .user = true};
+	m.c->value_of[0][1] = 1;
 	m.c->stats_fd = -1;
 	assert_int_equal(sp_workers_new(&(struct sp_workers_options){0}, &m.c->workers), 0);
 	m.c->shared.window = &window;
@@ -538,7 +539,7 @@ static void pending_tried(void **state)
 /* Without privileges a session is refused with words, and leaves nothing behind. Returns the child's exit code. */
 static int try_as_nobody(void)
 {
-	struct sp_capture_options o = {.recipe = &sp_recipe_cpu, .user = true, .frequency_hz = 99, .cache = ""};
+	struct sp_capture_options o = {.recipes = {&sp_recipe_cpu}, .user = true, .frequency_hz = 99, .cache = ""};
 	struct sp_capture *c = (struct sp_capture *)&o;
 	struct sp_profile *p = NULL;
 	int r;
