@@ -247,15 +247,16 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 	}
 }
 
-/* A row that this window has not seen. */
-__noinline int sp_count_new(struct sp_scratch *s)
+/* A row that this window has not seen; is_told: what it names was sent before. */
+__noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
 {
 	struct sp_count_key key; /* 6.1 takes no map key or value from the memory of a function's argument */
 	struct sp_count value;
 
 	if (!s)
 		return 0;
-	sp_key_send(s);
+	if (!is_told)
+		sp_key_send(s);
 	key = s->key;
 	value = s->value;
 	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
@@ -267,7 +268,7 @@ __noinline int sp_count_new(struct sp_scratch *s)
 static __always_inline void sp_count(struct sp_scratch *s)
 {
 	if (!sp_count_known(s, &s->key))
-		sp_count_new(s);
+		sp_count_new(s, 0);
 }
 
 static __always_inline void sp_user_stack_close(struct sp_scratch *s)

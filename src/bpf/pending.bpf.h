@@ -196,6 +196,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
 	r->type = SP_RECORD_PENDING;
 	r->key = s->key;
+	r->key.user_stack = s->ticket;
 	r->value = s->value;
 	r->regs = s->regs;
 	r->waits_for = s->waits_for;

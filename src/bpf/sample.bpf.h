@@ -94,13 +94,14 @@ static __always_inline void sp_sample_begin(struct sp_scratch *s, struct task_st
 	s->key.kernel_stack = 0;
 	s->key.slice_unit = sp_slice_unit(&sp_slicing, now);
 	s->key.recipe = recipe;
+	s->key.state = 0;
+	s->ticket = 0;
 	s->key.process.start_ns = task->group_leader->start_boottime;
 	s->key.process.tgid = task->tgid;
 	s->key.process.exec_id = task->self_exec_id;
 	bpf_get_current_comm(s->key.comm, sizeof(s->key.comm));
 	s->value.n = 1;
 	s->value.weight = weight;
-	sp_tally(SP_N_SAMPLES, 1);
 }
 
 /* 0: the sample is on its way to the user half, which finishes and counts it. */

@@ -77,6 +77,7 @@ struct sp_cached_rule {
 struct sp_scratch {
 	sp_u32 is_taken;
 	sp_u32 number;  /* which of this CPU's */
+	sp_u64 ticket;  /* of a span's beginning: what its row names in place of a stack that is finished later */
 	sp_u64 ctx;     /* of a front, until its sink has found it: no two that run have the same */
 	sp_u32 how;     /* SP_HOW_* of regs */
 	sp_u32 guessed; /* SP_STACK_GUESSED, once a frame was */

@@ -23,16 +23,90 @@ static __always_inline struct sp_scratch *sp_scratch_of(void *ctx)
 	return 0;
 }
 
-static __always_inline void sp_event_count(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
-{
-	struct sp_hit *e = &s->hit;
+/* More waits at once are not known; a thread has one at most for each recipe. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__uint(key_size, sizeof(struct sp_span_key));
+	__uint(value_size, sizeof(struct sp_open_span));
+} spans SEC(".maps");
 
+/* The stacks of the current task, if it is wanted: 1; its user stack may be finished by the user half: 0; or -1. */
+static __always_inline int sp_hit_sample(struct sp_scratch *s, void *ctx, struct task_struct *task, sp_u64 now)
+{
+	struct sp_hit *hit = &s->hit;
+
+	if (hit->flags & SP_SLOT_NO_KTHREAD && task->flags & SP_PF_KTHREAD)
+		return -1;
 	if (!sp_is_wanted(task))
-		return;
-	sp_sample_begin(s, task, now, e->recipe, e->value);
-	if (sp_config.kernel && e->flags & SP_SLOT_KERNEL)
+		return -1;
+	sp_sample_begin(s, task, now, hit->recipe, hit->value);
+	s->key.state = hit->state;
+	if (hit->role == SP_ROLE_BEGIN) {
+		s->value.n = s->value.weight = 0;
+		s->ticket = sp_hash_mix(now, bpf_get_current_pid_tgid()) | 1;
+	}
+	if (sp_config.kernel && hit->flags & SP_SLOT_KERNEL)
 		sp_kernel_stack(s, ctx, 1);
-	if (!sp_config.user || !(e->flags & SP_SLOT_USER) || sp_user_stack(s, ctx, task, 1))
+	if (!sp_config.user || !(hit->flags & SP_SLOT_USER))
+		return 1;
+	return sp_user_stack(s, ctx, task, 1);
+}
+
+/* What a span's row will name is sent now, since it may end in another task. */
+static __always_inline void sp_span_begin(struct sp_scratch *s, sp_u64 now, int has_stack)
+{
+	struct sp_span_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_open_span span;
+
+	if (has_stack)
+		sp_key_send(s);
+	else
+		s->key.user_stack = s->ticket;
+	span.since_ns = now;
+	span.key = s->key;
+	if (bpf_map_update_elem(&spans, &at, &span, BPF_ANY))
+		sp_tally(SP_N_LOST_SPANS, 1);
+}
+
+static __always_inline void sp_span_end(struct sp_scratch *s, sp_u64 now)
+{
+	struct sp_span_key at = {.match = s->hit.match, .recipe = s->hit.recipe};
+	struct sp_open_span *span = bpf_map_lookup_elem(&spans, &at);
+	sp_u64 ns;
+
+	if (!span)
+		return;
+	ns = now - span->since_ns;
+	s->key = span->key;
+	bpf_map_delete_elem(&spans, &at);
+	if (ns < s->hit.min_ns)
+		return;
+	s->value.n = 1;
+	s->value.weight = ns;
+	sp_tally(SP_N_SAMPLES, 1);
+	if (!sp_count_known(s, &s->key))
+		sp_count_new(s, 1);
+}
+
+static __always_inline void sp_hit_take(struct sp_scratch *s, void *ctx, sp_u64 now)
+{
+	int has_stack;
+
+	if (s->hit.role == SP_ROLE_END) {
+		sp_span_end(s, now);
+		return;
+	}
+	has_stack = sp_hit_sample(s, ctx, bpf_get_current_task_btf(), now);
+	if (has_stack < 0)
+		return;
+	if (s->hit.role == SP_ROLE_BEGIN) {
+		sp_span_begin(s, now, has_stack);
+		return;
+	}
+	sp_tally(SP_N_SAMPLES, 1);
+	if (has_stack)
 		sp_count(s);
 }
 
@@ -44,7 +118,7 @@ int sp_sink_raw(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!s)
 		return 0;
-	sp_event_count(s, ctx, bpf_get_current_task_btf(), now);
+	sp_hit_take(s, ctx, now);
 	sp_scratch_give(s);
 	if (sp_config.time_own)
 		sp_tally(SP_N_OWN_NS, bpf_ktime_get_ns() - now);

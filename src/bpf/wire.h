@@ -296,11 +296,22 @@ struct sp_count_key {
 	struct sp_process_key process;
 	char comm[SP_COMM_LEN];
 	sp_u32 slice_unit;
-	sp_u32 recipe; /* which of the session's */
+	sp_u16 recipe; /* which of the session's */
+	sp_u16 state;  /* of a thread that did not run: enum sp_task_state; 0 = not told */
 };
 struct sp_count {
 	sp_u64 n;
 	sp_u64 weight; /* the recipe's second value: ns for cpu */
+};
+
+/* What a thread was doing while it did not run. */
+enum sp_task_state {
+	SP_TASK_UNKNOWN,
+	SP_TASK_PREEMPTED, /* it could have run */
+	SP_TASK_SLEEPING,
+	SP_TASK_DISK, /* uninterruptible */
+	SP_TASK_STOPPED,
+	SP_N_TASK_STATES,
 };
 
 enum sp_record_type { SP_RECORD_FILE = 1, SP_RECORD_PROCESS, SP_RECORD_STACK, SP_RECORD_PENDING, SP_RECORD_REST };
@@ -392,8 +403,10 @@ struct sp_record_rest {
 
 struct sp_record_pending {
 	sp_u32 type;
-	sp_u32 n_maps;           /* SP_PENDING_MAPS: there may have been more */
-	struct sp_count_key key; /* user_stack not filled in */
+	sp_u32 n_maps; /* SP_PENDING_MAPS: there may have been more */
+	/* user_stack: 0, or a number that the row is counted under which is not complete yet: the stack's, from now on
+	 */
+	struct sp_count_key key;
 	struct sp_count value;
 	struct sp_regs regs;
 	sp_u32 waits_for; /* file id */
@@ -451,6 +464,7 @@ enum sp_counter {
 	SP_N_LOST_PROCESSES,  /* no room for a new process record */
 	SP_N_LOST_COUNTS,     /* the table of counts was full: samples lost */
 	SP_N_LOST_NESTED,     /* a sample inside a sample: lost */
+	SP_N_LOST_SPANS,      /* no room for a thread's wait */
 	SP_N_LOST_TARGETS,    /* no room to follow a new process of the command */
 	SP_N_PROGRAMS,        /* not losses, but programs that the command and its children executed; of these */
 	SP_N_PROGRAMS_SECURE, /* set-user-id, or with capabilities of their own */

@@ -282,6 +282,18 @@ int sp_drain_record(void *capture, void *data, size_t size)
 
 /* --- counts --------------------------------------------------------------------------------------------------------
  */
+/* The set of labels with the state alone. */
+static int64_t state_label(struct sp_capture *c, uint32_t state)
+{
+	static const char *const words[SP_N_TASK_STATES] = {"unknown", "preempted", "sleeping", "disk sleep",
+							    "stopped"};
+	int64_t name = sp_profile_add_string(c->profile, "state");
+	int64_t word = sp_profile_add_string(c->profile, words[SP_MIN(state, SP_N_TASK_STATES) % SP_N_TASK_STATES]);
+	struct sp_label label = {.name = (uint32_t)SP_MAX(name, 0), .word = (uint32_t)SP_MAX(word, 0)};
+
+	return name < 0 || word < 0 ? -ENOMEM : sp_profile_add_labels(c->profile, &label, 1);
+}
+
 static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 {
 	struct sp_key key = {.process = sp_numbers_find(&c->process_keys, &k->process, sizeof(k->process))};
@@ -291,6 +303,13 @@ static int64_t key_of(struct sp_capture *c, const struct sp_count_key *k)
 	if (comm < 0 || recipe < 0)
 		return -ENOMEM;
 	key.comm = (uint32_t)comm;
+	if (k->state) {
+		int64_t labels = state_label(c, k->state);
+
+		if (labels < 0)
+			return labels;
+		key.labels = (uint32_t)labels;
+	}
 	key.recipe = (uint32_t)recipe;
 	key.slice = c->o.slices ? (k->slice_unit >> c->slice_shift) + 1 : 0;
 	return sp_profile_add_key(c->profile, &key);
@@ -324,17 +343,41 @@ int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const str
 			      values);
 }
 
+static int row_add(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value)
+{
+	if (key->user_stack && !sp_numbers_find(&c->stacks, &key->user_stack, sizeof(key->user_stack)) &&
+	    sp_pending_count(c, key, value))
+		return 0;
+	return sp_drain_add(c, key, value, stack_of(c, key->user_stack, value->n));
+}
+
 static int batch_add(struct sp_capture *c, const struct sp_count_key *keys, const struct sp_count *values, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		int r = sp_drain_add(c, &keys[i], &values[i], stack_of(c, keys[i].user_stack, values[i].n));
+		int r = row_add(c, &keys[i], &values[i]);
 
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/* What has begun and not ended counts as far as it went. Nothing runs any more. */
+int sp_drain_spans(struct sp_capture *c, uint64_t now_ns)
+{
+	struct sp_span_key at, *from = NULL;
+	struct sp_open_span span;
+	int r = 0;
+
+	while (c->spans_fd >= 0 && !r && !bpf_map_get_next_key(c->spans_fd, from, &at)) {
+		from = &at;
+		if (bpf_map_lookup_elem(c->spans_fd, &at, &span) || now_ns < span.since_ns)
+			continue;
+		r = row_add(c, &span.key, &(struct sp_count){.n = 1, .weight = now_ns - span.since_ns});
+	}
+	return r;
 }
 
 /* Empties one of the two tables of counts, which no program uses any more. */

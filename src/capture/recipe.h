@@ -51,6 +51,7 @@ struct sp_recipe {
 	struct sp_recipe_value values[2];
 	struct sp_recipe_point points[SP_MAX_POINTS];
 	uint64_t period; /* of a perf event with a name, where the user says nothing; 0 = by the session's frequency */
+	uint64_t min_ns; /* of spans: shorter ones do not count, where the user says nothing */
 	const struct sp_ground *ground;
 };
 

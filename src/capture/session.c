@@ -143,7 +143,7 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->profile = p;
 	c->workers = w;
 	c->source = o->way == SP_CAPTURE_PERF ? &sp_source_perf : &sp_source_bpf;
-	c->stats_fd = c->uevents = -1;
+	c->stats_fd = c->uevents = c->spans_fd = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
 	c->turn_ns = sp_capture_turn_length(o);
 	r = capture_open(c);
@@ -375,6 +375,8 @@ int sp_capture_finish(struct sp_capture *c)
 	c->source->detach(c);
 	c->attached = false;
 	r = sp_capture_turn(c);
+	if (r >= 0)
+		r = sp_drain_spans(c, sp_time_ns(CLOCK_MONOTONIC));
 	if (r < 0)
 		return r;
 	r = workers_settle(c, SP_FINISH_MS, true);

@@ -14,21 +14,41 @@
 
 enum { SP_NO_REG = 0xff /* of a slot: it has no such number */ };
 
+/* A span begins in the thread that it is of, where the stacks are walked; it ends anywhere, and is counted then. */
 enum sp_front_role {
 	SP_ROLE_EVENT, /* counts by itself */
+	SP_ROLE_BEGIN,
+	SP_ROLE_END,
 };
-enum { SP_SLOT_USER = 1, SP_SLOT_KERNEL = 2 }; /* which stacks are walked */
+enum {
+	SP_SLOT_USER = 1, /* which stacks are walked */
+	SP_SLOT_KERNEL = 2,
+	SP_SLOT_NO_KTHREAD = 4, /* kernel threads are not wanted */
+};
 
 struct sp_front_slot {
 	struct sp_op ops[SP_N_OPS];
 	sp_u32 role, recipe, flags;
 	sp_u32 n_arguments; /* of the event: so many are read */
-	sp_u32 value;       /* the register that tells what the event stands for; SP_NO_REG: 1 */
+	/* Registers, or SP_NO_REG: */
+	sp_u32 value; /* what the event stands for; none: 1 */
+	sp_u32 match; /* of a span: by what its end finds its beginning */
+	sp_u32 state; /* bits of the task's state (TASK_INTERRUPTIBLE ...); 0: it could run */
+	sp_u64 min_ns;
 };
 
 struct sp_hit { /* an event on its way from its front to its sink */
-	sp_u32 role, recipe, flags, pad;
-	sp_u64 value;
+	sp_u32 role, recipe, flags;
+	sp_u32 state; /* enum sp_task_state */
+	sp_u64 value, match, min_ns;
+};
+
+struct sp_span_key {
+	sp_u64 match, recipe;
+};
+struct sp_open_span { /* one that has begun */
+	sp_u64 since_ns;
+	struct sp_count_key key;
 };
 
 #endif

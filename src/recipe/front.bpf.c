@@ -87,6 +87,20 @@ static __always_inline void sp_arguments_read(struct sp_op_env *env, struct bpf_
 	SP_ARGUMENT(env, ctx, 11);
 }
 
+static __always_inline sp_u64 sp_result(const sp_u64 *r, sp_u32 number, sp_u64 none)
+{
+	return number < SP_N_OP_REGS ? r[number & (SP_N_OP_REGS - 1)] : none;
+}
+
+static __always_inline sp_u32 sp_state_of(const sp_u64 *r)
+{
+	sp_u64 bits = sp_result(r, sp_slot.state, 0);
+
+	if (sp_slot.state >= SP_N_OP_REGS)
+		return SP_TASK_UNKNOWN;
+	return !bits ? SP_TASK_PREEMPTED : bits & 1 ? SP_TASK_SLEEPING : bits & 2 ? SP_TASK_DISK : SP_TASK_STOPPED;
+}
+
 static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64 *r)
 {
 	struct sp_scratch *s = sp_scratch_take();
@@ -96,7 +110,10 @@ static __always_inline struct sp_scratch *sp_event_leave(void *ctx, const sp_u64
 	s->hit.role = sp_slot.role;
 	s->hit.recipe = sp_slot.recipe;
 	s->hit.flags = sp_slot.flags;
-	s->hit.value = sp_slot.value < SP_N_OP_REGS ? r[sp_slot.value & (SP_N_OP_REGS - 1)] : 1;
+	s->hit.state = sp_state_of(r);
+	s->hit.value = sp_result(r, sp_slot.value, 1);
+	s->hit.match = sp_result(r, sp_slot.match, 0);
+	s->hit.min_ns = sp_slot.min_ns;
 	s->ctx = (sp_u64)ctx;
 	return s;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "recipe/front.h"
 #include "base/error.h"
-#include "capture/recipe.h"
 #include "front.skel.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -55,18 +54,15 @@ static int front_attach(struct sp_front *f, const char *tracepoint)
 	return sp_fail(-errno, "attach to the tracepoint %s", tracepoint);
 }
 
-int sp_front_new(const struct sp_recipe_point *point, unsigned recipe, const struct sp_front_maps *maps,
+int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const struct sp_front_maps *maps,
 		 struct sp_front **ret_front)
 {
-	struct sp_front_slot slot = point->slot;
 	struct sp_front *f;
-	int r;
+	int r = sp_front_load(slot, maps, &f);
 
-	slot.recipe = recipe;
-	r = sp_front_load(&slot, maps, &f);
 	if (r < 0)
 		return r;
-	r = front_attach(f, point->where);
+	r = front_attach(f, tracepoint);
 	if (r < 0)
 		sp_front_free(f);
 	else

@@ -12,13 +12,12 @@
 #include "event/slot.h"
 
 struct sp_front;
-struct sp_recipe_point;
 
 struct sp_front_maps {
 	int scratch, counters, sink; /* the session's; the last is a program */
 };
 
-int sp_front_new(const struct sp_recipe_point *point, unsigned recipe, const struct sp_front_maps *maps,
+int sp_front_new(const struct sp_front_slot *slot, const char *tracepoint, const struct sp_front_maps *maps,
 		 struct sp_front **ret_front);
 /* Loads it and attaches it nowhere. What it is given to run by hand: tests. */
 int sp_front_load(const struct sp_front_slot *slot, const struct sp_front_maps *maps, struct sp_front **ret_front);

@@ -57,6 +57,7 @@ static __always_inline void sp_take(struct bpf_perf_event_data *ctx, sp_u64 now)
 	if (!s)
 		return;
 	sp_sample_begin(s, task, now, recipe, weight);
+	sp_tally(SP_N_SAMPLES, 1);
 	if (in_kernel)
 		sp_tally(SP_N_KERNEL, 1);
 	if (sp_config.kernel && in_kernel)

@@ -64,6 +64,7 @@ static void programs_choose(struct ground_bpf *skel, const struct sp_capture_opt
 
 	bpf_program__set_autoload(skel->progs.sp_cpu, has_point(o, SP_AT_PERF));
 	bpf_program__set_autoload(skel->progs.sp_sink_raw, has_point(o, SP_AT_RAW));
+	bpf_map__set_autocreate(skel->maps.spans, has_point(o, SP_AT_RAW));
 	skel->rodata->sp_config.nests = nests;
 	skel->rodata->sp_config.n_recipes = n_recipes(o);
 	if (nests)
@@ -292,6 +293,7 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 				     .counters = bpf_map__fd(s->skel->maps.counters),
 				     .sink = bpf_program__fd(s->skel->progs.sp_sink_raw)};
 	const struct sp_recipe_point *point;
+	struct sp_front_slot slot;
 	unsigned i;
 	int r = 0;
 
@@ -299,7 +301,10 @@ static int fronts_attach(struct ground *s, const struct sp_capture_options *o)
 		for (point = o->recipes[i]->points; point->at && !r; point++) {
 			if (point->at != SP_AT_RAW)
 				continue;
-			r = sp_front_new(point, i, &maps, &s->fronts[s->n_fronts]);
+			slot = point->slot;
+			slot.recipe = i;
+			slot.min_ns = o->min_ns ? o->min_ns : o->recipes[i]->min_ns;
+			r = sp_front_new(&slot, point->where, &maps, &s->fronts[s->n_fronts]);
 			s->n_fronts += !r;
 		}
 	return r;

@@ -28,7 +28,50 @@ static const struct sp_recipe faults = {
     .ground = &sp_ground,
 };
 
-static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &faults};
+enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
+
+/*
+ * sched_switch(preempt, prev, next, prev_state), in the thread that goes: its wait begins, and the next one's ends. A
+ * thread is known by its address, a dying one waits no more.
+ */
+static const struct sp_recipe offcpu = {
+    .name = "offcpu",
+    .title = "Off-CPU time",
+    .summary = "how long threads did not run, by the stack that they stopped in",
+    .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
+    .points = {{.at = SP_AT_RAW,
+		.where = "sched_switch",
+		.slot = {.role = SP_ROLE_BEGIN,
+			 .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD,
+			 .n_arguments = 4,
+			 .match = 1,
+			 .state = 2,
+			 .value = SP_NO_REG,
+			 .ops = {{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_TID},
+				 {.kind = SP_OP_NEED, .a = 0}, /* the idle threads are none */
+				 {.kind = SP_OP_ARGUMENT, .dst = 2, .imm = 3},
+				 {.kind = SP_OP_AND, .dst = 0, .a = 2, .b = SP_OP_IMM, .imm = TASK_DEAD},
+				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0},
+				 {.kind = SP_OP_NEED, .a = 0},
+				 {.kind = SP_OP_ARGUMENT, .dst = 0, .imm = 0}, /* preempt */
+				 {.kind = SP_OP_ZERO_EXTEND, .dst = 0, .a = 0, .size = 8},
+				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0},
+				 {.kind = SP_OP_AND, .dst = 2, .a = 2, .b = SP_OP_IMM, .imm = TASK_BITS},
+				 {.kind = SP_OP_MUL, .dst = 2, .a = 2, .b = 0},
+				 {.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1}}}},
+	       {.at = SP_AT_RAW,
+		.where = "sched_switch",
+		.slot = {.role = SP_ROLE_END,
+			 .n_arguments = 3,
+			 .match = 1,
+			 .state = SP_NO_REG,
+			 .value = SP_NO_REG,
+			 .ops = {{.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 2}}}}},
+    .min_ns = 1000,
+    .ground = &sp_ground,
+};
+
+static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &offcpu, &faults};
 
 const struct sp_recipe *sp_recipe_at(size_t i)
 {

@@ -101,7 +101,11 @@ int sp_tracepoint_point(const char *name, struct sp_recipe_point *ret_point)
 	*ret_point = (struct sp_recipe_point){
 	    .at = SP_AT_RAW,
 	    .where = event,
-	    .slot = {.role = SP_ROLE_EVENT, .flags = SP_SLOT_USER | SP_SLOT_KERNEL, .value = SP_NO_REG},
+	    .slot = {.role = SP_ROLE_EVENT,
+		     .flags = SP_SLOT_USER | SP_SLOT_KERNEL,
+		     .value = SP_NO_REG,
+		     .match = SP_NO_REG,
+		     .state = SP_NO_REG},
 	};
 	return n_system == strlen("syscalls") && !strncmp(name, "syscalls", n_system) ? call_point(name, ret_point) : 0;
 }

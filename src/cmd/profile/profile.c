@@ -68,6 +68,7 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	    .event = a->recipes.event,
 	    .frequency_hz = a->frequency_hz,
 	    .period = a->period,
+	    .min_ns = a->min_us * 1000,
 	};
 	memcpy(o->recipes, a->recipes.recipes, sizeof(o->recipes));
 	targets_choose(a, o);
@@ -96,8 +97,9 @@ static int way_check(const struct sp_profile_session *s)
 		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
 				    *s->way.missing ? s->way.missing : "BPF");
 	if (a->recipes.n > 1 || !sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF))
-		return sp_fail_said(-EPERM, "-e %s needs %s; run it as root, with sudo", a->events,
-				    *s->way.missing ? s->way.missing : "BPF");
+		return s->why_not_bpf ? sp_fail_said(-EPERM, "-e %s needs BPF: %s", a->events, s->why_not_bpf)
+				      : sp_fail_said(-EPERM, "-e %s needs %s; run it as root, with sudo", a->events,
+						     s->way.missing);
 	if (s->way.user_mode_only && (a->kernel_only || !strcmp(a->recipes.recipes[0]->name, "context-switches")))
 		return sp_fail_said(-EPERM,
 				    "%s shows the kernel, which needs %s, or kernel.perf_event_paranoid below 2; run "

@@ -61,6 +61,7 @@ const struct sp_option sp_profile_options[] = {
 	{SP_OPT_FLAG, 0, "no-debuginfod", NULL, "ask no server for debug files", AT(no_debuginfod)},
 	{SP_OPT_STRING, 0, "debug-dir", "DIR[:DIR]", "debug files are here too", AT(debug_dirs)},
 	{SP_OPT_STRING, 'e', "event", "EVENT[,EVENT]", "what is sampled or counted (cpu)", AT(events)},
+	{SP_OPT_NUMBER, 0, "min", "US", "waits of at least so many microseconds only (1)", AT(min_us), .min = 1, .max = 3600000000ULL},
 	{SP_OPT_STRING, 'o', "output", "FILE", "write to FILE, in the view of its suffix", AT(output)},
 	{SP_OPT_CHOICE, 0, "format", "NAME", "the view", AT(view_number), .choice = sp_sample_view_choice, .excludes = FORMAT},
 	{SP_OPT_BYTES, 0, "max-memory", "SIZE", "for unwind tables (24M)", AT(max_memory_bytes), .min = MIN_MEMORY, .max = MAX_MEMORY},
@@ -133,6 +134,14 @@ static int check_rate(struct sp_profile_args *a)
 	return 0;
 }
 
+static int check_min(const struct sp_profile_args *a)
+{
+	for (size_t i = 0; i < a->recipes.n; i++)
+		if (a->recipes.recipes[i]->min_ns)
+			return 0;
+	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu");
+}
+
 static int set_events(struct sp_profile_args *a)
 {
 	int r = 0;
@@ -143,7 +152,9 @@ static int set_events(struct sp_profile_args *a)
 		a->recipes = (struct sp_recipe_set){.recipes = {&sp_recipe_cpu}, .n = 1};
 	if (r < 0)
 		return sp_fail(r, "-e");
-	if (a->period)
+	if (r >= 0 && a->min_us)
+		r = check_min(a);
+	if (r >= 0 && a->period)
 		r = check_period(a);
 	return r < 0 ? r : check_rate(a);
 }

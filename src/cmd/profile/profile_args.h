@@ -22,6 +22,7 @@ struct sp_profile_args {
 	bool delimiter, annotate, folded, include_idle, addresses, verbose;
 	uint64_t frequency_hz; /* 0 when period is given */
 	uint64_t period;       /* of the event; 0 = by frequency */
+	uint64_t min_us;       /* of what lasts; 0 = the recipe's */
 	uint64_t duration_s;   /* 0 = until Ctrl-C, or the command's end */
 	uint64_t stack_storage, hash_storage, max_memory_bytes;
 	const char *library, *comm, *cgroup; /* NULL = any */

@@ -9,6 +9,7 @@
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "recipe/recipe.h"
 #include "view/summary.h"
 #include "view/value.h"
@@ -57,7 +58,8 @@ static void what_print(FILE *out, const struct sp_profile_args *a)
 	for (size_t i = 0; i < a->recipes.n && !a->period; i++) {
 		if (sp_recipe_has_rate(a->recipes.recipes[i]))
 			continue;
-		fprintf(out, "%s%s", has_rate ? " and counting " : counting, a->recipes.recipes[i]->name);
+		fprintf(out, "%s%s%s", has_rate ? " and counting " : counting, a->recipes.recipes[i]->name,
+			!strcmp(a->recipes.recipes[i]->values[1].unit, "nanoseconds") ? " (ns)" : "");
 		counting = ", ";
 		has_rate = false;
 	}
@@ -149,6 +151,14 @@ static char *title_text(const struct sp_profile_args *a)
 	return asprintf(&text, "%s by stack", a->recipes.recipes[0]->title) < 0 ? NULL : text;
 }
 
+/* Of what is not sampled by time alone, bcc's layouts show what the first event is about. */
+static uint32_t value_shown(const struct sp_profile_session *s)
+{
+	if (s->args->recipes.recipes[0] == &sp_recipe_cpu)
+		return sp_value_default(s->sampling.profile, s->args->view);
+	return sp_profile_default_value(s->sampling.profile);
+}
+
 static int view_write(void *arg, FILE *out)
 {
 	struct sp_profile_session *s = arg;
@@ -158,7 +168,7 @@ static int view_write(void *arg, FILE *out)
 	    .header = a->output ? header : NULL,
 	    .title = title,
 	    .subtitle = header,
-	    .value = sp_value_default(s->sampling.profile, a->view),
+	    .value = value_shown(s),
 	    .user_only = a->user_only,
 	    .kernel_only = a->kernel_only,
 	    .delimiter = a->delimiter,
@@ -269,6 +279,9 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	if (r < 0)
 		return r;
 	struct sp_summary summary = {.colour = isatty(STDERR_FILENO), .kernel_only = s->args->kernel_only};
+
+	if (s->args->recipes.n > 1 || s->args->recipes.recipes[0] != &sp_recipe_cpu)
+		summary.value = sp_profile_default_value(s->sampling.profile);
 	sp_capture_stats(s->sampling.capture, &c);
 	const struct sp_summary_count lost[] = {
 	    {"no room for its count (--hash-storage-size)", c.counter[SP_N_LOST_COUNTS]},
@@ -276,6 +289,7 @@ int sp_profile_summarise(struct sp_profile_session *s)
 	    {"frames did not fit in the ring buffer (stack shown empty)",
 	     c.n_lost_frames + c.counter[SP_N_LOST_STACKS]},
 	    {"no room for a process record (process unknown)", c.counter[SP_N_LOST_PROCESSES]},
+	    {"no room for a thread's wait", c.counter[SP_N_LOST_SPANS]},
 	    {"no room to follow a process of the command", c.counter[SP_N_LOST_TARGETS]},
 	    {"no room to finish the stack later (stack cut)", c.counter[SP_N_LOST_PENDING]},
 	    {"no room in the ring buffer (records lost)", c.n_lost_ring},

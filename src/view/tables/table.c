@@ -100,7 +100,7 @@ static void lay_out(struct table *t, unsigned int flags)
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 static void put_heading(const struct table *t)
 {
-	const char *of = t->values ? "" : " (% of samples)"; /* the first value of what was sampled is their number */
+	const char *name = sp_profile_string(t->p, sp_profile_value_type(t->p, t->o->value)->name);
 	char self[32], total[32];
 
 	if (t->values) {
@@ -122,7 +122,13 @@ static void put_heading(const struct table *t)
 		fprintf(t->out, "  %-*s", t->build_id_columns, "build id");
 	if (t->by == SP_TOTAL_BY_PROCESS)
 		fprintf(t->out, "  %*s", PID_COLUMNS, "pid");
-	fprintf(t->out, "  %s%s%s\n", headings[t->by], of, t->o->colour ? "\033[0m" : "");
+	fprintf(t->out, "  %s", headings[t->by]);
+	if (!t->values) {
+		fputs(" (% of ", t->out);
+		sp_encode(t->out, SP_ENCODE_TERMINAL, name);
+		fputc(')', t->out);
+	}
+	fprintf(t->out, "%s\n", t->o->colour ? "\033[0m" : "");
 }
 
 /* Red from a tenth of the whole, yellow from a hundredth. */

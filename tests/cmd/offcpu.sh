@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside others
+# Waiting: how long, where, in which state; together with the CPU time it is a thread's life.
+. "$(dirname "$0")/lib.bash"
+need_profile
+now() { echo $((${EPOCHREALTIME/[.,]/} * 1000)); } # ns
+# total PATTERN: the sum of the folded stacks that match.
+total() { awk -v p="$1" '$0 ~ p { n += $NF } END { printf "%.0f\n", n }' "$out"; }
+# between WHAT LOW N HIGH
+between() { [ "$2" -le "$3" ] && [ "$3" -le "$4" ] || fail "$1 between $2 and $4, not $3"; }
+
+# A sleep is there as long as it was, and not longer; behind it the whole stack.
+began=$(now)
+expect 0 profile -f -e offcpu -- sleep 0.5
+between 'ns asleep' 500000000 "$(total '^sleep;.*nanosleep')" $(($(now) - began))
+has "$out" '^sleep;.*;__libc_start_main;.*nanosleep.*;(__)?schedule [0-9]+$'
+has_not "$out" '(bpf_prog_|bpf_trace_run|__bpf_trace_|__traceiter_)'
+has "$err" 'library \(% of offcpu\)'
+
+# What still waits when the sampling ends counts as far as it went. It began to wait while it was looked at.
+bash -c 'for ((;;)); do read -rt 0.1 <> <(:); [ ! -e "$0" ] || exec sleep 1000; done' "$dir/long" &
+pid=$!
+began=$(now)
+"$SOPROF" profile -f -e offcpu -p $pid $((seconds + 2)) >"$out" 2>"$err" </dev/null &
+job=$!
+wait_sampling $job
+touch "$dir/long"
+what='profile -f -e offcpu -p'
+wait $job || fail "exit code 0"
+between 'ns of what still sleeps' 100000000 "$(total '^sleep;.*nanosleep')" $(($(now) - began))
+kill $pid
+
+# Waits shorter than asked for are none.
+expect 0 profile -f -e offcpu --min 300000 -- sh -c 'sleep 0.4; sleep 0.01'
+awk '$NF < 300000000 { exit 1 }' "$out" || fail "no waits below 0.3 s"
+between 'ns of the long sleep' 400000000 "$(total '^sleep;.*nanosleep')" 100000000000
+
+# States go with the keys.
+expect 0 profile -o "$dir/x.pb.gz" -e offcpu -- sleep 0.5
+expect 0 report --label state=sleeping --json "$dir/x.pb.gz"
+between 'ns in state sleeping' 500000000 "$(sed -nE 's/^"total":([0-9]+),.*/\1/p' "$out")" 100000000000
+
+# On and off the CPU: a life. The shell tells how long its own was, without its beginning and end.
+began=$(now)
+expect 0 profile -o "$dir/x.pb.gz" -F 999 -e cpu,offcpu -- bash -c '
+	t=$EPOCHREALTIME
+	for i in {1..40000}; do :; done
+	read -rt 0.4 <> <(:)
+	for i in {1..40000}; do :; done
+	echo $((${EPOCHREALTIME/[.,]/} - ${t/[.,]/})) >"$0"' "$dir/life"
+whole=$(($(now) - began))
+life=$(($(cat "$dir/life") * 1000))
+expect 0 report --json "$dir/x.pb.gz" --process bash
+on=$(sed -nE 's/^"total":([0-9]+),.*/\1/p' "$out")
+expect 0 report --value offcpu --json "$dir/x.pb.gz" --process bash
+off=$(sed -nE 's/^"total":([0-9]+),.*/\1/p' "$out")
+say "on $on ns, off $off ns, of a life of $life ns and more"
+between 'ns on and off the CPU' $((life * 95 / 100)) $((on + off)) $whole
+
+expect 2 profile -e faults --min 5 1
+one_line '--min is for events that last'
+finish
