@@ -55,9 +55,11 @@ enum sp_builtin {
 	SP_BUILTIN_GID,
 	SP_BUILTIN_CPU,
 	SP_BUILTIN_CGROUP,
-	SP_BUILTIN_NOW,  /* CLOCK_MONOTONIC */
-	SP_BUILTIN_TASK, /* the address of the current task */
-	SP_N_BUILTINS,
+	SP_BUILTIN_NOW,           /* CLOCK_MONOTONIC */
+	SP_BUILTIN_TASK,          /* the address of the current task */
+	SP_BUILTIN_CALL,          /* the number of the system call that the current thread is in; -1: it is in none */
+	SP_BUILTIN_CALL_ARGUMENT, /* the first of its six arguments, the others follow */
+	SP_N_BUILTINS = SP_BUILTIN_CALL_ARGUMENT + 6,
 };
 
 struct sp_op {

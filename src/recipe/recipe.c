@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 const struct sp_recipe sp_recipe_cpu = {
     .name = "cpu",
@@ -34,44 +35,74 @@ enum { TASK_BITS = 0xf, TASK_DEAD = 0x80 };
  * sched_switch(preempt, prev, next, prev_state), in the thread that goes: its wait begins, and the next one's ends. A
  * thread is known by its address, a dying one waits no more.
  */
+#define WAIT_BEGINS                                                                                                    \
+	{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_TID}, {.kind = SP_OP_NEED, .a = 0}, /* no idle threads */  \
+	    {.kind = SP_OP_ARGUMENT, .dst = 2, .imm = 3},                                                              \
+	    {.kind = SP_OP_AND, .dst = 0, .a = 2, .b = SP_OP_IMM, .imm = TASK_DEAD},                                   \
+	    {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0}, {.kind = SP_OP_NEED, .a = 0},              \
+	    {.kind = SP_OP_ARGUMENT, .dst = 0, .imm = 0}, /* preempt */                                                \
+	    {.kind = SP_OP_ZERO_EXTEND, .dst = 0, .a = 0, .size = 8},                                                  \
+	    {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0},                                            \
+	    {.kind = SP_OP_AND, .dst = 2, .a = 2, .b = SP_OP_IMM, .imm = TASK_BITS},                                   \
+	    {.kind = SP_OP_MUL, .dst = 2, .a = 2, .b = 0},                                                             \
+	{                                                                                                              \
+		.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1                                                             \
+	}
+
+#define WAIT_BEGIN_SLOT                                                                                                \
+	.role = SP_ROLE_BEGIN, .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD, .n_arguments = 4,          \
+	.match = 1, .state = 2, .value = SP_NO_REG
+
+#define WAIT_END                                                                                                       \
+	{                                                                                                              \
+		.at = SP_AT_RAW, .where = "sched_switch", .slot = {                                                    \
+			.role = SP_ROLE_END,                                                                           \
+			.n_arguments = 3,                                                                              \
+			.match = 1,                                                                                    \
+			.state = SP_NO_REG,                                                                            \
+			.value = SP_NO_REG,                                                                            \
+			.ops = {{.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 2}}                                          \
+		}                                                                                                      \
+	}
+
 static const struct sp_recipe offcpu = {
     .name = "offcpu",
     .title = "Off-CPU time",
     .summary = "how long threads did not run, by the stack that they stopped in",
     .values = {{"samples", "count"}, {"offcpu", "nanoseconds"}},
-    .points = {{.at = SP_AT_RAW,
-		.where = "sched_switch",
-		.slot = {.role = SP_ROLE_BEGIN,
-			 .flags = SP_SLOT_USER | SP_SLOT_KERNEL | SP_SLOT_NO_KTHREAD,
-			 .n_arguments = 4,
-			 .match = 1,
-			 .state = 2,
-			 .value = SP_NO_REG,
-			 .ops = {{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_TID},
-				 {.kind = SP_OP_NEED, .a = 0}, /* the idle threads are none */
-				 {.kind = SP_OP_ARGUMENT, .dst = 2, .imm = 3},
-				 {.kind = SP_OP_AND, .dst = 0, .a = 2, .b = SP_OP_IMM, .imm = TASK_DEAD},
-				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0},
-				 {.kind = SP_OP_NEED, .a = 0},
-				 {.kind = SP_OP_ARGUMENT, .dst = 0, .imm = 0}, /* preempt */
-				 {.kind = SP_OP_ZERO_EXTEND, .dst = 0, .a = 0, .size = 8},
-				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 0},
-				 {.kind = SP_OP_AND, .dst = 2, .a = 2, .b = SP_OP_IMM, .imm = TASK_BITS},
-				 {.kind = SP_OP_MUL, .dst = 2, .a = 2, .b = 0},
-				 {.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 1}}}},
-	       {.at = SP_AT_RAW,
-		.where = "sched_switch",
-		.slot = {.role = SP_ROLE_END,
-			 .n_arguments = 3,
-			 .match = 1,
-			 .state = SP_NO_REG,
-			 .value = SP_NO_REG,
-			 .ops = {{.kind = SP_OP_ARGUMENT, .dst = 1, .imm = 2}}}}},
+    .points = {{.at = SP_AT_RAW, .where = "sched_switch", .slot = {WAIT_BEGIN_SLOT, .ops = {WAIT_BEGINS}}}, WAIT_END},
     .min_ns = 1000,
     .ground = &sp_ground,
 };
 
-static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &offcpu, &faults};
+/* The commands of futex(2) that wait: WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2, a bit for each. */
+#define FUTEX_WAITS (1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 13)
+
+/* Of the thread's own saved registers: so other system calls cost nothing. */
+static const struct sp_recipe locks = {
+    .name = "locks",
+    .title = "Waiting for locks",
+    .summary = "how long threads waited for each other: mutexes, condition variables and the like, all of futex(2)",
+    .values = {{"samples", "count"}, {"locks", "nanoseconds"}},
+    .points = {{.at = SP_AT_RAW,
+		.where = "sched_switch",
+		.slot = {WAIT_BEGIN_SLOT,
+			 .ops = {{.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_CALL},
+				 {.kind = SP_OP_EQ, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = SYS_futex},
+				 {.kind = SP_OP_NEED, .a = 0},
+				 {.kind = SP_OP_BUILTIN, .dst = 0, .imm = SP_BUILTIN_CALL_ARGUMENT + 1},
+				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 127},
+				 {.kind = SP_OP_SET, .dst = 3, .imm = FUTEX_WAITS},
+				 {.kind = SP_OP_SHR, .dst = 0, .a = 3, .b = 0},
+				 {.kind = SP_OP_AND, .dst = 0, .a = 0, .b = SP_OP_IMM, .imm = 1},
+				 {.kind = SP_OP_NEED, .a = 0},
+				 WAIT_BEGINS}}},
+	       WAIT_END},
+    .min_ns = 1000,
+    .ground = &sp_ground,
+};
+
+static const struct sp_recipe *const all[] = {&sp_recipe_cpu, &offcpu, &locks, &faults};
 
 const struct sp_recipe *sp_recipe_at(size_t i)
 {

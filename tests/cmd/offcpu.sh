@@ -61,6 +61,16 @@ if [ "$slow" = 1 ]; then
 	between 'ns on and off the CPU' $((life * 95 / 100)) $((on + off)) $whole
 fi
 
+# Waits for locks are those in futex(2), and no more than all waits. Threads of xz wait for each other.
+head -c 400000 "$SOPROF" >"$dir/input"
+expect 0 profile -o "$dir/x.pb.gz" -e locks,offcpu -- xz -0 -T2 --block-size=65536 -k "$dir/input"
+expect 0 report --value locks --format folded "$dir/x.pb.gz"
+locks=$(total .)
+[ "$locks" -gt 0 ] || fail "threads that wait"
+[ "$(total futex)" = "$locks" ] || fail "only waits in futex(2)"
+expect 0 report --value offcpu --format folded "$dir/x.pb.gz"
+[ "$(total .)" -ge "$locks" ] || fail "$locks ns to be no more than $(total .)"
+
 expect 2 profile -e faults --min 5 1
 one_line '--min is for events that last'
 finish

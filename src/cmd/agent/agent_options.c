@@ -278,7 +278,7 @@ static int source_one(const char *shown, const char *part, struct sp_agent_confi
 
 	next_part(&part, ':', word, sizeof(word));
 	source.recipe = sp_recipe_find(word);
-	if (!source.recipe)
+	if (!source.recipe || !sp_recipe_has_rate(source.recipe))
 		return sp_fail_said(-EINVAL, "%s: there is no recipe '%s'; there is cpu", shown, word);
 	for (size_t i = 0; i < c->n_sources; i++)
 		if (c->sources[i].recipe == source.recipe)

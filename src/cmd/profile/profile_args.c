@@ -139,7 +139,7 @@ static int check_min(const struct sp_profile_args *a)
 	for (size_t i = 0; i < a->recipes.n; i++)
 		if (a->recipes.recipes[i]->min_ns)
 			return 0;
-	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu");
+	return sp_fail_said(-EINVAL, "--min is for events that last: offcpu, locks");
 }
 
 static int set_events(struct sp_profile_args *a)
