@@ -67,7 +67,9 @@ expect 0 profile -o "$dir/x.pb.gz" -e locks,offcpu -- xz -0 -T2 --block-size=655
 expect 0 report --value locks --format folded "$dir/x.pb.gz"
 locks=$(total .)
 [ "$locks" -gt 0 ] || fail "threads that wait"
-[ "$(total futex)" = "$locks" ] || fail "only waits in futex(2)"
+# where a kernel stack found room in the ring, it is that call's
+awk '/;do_syscall_64;/ { n++ } /;do_syscall_64;/ && !/futex/ { bad++ } END { exit bad || !n }' "$out" ||
+	fail "only waits in futex(2), not: $(grep -v futex "$out" | head -n 3)"
 expect 0 report --value offcpu --format folded "$dir/x.pb.gz"
 [ "$(total .)" -ge "$locks" ] || fail "$locks ns to be no more than $(total .)"
 
