@@ -71,22 +71,22 @@ struct sp_site {
 	uint64_t key,
 	    base; /* return address, counters; in the table of all sites the record's tag is in the key, too */
 };
-struct sp_record {
+struct sp_counted_ref {
 	uint64_t target; /* where it leads */
 	union {
 		uint64_t base; /* by object: counters of its row; 0: not known yet */
 		uint64_t tag;  /* by site: its number << 48 */
 	};
-	struct sp_site sites[SP_RECORD_N_SITES]; /* that came first */
+	struct sp_site sites[SP_REF_N_SITES]; /* that came first */
 };
-_Static_assert(sizeof(struct sp_record) == SP_RECORD_BYTES, "as trampolines.S has it");
-struct sp_record_reference { /* of a record, by its number: what calls do not need once they are known */
+_Static_assert(sizeof(struct sp_counted_ref) == SP_REF_BYTES, "as trampolines.S has it");
+struct sp_counted_ref_info { /* of a record, by its number: what calls do not need once they are known */
 	const char *name;
 	uint32_t function;      /* id in the shared file; 0: not known yet */
 	uint16_t owner, callee; /* into sp_objects */
 	uint16_t state, flags;  /* flags: SP_CALLS_FUNCTION_* */
 };
-extern struct sp_record sp_records[SP_TRAMPOLINES];
+extern struct sp_counted_ref sp_counted_refs[SP_TRAMPOLINES];
 /* The address of a trampoline to target, or 0 if there is none left. */
 uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, uint64_t target, const char *name,
 			   uint32_t flags);
@@ -101,13 +101,13 @@ extern struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 /* Counters (of slot 1) of a part of the record's function; 0: no room. */
 uint64_t sp_part_counters(uint32_t number, uint64_t part);
 /* Counts a call that the trampoline could not count alone. */
-void sp_count(struct sp_record *r, uint64_t return_address);
+void sp_count(struct sp_counted_ref *r, uint64_t return_address);
 /* What a child of fork has of its parent's counters goes, where processes are told apart. */
 void sp_counters_forget(void);
 
 /* --- glob.c: which functions are counted ------------------------------------------------------------------------- */
 /* As fnmatch(3) without flags has it, in the C locale and without classes of characters. */
-bool sp_glob_matches(const char *glob, size_t len, const char *name);
+bool sp_audit_glob_matches(const char *glob, size_t len, const char *name);
 /* Whether one of the list's globs, with commas between, is the name or matches it; an empty list means all. */
 bool sp_globs_match(const char *list, const char *name);
 

@@ -3,9 +3,9 @@
 #include "audit/process.h"
 #include "audit/time.h"
 
-struct sp_record sp_records[SP_TRAMPOLINES];
-static struct sp_record_reference references[SP_TRAMPOLINES];
-_Static_assert(SP_OBJECTS <= UINT16_MAX && sizeof(struct sp_record_reference) == 24, "small: address space is short");
+struct sp_counted_ref sp_counted_refs[SP_TRAMPOLINES];
+static struct sp_counted_ref_info references[SP_TRAMPOLINES];
+_Static_assert(SP_OBJECTS <= UINT16_MAX && sizeof(struct sp_counted_ref_info) == 24, "small: address space is short");
 struct sp_site sp_sites[SP_SITES + SP_SITE_PROBES + 1];
 
 extern const uint8_t sp_trampolines_object[], sp_trampolines_site[];
@@ -47,12 +47,12 @@ static uint32_t take(void)
 	return SP_TRAMPOLINES;
 }
 
-static struct sp_object *owner_of(const struct sp_record_reference *f)
+static struct sp_object *owner_of(const struct sp_counted_ref_info *f)
 {
 	return &sp_objects[f->owner];
 }
 
-static struct sp_object *callee_of(const struct sp_record_reference *f)
+static struct sp_object *callee_of(const struct sp_counted_ref_info *f)
 {
 	return &sp_objects[f->callee];
 }
@@ -66,8 +66,8 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 		sp_share_note(SP_CALLS_N_NO_ROOM);
 		return 0;
 	}
-	struct sp_record *r = &sp_records[number];
-	struct sp_record_reference *f = &references[number];
+	struct sp_counted_ref *r = &sp_counted_refs[number];
+	struct sp_counted_ref_info *f = &references[number];
 	f->owner = (uint16_t)(owner - sp_objects);
 	f->callee = (uint16_t)(callee - sp_objects);
 	r->target = sp_time_lead(number, target, name, &flags);
@@ -82,7 +82,7 @@ uint64_t sp_trampoline_new(struct sp_object *owner, struct sp_object *callee, ui
 	return code() + (uint64_t)number * SP_TRAMPOLINE_BYTES;
 }
 
-static struct sp_record_reference *reference_of(uint64_t trampoline)
+static struct sp_counted_ref_info *reference_of(uint64_t trampoline)
 {
 	return &references[(trampoline - code()) / SP_TRAMPOLINE_BYTES];
 }
@@ -114,7 +114,7 @@ static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_obje
 		uint64_t key = sites[i].key, at = key & ((1ULL << 48) - 1);
 		if (key <= SITE_GONE)
 			continue;
-		const struct sp_record_reference *f = &references[key >> 48];
+		const struct sp_counted_ref_info *f = &references[key >> 48];
 		if ((at >= o->whole.low && at < o->whole.high) || owner_of(f) == o || callee_of(f) == o)
 			forget_site(&sites[i], SITE_GONE);
 	}
@@ -122,11 +122,11 @@ static void forget_sites(struct sp_site *sites, uint32_t n, const struct sp_obje
 
 static void free_record(uint32_t number, const struct sp_object *o)
 {
-	struct sp_record_reference *f = &references[number];
-	struct sp_site *sites = sp_records[number].sites;
+	struct sp_counted_ref_info *f = &references[number];
+	struct sp_site *sites = sp_counted_refs[number].sites;
 	bool all = owner_of(f) == o || callee_of(f) == o;
 
-	for (uint32_t i = 0; i < SP_RECORD_N_SITES; i++)
+	for (uint32_t i = 0; i < SP_REF_N_SITES; i++)
 		if (all || (sites[i].key >= o->whole.low && sites[i].key < o->whole.high))
 			forget_site(&sites[i], 0);
 	if (all)
@@ -150,11 +150,11 @@ void sp_counters_forget(void)
 	uint32_t n = sp_load(&n_used);
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (!with_sites() && sp_load(&sp_records[i].base) != 0)
-			sp_store(&sp_records[i].base, 0);
-		for (uint32_t k = 0; k < SP_RECORD_N_SITES && with_sites(); k++)
-			if (sp_records[i].sites[k].base != 0)
-				forget_site(&sp_records[i].sites[k], 0);
+		if (!with_sites() && sp_load(&sp_counted_refs[i].base) != 0)
+			sp_store(&sp_counted_refs[i].base, 0);
+		for (uint32_t k = 0; k < SP_REF_N_SITES && with_sites(); k++)
+			if (sp_counted_refs[i].sites[k].base != 0)
+				forget_site(&sp_counted_refs[i].sites[k], 0);
 	}
 	for (uint32_t page = 0; page < SP_SITES / 256; page++)
 		for (uint32_t i = 0; i < 256 + SP_SITE_PROBES && site_pages[page] != 0; i++)
@@ -181,7 +181,7 @@ static uint64_t counters_of(uint32_t function, uint32_t process, uint32_t caller
 }
 
 /* The row for calls that get none of their own is made now, while there is room. */
-static uint32_t function_of(struct sp_record_reference *f)
+static uint32_t function_of(struct sp_counted_ref_info *f)
 {
 	uint32_t function = sp_load(&f->function), object;
 
@@ -215,13 +215,13 @@ static bool keep_here(struct sp_site *s, uint64_t key, uint64_t base)
 }
 
 /* Kept for the trampoline to find. Where all places are taken the site goes the slow way each time. */
-static void keep_site(struct sp_record *r, uint64_t return_address, uint64_t base)
+static void keep_site(struct sp_counted_ref *r, uint64_t return_address, uint64_t base)
 {
 	uint32_t piece = (uint32_t)(return_address >> SP_SITE_CODE_BITS),
 		 page = piece * SP_SITE_MULTIPLIER >> (32 - SP_SITE_PAGE_BITS);
 	struct sp_site *s = &sp_sites[page * 256 + (return_address & SP_SITE_CODE_MASK) / 4];
 
-	for (unsigned i = 0; i < SP_RECORD_N_SITES; i++)
+	for (unsigned i = 0; i < SP_REF_N_SITES; i++)
 		if (keep_here(&r->sites[i], return_address, base))
 			return;
 	sp_store(&site_pages[page], 1);
@@ -241,7 +241,7 @@ static uint64_t folded(uint32_t function)
 	return base;
 }
 
-static uint64_t site_counters(struct sp_record_reference *f, uint64_t return_address)
+static uint64_t site_counters(struct sp_counted_ref_info *f, uint64_t return_address)
 {
 	struct sp_object *site = sp_object_at(return_address);
 	uint32_t owner = sp_object_id(owner_of(f)), site_id = site != NULL ? sp_object_id(site) : 0;
@@ -254,7 +254,7 @@ static uint64_t site_counters(struct sp_record_reference *f, uint64_t return_add
 	return base != 0 ? base : folded(function);
 }
 
-static uint64_t object_counters(struct sp_record_reference *f)
+static uint64_t object_counters(struct sp_counted_ref_info *f)
 {
 	uint32_t owner = sp_object_id(owner_of(f)), function = function_of(f);
 	uint64_t base = owner != 0 ? counters_of(function, sp_process_id(), owner, 0, 0) : 0;
@@ -266,7 +266,7 @@ static uint64_t object_counters(struct sp_record_reference *f)
  * ld.so calls malloc and the like for itself, by words of its own. In a program at a fixed address that has malloc's
  * address these lead to the program's PLT, and so to us; but it is not the program that calls.
  */
-static bool is_of_linker(const struct sp_record_reference *f, uint64_t return_address)
+static bool is_of_linker(const struct sp_counted_ref_info *f, uint64_t return_address)
 {
 	const struct sp_object *site = owner_of(f)->is_program ? sp_object_at(return_address) : NULL;
 	const uint8_t *call = (const uint8_t *)return_address - 6;
@@ -274,9 +274,9 @@ static bool is_of_linker(const struct sp_record_reference *f, uint64_t return_ad
 	return site != NULL && site->is_linker && call[0] == 0xff && call[1] == 0x15; /* call *WORD(%rip) */
 }
 
-void sp_count(struct sp_record *r, uint64_t return_address)
+void sp_count(struct sp_counted_ref *r, uint64_t return_address)
 {
-	struct sp_record_reference *f = &references[r - sp_records];
+	struct sp_counted_ref_info *f = &references[r - sp_counted_refs];
 	bool keeps = sp_process_settle();
 	uint32_t process = sp_process_id();
 

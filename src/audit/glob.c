@@ -61,7 +61,7 @@ static const char *match_one(const char *glob, const char *end, char c)
 	return *glob == c ? glob + 1 : NULL;
 }
 
-bool sp_glob_matches(const char *glob, size_t len, const char *name)
+bool sp_audit_glob_matches(const char *glob, size_t len, const char *name)
 {
 	const char *end = glob + len, *star = NULL, *from = NULL;
 
@@ -91,7 +91,7 @@ bool sp_globs_match(const char *list, const char *name)
 	for (size_t n; *list != '\0'; list += list[n] == ',' ? n + 1 : n) {
 		for (n = 0; list[n] != '\0' && list[n] != ',';)
 			n++;
-		if ((n == len && sp_equal(list, name, n)) || sp_glob_matches(list, n, name))
+		if ((n == len && sp_equal(list, name, n)) || sp_audit_glob_matches(list, n, name))
 			return true;
 	}
 	return false;

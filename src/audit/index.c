@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds records of the shared file by what they are, and adds those that are missing, without a lock. A level of the
- * index is an array of words (32 bits of hash, id); a key stands in the window of 8 words that its hash names, at the
+ * index is an array of words (32 bits of hash, id); a key stands in the 8 words that its hash names, at the
  * first free place of the first level that has one. Words are never taken away, so who finds a free one before the key
  * knows that the key is not there.
  */
@@ -35,7 +35,7 @@ static uint64_t *level_made(unsigned level)
 	return level_words(level);
 }
 
-/* A key found its windows full on all levels, which makes another level: programs that do not map each other's blocks
+/* A key found its words full on all levels, which makes another level: programs that do not map each other's blocks
  * cannot know each other's records, and have keys twice. */
 static bool wants_level;
 
@@ -50,7 +50,7 @@ static void add_level(void)
 	sp_store(&wants_level, false);
 }
 
-/* So many words that hardly a key finds its windows full on all levels: nobody can add one then. */
+/* So many words that hardly a key finds its words full on all levels: nobody can add one then. */
 bool sp_share_reserve(uint64_t n_records)
 {
 	uint64_t n_words = 0;
@@ -80,22 +80,22 @@ static uint32_t match(const struct search *s, uint64_t word)
 	return id;
 }
 
-/* Looks through a window. True: *id is the record (0: no room for it). False: it is full of others. */
-static bool search_window(const struct search *s, uint64_t *window, uint32_t *made, uint32_t *ret_id)
+/* Looks through the words of a hash. True: *id is the record (0: no room for it). False: it is full of others. */
+static bool search_probes(const struct search *s, uint64_t *probes, uint32_t *made, uint32_t *ret_id)
 {
-	for (unsigned i = 0; i < SP_CALLS_WINDOW; i++) {
-		uint64_t word = sp_load(&window[i]);
+	for (unsigned i = 0; i < SP_CALLS_PROBES; i++) {
+		uint64_t word = sp_load(&probes[i]);
 		if (word == 0) {
 			if (*made == 0)
 				*made = s->make(s->wanted);
 			*ret_id = *made;
 			if (*made == 0)
 				return true;
-			if (sp_swap(&window[i], 0, (s->hash >> 32 << 32) | *made)) {
+			if (sp_swap(&probes[i], 0, (s->hash >> 32 << 32) | *made)) {
 				sp_store((uint32_t *)sp_share_record(*made, s->kind), SP_CALLS_READY);
 				return true;
 			}
-			word = sp_load(&window[i]);
+			word = sp_load(&probes[i]);
 		}
 		*ret_id = match(s, word);
 		if (*ret_id != 0)
@@ -109,13 +109,13 @@ static uint32_t find_or_make(const struct search *s)
 	uint32_t made = 0, id = 0;
 
 	for (unsigned level = 0; level < SP_CALLS_LEVELS; level++) {
-		uint64_t *words = level_words(level), mask = ((uint64_t)SP_CALLS_LEVEL_0 << level) - SP_CALLS_WINDOW;
+		uint64_t *words = level_words(level), mask = ((uint64_t)SP_CALLS_LEVEL_0 << level) - SP_CALLS_PROBES;
 		if (words == NULL) {
 			if (sp_load(&sp_share.header->index[level]) == 0)
 				sp_store(&wants_level, true);
 			return 0;
 		}
-		if (search_window(s, words + (s->hash * SP_CALLS_WINDOW & mask), &made, &id))
+		if (search_probes(s, words + (s->hash * SP_CALLS_PROBES & mask), &made, &id))
 			return id;
 	}
 	return 0;

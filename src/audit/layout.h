@@ -11,12 +11,12 @@
 
 #define SP_TRAMPOLINES 23552
 #define SP_TRAMPOLINE_BYTES 16
-#define SP_RECORD_BYTES 64
-#define SP_RECORD_TARGET 0
-#define SP_RECORD_BASE 8 /* by object */
-#define SP_RECORD_TAG 8  /* by site */
-#define SP_RECORD_SITES 16
-#define SP_RECORD_N_SITES 3
+#define SP_REF_BYTES 64
+#define SP_REF_TARGET 0
+#define SP_REF_BASE 8 /* by object */
+#define SP_REF_TAG 8  /* by site */
+#define SP_REF_SITES 16
+#define SP_REF_N_SITES 3
 
 /*
  * Sites that do not fit into their record: a page of 256 for each 1024 bytes of code (by hash, 256 pages), and in it a

@@ -58,7 +58,7 @@
 	.type sp_timed, @function
 sp_timed:
 	.cfi_startproc
-	lea sp_records(%rip), %r10
+	lea sp_counted_refs(%rip), %r10
 	sub %r10, %r11
 	shr $1, %r11
 	add sp_timings(%rip), %r11

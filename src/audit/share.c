@@ -38,12 +38,12 @@ static uint64_t row_bytes(void)
 
 static bool add_window(int64_t at, uint64_t low, uint64_t high)
 {
-	struct sp_file_window *w = &sp_share.windows[sp_share.n_windows];
+	struct sp_file_mapping *w = &sp_share.mappings[sp_share.n_mappings];
 
 	if (at < 0 && at > -4096)
 		return false;
-	*w = (struct sp_file_window){low, high, (uint8_t *)at};
-	sp_store(&sp_share.n_windows, sp_share.n_windows + 1);
+	*w = (struct sp_file_mapping){low, high, (uint8_t *)at};
+	sp_store(&sp_share.n_mappings, sp_share.n_mappings + 1);
 	return true;
 }
 
@@ -55,7 +55,7 @@ static bool open_with(int64_t fd, uint32_t user)
 	if (sp_sys(SYS_fstat, (uint64_t)fd, (uint64_t)&st, 0, 0, 0, 0) != 0 || !file_fits(&st, user) ||
 	    sp_sys(SYS_pread64, (uint64_t)fd, (uint64_t)&h, sizeof(h), 0, 0, 0) != sizeof(h) || !header_fits(&h, &st))
 		return false;
-	sp_share.n_windows = 0;
+	sp_share.n_mappings = 0;
 	sp_share.size_bytes = (uint64_t)st.st_size;
 	sp_share.n_slots = h.n_slots;
 	sp_share.depth = h.depth;
@@ -80,24 +80,24 @@ bool sp_share_open(const char *path, uint32_t user)
 	sp_sys(SYS_close, (uint64_t)fd, 0, 0, 0, 0, 0);
 	if (!opened)
 		return false;
-	sp_share.header = (struct sp_calls_header *)sp_share.windows[0].at;
+	sp_share.header = (struct sp_calls_header *)sp_share.mappings[0].at;
 	sp_share.blocks = (struct sp_calls_block *)(sp_share.header + 1);
 	return true;
 }
 
 void *sp_share_at(uint64_t offset, uint64_t bytes)
 {
-	uint32_t n = sp_load(&sp_share.n_windows);
+	uint32_t n = sp_load(&sp_share.n_mappings);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct sp_file_window *w = &sp_share.windows[i];
+		const struct sp_file_mapping *w = &sp_share.mappings[i];
 		if (offset >= w->low && offset < w->high && bytes <= w->high - offset)
 			return w->at + (offset - w->low);
 	}
 	return NULL;
 }
 
-/* Where the first block begins that is not whole in a window, if that is before this. */
+/* Where the first block begins that is not whole in a mapping, if that is before this. */
 static uint64_t first_cut(uint64_t before)
 {
 	uint64_t n = sp_load(&sp_share.header->n_blocks);
@@ -113,18 +113,19 @@ static uint64_t first_cut(uint64_t before)
 }
 
 /*
- * More of the file, to behind `end`, without a descriptor: a second mapping of a part of a window, and of what follows.
- * It begins so early that a block (one that begins at `from`, too) that lies across the window's end is whole in it.
+ * More of the file, to behind `end`, without a descriptor: a second mapping of a part of a mapping, and of what
+ * follows. It begins so early that a block (one that begins at `from`, too) that lies across the mapping's end is whole
+ * in it.
  */
 static void grow(uint64_t from, uint64_t end)
 {
-	uint64_t last = sp_share.windows[sp_share.n_windows - 1].high - SP_CALLS_PAGE,
+	uint64_t last = sp_share.mappings[sp_share.n_mappings - 1].high - SP_CALLS_PAGE,
 		 low = first_cut(from < last ? from : last),
-		 high = page_up(end + (uint64_t)WINDOW_AHEAD * (sp_share.n_windows + 1));
+		 high = page_up(end + (uint64_t)WINDOW_AHEAD * (sp_share.n_mappings + 1));
 	const uint8_t *at = sp_share_at(low, SP_CALLS_PAGE);
 
 	high = high < sp_share.size_bytes ? high : sp_share.size_bytes;
-	if (sp_share.n_windows == SP_WINDOWS || high <= last + SP_CALLS_PAGE || at == NULL)
+	if (sp_share.n_mappings == SP_MAPPINGS || high <= last + SP_CALLS_PAGE || at == NULL)
 		return;
 	add_window(sp_sys(SYS_mremap, (uint64_t)at, 0, high - low, MREMAP_MAYMOVE, 0, 0), low, high);
 }
@@ -225,9 +226,9 @@ static bool take(unsigned kind, uint32_t places, uint32_t n, uint32_t *ret_block
 
 uint32_t sp_share_take(unsigned kind)
 {
-	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_PLACES;
+	uint32_t block, place, places = kind == SP_CALLS_OBJECT ? SP_CALLS_OBJECTS : SP_CALLS_IDS;
 
-	return take(kind, places, 1, &block, &place) ? block * SP_CALLS_PLACES + place : 0;
+	return take(kind, places, 1, &block, &place) ? block * SP_CALLS_IDS + place : 0;
 }
 
 uint32_t sp_share_new_level(unsigned level)
@@ -254,8 +255,8 @@ void *sp_share_record(uint32_t id, unsigned kind)
 						       [SP_CALLS_FUNCTION] = sizeof(struct sp_calls_function),
 						       [SP_CALLS_ROW] = sizeof(struct sp_calls_row),
 						       [SP_CALLS_PROCESS] = sizeof(struct sp_calls_process)};
-	const struct sp_calls_block *b = block_of(id / SP_CALLS_PLACES, kind);
-	uint32_t place = id % SP_CALLS_PLACES;
+	const struct sp_calls_block *b = block_of(id / SP_CALLS_IDS, kind);
+	uint32_t place = id % SP_CALLS_IDS;
 
 	if (b == NULL || (kind == SP_CALLS_OBJECT && place >= SP_CALLS_OBJECTS))
 		return NULL;
@@ -264,12 +265,12 @@ void *sp_share_record(uint32_t id, unsigned kind)
 
 uint64_t sp_share_counters(uint32_t row)
 {
-	const struct sp_calls_block *b = block_of(row / SP_CALLS_PLACES, SP_CALLS_ROW);
+	const struct sp_calls_block *b = block_of(row / SP_CALLS_IDS, SP_CALLS_ROW);
 
 	if (b == NULL)
 		return 0;
 	return (uint64_t)sp_share_at(b->offset, row_bytes()) + SP_CALLS_ROWS * sizeof(struct sp_calls_row) +
-	       SP_CALLS_PAGE + row % SP_CALLS_PLACES * sizeof(uint64_t);
+	       SP_CALLS_PAGE + row % SP_CALLS_IDS * sizeof(uint64_t);
 }
 
 /* How many blocks of a kind there are, and how many of them nobody writes to yet. */
@@ -322,9 +323,9 @@ void sp_share_prepare(void)
 	uint32_t spare;
 	uint64_t n_records = 0, used = sp_load(&sp_share.header->used_bytes);
 
-	/* Others have added what we may look for; a block across a window's end may not have been ready when it was
+	/* Others have added what we may look for; a block across a mapping's end may not have been ready when it was
 	 * made. */
-	if (sp_share.windows[sp_share.n_windows - 1].high < used || first_cut(used) < used)
+	if (sp_share.mappings[sp_share.n_mappings - 1].high < used || first_cut(used) < used)
 		grow(used, used);
 	for (unsigned kind = SP_CALLS_OBJECT; kind < SP_CALLS_KINDS; kind++) {
 		uint32_t n = count_blocks(kind, &spare), wanted = wanted_of(kind), least = least_of(kind);

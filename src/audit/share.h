@@ -2,7 +2,7 @@
 /*
  * share.h: the shared file (link/format.h) as the audit library uses it.
  *
- * Parts of it are mapped, windows, which are never taken away; pointers into them last. Records are found by an index
+ * Parts of it are mapped; mappings are never taken away: pointers into them last. Records are found by an index
  * or added to it, by any thread and in signal handlers, without a lock and without system calls; room for them is made
  * ahead, under ld.so's lock. Nothing here fails but for want of room, or because the file is damaged: what it says is
  * checked before it is followed.
@@ -15,16 +15,16 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { SP_WINDOWS = 16 };
-struct sp_file_window { /* a part of the file that is mapped */
+enum { SP_MAPPINGS = 16 };
+struct sp_file_mapping { /* a part of the file that is mapped */
 	uint64_t low, high;
 	uint8_t *at;
 };
 struct sp_share {
 	struct sp_calls_header *header; /* NULL: this program is not counted */
 	struct sp_calls_block *blocks;
-	struct sp_file_window windows[SP_WINDOWS];
-	uint32_t n_windows;
+	struct sp_file_mapping mappings[SP_MAPPINGS];
+	uint32_t n_mappings;
 	uint64_t size_bytes;
 	uint32_t n_slots;
 	enum sp_calls_depth depth;

@@ -187,7 +187,7 @@ uint64_t sp_time_lead(uint32_t number, uint64_t target, const char *name, uint32
 
 uint64_t sp_time_target(uint32_t number)
 {
-	return sp_timings != NULL ? sp_timings[number].target : sp_records[number].target;
+	return sp_timings != NULL ? sp_timings[number].target : sp_counted_refs[number].target;
 }
 
 /* --- flights ------------------------------------------------------------------------------------------------------ */

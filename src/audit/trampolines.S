@@ -37,23 +37,23 @@ count_object:
 object_start:
 	mov %fs:SP_RSEQ_CPU(%rax), %eax
 	shl $12, %rax
-	add SP_RECORD_BASE(%r11), %rax
+	add SP_REF_BASE(%r11), %rax
 	cmp $SP_LOWEST_COUNTER, %rax
 	jb object_slowly
 	incq (%rax)
 object_end:
 	mov -16(%rsp), %rax
-	jmp *SP_RECORD_TARGET(%r11)
+	jmp *SP_REF_TARGET(%r11)
 	ABORT object
 object_locked:
 	cmpl $0, sp_settled(%rip)
 	je object_slowly
-	mov SP_RECORD_BASE(%r11), %r10
+	mov SP_REF_BASE(%r11), %r10
 	test %r10, %r10
 	jz object_slowly
 	lock incq -4096(%r10)
 	mov -16(%rsp), %rax
-	jmp *SP_RECORD_TARGET(%r11)
+	jmp *SP_REF_TARGET(%r11)
 object_slowly:
 	mov -16(%rsp), %rax
 	jmp count_slowly
@@ -61,7 +61,7 @@ object_slowly:
 	.size count_object, . - count_object
 
 	/* Whether the return address (r10) is that of a site in the record; then all that there is to do. */
-	.macro SITE_OF_RECORD name, counters, next
+	.macro SITE_OF_REF name, counters, next
 	cmp \counters - 8(%r11), %r10
 	jne \next
 	DESCRIPTOR \name
@@ -80,7 +80,7 @@ object_slowly:
 	incq (%rax)
 \name\()_end:
 	mov -16(%rsp), %rax
-	jmp *SP_RECORD_TARGET(%r11)
+	jmp *SP_REF_TARGET(%r11)
 	ABORT \name
 \name\()_locked:
 	cmpl $0, sp_settled(%rip)
@@ -90,7 +90,7 @@ object_slowly:
 	jz site_slowly
 	lock incq -4096(%r10)
 	mov -16(%rsp), %rax
-	jmp *SP_RECORD_TARGET(%r11)
+	jmp *SP_REF_TARGET(%r11)
 	.balign 16
 	.endm
 
@@ -101,9 +101,9 @@ object_slowly:
 count_site:
 	.cfi_startproc
 	mov (%rsp), %r10
-	SITE_OF_RECORD first, SP_RECORD_SITES + 8, 5f
-5:	SITE_OF_RECORD second, SP_RECORD_SITES + 24, 6f
-6:	SITE_OF_RECORD third, SP_RECORD_SITES + 40, 7f
+	SITE_OF_REF first, SP_REF_SITES + 8, 5f
+5:	SITE_OF_REF second, SP_REF_SITES + 24, 6f
+6:	SITE_OF_REF third, SP_REF_SITES + 40, 7f
 7:
 	mov %rax, -16(%rsp)
 	mov %rcx, -24(%rsp)
@@ -116,7 +116,7 @@ count_site:
 	shl $12, %r10d
 	lea (%r10, %rcx, 4), %r10
 	lea sp_sites(%rip), %rcx
-	or SP_RECORD_TAG(%r11), %rax
+	or SP_REF_TAG(%r11), %rax
 	add %rcx, %r10
 	cmp (%r10), %rax
 	jne 2f
@@ -136,7 +136,7 @@ site_start:
 site_end:
 	mov -16(%rsp), %rax
 	mov -24(%rsp), %rcx
-	jmp *SP_RECORD_TARGET(%r11)
+	jmp *SP_REF_TARGET(%r11)
 	ABORT site
 site_locked:
 	cmpl $0, sp_settled(%rip)
@@ -144,7 +144,7 @@ site_locked:
 	lock incq -4096(%r10)
 	mov -16(%rsp), %rax
 	mov -24(%rsp), %rcx
-	jmp *SP_RECORD_TARGET(%r11)
+	jmp *SP_REF_TARGET(%r11)
 2:	lea 16 * SP_SITE_PROBES(%r10), %rcx
 3:	add $16, %r10
 	cmp (%r10), %rax
@@ -168,7 +168,7 @@ count_slowly:
 	mov SP_SAVED_BYTES(%rsp), %rsi
 	call sp_count
 	AFTER_C
-	jmp *SP_RECORD_TARGET(%r11)
+	jmp *SP_REF_TARGET(%r11)
 	.cfi_endproc
 	.size count_slowly, . - count_slowly
 
@@ -183,7 +183,7 @@ sp_trampolines_\name:
 	.rept SP_TRAMPOLINES
 	.balign SP_TRAMPOLINE_BYTES
 	endbr64
-	lea sp_records + number * SP_RECORD_BYTES(%rip), %r11
+	lea sp_counted_refs + number * SP_REF_BYTES(%rip), %r11
 	jmp count_\name
 	.set number, number + 1
 	.endr

@@ -23,7 +23,7 @@
 enum sp_encoding { SP_ENCODE_TERMINAL, SP_ENCODE_FOLDED, SP_ENCODE_XML, SP_ENCODE_JSON, SP_ENCODE_CSV };
 
 void sp_encode(FILE *out, enum sp_encoding encoding, const char *text);
-/* As sp_encode, into a new string (free it), or NULL when memory is short. */
+/* As sp_encode, into a new string (free it), or NULL: out of memory. */
 char *sp_encoded(enum sp_encoding encoding, const char *text);
 /* The same of what a format and its arguments come to. */
 char *sp_encoded_format(enum sp_encoding encoding, const char *format, va_list args)

@@ -3,10 +3,9 @@
  * aggregate.bpf.h: counts in the kernel, and everything that is sent once: process records and the frames of stacks.
  *
  * A row is (process, thread name, user stack, kernel stack). The counts are kept in two tables that the user half
- * drains by turns (sp_window's lowest bit says which one is in use). Only a row that is new in its window looks whether
- * its process and its stacks were sent already; the others cost one look-up. Stacks are remembered in an LRU table: one
- * that was forgotten is sent again.
- * Whatever does not fit is counted in `counters`.
+ * drains by turns (sp_drain_number's lowest bit says which one is in use). Only a row that is new in its window looks
+ * whether its process and its stacks were sent already; the others cost one look-up. Stacks are remembered in an LRU
+ * table: one that was forgotten is sent again. Whatever does not fit is counted in `counters`.
  */
 #ifndef SP_BPF_AGGREGATE_BPF_H
 #define SP_BPF_AGGREGATE_BPF_H
@@ -70,7 +69,7 @@ __noinline int sp_top_find(struct sp_scratch *s)
 
 	if (!s)
 		return 0;
-	s->top.ino = 0;
+	s->fsroot.ino = 0;
 	mount = sp_kload((sp_u64)task->fs + bpf_core_field_offset(struct fs_struct, root) +
 			 bpf_core_field_offset(struct path, mnt)) -
 		bpf_core_field_offset(struct mount, mnt);
@@ -83,9 +82,9 @@ __noinline int sp_top_find(struct sp_scratch *s)
 	if (i == SP_TOP_MOUNTS)
 		return 0;
 	inode = sp_kfield(sp_mount_root(mount), struct dentry, d_inode);
-	s->top.ino = sp_kfield(inode, struct inode, i_ino);
-	s->top.generation = sp_kfield32(inode, struct inode, i_generation);
-	s->top.dev = sp_kfield32(sp_kfield(inode, struct inode, i_sb), struct super_block, s_dev);
+	s->fsroot.ino = sp_kfield(inode, struct inode, i_ino);
+	s->fsroot.generation = sp_kfield32(inode, struct inode, i_generation);
+	s->fsroot.dev = sp_kfield32(sp_kfield(inode, struct inode, i_sb), struct super_block, s_dev);
 	return 0;
 }
 
@@ -93,26 +92,26 @@ __noinline int sp_top_find(struct sp_scratch *s)
 static __always_inline sp_u32 sp_exe_file(struct sp_scratch *s, struct task_struct *task)
 {
 	sp_u64 code = task->mm ? task->mm->start_code : 0, last = 0, vma = 0;
-	struct sp_sight *sight = &s->sight;
+	struct sp_vma_view *view = &s->view;
 	struct sp_file_key key = {};
 
 	if (code)
 		vma = sp_vma_walk(s, code, &last);
 	if (!vma || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return 0;
-	sp_sight_of(vma, sight);
-	if (!sight->file)
+	sp_vma_view_of(vma, view);
+	if (!view->file)
 		return 0;
-	sight->tgid = sp_pid_shown(task);
-	sp_file_key_of(sight->file, &key);
-	return sp_file_id(&key, sight);
+	view->tgid = sp_pid_shown(task);
+	sp_file_key_of(view->file, &key);
+	return sp_file_id(&key, view);
 }
 
 __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_process_key *key)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	struct sp_process_key own;
-	struct sp_record_process *r;
+	struct sp_message_process *r;
 	sp_u32 exe;
 	sp_u64 id;
 
@@ -128,7 +127,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 		sp_tally(SP_N_LOST_PROCESSES, 1);
 		return 0;
 	}
-	r->type = SP_RECORD_PROCESS;
+	r->type = SP_MESSAGE_PROCESS;
 	r->id = id;
 	r->key = own;
 	r->pid = sp_own_level ? sp_pid_shown(task) ?: SP_PID_HIDDEN : 0;
@@ -136,7 +135,7 @@ __noinline sp_u32 sp_process_announce(struct sp_scratch *s, const struct sp_proc
 	r->cgroup = bpf_get_current_cgroup_id();
 	r->ns_tgid = sp_ns_tgid(leader);
 	r->exe = exe;
-	r->top = s->top;
+	r->fsroot = s->fsroot;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader->comm);
 	/* Within execve there is no file yet: it is announced once more. */
 	if ((exe || !BPF_CORE_READ_BITFIELD(task, in_execve)) &&
@@ -174,21 +173,21 @@ __noinline int sp_process_tell(struct sp_scratch *s)
 }
 
 /* Sends the frames of a stack that was not sent before (or was forgotten since). 0, or -1: there was no room. */
-static __always_inline int sp_stack_send(struct sp_record_stack *record, sp_u32 max_frames)
+static __always_inline int sp_stack_send(struct sp_message_stack *message, sp_u32 max_frames)
 {
-	sp_u64 id = record->id;
+	sp_u64 id = message->id;
 	sp_u32 one = 1, bytes;
 
 	if (bpf_map_lookup_elem(&stacks, &id))
 		return 0;
-	bytes = record->n_frames;
+	bytes = message->n_frames;
 	if (bytes > max_frames)
 		bytes = max_frames;
-	bytes = sizeof(*record) + 8 * bytes;
+	bytes = sizeof(*message) + 8 * bytes;
 	sp_opaque(bytes);
-	if (bytes > sizeof(*record) + 8 * max_frames)
+	if (bytes > sizeof(*message) + 8 * max_frames)
 		return -1;
-	if (bpf_ringbuf_output(&samples, record, bytes, BPF_RB_NO_WAKEUP))
+	if (bpf_ringbuf_output(&samples, message, bytes, BPF_RB_NO_WAKEUP))
 		return -1;
 	sp_tally(SP_N_STACKS_SENT, 1);
 	bpf_map_update_elem(&stacks, &id, &one, BPF_ANY);
@@ -197,17 +196,17 @@ static __always_inline int sp_stack_send(struct sp_record_stack *record, sp_u32 
 
 __noinline int sp_deep_send(struct sp_scratch *s)
 {
-	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 
 	if (!s || !r)
 		return -1;
-	r->deep = s->record;
+	r->deep = s->message;
 	return sp_stack_send(&r->deep, SP_MAX_FRAMES);
 }
 
 static __always_inline int sp_user_stack_send(struct sp_scratch *s)
 {
-	return s->record.n_frames > SP_NEAR_FRAMES ? sp_deep_send(s) : sp_stack_send(&s->record, SP_NEAR_FRAMES);
+	return s->message.n_frames > SP_NEAR_FRAMES ? sp_deep_send(s) : sp_stack_send(&s->message, SP_NEAR_FRAMES);
 }
 
 /* Two calls, because a map chosen at run time would hide its type from the verifier. */
@@ -224,7 +223,7 @@ static __always_inline long sp_counts_add(sp_u32 odd, const struct sp_count_key 
 
 static __always_inline int sp_count_known(struct sp_scratch *s, const struct sp_count_key *key)
 {
-	struct sp_count *known = sp_counts_lookup(sp_window & 1, key);
+	struct sp_count *known = sp_counts_lookup(sp_drain_number & 1, key);
 
 	if (!known)
 		return 0;
@@ -241,7 +240,7 @@ static __always_inline void sp_key_send(struct sp_scratch *s)
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
 		s->key.user_stack = 0;
 	}
-	if (s->key.kernel_stack && sp_stack_send(&s->kernel_record, SP_MAX_KERNEL_FRAMES - 1)) {
+	if (s->key.kernel_stack && sp_stack_send(&s->kernel_message, SP_MAX_KERNEL_FRAMES - 1)) {
 		sp_tally(SP_N_LOST_STACKS, s->value.n);
 		s->key.kernel_stack = 0;
 	}
@@ -260,7 +259,7 @@ __noinline int sp_count_new(struct sp_scratch *s, sp_u32 is_told)
 	key = s->key;
 	value = s->value;
 	/* It may be there by now: another CPU was first, or a stack was taken off the key. */
-	if (sp_counts_add(sp_window & 1, &key, &value) && !sp_count_known(s, &key))
+	if (sp_counts_add(sp_drain_number & 1, &key, &value) && !sp_count_known(s, &key))
 		sp_tally(SP_N_LOST_COUNTS, value.n);
 	return 0;
 }
@@ -273,12 +272,12 @@ static __always_inline void sp_count(struct sp_scratch *s)
 
 static __always_inline void sp_user_stack_close(struct sp_scratch *s)
 {
-	s->record.type = SP_RECORD_STACK;
-	s->record.n_frames = s->n_frames < SP_MAX_FRAMES ? s->n_frames : SP_MAX_FRAMES;
-	s->record.n_left_out = s->n_frames - s->record.n_frames;
-	s->record.stop = s->stop | s->guessed;
-	s->record.id = sp_hash_mix(s->hash, s->record.stop | 1ULL << 32) | 1;
-	s->key.user_stack = s->record.id;
+	s->message.type = SP_MESSAGE_STACK;
+	s->message.n_frames = s->n_frames < SP_MAX_FRAMES ? s->n_frames : SP_MAX_FRAMES;
+	s->message.n_left_out = s->n_frames - s->message.n_frames;
+	s->message.stop = s->stop | s->guessed;
+	s->message.id = sp_hash_mix(s->hash, s->message.stop | 1ULL << 32) | 1;
+	s->key.user_stack = s->message.id;
 }
 
 /* Turns n raw addresses into frame words. */
@@ -309,11 +308,11 @@ static __always_inline void sp_kernel_stack(struct sp_scratch *s, void *ctx, sp_
 
 	if (bytes <= 0)
 		return;
-	s->kernel_record.type = SP_RECORD_STACK;
-	s->kernel_record.n_frames = bytes / 8;
-	s->kernel_record.stop = SP_STOP_COMPLETE;
-	s->kernel_record.id = sp_kernel_words(s, bytes / 8) | 1;
-	s->key.kernel_stack = s->kernel_record.id;
+	s->kernel_message.type = SP_MESSAGE_STACK;
+	s->kernel_message.n_frames = bytes / 8;
+	s->kernel_message.stop = SP_STOP_COMPLETE;
+	s->kernel_message.id = sp_kernel_words(s, bytes / 8) | 1;
+	s->key.kernel_stack = s->kernel_message.id;
 }
 
 #endif

@@ -17,7 +17,7 @@ SEC("raw_tp")
 int sp_check_maps(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct sp_sight sight;
+	struct sp_vma_view view;
 	sp_u64 last = 0, vma;
 	struct sp_scratch *s;
 	sp_u32 zero = 0;
@@ -26,20 +26,20 @@ int sp_check_maps(void *ctx)
 	s = bpf_map_lookup_elem(&scratch, &zero);
 	if (!s || !task->mm)
 		return 0;
-	s->root = (sp_u64)task->mm->mm_mt.ma_root;
+	s->maple_root = (sp_u64)task->mm->mm_mt.ma_root;
 	vma = sp_vma_walk(s, sp_check.addr, &last);
 	if (!vma)
 		return 0;
-	sp_sight_of(vma, &sight);
-	sp_check.start = sight.start;
-	sp_check.end = sight.end;
-	sp_check.pgoff = sight.pgoff;
+	sp_vma_view_of(vma, &view);
+	sp_check.start = view.start;
+	sp_check.end = view.end;
+	sp_check.pgoff = view.pgoff;
 	sp_check.is_own = sp_kfield(vma, struct vm_area_struct, vm_mm) == (sp_u64)task->mm;
-	if (!sight.file)
+	if (!view.file)
 		return 0;
-	sp_file_key_of(sight.file, &sp_check.key);
+	sp_file_key_of(view.file, &sp_check.key);
 	sp_top_find(s);
-	sp_check.top = s->top;
+	sp_check.fsroot = s->fsroot;
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include "bpf/scratch.bpf.h"
 
 volatile struct sp_slicing sp_slicing; /* changed by the user half */
-volatile sp_u32 sp_window; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
+volatile sp_u32 sp_drain_number; /* changed by the user half: picks the buffer of counts, stamps the use of tables */
 
 /*
  * One a CPU, too (an element of a per-CPU array may have 32 KiB at most): where a sample that waits for a table is made
@@ -19,11 +19,11 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* as many as there are CPUs */
 	__uint(key_size, 4);
-	__uint(value_size, sizeof(struct sp_record_pending));
+	__uint(value_size, sizeof(struct sp_message_pending));
 } pending SEC(".maps");
 
 /* NULL: who has the CPU's first scratch has it. */
-static __always_inline struct sp_record_pending *sp_pending_own(const struct sp_scratch *s)
+static __always_inline struct sp_message_pending *sp_pending_own(const struct sp_scratch *s)
 {
 	sp_u32 cpu = bpf_get_smp_processor_id();
 

@@ -19,7 +19,7 @@
  */
 __noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
 {
-	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 	sp_u32 slot;
 
 	if (!s || !r)
@@ -35,7 +35,7 @@ __noinline int sp_deep_put(struct sp_scratch *s, sp_u64 word)
 /* Marks the frame that was kept last. */
 __noinline int sp_deep_mark(struct sp_scratch *s)
 {
-	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 	sp_u32 slot;
 
 	if (!s || !r)
@@ -70,13 +70,13 @@ static __always_inline int sp_anchor_take(struct sp_scratch *s, const struct sp_
 {
 	sp_u64 word;
 
-	if (a->tid != tid || a->mm != s->mm || a->place.sp <= s->regs.sp ||
-	    bpf_probe_read_user(&word, sizeof(word), (void *)(a->place.sp - 8)) || word != a->place.ip)
+	if (a->tid != tid || a->mm != s->mm || a->point.sp <= s->regs.sp ||
+	    bpf_probe_read_user(&word, sizeof(word), (void *)(a->point.sp - 8)) || word != a->point.ip)
 		return -1;
-	s->regs.ip = a->place.ip;
-	s->regs.sp = a->place.sp;
-	s->regs.fp = a->place.fp;
-	s->how = a->place.how;
+	s->regs.ip = a->point.ip;
+	s->regs.sp = a->point.sp;
+	s->regs.fp = a->point.fp;
+	s->how = a->point.how;
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static __always_inline void sp_deeper(struct sp_scratch *s, struct sp_deep_walk 
 	bpf_loop(SP_WALK_FRAMES, sp_deep_next, walk, 0);
 	a->tid = 0;
 	if (s->stop == SP_STEP_NEXT || (sp_stop_is_whole(s->stop) && s->older.ip)) {
-		a->place = s->stop == SP_STEP_NEXT ? s->newer : s->older;
+		a->point = s->stop == SP_STEP_NEXT ? s->newer : s->older;
 		a->mm = s->mm;
 		a->tid = tid;
 	} else if (jumped) { /* the last frames are not all behind the anchor */

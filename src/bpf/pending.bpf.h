@@ -17,7 +17,7 @@ enum { SP_PENDING_WALKS = 2048 /* mappings and holes looked at */, SP_RED_ZONE =
  * Adds the mapping at addr, if it is an executable one, to the record. Returns where to look next, 0 at the end. The
  * count stays in the record: a count in a register would make the verifier follow every way through the loop.
  */
-__noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_record_pending *r, sp_u64 addr)
+__noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 addr)
 {
 	sp_u64 last = 0, vma;
 	sp_u32 n;
@@ -43,7 +43,7 @@ __noinline sp_u64 sp_pending_map(struct sp_scratch *s, struct sp_record_pending 
 
 struct sp_maps_loop {
 	struct sp_scratch *s;
-	struct sp_record_pending *r;
+	struct sp_message_pending *r;
 	sp_u64 addr;
 };
 
@@ -56,7 +56,7 @@ static long sp_pending_next(sp_u32 i, struct sp_maps_loop *loop)
 
 /* bpf_loop(), because the verifier walks through a plain loop as often as it may run: 20,000 instructions more to
  * check. */
-static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_record_pending *r)
+static __always_inline void sp_pending_maps(struct sp_scratch *s, struct sp_message_pending *r)
 {
 	struct sp_maps_loop loop = {.s = s, .r = r};
 
@@ -87,7 +87,7 @@ static __always_inline sp_u64 sp_stack_room(struct sp_scratch *s, sp_u64 addr, s
  * The stack from sp upwards. Where it cannot be read at once, because it has pages that were never touched (under
  * large arrays), page by page. What is found is noted in the record: as registers the verifier would follow each way.
  */
-__noinline int sp_pending_stack(struct sp_scratch *s, struct sp_record_pending *r, sp_u64 sp)
+__noinline int sp_pending_stack(struct sp_scratch *s, struct sp_message_pending *r, sp_u64 sp)
 {
 	sp_u32 at = 0, step = 4096 - (sp & 4095), n, i;
 	sp_u64 room;
@@ -117,31 +117,31 @@ __noinline int sp_pending_stack(struct sp_scratch *s, struct sp_record_pending *
 	return 0;
 }
 
-struct sp_rest_loop {
+struct sp_stack_above_loop {
 	struct sp_scratch *s;
 	sp_u64 at;
 };
 
 /* Half of the ring is for the samples themselves. */
-static __always_inline int sp_rest_has_room(void)
+static __always_inline int sp_stack_above_has_room(void)
 {
 	return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) < bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE) / 2;
 }
 
 /* One part of the rest, by the room of the sample's own copy. 1: that was all that can be sent. */
-__noinline int sp_rest_send(struct sp_scratch *s, sp_u64 at)
+__noinline int sp_stack_above_send(struct sp_scratch *s, sp_u64 at)
 {
-	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 	sp_u32 bytes;
 
-	if (!s || !r || !sp_rest_has_room())
+	if (!s || !r || !sp_stack_above_has_room())
 		return 1;
 	sp_pending_stack(s, r, at);
 	bytes = r->stack_bytes;
 	sp_opaque(bytes);
 	if (!bytes || bytes > SP_PENDING_STACK)
 		return 1;
-	r->rest.type = SP_RECORD_REST;
+	r->rest.type = SP_MESSAGE_STACK_ABOVE;
 	r->rest.bytes = bytes;
 	r->rest.at = at;
 	r->rest.holes = r->holes;
@@ -149,30 +149,30 @@ __noinline int sp_rest_send(struct sp_scratch *s, sp_u64 at)
 	       bytes < SP_PENDING_STACK;
 }
 
-static long sp_rest_next(sp_u32 i, struct sp_rest_loop *loop)
+static long sp_stack_above_next(sp_u32 i, struct sp_stack_above_loop *loop)
 {
 	(void)i;
 	loop->at += SP_PENDING_STACK;
-	return sp_rest_send(loop->s, loop->at) != 0;
+	return sp_stack_above_send(loop->s, loop->at) != 0;
 }
 
 /*
  * What lies above the copy, as far as its mapping goes: now, since it will have changed when the table is there. Only
  * of what may be a thread's stack: in a larger mapping (Go's heap, say) it would be anything.
  */
-static __always_inline sp_u64 sp_rests_send(struct sp_scratch *s, struct sp_record_pending *r)
+static __always_inline sp_u64 sp_stacks_above_send(struct sp_scratch *s, struct sp_message_pending *r)
 {
-	struct sp_rest_loop loop = {.s = s, .at = r->stack_at & ~(sp_u64)(SP_PENDING_STACK - 1)};
+	struct sp_stack_above_loop loop = {.s = s, .at = r->stack_at & ~(sp_u64)(SP_PENDING_STACK - 1)};
 	sp_u64 room = sp_stack_room(s, r->stack_at, 0);
 
 	r->rest.id = 0;
 	if (room <= SP_PENDING_STACK || room > SP_STACK_REACH)
 		return 0;
 	r->rest.id = bpf_ktime_get_ns() << 8 | (bpf_get_smp_processor_id() & 255);
-	return bpf_loop(SP_MAX_RESTS, sp_rest_next, &loop, 0);
+	return bpf_loop(SP_MAX_STACKS_ABOVE, sp_stack_above_next, &loop, 0);
 }
 
-static __always_inline long sp_pending_output(struct sp_record_pending *r)
+static __always_inline long sp_pending_output(struct sp_message_pending *r)
 {
 	sp_u32 bytes = r->stack_bytes;
 
@@ -185,7 +185,7 @@ static __always_inline long sp_pending_output(struct sp_record_pending *r)
 /* 0: the record is on its way. */
 __noinline int sp_pending_send(struct sp_scratch *s)
 {
-	struct sp_record_pending *r = s ? sp_pending_own(s) : 0;
+	struct sp_message_pending *r = s ? sp_pending_own(s) : 0;
 
 	if (!s)
 		return -1;
@@ -194,7 +194,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 		return -1;
 	}
 	sp_key_send(s); /* the process and the kernel stack: before the sample that names them */
-	r->type = SP_RECORD_PENDING;
+	r->type = SP_MESSAGE_PENDING;
 	r->key = s->key;
 	r->key.user_stack = s->ticket;
 	r->value = s->value;
@@ -207,7 +207,7 @@ __noinline int sp_pending_send(struct sp_scratch *s)
 	    bpf_probe_read_user(r->code, SP_CODE_BYTES, (void *)(s->regs.ip - SP_CODE_BEFORE)) ? 0 : SP_CODE_BYTES;
 	r->stack_at = sp_pending_base(s->regs.sp);
 	bpf_probe_read_kernel(r->near_frames, sizeof(r->near_frames), s->frames);
-	sp_rests_send(s, r);
+	sp_stacks_above_send(s, r);
 	sp_pending_stack(s, r, r->stack_at);
 	sp_pending_maps(s, r);
 	if (sp_pending_output(r)) {

@@ -15,7 +15,7 @@
 /* Of the current task: whether it is one of those asked for. */
 static __always_inline int sp_is_wanted(struct task_struct *task)
 {
-	sp_u32 number = sp_config.filter == SP_FILTER_TID ? task->pid : task->tgid;
+	sp_u32 number = sp_config.filter == SP_TARGETS_TID ? task->pid : task->tgid;
 
 	if ((sp_config.filter && !sp_is_target(number)) ||
 	    (sp_config.cgroup && bpf_get_current_ancestor_cgroup_id(sp_config.cgroup_level) != sp_config.cgroup)) {
@@ -39,8 +39,8 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	s->n_seen = 0;
 	s->last_seen = 0;
 	s->n_walks = 0;
-	s->window_bytes = 0;
-	s->window_at = 0;
+	s->stack_copy_bytes = 0;
+	s->stack_copy_at = 0;
 	for (i = 0; i < SP_N_SEEN; i++) {
 		s->seen[i].start = 1;
 		s->seen[i].end = 1;
@@ -50,7 +50,7 @@ static __always_inline sp_u32 sp_user_begin(struct sp_scratch *s, struct task_st
 	if (!mm)
 		return SP_STOP_GONE;
 	s->mm = (sp_u64)mm;
-	s->root = (sp_u64)mm->mm_mt.ma_root;
+	s->maple_root = (sp_u64)mm->mm_mt.ma_root;
 	s->vdso = (sp_u64)mm->context.vdso;
 	return SP_STEP_NEXT;
 }
@@ -120,7 +120,7 @@ static __always_inline int sp_user_stack(struct sp_scratch *s, void *ctx, struct
 		sp_user_again(s, ctx, task, in_kernel);
 		if (!sp_pending_send(s))
 			return 0;
-		s->stop = s->n_again ? SP_STOP_GUESS : SP_STOP_TABLE;
+		s->stop = s->n_again ? SP_STOP_NO_UNWIND : SP_STOP_TABLE;
 	}
 	sp_user_stack_close(s);
 	return 1;

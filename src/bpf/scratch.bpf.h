@@ -46,21 +46,21 @@ struct sp_seen {
 };
 
 enum { SP_N_SCRATCH = 4 };
-enum { SP_N_SEEN = 4, SP_WINDOW_BYTES = 2048, SP_N_ANCHORS = 8 };
+enum { SP_N_SEEN = 4, SP_STACK_COPY_BYTES = 2048, SP_N_ANCHORS = 8 };
 
-struct sp_place { /* a machine state among callers; ip 0: none */
+struct sp_walk_point { /* a machine state among callers; ip 0: none */
 	sp_u64 ip, sp, fp;
 	sp_u32 how, pad;
 };
 
 struct sp_anchor { /* where a thread's deep stack was come to before, near its root (deep.bpf.h) */
-	struct sp_place place;
+	struct sp_walk_point place;
 	sp_u64 mm;
 	sp_u32 tid; /* 0: none */
 	sp_u32 pad;
 };
 
-struct sp_sight { /* where a file was seen */
+struct sp_vma_view { /* where a file was seen */
 	sp_u64 start, end, pgoff, file;
 	sp_u32 tgid;
 	sp_u32 pad;
@@ -80,8 +80,8 @@ struct sp_scratch {
 	sp_u64 ticket;  /* of a span's beginning: what its row names in place of a stack that is finished later */
 	sp_u64 ctx;     /* of a front, until its sink has found it: no two that run have the same */
 	sp_u32 how;     /* SP_HOW_* of regs */
-	sp_u32 guessed; /* SP_STACK_GUESSED, once a frame was */
-	sp_u32 stop;    /* enum sp_stop, with SP_STACK_GUESSED */
+	sp_u32 guessed; /* SP_STACK_HAS_GUESS, once a frame was */
+	sp_u32 stop;    /* enum sp_stop, with SP_STACK_HAS_GUESS */
 	sp_u32 n_frames;
 	sp_u32 n_walks;
 	sp_u32 waits_for;
@@ -96,23 +96,23 @@ struct sp_scratch {
 	sp_u32 tick_pad;
 	struct sp_regs regs;
 	struct sp_seen seen[SP_N_SEEN];
-	struct sp_sight sight; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
-	struct sp_root_key top;
+	struct sp_vma_view view; /* here, because 6.1 sums up the stacks of nested calls to 512 bytes */
+	struct sp_fsroot_key top;
 	struct sp_rule rule;       /* likewise */
 	sp_u8 code[SP_CODE_BYTES]; /* around a leaf's instruction pointer */
-	struct sp_made made;
+	struct sp_hotspot_blob_info made;
 	sp_u64 node[32];
-	sp_u64 window_at; /* user address of window[0]; 0 = nothing read */
-	sp_u32 window_bytes;
+	sp_u64 stack_copy_at; /* user address of window[0]; 0 = nothing read */
+	sp_u32 stack_copy_bytes;
 	sp_u32 n_again; /* frames at the end that the user half walks again */
-	sp_u8 window[SP_WINDOW_BYTES];
+	sp_u8 window[SP_STACK_COPY_BYTES];
 	struct sp_count_key key;
 	struct sp_count value;
-	struct sp_record_stack record; /* header of frames[] */
+	struct sp_message_stack message; /* header of frames[] */
 	sp_u64 frames[SP_NEAR_FRAMES];
-	struct sp_record_stack kernel_record;
+	struct sp_message_stack kernel_message;
 	sp_u64 kernel_frames[SP_MAX_KERNEL_FRAMES];
-	struct sp_place older, newer; /* noted in a deep stack: newer 0 to 511 frames ago, older 512 before that */
+	struct sp_walk_point older, newer; /* noted in a deep stack: newer 0 to 511 frames ago, older 512 before that */
 	struct sp_anchor anchors[SP_N_ANCHORS]; /* by thread number */
 	struct sp_cached_rule not_kept;         /* of who is not the first */
 	struct sp_hit hit;                      /* of a sink, as the front has found it */

@@ -17,16 +17,16 @@ int sp_seek(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct task_struct *task = ctx->task;
 	struct sp_file_key key = {};
-	struct sp_sight sight = {};
+	struct sp_vma_view view = {};
 
 	if (!task || !vma || !(vma->vm_flags & SP_VM_EXEC) || !vma->vm_file)
 		return 0;
 	if (sp_config.seek_targets && !sp_is_target(task->tgid))
 		return 0;
-	sp_sight_of((sp_u64)vma, &sight);
-	sight.tgid = sp_pid_shown(task);
-	sp_file_key_of(sight.file, &key);
-	sp_file_id(&key, &sight);
+	sp_vma_view_of((sp_u64)vma, &view);
+	view.tgid = sp_pid_shown(task);
+	sp_file_key_of(view.file, &key);
+	sp_file_id(&key, &view);
 	return 0;
 }
 

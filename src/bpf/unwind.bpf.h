@@ -56,32 +56,32 @@ __noinline int sp_window_read(struct sp_scratch *s, sp_u64 addr)
 
 	if (!s)
 		return -1;
-	s->window_at = addr;
-	s->window_bytes = SP_WINDOW_BYTES;
-	if (!bpf_probe_read_user(s->window, SP_WINDOW_BYTES, (void *)addr))
+	s->stack_copy_at = addr;
+	s->stack_copy_bytes = SP_STACK_COPY_BYTES;
+	if (!bpf_probe_read_user(s->stack_copy, SP_STACK_COPY_BYTES, (void *)addr))
 		return 0;
-	if (n > SP_WINDOW_BYTES)
-		n = SP_WINDOW_BYTES;
-	s->window_bytes = n;
-	if (n >= 8 && !bpf_probe_read_user(s->window, n, (void *)addr))
+	if (n > SP_STACK_COPY_BYTES)
+		n = SP_STACK_COPY_BYTES;
+	s->stack_copy_bytes = n;
+	if (n >= 8 && !bpf_probe_read_user(s->stack_copy, n, (void *)addr))
 		return 0;
-	s->window_bytes = 0;
+	s->stack_copy_bytes = 0;
 	return -1;
 }
 
 static __always_inline int sp_env_stack(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret)
 {
-	sp_u64 at = addr - s->window_at;
+	sp_u64 at = addr - s->stack_copy_at;
 
-	if (at + 8 > s->window_bytes || at + 8 < 8) {
+	if (at + 8 > s->stack_copy_bytes || at + 8 < 8) {
 		if ((addr & 7) || sp_window_read(s, addr))
 			return bpf_probe_read_user(ret, 8, (void *)addr) ? -1 : 0;
 		at = 0;
 	}
 	sp_opaque(at);
-	if (at > SP_WINDOW_BYTES - 8)
+	if (at > SP_STACK_COPY_BYTES - 8)
 		return -1;
-	*ret = *(sp_u64 *)&s->window[at];
+	*ret = *(sp_u64 *)&s->stack_copy[at];
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static __always_inline void sp_seen_table(struct sp_seen *e)
 	e->first = t->first;
 	e->n_groups = t->n_groups;
 	e->shift = t->shift;
-	t->used = sp_window;
+	t->used = sp_drain_number;
 }
 
 /* The number of this sample's process record: 0 if it was not announced yet (aggregate.bpf.h). */
@@ -158,16 +158,16 @@ int sp_process_tell(struct sp_scratch *s);
 /* Fills in what file (or anonymous region) a checked mapping shows. 0 or a stop. */
 static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen *e, sp_u64 addr)
 {
-	struct sp_sight *sight = &s->sight;
+	struct sp_vma_view *view = &s->view;
 	struct sp_file_key key = {};
 
-	sight->tgid = sp_own_level ? sp_pid_shown(bpf_get_current_task_btf()) : bpf_get_current_pid_tgid() >> 32;
-	e->start = sight->start;
-	e->end = sight->end;
-	e->shift_by = sight->pgoff - e->start;
+	view->tgid = sp_own_level ? sp_pid_shown(bpf_get_current_task_btf()) : bpf_get_current_pid_tgid() >> 32;
+	e->start = view->start;
+	e->end = view->end;
+	e->shift_by = view->pgoff - e->start;
 	e->word = SP_FRAME_FILE << SP_FRAME_KIND_SHIFT;
-	if (sight->file) {
-		sp_file_key_of(sight->file, &key);
+	if (view->file) {
+		sp_file_key_of(view->file, &key);
 	} else if (e->start == s->vdso) {
 		key.dev = SP_DEV_VDSO;
 		e->shift_by = -e->start;
@@ -182,7 +182,7 @@ static __always_inline sp_u32 sp_seen_file(struct sp_scratch *s, struct sp_seen 
 		e->shift_by = 0; /* the frame word's mask leaves the low 40 bits */
 		e->word = SP_FRAME_ANON << SP_FRAME_KIND_SHIFT;
 	}
-	e->file = sp_file_id(&key, sight);
+	e->file = sp_file_id(&key, view);
 	if (!e->file)
 		return SP_STOP_FILES;
 	e->word |= (sp_u64)e->file << SP_FRAME_ID_SHIFT;
@@ -203,8 +203,8 @@ __noinline sp_u32 sp_seen_fill(struct sp_scratch *s, sp_u64 addr, sp_u32 slot)
 	vma = sp_vma_walk(s, addr, &last);
 	if (!vma)
 		return last ? SP_STOP_UNMAPPED : SP_STOP_BUSY;
-	sp_sight_of(vma, &s->sight);
-	if (addr < s->sight.start || addr >= s->sight.end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
+	sp_vma_view_of(vma, &s->view);
+	if (addr < s->view.start || addr >= s->view.end || sp_kfield(vma, struct vm_area_struct, vm_mm) != s->mm)
 		return SP_STOP_BUSY;
 	if (!(sp_kfield(vma, struct vm_area_struct, vm_flags) & SP_VM_EXEC))
 		return SP_STOP_UNMAPPED;
@@ -235,8 +235,8 @@ static __always_inline sp_u32 sp_seen_find(struct sp_scratch *s, sp_u64 addr)
 static __always_inline sp_u32 sp_step_guessed(struct sp_scratch *s)
 {
 	if (sp_config.unwind == SP_UNWIND_DWARF)
-		return SP_STOP_GUESS;
-	s->guessed = SP_STACK_GUESSED;
+		return SP_STOP_NO_UNWIND;
+	s->guessed = SP_STACK_HAS_GUESS;
 	return sp_step_guess(s, &s->regs, &s->how);
 }
 
@@ -254,10 +254,10 @@ __noinline sp_u32 sp_step_of_hotspot(struct sp_scratch *s, sp_u32 id, sp_u64 pc)
 	sp_u32 r;
 
 	if (!s)
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	r = h ? sp_step_hotspot(s, h, pc, &s->regs, &s->how) : sp_step_guess(s, &s->regs, &s->how);
 	if (s->how & SP_HOW_GUESSED)
-		s->guessed = SP_STACK_GUESSED;
+		s->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 
@@ -267,10 +267,10 @@ __noinline sp_u32 sp_step_of_v8(struct sp_scratch *s, sp_u32 off)
 	sp_u32 r;
 
 	if (!s)
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	r = sp_step_v8(s, &s->regs, &s->how, off);
 	if (s->how & SP_HOW_GUESSED)
-		s->guessed = SP_STACK_GUESSED;
+		s->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 
@@ -374,7 +374,7 @@ static __always_inline void sp_mark_last(struct sp_scratch *s)
 		s->frames[n & (SP_NEAR_FRAMES - 1)] |= SP_FRAME_GUESSED;
 	else
 		sp_deep_mark(s);
-	s->guessed = SP_STACK_GUESSED;
+	s->guessed = SP_STACK_HAS_GUESS;
 }
 
 /* Whether a leaf's caller, which was just found, was taken from the word at its stack pointer, whatever its code says.
@@ -392,19 +392,19 @@ static __always_inline int sp_is_bare_guess(struct sp_scratch *s, sp_u64 ip, sp_
  * Code made at run time, of no runtime that is known: where a frame pointer leads nowhere, the user half may be able to
  * look at it, and is asked. Only where nothing better is known, so that nobody else pays for it.
  */
-__noinline sp_u32 sp_step_made(struct sp_scratch *s, sp_u32 id)
+__noinline sp_u32 sp_step_jit(struct sp_scratch *s, sp_u32 id)
 {
 	sp_u32 how, guessed, r;
 	sp_u64 ip, sp;
 
 	if (!s)
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	ip = s->regs.ip;
 	sp = s->regs.sp;
 	how = s->how;
 	guessed = s->guessed;
 	r = sp_step_guessed(s);
-	if (r != SP_STOP_GUESS && (r != SP_STEP_NEXT || !sp_is_bare_guess(s, ip, sp, how)))
+	if (r != SP_STOP_NO_UNWIND && (r != SP_STEP_NEXT || !sp_is_bare_guess(s, ip, sp, how)))
 		return r;
 	s->regs.ip = ip; /* the frame pointer is as it was */
 	s->regs.sp = sp;
@@ -431,7 +431,7 @@ static __always_inline sp_u32 sp_step_table(struct sp_scratch *s, struct sp_seen
 		sp_mark_last(s);
 	r = sp_step_rule(s, &s->regs, &s->how, rule, sp_config.unwind != SP_UNWIND_DWARF);
 	if (s->how & SP_HOW_GUESSED)
-		s->guessed = SP_STACK_GUESSED;
+		s->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 
@@ -468,8 +468,8 @@ __noinline sp_u32 sp_step(struct sp_scratch *s)
 		return sp_step_table(s, e, offset);
 	if (e->state == SP_TABLE_HOTSPOT)
 		return sp_step_of_hotspot(s, e->file, addr);
-	if (e->state == SP_TABLE_MADE && sp_config.unwind == SP_UNWIND_AUTO)
-		return sp_step_made(s, e->file);
+	if (e->state == SP_TABLE_JIT && sp_config.unwind == SP_UNWIND_AUTO)
+		return sp_step_jit(s, e->file);
 	return e->state == SP_TABLE_V8 ? sp_step_of_v8(s, 0) : sp_step_guessed(s);
 }
 

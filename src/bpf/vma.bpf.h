@@ -82,7 +82,7 @@ __noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_las
 
 	if (!s || !ret_last)
 		return 0;
-	node = s->root;
+	node = s->maple_root;
 	if ((node & 3) != 2)
 		return 0;
 	for (level = 0; level < 3 * SP_MAPLE_LEVELS; level++) {
@@ -94,7 +94,7 @@ __noinline sp_u64 sp_vma_walk(struct sp_scratch *s, sp_u64 addr, sp_u64 *ret_las
 		if (!last) {
 			if (++tries == 3)
 				return 0;
-			node = s->root;
+			node = s->maple_root;
 			last = ~0ULL;
 			continue;
 		}
@@ -160,13 +160,13 @@ static __always_inline void sp_file_basename(sp_u64 file, char *ret_name)
 }
 
 /* The id of a new file, announced to the user half. 0: no id, or no room for the announcement (counted). */
-__noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_sight *sight)
+__noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct sp_vma_view *view)
 {
-	struct sp_record_file *r;
+	struct sp_message_file *r;
 	struct sp_file_key own; /* 6.1 takes no map key from the memory of a function's argument */
 	sp_u64 id;
 
-	if (!key || !sight)
+	if (!key || !view)
 		return 0;
 	own = *key;
 	id = sp_file_number();
@@ -178,15 +178,15 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 		sp_tally(SP_N_LOST_FILES, 1);
 		return 0;
 	}
-	r->type = SP_RECORD_FILE;
+	r->type = SP_MESSAGE_FILE;
 	r->id = id;
 	r->key = own;
-	r->start = sight->start;
-	r->end = sight->end;
-	r->pgoff = sight->pgoff;
-	r->tgid = sight->tgid;
+	r->start = view->start;
+	r->end = view->end;
+	r->pgoff = view->pgoff;
+	r->tgid = view->tgid;
 	r->pad = 0;
-	sp_file_basename(sight->file, r->name);
+	sp_file_basename(view->file, r->name);
 	if (bpf_map_update_elem(&files, &own, &id, BPF_NOEXIST)) {
 		/* Another CPU was first (its id stands), or the table is full. */
 		sp_u64 *known = bpf_map_lookup_elem(&files, &own);
@@ -199,20 +199,20 @@ __noinline sp_u32 sp_file_announce(const struct sp_file_key *key, const struct s
 	return id;
 }
 
-static __always_inline sp_u32 sp_file_id(const struct sp_file_key *key, const struct sp_sight *sight)
+static __always_inline sp_u32 sp_file_id(const struct sp_file_key *key, const struct sp_vma_view *view)
 {
 	sp_u64 *id = bpf_map_lookup_elem(&files, key);
 
-	return id ? (sp_u32)*id : sp_file_announce(key, sight);
+	return id ? (sp_u32)*id : sp_file_announce(key, view);
 }
 
 /* What a mapping shows, and where. Whose it is (tgid), the caller says. */
-static __always_inline void sp_sight_of(sp_u64 vma, struct sp_sight *ret_sight)
+static __always_inline void sp_vma_view_of(sp_u64 vma, struct sp_vma_view *ret_view)
 {
-	ret_sight->start = sp_kfield(vma, struct vm_area_struct, vm_start);
-	ret_sight->end = sp_kfield(vma, struct vm_area_struct, vm_end);
-	ret_sight->pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
-	ret_sight->file = sp_kfield(vma, struct vm_area_struct, vm_file);
+	ret_view->start = sp_kfield(vma, struct vm_area_struct, vm_start);
+	ret_view->end = sp_kfield(vma, struct vm_area_struct, vm_end);
+	ret_view->pgoff = sp_kfield(vma, struct vm_area_struct, vm_pgoff) << 12;
+	ret_view->file = sp_kfield(vma, struct vm_area_struct, vm_file);
 }
 
 static __always_inline void sp_file_key_of(sp_u64 file, struct sp_file_key *ret_key)

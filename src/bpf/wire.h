@@ -32,7 +32,7 @@ enum {
 	SP_MAX_PROCESSES = 16384,
 	SP_MAX_TARGETS = 32768,
 	SP_PENDING_STACK = 65536, /* stack bytes sent with a sample that waits for a table; encoders use over 32 KiB */
-	SP_MAX_RESTS = 32,        /* records of the same size with what lies above that */
+	SP_MAX_STACKS_ABOVE = 32, /* records of the same size with what lies above that */
 	SP_PENDING_MAPS = 512,    /* executable mappings sent with it; ffmpeg has 220 */
 	SP_NAME_LEN = 64,
 	SP_CODE_BYTES = 128, /* of a leaf's code, from SP_CODE_BEFORE bytes before its instruction pointer on */
@@ -63,26 +63,26 @@ enum {
  * stack to walk. */
 enum sp_stop {
 	SP_STOP_COMPLETE,
-	SP_STOP_NONE,     /* kernel thread, idle, or user stacks not asked for */
-	SP_STOP_GONE,     /* the sample fell inside execve or exit */
-	SP_STOP_PENDING,  /* the user half finishes it: never in a drained profile */
-	SP_STOP_DEEP,     /* more frames than are walked of one sample */
-	SP_STOP_UNMAPPED, /* an address outside every executable mapping */
-	SP_STOP_BUSY,     /* the mapping tree was in flux */
-	SP_STOP_READ,     /* stack memory not readable */
-	SP_STOP_RULE,     /* the unwind information cannot be expressed as a row */
-	SP_STOP_REGISTER, /* a rule needs a register whose value is lost */
-	SP_STOP_CFA,      /* an impossible frame address */
-	SP_STOP_GUESS,    /* no unwind information, and no credible frame pointer */
-	SP_STOP_TABLE,    /* the file's table could not be loaded in time */
-	SP_STOP_FILES,    /* no file id left */
-	SP_STOP_BITS,     /* a 32-bit program */
-	SP_STOP_COPY,     /* a word outside the copy of the stack that was taken */
-	SP_STOP_THREAD,   /* complete: where a thread begins */
-	SP_STOP_FIBER,    /* complete: where a fiber, coroutine or context begins, whoever resumed it */
+	SP_STOP_NONE,      /* kernel thread, idle, or user stacks not asked for */
+	SP_STOP_GONE,      /* the sample fell inside execve or exit */
+	SP_STOP_PENDING,   /* the user half finishes it: never in a drained profile */
+	SP_STOP_DEEP,      /* more frames than are walked of one sample */
+	SP_STOP_UNMAPPED,  /* an address outside every executable mapping */
+	SP_STOP_BUSY,      /* the mapping tree was in flux */
+	SP_STOP_READ,      /* stack memory not readable */
+	SP_STOP_RULE,      /* the unwind information cannot be expressed as a row */
+	SP_STOP_REGISTER,  /* a rule needs a register whose value is lost */
+	SP_STOP_CFA,       /* an impossible frame address */
+	SP_STOP_NO_UNWIND, /* no unwind information, and no credible frame pointer */
+	SP_STOP_TABLE,     /* the file's table could not be loaded in time */
+	SP_STOP_FILES,     /* no file id left */
+	SP_STOP_BITS,      /* a 32-bit program */
+	SP_STOP_COPY,      /* a word outside the copy of the stack that was taken */
+	SP_STOP_THREAD,    /* complete: where a thread begins */
+	SP_STOP_FIBER,     /* complete: where a fiber, coroutine or context begins, whoever resumed it */
 	SP_N_STOPS,
 };
-#define SP_STACK_GUESSED 0x100u /* flag beside an sp_stop: at least one frame was guessed */
+#define SP_STACK_HAS_GUESS 0x100u /* flag beside an sp_stop: at least one frame was guessed */
 
 /*
  * Unwind tables. A file's text is cut into groups of 1 << shift bytes; `first` is the number of the first group.
@@ -106,7 +106,7 @@ enum sp_table_state {
 	SP_TABLE_FP,      /* there is no unwind information: frame-pointer steps, guessed */
 	SP_TABLE_V8,      /* code that V8 made (unwind/v8.h) */
 	SP_TABLE_HOTSPOT, /* code that HotSpot made (unwind/hotspot.h) */
-	SP_TABLE_MADE,    /* code that another made: its process may be asked (unwind/made.h) */
+	SP_TABLE_JIT,     /* code that another made: its process may be asked (unwind/jit.h) */
 };
 
 struct sp_table { /* element [file id] of map `tables`; 32 bytes; written by the user half, state last */
@@ -157,7 +157,7 @@ struct sp_hotspot { /* value of map `hotspots`, by the id of the memory */
 	struct sp_code_heap heap[SP_HOTSPOT_MAX_HEAPS];
 	sp_u64 interpreter, interpreter_bytes;
 };
-struct sp_made { /* what a blob says */
+struct sp_hotspot_blob_info { /* what a blob says */
 	sp_u64 code;
 	sp_u32 complete, frame; /* bytes of code before the frame stands (negative: never); words of it */
 };
@@ -175,7 +175,7 @@ enum sp_cfa_kind {
 	SP_CFA_V8,          /* no unwind information, in a file with V8's own functions (unwind/v8.h) */
 };
 /* In `reg` of SP_CFA_ROOT: what begins there. */
-enum sp_root_kind { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
+enum sp_stack_root { SP_ROOT_PROCESS, SP_ROOT_THREAD, SP_ROOT_FIBER };
 /* In `reg` of SP_CFA_BAD: what it is that a row cannot hold. */
 enum sp_bad_why {
 	SP_BAD_CAP,     /* the file has more rules than a table */
@@ -245,7 +245,7 @@ struct sp_file_key {
 
 /* The directory that a process's paths begin in, as /proc shows them: the same in all mount namespaces that share it.
  */
-struct sp_root_key {
+struct sp_fsroot_key {
 	sp_u64 ino; /* 0: not known */
 	sp_u32 dev; /* major << 20 | minor */
 	sp_u32 generation;
@@ -256,7 +256,7 @@ struct sp_check { /* of the self-test: addr goes in, what is mapped there comes 
 	sp_u64 start, end, pgoff;
 	sp_u64 is_own; /* the mapping names our own address space */
 	struct sp_file_key key;
-	struct sp_root_key top; /* our own */
+	struct sp_fsroot_key fsroot; /* our own */
 };
 
 /* Of a clock's events: what a tick stands for. The user half changes it, and the events' periods (see sp_weight()). */
@@ -314,9 +314,15 @@ enum sp_task_state {
 	SP_N_TASK_STATES,
 };
 
-enum sp_record_type { SP_RECORD_FILE = 1, SP_RECORD_PROCESS, SP_RECORD_STACK, SP_RECORD_PENDING, SP_RECORD_REST };
+enum sp_message_type {
+	SP_MESSAGE_FILE = 1,
+	SP_MESSAGE_PROCESS,
+	SP_MESSAGE_STACK,
+	SP_MESSAGE_PENDING,
+	SP_MESSAGE_STACK_ABOVE
+};
 
-struct sp_record_file {
+struct sp_message_file {
 	sp_u32 type;
 	sp_u32 id;
 	struct sp_file_key key;
@@ -331,7 +337,7 @@ struct sp_pid_pair { /* a process or thread: its number in the user's pid namesp
 	sp_u32 shown, number;
 };
 
-struct sp_record_process {
+struct sp_message_process {
 	sp_u32 type;
 	sp_u32 id; /* what anonymous regions name it by */
 	struct sp_process_key key;
@@ -340,14 +346,14 @@ struct sp_record_process {
 	sp_u32 exe; /* file id, 0 = unknown */
 	sp_u32 pid; /* as the user's /proc shows it: 0 = the same as key.tgid, SP_PID_HIDDEN = it does not */
 	sp_u64 cgroup;
-	struct sp_root_key top;
+	struct sp_fsroot_key fsroot;
 	char comm[SP_COMM_LEN]; /* of the thread-group leader */
 };
 
-struct sp_record_stack {
+struct sp_message_stack {
 	sp_u32 type;
 	sp_u16 n_frames; /* SP_MAX_FRAMES at most */
-	sp_u16 stop;     /* enum sp_stop | SP_STACK_GUESSED; kernel stacks: SP_STOP_COMPLETE */
+	sp_u16 stop;     /* enum sp_stop | SP_STACK_HAS_GUESS; kernel stacks: SP_STOP_COMPLETE */
 	sp_u64 id;
 	sp_u32 n_left_out; /* walked, and not among these */
 	sp_u32 pad;
@@ -392,7 +398,7 @@ struct sp_map { /* an executable mapping */
 };
 
 /* A part of a stack that is deeper than SP_PENDING_STACK, sent before the sample that it belongs to. */
-struct sp_record_rest {
+struct sp_message_stack_above {
 	sp_u32 type;
 	sp_u32 bytes;
 	sp_u64 id; /* of the sample; the lowest byte is the CPU's number */
@@ -401,7 +407,7 @@ struct sp_record_rest {
 	sp_u32 pad;
 };
 
-struct sp_record_pending {
+struct sp_message_pending {
 	sp_u32 type;
 	sp_u32 n_maps; /* SP_PENDING_MAPS: there may have been more */
 	/* user_stack: 0, or a number that the row is counted under which is not complete yet: the stack's, from now on
@@ -415,11 +421,11 @@ struct sp_record_pending {
 	sp_u32 pad;
 	sp_u32 how;                /* SP_HOW_* of regs */
 	sp_u32 n_frames;           /* walked before the table was missed: SP_NEAR_FRAMES at most, when it is sent */
-	sp_u32 guessed;            /* SP_STACK_GUESSED, if one of those was */
+	sp_u32 guessed;            /* SP_STACK_HAS_GUESS, if one of those was */
 	sp_u32 code_bytes;         /* SP_CODE_BYTES, or 0: not readable */
 	sp_u8 code[SP_CODE_BYTES]; /* around regs.ip, from SP_CODE_BEFORE bytes before it: whether a leaf has a frame */
 	sp_u64 stack_at; /* user address of stack[0]: the stack pointer, or as far below it as a leaf may use */
-	struct sp_record_stack deep; /* the head of frames[] as a record of its own */
+	struct sp_message_stack deep; /* the head of frames[] as a record of its own */
 	union {
 		struct { /* what is sent */
 			sp_u64 near_frames[SP_NEAR_FRAMES];
@@ -427,17 +433,17 @@ struct sp_record_pending {
 		};
 		sp_u64 frames[SP_MAX_FRAMES]; /* while a stack is walked that is deeper, in either half */
 	};
-	struct sp_record_rest rest;    /* the head of stack[] as a record of its own; in this one: the id, or 0 */
-	sp_u8 stack[SP_PENDING_STACK]; /* stack_bytes of it are sent */
+	struct sp_message_stack_above rest; /* the head of stack[] as a record of its own; in this one: the id, or 0 */
+	sp_u8 stack[SP_PENDING_STACK];      /* stack_bytes of it are sent */
 };
 
 /* What the user half decides before it loads the programs. */
 enum sp_unwind_mode { SP_UNWIND_AUTO, SP_UNWIND_DWARF, SP_UNWIND_FP };
-enum sp_filter { SP_FILTER_NONE, SP_FILTER_TGID, SP_FILTER_TID };
+enum sp_target_filter { SP_TARGETS_ALL, SP_TARGETS_TGID, SP_TARGETS_TID };
 enum sp_target { SP_TARGET_AFTER_EXEC = 1, SP_TARGET_WANTED }; /* values of map `targets` */
 struct sp_config {
 	sp_u32 unwind;       /* enum sp_unwind_mode */
-	sp_u32 filter;       /* enum sp_filter: which numbers map `targets` holds */
+	sp_u32 filter;       /* enum sp_target_filter: which numbers map `targets` holds */
 	sp_u32 user, kernel; /* which stacks are wanted */
 	sp_u32 idle;         /* keep samples of the idle task */
 	sp_u32 seek_targets; /* look for the files of the targets only */

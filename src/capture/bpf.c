@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* bpf.c: the source whose samples are taken and unwound by the kernel half. */
+/* bpf.c: the backend whose samples are taken and unwound by the kernel half. */
 #include "base/error.h"
+#include "capture/backend.h"
 #include "capture/kernel.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "unwind/hotspots.h"
 #include "worker/broker.h"
 #include <bpf/bpf.h>
@@ -46,9 +46,9 @@ static int rings_new(struct sp_capture *c)
 	int events = bpf_object__find_map_fd_by_name(object, "events");
 	int samples = bpf_object__find_map_fd_by_name(object, "samples");
 
-	c->events = ring_buffer__new(events, sp_drain_record, c, NULL);
+	c->events = ring_buffer__new(events, sp_drain_message, c, NULL);
 	if (c->events)
-		c->samples = ring_buffer__new(samples, sp_drain_record, c, NULL);
+		c->samples = ring_buffer__new(samples, sp_drain_message, c, NULL);
 	return c->samples ? 0 : sp_fail(-errno, "map a ring buffer");
 }
 
@@ -98,11 +98,11 @@ static int bpf_read(struct sp_capture *c)
 	return r < 0 ? r : sp_drain_ring(c->samples);
 }
 
-static int bpf_turn(struct sp_capture *c, unsigned odd)
+static int bpf_swap_counts(struct sp_capture *c, unsigned odd)
 {
 	int r = sp_drain_counts(c, odd);
 
-	sp_cpus_turn(c);
+	sp_cpus_update(c);
 	return r < 0 ? r : sp_drain_processes(c);
 }
 
@@ -134,14 +134,14 @@ static void bpf_done(struct sp_capture *c)
 		close(c->stats_fd);
 }
 
-const struct sp_source sp_source_bpf = {
+const struct sp_backend sp_backend_bpf = {
     .open = bpf_open,
     .target_add = bpf_target_add,
     .attach = bpf_attach,
     .detach = bpf_detach,
     .seek = sp_kernel_seek,
     .read = bpf_read,
-    .turn = bpf_turn,
+    .swap_counts = bpf_swap_counts,
     .poll_fd = bpf_poll_fd,
     .forget = bpf_forget,
     .path = bpf_path,

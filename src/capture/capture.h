@@ -17,7 +17,7 @@
 #define SP_CAPTURE_CAPTURE_H
 
 #include "bpf/wire.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,14 +28,14 @@ struct sp_workers;
 struct sp_broker;
 
 /* Who takes the samples: the recipe's BPF programs, or perf_event_open, which ordinary users may ask for their own. */
-enum sp_capture_way { SP_CAPTURE_BPF, SP_CAPTURE_PERF };
+enum sp_backend_kind { SP_BACKEND_BPF, SP_BACKEND_PERF };
 
 struct sp_capture_options {
 	/* What is sampled, into one profile; the first is what it shows where nobody chooses. NULL behind the last. */
 	const struct sp_recipe *recipes[SP_MAX_RECIPES + 1];
-	enum sp_capture_way way;
-	bool user_mode_only;   /* PERF: what runs in the kernel is not sampled (not allowed) */
-	enum sp_filter filter; /* what targets are */
+	enum sp_backend_kind backend;
+	bool user_mode_only;          /* PERF: what runs in the kernel is not sampled (not allowed) */
+	enum sp_target_filter filter; /* what targets are */
 	const uint32_t *targets;
 	size_t n_targets;
 	bool follow;          /* also what the targets start; more targets may be added (sp_capture_target_add) */

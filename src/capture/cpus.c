@@ -102,7 +102,7 @@ static void take(struct sp_capture *c, const char *text)
 	}
 }
 
-void sp_cpus_turn(struct sp_capture *c)
+void sp_cpus_update(struct sp_capture *c)
 {
 	char text[4096];
 

@@ -91,11 +91,11 @@ static void stack_classify(struct sp_stack *s, uint32_t stop)
 {
 	s->reason = stop & 0xff;
 	if (s->reason == SP_STOP_NONE || s->reason == SP_STOP_GONE)
-		s->stack_class = SP_STACK_ABSENT;
+		s->stack_class = SP_CLASS_ABSENT;
 	else if (!sp_stop_is_whole(s->reason))
-		s->stack_class = SP_STACK_CUT;
+		s->stack_class = SP_CLASS_CUT;
 	else
-		s->stack_class = stop & SP_STACK_GUESSED ? SP_STACK_GUESS : SP_STACK_COMPLETE;
+		s->stack_class = stop & SP_STACK_HAS_GUESS ? SP_CLASS_GUESSED : SP_CLASS_COMPLETE;
 }
 
 /*
@@ -161,7 +161,7 @@ int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked)
 	return sp_profile_add_stack(c->profile, &s);
 }
 
-static int stack_record(struct sp_capture *c, const struct sp_record_stack *r, size_t size)
+static int stack_record(struct sp_capture *c, const struct sp_message_stack *r, size_t size)
 {
 	struct sp_walked walked = {.words = (const sp_u64 *)(r + 1), .n = r->n_frames + r->n_left_out, .stop = r->stop};
 	uint32_t skipped = 0;
@@ -206,20 +206,20 @@ static int cgroup_note(struct sp_capture *c, uint32_t process, sp_u64 id)
 }
 
 /* Paths of another root than ours mean other files than ours. */
-static int64_t root_word(struct sp_capture *c, const struct sp_root_key *top)
+static int64_t root_word(struct sp_capture *c, const struct sp_fsroot_key *fsroot)
 {
-	const struct sp_root_key *own = &c->own_top;
+	const struct sp_fsroot_key *own = &c->own_fsroot;
 	char word[64];
 
-	if (!top->ino || !own->ino ||
-	    (top->ino == own->ino && top->dev == own->dev && top->generation == own->generation))
+	if (!fsroot->ino || !own->ino ||
+	    (fsroot->ino == own->ino && fsroot->dev == own->dev && fsroot->generation == own->generation))
 		return 0;
-	snprintf(word, sizeof(word), "%u:%u %llu.%u", top->dev >> 20, top->dev & 0xfffff, (unsigned long long)top->ino,
-		 top->generation);
+	snprintf(word, sizeof(word), "%u:%u %llu.%u", fsroot->dev >> 20, fsroot->dev & 0xfffff,
+		 (unsigned long long)fsroot->ino, fsroot->generation);
 	return sp_profile_add_string(c->profile, word);
 }
 
-static int process_record(struct sp_capture *c, const struct sp_record_process *r)
+static int process_record(struct sp_capture *c, const struct sp_message_process *r)
 {
 	struct sp_process p = {.pid = r->pid == SP_PID_HIDDEN ? 0
 				      : r->pid                ? r->pid
@@ -228,7 +228,8 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 			       .uid = r->uid,
 			       .exec_id = r->key.exec_id,
 			       .start_ns = r->key.start_ns};
-	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), root = root_word(c, &r->top), number;
+	int64_t comm = sp_profile_add_bytes(c->profile, r->comm, sizeof(r->comm)), root = root_word(c, &r->fsroot),
+		number;
 	int error;
 
 	if (comm < 0 || root < 0)
@@ -255,22 +256,22 @@ static int process_record(struct sp_capture *c, const struct sp_record_process *
 static int record_dispatch(struct sp_capture *c, const void *data, size_t size)
 {
 	switch (*(const sp_u32 *)data) {
-	case SP_RECORD_FILE:
-		return size < sizeof(struct sp_record_file) ? -EBADMSG : sp_files_record(c, data);
-	case SP_RECORD_PROCESS:
-		return size < sizeof(struct sp_record_process) ? -EBADMSG : process_record(c, data);
-	case SP_RECORD_STACK:
-		return size < sizeof(struct sp_record_stack) ? -EBADMSG : stack_record(c, data, size);
-	case SP_RECORD_PENDING:
-		return size < offsetof(struct sp_record_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
-	case SP_RECORD_REST:
-		return size < sizeof(struct sp_record_rest) ? -EBADMSG : sp_rest_take(c, data, size);
+	case SP_MESSAGE_FILE:
+		return size < sizeof(struct sp_message_file) ? -EBADMSG : sp_files_record(c, data);
+	case SP_MESSAGE_PROCESS:
+		return size < sizeof(struct sp_message_process) ? -EBADMSG : process_record(c, data);
+	case SP_MESSAGE_STACK:
+		return size < sizeof(struct sp_message_stack) ? -EBADMSG : stack_record(c, data, size);
+	case SP_MESSAGE_PENDING:
+		return size < offsetof(struct sp_message_pending, stack) ? -EBADMSG : sp_pending_take(c, data, size);
+	case SP_MESSAGE_STACK_ABOVE:
+		return size < sizeof(struct sp_message_stack_above) ? -EBADMSG : sp_stack_above_take(c, data, size);
 	default:
 		return -EBADMSG;
 	}
 }
 
-int sp_drain_record(void *capture, void *data, size_t size)
+int sp_drain_message(void *capture, void *data, size_t size)
 {
 	struct sp_capture *c = capture;
 	int r = size < sizeof(sp_u32) ? -EBADMSG : record_dispatch(c, data, size);

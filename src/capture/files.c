@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "capture/backend.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "elf/elf.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
@@ -70,7 +70,7 @@ static void note_set(struct sp_capture *c, uint32_t id, const char *note)
 
 static void table_refuse(struct sp_capture *c, uint32_t id)
 {
-	c->tables_turn++;
+	c->n_table_changes++;
 	c->seen[id].state = SP_SEEN_DONE;
 	sp_known_of(c, id)->is_identified = true;
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
@@ -95,7 +95,7 @@ static void table_load(struct sp_capture *c, uint32_t id, const struct sp_blob *
 		table_refuse(c, id);
 		return;
 	}
-	c->tables_turn++;
+	c->n_table_changes++;
 	c->stats.n_tables++;
 	sp_regions_note(c, id, blob);
 	c->seen[id].loaded = *c->shared.window;
@@ -313,8 +313,8 @@ static void open_failed(struct sp_capture *c, uint32_t id, int r)
 	sp_error_clear();
 	table_refuse(c, id);
 	/* It may be met again in a process that lives longer: announced anew, under a new id. */
-	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->source)
-		c->source->forget(c, id);
+	if (++k->n_tries < SP_MAX_OPEN_TRIES && c->backend)
+		c->backend->forget(c, id);
 	else
 		c->stats.n_no_open++;
 }
@@ -368,13 +368,13 @@ static void opened(void *arg, struct sp_open_result *o)
 	identity_want(c, id);
 }
 
-static void open_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
+static void open_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)
 {
 	struct sp_open_request q = {.pid = (pid_t)r->tgid, .start = r->start, .end = r->end, .key = r->key};
 	struct file_job *job = job_new(c, id);
 	int error;
 
-	q.path = c->source ? c->source->path(c, id) : NULL;
+	q.path = c->backend ? c->backend->path(c, id) : NULL;
 	memcpy(q.name, r->name, sizeof(q.name));
 	error = job ? sp_workers_open(c->workers, &q, opened, job) : -ENOMEM;
 
@@ -424,7 +424,7 @@ static void vdso_load(struct sp_capture *c, uint32_t id)
 
 /* --- first sight ----------------------------------------------------------------------------------------------------
  */
-static int file_describe(struct sp_capture *c, const struct sp_record_file *r, struct sp_file *file)
+static int file_describe(struct sp_capture *c, const struct sp_message_file *r, struct sp_file *file)
 {
 	const char *name = r->key.dev == SP_DEV_ANON ? "[anon]" : r->key.dev == SP_DEV_VDSO ? "[vdso]" : NULL;
 	int64_t string = name ? sp_profile_add_string(c->profile, name)
@@ -442,7 +442,7 @@ static int file_describe(struct sp_capture *c, const struct sp_record_file *r, s
 }
 
 /* The file's number in the profile: an old one if the same file was announced before under another id. */
-static int64_t number_of(struct sp_capture *c, const struct sp_record_file *r)
+static int64_t number_of(struct sp_capture *c, const struct sp_message_file *r)
 {
 	struct sp_file file = {.tag = c->stats.n_files + 1};
 	int64_t number = sp_numbers_find(&c->file_keys, &r->key, sizeof(r->key));
@@ -463,7 +463,7 @@ static int64_t number_of(struct sp_capture *c, const struct sp_record_file *r)
 	return error < 0 ? error : number;
 }
 
-int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
+int sp_files_record(struct sp_capture *c, const struct sp_message_file *r)
 {
 	int64_t number;
 	int error;
@@ -481,7 +481,7 @@ int sp_files_record(struct sp_capture *c, const struct sp_record_file *r)
 	if (r->key.dev == SP_DEV_ANON) {
 		c->seen[r->id].state = SP_SEEN_DONE;
 		sp_known_of(c, r->id)->is_identified = true;
-		sp_made_want(c, r->id, r);
+		sp_jit_want(c, r->id, r);
 	} else if (r->key.dev == SP_DEV_VDSO)
 		vdso_load(c, r->id);
 	else

@@ -3,7 +3,7 @@
  * files.h: what a session knows of files, by the kernel half's numbers and by the profile's. Private to src/capture.
  *
  * files.c takes a file from its first sight to its table: opened, identified, its table loaded, each step by the
- * workers; made.c holds what there is about memory without a file. forget.c takes numbers back from files that are not
+ * workers; jit.c holds what there is about memory without a file. forget.c takes numbers back from files that are not
  * in use any more, while nothing is sampled, and moves the others to a fresh profile. Tables and descriptors are the
  * session's. Callbacks of the workers find their file by its number and birth: an answer for a file that was forgotten
  * meanwhile is thrown away. 0 or a negative errno.
@@ -18,7 +18,7 @@
 
 struct sp_capture;
 struct sp_capture_keep;
-struct sp_made_at;
+struct sp_jit_at;
 struct sp_profile;
 struct sp_rule;
 
@@ -53,16 +53,16 @@ struct sp_known_file { /* by number in the profile */
 };
 
 /* files.c */
-int sp_files_record(struct sp_capture *c, const struct sp_record_file *r);
+int sp_files_record(struct sp_capture *c, const struct sp_message_file *r);
 uint32_t sp_files_number(const struct sp_capture *c, uint32_t id); /* 0 = unknown */
 void sp_files_want(struct sp_capture *c, uint32_t id);             /* an absent table is wanted (again), and soon */
 void sp_files_done(struct sp_capture *c);
 void sp_known_file_done(struct sp_known_file *k);       /* its descriptors */
 void sp_files_table(struct sp_capture *c, uint32_t id); /* from the cache, or built, or put off */
-/* made.c: what the process of memory without a file writes of it, if it does. */
-void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r);
-/* made_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */
-int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *ret_rule);
+/* jit.c: what the process of memory without a file writes of it, if it does. */
+void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r);
+/* jit_frames.c: of struct sp_finish_memory; capture: a struct sp_capture. */
+int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule);
 /* regions.c: a table came, and with it what is known of its file's runtime. */
 struct sp_blob;
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob);
@@ -75,7 +75,7 @@ bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_m
 /* later.c: tables that are not to be built now; and, when a window is over, those of files that were met again. */
 bool sp_files_may_build(const struct sp_capture *c, uint32_t id);
 void sp_files_put_off(struct sp_capture *c, uint32_t id);
-void sp_files_turn(struct sp_capture *c, uint32_t window);
+void sp_files_begin_window(struct sp_capture *c, uint32_t window);
 /* forget.c: while nothing is sampled; and the files that are left, with what was known by their old numbers. */
 int sp_files_forget(struct sp_capture *c, const struct sp_capture_keep *keep);
 int sp_files_move(struct sp_capture *c, const struct sp_profile *from, struct sp_known_file *known, size_t n_known);

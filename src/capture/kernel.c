@@ -95,7 +95,7 @@ static int sizes_write(struct sp_capture *c)
 	if (c->o.stack_entries &&
 	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "stacks"), c->o.stack_entries))
 		return sp_fail(-EINVAL, "set the number of stacks to %u", c->o.stack_entries);
-	if (c->o.filter == SP_FILTER_NONE &&
+	if (c->o.filter == SP_TARGETS_ALL &&
 	    bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "targets"), 1))
 		return sp_fail(-EINVAL, "do without a table of targets");
 	return pending_size_write(object, c->o.ring_bytes);
@@ -198,7 +198,7 @@ int sp_kernel_check(struct sp_capture *c)
 		if (!check_one(c, program, (uint64_t)own[i]))
 			return sp_fail_said(-EOPNOTSUPP, "the self-test failed: on this kernel the file behind an "
 							 "address cannot be found (its mapping tree is unknown)");
-	c->own_top = *(const struct sp_root_key *)&c->shared.check->top;
+	c->own_fsroot = *(const struct sp_fsroot_key *)&c->shared.check->fsroot;
 	return sp_pidns_check(c);
 }
 

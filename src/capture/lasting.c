@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/backend.h"
 #include "capture/kernel.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "profile/profile.h"
 #include "worker/worker.h"
 #include <errno.h>
@@ -16,7 +16,7 @@
 /* In one turn no more samples than have room in the table of counts, and their stacks, all new, in the ring. */
 enum { TURN_SAMPLES = 8192, STACK_BYTES = 512 };
 
-uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
+uint64_t sp_capture_swap_interval(const struct sp_capture_options *o)
 {
 	uint64_t rate = o->period ? SP_NS_PER_S / o->period : o->frequency_hz;
 	uint64_t samples = o->ring_bytes ? SP_MIN(o->ring_bytes / STACK_BYTES, TURN_SAMPLES) : TURN_SAMPLES;
@@ -30,7 +30,7 @@ uint64_t sp_capture_turn_length(const struct sp_capture_options *o)
  */
 size_t sp_capture_fds(const struct sp_capture *c, int ret_fds[SP_CAPTURE_MAX_FDS])
 {
-	const int all[] = {c->source->poll_fd(c, 0), c->source->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
+	const int all[] = {c->backend->poll_fd(c, 0), c->backend->poll_fd(c, 1), sp_workers_fd(c->workers), c->uevents};
 	size_t i, n = 0;
 
 	_Static_assert(SP_COUNT(all) <= SP_CAPTURE_MAX_FDS, "all fit");
@@ -47,7 +47,7 @@ uint64_t sp_capture_next_ns(const struct sp_capture *c)
 
 	if (c->pending_unread || !workers)
 		return now;
-	return workers < 0 ? c->turn_at_ns : SP_MIN(c->turn_at_ns, now + (uint64_t)workers * 1000000);
+	return workers < 0 ? c->swap_at_ns : SP_MIN(c->swap_at_ns, now + (uint64_t)workers * 1000000);
 }
 
 int sp_capture_step(struct sp_capture *c)
@@ -55,13 +55,13 @@ int sp_capture_step(struct sp_capture *c)
 	int r = sp_capture_take_in(c);
 
 	if (r >= 0)
-		sp_cpus_turn(c);
-	return r >= 0 && sp_time_ns(CLOCK_MONOTONIC) >= c->turn_at_ns ? sp_capture_turn(c) : r;
+		sp_cpus_update(c);
+	return r >= 0 && sp_time_ns(CLOCK_MONOTONIC) >= c->swap_at_ns ? sp_capture_swap_and_drain(c) : r;
 }
 
 int sp_capture_window(struct sp_capture *c)
 {
-	return sp_capture_turn(c);
+	return sp_capture_swap_and_drain(c);
 }
 
 bool sp_capture_is_waiting(const struct sp_capture *c)
@@ -88,7 +88,7 @@ int sp_capture_rate(struct sp_capture *c, uint64_t rate_millihertz)
 	if (r < 0)
 		return sp_fail(r, "change the rate");
 	c->o.recipes[0]->ground->period(&c->o, &sp_profile_info(c->profile)->period, &type, &unit);
-	c->turn_ns = sp_capture_turn_length(&c->o);
+	c->swap_interval_ns = sp_capture_swap_interval(&c->o);
 	return 0;
 }
 
@@ -110,7 +110,7 @@ static int kernel_forget(struct sp_capture *c)
 /* Nothing is sampled from here on until this has returned. The first turn is for what may take its time. */
 static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
-	int r = sp_capture_turn(c);
+	int r = sp_capture_swap_and_drain(c);
 
 	if (r >= 0)
 		r = sp_pending_try(c, true);
@@ -122,7 +122,7 @@ static int close_paused(struct sp_capture *c, const struct sp_capture_keep *keep
 int sp_capture_close(struct sp_capture *c, const struct sp_capture_keep *keep)
 {
 	uint64_t began;
-	int r = sp_capture_turn(c), again;
+	int r = sp_capture_swap_and_drain(c), again;
 
 	if (r < 0)
 		return r;

@@ -10,7 +10,7 @@
  * nothing else be called, until sp_capture_renew() gives the new one. Sampling stops for some ms meanwhile (the kernel
  * half forgets which stacks and processes it has sent), and files that were not in use for long are forgotten: their
  * descriptors closed, their numbers given to others. A file that is met again is announced again.
- * Only sessions of the kernel half (SP_CAPTURE_BPF). One thread. 0 or a negative errno with sp_error_text().
+ * Only sessions of the kernel half (SP_BACKEND_BPF). One thread. 0 or a negative errno with sp_error_text().
  */
 #ifndef SP_CAPTURE_LASTING_H
 #define SP_CAPTURE_LASTING_H

@@ -34,7 +34,7 @@ static void again(struct sp_capture *c, uint32_t id, uint32_t window)
 	sp_files_table(c, id);
 }
 
-void sp_files_turn(struct sp_capture *c, uint32_t window)
+void sp_files_begin_window(struct sp_capture *c, uint32_t window)
 {
 	size_t n = c->stats.n_later;
 	uint32_t id;

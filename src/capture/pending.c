@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int stack_add(struct sp_capture *c, const struct sp_record_pending *r, sp_u32 stop)
+static int stack_add(struct sp_capture *c, const struct sp_message_pending *r, sp_u32 stop)
 {
 	struct sp_walked walked = {.words = r->frames, .n = r->n_frames, .stop = stop | r->guessed};
 	int64_t stack = sp_drain_stack(c, &walked);
@@ -39,7 +39,7 @@ bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, cons
 	return true;
 }
 
-static int cut(struct sp_capture *c, const struct sp_record_pending *r)
+static int cut(struct sp_capture *c, const struct sp_message_pending *r)
 {
 	c->stats.n_unfinished++;
 	return stack_add(c, r, SP_STOP_TABLE);
@@ -49,16 +49,16 @@ static int cut(struct sp_capture *c, const struct sp_record_pending *r)
  * 1: finished; 0: it waits for a table; or a negative errno. A table that is wanted may be there at once (from the
  * cache on disk), or be refused at once (no unwind information).
  */
-static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory)
+static int walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory)
 {
 	struct sp_finish_memory with_code = *memory;
 	sp_u32 stop = SP_STOP_TABLE;
 	int error;
 
-	with_code.made = sp_made_frame;
-	with_code.made_arg = c;
+	with_code.jit = sp_jit_frame;
+	with_code.jit_arg = c;
 	while (sp_finish(c->tables, r, &with_code, c->o.unwind, &stop) == -EAGAIN) {
-		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_MADE) /* its process is asked */
+		if (sp_tables_state(c->tables, r->waits_for) == SP_TABLE_JIT) /* its process is asked */
 			return 0;
 		if (!sp_regions_want(c, r->waits_for, memory))
 			sp_files_want(c, r->waits_for);
@@ -70,20 +70,20 @@ static int walk(struct sp_capture *c, struct sp_record_pending *r, const struct 
 }
 
 /* How much of a record is kept while it waits: all up to its last frame. */
-static size_t used_of(const struct sp_record_pending *r)
+static size_t used_of(const struct sp_message_pending *r)
 {
-	return offsetof(struct sp_record_pending, frames) + SP_MIN(r->n_frames, SP_MAX_FRAMES) * sizeof(r->frames[0]);
+	return offsetof(struct sp_message_pending, frames) + SP_MIN(r->n_frames, SP_MAX_FRAMES) * sizeof(r->frames[0]);
 }
 
 /* Only a part of the record, which compilers would object to if they saw its size. */
-static void copy(void *to, const struct sp_record_pending *r, size_t used)
+static void copy(void *to, const struct sp_message_pending *r, size_t used)
 {
 	__asm__("" : "+r"(used));
 	memcpy(to, r, used);
 }
 
 /* What was walked by now. */
-static int save(struct sp_capture *c, struct sp_waiting *w, const struct sp_record_pending *r)
+static int save(struct sp_capture *c, struct sp_waiting *w, const struct sp_message_pending *r)
 {
 	size_t used = used_of(r), before = used_of(w->record);
 	void *record;
@@ -106,7 +106,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 					  .stack_bytes = w->record->stack_bytes,
 					  .stack_at = w->record->stack_at,
 					  .holes = w->record->holes,
-					  .beyond = w->rest ? sp_rest_word : NULL,
+					  .beyond = w->rest ? sp_stack_above_word : NULL,
 					  .beyond_arg = w->rest};
 	int r_walk;
 
@@ -114,7 +114,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 		c->walking = malloc(sizeof(*c->walking));
 	if (!c->walking)
 		return -ENOMEM;
-	w->tried = c->tables_turn;
+	w->tried = c->n_table_changes;
 	sp_space_memory(w->space, &memory);
 	copy(c->walking, w->record, used_of(w->record));
 	r_walk = walk(c, c->walking, &memory);
@@ -125,7 +125,7 @@ static int finish_one(struct sp_capture *c, struct sp_waiting *w)
 static void waiting_free(struct sp_waiting *w)
 {
 	sp_space_put(w->space);
-	sp_rest_free(w->rest);
+	sp_stack_above_free(w->rest);
 	free(w->record);
 	free(w->stack);
 	free(w);
@@ -135,7 +135,7 @@ static void waiting_free(struct sp_waiting *w)
  * Keeps a copy of the record's head and of the stack. 1: kept, 0: more bytes wait than are allowed, or a negative
  * errno. The space is used on; its bytes count for the first sample that waits with it.
  */
-static int keep(struct sp_capture *c, const struct sp_record_pending *r, const struct sp_finish_memory *memory,
+static int keep(struct sp_capture *c, const struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		struct sp_space *space)
 {
 	size_t used = used_of(r);
@@ -171,9 +171,9 @@ static int keep(struct sp_capture *c, const struct sp_record_pending *r, const s
 }
 
 /* Bounds that the kernel half keeps; checked, so that a change there cannot overrun anything here. */
-static bool is_sane(const struct sp_record_pending *r, size_t size)
+static bool is_sane(const struct sp_message_pending *r, size_t size)
 {
-	return size - offsetof(struct sp_record_pending, stack) >= r->stack_bytes && r->n_maps <= SP_PENDING_MAPS &&
+	return size - offsetof(struct sp_message_pending, stack) >= r->stack_bytes && r->n_maps <= SP_PENDING_MAPS &&
 	       r->n_frames <= SP_NEAR_FRAMES && r->stack_bytes <= SP_PENDING_STACK;
 }
 
@@ -181,7 +181,7 @@ static bool is_sane(const struct sp_record_pending *r, size_t size)
  * The mappings that came with a sample. All samples of a process have the same, as long as it maps nothing more, and
  * share them while they wait. The caller does not own it.
  */
-static struct sp_space *space_of(struct sp_capture *c, const struct sp_record_pending *r)
+static struct sp_space *space_of(struct sp_capture *c, const struct sp_message_pending *r)
 {
 	struct sp_space **at = &c->spaces[r->key.process.tgid % SP_COUNT(c->spaces)], *s = *at;
 
@@ -199,7 +199,7 @@ static struct sp_space *space_of(struct sp_capture *c, const struct sp_record_pe
  * Only keeps it: this runs while the ring is read, and loading a table takes its time. What goes beyond the bytes
  * allowed is cut, and counted.
  */
-int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r, size_t size)
+int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r, size_t size)
 {
 	struct sp_finish_memory memory = {
 	    .stack = r->stack, .stack_bytes = r->stack_bytes, .stack_at = r->stack_at, .holes = r->holes};
@@ -211,11 +211,11 @@ int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r, siz
 	space = space_of(c, r);
 	kept = space ? keep(c, r, &memory, space) : -ENOMEM;
 	if (kept > 0)
-		c->waiting->rest = sp_rest_claim(c, r->rest.id);
+		c->waiting->rest = sp_stack_above_claim(c, r->rest.id);
 	return kept ? SP_MIN(kept, 0) : cut(c, r);
 }
 
-int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space)
 {
 	int done = walk(c, r, memory);
@@ -233,7 +233,7 @@ int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const str
  */
 static struct sp_waiting **first_untried(struct sp_capture *c, struct sp_waiting **at, bool whole)
 {
-	while (*at && (*at)->tried == c->tables_turn) {
+	while (*at && (*at)->tried == c->n_table_changes) {
 		if (whole)
 			return NULL;
 		at = &(*at)->next;
@@ -249,7 +249,7 @@ static void drop(struct sp_capture *c, struct sp_waiting **at)
 	c->waiting_bytes -= w->bytes;
 	waiting_free(w);
 	if (!c->waiting)
-		sp_rests_idle(c);
+		sp_stacks_above_idle(c);
 }
 
 /* 1: there was no time for all. */
@@ -274,15 +274,15 @@ static int try_until(struct sp_capture *c, uint64_t end, bool whole)
 
 int sp_pending_try(struct sp_capture *c, bool is_last)
 {
-	uint64_t end = is_last ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + SP_PENDING_MS * 1000000ULL, turn;
+	uint64_t end = is_last ? UINT64_MAX : sp_time_ns(CLOCK_MONOTONIC) + SP_PENDING_MS * 1000000ULL, changes;
 	bool whole = !c->pending_unread;
 	int r;
 
 	do { /* a table that comes meanwhile is also for those that were tried before it */
-		turn = c->tables_turn;
+		changes = c->n_table_changes;
 		r = try_until(c, end, whole);
 		whole = false;
-	} while (!r && turn != c->tables_turn);
+	} while (!r && changes != c->n_table_changes);
 	for (; is_last && r >= 0 && c->waiting; drop(c, &c->waiting))
 		r = cut(c, c->waiting->record);
 	c->pending_unread = r > 0;
@@ -302,5 +302,5 @@ void sp_pending_free(struct sp_capture *c)
 	for (i = 0; i < SP_COUNT(c->spaces); i++)
 		sp_space_put(c->spaces[i]);
 	free(c->walking);
-	sp_rests_done(c);
+	sp_stacks_above_done(c);
 }

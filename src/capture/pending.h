@@ -14,21 +14,21 @@ struct sp_finish_memory;
 
 struct sp_waiting { /* a sample that waits for a table */
 	struct sp_waiting *next;
-	size_t bytes;                     /* of this and what it points to; of a space, for its first */
-	uint64_t tried;                   /* the turn of the tables that it was tried in */
-	struct sp_space *space;           /* its mappings */
-	sp_u8 *stack;                     /* record->stack_bytes of it */
-	struct sp_rest *rest;             /* what lies above, or NULL */
-	struct sp_record_pending *record; /* ends where there is nothing more to keep */
+	size_t bytes;                      /* of this and what it points to; of a space, for its first */
+	uint64_t tried;                    /* the turn of the tables that it was tried in */
+	struct sp_space *space;            /* its mappings */
+	sp_u8 *stack;                      /* record->stack_bytes of it */
+	struct sp_stack_above *rest;       /* what lies above, or NULL */
+	struct sp_message_pending *record; /* ends where there is nothing more to keep */
 };
 
-int sp_pending_take(struct sp_capture *c, const struct sp_record_pending *r,
+int sp_pending_take(struct sp_capture *c, const struct sp_message_pending *r,
 		    size_t size); /* with all before its stack */
 /*
  * A sample to be walked at once, in this memory; if it has to wait, what it needs is copied, and the space kept. Of the
  * record the head is used.
  */
-int sp_pending_walk(struct sp_capture *c, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_pending_walk(struct sp_capture *c, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 		    struct sp_space *space);
 /* A row of a stack that waits by the number that it goes by: counted when it is finished. False: none waits so. */
 bool sp_pending_count(struct sp_capture *c, const struct sp_count_key *key, const struct sp_count *value);

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/source.h"
+#include "capture/backend.h"
 #include "proc/process.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static int target_begin(struct sp_capture *c, uint32_t number)
 	uint32_t tgid = number;
 	int r;
 
-	if (c->o.filter == SP_FILTER_TGID)
+	if (c->o.filter == SP_TARGETS_TGID)
 		r = threads_add(c, number);
 	else {
 		r = sp_process_tgid(number, &tgid);
@@ -136,7 +136,7 @@ static int perf_target_add(struct sp_capture *c, uint32_t number, enum sp_target
 
 	if (state == SP_TARGET_AFTER_EXEC)
 		return command_add(c, number);
-	if (c->o.filter == SP_FILTER_TID)
+	if (c->o.filter == SP_TARGETS_TID)
 		r = sp_process_tgid(number, &tgid);
 	return r < 0 ? r : sp_perf_proc_add(c, tgid, &t);
 }
@@ -146,7 +146,7 @@ static int perf_attach(struct sp_capture *c)
 {
 	struct sp_task_process *t;
 	size_t i;
-	int r = c->o.filter == SP_FILTER_NONE ? sp_perf_open_all(c) : 0;
+	int r = c->o.filter == SP_TARGETS_ALL ? sp_perf_open_all(c) : 0;
 
 	for (i = 0; r >= 0 && i < c->o.n_targets; i++)
 		r = target_begin(c, c->o.targets[i]);
@@ -182,7 +182,7 @@ static int perf_seek(struct sp_capture *c)
  */
 static bool is_machine(const struct sp_capture *c)
 {
-	return c->o.filter == SP_FILTER_NONE;
+	return c->o.filter == SP_TARGETS_ALL;
 }
 
 /* Who is first heard of otherwise than by a fork of somebody known, or an exec, has mappings that nobody told of. */
@@ -206,7 +206,7 @@ static int take_map(struct sp_capture *c, const struct sp_perf_record *r)
 	if (!t)
 		return 0; /* beyond the caps: counted */
 	stranger_mark(c, r, was_known);
-	return sp_perf_map(c, t, &r->map);
+	return sp_perf_mapping_add(c, t, &r->map);
 }
 
 static int take_comm(struct sp_capture *c, const struct sp_perf_record *r)
@@ -350,7 +350,7 @@ static int perf_read(struct sp_capture *c)
 	return r < 0 ? sp_fail(r, "take in a sample") : 0;
 }
 
-static int perf_turn(struct sp_capture *c, unsigned odd)
+static int perf_swap_counts(struct sp_capture *c, unsigned odd)
 {
 	(void)c;
 	(void)odd; /* counts are kept in the profile at once */
@@ -371,14 +371,14 @@ static void perf_stats(struct sp_capture *c)
 		c->stats.n_odd += c->perf->cpus[i].ring.n_bad;
 }
 
-const struct sp_source sp_source_perf = {
+const struct sp_backend sp_backend_perf = {
     .open = perf_open,
     .target_add = perf_target_add,
     .attach = perf_attach,
     .detach = perf_detach,
     .seek = perf_seek,
     .read = perf_read,
-    .turn = perf_turn,
+    .swap_counts = perf_swap_counts,
     .poll_fd = perf_poll_fd,
     .forget = sp_perf_forget,
     .path = sp_perf_path,

@@ -2,9 +2,9 @@
 /*
  * perf.h: sampling by perf_event_open, without a kernel half. Private to src/capture.
  *
- * perf.c      the source: opens events, reads the rings in the order of time, keeps the tasks
+ * perf.c      the backend: opens events, reads the rings in the order of time, keeps the tasks
  * perf_events.c  opens one event for each thread and CPU, all of a CPU into one ring
- * perf_files.c   which file a mapping shows ("sight"), and its announcement as the kernel half would make it
+ * perf_files.c   which file a mapping shows ("object"), and its announcement as the kernel half would make it
  * perf_sample.c  a sample: process record, kernel stack, user stack walked at once
  * perf_proc.c    what records do not tell: who runs already and what is mapped there
  * Pure parts, with headers of their own: perf_record, perf_ring, perf_space, perf_tasks.
@@ -19,7 +19,7 @@
 #include "capture/perf_tasks.h"
 #include "capture/priv.h"
 
-struct sp_perf_sight { /* a file, or memory without one, as it was seen mapped */
+struct sp_mapped_object { /* a file, or memory without one, as it was seen mapped */
 	struct sp_file_key key;
 	char *path;
 	uint32_t id;    /* as announced; 0 = not yet, or again */
@@ -46,17 +46,17 @@ struct sp_perf {
 	int epoll;
 	bool is_ending; /* no event counts any more: what is in the rings is all there is */
 	struct sp_tasks tasks;
-	struct sp_perf_sight *sights; /* from 1 */
-	size_t n_sights, sights_capacity;
-	struct sp_numbers inodes; /* {device, inode number} -> its newest sight */
-	uint32_t *sight_of;       /* file id -> sight; 0 = none */
+	struct sp_mapped_object *objects; /* from 1 */
+	size_t n_sights, objects_capacity;
+	struct sp_numbers inodes; /* {device, inode number} -> its newest object */
+	uint32_t *object_of;      /* file id -> object; 0 = none */
 	size_t n_sight_of;
 	uint32_t last_file, last_process;
 	uint32_t n_losses; /* how often records were lost */
 	uint64_t clock_to_boot_ns;
 	volatile struct sp_slicing slicing;
 	volatile sp_u32 window;
-	struct sp_record_pending pending; /* of the sample that is being walked */
+	struct sp_message_pending pending; /* of the sample that is being walked */
 };
 
 /* perf_events.c */
@@ -67,9 +67,9 @@ void sp_perf_switch(struct sp_capture *c, bool on);
 void sp_perf_events_done(struct sp_perf *p);
 
 /* perf_files.c */
-int64_t sp_perf_sight(struct sp_perf *p, const struct sp_file_key *key, const char *path); /* > 0 */
+int64_t sp_mapped_object_number(struct sp_perf *p, const struct sp_file_key *key, const char *path); /* > 0 */
 /* A mapping of a process appears: what the record (or /proc) tells of it. */
-int sp_perf_map(struct sp_capture *c, struct sp_task_process *t, const struct sp_perf_map *m);
+int sp_perf_mapping_add(struct sp_capture *c, struct sp_task_process *t, const struct sp_perf_mmap *m);
 /*
  * Fill in the frame words of all mappings, and announce what they show: files, then (the process record must be there)
  * memory without files. 0, 1: no number is left, or negative errno.

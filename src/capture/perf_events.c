@@ -184,7 +184,7 @@ int sp_perf_attr_make(struct sp_capture *c)
 	attr->exclude_hv = 1;
 	attr->disabled = 1;
 	attr->enable_on_exec = c->o.follow;
-	attr->inherit = c->o.filter == SP_FILTER_TGID;
+	attr->inherit = c->o.filter == SP_TARGETS_TGID;
 	attr->inherit_thread = attr->inherit && !c->o.follow; /* new threads, but no new processes */
 	attr->sample_id_all = attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 1;
 	attr->use_clockid = 1;

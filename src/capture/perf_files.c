@@ -10,12 +10,12 @@
 
 #define REGION_BYTES (SP_FRAME_OFFSET_MASK + 1) /* of memory without a file, under one number */
 
-struct inode_key { /* what sights are looked for by; the size tells regions of memory apart */
+struct inode_key { /* what objects are looked for by; the size tells regions of memory apart */
 	uint64_t ino, size;
 	uint64_t dev;
 };
 
-/* --- sights --------------------------------------------------------------------------------------------------------
+/* --- objects --------------------------------------------------------------------------------------------------------
  */
 static bool same_path(const char *a, const char *b)
 {
@@ -23,10 +23,10 @@ static bool same_path(const char *a, const char *b)
 }
 
 /*
- * /proc/PID/maps does not tell the generation of an inode. Such a sight is taken for one of the same path; and the
- * first that knows the generation gives it to the sight that does not.
+ * /proc/PID/maps does not tell the generation of an inode. Such a object is taken for one of the same path; and the
+ * first that knows the generation gives it to the object that does not.
  */
-static bool is_same(struct sp_perf_sight *s, const struct sp_file_key *key, const char *path)
+static bool is_same(struct sp_mapped_object *s, const struct sp_file_key *key, const char *path)
 {
 	if (s->key.generation == key->generation)
 		return true;
@@ -43,25 +43,25 @@ static bool is_same(struct sp_perf_sight *s, const struct sp_file_key *key, cons
 static int64_t sight_add(struct sp_perf *p, const struct sp_file_key *key, const char *path, uint32_t older)
 {
 	size_t n = SP_MAX(p->n_sights, 1);
-	int r = sp_grow(&p->sights, &p->sights_capacity, n + 1, sizeof(*p->sights));
+	int r = sp_grow(&p->objects, &p->objects_capacity, n + 1, sizeof(*p->objects));
 	SP_FREE char *own = path ? strdup(path) : NULL;
 
 	if (r < 0 || (path && !own))
 		return -ENOMEM;
-	p->sights[n] = (struct sp_perf_sight){.key = *key, .path = sp_take_ptr(own), .older = older};
+	p->objects[n] = (struct sp_mapped_object){.key = *key, .path = sp_take_ptr(own), .older = older};
 	p->n_sights = n + 1;
 	return (int64_t)n;
 }
 
-int64_t sp_perf_sight(struct sp_perf *p, const struct sp_file_key *key, const char *path)
+int64_t sp_mapped_object_number(struct sp_perf *p, const struct sp_file_key *key, const char *path)
 {
 	struct inode_key inode = {.ino = key->ino, .size = key->size, .dev = key->dev};
 	uint32_t newest = sp_numbers_find(&p->inodes, &inode, sizeof(inode)), i;
 	int64_t added;
 	int r;
 
-	for (i = newest; i; i = p->sights[i].older)
-		if (is_same(&p->sights[i], key, path))
+	for (i = newest; i; i = p->objects[i].older)
+		if (is_same(&p->objects[i], key, path))
 			return i;
 	added = sight_add(p, key, path, newest);
 	r = added < 0 ? (int)added : sp_numbers_set(&p->inodes, &inode, sizeof(inode), (uint32_t)added);
@@ -70,16 +70,16 @@ int64_t sp_perf_sight(struct sp_perf *p, const struct sp_file_key *key, const ch
 
 /* --- mappings ------------------------------------------------------------------------------------------------------
  */
-static bool is_memory(const struct sp_perf_map *m)
+static bool is_memory(const struct sp_perf_mmap *m)
 {
 	return !m->ino && !m->dev;
 }
 
-int sp_perf_map(struct sp_capture *c, struct sp_task_process *t, const struct sp_perf_map *m)
+int sp_perf_mapping_add(struct sp_capture *c, struct sp_task_process *t, const struct sp_perf_mmap *m)
 {
 	struct sp_file_key key = {.ino = m->ino, .dev = m->dev, .generation = (uint32_t)m->generation};
 	uint64_t start = m->addr, end = m->addr + m->len, shift_by = m->pgoff - start;
-	int64_t sight = 0;
+	int64_t object = 0;
 	int r;
 
 	if (!m->is_exec)
@@ -87,19 +87,19 @@ int sp_perf_map(struct sp_capture *c, struct sp_task_process *t, const struct sp
 	if (is_memory(m) && !strcmp(m->path, "[vdso]")) {
 		key = (struct sp_file_key){.dev = SP_DEV_VDSO};
 		shift_by = -start;
-		sight = sp_perf_sight(c->perf, &key, NULL);
+		object = sp_mapped_object_number(c->perf, &key, NULL);
 	} else if (is_memory(m)) {
 		shift_by = 0; /* a region of its process: see sp_perf_announce_memory() */
 		end = SP_MIN(end, (start / REGION_BYTES + 1) * REGION_BYTES);
 	} else {
-		sight = sp_perf_sight(c->perf, &key, m->path);
+		object = sp_mapped_object_number(c->perf, &key, m->path);
 	}
-	if (sight < 0)
-		return (int)sight;
-	if (sight && !t->exe_sight && !is_memory(m))
-		t->exe_sight = (uint32_t)sight;
+	if (object < 0)
+		return (int)object;
+	if (object && !t->exe_object && !is_memory(m))
+		t->exe_object = (uint32_t)object;
 	r = sp_space_own(&t->space);
-	return r < 0 ? r : sp_space_map(t->space, start, end, shift_by, (uint32_t)sight);
+	return r < 0 ? r : sp_space_map(t->space, start, end, shift_by, (uint32_t)object);
 }
 
 /* --- announcing ----------------------------------------------------------------------------------------------------
@@ -115,19 +115,19 @@ static void name_put(const char *path, char ret_name[SP_NAME_LEN])
 static int64_t announce(struct sp_capture *c, uint32_t number, uint32_t pid, const struct sp_map *m)
 {
 	struct sp_perf *p = c->perf;
-	struct sp_perf_sight *s = &p->sights[number];
-	struct sp_record_file record = {.type = SP_RECORD_FILE, .start = m->start, .end = m->end, .tgid = pid};
+	struct sp_mapped_object *s = &p->objects[number];
+	struct sp_message_file record = {.type = SP_MESSAGE_FILE, .start = m->start, .end = m->end, .tgid = pid};
 	int r;
 
 	if (s->id)
 		return s->id;
 	if (p->last_file >= SP_MAX_FILES - 1)
 		return 0;
-	r = sp_grow(&p->sight_of, &p->n_sight_of, (size_t)p->last_file + 2, sizeof(*p->sight_of));
+	r = sp_grow(&p->object_of, &p->n_sight_of, (size_t)p->last_file + 2, sizeof(*p->object_of));
 	if (r < 0)
 		return r;
 	s->id = ++p->last_file;
-	p->sight_of[s->id] = number;
+	p->object_of[s->id] = number;
 	record.id = s->id;
 	record.key = s->key;
 	record.pgoff = m->start + m->shift_by;
@@ -140,9 +140,9 @@ static int64_t announce_region(struct sp_capture *c, const struct sp_task_proces
 {
 	struct sp_file_key key = {
 	    .dev = SP_DEV_ANON, .ino = t->record, .size = m->start >> SP_FRAME_ID_SHIFT, .generation = 0};
-	int64_t sight = sp_perf_sight(c->perf, &key, NULL);
+	int64_t object = sp_mapped_object_number(c->perf, &key, NULL);
 
-	return sight < 0 ? sight : announce(c, (uint32_t)sight, t->pid, m);
+	return object < 0 ? object : announce(c, (uint32_t)object, t->pid, m);
 }
 
 int sp_perf_announce_files(struct sp_capture *c, struct sp_task_process *t)
@@ -153,9 +153,9 @@ int sp_perf_announce_files(struct sp_capture *c, struct sp_task_process *t)
 	for (i = 0; !s->is_told && i < s->n; i++) {
 		int64_t id;
 
-		if (!s->sights[i] || s->maps[i].word)
+		if (!s->objects[i] || s->maps[i].word)
 			continue;
-		id = announce(c, s->sights[i], t->pid, &s->maps[i]);
+		id = announce(c, s->objects[i], t->pid, &s->maps[i]);
 		if (id <= 0)
 			return id < 0 ? (int)id : 1;
 		s->maps[i].word = SP_FRAME_FILE << SP_FRAME_KIND_SHIFT | (sp_u64)id << SP_FRAME_ID_SHIFT;
@@ -168,7 +168,7 @@ static bool has_regions(const struct sp_space *s)
 	size_t i;
 
 	for (i = 0; i < s->n; i++)
-		if (!s->sights[i])
+		if (!s->objects[i])
 			return true;
 	return false;
 }
@@ -190,7 +190,7 @@ int sp_perf_announce_memory(struct sp_capture *c, struct sp_task_process *t)
 		struct sp_map *m = &t->space->maps[i];
 		int64_t id;
 
-		if (t->space->sights[i])
+		if (t->space->objects[i])
 			continue;
 		id = announce_region(c, t, m);
 		if (id <= 0)
@@ -205,18 +205,18 @@ int sp_perf_announce_memory(struct sp_capture *c, struct sp_task_process *t)
 void sp_perf_forget(struct sp_capture *c, uint32_t file_id)
 {
 	struct sp_perf *p = c->perf;
-	uint32_t number = file_id < p->n_sight_of ? p->sight_of[file_id] : 0;
+	uint32_t number = file_id < p->n_sight_of ? p->object_of[file_id] : 0;
 
-	if (number && p->sights[number].id == file_id)
-		p->sights[number].id = 0;
+	if (number && p->objects[number].id == file_id)
+		p->objects[number].id = 0;
 }
 
 const char *sp_perf_path(const struct sp_capture *c, uint32_t file_id)
 {
 	const struct sp_perf *p = c->perf;
-	uint32_t number = file_id < p->n_sight_of ? p->sight_of[file_id] : 0;
+	uint32_t number = file_id < p->n_sight_of ? p->object_of[file_id] : 0;
 
-	return number ? p->sights[number].path : NULL;
+	return number ? p->objects[number].path : NULL;
 }
 
 void sp_perf_files_done(struct sp_perf *p)
@@ -224,8 +224,8 @@ void sp_perf_files_done(struct sp_perf *p)
 	size_t i;
 
 	for (i = 1; i < p->n_sights; i++)
-		free(p->sights[i].path);
-	free(p->sights);
-	free(p->sight_of);
+		free(p->objects[i].path);
+	free(p->objects);
+	free(p->object_of);
 	sp_numbers_done(&p->inodes);
 }

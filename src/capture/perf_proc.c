@@ -29,15 +29,15 @@ static int parse_maps(struct sp_capture *c, struct sp_task_process *t, char *tex
 		struct sp_maps_line l;
 
 		if (sp_maps_parse(line, &l))
-			r = sp_perf_map(c, t,
-					&(struct sp_perf_map){.addr = l.start,
-							      .len = l.end - l.start,
-							      .pgoff = l.offset,
-							      .dev = l.dev,
-							      .ino = l.ino,
-							      .generation = SP_OPEN_ANY_GENERATION,
-							      .is_exec = l.is_exec,
-							      .path = l.path});
+			r = sp_perf_mapping_add(c, t,
+						&(struct sp_perf_mmap){.addr = l.start,
+								       .len = l.end - l.start,
+								       .pgoff = l.offset,
+								       .dev = l.dev,
+								       .ino = l.ino,
+								       .generation = SP_OPEN_ANY_GENERATION,
+								       .is_exec = l.is_exec,
+								       .path = l.path});
 	}
 	return r;
 }
@@ -52,12 +52,12 @@ static void find_program(struct sp_capture *c, struct sp_task_process *t)
 	(void)snprintf(link, sizeof(link), "/proc/%u/exe", t->pid);
 	n = readlink(link, path, sizeof(path) - 1);
 	for (i = 0; n > 0 && i < t->space->n; i++) {
-		uint32_t sight = t->space->sights[i];
-		const char *seen = sight ? c->perf->sights[sight].path : NULL;
+		uint32_t object = t->space->objects[i];
+		const char *seen = object ? c->perf->objects[object].path : NULL;
 
 		path[n] = 0;
 		if (seen && !strcmp(seen, path)) {
-			t->exe_sight = sight;
+			t->exe_object = object;
 			return;
 		}
 	}

@@ -37,7 +37,7 @@ struct sp_perf_sample {
 	size_t stack_bytes;
 };
 
-struct sp_perf_map {
+struct sp_perf_mmap {
 	uint64_t addr, len, pgoff, ino, generation;
 	uint32_t dev; /* major << 20 | minor */
 	bool is_exec;
@@ -51,7 +51,7 @@ struct sp_perf_record {
 	uint64_t time_ns;
 	union {
 		struct sp_perf_sample sample; /* PERF_RECORD_SAMPLE */
-		struct sp_perf_map map;       /* PERF_RECORD_MMAP2 */
+		struct sp_perf_mmap map;      /* PERF_RECORD_MMAP2 */
 		char comm[SP_COMM_LEN];       /* PERF_RECORD_COMM; ends with a NUL */
 		struct {
 			uint32_t ppid, ptid;

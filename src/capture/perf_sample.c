@@ -14,7 +14,7 @@
 static void record_process(struct sp_capture *c, struct sp_task_process *t)
 {
 	struct sp_perf *p = c->perf;
-	struct sp_record_process r = {.type = SP_RECORD_PROCESS};
+	struct sp_message_process r = {.type = SP_MESSAGE_PROCESS};
 
 	if (t->record)
 		return;
@@ -25,9 +25,9 @@ static void record_process(struct sp_capture *c, struct sp_task_process *t)
 	r.ns_tgid = t->ns_pid;
 	r.uid = t->uid;
 	r.cgroup = t->cgroup;
-	r.exe = t->exe_sight ? p->sights[t->exe_sight].id : 0;
+	r.exe = t->exe_object ? p->objects[t->exe_object].id : 0;
 	memcpy(r.comm, t->comm, sizeof(r.comm));
-	sp_drain_record(c, &r, sizeof(r));
+	sp_drain_message(c, &r, sizeof(r));
 }
 
 /* A process whose mappings may have been missed is looked at again. */
@@ -74,9 +74,9 @@ static int who(struct sp_capture *c, const struct sp_perf_record *r, struct sp_t
 static sp_u64 kernel_stack(struct sp_capture *c, const struct sp_perf_sample *s)
 {
 	struct {
-		struct sp_record_stack head;
+		struct sp_message_stack head;
 		sp_u64 frames[SP_MAX_KERNEL_FRAMES];
-	} r = {.head = {.type = SP_RECORD_STACK, .stop = SP_STOP_COMPLETE}};
+	} r = {.head = {.type = SP_MESSAGE_STACK, .stop = SP_STOP_COMPLETE}};
 	sp_u64 hash = 2;
 	size_t i, n = 0;
 
@@ -96,13 +96,13 @@ static sp_u64 kernel_stack(struct sp_capture *c, const struct sp_perf_sample *s)
 	r.head.n_frames = (sp_u16)n;
 	r.head.id = hash | 1;
 	if (!sp_numbers_find(&c->stacks, &r.head.id, sizeof(r.head.id)))
-		sp_drain_record(c, &r, sizeof(r.head) + 8 * n);
+		sp_drain_message(c, &r, sizeof(r.head) + 8 * n);
 	return r.head.id;
 }
 
 /* --- the user's part -----------------------------------------------------------------------------------------------
  */
-static int stack_without_frames(struct sp_capture *c, const struct sp_record_pending *r, enum sp_stop stop)
+static int stack_without_frames(struct sp_capture *c, const struct sp_message_pending *r, enum sp_stop stop)
 {
 	int64_t stack = sp_drain_stack(c, &(struct sp_walked){.stop = stop});
 
@@ -135,7 +135,7 @@ static int memory_read(void *arg, sp_u64 addr, void *ret, size_t n)
 
 static int user_stack(struct sp_capture *c, const struct sp_perf_sample *s, struct sp_task_process *t, bool no_number)
 {
-	struct sp_record_pending *r = &c->perf->pending;
+	struct sp_message_pending *r = &c->perf->pending;
 	struct sp_finish_memory memory = {
 	    .stack = s->stack, .stack_bytes = s->stack_bytes, .read = memory_read, .read_arg = t};
 	enum sp_stop stop = obstacle(s, t, no_number);
@@ -152,12 +152,12 @@ static int user_stack(struct sp_capture *c, const struct sp_perf_sample *s, stru
 int sp_perf_sample(struct sp_capture *c, const struct sp_perf_record *record)
 {
 	const struct sp_perf_sample *s = &record->sample;
-	struct sp_record_pending *r = &c->perf->pending;
+	struct sp_message_pending *r = &c->perf->pending;
 	struct sp_task_process *t = NULL;
 	int error;
 
-	memset(r, 0, offsetof(struct sp_record_pending, frames));
-	r->type = SP_RECORD_PENDING;
+	memset(r, 0, offsetof(struct sp_message_pending, frames));
+	r->type = SP_MESSAGE_PENDING;
 	r->value = (struct sp_count){.n = 1, .weight = s->period};
 	error = who(c, record, &t, &r->key);
 	if (error < 0)

@@ -27,7 +27,7 @@ void sp_space_put(struct sp_space *s)
 	if (!s || --s->n_refs)
 		return;
 	free(s->maps);
-	free(s->sights);
+	free(s->objects);
 	free(s);
 }
 
@@ -35,7 +35,7 @@ static int room_for(struct sp_space *s, size_t n)
 {
 	int r = sp_grow(&s->maps, &s->capacity, n, sizeof(*s->maps));
 
-	return r < 0 ? r : sp_grow(&s->sights, &s->sight_capacity, n, sizeof(*s->sights));
+	return r < 0 ? r : sp_grow(&s->objects, &s->object_capacity, n, sizeof(*s->objects));
 }
 
 struct sp_space *sp_space_from(const struct sp_map *maps, size_t n, bool is_all)
@@ -67,7 +67,7 @@ int sp_space_own(struct sp_space **s)
 	}
 	if (old->n) {
 		memcpy(own->maps, old->maps, old->n * sizeof(*own->maps));
-		memcpy(own->sights, old->sights, old->n * sizeof(*own->sights));
+		memcpy(own->objects, old->objects, old->n * sizeof(*own->objects));
 	}
 	own->n = old->n;
 	own->n_left_out = old->n_left_out;
@@ -95,16 +95,16 @@ static size_t first_behind(const struct sp_space *s, uint64_t addr)
 	return SP_N_UP_TO(s->maps, s->n, end, addr);
 }
 
-static int insert(struct sp_space *s, size_t at, struct sp_map map, uint32_t sight)
+static int insert(struct sp_space *s, size_t at, struct sp_map map, uint32_t object)
 {
 	int r = room_for(s, s->n + 1);
 
 	if (r < 0)
 		return r;
 	memmove(s->maps + at + 1, s->maps + at, (s->n - at) * sizeof(*s->maps));
-	memmove(s->sights + at + 1, s->sights + at, (s->n - at) * sizeof(*s->sights));
+	memmove(s->objects + at + 1, s->objects + at, (s->n - at) * sizeof(*s->objects));
 	s->maps[at] = map;
-	s->sights[at] = sight;
+	s->objects[at] = object;
 	s->n++;
 	return 0;
 }
@@ -112,7 +112,7 @@ static int insert(struct sp_space *s, size_t at, struct sp_map map, uint32_t sig
 static void take_out(struct sp_space *s, size_t at, size_t n)
 {
 	memmove(s->maps + at, s->maps + at + n, (s->n - at - n) * sizeof(*s->maps));
-	memmove(s->sights + at, s->sights + at + n, (s->n - at - n) * sizeof(*s->sights));
+	memmove(s->objects + at, s->objects + at + n, (s->n - at - n) * sizeof(*s->objects));
 	s->n -= n;
 }
 
@@ -126,7 +126,7 @@ static int unmap(struct sp_space *s, uint64_t start, uint64_t end)
 
 		rest.start = end;
 		s->maps[at].end = start;
-		return insert(s, at + 1, rest, s->sights[at]);
+		return insert(s, at + 1, rest, s->objects[at]);
 	}
 	if (at < s->n && s->maps[at].start < start)
 		s->maps[at++].end = start;
@@ -139,7 +139,7 @@ static int unmap(struct sp_space *s, uint64_t start, uint64_t end)
 	return 0;
 }
 
-int sp_space_map(struct sp_space *s, uint64_t start, uint64_t end, uint64_t shift_by, uint32_t sight)
+int sp_space_map(struct sp_space *s, uint64_t start, uint64_t end, uint64_t shift_by, uint32_t object)
 {
 	struct sp_map map = {.start = start, .end = end, .shift_by = shift_by};
 	int r;
@@ -154,7 +154,7 @@ int sp_space_map(struct sp_space *s, uint64_t start, uint64_t end, uint64_t shif
 		return 0;
 	}
 	s->is_told = false;
-	return insert(s, first_behind(s, start), map, sight);
+	return insert(s, first_behind(s, start), map, object);
 }
 
 const struct sp_map *sp_space_find(const struct sp_space *s, uint64_t addr)

@@ -133,7 +133,7 @@ static void inherit(struct sp_task_process *child, const struct sp_task_process 
 	sp_space_put(child->space);
 	child->space = sp_space_get(parent->space);
 	memcpy(child->comm, parent->comm, sizeof(child->comm));
-	child->exe_sight = parent->exe_sight;
+	child->exe_object = parent->exe_object;
 	child->n_losses = parent->n_losses;
 	child->uid = parent->uid;
 	child->cgroup = parent->cgroup;
@@ -168,7 +168,7 @@ static int program_begin(struct sp_task_process *p)
 {
 	p->exec_id++;
 	p->record = 0;
-	p->exe_sight = 0;
+	p->exe_object = 0;
 	return sp_space_clear(&p->space);
 }
 

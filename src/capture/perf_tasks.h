@@ -27,7 +27,7 @@ struct sp_task_process {
 	uint32_t n_threads;
 	char comm[SP_COMM_LEN]; /* the leader's */
 	struct sp_space *space;
-	uint32_t exe_sight; /* 0 = not known: the first file that a new program maps */
+	uint32_t exe_object; /* 0 = not known: the first file that a new program maps */
 	/* The caller's: */
 	uint32_t record;   /* id of its process record; 0 = not announced since its last exec */
 	uint32_t n_losses; /* of records, when its mappings were known to be right */
@@ -53,7 +53,7 @@ struct sp_tasks {
 void sp_tasks_done(struct sp_tasks *t);
 struct sp_task_process *sp_tasks_process(const struct sp_tasks *t, uint32_t pid); /* NULL = not known */
 struct sp_task_thread *sp_tasks_thread(const struct sp_tasks *t, uint32_t tid);
-/* Makes the thread, and the process if it is new. NULL: no memory, or too many. */
+/* Makes the thread, and the process if it is new. NULL: out of memory, or too many. */
 struct sp_task_thread *sp_tasks_add(struct sp_tasks *t, uint32_t pid, uint32_t tid, uint64_t time_ns);
 /* 0 or -ENOMEM; what is beyond the caps is counted only. */
 int sp_tasks_fork(struct sp_tasks *t, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t ptid, uint64_t time_ns);

@@ -2,7 +2,7 @@
 /*
  * priv.h: the parts of a session, private to src/capture.
  *
- * session.c owns struct sp_capture and the loop; source.h says where samples come from; files.h is about a file's way
+ * session.c owns struct sp_capture and the loop; backend.h says where samples come from; files.h is about a file's way
  * from its first sight to its table; drain.c turns records and counts into the profile; pending.c keeps the samples
  * that wait for a table.
  */
@@ -12,8 +12,8 @@
 #include "base/intern.h"
 #include "capture/capture.h"
 #include "capture/files.h"
-#include "capture/recipe.h"
-#include "capture/rest.h"
+#include "capture/recipe_ops.h"
+#include "capture/stack_above.h"
 #include "unwind/tables.h"
 #include <sys/types.h>
 
@@ -22,7 +22,7 @@ struct sp_cache;
 struct ring_buffer;
 struct sp_machinery;
 struct sp_perf;
-struct sp_source;
+struct sp_backend;
 struct sp_space;
 struct sp_waiting;
 
@@ -42,15 +42,15 @@ struct sp_numbers { /* numbers in the profile, by the bytes of what they stand f
 
 struct sp_capture {
 	struct sp_capture_options o;
-	const struct sp_source *source;
-	struct sp_perf *perf; /* of sp_source_perf */
+	const struct sp_backend *backend;
+	struct sp_perf *perf; /* of sp_backend_perf */
 	struct sp_profile *profile;
 	struct sp_workers *workers;
 	struct sp_recipe_object recipe;
 	unsigned value_of[SP_MAX_RECIPES][2]; /* the profile's numbers of a recipe's values */
 	struct sp_recipe_shared shared;
-	struct sp_machinery *machinery; /* of a session with tracepoints */
-	struct sp_root_key own_top;     /* of our own paths */
+	struct sp_machinery *machinery;  /* of a session with tracepoints */
+	struct sp_fsroot_key own_fsroot; /* of our own paths */
 	struct sp_tables *tables;
 	struct ring_buffer *events, *samples;
 	int stats_fd, uevents, spans_fd; /* -1 = none */
@@ -74,17 +74,17 @@ struct sp_capture {
 	struct sp_numbers pid_pairs;     /* pidns.c: these to those */
 	uint32_t kernel_file;
 	struct sp_waiting *waiting;
-	struct sp_record_pending *walking; /* the one of them that is being walked; NULL before the first */
-	bool pending_unread;               /* not all waiting samples were tried */
+	struct sp_message_pending *walking; /* the one of them that is being walked; NULL before the first */
+	bool pending_unread;                /* not all waiting samples were tried */
 	size_t waiting_bytes;
-	struct sp_rests rests;
+	struct sp_stacks_above rests;
 	struct sp_space *spaces[SP_N_SPACES]; /* that samples came with last, by process */
-	uint64_t tables_turn;      /* counts what may let a waiting sample go on: tables that came or were refused */
-	struct sp_made_kept *made; /* made_frames.c: answers, and how many are waited for */
-	int failure;               /* the first error inside a callback */
+	uint64_t n_table_changes; /* counts what may let a waiting sample go on: tables that came or were refused */
+	struct sp_jit_kept *jit;  /* jit_frames.c: answers, and how many are waited for */
+	int failure;              /* the first error inside a callback */
 	uint64_t began_ns;
-	unsigned int n_made_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
-	uint64_t turn_ns, turn_at_ns;           /* how long counts are kept in the kernel, and until when now */
+	unsigned int n_jit_asked, slice_shift; /* a slice is 1 << so many units of struct sp_slicing */
+	uint64_t swap_interval_ns, swap_at_ns; /* how long counts are kept in the kernel, and until when now */
 	uint64_t n_births, n_forgotten, n_renewals, paused_ns;
 	bool attached;
 	bool is_over;   /* the profile is no longer ours */
@@ -95,16 +95,17 @@ struct sp_capture {
 /* Whether all that will be sampled runs already, and is known: then its tables can be there before the first sample. */
 static inline bool sp_capture_knows_targets(const struct sp_capture_options *o)
 {
-	return o->filter == SP_FILTER_TGID && !o->follow;
+	return o->filter == SP_TARGETS_TGID && !o->follow;
 }
 
 uint64_t sp_capture_budget(const struct sp_capture *c); /* bytes of unwind tables */
 
 /* session.c */
 int sp_capture_take_in(struct sp_capture *c); /* records, answers of the workers, samples that can be finished now */
-int sp_capture_turn(struct sp_capture *c);    /* changes the tables of counts over and drains the one that was in use */
+int sp_capture_swap_and_drain(
+    struct sp_capture *c); /* changes the tables of counts over and drains the one that was in use */
 /* lasting.c: how long counts are left in the kernel. */
-uint64_t sp_capture_turn_length(const struct sp_capture_options *o);
+uint64_t sp_capture_swap_interval(const struct sp_capture_options *o);
 int sp_capture_profile_begin(struct sp_capture *c);
 int sp_capture_numbers_init(struct sp_capture *c);
 
@@ -116,8 +117,8 @@ uint32_t sp_numbers_find(const struct sp_numbers *t, const void *bytes, size_t l
 int sp_numbers_set(struct sp_numbers *t, const void *bytes, size_t len, uint32_t number);
 
 /* drain.c */
-int sp_drain_ring(struct ring_buffer *ring);                 /* NULL: nothing to read */
-int sp_drain_record(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
+int sp_drain_ring(struct ring_buffer *ring);                  /* NULL: nothing to read */
+int sp_drain_message(void *capture, void *data, size_t size); /* a ring_buffer_sample_fn */
 int sp_drain_counts(struct sp_capture *c, unsigned odd);
 int sp_drain_spans(struct sp_capture *c, uint64_t now_ns); /* those that have not ended */
 int sp_drain_processes(struct sp_capture *c);
@@ -128,7 +129,7 @@ int sp_drain_add(struct sp_capture *c, const struct sp_count_key *key, const str
 struct sp_walked { /* a user stack; its frames where sp_frame_slot() says */
 	const sp_u64 *words;
 	uint32_t n;    /* frames walked, of which SP_MAX_FRAMES at most are there */
-	uint32_t stop; /* enum sp_stop | SP_STACK_GUESSED */
+	uint32_t stop; /* enum sp_stop | SP_STACK_HAS_GUESS */
 };
 int64_t sp_drain_stack(struct sp_capture *c, const struct sp_walked *walked);
 
@@ -139,7 +140,7 @@ void sp_machinery_done(struct sp_capture *c);
 
 /* cpus.c */
 void sp_cpus_begin(struct sp_capture *c); /* before the event of any CPU is opened */
-void sp_cpus_turn(struct sp_capture *c);
+void sp_cpus_update(struct sp_capture *c);
 void sp_cpus_done(struct sp_capture *c);
 
 static inline struct sp_known_file *sp_known_of(const struct sp_capture *c, uint32_t id)

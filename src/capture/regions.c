@@ -4,7 +4,7 @@
  *
  * A runtime is known by its file (unwind/runtime.h), which the process has mapped, too. So the first sample that meets
  * such memory waits, with its mappings, until the tables of their files have come, as it would for a table of its own.
- * Where no runtime is found the process is asked about its code (made_frames.c), or there are guesses; it is looked at
+ * Where no runtime is found the process is asked about its code (jit_frames.c), or there are guesses; it is looked at
  * again when a runtime's file comes later.
  */
 #include "base/mem.h"
@@ -21,7 +21,7 @@ static bool is_region(const struct sp_capture *c, uint32_t id)
 
 static bool is_of_nobody(enum sp_table_state state)
 {
-	return state == SP_TABLE_MADE || state == SP_TABLE_FP;
+	return state == SP_TABLE_JIT || state == SP_TABLE_FP;
 }
 
 void sp_regions_note(struct sp_capture *c, uint32_t id, const struct sp_blob *blob)
@@ -83,6 +83,6 @@ bool sp_regions_want(struct sp_capture *c, uint32_t id, const struct sp_finish_m
 	else if (map && set_hotspot(c, id, map, runtime) < 0)
 		sp_tables_set_code(c->tables, id, SP_TABLE_FP);
 	else if (!map && !unsure)
-		sp_tables_set_code(c->tables, id, SP_TABLE_MADE);
+		sp_tables_set_code(c->tables, id, SP_TABLE_JIT);
 	return true;
 }

@@ -2,9 +2,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "capture/backend.h"
 #include "capture/pending.h"
 #include "capture/priv.h"
-#include "capture/source.h"
 #include "profile/profile.h"
 #include "profile/window.h"
 #include "unwind/cache.h"
@@ -123,7 +123,7 @@ static int capture_open(struct sp_capture *c)
 	if (!r)
 		r = sp_capture_profile_begin(c);
 	if (!r)
-		r = c->source->open(c);
+		r = c->backend->open(c);
 	if (!r)
 		r = cache_open(c);
 	for (i = 0; !r && i < c->o.n_targets; i++)
@@ -142,10 +142,10 @@ int sp_capture_new(const struct sp_capture_options *o, struct sp_profile *p, str
 	c->o = *o;
 	c->profile = p;
 	c->workers = w;
-	c->source = o->way == SP_CAPTURE_PERF ? &sp_source_perf : &sp_source_bpf;
+	c->backend = o->backend == SP_BACKEND_PERF ? &sp_backend_perf : &sp_backend_bpf;
 	c->stats_fd = c->uevents = c->spans_fd = -1;
 	c->began_ns = sp_time_ns(CLOCK_MONOTONIC);
-	c->turn_ns = sp_capture_turn_length(o);
+	c->swap_interval_ns = sp_capture_swap_interval(o);
 	r = capture_open(c);
 	if (r < 0) {
 		sp_capture_free(c);
@@ -165,27 +165,27 @@ void sp_capture_free(struct sp_capture *c)
 	if (!c)
 		return;
 	if (c->attached)
-		c->source->detach(c);
+		c->backend->detach(c);
 	sp_pending_free(c);
 	sp_machinery_done(c);
 	sp_files_done(c);
 	sp_tables_free(c->tables);
 	sp_cache_close(c->cache);
-	if (c->source)
-		c->source->done(c);
+	if (c->backend)
+		c->backend->done(c);
 	sp_numbers_done(&c->process_keys);
 	sp_numbers_done(&c->pid_pairs);
 	sp_numbers_done(&c->cgroups);
 	sp_numbers_done(&c->words);
 	sp_numbers_done(&c->stacks);
 	free(c->process);
-	free(c->made);
+	free(c->jit);
 	free(c);
 }
 
 int sp_capture_target_add(struct sp_capture *c, uint32_t number, enum sp_target state)
 {
-	return c->source->target_add(c, number, state);
+	return c->backend->target_add(c, number, state);
 }
 
 /* --- running --------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ static int callback_failure(struct sp_capture *c)
 
 int sp_capture_take_in(struct sp_capture *c)
 {
-	int r = c->source->read(c);
+	int r = c->backend->read(c);
 
 	if (r < 0)
 		return r;
@@ -244,7 +244,7 @@ static int slices_widen(struct sp_capture *c)
 	return by ? sp_profile_widen_slices(c->profile, by) : 0;
 }
 
-int sp_capture_turn(struct sp_capture *c)
+int sp_capture_swap_and_drain(struct sp_capture *c)
 {
 	sp_u32 old = *c->shared.window;
 	int r = slices_widen(c);
@@ -252,20 +252,20 @@ int sp_capture_turn(struct sp_capture *c)
 	if (r < 0)
 		return r;
 	*c->shared.window = old + 1;
-	c->tables_turn++; /* an evicted table may be wanted again now */
-	sp_tables_turn(c->tables, old + 1);
+	c->n_table_changes++; /* an evicted table may be wanted again now */
+	sp_tables_begin_window(c->tables, old + 1);
 	r = sp_tables_grace(c->tables);
 	if (r >= 0)
 		r = sp_capture_take_in(c); /* the frames of what was counted, first */
 	if (r >= 0 && c->stats.n_later)
-		sp_files_turn(c, old);
-	c->turn_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->turn_ns;
-	return r < 0 ? r : c->source->turn(c, old & 1);
+		sp_files_begin_window(c, old);
+	c->swap_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->swap_interval_ns;
+	return r < 0 ? r : c->backend->swap_counts(c, old & 1);
 }
 
 static int attach(struct sp_capture *c)
 {
-	int r = c->source->attach(c);
+	int r = c->backend->attach(c);
 
 	c->attached = r >= 0;
 	c->stats.load_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns;
@@ -308,9 +308,9 @@ int sp_capture_start(struct sp_capture *c)
 	bool first = sp_capture_knows_targets(&c->o) || (counts_all(&c->o) && !c->o.no_seek);
 	int r = first ? 0 : attach(c);
 
-	c->turn_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->turn_ns;
+	c->swap_at_ns = sp_time_ns(CLOCK_MONOTONIC) + c->swap_interval_ns;
 	if (r >= 0 && !c->o.no_seek)
-		r = c->source->seek(c);
+		r = c->backend->seek(c);
 	if (r >= 0)
 		r = sp_capture_take_in(c);
 	if (r >= 0 && first)
@@ -320,7 +320,7 @@ int sp_capture_start(struct sp_capture *c)
 
 static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end)
 {
-	uint64_t until = end && end < c->turn_at_ns ? end : c->turn_at_ns;
+	uint64_t until = end && end < c->swap_at_ns ? end : c->swap_at_ns;
 	int workers = sp_workers_timeout_ms(c->workers);
 	int ms = until > now && !c->pending_unread ? (int)((until - now + 999999) / 1000000) : 0;
 
@@ -330,13 +330,13 @@ static int wait_ms(const struct sp_capture *c, uint64_t now, uint64_t end)
 int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int child_fd)
 {
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC), end = duration_ns ? now + duration_ns : 0;
-	struct pollfd fds[] = {{.fd = c->source->poll_fd(c, 0), .events = POLLIN},
-			       {.fd = c->source->poll_fd(c, 1), .events = POLLIN},
+	struct pollfd fds[] = {{.fd = c->backend->poll_fd(c, 0), .events = POLLIN},
+			       {.fd = c->backend->poll_fd(c, 1), .events = POLLIN},
 			       {.fd = sp_workers_fd(c->workers), .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN},
 			       {.fd = child_fd, .events = POLLIN}};
 	slices_begin(c);
-	c->turn_at_ns = now + c->turn_ns;
+	c->swap_at_ns = now + c->swap_interval_ns;
 
 	while (!end || now < end) {
 		int n = poll(fds, SP_COUNT(fds), wait_ms(c, now, end)), r;
@@ -349,8 +349,8 @@ int sp_capture_run(struct sp_capture *c, uint64_t duration_ns, int stop_fd, int 
 		if (n > 0 && (fds[3].revents || fds[4].revents))
 			return 1;
 		now = sp_time_ns(CLOCK_MONOTONIC);
-		if (now >= c->turn_at_ns) {
-			r = sp_capture_turn(c);
+		if (now >= c->swap_at_ns) {
+			r = sp_capture_swap_and_drain(c);
 			if (r < 0)
 				return r;
 		}
@@ -372,9 +372,9 @@ int sp_capture_finish(struct sp_capture *c)
 	int r;
 
 	info->duration_ns = sp_time_ns(CLOCK_MONOTONIC) - c->began_ns; /* the wall clock may be set meanwhile */
-	c->source->detach(c);
+	c->backend->detach(c);
 	c->attached = false;
-	r = sp_capture_turn(c);
+	r = sp_capture_swap_and_drain(c);
 	if (r >= 0)
 		r = sp_drain_spans(c, sp_time_ns(CLOCK_MONOTONIC));
 	if (r < 0)
@@ -385,7 +385,7 @@ int sp_capture_finish(struct sp_capture *c)
 	if (r < 0)
 		return r;
 	tables_stats(c);
-	c->source->stats(c);
+	c->backend->stats(c);
 	return callback_failure(c);
 }
 

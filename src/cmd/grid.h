@@ -26,7 +26,7 @@ enum sp_grid_colour { SP_GRID_PLAIN, SP_GRID_BOLD, SP_GRID_RED, SP_GRID_YELLOW, 
 
 struct sp_grid;
 
-struct sp_grid *sp_grid_new(const struct sp_grid_column *columns, size_t n_columns); /* NULL when memory is short */
+struct sp_grid *sp_grid_new(const struct sp_grid_column *columns, size_t n_columns); /* NULL: out of memory */
 void sp_grid_free(struct sp_grid *g);
 /* The next cell of the row, or the first of the next row. */
 void sp_grid_put(struct sp_grid *g, enum sp_grid_colour colour, const char *format, ...)
@@ -39,7 +39,7 @@ unsigned sp_terminal_width(FILE *out, unsigned *ret_lines);
 
 /*
  * A line that is encoded for a terminal, cut to so many of its columns, with an ellipsis where something is missing.
- * Wide characters take two, combining ones none, as far as the locale knows them. NULL: memory is short; free it.
+ * Wide characters take two, combining ones none, as far as the locale knows them. NULL: out of memory; free it.
  */
 char *sp_terminal_cut(const char *text, unsigned columns);
 

@@ -4,7 +4,8 @@
  *
  * A plain file is written beside its place and put there only when it is whole, so that a full disk or a failure leaves
  * the old one as it was; a link stays a link. Devices and pipes are written as they are. On standard output a reader
- * that has gone (head) is no failure: it has what it wanted. 0 or a negative errno with words that name the file.
+ * that has gone (head) is no failure: it has what it wanted. 0 or a negative errno with sp_error_text() that names the
+ * file.
  */
 #ifndef SP_CMD_OUTPUT_H
 #define SP_CMD_OUTPUT_H

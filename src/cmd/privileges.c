@@ -101,34 +101,34 @@ static int refuse_any(int r, const char *missing)
 			    missing, strerror(-r));
 }
 
-int sp_privileges_way(bool has_targets, struct sp_way *ret_way)
+int sp_privileges_backend(bool has_targets, struct sp_backend_choice *ret_choice)
 {
-	struct sp_way way = {.way = SP_CAPTURE_PERF};
+	struct sp_backend_choice choice = {.kind = SP_BACKEND_PERF};
 	int r;
 
-	missing_put(sp_privileges(), way.missing, sizeof(way.missing));
-	if (!*way.missing) {
-		*ret_way = (struct sp_way){.way = SP_CAPTURE_BPF};
+	missing_put(sp_privileges(), choice.missing, sizeof(choice.missing));
+	if (!*choice.missing) {
+		*ret_choice = (struct sp_backend_choice){.kind = SP_BACKEND_BPF};
 		return 0;
 	}
 	if (!has_targets && probe(-1, true) < 0)
-		return refuse_all(way.missing);
+		return refuse_all(choice.missing);
 	r = probe(0, false);
 	if (r < 0)
-		return refuse_any(r, way.missing);
-	way.user_mode_only = probe(0, true) < 0;
-	*ret_way = way;
+		return refuse_any(r, choice.missing);
+	choice.user_mode_only = probe(0, true) < 0;
+	*ret_choice = choice;
 	return 0;
 }
 
-int sp_privileges_other_way(bool has_targets, struct sp_way *way)
+int sp_privileges_other_backend(bool has_targets, struct sp_backend_choice *choice)
 {
 	bool with_kernel = !probe(has_targets ? 0 : -1, true);
 	int r = with_kernel ? 0 : has_targets ? probe(0, false) : -EPERM;
 
 	if (r < 0)
 		return r;
-	way->way = SP_CAPTURE_PERF;
-	way->user_mode_only = !with_kernel;
+	choice->kind = SP_BACKEND_PERF;
+	choice->user_mode_only = !with_kernel;
 	return 0;
 }

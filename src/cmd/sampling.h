@@ -5,8 +5,8 @@
  * begin takes SIGINT, SIGTERM and SIGHUP to a descriptor (they end the sampling, not the command), raises the limit of
  * open files, and makes workers and an empty profile; open loads the session; run samples for so many seconds, or until
  * a signal comes or child_fd is readable, with a line that counts them on stderr if that is a terminal. done is called
- * in any case, also on a struct that was only set to SP_SAMPLING_NONE. 0 or negative errno with words. Main thread
- * only.
+ * in any case, also on a struct that was only set to SP_SAMPLING_NONE. 0 or negative errno with sp_error_text(). Main
+ * thread only.
  */
 #ifndef SP_CMD_SAMPLING_H
 #define SP_CMD_SAMPLING_H

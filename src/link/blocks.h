@@ -35,7 +35,7 @@ static inline uint64_t sp_calls_block_bytes(unsigned kind, unsigned level, uint3
 	case SP_CALLS_FUNCTION:
 		return SP_CALLS_FUNCTIONS * sizeof(struct sp_calls_function);
 	case SP_CALLS_PROCESS:
-		return SP_CALLS_PLACES * sizeof(struct sp_calls_process);
+		return SP_CALLS_IDS * sizeof(struct sp_calls_process);
 	case SP_CALLS_ROW:
 		return SP_CALLS_ROWS * sizeof(struct sp_calls_row) + (uint64_t)n_slots * SP_CALLS_PAGE;
 	default:

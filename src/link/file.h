@@ -2,12 +2,12 @@
 /*
  * file.h: the user half of counting calls: files of calls (format.h) made, read at any time, and merged.
  *
- * sp_calls_prepare() makes or continues a file; programs that ld.so starts with the environment of place.h count into
- * it for as long as it lasts. A program that cannot use the file (gone, somebody else's, other version) runs uncounted,
- * silent. A snapshot is a copy in memory, owned by the caller; it may be taken while programs count: each number is
- * then as of some moment during the reading. The file is not trusted: pread only, sizes by fstat, every number checked;
- * a file that does not hold together is refused whole: -EBADMSG, -EPROTONOSUPPORT for another version. Errors are
- * negative errno with words; -ENOSPC: no room. Not thread-safe.
+ * sp_calls_prepare() makes or continues a file; programs that ld.so starts with the environment of audit_library.h
+ * count into it for as long as it lasts. A program that cannot use the file (gone, somebody else's, other version) runs
+ * uncounted, silent. A snapshot is a copy in memory, owned by the caller; it may be taken while programs count: each
+ * number is then as of some moment during the reading. The file is not trusted: pread only, sizes by fstat, every
+ * number checked; a file that does not hold together is refused whole: -EBADMSG, -EPROTONOSUPPORT for another version.
+ * Errors are negative errno with sp_error_text(); -ENOSPC: no room. Not thread-safe.
  */
 #ifndef SP_LINK_FILE_H
 #define SP_LINK_FILE_H

@@ -228,7 +228,7 @@ static int key_add(struct job *j, size_t i)
 static int arc_add(struct job *j, const struct sp_calls_arc *a)
 {
 	uint32_t frames[3] = {j->callees[a->callee]};
-	struct sp_stack stack = {.stack_class = SP_STACK_COMPLETE, .n_frames = 1, .frames = frames};
+	struct sp_stack stack = {.stack_class = SP_CLASS_COMPLETE, .n_frames = 1, .frames = frames};
 	int64_t number, values[SP_MAX_VALUES] = {(int64_t)SP_MIN(a->n_calls, (uint64_t)INT64_MAX)};
 	int r = callers_of(j, a, frames, &stack.n_frames);
 
@@ -259,7 +259,7 @@ static int64_t range_key(struct job *j, const struct sp_calls_time *t)
 static int time_add(struct job *j, const struct sp_calls_time *t)
 {
 	const struct sp_stack stack = {
-	    .stack_class = SP_STACK_COMPLETE, .n_frames = 1, .frames = &j->callees[t->callee]};
+	    .stack_class = SP_CLASS_COMPLETE, .n_frames = 1, .frames = &j->callees[t->callee]};
 	int64_t n = (int64_t)SP_MIN(t->n, (uint64_t)INT64_MAX), number = sp_profile_add_stack(j->p, &stack),
 		key = t->high_ns ? range_key(j, t) : 0, values[SP_MAX_VALUES] = {0};
 

@@ -26,7 +26,7 @@ struct sp_profile;
 
 /* What is asked of the caller, who may look into files. */
 struct sp_calls_namer {
-	/* A new string from a symbol's name; NULL: memory is short. */
+	/* A new string from a symbol's name; NULL: out of memory. */
 	char *(*demangle)(const char *linkage_name);
 	/*
 	 * Virtual address and size of what begins at each of n rising offsets in a file of p; 0 where not known, as

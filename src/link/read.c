@@ -204,7 +204,7 @@ static int read_functions(struct reader *r, uint32_t number)
 		e = look_at_state(r, functions[i].state, functions[i].object == 0);
 		if (functions[i].state != SP_CALLS_READY || e < 0)
 			continue;
-		r->function_ids[r->n_functions] = number * SP_CALLS_PLACES + i;
+		r->function_ids[r->n_functions] = number * SP_CALLS_IDS + i;
 		r->functions[r->n_functions++] = functions[i];
 	}
 	return e;
@@ -213,22 +213,22 @@ static int read_functions(struct reader *r, uint32_t number)
 /* --- processes -------------------------------------------------------------------------------------------------- */
 static int read_processes(struct reader *r, uint32_t number)
 {
-	struct sp_calls_process processes[SP_CALLS_PLACES];
-	size_t wanted = r->n_processes + SP_CALLS_PLACES;
+	struct sp_calls_process processes[SP_CALLS_IDS];
+	size_t wanted = r->n_processes + SP_CALLS_IDS;
 	int e = read_at(r, processes, sizeof(processes), r->blocks[number].offset);
 
 	if (e == 0)
 		e = sp_grow(&r->processes, &r->process_room, wanted, sizeof(*r->processes));
 	if (e == 0)
 		e = sp_grow(&r->process_ids, &r->process_id_room, wanted, sizeof(*r->process_ids));
-	for (uint32_t i = 0; i < SP_CALLS_PLACES && e == 0; i++) {
+	for (uint32_t i = 0; i < SP_CALLS_IDS && e == 0; i++) {
 		const struct sp_calls_process *p = &processes[i];
 		e = look_at_state(r, p->state, p->name[0] == '\0');
 		if (e < 0 || p->state != SP_CALLS_READY)
 			continue;
 		if (memchr(p->name, '\0', sizeof(p->name)) == NULL)
 			return damaged("a process's name has no end");
-		r->process_ids[r->n_processes] = number * SP_CALLS_PLACES + i;
+		r->process_ids[r->n_processes] = number * SP_CALLS_IDS + i;
 		r->processes[r->n_processes++] = *p;
 	}
 	return e;
@@ -288,7 +288,7 @@ static int read_objects(struct reader *r, uint32_t number)
 		int64_t at = add_object(r, o);
 		if (at < 0)
 			return (int)at;
-		e = set_number(&r->objects, &r->object_room, number * SP_CALLS_PLACES + i, (uint32_t)at);
+		e = set_number(&r->objects, &r->object_room, number * SP_CALLS_IDS + i, (uint32_t)at);
 	}
 	return e;
 }

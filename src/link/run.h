@@ -6,7 +6,7 @@
  * (file.h), and afterwards LIB[,LIB...].last.profile. One that a killed run has left is removed by the next. In a
  * directory that the user names it is LIB[,LIB...].profile, which all runs and shells share, one after the other or at
  * once; whether others counted at the same time can be asked. The caller owns the struct. Errors are negative errno
- * with words. Not thread-safe.
+ * with sp_error_text(). Not thread-safe.
  */
 #ifndef SP_LINK_RUN_H
 #define SP_LINK_RUN_H

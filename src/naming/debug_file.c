@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "naming/priv.h"
 #include "profile/profile.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <limits.h>

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
-#include "naming/made.h"
-#include "worker/naming.h"
+#include "naming/jit.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ static int open_late(struct sp_naming *n, const struct sp_process *p)
 	return sp_fail_said(-EPERM, "%s: of another user", q.name);
 }
 
-int sp_made_by_dump(const struct sp_made_question *q, struct sp_name *names)
+int sp_jit_by_dump(const struct sp_jit_question *q, struct sp_name *names)
 {
 	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
 	int held = sp_capture_jit_dump_fd(q->naming->capture, q->file), r;

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "naming/made.h"
+#include "naming/jit.h"
 #include "proc/maps.h"
 #include "proc/process.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdio.h>
@@ -128,7 +128,7 @@ static size_t find_descriptors(struct sp_naming *n, uint32_t pid, uint64_t *desc
 	return n_found;
 }
 
-static int ask(const struct sp_made_question *q, int memory, uint64_t descriptor, struct sp_name *names)
+static int ask(const struct sp_jit_question *q, int memory, uint64_t descriptor, struct sp_name *names)
 {
 	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
 	int r = sp_workers_jit_objects(q->naming->workers, memory, descriptor, q->addresses, q->n, sp_naming_came, &w);
@@ -146,7 +146,7 @@ static bool has_gone(const struct sp_process *p)
 }
 
 /* A program and its library may both have a descriptor, of which only one is in use. */
-static int ask_lists(const struct sp_made_question *q, int memory, const uint64_t *descriptors, size_t n,
+static int ask_lists(const struct sp_jit_question *q, int memory, const uint64_t *descriptors, size_t n,
 		     struct sp_name *names)
 {
 	SP_FREE struct sp_name *found = calloc(q->n + 1, sizeof(*found));
@@ -170,7 +170,7 @@ static int ask_lists(const struct sp_made_question *q, int memory, const uint64_
 	return all;
 }
 
-int sp_made_by_objects(const struct sp_made_question *q, struct sp_name *names)
+int sp_jit_by_objects(const struct sp_jit_question *q, struct sp_name *names)
 {
 	uint64_t descriptors[MAX_LISTS];
 	SP_CLOSE int memory = -1;

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "naming/priv.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ void sp_naming_kernel_drop(struct sp_naming *n)
 
 static int ask(struct sp_naming *n, int table_fd, struct sp_naming_making *m)
 {
-	return sp_naming_making_wait(n, sp_workers_kernel(n->workers, fileno(n->kallsyms), table_fd, sp_naming_made, m),
-				     m);
+	return sp_naming_making_wait(
+	    n, sp_workers_kernel(n->workers, fileno(n->kallsyms), table_fd, sp_naming_table_came, m), m);
 }
 
 static int table_make(struct sp_naming *n)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* naming.c: names of one file's offsets, asked from the workers. */
-#include "worker/naming.h"
 #include "base/entries.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -10,6 +9,7 @@
 #include "naming/priv.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -229,7 +229,7 @@ static int ask_made(struct sp_naming *n, uint32_t file, const uint64_t *offsets,
 		return -ENOENT;
 	if (!sp_naming_may_parse(n, f, SP_NAMING_QUESTION))
 		return -EAGAIN;
-	r = sp_naming_made_code(n, file, offsets, n_offsets, names);
+	r = sp_naming_jit_code(n, file, offsets, n_offsets, names);
 	f = sp_named_file(n, file);
 	if (f)
 		f->looked_ns = r == -ENOENT ? now_ns : 0;
@@ -254,13 +254,13 @@ int sp_naming_resolve(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 }
 
 struct sources_wait {
-	struct sp_sources *sources;
+	struct sp_source_lines *sources;
 	size_t n;
 	int r;
 	bool done;
 };
 
-static void sources_came(void *arg, int r, struct sp_sources *sources, size_t n)
+static void sources_came(void *arg, int r, struct sp_source_lines *sources, size_t n)
 {
 	struct sources_wait *w = arg;
 
@@ -272,7 +272,7 @@ static void sources_came(void *arg, int r, struct sp_sources *sources, size_t n)
 	free(sources);
 }
 
-int sp_naming_sources(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources)
+int sp_naming_source_lines(void *arg, uint32_t file, const uint64_t *offsets, size_t n, struct sp_source_lines *sources)
 {
 	struct sp_naming *naming = arg;
 	struct sources_wait w = {.sources = sources, .n = n};
@@ -284,7 +284,7 @@ int sp_naming_sources(void *arg, uint32_t file, const uint64_t *offsets, size_t 
 	if (!f)
 		return -ENOMEM;
 	sp_debug_file_choose(naming, file, f, fd);
-	r = sp_workers_sources(naming->workers, fd, f->debug_fd, offsets, n, sources_came, &w);
+	r = sp_workers_source_lines(naming->workers, fd, f->debug_fd, offsets, n, sources_came, &w);
 	r = r < 0 ? r : sp_naming_wait(naming, &w.done);
 	r = r < 0 ? r : w.r;
 	return r < 0 && r != -ENOENT ? sp_fail(r, "source lines") : r;

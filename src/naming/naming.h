@@ -20,7 +20,7 @@
 #define SP_NAMING_NAMING_H
 
 #include "symbol/names.h"
-#include "symbol/sources.h"
+#include "symbol/source_lines.h"
 #include <stdio.h>
 
 struct sp_capture;
@@ -100,8 +100,9 @@ int sp_naming_resolve(void *naming, uint32_t file, const uint64_t *offsets, size
  */
 enum { SP_NAMING_KERNEL_S = 600 };
 int sp_naming_kernel(void *naming, const uint64_t *addresses, size_t n, struct sp_name *names);
-/* The resolver of symbol/sources.h. */
-int sp_naming_sources(void *naming, uint32_t file, const uint64_t *offsets, size_t n, struct sp_sources *sources);
+/* The resolver of symbol/source_lines.h. */
+int sp_naming_source_lines(void *naming, uint32_t file, const uint64_t *offsets, size_t n,
+			   struct sp_source_lines *sources);
 void sp_naming_done(struct sp_naming *n);
 /*
  * Another profile takes the place of naming's, in the same session, with other numbers for the same files: what is
@@ -115,7 +116,7 @@ int sp_debug_file_find(struct sp_naming *n, uint32_t file, int fd);
 int sp_debug_file_fetch(struct sp_naming *n, uint32_t file, const uint8_t *build_id, uint32_t build_id_len);
 /*
  * The servers, with spaces between, and, where that is not NULL, the variable or the files that name them, likewise.
- * Both the caller's; NULL: memory is short; "": none.
+ * Both the caller's; NULL: out of memory; "": none.
  */
 char *sp_debuginfod_urls(char **ret_where);
 

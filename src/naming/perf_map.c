@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/capture.h"
-#include "naming/made.h"
-#include "worker/naming.h"
+#include "naming/jit.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool is_older(int fd, const struct sp_process *p)
 	       (uint64_t)st.st_mtim.tv_sec * SP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec + SP_NS_PER_S < now_ns - age_ns;
 }
 
-static int ask(const struct sp_made_question *q, int fd, struct sp_name *names)
+static int ask(const struct sp_jit_question *q, int fd, struct sp_name *names)
 {
 	struct sp_naming_wait w = {.naming = q->naming, .file = q->file, .names = names, .n = q->n};
 	int r = sp_workers_map(q->naming->workers, fd, q->addresses, q->n, sp_naming_came, &w);
@@ -62,7 +62,7 @@ static int ask(const struct sp_made_question *q, int fd, struct sp_name *names)
 	return sp_naming_answer(&w, r);
 }
 
-int sp_made_by_map(const struct sp_made_question *q, struct sp_name *names)
+int sp_jit_by_map(const struct sp_jit_question *q, struct sp_name *names)
 {
 	int held = sp_capture_file_fd(q->naming->capture, q->file);
 	SP_CLOSE int late = -1;

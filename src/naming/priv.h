@@ -3,7 +3,7 @@
  * priv.h: the parts of the layer naming, for each other.
  *
  * naming.c answers the questions, kernel.c those about the kernel; table.c finds or makes a file's table of names;
- * debug_file.c and fetch.c look for its debug file; made.h is about memory without a file. What is known of a file
+ * debug_file.c and fetch.c look for its debug file; jit.h is about memory without a file. What is known of a file
  * belongs to the struct sp_naming, by the file's number in the profile. Everything waits for the workers' answers. 0 or
  * a negative errno. One thread.
  */
@@ -39,7 +39,7 @@ struct sp_named_file {
 	unsigned n_asked;  /* how often */
 };
 
-/* What is known of a file; NULL: memory is short. Until the next call. */
+/* What is known of a file; NULL: out of memory. Until the next call. */
 struct sp_named_file *sp_named_file(struct sp_naming *n, uint32_t file);
 void sp_named_file_done(struct sp_named_file *f);
 /* Whether a parser may be asked now; -EAGAIN is said if not. worth: one of these. */
@@ -51,15 +51,15 @@ int sp_naming_look_up(struct sp_naming *n, uint32_t file, int fd, const uint64_t
 		      struct sp_name *names);
 
 /*
- * A table that a worker makes: sp_naming_made() is the callback, and sp_naming_making_wait() waits for it, where asking
- * said `asked`. sp_naming_table() is the table in fd that it told of.
+ * A table that a worker makes: sp_naming_table_came() is the callback, and sp_naming_making_wait() waits for it, where
+ * asking said `asked`. sp_naming_table() is the table in fd that it told of.
  */
 struct sp_naming_making {
 	struct sp_name_table_head head;
 	int r;
 	bool done;
 };
-void sp_naming_made(void *making, int r, const struct sp_name_table_head *head);
+void sp_naming_table_came(void *making, int r, const struct sp_name_table_head *head);
 int sp_naming_making_wait(struct sp_naming *n, int asked, struct sp_naming_making *m);
 struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h);
 
@@ -101,9 +101,9 @@ struct sp_naming_wait {
 	bool done;
 };
 void sp_naming_came(void *wait, int r, struct sp_name *names, size_t n, const char *warning);
-/* made.c: names of memory without a file. -ENOENT: its process tells nothing of it. */
-int sp_naming_made_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
-			struct sp_name *names);
+/* jit.c: names of memory without a file. -ENOENT: its process tells nothing of it. */
+int sp_naming_jit_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
+		       struct sp_name *names);
 /* Waits for the answer, where asking said `asked`: its result, or why there is none. */
 int sp_naming_answer(struct sp_naming_wait *w, int asked);
 /* Waits until *done. */

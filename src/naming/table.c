@@ -13,7 +13,7 @@
 #include "naming/priv.h"
 #include "profile/profile.h"
 #include "unwind/build.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@ enum {
 	ASK_BYTES = 1 << 20       /* of a file, for each question before its table */
 };
 
-void sp_naming_made(void *arg, int r, const struct sp_name_table_head *head)
+void sp_naming_table_came(void *arg, int r, const struct sp_name_table_head *head)
 {
 	struct sp_naming_making *m = arg;
 
@@ -55,7 +55,7 @@ struct sp_name_table sp_naming_table(int fd, const struct sp_name_table_head *h)
 static int ask(struct sp_naming *n, int fd, int debug_fd, int table_fd, struct sp_naming_making *m)
 {
 	return sp_naming_making_wait(
-	    n, sp_workers_spans(n->workers, fd, debug_fd, table_fd, &m->head, sp_naming_made, m), m);
+	    n, sp_workers_spans(n->workers, fd, debug_fd, table_fd, &m->head, sp_naming_table_came, m), m);
 }
 
 /* In table_fd, which is empty; again without the debug file, if it is that which cannot be read. */

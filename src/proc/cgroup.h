@@ -5,7 +5,7 @@
  * The kernel half names a cgroup by the 64-bit id that bpf_get_current_cgroup_id() gives; name_to_handle_at(2) tells it
  * for a directory of the cgroup2 file system, which is looked for in /proc/self/mountinfo (/sys/fs/cgroup, or
  * /sys/fs/cgroup/unified beside version 1). Paths begin with "/" at that mount's top. A cgroup that has been removed
- * has no path any more. Errors are negative errno with an error chain: -ENOENT no such cgroup, -EOPNOTSUPP no cgroup2
+ * has no path any more. Errors are negative errno with sp_error_text(): -ENOENT no such cgroup, -EOPNOTSUPP no cgroup2
  * file system here. At most 65,536 cgroups, 32 levels and paths of 4,095 bytes are walked; what lies beyond is counted.
  * The table belongs to the caller; not thread-safe.
  */

@@ -8,7 +8,7 @@
  * next. What is no file but the kernel's own memory (memfd, shared memory, /dev/zero) is counted and left out. Every
  * cap has a counter: SP_MAPPED_MAX_BYTES of a process's lines, files of all, uses of all. A process that ends meanwhile
  * is no error; one that we may not look into is counted. Strings live as long as the answer, which is the caller's.
- * Errors: negative errno with an error chain. Thread-safe for different answers.
+ * Errors: negative errno with sp_error_text(). Thread-safe for different answers.
  */
 #ifndef SP_PROC_MAPPED_H
 #define SP_PROC_MAPPED_H

@@ -6,7 +6,7 @@
  * wanted are looked for. A directory that was merged into /usr is the same as the one in /usr (/lib and /usr/lib ...),
  * and diversions are followed (dpkg-divert(8)). The version is that of the package as it is installed now: it says
  * nothing about a file that was replaced or deleted since. A machine without dpkg has no packages: no error.
- * Errors are negative errno with an error chain. Lines over 16 KiB are skipped and counted, and no file is read beyond
+ * Errors are negative errno with sp_error_text(). Lines over 16 KiB are skipped and counted, and no file is read beyond
  * 1 GiB. The answer belongs to the caller; no state; thread-safe.
  */
 #ifndef SP_PROC_PACKAGE_H

@@ -35,7 +35,7 @@ int sp_scan_new(const char *proc, const uint32_t *pids, size_t n_pids, unsigned 
 int sp_mapped_scan_next(struct sp_mapped_scan *s, struct sp_scanned **ret_scanned);
 void sp_scan_free(struct sp_mapped_scan *s);
 
-/* One process, in this thread (mapped_process.c). NULL when memory is short. */
+/* One process, in this thread (mapped_process.c). NULL: out of memory. */
 struct sp_scanned *sp_scan_process(const char *proc, uint32_t pid);
 
 #endif

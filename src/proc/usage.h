@@ -4,7 +4,7 @@
  *
  * CPU time is the scheduler's exact sum (the process's CPU clock); its division into user and system follows
  * /proc/PID/stat, whose ticks are coarse. Memory is /proc/PID/status: VmHWM, VmRSS. A process that has ended but was
- * not waited for has no memory (0) and still a time. Errors are negative errno with an error chain, -ESRCH when the
+ * not waited for has no memory (0) and still a time. Errors are negative errno with sp_error_text(), -ESRCH when the
  * process has gone. No state; thread-safe.
  */
 #ifndef SP_PROC_USAGE_H

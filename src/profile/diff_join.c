@@ -148,7 +148,7 @@ static int64_t stack_of(struct side *s, uint32_t number)
 		s->scratch[i] = (uint32_t)frame;
 	}
 	stack.frames = s->scratch;
-	stack.stack_class = stack.stack_class == SP_STACK_GUESS ? SP_STACK_COMPLETE : stack.stack_class;
+	stack.stack_class = stack.stack_class == SP_CLASS_GUESSED ? SP_CLASS_COMPLETE : stack.stack_class;
 	stack.reason = 0;
 	int64_t n = sp_profile_add_stack(s->joined, &stack);
 	if (n >= 0)

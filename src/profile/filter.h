@@ -59,7 +59,7 @@ bool sp_glob_means(const char *glob, const char *name);
 bool sp_glob_means_file(const char *glob, const char *name, const char *path); /* as LIBRARY, of a function's file */
 bool sp_glob_means_cgroup(const char *glob, const char *path);
 
-/* By number of the frame: does it match? For LIBRARY and FUNCTION (ANY: either). Free it; NULL when memory is short. */
+/* By number of the frame: does it match? For LIBRARY and FUNCTION (ANY: either). Free it; NULL: out of memory. */
 bool *sp_profile_frames_matching(const struct sp_profile *p, enum sp_filter_by by, const char *glob);
 
 #endif

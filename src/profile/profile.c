@@ -393,7 +393,7 @@ static int grow_slots(struct sp_profile *p)
 	return 0;
 }
 
-/* The row of these three, made with zero values if it is not there; NULL when memory is short. */
+/* The row of these three, made with zero values if it is not there; NULL: out of memory. */
 static struct sp_row *row_for(struct sp_profile *p, uint32_t key, uint32_t user, uint32_t kernel)
 {
 	p->row_bytes = sizeof(struct sp_row) + SP_MAX(p->n_value_types, 1U) * sizeof(int64_t);

@@ -88,7 +88,7 @@ struct sp_frame {
 	uint32_t line; /* of func's source: where it was, or made the call; 0 = not known; set with func */
 };
 /* How whole a user stack is. The reasons of CUT are wire.h's enum sp_stop, kept as a number for the summary. */
-enum sp_stack_class { SP_STACK_COMPLETE, SP_STACK_CUT, SP_STACK_GUESS, SP_STACK_ABSENT };
+enum sp_stack_class { SP_CLASS_COMPLETE, SP_CLASS_CUT, SP_CLASS_GUESSED, SP_CLASS_ABSENT };
 struct sp_stack {
 	uint16_t stack_class; /* enum sp_stack_class */
 	uint16_t reason;      /* enum sp_stop */

@@ -309,9 +309,9 @@ static int lay_out_half(struct grower *g, uint32_t number)
 		w->data[w->n++] = s.frames[i];
 	if (r < 0 || number == 0 || !g->o->marks)
 		return r;
-	if (s.stack_class == SP_STACK_CUT)
+	if (s.stack_class == SP_CLASS_CUT)
 		return push(&g->items, ITEM_CUT);
-	return s.stack_class == SP_STACK_ABSENT && s.n_frames == 0 ? push(&g->items, ITEM_NO_STACK) : 0;
+	return s.stack_class == SP_CLASS_ABSENT && s.n_frames == 0 ? push(&g->items, ITEM_NO_STACK) : 0;
 }
 
 static int lay_out(struct grower *g, const struct sp_tree_pile *pile)

@@ -334,7 +334,7 @@ static int64_t add_stack(struct folded *f, size_t first, size_t n, bool kernel)
 static int64_t missed_stack(struct sp_profile *p)
 {
 	return sp_profile_add_stack(p,
-				    &(struct sp_stack){.stack_class = SP_STACK_CUT, .reason = SP_READ_REASON_UNKNOWN});
+				    &(struct sp_stack){.stack_class = SP_CLASS_CUT, .reason = SP_READ_REASON_UNKNOWN});
 }
 
 static int add_row(struct folded *f, const int64_t *counts)

@@ -143,7 +143,7 @@ static int add_row(struct gmon *g, uint64_t at, uint64_t caller, const int64_t *
 
 	if (leaf < 0 || below < 0)
 		return -ENOMEM;
-	stack = sp_profile_add_stack(g->p, &(struct sp_stack){SP_STACK_COMPLETE, 0, caller ? 2 : 1, frames});
+	stack = sp_profile_add_stack(g->p, &(struct sp_stack){SP_CLASS_COMPLETE, 0, caller ? 2 : 1, frames});
 	if (stack < 0)
 		return -ENOMEM;
 	return sp_profile_add(g->p, 0, (uint32_t)stack, 0, values);
@@ -176,7 +176,7 @@ static int add_bin(struct gmon *g, const struct histogram *h, uint32_t bin, uint
 
 /* --- records: 1, 0: the input ended, or negative --------------------------------------------------------------------
  */
-/* -EBADMSG, with words, or with keep_going 0, for a histogram that makes no sense; 1. */
+/* -EBADMSG, with sp_error_text(), or with keep_going 0, for a histogram that makes no sense; 1. */
 static int read_histogram_head(struct gmon *g, struct histogram *h)
 {
 	uint64_t at = sp_input_offset(g->in);

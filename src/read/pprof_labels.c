@@ -77,10 +77,10 @@ static const struct name *name_of(const char *key)
 
 static int32_t class_of(const char *word)
 {
-	static const char *const words[] = {[SP_STACK_COMPLETE] = "complete",
-					    [SP_STACK_CUT] = "cut",
-					    [SP_STACK_GUESS] = "guessed",
-					    [SP_STACK_ABSENT] = "none"};
+	static const char *const words[] = {[SP_CLASS_COMPLETE] = "complete",
+					    [SP_CLASS_CUT] = "cut",
+					    [SP_CLASS_GUESSED] = "guessed",
+					    [SP_CLASS_ABSENT] = "none"};
 
 	for (size_t i = 0; i < SP_COUNT(words); i++)
 		if (!strcmp(words[i], word))

@@ -398,10 +398,10 @@ static int64_t add_stack(struct sp_profile *p, const uint32_t *frames, size_t n,
 	if (!n && !missed)
 		return 0;
 	stack.stack_class =
-	    stack_class < 0 || stack_class == SP_STACK_ABSENT ? SP_STACK_COMPLETE : (uint16_t)stack_class;
+	    stack_class < 0 || stack_class == SP_CLASS_ABSENT ? SP_CLASS_COMPLETE : (uint16_t)stack_class;
 	if (!n)
-		stack.stack_class = SP_STACK_CUT;
-	if (stack.stack_class != SP_STACK_COMPLETE)
+		stack.stack_class = SP_CLASS_CUT;
+	if (stack.stack_class != SP_CLASS_COMPLETE)
 		stack.reason = SP_READ_REASON_UNKNOWN;
 	return sp_profile_add_stack(p, &stack);
 }

@@ -45,7 +45,7 @@ size_t sp_read_range(const char *name, uint64_t *ret_offset);
 int64_t sp_read_frame(struct sp_profile *p, const struct sp_frame *frame, bool has_place);
 /*
  * Undoes \xNN (enum sp_encoding) in text of len bytes, if writing the result anew would give the same text: else it was
- * meant as it stands. A new string, ended by a NUL; NULL when memory is short.
+ * meant as it stands. A new string, ended by a NUL; NULL: out of memory.
  */
 char *sp_read_decoded(int encoding, const char *text, size_t len);
 

@@ -21,7 +21,7 @@ void sp_read_table_free(struct sp_read_table *t);
 /* The three steps; the second may be left out. */
 uint64_t sp_read_table_hash(const struct sp_read_table *t, const void *bytes, size_t len);
 void sp_read_table_touch(const struct sp_read_table *t, uint64_t hash);
-/* The extra bytes of the entry, which is added if it is new; NULL when memory is short. */
+/* The extra bytes of the entry, which is added if it is new; NULL: out of memory. */
 void *sp_read_table_find(struct sp_read_table *t, uint64_t hash, const void *bytes, size_t len);
 
 /* The string that these extra bytes belong to. */

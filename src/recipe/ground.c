@@ -99,7 +99,7 @@ static int ground_load(struct sp_recipe_object *object, struct sp_recipe_shared 
 	if (r)
 		return r;
 	ret_shared->slicing = (volatile struct sp_slicing *)&s->skel->bss->sp_slicing;
-	ret_shared->window = &s->skel->bss->sp_window;
+	ret_shared->window = &s->skel->bss->sp_drain_number;
 	ret_shared->check = &s->skel->bss->sp_check;
 	ret_shared->last_process = &s->skel->bss->sp_last_process;
 	return 0;
@@ -156,7 +156,7 @@ static int event_open(const struct sp_recipe *recipe, const struct sp_capture_op
 	return sp_event_refused(r, event_of(recipe, o)->name, cpu);
 }
 
-/* Where the link of this recipe and CPU is or is to be; NULL when memory is short. */
+/* Where the link of this recipe and CPU is or is to be; NULL: out of memory. */
 static struct event_link *link_of(struct ground *s, unsigned recipe, unsigned cpu)
 {
 	size_t i;

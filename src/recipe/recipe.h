@@ -2,7 +2,7 @@
 /*
  * recipe.h: the recipes: a few that are constant, in recipe.c, and those that are made of an event's name.
  *
- * A recipe is data (capture/recipe.h). A set of them is what the user asked for, as a list of names with commas
+ * A recipe is data (capture/recipe_ops.h). A set of them is what the user asked for, as a list of names with commas
  * between: recipes, perf events (events.h), and tracepoints as SYSTEM:EVENT (tracepoint.h). A set owns the recipes that
  * were made for it, and the words of the list. Errors are negative errnos with sp_error_text(): -EINVAL for a name that
  * nothing has. Nothing here prints.
@@ -10,7 +10,7 @@
 #ifndef SP_RECIPE_RECIPE_H
 #define SP_RECIPE_RECIPE_H
 
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include <stddef.h>
 
 extern const struct sp_recipe sp_recipe_cpu;

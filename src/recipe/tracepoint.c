@@ -2,7 +2,7 @@
 #include "recipe/tracepoint.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stddef.h>

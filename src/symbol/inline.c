@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
-#include "symbol/sources.h"
+#include "symbol/source_lines.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static int64_t add_inlined(struct expansion *x, const struct place *at, const st
 	return sp_profile_add_frame_apart(x->profile, &frame, false);
 }
 
-static int expand(struct expansion *x, const struct place *at, const struct sp_sources *s)
+static int expand(struct expansion *x, const struct place *at, const struct sp_source_lines *s)
 {
 	struct sp_inlined *to = &x->by_frame[at->frame];
 	if (!s->n)
@@ -116,7 +116,7 @@ static int expand_file(struct expansion *x, const struct sp_source_resolver *res
 		       size_t n)
 {
 	uint64_t *offsets SP_FREE = calloc(n, sizeof(*offsets));
-	struct sp_sources *sources SP_FREE = calloc(n, sizeof(*sources));
+	struct sp_source_lines *sources SP_FREE = calloc(n, sizeof(*sources));
 	size_t n_offsets = 0;
 	if (!offsets || !sources)
 		return -ENOMEM;
@@ -130,7 +130,7 @@ static int expand_file(struct expansion *x, const struct sp_source_resolver *res
 		k += offsets[k] != places[i].offset;
 		r = expand(x, &places[i], &sources[k]);
 	}
-	sp_sources_done(sources, n_offsets);
+	sp_source_lines_done(sources, n_offsets);
 	return r;
 }
 

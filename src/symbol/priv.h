@@ -72,7 +72,7 @@ const struct sp_elf_segment *sp_segment_of(const struct sp_elf *e, uint64_t offs
 /* Whether symbol name a is rather shown than b, at the same address: the rule stands in names.h. */
 bool sp_symbol_prefer(const char *a, enum sp_bind a_bind, const char *b, enum sp_bind b_bind);
 
-/* A copy of at most SP_NAME_MAX - 1 bytes, ended by "..." if it was longer; NULL when memory is short. */
+/* A copy of at most SP_NAME_MAX - 1 bytes, ended by "..." if it was longer; NULL: out of memory. */
 char *sp_name_cut(const char *s);
 
 /* One line of /proc/kallsyms, which is cut in place; false: it is none. module NULL = the kernel itself. */

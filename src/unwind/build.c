@@ -336,7 +336,7 @@ static int rule_keeping(void *arg, uint16_t number, uint16_t regs)
 /* Few files have functions that count from a register while they call others. */
 static int keep_registers(struct builder *b)
 {
-	struct sp_file_statement kept;
+	struct sp_kept kept;
 	int r = b->needs.n ? sp_kept_find(b->elf, &b->needs, &kept) : 1;
 	if (r != 0)
 		return r < 0 ? r : 0;

@@ -58,9 +58,9 @@ static void set_offset(struct run *r, uint64_t reg, enum sp_cfi_how how, int64_t
 static void set_register(struct run *r, uint64_t reg, uint64_t from)
 {
 	if (reg == from)
-		set_plain(r, reg, SP_HOW_SAME);
+		set_plain(r, reg, SP_COLUMN_SAME);
 	else
-		set_column(r, reg, SP_HOW_REG, (struct sp_cfi_value){.reg = from > 0xff ? 0xff : (uint8_t)from});
+		set_column(r, reg, SP_COLUMN_REG, (struct sp_cfi_value){.reg = from > 0xff ? 0xff : (uint8_t)from});
 }
 
 static void restore(struct run *r, uint64_t reg)
@@ -203,33 +203,34 @@ static int step_column(struct run *r, uint8_t op)
 	switch (op) {
 	case 0x05: /* offset_extended */
 	case 0x14: /* val_offset */
-		set_offset(r, reg, op == 0x05 ? SP_HOW_AT : SP_HOW_VALUE, (int64_t)sp_cursor_uleb(&r->c));
+		set_offset(r, reg, op == 0x05 ? SP_COLUMN_AT : SP_COLUMN_VALUE, (int64_t)sp_cursor_uleb(&r->c));
 		return 0;
 	case 0x11: /* offset_extended_sf */
 	case 0x15: /* val_offset_sf */
-		set_offset(r, reg, op == 0x11 ? SP_HOW_AT : SP_HOW_VALUE, sp_cursor_sleb(&r->c));
+		set_offset(r, reg, op == 0x11 ? SP_COLUMN_AT : SP_COLUMN_VALUE, sp_cursor_sleb(&r->c));
 		return 0;
 	case 0x2f: /* GNU_negative_offset_extended */
-		set_offset(r, reg, SP_HOW_AT, (int64_t)(0 - sp_cursor_uleb(&r->c)));
+		set_offset(r, reg, SP_COLUMN_AT, (int64_t)(0 - sp_cursor_uleb(&r->c)));
 		return 0;
 	case 0x06: /* restore_extended */
 		restore(r, reg);
 		return 0;
 	case 0x07:
-		set_plain(r, reg, SP_HOW_UNDEFINED);
+		set_plain(r, reg, SP_COLUMN_UNDEFINED);
 		return 0;
 	case 0x08: /* same_value: of the stack pointer, not the CFA but this frame's */
 		if (reg == SP_REG_SP)
-			set_column(r, reg, SP_HOW_VALUE, (struct sp_cfi_value){.kind = SP_CFI_REG, .reg = SP_REG_SP});
+			set_column(r, reg, SP_COLUMN_VALUE,
+				   (struct sp_cfi_value){.kind = SP_CFI_REG, .reg = SP_REG_SP});
 		else
-			set_plain(r, reg, SP_HOW_SAME);
+			set_plain(r, reg, SP_COLUMN_SAME);
 		return 0;
 	case 0x09:
 		set_register(r, reg, sp_cursor_uleb(&r->c));
 		return 0;
 	case 0x10: /* expression */
 	case 0x16: /* val_expression */
-		set_column(r, reg, op == 0x10 ? SP_HOW_AT : SP_HOW_VALUE, read_block(r, true));
+		set_column(r, reg, op == 0x10 ? SP_COLUMN_AT : SP_COLUMN_VALUE, read_block(r, true));
 		return 0;
 	default:
 		return -EBADMSG;
@@ -244,7 +245,7 @@ static int step(struct run *r)
 	case 1: /* advance_loc */
 		return advance(r, low);
 	case 2: /* offset */
-		set_offset(r, low, SP_HOW_AT, (int64_t)sp_cursor_uleb(&r->c));
+		set_offset(r, low, SP_COLUMN_AT, (int64_t)sp_cursor_uleb(&r->c));
 		return 0;
 	case 3:
 		restore(r, low);

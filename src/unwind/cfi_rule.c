@@ -53,12 +53,12 @@ static bool put_cfa(struct sp_rule *rule, const struct sp_cfi_value *v)
 static bool put_ra(struct sp_rule *rule, const struct sp_cfi_column *ra)
 {
 	const struct sp_cfi_value *v = &ra->value;
-	if (ra->how == SP_HOW_REG) {
+	if (ra->how == SP_COLUMN_REG) {
 		rule->ra |= SP_RA_REG;
 		rule->ra_off = v->reg;
 		return v->reg < SP_REG_RA;
 	}
-	if (ra->how != SP_HOW_AT || !fits16(v->off))
+	if (ra->how != SP_COLUMN_AT || !fits16(v->off))
 		return false;
 	rule->ra_off = (int16_t)v->off;
 	rule->ra |= v->kind == SP_CFI_CFA ? SP_RA_CFA : SP_RA_SP;
@@ -78,12 +78,12 @@ static uint8_t fp_kind(const struct sp_cfi_value *v)
 
 static void put_fp(struct sp_rule *rule, const struct sp_cfi_column *fp, bool *ret_lost)
 {
-	if (fp->how == SP_HOW_SAME)
+	if (fp->how == SP_COLUMN_SAME)
 		return;
-	rule->fp = fp->how == SP_HOW_AT ? fp_kind(&fp->value) : SP_FP_LOST;
+	rule->fp = fp->how == SP_COLUMN_AT ? fp_kind(&fp->value) : SP_FP_LOST;
 	if (rule->fp != SP_FP_LOST)
 		rule->fp_off = (int16_t)fp->value.off;
-	*ret_lost = rule->fp == SP_FP_LOST && fp->how != SP_HOW_UNDEFINED;
+	*ret_lost = rule->fp == SP_FP_LOST && fp->how != SP_COLUMN_UNDEFINED;
 }
 
 /* A row takes the CFA for the caller's stack pointer; longjmp, for one, says that it is elsewhere. */
@@ -91,13 +91,13 @@ static bool sp_is_cfa(const struct sp_cfi_column *sp, const struct sp_cfi_value 
 {
 	const struct sp_cfi_value *v = &sp->value;
 	switch (sp->how) {
-	case SP_HOW_SAME:
-	case SP_HOW_UNDEFINED:
+	case SP_COLUMN_SAME:
+	case SP_COLUMN_UNDEFINED:
 		return true;
-	case SP_HOW_AT: /* a signal frame: both read from the same place */
+	case SP_COLUMN_AT: /* a signal frame: both read from the same place */
 		return v->kind == SP_CFI_REG && cfa->kind == SP_CFI_DEREF && cfa->reg == v->reg && cfa->off == v->off &&
 		       cfa->add == 0;
-	case SP_HOW_REG:
+	case SP_COLUMN_REG:
 		return cfa->kind == SP_CFI_REG && cfa->reg == v->reg && cfa->off == 0;
 	default:
 		return (v->kind == SP_CFI_CFA && v->off == 0) ||
@@ -108,9 +108,9 @@ static bool sp_is_cfa(const struct sp_cfi_column *sp, const struct sp_cfi_value 
 static void put_base(struct sp_rule *rule, const struct sp_cfi_column *base)
 {
 	const struct sp_cfi_value *v = &base->value;
-	if (base->how == SP_HOW_SAME) {
+	if (base->how == SP_COLUMN_SAME) {
 		rule->kept = 1 << SP_REG_BASE;
-	} else if (base->how == SP_HOW_AT && rule->cfa == SP_CFA_REG && v->kind == SP_CFI_CFA && fits16(v->off)) {
+	} else if (base->how == SP_COLUMN_AT && rule->cfa == SP_CFA_REG && v->kind == SP_CFI_CFA && fits16(v->off)) {
 		rule->ra |= SP_RULE_BASE_CFA;
 		rule->add = (int16_t)v->off;
 	}
@@ -120,7 +120,7 @@ struct sp_rule sp_cfi_rule(const struct sp_cfi_state *s, bool signal, bool with_
 {
 	struct sp_rule rule = {0};
 	*ret_lost = false;
-	if (s->ra.how == SP_HOW_UNDEFINED)
+	if (s->ra.how == SP_COLUMN_UNDEFINED)
 		return (struct sp_rule){.cfa = SP_CFA_ROOT};
 	const struct sp_cfi_value *cfa = s->by_expression ? &s->expression : &s->cfa;
 	if (!put_cfa(&rule, cfa))

@@ -339,7 +339,7 @@ static void deriver_done(struct sp_deriver *d)
 	free(d->texts);
 	free(d->islands);
 	free(d->code);
-	free(d->window.bytes);
+	free(d->buffer.bytes);
 	free(d->flags);
 	free(d->rule_at);
 	free(d->sure.at);

@@ -49,7 +49,7 @@ static int by_start(const void *a, const void *b)
 
 int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, uint64_t to, const uint8_t **ret_bytes)
 {
-	struct sp_window *w = &d->window;
+	struct sp_code_buffer *w = &d->buffer;
 	if (from < w->start || to > w->end) {
 		void *bytes;
 		uint64_t end = SP_MAX(to, SP_MIN(from + WINDOW_BYTES, t->offset + t->size));
@@ -57,7 +57,7 @@ int sp_code_read(struct sp_deriver *d, const struct sp_text *t, uint64_t from, u
 		if (r < 0)
 			return r;
 		free(w->bytes);
-		*w = (struct sp_window){bytes, from, end};
+		*w = (struct sp_code_buffer){bytes, from, end};
 	}
 	*ret_bytes = w->bytes + (from - w->start);
 	return 0;

@@ -67,7 +67,7 @@ struct sp_island {
 struct sp_text { /* an executable segment */
 	uint64_t vaddr, offset, size;
 };
-struct sp_window { /* a part of the file that is held */
+struct sp_code_buffer { /* a part of the file that is held */
 	uint8_t *bytes;
 	uint64_t start, end;
 };
@@ -90,7 +90,7 @@ struct sp_deriver {
 	uint32_t n_bytes; /* of all islands */
 	uint8_t *code;
 	size_t code_capacity;
-	struct sp_window window;
+	struct sp_code_buffer buffer;
 	bool counting;       /* what would be loaded */
 	uint64_t left_out;   /* bytes of it, where that is too much */
 	uint64_t text_bytes; /* of executable segments */

@@ -2,7 +2,7 @@
 #include "unwind/finish.h"
 #include "base/search.h"
 #include "unwind/hotspots.h"
-#include "unwind/made.h"
+#include "unwind/jit.h"
 #include "unwind/step_types.h"
 #include "unwind/tables.h"
 #include <errno.h>
@@ -11,12 +11,12 @@
 
 struct sp_walk {
 	struct sp_tables *tables;
-	struct sp_record_pending *r;
+	struct sp_message_pending *r;
 	const struct sp_finish_memory *memory;
 	const struct sp_map *met; /* the mapping that was found last, or NULL */
 	sp_u64 code_at;           /* the address that r->code is around */
 	sp_u8 code[SP_CODE_BYTES];
-	struct sp_made made;
+	struct sp_hotspot_blob_info blob_info;
 };
 
 enum { SP_RED_ZONE = 128 /* psABI 3.2.2 */, SP_EPILOGUE = 64, SP_PAGE = 4096 };
@@ -86,7 +86,7 @@ static int sp_env_is_return(struct sp_walk *w, sp_u64 addr)
 /* What was read once stays with the record, for when it is walked on. */
 static int sp_env_around(struct sp_walk *w, sp_u64 ip)
 {
-	struct sp_record_pending *r = w->r;
+	struct sp_message_pending *r = w->r;
 
 	if (ip != w->code_at)
 		return -1;
@@ -117,8 +117,8 @@ static sp_u32 sp_env_ahead(struct sp_walk *w)
 static sp_u32 step_guessed(struct sp_walk *w, enum sp_unwind_mode mode)
 {
 	if (mode == SP_UNWIND_DWARF)
-		return SP_STOP_GUESS;
-	w->r->guessed = SP_STACK_GUESSED;
+		return SP_STOP_NO_UNWIND;
+	w->r->guessed = SP_STACK_HAS_GUESS;
 	return sp_step_guess(w, &w->r->regs, &w->r->how);
 }
 
@@ -127,18 +127,18 @@ static sp_u32 step_of_v8(struct sp_walk *w, sp_u32 off)
 	sp_u32 r = sp_step_v8(w, &w->r->regs, &w->r->how, off);
 
 	if (w->r->how & SP_HOW_GUESSED)
-		w->r->guessed = SP_STACK_GUESSED;
+		w->r->guessed = SP_STACK_HAS_GUESS;
 	return r;
 }
 
 static sp_u32 step_of_hotspot(struct sp_walk *w, sp_u32 file, sp_u64 pc)
 {
 	struct sp_hotspot *h = sp_hotspots_find(sp_tables_hotspots(w->tables), file);
-	struct sp_record_pending *r = w->r;
+	struct sp_message_pending *r = w->r;
 	sp_u32 stop = h ? sp_step_hotspot(w, h, pc, &r->regs, &r->how) : sp_step_guess(w, &r->regs, &r->how);
 
 	if (r->how & SP_HOW_GUESSED)
-		r->guessed = SP_STACK_GUESSED;
+		r->guessed = SP_STACK_HAS_GUESS;
 	return stop;
 }
 
@@ -215,42 +215,42 @@ static sp_u32 step_by(struct sp_walk *w, const struct sp_table *table, sp_u64 of
 	popped(w, table, offset, at, &rule);
 	stop = sp_step_rule(w, &w->r->regs, &w->r->how, &rule, mode != SP_UNWIND_DWARF);
 	if (w->r->how & SP_HOW_GUESSED)
-		w->r->guessed = SP_STACK_GUESSED;
+		w->r->guessed = SP_STACK_HAS_GUESS;
 	return stop;
 }
 
 /* Nothing is guessed here where somebody has looked at the code: a word that leads to code may be anything. */
-static sp_u32 step_made(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
+static sp_u32 step_jit(struct sp_walk *w, sp_u32 id, enum sp_unwind_mode mode)
 {
 	const struct sp_finish_memory *m = w->memory;
 	struct sp_regs *regs = &w->r->regs;
-	sp_u64 words[SP_MADE_WORDS];
-	struct sp_made_at at = {.id = id, .regs = regs, .words = words};
+	sp_u64 words[SP_JIT_WORDS];
+	struct sp_jit_at at = {.id = id, .regs = regs, .words = words};
 	struct sp_rule rule;
 	int r;
 
-	if (mode != SP_UNWIND_AUTO || !m->made)
+	if (mode != SP_UNWIND_AUTO || !m->jit)
 		return step_guessed(w, mode);
-	while (at.n_words < SP_MADE_WORDS && !sp_env_stack(w, regs->sp + 8 * at.n_words, &words[at.n_words]))
+	while (at.n_words < SP_JIT_WORDS && !sp_env_stack(w, regs->sp + 8 * at.n_words, &words[at.n_words]))
 		at.n_words++;
 	if (w->r->how & SP_HOW_NO_FP || sp_env_stack(w, regs->fp + 8, &at.fp_ra))
 		at.fp_ra = 0;
-	r = m->made(m->made_arg, &at, &rule);
+	r = m->jit(m->jit_arg, &at, &rule);
 	if (r == -EAGAIN) {
 		w->r->waits_for = id;
 		return SP_STOP_PENDING;
 	}
-	if (r == SP_MADE_RULE)
+	if (r == SP_JIT_RULE)
 		return sp_step_rule(w, regs, &w->r->how, &rule, 1);
 	/* What the kernel half sends for such a frame it has guessed at in vain, with the code at hand. */
-	if (r == SP_MADE_NONE || (!r && w->r->waits_for == id && w->r->code_bytes))
-		return SP_STOP_GUESS;
+	if (r == SP_JIT_NONE || (!r && w->r->waits_for == id && w->r->code_bytes))
+		return SP_STOP_NO_UNWIND;
 	return step_guessed(w, mode);
 }
 
 static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 {
-	struct sp_record_pending *r = w->r;
+	struct sp_message_pending *r = w->r;
 	sp_u64 addr = r->regs.ip - (r->how & SP_HOW_EXACT ? 0 : 1), offset, word;
 	const struct sp_map *map = map_find(w, addr);
 	const struct sp_table *table;
@@ -271,14 +271,14 @@ static sp_u32 step(struct sp_walk *w, enum sp_unwind_mode mode)
 	r->frames[sp_frame_slot(r->n_frames++)] = word;
 	if (table && table->state == SP_TABLE_HOTSPOT)
 		return step_of_hotspot(w, file, addr);
-	if (!table || table->state != SP_TABLE_MADE)
+	if (!table || table->state != SP_TABLE_JIT)
 		return step_by(w, table, offset, mode);
-	stop = step_made(w, file, mode);
+	stop = step_jit(w, file, mode);
 	r->n_frames -= stop == SP_STOP_PENDING; /* it is walked again */
 	return stop;
 }
 
-int sp_finish(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_finish(struct sp_tables *t, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 	      enum sp_unwind_mode mode, sp_u32 *ret_stop)
 {
 	struct sp_walk w = {.tables = t, .r = r, .memory = memory, .code_at = r->regs.ip};

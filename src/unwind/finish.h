@@ -2,7 +2,7 @@
 /*
  * finish.h: the same unwinder in the user half, over a copy of the stack and a list of mappings.
  *
- * Finishes a sample that the kernel half could not (SP_RECORD_PENDING): goes on from the recorded machine state; and
+ * Finishes a sample that the kernel half could not (SP_MESSAGE_PENDING): goes on from the recorded machine state; and
  * walks whole stacks where there is no kernel half, only perf_event_open's copies of registers and stack. Where code
  * is not at hand a guess believes a return address if it lies in an executable mapping; of code that was made at run
  * time whoever can look at it is asked. A pure function but for the tables and the program's memory, which it reads.
@@ -19,7 +19,7 @@
 struct sp_tables;
 
 /* A frame of code that was made at run time: where it is, what lies on the stack from the stack pointer on. */
-struct sp_made_at {
+struct sp_jit_at {
 	sp_u32 id; /* of the region */
 	const struct sp_regs *regs;
 	const sp_u64 *words;
@@ -27,7 +27,7 @@ struct sp_made_at {
 	sp_u64 fp_ra; /* what the frame pointer leads to, if it leads onto the stack; else 0 */
 };
 /* BY_FP: what the frame pointer leads to is a return address behind a call. NONE: the code does not tell. */
-enum { SP_MADE_RULE = 1, SP_MADE_BY_FP, SP_MADE_NONE };
+enum { SP_JIT_RULE = 1, SP_JIT_BY_FP, SP_JIT_NONE };
 
 struct sp_finish_memory {          /* of the program that was sampled; the caller's */
 	const struct sp_map *maps; /* executable mappings, rising, none over another */
@@ -43,16 +43,16 @@ struct sp_finish_memory {          /* of the program that was sampled; the calle
 	/* The rest of the program's memory, as it is now: 0, or negative; NULL: it is not at hand. */
 	int (*read)(void *arg, sp_u64 addr, void *ret, size_t n);
 	void *read_arg;
-	/* SP_MADE_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
-	int (*made)(void *arg, const struct sp_made_at *at, struct sp_rule *ret_rule);
-	void *made_arg;
+	/* SP_JIT_*; 0: the code cannot be looked at; -EAGAIN: not yet. NULL: nobody is there to ask. */
+	int (*jit)(void *arg, const struct sp_jit_at *at, struct sp_rule *ret_rule);
+	void *jit_arg;
 };
 
 /*
  * r->regs, how, n_frames, frames and guessed are moved on. 0: done, *ret_stop; -EAGAIN: r->waits_for is absent. Frames
  * go where sp_frame_slot() says, over the record's own mappings; these and its stack are not looked at.
  */
-int sp_finish(struct sp_tables *t, struct sp_record_pending *r, const struct sp_finish_memory *memory,
+int sp_finish(struct sp_tables *t, struct sp_message_pending *r, const struct sp_finish_memory *memory,
 	      enum sp_unwind_mode mode, sp_u32 *ret_stop);
 
 #endif

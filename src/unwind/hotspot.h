@@ -8,7 +8,7 @@
  * the interpreter are kept by the frame pointer, and tell the stack pointer of their caller. Where all of this stands
  * HotSpot tells itself (gHotSpotVMStructs; unwind/runtime.c), in numbers that are in the process's memory.
  * Included behind v8.h, by both halves; the same surroundings, and in SP_WALK
- *   struct sp_made made                            room for what was found of a blob
+ *   struct sp_hotspot_blob_info blob_info                            room for what was found of a blob
  * All that is read may be hostile: walks are bounded, and what is found has to lead to a return address. Sources:
  * HotSpot's memory/heap.cpp, code/codeBlob.hpp, cpu/x86/frame_x86.cpp, cpu/x86/templateInterpreterGenerator_x86.cpp.
  */
@@ -126,7 +126,7 @@ SP_STEP_INLINE sp_s64 sp_hotspot_begin(SP_WALK *w, const struct sp_code_heap *he
 /* What the head of a blob at this address says, into the walk. */
 SP_STEP_INLINE int sp_hotspot_head(SP_WALK *w, const struct sp_hotspot *h, sp_u64 blob, sp_u64 pc)
 {
-	struct sp_made *m = &w->made;
+	struct sp_hotspot_blob_info *m = &w->blob_info;
 	sp_u32 size;
 	sp_u16 half;
 
@@ -148,7 +148,7 @@ SP_STEP_INLINE int sp_hotspot_head(SP_WALK *w, const struct sp_hotspot *h, sp_u6
 	return 0;
 }
 
-/* The blob that pc is in, into w->made. 0 or -1. */
+/* The blob that pc is in, into w->blob_info. 0 or -1. */
 SP_STEP_INLINE int sp_hotspot_blob(SP_WALK *w, const struct sp_hotspot *h, sp_u64 pc)
 {
 	struct sp_code_heap heap = {0};
@@ -248,7 +248,7 @@ SP_STEP_INLINE int sp_hotspot_pop(SP_WALK *w, const struct sp_hotspot *h, struct
 
 SP_STEP_INLINE int sp_step_compiled(SP_WALK *w, const struct sp_hotspot *h, struct sp_regs *regs, sp_u32 *how)
 {
-	const struct sp_made *m = &w->made;
+	const struct sp_hotspot_blob_info *m = &w->blob_info;
 	sp_u32 full = 8 * m->frame - 8, up = full;
 	sp_u64 complete = m->code + m->complete, early;
 
@@ -358,7 +358,7 @@ SP_STEP_INLINE sp_u32 sp_step_hotspot(SP_WALK *w, struct sp_hotspot *h, sp_u64 p
 	if (pc - h->interpreter < h->interpreter_bytes)
 		r = sp_step_interpreted(w, h, regs, how);
 	else if (!sp_hotspot_blob(w, h, pc))
-		r = w->made.frame ? sp_step_compiled(w, h, regs, how) : sp_step_stub(w, h, regs, how);
+		r = w->blob_info.frame ? sp_step_compiled(w, h, regs, how) : sp_step_stub(w, h, regs, how);
 	return r ? sp_step_guess(w, regs, how) : SP_STEP_NEXT;
 }
 

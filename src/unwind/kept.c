@@ -228,7 +228,7 @@ static int explore(struct search *s, uint64_t at, uint16_t *ret_kept)
 	return r < 0 ? r : 0;
 }
 
-static int explore_all(struct search *s, struct sp_file_statement *k)
+static int explore_all(struct search *s, struct sp_kept *k)
 {
 	uint16_t kept = 0;
 	int r = 0;
@@ -251,7 +251,7 @@ static int by_start(const void *a, const void *b)
 }
 
 /* Instructions to spans. Code that several functions share keeps what all of them keep. */
-static void join(struct search *s, struct sp_file_statement *k)
+static void join(struct search *s, struct sp_kept *k)
 {
 	struct sp_kept_span *to = s->insns;
 	size_t n = 0;
@@ -276,10 +276,10 @@ static void join(struct search *s, struct sp_file_statement *k)
 	k->n = n;
 }
 
-int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_file_statement *ret_kept)
+int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_kept *ret_kept)
 {
 	struct search s = {.elf = e};
-	*ret_kept = (struct sp_file_statement){0};
+	*ret_kept = (struct sp_kept){0};
 	if (needs->n == SP_KEPT_MAX_NEEDS)
 		return 0;
 	sp_insn_init(&s.decoder);
@@ -294,10 +294,10 @@ int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_
 	return r;
 }
 
-void sp_kept_done(struct sp_file_statement *k)
+void sp_kept_done(struct sp_kept *k)
 {
 	free(k->spans);
-	*k = (struct sp_file_statement){0};
+	*k = (struct sp_kept){0};
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -320,7 +320,7 @@ static int put(struct output *o, uint64_t at, uint64_t row, int rule)
 	return r;
 }
 
-int sp_kept_apply(const struct sp_file_statement *k, uint64_t **rows, size_t *n_rows, size_t *capacity,
+int sp_kept_apply(const struct sp_kept *k, uint64_t **rows, size_t *n_rows, size_t *capacity,
 		  int (*rule_with)(void *arg, uint16_t rule, uint16_t regs), void *arg)
 {
 	struct output o = {0};

@@ -37,7 +37,7 @@ struct sp_kept_span { /* in this code, this much is as it was when the function 
 	uint64_t start, end;
 	uint16_t regs;
 };
-struct sp_file_statement {
+struct sp_kept {
 	struct sp_kept_span *spans; /* ascending, disjoint */
 	size_t n;
 	uint32_t n_calls;  /* from rows that need a register */
@@ -50,13 +50,13 @@ struct sp_rule;
 int sp_kept_note(struct sp_kept_needs *n, uint64_t function, uint64_t offset, const struct sp_rule *rule);
 void sp_kept_end(struct sp_kept_needs *n, uint64_t offset);
 /* 0 or -ENOMEM. */
-int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_file_statement *ret_kept);
-void sp_kept_done(struct sp_file_statement *k);
+int sp_kept_find(struct sp_elf *e, const struct sp_kept_needs *needs, struct sp_kept *ret_kept);
+void sp_kept_done(struct sp_kept *k);
 /*
  * Rows (priv.h) with what the code keeps: those that a span cuts become several. rule_with gives the number of a rule
  * that keeps these registers, too, or a negative errno.
  */
-int sp_kept_apply(const struct sp_file_statement *k, uint64_t **rows, size_t *n_rows, size_t *capacity,
+int sp_kept_apply(const struct sp_kept *k, uint64_t **rows, size_t *n_rows, size_t *capacity,
 		  int (*rule_with)(void *arg, uint16_t rule, uint16_t regs), void *arg);
 
 #endif

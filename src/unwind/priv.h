@@ -12,6 +12,7 @@
 
 #include "base/cursor.h"
 #include "unwind/build.h"
+#include "unwind/step_types.h"
 #include <stdbool.h>
 
 enum {
@@ -21,9 +22,6 @@ enum {
 	SP_BLOB_MAX_GROUPS = 1 << 20,
 	SP_PADDING_BYTES = 16, /* a gap between FDEs that is smaller is padding */
 	SP_ENTRY_BYTES = 256,  /* the code at the ELF entry point, when no FDE covers it, is not longer */
-	SP_REG_BASE = 3,
-	SP_REG_FP = 6,
-	SP_REG_SP = 7,
 	SP_REG_RA = 16,
 };
 
@@ -50,11 +48,11 @@ struct sp_cfi_value {
 struct sp_cfi_value sp_cfi_eval(struct sp_cursor block, bool with_cfa);
 
 enum sp_cfi_how {
-	SP_HOW_SAME,
-	SP_HOW_UNDEFINED,
-	SP_HOW_AT,    /* saved at address `value` */
-	SP_HOW_REG,   /* in register value.reg */
-	SP_HOW_VALUE, /* is a computed value */
+	SP_COLUMN_SAME,
+	SP_COLUMN_UNDEFINED,
+	SP_COLUMN_AT,    /* saved at address `value` */
+	SP_COLUMN_REG,   /* in register value.reg */
+	SP_COLUMN_VALUE, /* is a computed value */
 };
 struct sp_cfi_column {
 	uint8_t how;
@@ -64,7 +62,7 @@ struct sp_cfi_state {
 	bool by_expression;
 	struct sp_cfi_value cfa, expression; /* cfa: SP_CFI_REG */
 	struct sp_cfi_column fp, ra, base;
-	struct sp_cfi_column sp; /* SP_HOW_SAME: the caller's is the CFA, as nearly always */
+	struct sp_cfi_column sp; /* SP_COLUMN_SAME: the caller's is the CFA, as nearly always */
 };
 
 struct sp_cie {

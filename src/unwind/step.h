@@ -28,7 +28,7 @@
 #define SP_USER_END (1ULL << 47)    /* x86-64, four levels of page tables: where programs and their libraries live */
 #define SP_GUESS_REACH (8ULL << 20) /* a frame is believed to be smaller than the usual limit of a whole stack */
 
-enum { SP_REG_BASE = 3, SP_REG_FP = 6, SP_REG_SP = 7, SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
+enum { SP_ROW_STEPS = SP_INDEX_COUNT_BITS };
 
 /* The stop at a rule that says where something begins. */
 SP_STEP_INLINE sp_u32 sp_root_stop(const struct sp_rule *rule)
@@ -179,7 +179,7 @@ SP_STEP_INLINE sp_u32 sp_step_guess(SP_WALK *w, struct sp_regs *regs, sp_u32 *ho
 		*how = SP_HOW_GUESSED | (*how & SP_HOW_NO_FP);
 		return SP_STEP_NEXT;
 	}
-	return !fp && !(*how & (SP_HOW_NO_FP | SP_HOW_FIRST)) ? SP_STOP_COMPLETE : SP_STOP_GUESS;
+	return !fp && !(*how & (SP_HOW_NO_FP | SP_HOW_FIRST)) ? SP_STOP_COMPLETE : SP_STOP_NO_UNWIND;
 }
 
 /* A register's value, and its bit in *unsure if it is only what the sample had; or a stop. */

@@ -564,7 +564,7 @@ const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file)
 	return file < SP_MAX_FILES ? &t->table[file] : NULL;
 }
 
-void sp_tables_turn(struct sp_tables *t, sp_u32 window)
+void sp_tables_begin_window(struct sp_tables *t, sp_u32 window)
 {
 	t->window = window;
 }

@@ -42,7 +42,7 @@ void sp_tables_free(struct sp_tables *t);
 int sp_tables_load(struct sp_tables *t, uint32_t file, const struct sp_blob *blob);
 /*
  * This file, or memory without a file, has no table. state: SP_TABLE_FP: frame-pointer steps; SP_TABLE_V8: V8 made it;
- * SP_TABLE_MADE: made while its program ran, by no runtime that is known (made.h).
+ * SP_TABLE_JIT: made while its program ran, by no runtime that is known (jit.h).
  */
 void sp_tables_set_code(struct sp_tables *t, uint32_t file, enum sp_table_state state);
 /* HotSpot's (hotspots.h), with what is known of it. */
@@ -54,7 +54,7 @@ void sp_tables_forget(struct sp_tables *t, uint32_t file);
 int sp_tables_grace(struct sp_tables *t);
 
 /* The window that begins: what the user half walks from now on was used in it. */
-void sp_tables_turn(struct sp_tables *t, sp_u32 window);
+void sp_tables_begin_window(struct sp_tables *t, sp_u32 window);
 
 enum sp_table_state sp_tables_state(const struct sp_tables *t, uint32_t file);
 const struct sp_table *sp_tables_get(const struct sp_tables *t, uint32_t file);

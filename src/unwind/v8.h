@@ -148,7 +148,7 @@ SP_STEP_INLINE sp_u32 sp_step_v8_bare(SP_WALK *w, struct sp_regs *regs, sp_u32 *
 	sp_u64 ra;
 
 	if (sp_env_stack(w, regs->sp, &ra) || !sp_env_is_return(w, ra))
-		return SP_STOP_GUESS;
+		return SP_STOP_NO_UNWIND;
 	regs->ip = ra;
 	regs->sp += 8;
 	*how = SP_HOW_RUNTIME | (*how & SP_HOW_NO_FP);

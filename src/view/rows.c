@@ -59,9 +59,9 @@ static uint32_t half_word(const struct sp_profile *p, uint32_t number, bool exac
 	struct sp_stack s = sp_profile_stack(p, number);
 	uint32_t state = s.n_frames ? SP_HALF_FRAMES : SP_HALF_MISSED;
 
-	if (!number || s.stack_class == SP_STACK_ABSENT)
+	if (!number || s.stack_class == SP_CLASS_ABSENT)
 		return SP_HALF_NONE;
-	if (!exact || s.stack_class != SP_STACK_CUT)
+	if (!exact || s.stack_class != SP_CLASS_CUT)
 		return state;
 	return state | HALF_CUT | (uint32_t)s.reason << HALF_REASON_SHIFT;
 }

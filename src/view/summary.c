@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-enum { LABEL_COLUMNS = 12, MAX_NAMED = 5, MAX_REASONS = 64, N_CLASSES = SP_STACK_ABSENT + 1 };
+enum { LABEL_COLUMNS = 12, MAX_NAMED = 5, MAX_REASONS = 64, N_CLASSES = SP_CLASS_ABSENT + 1 };
 
 /* Samples by what became of their user stacks. */
 struct classes {
@@ -29,7 +29,7 @@ static uint32_t marks_of(const struct sp_profile *p, const struct sp_stack *s)
 {
 	uint32_t marks = 0;
 
-	for (uint32_t i = 0; i < s->n_frames && s->stack_class == SP_STACK_COMPLETE; i++)
+	for (uint32_t i = 0; i < s->n_frames && s->stack_class == SP_CLASS_COMPLETE; i++)
 		marks |= sp_profile_frame(p, s->frames[i])->flags;
 	return marks;
 }
@@ -38,7 +38,7 @@ static void count_classes(const struct sp_profile *p, struct classes *c)
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
-		struct sp_stack s = {.stack_class = SP_STACK_ABSENT, .reason = SP_STOP_WORDS_NONE};
+		struct sp_stack s = {.stack_class = SP_CLASS_ABSENT, .reason = SP_STOP_WORDS_NONE};
 
 		if (row->user)
 			s = sp_profile_stack(p, row->user);
@@ -83,15 +83,15 @@ static void say_begins(const int64_t *reasons, FILE *words)
 static void say_stacks(const struct classes *c, FILE *words)
 {
 	const int64_t *n = c->n;
-	int64_t user = n[SP_STACK_COMPLETE] + n[SP_STACK_CUT] + n[SP_STACK_GUESS];
+	int64_t user = n[SP_CLASS_COMPLETE] + n[SP_CLASS_CUT] + n[SP_CLASS_GUESSED];
 
 	fprintf(words, "complete %" PRId64 " (%.2f %%), guessed %" PRId64 " (%.2f %%), cut %" PRId64 " (%.2f %%",
-		n[SP_STACK_COMPLETE], sp_percent(n[SP_STACK_COMPLETE], user), n[SP_STACK_GUESS],
-		sp_percent(n[SP_STACK_GUESS], user), n[SP_STACK_CUT], sp_percent(n[SP_STACK_CUT], user));
-	say_reasons(c->reasons[SP_STACK_CUT], words);
-	fprintf(words, "); without a user stack %" PRId64, n[SP_STACK_ABSENT]);
-	say_reasons(c->reasons[SP_STACK_ABSENT], words);
-	say_begins(c->reasons[SP_STACK_COMPLETE], words);
+		n[SP_CLASS_COMPLETE], sp_percent(n[SP_CLASS_COMPLETE], user), n[SP_CLASS_GUESSED],
+		sp_percent(n[SP_CLASS_GUESSED], user), n[SP_CLASS_CUT], sp_percent(n[SP_CLASS_CUT], user));
+	say_reasons(c->reasons[SP_CLASS_CUT], words);
+	fprintf(words, "); without a user stack %" PRId64, n[SP_CLASS_ABSENT]);
+	say_reasons(c->reasons[SP_CLASS_ABSENT], words);
+	say_begins(c->reasons[SP_CLASS_COMPLETE], words);
 	if (c->derived)
 		fprintf(words, "; of the complete, %" PRId64 " (%.2f %%) by rows derived from code", c->derived,
 			sp_percent(c->derived, user));

@@ -323,10 +323,10 @@ static int unpack_source(struct sp_cursor *c, struct sp_source_frame *s)
 	return r < 0 ? r : unpack_text(c, source_len, &s->source);
 }
 
-static int unpack_sources(struct sp_cursor *c, struct sp_sources *s)
+static int unpack_sources(struct sp_cursor *c, struct sp_source_lines *s)
 {
 	uint32_t n = sp_cursor_u32(c);
-	if (c->bad || n > SP_SOURCES_MAX)
+	if (c->bad || n > SP_SOURCE_LINES_MAX)
 		return -EBADMSG;
 	s->frames = calloc(n + 1, sizeof(*s->frames));
 	if (!s->frames)
@@ -423,7 +423,7 @@ static void forget_results(struct sp_job *j)
 		sp_names_done(j->names, j->n_offsets);
 	free(sp_take_ptr(j->names));
 	if (j->sources)
-		sp_sources_done(j->sources, j->n_offsets);
+		sp_source_lines_done(j->sources, j->n_offsets);
 	free(sp_take_ptr(j->sources));
 }
 

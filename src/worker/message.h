@@ -11,7 +11,7 @@
 #ifndef SP_WORKER_MESSAGE_H
 #define SP_WORKER_MESSAGE_H
 
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 
 enum {
 	SP_JOB_SOCKET = 3,      /* the child's end, by number */

@@ -6,7 +6,7 @@
 #include "symbol/jit_objects.h"
 #include "symbol/perf_map.h"
 #include "symbol/span.h"
-#include "unwind/made.h"
+#include "unwind/jit.h"
 #include "worker/priv.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -245,15 +245,15 @@ static size_t read_process(void *arg, uint64_t at, void *bytes, size_t n)
 
 static int find_frame(const struct sp_job_message *m, const int *fds, struct sp_answer_message *a)
 {
-	uint64_t q[3 + SP_MADE_WORDS];
+	uint64_t q[3 + SP_JIT_WORDS];
 	int memory = fds[0];
-	struct sp_made_memory reader = {.read = read_process, .arg = &memory};
-	struct sp_made_frame f = {.fp = SP_MADE_FP_SAME};
+	struct sp_jit_memory reader = {.read = read_process, .arg = &memory};
+	struct sp_jit_frame f = {.fp = SP_JIT_FP_SAME};
 	if (m->n_offsets < 3 || m->n_offsets > SP_COUNT(q))
 		return -EINVAL;
 	int r = read_all(fds[1], q, m->n_offsets * sizeof(*q));
-	r = r < 0 ? r : sp_made_frame_find(&reader, q[0], q[1], q + 3, m->n_offsets - 3, &f);
-	if (r == -ENOENT && sp_made_is_return(&reader, q[2]))
+	r = r < 0 ? r : sp_jit_frame_find(&reader, q[0], q[1], q + 3, m->n_offsets - 3, &f);
+	if (r == -ENOENT && sp_jit_is_return(&reader, q[2]))
 		r = 0;
 	a->bytes = (uint64_t)(uint32_t)f.fp << 32 | (uint32_t)f.cfa;
 	return r;
@@ -329,7 +329,7 @@ static void pack_source(FILE *out, const struct sp_source_frame *s)
 		fwrite(s->source, p.source_len, 1, out);
 }
 
-static int pack_sources(const struct sp_sources *sources, size_t n, int memfd, struct sp_answer_message *a)
+static int pack_sources(const struct sp_source_lines *sources, size_t n, int memfd, struct sp_answer_message *a)
 {
 	SP_FREE char *bytes = NULL;
 	size_t size = 0;
@@ -351,14 +351,14 @@ static int pack_sources(const struct sp_sources *sources, size_t n, int memfd, s
 static int find_sources(struct sp_elf *e, const int *fds, size_t n, struct sp_answer_message *a)
 {
 	__attribute__((cleanup(asked_done))) struct asked q = {0};
-	SP_FREE struct sp_sources *sources = calloc(n + 1, sizeof(*sources));
+	SP_FREE struct sp_source_lines *sources = calloc(n + 1, sizeof(*sources));
 	int r = sources ? asked_read(&q, fds[1], n) : -ENOMEM;
-	r = r < 0 ? r : sp_sources_find(fds[2] >= 0 ? fds[2] : fds[0], e, q.offsets, n, sources);
+	r = r < 0 ? r : sp_source_lines_find(fds[2] >= 0 ? fds[2] : fds[0], e, q.offsets, n, sources);
 	if (r == -ENOENT && fds[2] >= 0)
-		r = sp_sources_find(fds[0], e, q.offsets, n, sources);
+		r = sp_source_lines_find(fds[0], e, q.offsets, n, sources);
 	r = r < 0 ? r : pack_sources(sources, n, fds[1], a);
 	if (sources)
-		sp_sources_done(sources, n);
+		sp_source_lines_done(sources, n);
 	return r;
 }
 

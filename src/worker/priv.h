@@ -3,7 +3,7 @@
  * priv.h: the parent's book-keeping of jobs and processes, and what a process does in itself.
  *
  * Ownership: a job owns its descriptors, offsets and results until its callback has been called; a list owns its jobs,
- * a process the jobs that were sent to it, a crew its processes. Errors: 0 or negative errno. One thread: the caller's.
+ * a process the jobs that were sent to it, a pool its processes. Errors: 0 or negative errno. One thread: the caller's.
  */
 #ifndef SP_WORKER_PRIV_H
 #define SP_WORKER_PRIV_H
@@ -37,7 +37,7 @@ struct sp_job {
 		void (*names)(void *arg, int r, struct sp_name *names, size_t n, const char *warning);
 		void (*debug)(void *arg, int r, const struct sp_elf_debug *debug, uint32_t crc);
 		void (*count)(void *arg, int r, const struct sp_symbol_counts *counts);
-		void (*sources)(void *arg, int r, struct sp_sources *sources, size_t n);
+		void (*sources)(void *arg, int r, struct sp_source_lines *sources, size_t n);
 		void (*spans)(void *arg, int r, const struct sp_name_table_head *head);
 		void (*descriptor)(void *arg, int r, uint64_t distance);
 	} done;
@@ -47,7 +47,7 @@ struct sp_job {
 	struct sp_identify_result identity;
 	struct sp_blob *blob;
 	struct sp_name *names;
-	struct sp_sources *sources;
+	struct sp_source_lines *sources;
 	struct sp_elf_debug debug;
 	struct sp_symbol_counts counts;
 	struct sp_name_table_head *head;
@@ -73,7 +73,7 @@ struct sp_worker {
 	bool late, abandoned, reaped;
 };
 
-struct sp_crew { /* the processes of one role and what waits for them */
+struct sp_pool { /* the processes of one role and what waits for them */
 	unsigned max_processes, capacity, n_good_devs;
 	uint32_t good_devs[SP_CREW_GOOD_DEVS]; /* devices that have answered */
 	uint64_t deadline_ns, idle_ns;         /* idle_ns 0: a process stays */
@@ -86,7 +86,7 @@ struct sp_workers {
 	struct sp_broker *broker;
 	bool closing;
 	uint64_t last_number, n_outstanding;
-	struct sp_crew crews[SP_N_ROLES];
+	struct sp_pool pools[SP_N_ROLES];
 	struct sp_job_list answered;   /* callbacks are due */
 	struct sp_workers_stats ended; /* of processes that are gone */
 };
@@ -111,10 +111,10 @@ struct sp_usage sp_worker_usage(int pid);    /* all 0 where it cannot be told */
 void sp_worker_free(struct sp_worker *p);    /* of a reaped one, or to forget one that cannot die */
 
 /* The processes of one role. */
-void sp_crew_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts processes */
-void sp_crew_serve(struct sp_workers *w, struct sp_worker *p); /* takes in answers and ends */
-void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
-uint64_t sp_crew_next_ns(const struct sp_crew *crew, uint64_t now_ns); /* the next thing to do by time; ~0 = none */
+void sp_pool_pump(struct sp_workers *w, enum sp_role role);    /* sends what can be sent, starts processes */
+void sp_pool_serve(struct sp_workers *w, struct sp_worker *p); /* takes in answers and ends */
+void sp_pool_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns); /* deadlines; forgets ended processes */
+uint64_t sp_pool_next_ns(const struct sp_pool *pool, uint64_t now_ns); /* the next thing to do by time; ~0 = none */
 
 /* broker.c: a worker that has the other end of a socket pair: its pid. And the end of one. */
 int sp_broker_start(struct sp_broker *b, enum sp_role role, int socket);

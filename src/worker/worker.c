@@ -38,11 +38,11 @@ int sp_workers_new(const struct sp_workers_options *o, struct sp_workers **ret_w
 		return -ENOMEM;
 	unsigned parse_ms = o && o->deadline_ms ? o->deadline_ms : DEADLINE_MS;
 	unsigned open_ms = o && o->open_deadline_ms ? o->open_deadline_ms : OPEN_DEADLINE_MS;
-	w->crews[SP_ROLE_PARSER] =
-	    (struct sp_crew){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
-	w->crews[SP_ROLE_OPENER] =
-	    (struct sp_crew){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
-	w->crews[SP_ROLE_FETCHER] = (struct sp_crew){.max_processes = 1, .capacity = 1};
+	w->pools[SP_ROLE_PARSER] =
+	    (struct sp_pool){.max_processes = parsers_for(o), .capacity = 8, .deadline_ns = parse_ms * 1000000ULL};
+	w->pools[SP_ROLE_OPENER] =
+	    (struct sp_pool){.max_processes = OPENERS, .capacity = 1, .deadline_ns = open_ms * 1000000ULL};
+	w->pools[SP_ROLE_FETCHER] = (struct sp_pool){.max_processes = 1, .capacity = 1};
 	w->broker = o ? o->broker : NULL;
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll < 0)
@@ -70,7 +70,7 @@ static void cancel_all(struct sp_workers *w, struct sp_job_list *list)
 }
 
 /* Gives killed processes the time to go; those that hang in the kernel are left to it. */
-static void bury(struct sp_crew *c)
+static void bury(struct sp_pool *c)
 {
 	uint64_t end_ns = sp_time_ns(CLOCK_MONOTONIC) + REAP_MS * 1000000ULL;
 	for (struct sp_worker *p; (p = c->processes);) {
@@ -91,15 +91,15 @@ void sp_workers_free(struct sp_workers *w)
 		return;
 	w->closing = true;
 	for (unsigned role = 0; role < SP_N_ROLES; role++) {
-		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next) {
+		for (struct sp_worker *p = w->pools[role].processes; p; p = p->next) {
 			sp_worker_end(p);
 			cancel_all(w, &p->jobs);
 		}
-		cancel_all(w, &w->crews[role].queue);
+		cancel_all(w, &w->pools[role].queue);
 	}
 	deliver(w);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		bury(&w->crews[role]);
+		bury(&w->pools[role]);
 	close(w->epoll);
 	free(w);
 }
@@ -127,8 +127,8 @@ static int submit(struct sp_workers *w, struct sp_job *j)
 	enum sp_role role = role_of(j->kind);
 	j->number = ++w->last_number;
 	w->n_outstanding++;
-	sp_job_push(&w->crews[role].queue, j);
-	sp_crew_pump(w, role);
+	sp_job_push(&w->pools[role].queue, j);
+	sp_pool_pump(w, role);
 	return 0;
 }
 
@@ -220,7 +220,7 @@ int sp_workers_fetch(struct sp_workers *w, const struct sp_fetch_request *q,
 	memcpy(j->build_id, q->build_id, q->build_id_len);
 	if (!j->path)
 		return -ENOMEM;
-	w->crews[SP_ROLE_FETCHER].deadline_ns = (q->deadline_ms + FETCHER_GRACE_MS) * 1000000ULL;
+	w->pools[SP_ROLE_FETCHER].deadline_ns = (q->deadline_ms + FETCHER_GRACE_MS) * 1000000ULL;
 	return submit(w, sp_take_ptr(j));
 }
 
@@ -269,7 +269,7 @@ int sp_workers_build(struct sp_workers *w, int fd, void (*done)(void *arg, int r
 
 void sp_workers_hurry(struct sp_workers *w, const void *arg)
 {
-	sp_job_bring_forward(&w->crews[SP_ROLE_PARSER].queue, arg);
+	sp_job_bring_forward(&w->pools[SP_ROLE_PARSER].queue, arg);
 }
 
 static int give_numbers(struct sp_job *j, const uint64_t *offsets, size_t n)
@@ -354,8 +354,8 @@ int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 	return r;
 }
 
-int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
-		       void (*done)(void *arg, int r, struct sp_sources *sources, size_t n), void *arg)
+int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg)
 {
 	JOB_DROP struct sp_job *j = job_new(SP_JOB_SOURCES, arg);
 	int r = give_question(w, j, fd, debug_fd, offsets, n);
@@ -437,7 +437,7 @@ int sp_workers_timeout_ms(const struct sp_workers *w)
 	if (w->answered.n)
 		return 0;
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		next = SP_MIN(next, sp_crew_next_ns(&w->crews[role], now));
+		next = SP_MIN(next, sp_pool_next_ns(&w->pools[role], now));
 	if (next == ~0ULL)
 		return -1;
 	return next <= now ? 0 : (int)((next - now + 999999) / 1000000);
@@ -455,12 +455,12 @@ int sp_workers_dispatch(struct sp_workers *w)
 	if (n < 0 && errno != EINTR)
 		return sp_fail(-errno, "wait for workers");
 	for (int i = 0; i < n; i++)
-		sp_crew_serve(w, events[i].data.ptr);
+		sp_pool_serve(w, events[i].data.ptr);
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		sp_crew_tick(w, role, now_ns);
+		sp_pool_tick(w, role, now_ns);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		sp_crew_pump(w, role);
+		sp_pool_pump(w, role);
 	deliver(w);
 	return 0;
 }
@@ -498,7 +498,7 @@ void sp_workers_stats(const struct sp_workers *w, struct sp_workers_stats *ret_s
 	if (w->broker)
 		add_usage(ret_stats, sp_broker_pid(w->broker), false, 0);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		for (struct sp_worker *p = w->crews[role].processes; p; p = p->next)
+		for (struct sp_worker *p = w->pools[role].processes; p; p = p->next)
 			if (!p->reaped)
 				add_usage(ret_stats, p->pid, role == SP_ROLE_PARSER, p->peak_bytes);
 }
@@ -507,7 +507,7 @@ uint64_t sp_workers_cpu_ns(const struct sp_workers *w)
 {
 	uint64_t ns = w->ended.cpu_ns + (w->broker ? sp_usage_cpu_ns((uint32_t)sp_broker_pid(w->broker)) : 0);
 	for (unsigned role = 0; role < SP_N_ROLES; role++)
-		for (const struct sp_worker *p = w->crews[role].processes; p; p = p->next)
+		for (const struct sp_worker *p = w->pools[role].processes; p; p = p->next)
 			ns += p->reaped ? 0 : sp_usage_cpu_ns((uint32_t)p->pid);
 	return ns;
 }

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "capture/capture.h"
 #include "capture/lasting.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include "proc/process.h"
 #include "profile/profile.h"
 #include "profile/window.h"

@@ -101,14 +101,14 @@ static void table_load(struct sp_tables *t)
 	require(sp_tables_load(t, TABLE, b) == 0);
 }
 
-static void record_take(struct sp_record_pending *r)
+static void record_take(struct sp_message_pending *r)
 {
 	memset(r, 0, sizeof(*r));
 	r->regs = (struct sp_regs){.ip = take_address(), .sp = take_address(), .fp = take_address()};
 	for (size_t i = 0; i < 16; i++)
 		r->regs.r[i] = take_address();
 	r->how = (uint32_t)take(1);
-	r->guessed = take(1) & 1 ? SP_STACK_GUESSED : 0;
+	r->guessed = take(1) & 1 ? SP_STACK_HAS_GUESS : 0;
 	r->n_frames = (uint32_t)take(2) % (SP_WALK_FRAMES + 1);
 	r->n_maps = (uint32_t)take(1) % 8;
 	if (r->n_maps == 7)
@@ -140,7 +140,7 @@ static bool in_a_map(const struct sp_finish_memory *m, uint64_t word)
 	return false;
 }
 
-static void walk(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwind_mode mode)
+static void walk(struct sp_tables *t, struct sp_message_pending *r, enum sp_unwind_mode mode)
 {
 	static struct sp_map maps[SP_PENDING_MAPS]; /* frames go over the record's own */
 	struct sp_finish_memory memory = {.maps = maps,
@@ -170,7 +170,7 @@ static void walk(struct sp_tables *t, struct sp_record_pending *r, enum sp_unwin
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct sp_record_pending *r;
+	static struct sp_message_pending *r;
 	struct sp_tables *t = NULL;
 
 	if (!r)

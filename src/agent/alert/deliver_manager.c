@@ -80,7 +80,7 @@ static struct sp_manager *get_manager(struct sp_deliver *d, const struct sp_aler
 	*m = (struct sp_manager){.child = -1, .target = {.url = strdup(p->url)}};
 	m->target.authorization_file = p->authorization_file ? strdup(p->authorization_file) : NULL;
 	m->target.ca_file = p->ca_file ? strdup(p->ca_file) : NULL;
-	if (!sp_alert_target_equals(&m->target, p)) { /* no memory */
+	if (!sp_alert_target_equals(&m->target, p)) { /* out of memory */
 		sp_alert_target_done(&m->target);
 		return NULL;
 	}

@@ -253,8 +253,8 @@ static int sum_health(struct window_fold *f, const struct sp_store_window *w)
 		double n = (double)sp_identity_samples(f->id, row);
 
 		samples += n;
-		t->all += row->user && how != SP_STACK_ABSENT ? n : 0;
-		complete += row->user && how == SP_STACK_COMPLETE ? n : 0;
+		t->all += row->user && how != SP_CLASS_ABSENT ? n : 0;
+		complete += row->user && how == SP_CLASS_COMPLETE ? n : 0;
 	}
 	if (f->rule->subject == SP_ALERT_RULE_LOST)
 		t->all = samples + (double)w->n_lost;

@@ -4,7 +4,7 @@
  * overview, api_table.c tables.
  *
  * A route writes the members of the JSON object that is open.
- * -EINVAL, -EACCES and -ENOENT with words are the asker's fault; others are ours. One thread.
+ * -EINVAL, -EACCES and -ENOENT with sp_error_text() are the asker's fault; others are ours. One thread.
  */
 #ifndef SP_AGENT_ANSWER_API_PRIV_H
 #define SP_AGENT_ANSWER_API_PRIV_H

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/lasting.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include "proc/process.h"
 #include "worker/broker.h"
 #include "worker/worker.h"

@@ -6,8 +6,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/lasting.h"
-#include "capture/recipe.h"
-#include "naming/labels.h"
+#include "capture/recipe_ops.h"
+#include "naming/enrich.h"
 #include "proc/cgroup.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -69,7 +69,7 @@ static int fill_options(const struct sp_sampler *s, struct sp_capture_options *o
 
 	*o = (struct sp_capture_options){
 	    .recipes = {s->recipe},
-	    .way = SP_CAPTURE_BPF,
+	    .backend = SP_BACKEND_BPF,
 	    .cpus = env->cpus,
 	    .n_cpus = env->n_cpus,
 	    .all_cpus = true,
@@ -250,15 +250,15 @@ static int drop_excluded_rows(struct sp_sampler *s)
 static void add_labels(struct sp_sampler *s)
 {
 	uint64_t now = sp_time_ns(CLOCK_BOOTTIME);
-	int r = sp_label_cgroups(s->profile);
+	int r = sp_enrich_cgroups(s->profile);
 
 	if (r < 0)
 		log_failure(s, "cgroups", r);
 	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_INTERVAL_S * SP_NS_PER_S) ||
-	    !sp_label_packages_wanted(s->profile))
+	    !sp_enrich_packages_wanted(s->profile))
 		return;
 	s->labelled_ns = now;
-	r = sp_label_packages(s->profile, s->capture);
+	r = sp_enrich_packages(s->profile, s->capture);
 	if (r < 0)
 		log_failure(s, "packages", r);
 }
@@ -285,8 +285,8 @@ static void count_rows(struct sp_sampler *s)
 		unsigned how = sp_profile_stack(p, row->user).stack_class;
 
 		s->status.n_samples += (uint64_t)row->values[0];
-		s->status.n_complete += how == SP_STACK_COMPLETE ? (uint64_t)row->values[0] : 0;
-		s->status.n_cut += how == SP_STACK_CUT ? (uint64_t)row->values[0] : 0;
+		s->status.n_complete += how == SP_CLASS_COMPLETE ? (uint64_t)row->values[0] : 0;
+		s->status.n_cut += how == SP_CLASS_CUT ? (uint64_t)row->values[0] : 0;
 	}
 }
 

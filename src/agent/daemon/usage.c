@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -103,8 +103,8 @@ static void count_samples(struct sp_metrics_source *s, const struct sp_profile *
 		struct sp_stack stack = sp_profile_stack(p, row->user);
 		uint64_t n = (uint64_t)SP_MAX(row->values[0], 0);
 
-		s->n_samples[row->user ? stack.stack_class % SP_METRICS_CLASSES : SP_STACK_ABSENT] += n;
-		if (row->user && stack.stack_class == SP_STACK_CUT && stack.reason < SP_N_STOPS)
+		s->n_samples[row->user ? stack.stack_class % SP_METRICS_CLASSES : SP_CLASS_ABSENT] += n;
+		if (row->user && stack.stack_class == SP_CLASS_CUT && stack.reason < SP_N_STOPS)
 			s->n_cut[stack.reason] += n;
 	}
 }
@@ -197,10 +197,10 @@ static void put_functions(const struct sp_metrics *m, struct sp_expo *x)
 
 static void put_samples(const struct sp_metrics *m, struct sp_expo *x)
 {
-	static const char *const classes[SP_METRICS_CLASSES] = {[SP_STACK_COMPLETE] = "complete",
-								[SP_STACK_CUT] = "cut",
-								[SP_STACK_GUESS] = "guessed",
-								[SP_STACK_ABSENT] = "absent"};
+	static const char *const classes[SP_METRICS_CLASSES] = {[SP_CLASS_COMPLETE] = "complete",
+								[SP_CLASS_CUT] = "cut",
+								[SP_CLASS_GUESSED] = "guessed",
+								[SP_CLASS_ABSENT] = "absent"};
 	struct sp_labels l;
 
 	sp_expo_family(x, SP_EXPO_COUNTER, "soprof_samples", NULL, "Samples by how complete their user stack is.");

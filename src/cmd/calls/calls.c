@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/profile/profile_parts.h"
 #include "cmd/report/show.h"
-#include "link/place.h"
+#include "link/audit_library.h"
 #include "link/run.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
@@ -166,7 +166,7 @@ struct run {
 	const struct calls_args *args;
 	const struct sp_view *view;
 	char *environment[SP_CALLS_VARIABLES + 1];
-	struct sp_calls_place place;
+	struct sp_audit_library audit_library;
 	struct sp_calls_run file;
 	uint64_t n_uncounted; /* programs that said so */
 	uint64_t ticks_hz;    /* 0: calls are not timed */
@@ -185,7 +185,7 @@ static int file_prepare(struct run *r)
 					   .depth = a->depth ? SP_CALLS_BY_OBJECT : SP_CALLS_BY_SITE,
 					   .apart = a->apart};
 	int e = a->environment || a->directory ? sp_calls_run_share(a->directory, &what, &r->file)
-					       : sp_calls_run_make(r->place.directory, &what, &r->file);
+					       : sp_calls_run_make(r->audit_library.directory, &what, &r->file);
 
 	if (e >= 0)
 		e = sp_calls_time(r->file.path, r->ticks_hz);
@@ -219,15 +219,15 @@ static int run_prepare(struct run *r)
 	if (e >= 0)
 		e = sp_output_check(r->args->show.output);
 	if (e >= 0)
-		e = sp_calls_place_make(r->args->environment, &r->place);
+		e = sp_audit_library_make(r->args->environment, &r->audit_library);
 	if (e >= 0 && r->args->latency)
 		e = sp_calls_ticks(&r->ticks_hz);
 	if (e >= 0)
 		e = file_prepare(r);
 	if (e >= 0)
-		e = sp_calls_environment(&r->place, r->file.path, r->environment);
-	if (e >= 0 && *r->place.lacking)
-		line_tell(r->place.lacking);
+		e = sp_calls_environment(&r->audit_library, r->file.path, r->environment);
+	if (e >= 0 && *r->audit_library.lacking)
+		line_tell(r->audit_library.lacking);
 	if (e >= 0 && *r->file.lacking)
 		line_tell(r->file.lacking);
 	if (e >= 0 && r->args->command)
@@ -378,12 +378,12 @@ static int profile_join(struct sp_profile_session *s, bool sampled, struct sp_pr
 static int uncounted_tell(struct run *r, struct sp_profile_session *s, bool sampled)
 {
 	struct sp_capture_stats seen;
-	bool is_seen = sampled && s->way.way == SP_CAPTURE_BPF;
+	bool is_seen = sampled && s->backend.kind == SP_BACKEND_BPF;
 	struct sp_calls_uncounted u = {.seen = is_seen ? &seen : NULL, .counters = r->now.counters};
 
 	if (is_seen)
 		sp_capture_stats(s->sampling.capture, &seen);
-	u.n_refused = r->n_uncounted = sp_calls_place_uncounted(&r->place, &u.has_more_refused);
+	u.n_refused = r->n_uncounted = sp_audit_library_uncounted(&r->audit_library, &u.has_more_refused);
 	return sp_calls_uncounted_tell(&u);
 }
 
@@ -489,7 +489,7 @@ static int run_counted(struct run *r)
 
 static void run_done(struct run *r)
 {
-	sp_calls_place_done(&r->place);
+	sp_audit_library_done(&r->audit_library);
 	sp_calls_run_done(&r->file);
 	for (size_t i = 0; i < SP_CALLS_VARIABLES; i++)
 		free(r->environment[i]);
@@ -502,7 +502,7 @@ static void run_done(struct run *r)
 static int run(const struct sp_cmd *cmd, int argc, char **argv)
 {
 	struct calls_args a = {.show = SP_SHOW_DEFAULTS, .frequency_hz = 199};
-	struct run r = {.cmd = cmd, .args = &a, .place = SP_CALLS_PLACE_NONE, .file = SP_CALLS_RUN_NONE};
+	struct run r = {.cmd = cmd, .args = &a, .audit_library = SP_AUDIT_LIBRARY_NONE, .file = SP_CALLS_RUN_NONE};
 	int code, e = sp_options_parse(options, argc, argv, &a);
 
 	if (e == SP_PARSED)

@@ -54,7 +54,7 @@ int sp_calls_uncounted_tell(const struct sp_calls_uncounted *u);
 char *sp_calls_doubt(char *const *command, const struct sp_words *libraries);
 /* Whether a program that counted has loaded one of the libraries. */
 bool sp_calls_is_loaded(const struct sp_calls_snapshot *s);
-/* One line: why `command` has counted nothing of these. A new string, or NULL: memory is short. */
+/* One line: why `command` has counted nothing of these. A new string, or NULL: out of memory. */
 char *sp_calls_why(char *const *command, const struct sp_words *libraries, const struct sp_words *functions,
 		   const struct sp_calls_snapshot *s);
 /* One line, a new string: which of the functions' globs have matched nothing that was called. NULL: all have. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * calls_uncounted.c: which of the programs that a command started did not count. Those that cannot use the file say so
- * themselves (link/place.h); of the others the kernel half knows, where it follows the command: each exec, and what the
- * dynamic linker was told.
+ * themselves (link/audit_library.h); of the others the kernel half knows, where it follows the command: each exec, and
+ * what the dynamic linker was told.
  */
 #include "base/error.h"
 #include "base/mem.h"

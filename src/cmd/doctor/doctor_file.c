@@ -6,7 +6,7 @@
 #include "naming/owners.h"
 #include "profile/profile.h"
 #include "unwind/cache.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <fcntl.h>

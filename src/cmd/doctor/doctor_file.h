@@ -37,7 +37,7 @@ struct sp_doctor_file {
 	int names_cache;  /* sp_entries_look(): the table of its functions' names */
 };
 
-/* Asks for all of it. 0, or a negative errno with words that name the file. */
+/* Asks for all of it. 0, or a negative errno with sp_error_text() that names the file. */
 int sp_doctor_file_read(const char *path, const char *debug_dirs, struct sp_doctor_file *ret_file);
 void sp_doctor_file_done(struct sp_doctor_file *f);
 

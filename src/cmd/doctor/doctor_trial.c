@@ -25,7 +25,7 @@ enum { TRIAL_HZ = 999, STEP_MS = 20, BURN_MS = 60, GIVE_UP_MS = 4000 };
 
 struct trial {
 	const struct sp_recipe *recipe;
-	enum sp_capture_way way;
+	enum sp_backend_kind backend;
 	bool user_mode_only;
 	struct sp_workers *workers;
 	struct sp_profile *profile;
@@ -71,12 +71,12 @@ static int trial_open(struct trial *t)
 {
 	struct sp_workers_options one = {.n_parsers = 1};
 	struct sp_capture_options o = {.recipes = {t->recipe},
-				       .way = t->way,
+				       .backend = t->backend,
 				       .user_mode_only = t->user_mode_only,
 				       .user = true,
 				       .kernel = true,
 				       .frequency_hz = TRIAL_HZ,
-				       .filter = SP_FILTER_TGID,
+				       .filter = SP_TARGETS_TGID,
 				       .targets = &t->target,
 				       .n_targets = 1,
 				       .cache = ""};
@@ -111,7 +111,7 @@ static void trial_count(struct trial *t)
 		struct sp_stack stack = sp_profile_stack(t->profile, row->user);
 
 		t->n_samples += row->values[0];
-		t->n_complete += row->user && stack.stack_class == SP_STACK_COMPLETE ? row->values[0] : 0;
+		t->n_complete += row->user && stack.stack_class == SP_CLASS_COMPLETE ? row->values[0] : 0;
 	}
 }
 
@@ -143,7 +143,7 @@ static int trial_run(struct trial *t)
 /* libbpf's words for a refusal are many, and guesses. */
 static void refused(struct sp_doctor *d, const char *key, const char *what, const struct trial *t, int r)
 {
-	bool by_bpf = t->way == SP_CAPTURE_BPF;
+	bool by_bpf = t->backend == SP_BACKEND_BPF;
 	const char *why = by_bpf && d->no_bpf ? "BPF programs are refused" : sp_error_text(r);
 
 	sp_doctor_add(d, key, what, SP_DOCTOR_NO, "%s", why);
@@ -165,7 +165,7 @@ static void tell_whole(struct sp_doctor *d, const char *key, const char *what, c
 	sp_doctor_add(d, key, what, whole ? SP_DOCTOR_YES : SP_DOCTOR_PARTLY,
 		      "tried%s: %lld of %lld stacks of our own process are complete",
 		      t->user_mode_only ? ", user mode only" : "", (long long)t->n_complete, (long long)t->n_samples);
-	if (t->way == SP_CAPTURE_PERF) {
+	if (t->backend == SP_BACKEND_PERF) {
 		d->can_own |= whole;
 	} else {
 		d->can_sample = true;
@@ -192,9 +192,9 @@ static void recipe_try(struct sp_doctor *d, const char *key, const char *what, s
 
 void sp_doctor_recipes(struct sp_doctor *d)
 {
-	struct trial all = {.recipe = &sp_recipe_cpu, .way = SP_CAPTURE_BPF, .child = -1};
+	struct trial all = {.recipe = &sp_recipe_cpu, .backend = SP_BACKEND_BPF, .child = -1};
 	struct trial own = {
-	    .recipe = &sp_recipe_cpu, .way = SP_CAPTURE_PERF, .user_mode_only = !d->has_own_kernel, .child = -1};
+	    .recipe = &sp_recipe_cpu, .backend = SP_BACKEND_PERF, .user_mode_only = !d->has_own_kernel, .child = -1};
 
 	recipe_try(d, "recipe_cpu", "profile (recipe cpu)", &all);
 	recipe_try(d, "recipe_cpu_own", "profile of own programs", &own);

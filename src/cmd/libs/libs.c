@@ -14,7 +14,7 @@
 #include "capture/capture.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "profile/profile.h"
 #include "recipe/recipe.h"
 #include "view/view.h"
@@ -95,7 +95,7 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 				       .frequency_hz = l->args->frequency_hz,
 				       .targets = l->args->pids.values,
 				       .n_targets = l->args->pids.n,
-				       .filter = l->args->pids.n ? SP_FILTER_TGID : SP_FILTER_NONE};
+				       .filter = l->args->pids.n ? SP_TARGETS_TGID : SP_TARGETS_ALL};
 	uint64_t start_ns;
 	int r = sp_sampling_open(s, &o);
 
@@ -110,7 +110,7 @@ static int sample(struct sp_libs *l, uint64_t seconds)
 		r = sp_capture_finish(s->capture);
 	l->sampled = r >= 0;
 	if (r >= 0)
-		r = sp_label_packages(s->profile, s->capture); /* for what has ended when we look */
+		r = sp_enrich_packages(s->profile, s->capture); /* for what has ended when we look */
 	return r < 0 ? r : sp_sampling_unite(s);
 }
 

@@ -106,7 +106,7 @@ int sp_libs_print_json(struct sp_libs *l, FILE *out);
 int sp_libs_print_csv(struct sp_libs *l, FILE *out);
 void sp_libs_tell(const struct sp_libs *l); /* what is to be known beside it, on stderr */
 
-/* A copy of the text that lives as long as l; NULL when memory is short. */
+/* A copy of the text that lives as long as l; NULL: out of memory. */
 const char *sp_libs_keep(struct sp_libs *l, const char *text);
 /* Whether the file that is there now is the same build. */
 bool sp_libs_is_same(const struct sp_libs_file *f);

@@ -13,7 +13,7 @@
 #include "cmd/output.h"
 #include "cmd/profile/profile_args.h"
 #include "cmd/profile/profile_parts.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "naming/naming.h"
 #include "proc/cgroup.h"
 #include "proc/process.h"
@@ -44,7 +44,7 @@ static void targets_choose(const struct sp_profile_args *a, struct sp_capture_op
 
 	o->targets = list->values;
 	o->n_targets = list->n;
-	o->filter = a->tids.n ? SP_FILTER_TID : a->pids.n || a->command ? SP_FILTER_TGID : SP_FILTER_NONE;
+	o->filter = a->tids.n ? SP_TARGETS_TID : a->pids.n || a->command ? SP_TARGETS_TGID : SP_TARGETS_ALL;
 	o->follow = a->command != NULL;
 	o->no_seek = o->follow; /* what else is mapped is not sampled, and its tables would come before the command's */
 }
@@ -55,8 +55,8 @@ static int options_make(struct sp_profile_session *s, struct sp_capture_options 
 	int r = 0;
 
 	*o = (struct sp_capture_options){
-	    .way = s->way.way,
-	    .user_mode_only = s->way.user_mode_only,
+	    .backend = s->backend.kind,
+	    .user_mode_only = s->backend.user_mode_only,
 	    .user = !a->kernel_only,
 	    .kernel = !a->user_only,
 	    .idle = a->include_idle,
@@ -91,34 +91,34 @@ static int way_check(const struct sp_profile_session *s)
 {
 	const struct sp_profile_args *a = s->args;
 
-	if (s->way.way != SP_CAPTURE_PERF)
+	if (s->backend.kind != SP_BACKEND_PERF)
 		return 0;
 	if (a->cgroup)
 		return sp_fail_said(-EPERM, "--cgroup needs %s; run it as root, with sudo",
-				    *s->way.missing ? s->way.missing : "BPF");
+				    *s->backend.missing ? s->backend.missing : "BPF");
 	if (a->recipes.n > 1 || !sp_recipe_has(a->recipes.recipes[0], SP_AT_PERF))
 		return s->why_not_bpf ? sp_fail_said(-EPERM, "-e %s needs BPF: %s", a->events, s->why_not_bpf)
 				      : sp_fail_said(-EPERM, "-e %s needs %s; run it as root, with sudo", a->events,
-						     s->way.missing);
-	if (s->way.user_mode_only && (a->kernel_only || !strcmp(a->recipes.recipes[0]->name, "context-switches")))
+						     s->backend.missing);
+	if (s->backend.user_mode_only && (a->kernel_only || !strcmp(a->recipes.recipes[0]->name, "context-switches")))
 		return sp_fail_said(-EPERM,
 				    "%s shows the kernel, which needs %s, or kernel.perf_event_paranoid below 2; run "
 				    "it as root, with sudo",
-				    a->kernel_only ? "-K" : "-e context-switches", s->way.missing);
+				    a->kernel_only ? "-K" : "-e context-switches", s->backend.missing);
 	return 0;
 }
 
 /* Once it works: a refusal is one line, too. */
 static void way_tell(const struct sp_profile_session *s)
 {
-	if (s->way.way != SP_CAPTURE_PERF)
+	if (s->backend.kind != SP_BACKEND_PERF)
 		return;
 	fputs("soprof: sampling by perf_event_open, ", stderr);
-	if (*s->way.missing)
-		fprintf(stderr, "since BPF needs %s", s->way.missing);
+	if (*s->backend.missing)
+		fprintf(stderr, "since BPF needs %s", s->backend.missing);
 	else
 		sp_encode(stderr, SP_ENCODE_TERMINAL, s->why_not_bpf ? s->why_not_bpf : "");
-	if (s->way.user_mode_only)
+	if (s->backend.user_mode_only)
 		fputs("; time in the kernel is not seen (kernel.perf_event_paranoid below 2 would allow it)", stderr);
 	fputc('\n', stderr);
 }
@@ -140,7 +140,7 @@ static bool is_refusal(int r)
 /* Where the kernel refuses BPF programs (lockdown, no type information), perf_event_open serves. */
 int sp_profile_session_begin(struct sp_profile_session *s)
 {
-	int r = sp_privileges_way(has_targets(s->args), &s->way);
+	int r = sp_privileges_backend(has_targets(s->args), &s->backend);
 
 	if (r >= 0)
 		r = sp_sampling_begin(&s->sampling);
@@ -148,9 +148,9 @@ int sp_profile_session_begin(struct sp_profile_session *s)
 		r = way_check(s);
 	if (r >= 0)
 		r = session_open(s);
-	if (r < 0 && s->way.way == SP_CAPTURE_BPF && is_refusal(r)) {
+	if (r < 0 && s->backend.kind == SP_BACKEND_BPF && is_refusal(r)) {
 		s->why_not_bpf = strdup(sp_error_text(r));
-		if (s->why_not_bpf && !sp_privileges_other_way(has_targets(s->args), &s->way)) {
+		if (s->why_not_bpf && !sp_privileges_other_backend(has_targets(s->args), &s->backend)) {
 			sp_error_clear();
 			r = way_check(s);
 			if (r >= 0)
@@ -200,7 +200,7 @@ int sp_profile_session_sample(struct sp_profile_session *s)
 
 	if (r >= 0)
 		r = sp_capture_start(s->sampling.capture);
-	if (r >= 0 && s->way.way == SP_CAPTURE_BPF) /* the other way still looks at processes that appear later */
+	if (r >= 0 && s->backend.kind == SP_BACKEND_BPF) /* the other way still looks at processes that appear later */
 		r = privileges_drop(s);
 	if (r >= 0)
 		r = sp_child_release(&s->child);
@@ -223,7 +223,7 @@ static bool wants_packages(const struct sp_profile_args *a)
 /* Lines and inlined functions: the files have other numbers in the new profile. */
 static int lines_find(struct sp_profile_session *s, struct sp_naming *naming)
 {
-	struct sp_source_resolver resolver = {.arg = naming, .resolve = sp_naming_sources};
+	struct sp_source_resolver resolver = {.arg = naming, .resolve = sp_naming_source_lines};
 	struct sp_profile *expanded;
 	int r = sp_symbol_inline(s->sampling.profile, &resolver, &expanded);
 
@@ -262,7 +262,7 @@ static int files_name(struct sp_profile_session *s)
 	if (r >= 0)
 		r = sp_bad_rows_keep(s);
 	if (r >= 0 && wants_packages(s->args))
-		r = sp_label_packages(s->sampling.profile, s->sampling.capture);
+		r = sp_enrich_packages(s->sampling.profile, s->sampling.capture);
 	if (r >= 0 && s->args->with_lines)
 		r = lines_find(s, &naming);
 	sp_naming_done(&naming);

@@ -30,14 +30,14 @@ struct sp_child { /* -1 where there is none */
 
 /* privileges.c: 0, or -EPERM with the whole story in one line. check: whether BPF programs may sample everybody. */
 int sp_privileges_check(void);
-struct sp_way { /* of sampling */
-	enum sp_capture_way way;
+struct sp_backend_choice { /* of sampling */
+	enum sp_backend_kind kind;
 	bool user_mode_only; /* the kernel's time and stacks are not to be had */
 	char missing[64];    /* the capabilities for want of which it is not BPF */
 };
-int sp_privileges_way(bool has_targets, struct sp_way *ret_way);
-/* BPF was refused after all: *way is changed, or stays and a negative errno tells that there is no other. */
-int sp_privileges_other_way(bool has_targets, struct sp_way *way);
+int sp_privileges_backend(bool has_targets, struct sp_backend_choice *ret_choice);
+/* BPF was refused after all: *choice is changed, or stays and a negative errno tells that there is no other. */
+int sp_privileges_other_backend(bool has_targets, struct sp_backend_choice *choice);
 
 /* What perf_event_open says to this event, of ourselves (pid 0) or of everybody (-1): 0 or a negative errno. */
 int sp_event_try(uint32_t type, uint64_t config, pid_t pid, bool with_kernel);
@@ -49,7 +49,7 @@ struct sp_profile_session {
 	FILE *output;                      /* made before the privileges were dropped; NULL: not yet */
 	struct sp_summary_count *bad_rows; /* files with rows that could not be expressed */
 	size_t n_bad_rows;
-	struct sp_way way;
+	struct sp_backend_choice backend;
 	char *why_not_bpf;   /* what the kernel had against it, where the capabilities are there */
 	uint64_t n_left_out; /* samples outside --library and --comm */
 	bool quiet;          /* nothing is printed but what is wrong */

@@ -5,7 +5,7 @@
 #include "capture/capture.h"
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "proc/usage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -127,7 +127,7 @@ int sp_profile_narrow(struct sp_profile_session *s)
 static int labels_look_up(struct sp_profile_session *s)
 {
 	if (s->args->by == SP_BY_CGROUP || s->args->by == SP_BY_CONTAINER || !strcmp(s->args->view->name, "pprof"))
-		return sp_label_cgroups(s->sampling.profile);
+		return sp_enrich_cgroups(s->sampling.profile);
 	return 0;
 }
 
@@ -207,7 +207,7 @@ static void own_use(const struct sp_profile_session *s, const struct sp_capture_
 	summary->system_ns = own.system_ns;
 	summary->bpf_ns = c->bpf_ns;
 	summary->bpf_time_unknown = !c->n_bpf_runs;
-	summary->without_bpf = s->way.way == SP_CAPTURE_PERF;
+	summary->without_bpf = s->backend.kind == SP_BACKEND_PERF;
 	summary->ring_bytes = c->ring_bytes;
 	summary->memory_bytes = own.peak_bytes - SP_MIN(c->mapped_bytes, own.peak_bytes) + workers.peak_bytes;
 	summary->map_bytes = c->bpf_bytes;

@@ -7,7 +7,7 @@
  * its usual place, and where none answers there, the files of its usual store. Times come from base/when.h.
  * sp_history_tell() says on stderr what of the range was sampled, in how many windows, what happened in
  * it (gaps, upgrades), and what was lost, damaged or shortened; nothing that is not so. An answer without a window is
- * -ENODATA, and its words tell what there is. 0 or a negative errno with words. One thread.
+ * -ENODATA, and its words tell what there is. 0 or a negative errno with sp_error_text(). One thread.
  */
 #ifndef SP_CMD_REPORT_HISTORY_H
 #define SP_CMD_REPORT_HISTORY_H
@@ -36,7 +36,7 @@ int sp_history_totals(struct sp_history *h, const struct sp_store_query *q, bool
 void sp_history_tell(struct sp_history *h, const char *label, const struct sp_store_query *q,
 		     const struct sp_store_answer *answer, int64_t n_samples);
 
-/* "2026-11-21 13:00 to 15:00": the day once if it is the same. Free it; NULL when memory is short. */
+/* "2026-11-21 13:00 to 15:00": the day once if it is the same. Free it; NULL: out of memory. */
 char *sp_history_range_text(uint64_t from_ns, uint64_t to_ns);
 /* Whether the file is a store's, by its beginning. */
 bool sp_history_is_file(int fd);

@@ -5,7 +5,7 @@
  * A library is looked for by its name where ld.so looks (LD_LIBRARY_PATH, then the usual directories), and is the one
  * only if its code has the range that the profile tells; a program, or a library that lies elsewhere, has to be given.
  * Only headers are read here; names come from the workers. The struct is the caller's, zeroed but for what he wants.
- * 0 or a negative errno with words; -EINVAL: what was given is not what was profiled.
+ * 0 or a negative errno with sp_error_text(); -EINVAL: what was given is not what was profiled.
  */
 #ifndef SP_CMD_REPORT_OBJECT_H
 #define SP_CMD_REPORT_OBJECT_H

@@ -4,7 +4,7 @@
  *
  * Inputs are read one after the other and merged; "-" is standard input. A file of a store is told by its content.
  * Progress is shown on stderr if that is a terminal. What was lost and left out is kept, so that the command can say it
- * in the end. Errors are negative errno with words that name the input and the place in it.
+ * in the end. Errors are negative errno with sp_error_text() that names the input and the place in it.
  */
 #ifndef SP_CMD_REPORT_REPORT_H
 #define SP_CMD_REPORT_REPORT_H

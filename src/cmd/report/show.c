@@ -12,7 +12,7 @@
 #include "cmd/output.h"
 #include "cmd/profile/profile_parts.h"
 #include "cmd/report/report.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "profile/calls.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -102,7 +102,7 @@ static int focus_choose(struct show *r)
 
 static int labels_fill(struct show *r)
 {
-	return r->args->by == SP_BY_PACKAGE || r->view->packages ? sp_label_packages(r->profile, NULL) : 0;
+	return r->args->by == SP_BY_PACKAGE || r->view->packages ? sp_enrich_packages(r->profile, NULL) : 0;
 }
 
 static void options_fill(struct show *r)

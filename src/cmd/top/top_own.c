@@ -18,7 +18,7 @@
 #include "capture/lasting.h"
 #include "cmd/sampling.h"
 #include "cmd/top/top_source.h"
-#include "naming/labels.h"
+#include "naming/enrich.h"
 #include "naming/naming.h"
 #include "proc/usage.h"
 #include "profile/profile.h"
@@ -108,12 +108,12 @@ static void label(struct source *s)
 	struct sp_profile *p = s->sampling.profile;
 	uint64_t now = sp_time_ns(CLOCK_MONOTONIC);
 
-	if (sp_label_cgroups(p) < 0)
+	if (sp_enrich_cgroups(p) < 0)
 		sp_error_clear();
-	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_S * SP_NS_PER_S) || !sp_label_packages_wanted(p))
+	if ((s->labelled_ns && now - s->labelled_ns < PACKAGES_S * SP_NS_PER_S) || !sp_enrich_packages_wanted(p))
 		return;
 	s->labelled_ns = now;
-	if (sp_label_packages(p, s->sampling.capture) < 0)
+	if (sp_enrich_packages(p, s->sampling.capture) < 0)
 		sp_error_clear();
 }
 
@@ -251,7 +251,7 @@ static void source_close(void *source)
 static int sampling_start(struct source *s)
 {
 	struct sp_capture_options o = {.recipes = {&sp_recipe_cpu},
-				       .way = SP_CAPTURE_BPF,
+				       .backend = SP_BACKEND_BPF,
 				       .user = true,
 				       .kernel = true,
 				       .unwind = SP_UNWIND_AUTO,

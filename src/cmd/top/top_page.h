@@ -39,7 +39,7 @@ void sp_top_page_done(struct sp_top_page *page);
 
 /* The words that a row of a table is known by. false: it is not a thing that could be opened. */
 bool sp_top_page_what(const struct sp_top_page *page, size_t row, char ret_what[SP_TOP_WORD]);
-/* What a person calls it, raw: "deflate [libz.so.1]". NULL when memory is short; free it. */
+/* What a person calls it, raw: "deflate [libz.so.1]". NULL: out of memory; free it. */
 char *sp_top_page_name(const struct sp_top_page *page, size_t row);
 /* The number of the row with these words; false: it is not there. */
 bool sp_top_page_find(const struct sp_top_page *page, const char *what, size_t *ret_row);

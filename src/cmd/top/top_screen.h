@@ -5,7 +5,7 @@
  * Opening takes the terminal over; it is given back by sp_top_screen_close(), and, where the program crashes, by a
  * handler of the signals that end it so. Only lines that top_show.h has encoded get there, cut to its width; where the
  * locale's characters are not UTF-8, others than ASCII are shown as `?`. There is one terminal, and one thread. 0 or a
- * negative errno with words.
+ * negative errno with sp_error_text().
  */
 #ifndef SP_CMD_TOP_TOP_SCREEN_H
 #define SP_CMD_TOP_TOP_SCREEN_H

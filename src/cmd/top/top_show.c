@@ -42,16 +42,16 @@ const char *const sp_top_help[] = {
 /* --- the head -------------------------------------------------------------------------------------------------------
  */
 struct classes {
-	int64_t n[SP_STACK_ABSENT + 1], all;
+	int64_t n[SP_CLASS_ABSENT + 1], all;
 };
 
 static void classes_count(const struct sp_profile *p, struct classes *c)
 {
 	for (uint32_t i = 0; i < sp_profile_n_rows(p); i++) {
 		const struct sp_row *row = sp_profile_row(p, i);
-		unsigned is = row->user ? sp_profile_stack(p, row->user).stack_class : SP_STACK_ABSENT;
+		unsigned is = row->user ? sp_profile_stack(p, row->user).stack_class : SP_CLASS_ABSENT;
 
-		c->n[SP_MIN(is, (unsigned)SP_STACK_ABSENT)] += row->values[0];
+		c->n[SP_MIN(is, (unsigned)SP_CLASS_ABSENT)] += row->values[0];
 		c->all += row->values[0];
 	}
 }
@@ -134,8 +134,8 @@ static void stacks_line(const struct sp_top_seen *seen, const struct classes *c,
 		snprintf(own, sizeof(own), "; soprof itself %.2f %% of a CPU",
 			 100 * (double)time->own_ns / (double)time->duration_ns);
 	line(ret_line, "stacks: %.1f %% complete, %.1f %% cut, %.1f %% guessed, %.1f %% without%s",
-	     sp_percent(c->n[SP_STACK_COMPLETE], c->all), sp_percent(c->n[SP_STACK_CUT], c->all),
-	     sp_percent(c->n[SP_STACK_GUESS], c->all), sp_percent(c->n[SP_STACK_ABSENT], c->all), own);
+	     sp_percent(c->n[SP_CLASS_COMPLETE], c->all), sp_percent(c->n[SP_CLASS_CUT], c->all),
+	     sp_percent(c->n[SP_CLASS_GUESSED], c->all), sp_percent(c->n[SP_CLASS_ABSENT], c->all), own);
 }
 
 void sp_top_head(const struct sp_top_seen *seen, char ret_lines[SP_TOP_HEAD_LINES][SP_TOP_LINE])

@@ -5,7 +5,7 @@
  * `take` gives a new profile, with names, of the last seconds, which is the caller's. What may take its time calls
  * `meanwhile`, in which the caller looks after keys and signals, and which may call `step`, but not `take`. Between
  * takes a source wants `step` when one of its descriptors is readable, and when next_ns has come. 0 or a negative errno
- * with words; a take that failed may be tried again. Main thread only.
+ * with sp_error_text(); a take that failed may be tried again. Main thread only.
  */
 #ifndef SP_CMD_TOP_TOP_SOURCE_H
 #define SP_CMD_TOP_TOP_SOURCE_H

@@ -5,8 +5,8 @@
  * The directory may be writable only by its owner or root. Only regular files with one link are opened in it; symbolic
  * links are not followed. Names: YYYY-MM-DD.{10s,1m,1h}.db. The schema is in man/soprof-store.5. Files being written
  * are in WAL mode, with synchronous=NORMAL and a checkpoint each minute; those of past days have no journal.
- * Errors: negative errno with context: -EBADMSG: SQLite reports damage, -EPROTONOSUPPORT: a newer version, -ENOENT,
- * -ENOSPC, -EIO ... Not thread-safe.
+ * Errors: negative errno with sp_error_text(): -EBADMSG: SQLite reports damage, -EPROTONOSUPPORT: a newer version,
+ * -ENOENT, -ENOSPC, -EIO ... Not thread-safe.
  */
 #ifndef SP_STORE_FILES_FILE_H
 #define SP_STORE_FILES_FILE_H

@@ -120,7 +120,7 @@ static int push_profile_frame(struct sp_answer_writer *a, uint32_t frame)
 static struct sp_stack stack_of_mark(const struct sp_dict_frame *mark)
 {
 	if (mark == NULL)
-		return (struct sp_stack){.stack_class = SP_STACK_CUT};
+		return (struct sp_stack){.stack_class = SP_CLASS_CUT};
 	return (struct sp_stack){.stack_class = mark->stack_class, .reason = mark->reason};
 }
 

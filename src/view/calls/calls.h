@@ -9,7 +9,7 @@
  * one: of leaves in targets, with what they spent in the kernel; it is kept in ticks of 1/rate_hz seconds, as gprof has
  * it. Names are those of functions; outside LIBRARY:FUNCTION, <LIBRARY> for a whole one, and <external> for who is not
  * known or, with o->external, for all outside. They are safe for a terminal. Private to the views; the graph owns all
- * of it. -ENODATA, with words, for a profile without calls; -ENOMEM. Sums saturate. Reentrant.
+ * of it. -ENODATA, with sp_error_text(), for a profile without calls; -ENOMEM. Sums saturate. Reentrant.
  */
 #ifndef SP_VIEW_CALLS_CALLS_H
 #define SP_VIEW_CALLS_CALLS_H

@@ -122,9 +122,9 @@ static int put_word(struct filler *f, int64_t entity, struct sp_html_path *path)
 static int put_note(struct filler *f, const struct sp_stack *stack, struct sp_html_path *path)
 {
 	char note[128];
-	if (stack->stack_class == SP_STACK_CUT)
+	if (stack->stack_class == SP_CLASS_CUT)
 		snprintf(note, sizeof(note), "[truncated: %s]", sp_stop_words(stack->reason));
-	else if (stack->stack_class == SP_STACK_ABSENT && !stack->n_frames)
+	else if (stack->stack_class == SP_CLASS_ABSENT && !stack->n_frames)
 		snprintf(note, sizeof(note), "[no user stack]");
 	else
 		return 0;

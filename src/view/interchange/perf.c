@@ -62,7 +62,7 @@ static bool before_digit(const char *at)
 	return isdigit((unsigned char)at[1]);
 }
 
-/* As in the folded view, with the spaces that `hide` says yes to written \x20; NULL when memory is short. */
+/* As in the folded view, with the spaces that `hide` says yes to written \x20; NULL: out of memory. */
 static char *encoded(const char *text, bool (*hide)(const char *at))
 {
 	char *plain SP_FREE = sp_encoded(SP_ENCODE_FOLDED, text), *result = NULL;
@@ -148,7 +148,7 @@ static int put_stack(const struct writer *w, uint32_t number, bool kernel, FILE 
 	struct sp_stack s = sp_profile_stack(w->p, number);
 	int r = 0;
 
-	if (number && !s.n_frames && s.stack_class != SP_STACK_ABSENT)
+	if (number && !s.n_frames && s.stack_class != SP_CLASS_ABSENT)
 		fprintf(out, "\t%16x [Missed %s Stack]+0x0 ([unknown])\n", 0, kernel ? "Kernel" : "User");
 	for (uint32_t i = 0; i < s.n_frames && r >= 0; i++)
 		r = put_frame(w, s.frames[i], out);

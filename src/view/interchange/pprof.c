@@ -75,7 +75,7 @@ static void put_stack(struct sp_pprof *w, uint32_t number, const char *missed)
 		n = sp_pprof_n_at_place(w->p, s.frames + i, s.n_frames - i);
 		sp_pbuf_varint(&w->part, sp_pprof_location(w, s.frames + i, n));
 	}
-	if (number && !s.n_frames && s.stack_class != SP_STACK_ABSENT)
+	if (number && !s.n_frames && s.stack_class != SP_CLASS_ABSENT)
 		sp_pbuf_varint(&w->part, sp_pprof_said(w, missed));
 }
 
@@ -91,11 +91,11 @@ static void put_label(struct sp_pprof *w, const char *key, const char *value, ui
 
 static const char *class_words(const struct sp_profile *p, uint32_t user)
 {
-	static const char *const words[] = {[SP_STACK_COMPLETE] = "complete",
-					    [SP_STACK_CUT] = "cut",
-					    [SP_STACK_GUESS] = "guessed",
-					    [SP_STACK_ABSENT] = "none"};
-	unsigned int stack_class = user ? sp_profile_stack(p, user).stack_class : (unsigned int)SP_STACK_ABSENT;
+	static const char *const words[] = {[SP_CLASS_COMPLETE] = "complete",
+					    [SP_CLASS_CUT] = "cut",
+					    [SP_CLASS_GUESSED] = "guessed",
+					    [SP_CLASS_ABSENT] = "none"};
+	unsigned int stack_class = user ? sp_profile_stack(p, user).stack_class : (unsigned int)SP_CLASS_ABSENT;
 
 	return stack_class < SP_COUNT(words) ? words[stack_class] : "";
 }

@@ -170,7 +170,7 @@ static size_t location_bytes(uint32_t n_lines)
 	return sizeof(struct sp_pprof_location) + n_lines * sizeof(struct line);
 }
 
-/* The location at hand, as if it had no lines yet; NULL when memory is short. */
+/* The location at hand, as if it had no lines yet; NULL: out of memory. */
 static struct sp_pprof_location *begin_location(struct sp_pprof *w, uint32_t n_lines)
 {
 	int r = sp_grow(&w->location, &w->location_capacity, location_bytes(n_lines), 1);

@@ -137,7 +137,7 @@ static void row_of(const char *process, const char *cgroup, const char *library,
 
 static void row(const char *process, const char *library, const char *function, int64_t ms)
 {
-	row_of(process, "/x", library, function, ms, SP_STACK_COMPLETE);
+	row_of(process, "/x", library, function, ms, SP_CLASS_COMPLETE);
 }
 
 static void profile_begin(void)
@@ -293,17 +293,17 @@ static void test_kinds(void **state)
 	(void)state;
 	begin(8, texts);
 	profile_begin();
-	row_of("wget", "/a.slice/x", "libz.so.1", "inflate", 3000, SP_STACK_COMPLETE);
-	row_of("wget", "/a.slice/y", "libz.so.1", "inflate_fast", 1900, SP_STACK_CUT);
-	row_of("curl", "/a.slice", "libz.so.1", "deflate", 1500, SP_STACK_COMPLETE);
-	row_of("make", "/b", "[kernel]", "read", 1100, SP_STACK_COMPLETE);
-	row_of("make", "/b", "libc.so.6", "memcpy", 100, SP_STACK_ABSENT);
+	row_of("wget", "/a.slice/x", "libz.so.1", "inflate", 3000, SP_CLASS_COMPLETE);
+	row_of("wget", "/a.slice/y", "libz.so.1", "inflate_fast", 1900, SP_CLASS_CUT);
+	row_of("curl", "/a.slice", "libz.so.1", "deflate", 1500, SP_CLASS_COMPLETE);
+	row_of("make", "/b", "[kernel]", "read", 1100, SP_CLASS_COMPLETE);
+	row_of("make", "/b", "libc.so.6", "memcpy", 100, SP_CLASS_ABSENT);
 	window(10);
 	expect("fires a function=inflate_fast library=libz.so.1;fires a function=inflate library=libz.so.1;"
 	       "fires b function=main library=wget;fires c process=wget;fires d cgroup=/a.slice;"
 	       "fires e library=libz.so.1 process=wget;fires f;fires g;fires h library=[kernel];");
 	profile_begin();
-	row_of("sed", "/b", "libc.so.6", "regexec", 100, SP_STACK_COMPLETE);
+	row_of("sed", "/b", "libc.so.6", "regexec", 100, SP_CLASS_COMPLETE);
 	window(0);
 	expect("over a function=inflate_fast library=libz.so.1;over a function=inflate library=libz.so.1;"
 	       "over b function=main library=wget;over c process=wget;over d cgroup=/a.slice;"

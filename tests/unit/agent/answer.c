@@ -21,7 +21,7 @@ static void add_row(struct sp_profile *p, uint32_t uid, const char *name, int64_
 	struct sp_func func = {.name = string(p, "work"), .linkage_name = string(p, "work"), .file = f, .size = 16};
 	struct sp_frame frame = {.file = f, .func = (uint32_t)sp_profile_add_func(p, &func)};
 	uint32_t number = (uint32_t)sp_profile_add_frame(p, &frame);
-	struct sp_stack stack = {.stack_class = SP_STACK_COMPLETE, .n_frames = 1, .frames = &number};
+	struct sp_stack stack = {.stack_class = SP_CLASS_COMPLETE, .n_frames = 1, .frames = &number};
 	struct sp_process process = {
 	    .pid = uid + 2, .ns_pid = uid + 2, .uid = uid, .exe = f, .comm = string(p, name), .start_ns = 7};
 	struct sp_key key = {.process = (uint32_t)sp_profile_add_process(p, &process),

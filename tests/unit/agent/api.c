@@ -126,7 +126,7 @@ static uint32_t frame_of(struct sp_profile *p, const char *library, const char *
 static void add_row(struct sp_profile *p, uint32_t uid, const char *library, const char *function, int64_t n)
 {
 	uint32_t frames[2] = {frame_of(p, library, function), frame_of(p, "app", "main")};
-	struct sp_stack stack = {.stack_class = SP_STACK_COMPLETE, .n_frames = 2, .frames = frames};
+	struct sp_stack stack = {.stack_class = SP_CLASS_COMPLETE, .n_frames = 2, .frames = frames};
 	struct sp_process process = {
 	    .pid = uid + 2, .ns_pid = uid + 2, .uid = uid, .comm = string(p, "app"), .start_ns = 7};
 	struct sp_key key = {.process = (uint32_t)sp_profile_add_process(p, &process),

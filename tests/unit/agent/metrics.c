@@ -85,7 +85,7 @@ static uint32_t frame(struct made *m, uint32_t of, const char *function)
 
 static uint32_t stack(struct made *m, size_t n, const uint32_t *frames)
 {
-	struct sp_stack s = {.stack_class = SP_STACK_COMPLETE, .n_frames = (uint32_t)n, .frames = frames};
+	struct sp_stack s = {.stack_class = SP_CLASS_COMPLETE, .n_frames = (uint32_t)n, .frames = frames};
 
 	return (uint32_t)sp_profile_add_stack(m->p, &s);
 }
@@ -261,7 +261,7 @@ static void by(enum sp_metrics_by by, const char *first, const char *second, con
 	uint32_t a = file(m, "prog", 1), b = file(m, "other", 4), z = file(m, "libz.so.1", 2);
 	uint32_t inflate = frame(m, z, "inflate");
 	uint32_t s = stack(m, 1, &inflate);
-	struct sp_stack none = {.stack_class = SP_STACK_ABSENT, .reason = 1};
+	struct sp_stack none = {.stack_class = SP_CLASS_ABSENT, .reason = 1};
 
 	add(m, key(m, 1, a, "/one"), s, 0, 10);
 	add(m, key(m, 2, b, "/two"), s, 0, 20);

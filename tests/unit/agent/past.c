@@ -141,7 +141,7 @@ static uint32_t frame_of(struct sp_profile *p, uint32_t n)
 static int add_row(struct sp_profile *p, const struct row *row)
 {
 	uint32_t frames[MAX_FRAMES];
-	struct sp_stack stack = {.stack_class = SP_STACK_COMPLETE, .n_frames = row->n_frames, .frames = frames};
+	struct sp_stack stack = {.stack_class = SP_CLASS_COMPLETE, .n_frames = row->n_frames, .frames = frames};
 	struct sp_process process = {.pid = 100 + row->process, .comm = text(p, "prog%u", row->process), .start_ns = 7};
 	struct sp_key key = {.comm = process.comm, .recipe = (uint32_t)sp_profile_add_string(p, "cpu")};
 	int64_t values[2] = {row->n, row->n * CPU_OF_SAMPLE};

@@ -196,7 +196,7 @@ static bool begin(struct fixture *f)
 	o = (struct sp_capture_options){.recipes = {&sp_recipe_cpu},
 					.cpus = f->cpus,
 					.n_cpus = (size_t)i,
-					.filter = SP_FILTER_TGID,
+					.filter = SP_TARGETS_TGID,
 					.targets = &f->own,
 					.n_targets = 1,
 					.follow = true,

@@ -33,7 +33,7 @@ static void check(struct sp_capture *c, uint32_t depth)
 	uint32_t left_out = depth - SP_MIN(depth, SP_MAX_FRAMES);
 
 	assert_int_equal(s.n_frames, depth - left_out + (left_out > 0));
-	assert_int_equal(s.stack_class, SP_STACK_COMPLETE);
+	assert_int_equal(s.stack_class, SP_CLASS_COMPLETE);
 	for (uint32_t i = 0; i < s.n_frames; i++) {
 		const struct sp_frame *f = sp_profile_frame(c->profile, s.frames[i]);
 		const struct sp_func *func = sp_profile_func(c->profile, f->func);

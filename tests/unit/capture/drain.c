@@ -31,19 +31,19 @@
 
 static int take_file(struct made *m, uint32_t id, uint32_t dev)
 {
-	struct sp_record_file r = {.type = SP_RECORD_FILE, .id = id, .key = {.dev = dev, .ino = 3, .size = 5}};
+	struct sp_message_file r = {.type = SP_MESSAGE_FILE, .id = id, .key = {.dev = dev, .ino = 3, .size = 5}};
 
 	memset(r.name, 'x', sizeof(r.name)); /* no NUL */
 	return take(m, &r, sizeof(r));
 }
 
-static struct sp_record_stack *stack_new(uint64_t id, uint16_t n, uint16_t stop)
+static struct sp_message_stack *stack_new(uint64_t id, uint16_t n, uint16_t stop)
 {
-	struct sp_record_stack *r = calloc(1, sizeof(*r) + 8UL * n);
+	struct sp_message_stack *r = calloc(1, sizeof(*r) + 8UL * n);
 	uint64_t *frames = (uint64_t *)(r + 1);
 
 	assert_non_null(r);
-	*r = (struct sp_record_stack){.type = SP_RECORD_STACK, .n_frames = n, .stop = stop, .id = id};
+	*r = (struct sp_message_stack){.type = SP_MESSAGE_STACK, .n_frames = n, .stop = stop, .id = id};
 	for (uint16_t i = 0; i < n; i++)
 		frames[i] = word(i % 3, i % 2 ? ANON : UNKNOWN, i);
 	return r;
@@ -51,7 +51,7 @@ static struct sp_record_stack *stack_new(uint64_t id, uint16_t n, uint16_t stop)
 
 static int take_stack(struct made *m, uint64_t id, uint16_t n, uint16_t stop)
 {
-	struct sp_record_stack *r = stack_new(id, n, stop);
+	struct sp_message_stack *r = stack_new(id, n, stop);
 	int result = take(m, r, sizeof(*r) + 8UL * n);
 
 	free(r);
@@ -62,7 +62,7 @@ static int take_stack(struct made *m, uint64_t id, uint16_t n, uint16_t stop)
 static struct ring_buffer *ring_new(struct made *m, int *ret_fd)
 {
 	*ret_fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, 1 << 16, NULL);
-	return *ret_fd < 0 ? NULL : ring_buffer__new(*ret_fd, sp_drain_record, m->c, NULL);
+	return *ret_fd < 0 ? NULL : ring_buffer__new(*ret_fd, sp_drain_message, m->c, NULL);
 }
 
 /* Only a BPF program can put something into a ring: it copies its argument to its stack, and that to the ring. */
@@ -105,15 +105,15 @@ static void short_records(void **state)
 	static const struct {
 		uint32_t type;
 		size_t size;
-	} types[] = {{SP_RECORD_FILE, sizeof(struct sp_record_file)},
-		     {SP_RECORD_PROCESS, sizeof(struct sp_record_process)},
-		     {SP_RECORD_STACK, sizeof(struct sp_record_stack)},
-		     {SP_RECORD_REST, sizeof(struct sp_record_rest)},
-		     {SP_RECORD_PENDING, offsetof(struct sp_record_pending, stack)},
+	} types[] = {{SP_MESSAGE_FILE, sizeof(struct sp_message_file)},
+		     {SP_MESSAGE_PROCESS, sizeof(struct sp_message_process)},
+		     {SP_MESSAGE_STACK, sizeof(struct sp_message_stack)},
+		     {SP_MESSAGE_STACK_ABOVE, sizeof(struct sp_message_stack_above)},
+		     {SP_MESSAGE_PENDING, offsetof(struct sp_message_pending, stack)},
 		     {0, 4096},
-		     {SP_RECORD_REST + 1, 4096},
+		     {SP_MESSAGE_STACK_ABOVE + 1, 4096},
 		     {UINT32_MAX, 4096}};
-	static char record[sizeof(struct sp_record_pending)];
+	static char record[sizeof(struct sp_message_pending)];
 	struct made m = made_new();
 	uint32_t n_files = sp_profile_n_files(m.p);
 
@@ -161,7 +161,7 @@ static void files(void **state)
 
 static void stacks(void **state)
 {
-	struct sp_record_stack *big = stack_new(5, SP_MAX_FRAMES, SP_STOP_COMPLETE);
+	struct sp_message_stack *big = stack_new(5, SP_MAX_FRAMES, SP_STOP_COMPLETE);
 	struct made m = made_new();
 	uint32_t n_stacks;
 
@@ -181,7 +181,7 @@ static void stacks(void **state)
 	assert_int_equal(sp_profile_n_stacks(m.p), n_stacks + 1);
 	struct sp_stack s = sp_profile_stack(m.p, n_stacks);
 	assert_int_equal(s.n_frames, SP_MAX_FRAMES);
-	assert_int_equal(s.stack_class, SP_STACK_COMPLETE);
+	assert_int_equal(s.stack_class, SP_CLASS_COMPLETE);
 	for (uint32_t i = 0; i < s.n_frames; i++) {
 		const struct sp_frame *f = sp_profile_frame(m.p, s.frames[i]);
 		uint32_t file = i % 3 == SP_FRAME_KERNEL ? m.c->kernel_file : i % 2 ? sp_files_number(m.c, ANON) : 0;
@@ -197,8 +197,8 @@ static void stacks(void **state)
 /* A file is announced, and a stack goes through it, after `events` was read and before `samples` is. */
 static void stack_overtakes_file(void **state)
 {
-	struct sp_record_file file = {.type = SP_RECORD_FILE, .id = ANON, .key = {.dev = SP_DEV_ANON, .size = 5}};
-	struct sp_record_stack *stack = stack_new(5, 2, SP_STOP_COMPLETE);
+	struct sp_message_file file = {.type = SP_MESSAGE_FILE, .id = ANON, .key = {.dev = SP_DEV_ANON, .size = 5}};
+	struct sp_message_stack *stack = stack_new(5, 2, SP_STOP_COMPLETE);
 	struct made m = made_new();
 	int events, samples;
 
@@ -235,17 +235,17 @@ static void stops(void **state)
 	static const struct {
 		uint16_t stop;
 		int class;
-	} all[] = {{SP_STOP_COMPLETE, SP_STACK_COMPLETE},
-		   {SP_STOP_THREAD, SP_STACK_COMPLETE},
-		   {SP_STOP_FIBER | SP_STACK_GUESSED, SP_STACK_GUESS},
-		   {SP_STOP_COMPLETE | SP_STACK_GUESSED, SP_STACK_GUESS},
-		   {SP_STOP_NONE, SP_STACK_ABSENT},
-		   {SP_STOP_GONE, SP_STACK_ABSENT},
-		   {SP_STOP_READ, SP_STACK_CUT},
-		   {SP_STOP_CFA | SP_STACK_GUESSED, SP_STACK_CUT},
-		   {SP_STOP_PENDING, SP_STACK_CUT},
-		   {SP_N_STOPS, SP_STACK_CUT},
-		   {0xff, SP_STACK_CUT}};
+	} all[] = {{SP_STOP_COMPLETE, SP_CLASS_COMPLETE},
+		   {SP_STOP_THREAD, SP_CLASS_COMPLETE},
+		   {SP_STOP_FIBER | SP_STACK_HAS_GUESS, SP_CLASS_GUESSED},
+		   {SP_STOP_COMPLETE | SP_STACK_HAS_GUESS, SP_CLASS_GUESSED},
+		   {SP_STOP_NONE, SP_CLASS_ABSENT},
+		   {SP_STOP_GONE, SP_CLASS_ABSENT},
+		   {SP_STOP_READ, SP_CLASS_CUT},
+		   {SP_STOP_CFA | SP_STACK_HAS_GUESS, SP_CLASS_CUT},
+		   {SP_STOP_PENDING, SP_CLASS_CUT},
+		   {SP_N_STOPS, SP_CLASS_CUT},
+		   {0xff, SP_CLASS_CUT}};
 	struct made m = made_new();
 
 	(void)state;
@@ -290,7 +290,7 @@ static void pending_bounds(void **state)
 
 	(void)state;
 	for (int i = 0; i < 6; i++) {
-		struct sp_record_pending *r = pending_new();
+		struct sp_message_pending *r = pending_new();
 
 		*(i % 3 == 0   ? &r->n_maps
 		  : i % 3 == 1 ? &r->n_frames
@@ -301,8 +301,8 @@ static void pending_bounds(void **state)
 		assert_int_equal(take(&m, r, sizeof(*r)), -EBADMSG);
 		free(r);
 	}
-	struct sp_record_pending *r = pending_new();
-	size_t whole = offsetof(struct sp_record_pending, stack) + r->stack_bytes;
+	struct sp_message_pending *r = pending_new();
+	size_t whole = offsetof(struct sp_message_pending, stack) + r->stack_bytes;
 
 	assert_int_equal(take(&m, r, whole - 1), -EBADMSG); /* a byte of its stack is missing */
 	assert_int_equal(sp_pending_try(m.c, true), 0);
@@ -316,7 +316,7 @@ static void pending_bounds(void **state)
 /* Memory of no runtime needs no table: it is finished by frame pointers; a caller's 0 is the outermost one. */
 static void pending_finished(void **state)
 {
-	struct sp_record_pending *r = pending_new();
+	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 
 	(void)state;
@@ -331,7 +331,7 @@ static void pending_finished(void **state)
 	assert_int_equal(m.c->stats.n_finished, 1);
 	assert_int_equal(sp_profile_n_rows(m.p), 1);
 	struct sp_stack s = sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user);
-	assert_int_equal(s.stack_class, SP_STACK_GUESS);
+	assert_int_equal(s.stack_class, SP_CLASS_GUESSED);
 	assert_int_equal(s.n_frames, 1);
 	assert_int_equal(sp_profile_row(m.p, 0)->values[0], 2);
 	free(r);
@@ -341,7 +341,7 @@ static void pending_finished(void **state)
 /* A file that was never announced: it waits, and is cut at the end, as a stack whose table did not come. */
 static void pending_unknown(void **state)
 {
-	struct sp_record_pending *r = pending_new();
+	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 	uint64_t n = 0;
 
@@ -368,7 +368,7 @@ static void pending_unknown(void **state)
 /* Samples of one process wait with one list of mappings; those of another, or of later, have their own. */
 static void pending_mappings(void **state)
 {
-	struct sp_record_pending *r = pending_new();
+	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 	const struct sp_waiting *w[4];
 
@@ -399,7 +399,7 @@ static void pending_mappings(void **state)
 /* Three frames, of which the third is found through the last page of three; any of the pages may be missing. */
 static void pending_holes(void **state)
 {
-	struct sp_record_pending *r = pending_new();
+	struct sp_message_pending *r = pending_new();
 	const sp_u64 outer[] = {r->stack_at + 0x2100, 0x10020}, last[] = {0, 0x10030};
 
 	(void)state;
@@ -417,7 +417,7 @@ static void pending_holes(void **state)
 		assert_int_equal(take(&m, r, sizeof(*r)), 0);
 		assert_int_equal(sp_pending_try(m.c, false), 0);
 		struct sp_stack s = sp_profile_stack(m.p, sp_profile_row(m.p, 0)->user);
-		assert_int_equal(s.stack_class, page == 1 ? SP_STACK_GUESS : SP_STACK_CUT);
+		assert_int_equal(s.stack_class, page == 1 ? SP_CLASS_GUESSED : SP_CLASS_CUT);
 		assert_int_equal(s.n_frames, page == 0 ? 1 : page == 1 ? 3 : 2);
 		made_free(&m);
 	}
@@ -427,18 +427,18 @@ static void pending_holes(void **state)
 /* What waits is tried when it is new, and again when a table has come. */
 static void pending_tried(void **state)
 {
-	struct sp_record_pending *r = pending_new();
+	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 
 	(void)state;
 	r->maps[0].word = word(SP_FRAME_FILE, VDSO, 0);
 	assert_int_equal(take(&m, r, sizeof(*r)), 0);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
-	assert_int_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_equal(m.c->waiting->tried, m.c->n_table_changes);
 	assert_int_equal(take(&m, r, sizeof(*r)), 0);
-	assert_int_not_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_not_equal(m.c->waiting->tried, m.c->n_table_changes);
 	assert_int_equal(sp_pending_try(m.c, false), 0);
-	assert_int_equal(m.c->waiting->tried, m.c->tables_turn);
+	assert_int_equal(m.c->waiting->tried, m.c->n_table_changes);
 	assert_int_equal(m.c->stats.n_finished, 0);
 	assert_int_equal(take_file(&m, VDSO, SP_DEV_VDSO), 0);
 	assert_int_equal(sp_pending_try(m.c, false), 0);

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "capture/priv.h"
-#include "capture/recipe.h"
+#include "capture/recipe_ops.h"
 #include "profile/profile.h"
 #include "profile/window.h"
 #include "recipe/recipe.h"
@@ -62,7 +62,7 @@ static void options_make(struct session *s)
 	for (i = 0; i < n && i < (long)SP_COUNT(s->cpus); i++)
 		s->cpus[i] = (unsigned)i;
 	s->o = (struct sp_capture_options){.recipes = {&sp_recipe_cpu},
-					   .filter = SP_FILTER_TGID,
+					   .filter = SP_TARGETS_TGID,
 					   .targets = &own,
 					   .n_targets = 1,
 					   .follow = true,
@@ -162,8 +162,8 @@ static struct seen look(const struct sp_profile *p)
 		struct sp_stack stack = sp_profile_stack(p, row->user);
 
 		seen.n += row->values[0];
-		seen.complete += stack.stack_class == SP_STACK_COMPLETE ? row->values[0] : 0;
-		seen.cut += stack.stack_class == SP_STACK_CUT ? row->values[0] : 0;
+		seen.complete += stack.stack_class == SP_CLASS_COMPLETE ? row->values[0] : 0;
+		seen.cut += stack.stack_class == SP_CLASS_CUT ? row->values[0] : 0;
 		seen.unknown += sp_profile_key(p, row->key)->process ? 0 : row->values[0];
 		for (uint32_t k = 0; k < stack.n_frames; k++)
 			assert_int_not_equal(sp_profile_frame(p, stack.frames[k])->file, 0);
@@ -407,7 +407,7 @@ static void keep_busy_no_more(const pid_t *pids, unsigned n)
 static bool everything_begin(struct session *s)
 {
 	options_make(s);
-	s->o.filter = SP_FILTER_NONE;
+	s->o.filter = SP_TARGETS_ALL;
 	s->o.n_targets = 0;
 	s->o.idle = true;
 	s->o.follow = s->o.user = s->o.kernel = false;

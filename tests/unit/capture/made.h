@@ -68,7 +68,7 @@ static inline struct made made_new(void)
 static inline void made_free(struct made *m)
 {
 	sp_workers_free(m->c->workers);
-	ring_buffer__free(m->c->events); /* a source's to free; here there is none */
+	ring_buffer__free(m->c->events); /* a backend's to free; here there is none */
 	ring_buffer__free(m->c->samples);
 	sp_capture_free(m->c);
 	sp_profile_free(m->p);
@@ -83,7 +83,7 @@ static inline int take(struct made *m, const void *record, size_t size)
 
 	assert_non_null(copy);
 	memcpy(copy, record, size);
-	assert_int_equal(sp_drain_record(m->c, copy, size), 0); /* it never stops the reading of the ring */
+	assert_int_equal(sp_drain_message(m->c, copy, size), 0); /* it never stops the reading of the ring */
 	free(copy);
 	r = m->c->failure;
 	m->c->failure = 0;
@@ -92,8 +92,8 @@ static inline int take(struct made *m, const void *record, size_t size)
 
 static inline int take_process(struct made *m)
 {
-	struct sp_record_process r = {
-	    .type = SP_RECORD_PROCESS, .id = 3, .key = process_key, .ns_tgid = 1, .uid = 1000};
+	struct sp_message_process r = {
+	    .type = SP_MESSAGE_PROCESS, .id = 3, .key = process_key, .ns_tgid = 1, .uid = 1000};
 
 	memset(r.comm, 'c', sizeof(r.comm));
 	return take(m, &r, sizeof(r));
@@ -104,12 +104,12 @@ static inline uint64_t word(uint64_t kind, uint64_t id, uint64_t offset)
 	return kind << SP_FRAME_KIND_SHIFT | id << SP_FRAME_ID_SHIFT | offset;
 }
 
-static inline struct sp_record_pending *pending_new(void)
+static inline struct sp_message_pending *pending_new(void)
 {
-	struct sp_record_pending *r = calloc(1, sizeof(*r));
+	struct sp_message_pending *r = calloc(1, sizeof(*r));
 
 	assert_non_null(r);
-	r->type = SP_RECORD_PENDING;
+	r->type = SP_MESSAGE_PENDING;
 	r->key.process = process_key;
 	r->value = (struct sp_count){.n = 2, .weight = 20};
 	r->how = SP_HOW_EXACT | SP_HOW_FIRST | SP_HOW_REGS;

@@ -14,24 +14,24 @@
 #include <cmocka.h>
 // clang-format on
 
-static uint32_t sight_at(const struct sp_space *s, uint64_t addr)
+static uint32_t object_at(const struct sp_space *s, uint64_t addr)
 {
 	const struct sp_map *m = sp_space_find(s, addr);
 
-	return m ? s->sights[m - s->maps] : 0;
+	return m ? s->objects[m - s->maps] : 0;
 }
 
-static void map(struct sp_task_process *p, uint64_t start, uint64_t end, uint32_t sight)
+static void map(struct sp_task_process *p, uint64_t start, uint64_t end, uint32_t object)
 {
 	assert_int_equal(sp_space_own(&p->space), 0);
-	assert_int_equal(sp_space_map(p->space, start, end, -start, sight), 0);
+	assert_int_equal(sp_space_map(p->space, start, end, -start, object), 0);
 }
 
 /* Mappings over, beside, inside and across others, at random, as the bytes say. */
 static void mappings(void **state)
 {
 	enum { BYTES = 200, ROUNDS = 4000 };
-	uint32_t bytes[BYTES] = {0}, sight;
+	uint32_t bytes[BYTES] = {0}, object;
 	struct sp_space *s = sp_space_new();
 	size_t i, round;
 
@@ -41,12 +41,12 @@ static void mappings(void **state)
 	for (round = 1; round <= ROUNDS; round++) {
 		uint64_t start = (uint64_t)random() % BYTES, end = start + (uint64_t)random() % (BYTES - start + 1);
 
-		sight = (uint32_t)round;
-		assert_int_equal(sp_space_map(s, start, end, 0, sight), 0);
+		object = (uint32_t)round;
+		assert_int_equal(sp_space_map(s, start, end, 0, object), 0);
 		for (i = start; i < end; i++)
-			bytes[i] = sight;
+			bytes[i] = object;
 		for (i = 0; i < BYTES; i++)
-			assert_int_equal(sight_at(s, i), bytes[i]);
+			assert_int_equal(object_at(s, i), bytes[i]);
 		for (i = 1; i < s->n; i++)
 			assert_true(s->maps[i - 1].end <= s->maps[i].start && s->maps[i].start < s->maps[i].end);
 	}
@@ -82,13 +82,13 @@ static void forks_share(void **state)
 	assert_string_equal(child->comm, "parent");
 	map(child, 0x1800, 0x3000, 2);
 	assert_ptr_not_equal(child->space, parent->space);
-	assert_int_equal(sight_at(parent->space, 0x1900), 1);
-	assert_int_equal(sight_at(child->space, 0x1900), 2);
-	assert_int_equal(sight_at(child->space, 0x1000), 1);
+	assert_int_equal(object_at(parent->space, 0x1900), 1);
+	assert_int_equal(object_at(child->space, 0x1900), 2);
+	assert_int_equal(object_at(child->space, 0x1000), 1);
 	/* the child may outlive the parent, and the other way round */
 	sp_tasks_exit(&t, 10, 10);
 	assert_null(sp_tasks_process(&t, 10));
-	assert_int_equal(sight_at(child->space, 0x1000), 1);
+	assert_int_equal(object_at(child->space, 0x1000), 1);
 	sp_tasks_done(&t);
 	assert_int_equal(t.n_threads, 0);
 }
@@ -107,7 +107,7 @@ static void exec_begins_anew(void **state)
 	assert_int_equal(p->exec_id, 1);
 	assert_int_equal(p->record, 0);
 	assert_int_equal(p->space->n, 0);
-	assert_int_equal(sight_at(before, 0x1000), 1);
+	assert_int_equal(object_at(before, 0x1000), 1);
 	assert_string_equal(p->comm, "program");
 	sp_space_put(before);
 	sp_tasks_done(&t);
@@ -144,8 +144,8 @@ static void number_used_again(void **state)
 	sp_tasks_add(&t, 20, 21, 1);
 	assert_int_equal(sp_tasks_fork(&t, 20, 20, 10, 10, 9), 0);
 	assert_int_equal(sp_tasks_process(&t, 20)->start_ns, 9);
-	assert_int_equal(sight_at(sp_tasks_process(&t, 20)->space, 0x5000), 0);
-	assert_int_equal(sight_at(sp_tasks_process(&t, 20)->space, 0x1000), 1);
+	assert_int_equal(object_at(sp_tasks_process(&t, 20)->space, 0x5000), 0);
+	assert_int_equal(object_at(sp_tasks_process(&t, 20)->space, 0x1000), 1);
 	assert_null(sp_tasks_thread(&t, 21));
 	/* a thread's number becomes another process's */
 	sp_tasks_add(&t, 10, 30, 1);

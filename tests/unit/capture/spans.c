@@ -8,7 +8,7 @@ static void span_waits(void **state)
 {
 	const struct sp_span_key at = {.match = 1};
 	struct sp_open_span span = {.since_ns = 1000, .key = {.user_stack = 77, .process = process_key}};
-	struct sp_record_pending *r = pending_new();
+	struct sp_message_pending *r = pending_new();
 	struct made m = made_new();
 
 	(void)state;

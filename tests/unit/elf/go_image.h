@@ -3,7 +3,7 @@
  * go_image.h: an ELF file in memory around a table of Go's functions: for the fuzzer and for the unit test.
  *
  * One executable segment of all its bytes at GO_IMAGE_TEXT less GO_IMAGE_CODE bytes, so that the code is GO_IMAGE_CODE
- * bytes into the file, and is padding (int3). The caller frees it. NULL when memory is short.
+ * bytes into the file, and is padding (int3). The caller frees it. NULL: out of memory.
  */
 #ifndef TEST_GO_IMAGE_H
 #define TEST_GO_IMAGE_H

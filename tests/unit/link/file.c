@@ -310,7 +310,7 @@ static void test_read(void **state)
 	assert_true(a->n_calls == 7 && a->caller == SP_CALLS_NONE && a->site_library == SP_CALLS_NONE);
 	sp_calls_done(&s);
 
-	*made_counter(&m, made_block(&m, SP_CALLS_ROW) * SP_CALLS_PLACES, 0) = UINT64_MAX;
+	*made_counter(&m, made_block(&m, SP_CALLS_ROW) * SP_CALLS_IDS, 0) = UINT64_MAX;
 	assert_int_equal(sp_calls_read(m.path, &s), 0);
 	assert_true(arc_at(&s, "made_one", 0x10)->n_calls == INT64_MAX);
 	sp_calls_done(&s);
@@ -426,7 +426,7 @@ static void test_times(void **state)
 	(void)state;
 	assert_true(made_open(&m));
 	fill(&m, 1);
-	first = made_block(&m, SP_CALLS_FUNCTION) * SP_CALLS_PLACES;
+	first = made_block(&m, SP_CALLS_FUNCTION) * SP_CALLS_IDS;
 	times_fill(&m, first);
 	struct sp_calls_function *f =
 	    (struct sp_calls_function *)(m.base + m.blocks[made_block(&m, SP_CALLS_FUNCTION)].offset);

@@ -71,7 +71,7 @@ static inline void *made_record(struct made *m, unsigned kind, size_t bytes, uin
 {
 	uint32_t block = made_block(m, kind), place = m->n_of[kind]++;
 
-	*ret_id = block * SP_CALLS_PLACES + place;
+	*ret_id = block * SP_CALLS_IDS + place;
 	return m->base + m->blocks[block].offset + place * bytes;
 }
 
@@ -119,9 +119,9 @@ static inline uint32_t made_function(struct made *m, uint32_t object, uint64_t o
 
 static inline uint64_t *made_counter(const struct made *m, uint32_t row, uint32_t slot)
 {
-	return (uint64_t *)(m->base + m->blocks[row / SP_CALLS_PLACES].offset +
+	return (uint64_t *)(m->base + m->blocks[row / SP_CALLS_IDS].offset +
 			    SP_CALLS_ROWS * sizeof(struct sp_calls_row) + (size_t)slot * SP_CALLS_PAGE) +
-	       row % SP_CALLS_PLACES;
+	       row % SP_CALLS_IDS;
 }
 
 static inline uint32_t made_row(struct made *m, struct sp_calls_row row, uint64_t in_slot_0, uint64_t in_slot_1)

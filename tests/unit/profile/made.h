@@ -35,7 +35,7 @@ struct sp_made {
 	uint64_t seed;             /* of this recording of it */
 };
 
-/* The caller frees it; NULL: no memory. */
+/* The caller frees it; NULL: out of memory. */
 struct sp_profile *sp_made_record(const struct sp_made *m);
 
 #endif

@@ -172,17 +172,17 @@ static void stacks_differ_by_class_and_reason(void **state)
 	int64_t n = sp_profile_add_stack(p, &stack);
 	assert_true(n > 0);
 	assert_int_equal(sp_profile_add_stack(p, &stack), n);
-	stack.stack_class = SP_STACK_CUT;
+	stack.stack_class = SP_CLASS_CUT;
 	assert_int_equal(sp_profile_add_stack(p, &stack), n + 1);
 	stack.reason = 4;
 	assert_int_equal(sp_profile_add_stack(p, &stack), n + 2);
 	stack.n_frames = 2;
 	assert_int_equal(sp_profile_add_stack(p, &stack), n + 3);
-	assert_int_equal(sp_profile_add_stack(p, &(struct sp_stack){.stack_class = SP_STACK_ABSENT}), n + 4);
+	assert_int_equal(sp_profile_add_stack(p, &(struct sp_stack){.stack_class = SP_CLASS_ABSENT}), n + 4);
 	assert_int_equal(sp_profile_add_stack(p, &(struct sp_stack){0}), 0);
 
 	struct sp_stack back = sp_profile_stack(p, (uint32_t)n + 2);
-	assert_int_equal(back.stack_class, SP_STACK_CUT);
+	assert_int_equal(back.stack_class, SP_CLASS_CUT);
 	assert_int_equal(back.reason, 4);
 	assert_int_equal(back.n_frames, 3);
 	assert_memory_equal(back.frames, frames, sizeof(frames));

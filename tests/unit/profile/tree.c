@@ -80,9 +80,9 @@ static void put_half(const struct sp_profile *p, const struct sp_tree_options *o
 {
 	struct sp_stack s = sp_profile_stack(p, number);
 
-	if (number != 0 && o->marks && s.stack_class == SP_STACK_CUT)
+	if (number != 0 && o->marks && s.stack_class == SP_CLASS_CUT)
 		put_step(path, "[cut]");
-	if (number != 0 && o->marks && s.stack_class == SP_STACK_ABSENT && s.n_frames == 0)
+	if (number != 0 && o->marks && s.stack_class == SP_CLASS_ABSENT && s.n_frames == 0)
 		put_step(path, "[none]");
 	for (uint32_t i = s.n_frames; i-- > 0;)
 		put_frame(p, o, s.frames[i], path);

@@ -92,7 +92,7 @@ static uint32_t add_stack(struct sp_profile *p, bool kernel, uint32_t depth)
 		frames[i] = add_frame(p, kernel);
 	if (below(4) == 0)
 		stack.stack_class = (uint16_t)below(4);
-	if (stack.stack_class != SP_STACK_COMPLETE)
+	if (stack.stack_class != SP_CLASS_COMPLETE)
 		stack.reason = (uint16_t)below(6);
 	return ok(sp_profile_add_stack(p, &stack));
 }

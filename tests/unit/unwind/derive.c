@@ -82,7 +82,7 @@ static void place_show(const struct victim *v, uint64_t ip, uint64_t ra)
 
 static void place_check(struct victim *v, uint64_t ip, struct tally *t)
 {
-	const struct sp_record_pending *r = v->r;
+	const struct sp_message_pending *r = v->r;
 	uint64_t ra = shadow.ra[shadow.n - 1];
 	const struct sp_map *m = stopped_map_at(v, ra - 1);
 	bool derived, same;

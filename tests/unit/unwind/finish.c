@@ -65,7 +65,7 @@ static void where(const struct victim *v, uint64_t pc)
 
 static void show(const struct victim *v, uint32_t same, const char *what)
 {
-	const struct sp_record_pending *r = v->r;
+	const struct sp_message_pending *r = v->r;
 
 	print_message("%s: %s; %u frames agree, ours: %u, stop %u, flags %#x; libdw: %u, %s\n", v->name, what, same,
 		      r->n_frames, v->stop, r->guessed, v->n_frames, v->libdw_error);
@@ -126,7 +126,7 @@ static bool excused(const struct victim *v, uint32_t same)
 
 static void compare(struct victim *v, struct tally *t)
 {
-	const struct sp_record_pending *r = v->r;
+	const struct sp_message_pending *r = v->r;
 	uint32_t same = 0, both = SP_MIN(r->n_frames, v->n_frames);
 	bool is_deep = r->n_frames > SP_MAX_FRAMES && v->n_frames == MAX_FRAMES;
 

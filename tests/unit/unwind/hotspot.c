@@ -20,7 +20,7 @@ enum { MEMORY = 1 << 16, WORDS = MEMORY / 8 };
 struct walk {
 	sp_u8 memory[MEMORY]; /* at BASE: stack, heaps, HotSpot's variables, all of it */
 	sp_u8 code[SP_CODE_BYTES];
-	struct sp_made made;
+	struct sp_hotspot_blob_info made;
 	unsigned n_reads;
 };
 #define SP_WALK struct walk

@@ -81,7 +81,7 @@ static void an_index_is_a_rule(void **state)
 /* --- stacks ---------------------------------------------------------------------------------------------------------
  */
 struct made {
-	struct sp_record_pending *r;
+	struct sp_message_pending *r;
 	struct sp_tables *tables;
 	struct sp_map map;
 	uint64_t stack[WORDS];
@@ -169,7 +169,7 @@ static void another_is_guessed_if_it_leads_somewhere(void **state)
 
 	(void)state;
 	assert_int_equal(walk_from(kept_writes, kept_rax_writes, RAX, FRAME, SP_UNWIND_AUTO, &guessed), SP_STOP_THREAD);
-	assert_int_equal(guessed, SP_STACK_GUESSED);
+	assert_int_equal(guessed, SP_STACK_HAS_GUESS);
 	/* a small number, an odd place, no return address there, far away, and where nothing may be guessed */
 	const uint64_t wrong[] = {24, FRAME + 4, FRAME + 8, FRAME + (16ULL << 20), 0};
 	for (size_t i = 0; i < SP_COUNT(wrong); i++) {

@@ -506,7 +506,7 @@ static void copies(void **state)
 			same_at_rows(t, file, blob);
 
 	/* used by one of them in the newest window: the other table goes first, then this one, whole */
-	sp_tables_turn(t, 5);
+	sp_tables_begin_window(t, 5);
 	sp_tables_use(t, 11);
 	big = blob_even(225000, 500, 3);
 	assert_int_equal(sp_tables_load(t, 31, big), 0);

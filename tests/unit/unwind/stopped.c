@@ -216,7 +216,7 @@ size_t stopped_memory(const struct victim *v, uint64_t addr, void *to, size_t si
 static void regs_take(struct victim *v)
 {
 	struct user_regs_struct u;
-	struct sp_record_pending *r = v->r;
+	struct sp_message_pending *r = v->r;
 
 	assert_int_equal(ptrace(PTRACE_GETREGS, v->tid, NULL, &u), 0);
 	r->regs = (struct sp_regs){
@@ -236,7 +236,7 @@ static void regs_take(struct victim *v)
 static void unwind_ours(struct victim *v, uint64_t below)
 {
 	struct sp_finish_memory memory = {.maps = v->maps, .n_maps = v->n_maps, .has_all_maps = true};
-	struct sp_record_pending *r = v->r;
+	struct sp_message_pending *r = v->r;
 	uint64_t sp = 0;
 
 	regs_take(v);

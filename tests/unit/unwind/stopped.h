@@ -29,7 +29,7 @@ struct victim {
 	uint32_t n_maps;
 	char *maps_text;
 	Dwfl *dwfl;
-	struct sp_record_pending *r;
+	struct sp_message_pending *r;
 	uint32_t stop; /* of ours: enum sp_stop */
 	struct frame frames[MAX_FRAMES];
 	uint32_t n_frames;

@@ -63,7 +63,7 @@ uint32_t counted_frame(struct counted *c, uint32_t file, const char *name, uint6
 static uint32_t stack(struct counted *c, uint32_t leaf, uint32_t caller)
 {
 	uint32_t frames[] = {leaf, caller};
-	struct sp_stack s = {SP_STACK_COMPLETE, SP_STOP_COMPLETE, caller ? 2 : 1, frames};
+	struct sp_stack s = {SP_CLASS_COMPLETE, SP_STOP_COMPLETE, caller ? 2 : 1, frames};
 
 	return ok(sp_profile_add_stack(c->p, &s));
 }

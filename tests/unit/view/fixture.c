@@ -112,7 +112,7 @@ static uint32_t stack(struct builder *b, int stack_class, int reason, uint32_t n
 }
 #define STACK(b, stack_class, reason, ...)                                                                             \
 	stack(b, stack_class, reason, SP_COUNT(((uint32_t[]){__VA_ARGS__})), (uint32_t[]){__VA_ARGS__})
-#define WHOLE(b, ...) STACK(b, SP_STACK_COMPLETE, SP_STOP_COMPLETE, __VA_ARGS__)
+#define WHOLE(b, ...) STACK(b, SP_CLASS_COMPLETE, SP_STOP_COMPLETE, __VA_ARGS__)
 
 static uint32_t key(struct builder *b, uint32_t pid, uint32_t uid, uint32_t exe, const char *leader, const char *comm)
 {
@@ -173,7 +173,7 @@ static void ordinary_rows(struct builder *b)
 	row(b, a, hashing(b, 0x44), 0, 6); /* looks the same without -v */
 	row(b, other, hashing(b, 0x10), 0, 30);
 	row(b, a, reader, read_in_kernel(b), 20);
-	row(b, other, reader, stack(b, SP_STACK_CUT, SP_STOP_COMPLETE, 0, NULL), 2);
+	row(b, other, reader, stack(b, SP_CLASS_CUT, SP_STOP_COMPLETE, 0, NULL), 2);
 }
 
 static void incomplete_rows(struct builder *b)
@@ -191,12 +191,12 @@ static void incomplete_rows(struct builder *b)
 	    frame(b, F_STRIPPED, "libwith-a-very-long-name-that-no-column-holds.so.2024.1+0x2000", 0x1000, 4, 0);
 
 	row(b, kworker, 0, WHOLE(b, frame(b, F_KERNEL, "worker_thread", 0xffffffff810b0000, 0x50, 0)), 5);
-	row(b, java, STACK(b, SP_STACK_GUESS, SP_STOP_COMPLETE, jit1, jvm), 0, 7);
-	row(b, java2, STACK(b, SP_STACK_GUESS, SP_STOP_COMPLETE, jit2, jvm), 0, 1);
-	row(b, java, STACK(b, SP_STACK_CUT, SP_STOP_REGISTER, deep, jvm), 0, 4);
-	row(b, java, stack(b, SP_STACK_CUT, SP_STOP_BUSY, 0, NULL), exit_in_kernel(b), 2);
-	row(b, java, stack(b, SP_STACK_ABSENT, SP_STOP_GONE, 0, NULL), exit_in_kernel(b), 3);
-	row(b, java, stack(b, SP_STACK_ABSENT, SP_STOP_GONE, 0, NULL), 0, 1);
+	row(b, java, STACK(b, SP_CLASS_GUESSED, SP_STOP_COMPLETE, jit1, jvm), 0, 7);
+	row(b, java2, STACK(b, SP_CLASS_GUESSED, SP_STOP_COMPLETE, jit2, jvm), 0, 1);
+	row(b, java, STACK(b, SP_CLASS_CUT, SP_STOP_REGISTER, deep, jvm), 0, 4);
+	row(b, java, stack(b, SP_CLASS_CUT, SP_STOP_BUSY, 0, NULL), exit_in_kernel(b), 2);
+	row(b, java, stack(b, SP_CLASS_ABSENT, SP_STOP_GONE, 0, NULL), exit_in_kernel(b), 3);
+	row(b, java, stack(b, SP_CLASS_ABSENT, SP_STOP_GONE, 0, NULL), 0, 1);
 }
 
 static void odd_rows(struct builder *b)

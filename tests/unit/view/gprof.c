@@ -164,7 +164,7 @@ static void ticks_are_samples(void **state)
 	assert_true(sp_profile_add_value_type(p, "cpu", "nanoseconds") >= 0);
 	c.p = p;
 	frame = counted_frame(&c, counted_file(&c, "libz.so.1"), "inflate", 0x2000);
-	stack = sp_profile_add_stack(p, &(struct sp_stack){SP_STACK_COMPLETE, 0, 1, &frame});
+	stack = sp_profile_add_stack(p, &(struct sp_stack){SP_CLASS_COMPLETE, 0, 1, &frame});
 	assert_int_equal(sp_profile_add(p, 0, (uint32_t)stack, 0, values), 0);
 	text = fixture_render(&sp_view_gprof, p, &(struct sp_view_options){0}, NULL);
 	assert_non_null(strstr(text, "Each sample counts as 0.00502513 seconds.\n"));

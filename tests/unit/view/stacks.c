@@ -69,7 +69,7 @@ uint32_t stacks_stack(struct sp_profile *p, const uint32_t *rootward, uint32_t n
 {
 	uint32_t frames[STACKS_MAX_DEPTH];
 	struct sp_stack stack = {.frames = frames, .n_frames = n, .reason = is_cut ? 2 : 0};
-	stack.stack_class = is_cut ? SP_STACK_CUT : SP_STACK_COMPLETE;
+	stack.stack_class = is_cut ? SP_CLASS_CUT : SP_CLASS_COMPLETE;
 	for (uint32_t i = 0; i < n; i++)
 		frames[i] = rootward[n - 1 - i];
 	return stacks_number(sp_profile_add_stack(p, &stack));

@@ -230,7 +230,7 @@ static void test_absent_stack(void **state)
 {
 	(void)state;
 	struct sp_profile *p = new_profile("samples", "count");
-	struct sp_stack absent = {.stack_class = SP_STACK_ABSENT, .reason = 1};
+	struct sp_stack absent = {.stack_class = SP_CLASS_ABSENT, .reason = 1};
 	stacks_row(p, "exec", stacks_number(sp_profile_add_stack(p, &absent)), 0, (int64_t[SP_MAX_VALUES]){1});
 	assert_tree(p, &(struct sp_view_options){0}, "all 1 (exec 1 ([no user stack] 1))");
 	sp_profile_free(p);

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "elf/elf.h"
 #include "tool.h"
-#include "worker/naming.h"
+#include "worker/jobs_names.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made.h: the caller of code that a program made while it ran, which has no unwind information.
+ * jit.h: the caller of code that a program made while it ran, which has no unwind information.
  *
  * From where it is, the code is followed forward, through all branches whose targets are told, to the `ret` that ends
  * it, and what is done to the stack pointer on the way is counted: calls leave it as it was. What is found is believed
@@ -10,29 +10,29 @@
  * that does not fit the stack that was sampled. A bounded number of instructions is looked at, and of words of the
  * stack. Pure but for the reader that the caller gives. -ENOENT: it cannot be told.
  */
-#ifndef SP_UNWIND_MADE_H
-#define SP_UNWIND_MADE_H
+#ifndef SP_UNWIND_JIT_H
+#define SP_UNWIND_JIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SP_MADE_WORDS = 256 };
-enum { SP_MADE_FP_SAME = -1, SP_MADE_FP_LOST = -2 };
+enum { SP_JIT_WORDS = 256 };
+enum { SP_JIT_FP_SAME = -1, SP_JIT_FP_LOST = -2 };
 
-struct sp_made_memory { /* of the process; as many bytes as there are */
+struct sp_jit_memory { /* of the process; as many bytes as there are */
 	size_t (*read)(void *arg, uint64_t addr, void *bytes, size_t n);
 	void *arg;
 };
-struct sp_made_frame { /* above the stack pointer, in bytes */
+struct sp_jit_frame { /* above the stack pointer, in bytes */
 	int32_t cfa;
-	int32_t fp; /* where the caller's frame pointer is saved, or SP_MADE_FP_* */
+	int32_t fp; /* where the caller's frame pointer is saved, or SP_JIT_FP_* */
 };
 
 /* Whether a call stands in front of the address. */
-bool sp_made_is_return(const struct sp_made_memory *m, uint64_t address);
+bool sp_jit_is_return(const struct sp_jit_memory *m, uint64_t address);
 /* words: the stack from sp on. */
-int sp_made_frame_find(const struct sp_made_memory *m, uint64_t ip, uint64_t sp, const uint64_t *words, size_t n,
-		       struct sp_made_frame *ret_frame);
+int sp_jit_frame_find(const struct sp_jit_memory *m, uint64_t ip, uint64_t sp, const uint64_t *words, size_t n,
+		      struct sp_jit_frame *ret_frame);
 
 #endif

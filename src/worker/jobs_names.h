@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * naming.h: what the workers of worker.h are asked for names: of a file, of made code, and for debug files.
+ * jobs_names.h: what the workers of worker.h are asked for names: of a file, of made code, and for debug files.
  *
  * Queued, answered by the callback given, and owned as worker.h says: descriptors given stay the caller's, those
  * received are the callback's. What a process answers is checked before anyone gets it: an answer for an offset holds
  * the offset. Errors: negative errno with sp_error_text() in the callback. Not thread-safe.
  */
-#ifndef SP_WORKER_NAMING_H
-#define SP_WORKER_NAMING_H
+#ifndef SP_WORKER_JOBS_NAMES_H
+#define SP_WORKER_JOBS_NAMES_H
 
 #include "elf/debug.h"
 #include "symbol/count.h"
 #include "symbol/name_table.h"
-#include "symbol/sources.h"
+#include "symbol/source_lines.h"
 #include "worker/worker.h"
 
 /* What it has of debug information; with_crc: and its CRC-32, for which all of it is read. */
@@ -40,8 +40,8 @@ int sp_workers_kernel(struct sp_workers *w, int fd, int table_fd,
 		      void (*done)(void *arg, int r, const struct sp_name_table_head *head), void *arg);
 /* Source lines, of the debug file's DWARF or else the file's own. -ENOENT: there is none. The callback's, as names are.
  */
-int sp_workers_sources(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
-		       void (*done)(void *arg, int r, struct sp_sources *sources, size_t n), void *arg);
+int sp_workers_source_lines(struct sp_workers *w, int fd, int debug_fd, const uint64_t *offsets, size_t n,
+			    void (*done)(void *arg, int r, struct sp_source_lines *sources, size_t n), void *arg);
 /* Names of a perf map (symbol/perf_map.h): addresses in place of offsets. */
 int sp_workers_map(struct sp_workers *w, int fd, const uint64_t *addresses, size_t n,
 		   void (*done)(void *arg, int r, struct sp_name *names, size_t n, const char *warning), void *arg);
@@ -56,9 +56,9 @@ int sp_workers_jit_objects(struct sp_workers *w, int memory, uint64_t descriptor
 int sp_workers_jit_descriptor(struct sp_workers *w, int fd, uint64_t offset,
 			      void (*done)(void *arg, int r, uint64_t distance), void *arg);
 /*
- * The caller of a frame of code that was made at run time (unwind/made.h). question: its instruction pointer, its stack
- * pointer, the return address that the frame pointer leads to (or 0), and up to SP_MADE_WORDS words of the stack.
- * frame: struct sp_made_frame, cfa in the low half; cfa 0: that return address stands behind a call.
+ * The caller of a frame of code that was made at run time (unwind/jit.h). question: its instruction pointer, its stack
+ * pointer, the return address that the frame pointer leads to (or 0), and up to SP_JIT_WORDS words of the stack.
+ * frame: struct sp_jit_frame, cfa in the low half; cfa 0: that return address stands behind a call.
  */
 int sp_workers_jit_frame(struct sp_workers *w, int memory, const uint64_t *question, size_t n,
 			 void (*done)(void *arg, int r, uint64_t frame), void *arg);

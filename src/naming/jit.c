@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* made.c: memory without a file: the sources of names, one after the other, for what none before has named. */
-#include "naming/made.h"
+/* jit.c: memory without a file: the sources of names, one after the other, for what none before has named. */
+#include "naming/jit.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -25,7 +25,7 @@ static void relate(uint64_t bias, struct sp_name *m)
 	m->start -= bias;
 }
 
-static void take(struct sp_made_question *q, struct sp_name *from, bool lasts, struct sp_name *names)
+static void take(struct sp_jit_question *q, struct sp_name *from, bool lasts, struct sp_name *names)
 {
 	uint64_t bias = sp_profile_file(q->naming->profile, q->file)->bias;
 	size_t i;
@@ -52,15 +52,15 @@ static bool has_all(const struct sp_name *names, size_t n)
 }
 
 static const struct source {
-	int (*find)(const struct sp_made_question *q, struct sp_name *names);
+	int (*find)(const struct sp_jit_question *q, struct sp_name *names);
 	const char *what;
 	bool lasts; /* who asks for another address of a function later need not be told again */
-} sources[] = {{sp_made_by_dump, "jit dump", false},
-	       {sp_made_by_map, "perf map", true},
-	       {sp_made_by_objects, "GDB's list of made code", false}};
+} sources[] = {{sp_jit_by_dump, "jit dump", false},
+	       {sp_jit_by_map, "perf map", true},
+	       {sp_jit_by_objects, "GDB's list of made code", false}};
 
 /* What one of them fails at stands in the file's note. */
-static int ask_sources(struct sp_made_question *q, struct sp_name *names)
+static int ask_sources(struct sp_jit_question *q, struct sp_name *names)
 {
 	SP_FREE struct sp_name *found = calloc(q->n + 1, sizeof(*found));
 	int all = -ENOENT, r;
@@ -86,12 +86,12 @@ static uint64_t since_of(const struct sp_naming *n, const struct sp_named_file *
 	return SP_MAX(SP_MAX(f->asked_ns, n->renewed_ns), sp_capture_began_ns(n->capture) + slack_ns) - slack_ns;
 }
 
-int sp_naming_made_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
-			struct sp_name *names)
+int sp_naming_jit_code(struct sp_naming *n, uint32_t file, const uint64_t *offsets, size_t n_offsets,
+		       struct sp_name *names)
 {
 	const struct sp_file *f = sp_profile_file(n->profile, file);
 	struct sp_named_file *named = sp_named_file(n, file);
-	struct sp_made_question q = {
+	struct sp_jit_question q = {
 	    .naming = n, .file = file, .process = *sp_profile_process(n->profile, f->process), .n = n_offsets};
 	SP_FREE uint64_t *addresses = calloc(n_offsets + 1, sizeof(*addresses));
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "unwind/made.h"
+#include "unwind/jit.h"
 #include "base/mem.h"
 #include "unwind/derive_priv.h"
 #include "unwind/step_types.h"
@@ -12,7 +12,7 @@ enum { CHUNK = 1024, MAX_INSTRUCTIONS = 4096, MAX_WAYS = 256, N_MET = 2048 /* a 
 
 struct state {
 	int32_t height; /* of the stack pointer above the sampled one */
-	int32_t fp;     /* as in struct sp_made_frame */
+	int32_t fp;     /* as in struct sp_jit_frame */
 };
 struct way {
 	uint64_t ip;
@@ -20,7 +20,7 @@ struct way {
 };
 
 struct explorer {
-	const struct sp_made_memory *memory;
+	const struct sp_jit_memory *memory;
 	const uint64_t *words;
 	size_t n_words;
 	ZydisDecoder decoder;
@@ -30,7 +30,7 @@ struct explorer {
 	struct way ways[MAX_WAYS], met[N_MET];
 	size_t n_ways, n_instructions;
 	bool has_found, is_at_odds;
-	struct sp_made_frame found;
+	struct sp_jit_frame found;
 };
 
 /* --- code ------------------------------------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static const uint8_t *code_at(struct explorer *x, uint64_t ip, size_t *ret_n)
 	return x->code + (ip - x->code_at);
 }
 
-bool sp_made_is_return(const struct sp_made_memory *m, uint64_t address)
+bool sp_jit_is_return(const struct sp_jit_memory *m, uint64_t address)
 {
 	sp_u8 code[8];
 	return address > 4096 && m->read(m->arg, address - 8, code, sizeof(code)) == sizeof(code) &&
@@ -118,7 +118,7 @@ static void load_fp(const struct sp_insn *i, struct state *s)
 		       op[1].type == ZYDIS_OPERAND_TYPE_MEMORY && op[1].mem.base == ZYDIS_REGISTER_RSP &&
 		       op[1].mem.index == ZYDIS_REGISTER_NONE;
 	int64_t at = is_slot ? s->height + op[1].mem.disp.value : -1;
-	s->fp = at >= 0 && at < MAX_HEIGHT ? (int32_t)at : SP_MADE_FP_LOST;
+	s->fp = at >= 0 && at < MAX_HEIGHT ? (int32_t)at : SP_JIT_FP_LOST;
 }
 
 /* False: where the stack pointer is, is not known any more. */
@@ -133,7 +133,7 @@ static bool follow(const struct sp_insn *i, struct state *s)
 		return is_word;
 	case ZYDIS_MNEMONIC_POP:
 		if (is_reg(&i->op[0], ZYDIS_REGISTER_RBP))
-			s->fp = s->height >= 0 ? s->height : SP_MADE_FP_LOST;
+			s->fp = s->height >= 0 ? s->height : SP_JIT_FP_LOST;
 		s->height += 8;
 		return is_word && !is_reg(&i->op[0], ZYDIS_REGISTER_RSP);
 	case ZYDIS_MNEMONIC_POPFQ:
@@ -159,7 +159,7 @@ static bool follow(const struct sp_insn *i, struct state *s)
 /* A `ret` to what was pushed on the way is a jump to somewhere. */
 static void end_at(struct explorer *x, const struct state *s)
 {
-	struct sp_made_frame frame = {.cfa = s->height + 8, .fp = s->fp};
+	struct sp_jit_frame frame = {.cfa = s->height + 8, .fp = s->fp};
 	if (s->height < 0)
 		return;
 	if (!x->has_found)
@@ -167,7 +167,7 @@ static void end_at(struct explorer *x, const struct state *s)
 	x->has_found = true;
 	x->is_at_odds |= x->found.cfa != frame.cfa;
 	if (x->found.fp != frame.fp)
-		x->found.fp = SP_MADE_FP_LOST;
+		x->found.fp = SP_JIT_FP_LOST;
 }
 
 /* The instruction at w->ip; false: this way has ended. */
@@ -189,9 +189,9 @@ static bool go_on(struct explorer *x, struct way *w)
 	return true;
 }
 
-static int by_code(struct explorer *x, uint64_t ip, struct sp_made_frame *ret_frame)
+static int by_code(struct explorer *x, uint64_t ip, struct sp_jit_frame *ret_frame)
 {
-	add_way(x, ip, &(struct state){.fp = SP_MADE_FP_SAME});
+	add_way(x, ip, &(struct state){.fp = SP_JIT_FP_SAME});
 	while (x->n_ways && !x->is_at_odds && x->n_instructions < MAX_INSTRUCTIONS) {
 		struct way w = x->ways[--x->n_ways];
 		while (x->n_instructions++ < MAX_INSTRUCTIONS && !x->is_at_odds && go_on(x, &w))
@@ -199,7 +199,7 @@ static int by_code(struct explorer *x, uint64_t ip, struct sp_made_frame *ret_fr
 	}
 	size_t at = x->has_found ? (size_t)(x->found.cfa - 8) / 8 : 0;
 	if (!x->has_found || x->is_at_odds || x->found.cfa % 8 || at >= x->n_words ||
-	    !sp_made_is_return(x->memory, x->words[at]))
+	    !sp_jit_is_return(x->memory, x->words[at]))
 		return -ENOENT;
 	*ret_frame = x->found;
 	return 0;
@@ -210,27 +210,27 @@ static int by_code(struct explorer *x, uint64_t ip, struct sp_made_frame *ret_fr
 enum { LUA_FRAME_WORDS = 10, LUA_SAVED_STATE = 2, LUA_SAVED_FP = 8, LUA_STATE_WORDS = 16, LUA_FLAGS = 3 };
 
 /* A trace has made room on the stack for what finds no register, so that the frame begins somewhat above. */
-static int by_lua_state(const struct explorer *x, uint64_t sp, struct sp_made_frame *ret_frame)
+static int by_lua_state(const struct explorer *x, uint64_t sp, struct sp_jit_frame *ret_frame)
 {
 	uint64_t state[LUA_STATE_WORDS];
 	for (size_t i = 0; i + LUA_FRAME_WORDS <= x->n_words; i++) {
 		uint64_t base = sp + 8 * i, at = x->words[i + LUA_SAVED_STATE];
 		if ((base & 15) || (at & 7) || at < 4096 ||
-		    !sp_made_is_return(x->memory, x->words[i + LUA_FRAME_WORDS - 1]) ||
+		    !sp_jit_is_return(x->memory, x->words[i + LUA_FRAME_WORDS - 1]) ||
 		    x->memory->read(x->memory->arg, at, state, sizeof(state)) != sizeof(state))
 			continue;
 		for (size_t k = 0; k < LUA_STATE_WORDS; k++)
 			if ((state[k] & ~(uint64_t)LUA_FLAGS) == base) {
-				*ret_frame = (struct sp_made_frame){.cfa = (int32_t)(8 * (i + LUA_FRAME_WORDS)),
-								    .fp = (int32_t)(8 * (i + LUA_SAVED_FP))};
+				*ret_frame = (struct sp_jit_frame){.cfa = (int32_t)(8 * (i + LUA_FRAME_WORDS)),
+								   .fp = (int32_t)(8 * (i + LUA_SAVED_FP))};
 				return 0;
 			}
 	}
 	return -ENOENT;
 }
 
-int sp_made_frame_find(const struct sp_made_memory *m, uint64_t ip, uint64_t sp, const uint64_t *words, size_t n,
-		       struct sp_made_frame *ret_frame)
+int sp_jit_frame_find(const struct sp_jit_memory *m, uint64_t ip, uint64_t sp, const uint64_t *words, size_t n,
+		      struct sp_jit_frame *ret_frame)
 {
 	SP_FREE struct explorer *x = calloc(1, sizeof(*x));
 	if (!x)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Frames of code that was made at run time, which has no unwind information. */
-#include "unwind/made.h"
+#include "unwind/jit.h"
 #include "base/mem.h"
 #include "unwind/finish.h"
 #include "unwind/tables.h"
@@ -13,16 +13,16 @@
 #include <cmocka.h>
 // clang-format on
 
-static struct sp_record_pending *record(uint64_t fp, uint32_t how)
+static struct sp_message_pending *record(uint64_t fp, uint32_t how)
 {
-	struct sp_record_pending *r = calloc(1, sizeof(*r));
+	struct sp_message_pending *r = calloc(1, sizeof(*r));
 	assert_non_null(r);
 	r->regs = (struct sp_regs){.ip = 0x20000010, .sp = 0x7f0000000000, .fp = fp};
 	r->how = how;
 	return r;
 }
 
-static sp_u32 stop_of(struct sp_record_pending *r)
+static sp_u32 stop_of(struct sp_message_pending *r)
 {
 	static const sp_u8 stack[64];
 	static const struct sp_map map = {.start = 0x20000000,
@@ -44,12 +44,12 @@ static sp_u32 stop_of(struct sp_record_pending *r)
 static void test_zero(void **state)
 {
 	(void)state;
-	struct sp_record_pending *r = record(0, SP_HOW_EXACT | SP_HOW_FIRST);
-	assert_int_equal(stop_of(r), SP_STOP_GUESS);
+	struct sp_message_pending *r = record(0, SP_HOW_EXACT | SP_HOW_FIRST);
+	assert_int_equal(stop_of(r), SP_STOP_NO_UNWIND);
 	free(r);
 	r = record(0, SP_HOW_GUESSED); /* of a caller, whose frame was followed to, it does */
 	assert_int_equal(stop_of(r), SP_STOP_COMPLETE);
-	assert_int_equal(r->guessed, SP_STACK_GUESSED);
+	assert_int_equal(r->guessed, SP_STACK_HAS_GUESS);
 	free(r);
 }
 
@@ -86,10 +86,10 @@ static size_t read_memory(void *arg, uint64_t at, void *bytes, size_t n)
 	return at < CODE_AT ? 0 : part(m->code, m->n_code, at - CODE_AT, bytes, n);
 }
 
-static int find(struct memory *m, const uint64_t *words, size_t n, struct sp_made_frame *f)
+static int find(struct memory *m, const uint64_t *words, size_t n, struct sp_jit_frame *f)
 {
-	const struct sp_made_memory reader = {.read = read_memory, .arg = m};
-	return sp_made_frame_find(&reader, CODE_AT, SP_AT, words, n, f);
+	const struct sp_jit_memory reader = {.read = read_memory, .arg = m};
+	return sp_jit_frame_find(&reader, CODE_AT, SP_AT, words, n, f);
 }
 
 /* The return address is words[at]. */
@@ -97,7 +97,7 @@ static void check(const uint8_t *code, size_t n_code, size_t at, int32_t fp)
 {
 	struct memory m = {.code = code, .n_code = n_code};
 	uint64_t words[16] = {0};
-	struct sp_made_frame f;
+	struct sp_jit_frame f;
 	words[at] = CALLED_AT;
 	assert_int_equal(find(&m, words, 16, &f), 0);
 	assert_int_equal(f.cfa, 8 * at + 8);
@@ -112,7 +112,7 @@ static void check_none(const uint8_t *code, size_t n_code)
 {
 	struct memory m = {.code = code, .n_code = n_code};
 	uint64_t words[16];
-	struct sp_made_frame f;
+	struct sp_jit_frame f;
 	for (size_t i = 0; i < 16; i++)
 		words[i] = CALLED_AT;
 	assert_int_equal(find(&m, words, 16, &f), -ENOENT);
@@ -133,16 +133,16 @@ static void check_none(const uint8_t *code, size_t n_code)
 static void test_code(void **state)
 {
 	(void)state;
-	CHECK(0, SP_MADE_FP_SAME, 0xc3);
+	CHECK(0, SP_JIT_FP_SAME, 0xc3);
 	/* 1: dec ecx; jnz 1b; add $24,rsp; pop rbp; ret */
 	CHECK(4, 24, 0xff, 0xc9, 0x75, 0xfc, 0x48, 0x83, 0xc4, 0x18, 0x5d, 0xc3);
 	/* push rax; call 0; xor ebp,ebp; lea 8(rsp),rsp; mov (rsp),rbp; pop rbx; ret */
 	CHECK(1, 0, 0x50, 0xe8, 0, 0, 0, 0, 0x31, 0xed, 0x48, 0x8d, 0x64, 0x24, 8, 0x48, 0x8b, 0x2c, 0x24, 0x5b, 0xc3);
-	CHECK(0, SP_MADE_FP_LOST, 0x31, 0xed, 0xc3); /* xor ebp,ebp; ret */
+	CHECK(0, SP_JIT_FP_LOST, 0x31, 0xed, 0xc3); /* xor ebp,ebp; ret */
 	/* je 1f; pop rbx; ret; 1: jmp *rax: one way tells */
-	CHECK(1, SP_MADE_FP_SAME, 0x74, 2, 0x5b, 0xc3, 0xff, 0xe0);
+	CHECK(1, SP_JIT_FP_SAME, 0x74, 2, 0x5b, 0xc3, 0xff, 0xe0);
 	/* push $5; ret: a jump; the other way tells */
-	CHECK(0, SP_MADE_FP_SAME, 0x74, 3, 0x6a, 5, 0xc3, 0xc3);
+	CHECK(0, SP_JIT_FP_SAME, 0x74, 3, 0x6a, 5, 0xc3, 0xc3);
 }
 
 static void test_no_code(void **state)
@@ -178,13 +178,13 @@ static void test_any(void **state)
 			code[i] = i % 5 == 4 ? 0xc3 : i % 7 == 6 ? 0x75 : (uint8_t)seed;
 		}
 		struct memory m = {.code = code, .n_code = sizeof(code)};
-		struct sp_made_frame f;
+		struct sp_jit_frame f;
 		if (find(&m, words, 16, &f) < 0)
 			continue;
 		n_found++;
 		assert_true(f.cfa > 0 && f.cfa <= 128 && f.cfa % 8 == 0);
 		assert_int_equal(words[f.cfa / 8 - 1], CALLED_AT);
-		assert_true(f.fp >= SP_MADE_FP_LOST);
+		assert_true(f.fp >= SP_JIT_FP_LOST);
 	}
 	assert_in_range(n_found, 100, 2999);
 }
@@ -196,7 +196,7 @@ static void test_lua(void **state)
 	static const uint8_t code[] = {0xeb, 0xfe};
 	struct memory m = {.code = code, .n_code = sizeof(code), .state = {[10] = SP_AT + 16 + 1}};
 	uint64_t words[16] = {[2 + 2] = STATE_AT, [2 + 9] = CALLED_AT};
-	struct sp_made_frame f;
+	struct sp_jit_frame f;
 	assert_int_equal(find(&m, words, 16, &f), 0);
 	assert_int_equal(f.cfa, 16 + 80);
 	assert_int_equal(f.fp, 16 + 64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "capture/rest.h"
+#include "capture/stack_above.h"
 #include "base/error.h"
 #include "capture/pending.h"
 #include <errno.h>
@@ -16,13 +16,13 @@ static void block_put(struct sp_block *b)
 	free(b);
 }
 
-static bool is_same(const struct sp_block *b, const struct sp_record_rest *r)
+static bool is_same(const struct sp_block *b, const struct sp_message_stack_above *r)
 {
 	return b && b->at == r->at && b->bytes == r->bytes && b->holes == r->holes && !memcmp(b->data, r + 1, r->bytes);
 }
 
 /* NULL: no room for it. */
-static struct sp_block *block_new(struct sp_capture *c, const struct sp_record_rest *r)
+static struct sp_block *block_new(struct sp_capture *c, const struct sp_message_stack_above *r)
 {
 	size_t size = sizeof(struct sp_block) + r->bytes;
 	struct sp_block *b = c->waiting_bytes + size <= SP_MAX_WAITING_BYTES / 2 ? malloc(size) : NULL;
@@ -36,7 +36,7 @@ static struct sp_block *block_new(struct sp_capture *c, const struct sp_record_r
 }
 
 /* Addresses of stacks are random, so that no process need be told from another: what counts is what stands there. */
-static struct sp_block *block_of(struct sp_capture *c, const struct sp_record_rest *r)
+static struct sp_block *block_of(struct sp_capture *c, const struct sp_message_stack_above *r)
 {
 	struct sp_block **last = &c->rests.last[r->at / SP_PENDING_STACK % SP_N_LAST_BLOCKS];
 
@@ -53,29 +53,30 @@ static struct sp_block *block_of(struct sp_capture *c, const struct sp_record_re
 }
 
 /* The rest that this part belongs to: that of its CPU's sample, of which nothing else comes in between. */
-static struct sp_rest *rest_of(struct sp_capture *c, sp_u64 id)
+static struct sp_stack_above *rest_of(struct sp_capture *c, sp_u64 id)
 {
-	struct sp_rest **at = &c->rests.unclaimed[id % SP_N_REST_CPUS];
+	struct sp_stack_above **at = &c->rests.unclaimed[id % SP_N_STACK_ABOVE_CPUS];
 
 	if (*at && (*at)->id == id)
 		return *at;
-	sp_rest_free(*at);
+	sp_stack_above_free(*at);
 	*at = calloc(1, sizeof(**at));
 	if (*at)
 		(*at)->id = id;
 	return *at;
 }
 
-int sp_rest_take(struct sp_capture *c, const struct sp_record_rest *r, size_t size)
+int sp_stack_above_take(struct sp_capture *c, const struct sp_message_stack_above *r, size_t size)
 {
-	struct sp_rest *rest;
+	struct sp_stack_above *rest;
 	struct sp_block *b;
 
 	if (size < sizeof(*r) || r->bytes > SP_PENDING_STACK || size - sizeof(*r) < r->bytes ||
 	    r->at % SP_PENDING_STACK)
 		return sp_fail_said(-EBADMSG, "a part of a stack out of bounds");
 	rest = rest_of(c, r->id);
-	if (!rest || rest->n == SP_MAX_RESTS || (rest->n && r->at - rest->blocks[rest->n - 1]->at != SP_PENDING_STACK))
+	if (!rest || rest->n == SP_MAX_STACKS_ABOVE ||
+	    (rest->n && r->at - rest->blocks[rest->n - 1]->at != SP_PENDING_STACK))
 		return 0;
 	b = block_of(c, r);
 	if (b)
@@ -83,9 +84,9 @@ int sp_rest_take(struct sp_capture *c, const struct sp_record_rest *r, size_t si
 	return 0;
 }
 
-struct sp_rest *sp_rest_claim(struct sp_capture *c, sp_u64 id)
+struct sp_stack_above *sp_stack_above_claim(struct sp_capture *c, sp_u64 id)
 {
-	struct sp_rest **at = &c->rests.unclaimed[id % SP_N_REST_CPUS], *rest = *at;
+	struct sp_stack_above **at = &c->rests.unclaimed[id % SP_N_STACK_ABOVE_CPUS], *rest = *at;
 
 	if (!id || !rest || rest->id != id)
 		return NULL;
@@ -93,7 +94,7 @@ struct sp_rest *sp_rest_claim(struct sp_capture *c, sp_u64 id)
 	return rest;
 }
 
-void sp_rest_free(struct sp_rest *rest)
+void sp_stack_above_free(struct sp_stack_above *rest)
 {
 	size_t i;
 
@@ -102,9 +103,9 @@ void sp_rest_free(struct sp_rest *rest)
 	free(rest);
 }
 
-int sp_rest_word(void *arg, sp_u64 addr, sp_u64 *ret)
+int sp_stack_above_word(void *arg, sp_u64 addr, sp_u64 *ret)
 {
-	const struct sp_rest *rest = arg;
+	const struct sp_stack_above *rest = arg;
 	const struct sp_block *b;
 	sp_u64 at, number;
 
@@ -121,7 +122,7 @@ int sp_rest_word(void *arg, sp_u64 addr, sp_u64 *ret)
 	return 0;
 }
 
-void sp_rests_idle(struct sp_capture *c)
+void sp_stacks_above_idle(struct sp_capture *c)
 {
 	size_t i;
 
@@ -131,11 +132,11 @@ void sp_rests_idle(struct sp_capture *c)
 	}
 }
 
-void sp_rests_done(struct sp_capture *c)
+void sp_stacks_above_done(struct sp_capture *c)
 {
 	size_t i;
 
-	for (i = 0; i < SP_N_REST_CPUS; i++)
-		sp_rest_free(c->rests.unclaimed[i]);
-	sp_rests_idle(c);
+	for (i = 0; i < SP_N_STACK_ABOVE_CPUS; i++)
+		sp_stack_above_free(c->rests.unclaimed[i]);
+	sp_stacks_above_idle(c);
 }

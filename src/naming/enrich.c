@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* labels.c: what the machine knows beside the samples: packages of libraries, paths of cgroups. */
-#include "naming/labels.h"
+/* enrich.c: what the machine knows beside the samples: packages of libraries, paths of cgroups. */
+#include "naming/enrich.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "capture/capture.h"
@@ -47,7 +47,7 @@ static int asked_make(const struct sp_profile *p, struct asked *a)
 	return 0;
 }
 
-bool sp_label_packages_wanted(const struct sp_profile *p)
+bool sp_enrich_packages_wanted(const struct sp_profile *p)
 {
 	uint32_t i;
 
@@ -110,7 +110,7 @@ static int packages_set(struct sp_profile *p, const struct sp_capture *c, const 
 	return r;
 }
 
-int sp_label_packages(struct sp_profile *p, const struct sp_capture *c)
+int sp_enrich_packages(struct sp_profile *p, const struct sp_capture *c)
 {
 	struct sp_owners owners = {0};
 	struct asked a = {0};
@@ -141,7 +141,7 @@ static bool any_nameless(const struct sp_profile *p)
 }
 
 /* Of those that could not be looked up while sampling; what was removed before that has its number for a name. */
-int sp_label_cgroups(struct sp_profile *p)
+int sp_enrich_cgroups(struct sp_profile *p)
 {
 	struct sp_cgroups *cgroups = NULL;
 	char gone[64];

@@ -50,7 +50,7 @@ static bool slow(const struct sp_worker *p, uint64_t now_ns)
 	return p->role == SP_ROLE_OPENER && p->jobs.n && now_ns - p->since_ns >= slow_ns;
 }
 
-static void count(const struct sp_crew *c, uint64_t now_ns, unsigned *ret_live, unsigned *ret_ready,
+static void count(const struct sp_pool *c, uint64_t now_ns, unsigned *ret_live, unsigned *ret_ready,
 		  unsigned *ret_stuck)
 {
 	*ret_live = *ret_ready = *ret_stuck = 0;
@@ -61,7 +61,7 @@ static void count(const struct sp_crew *c, uint64_t now_ns, unsigned *ret_live, 
 	}
 }
 
-static bool is_good(const struct sp_crew *c, uint32_t dev)
+static bool is_good(const struct sp_pool *c, uint32_t dev)
 {
 	for (unsigned i = 0; i < c->n_good_devs; i++)
 		if (c->good_devs[i] == dev)
@@ -69,14 +69,14 @@ static bool is_good(const struct sp_crew *c, uint32_t dev)
 	return false;
 }
 
-static void note_good(struct sp_crew *c, uint32_t dev)
+static void note_good(struct sp_pool *c, uint32_t dev)
 {
 	if (!is_good(c, dev) && c->n_good_devs < SP_CREW_GOOD_DEVS)
 		c->good_devs[c->n_good_devs++] = dev;
 }
 
 /* With all the stuck processes that are allowed: only devices that have answered and that nothing is stuck on. */
-static bool refused(const struct sp_crew *c, uint32_t dev, unsigned n_stuck)
+static bool refused(const struct sp_pool *c, uint32_t dev, unsigned n_stuck)
 {
 	if (n_stuck < SP_WORKER_ABANDONED)
 		return false;
@@ -95,8 +95,8 @@ static void scatter(struct sp_workers *w, struct sp_worker *p, int r, const char
 		fail(w, first, r < 0 ? r : -EIO, words);
 	else if (first)
 		sp_job_push(&back, first);
-	sp_job_prepend(&w->crews[p->role].queue, &p->jobs);
-	sp_job_prepend(&w->crews[p->role].queue, &back);
+	sp_job_prepend(&w->pools[p->role].queue, &p->jobs);
+	sp_job_prepend(&w->pools[p->role].queue, &back);
 	p->load = 0;
 }
 
@@ -118,7 +118,7 @@ static void lost(struct sp_workers *w, struct sp_worker *p, int status)
 static void late(struct sp_workers *w, struct sp_worker *p)
 {
 	char words[64];
-	unsigned ms = (unsigned)(w->crews[p->role].deadline_ns / 1000000);
+	unsigned ms = (unsigned)(w->pools[p->role].deadline_ns / 1000000);
 	if (ms % 1000)
 		snprintf(words, sizeof(words), "%s took over %u ms", role_name(p->role), ms);
 	else
@@ -139,12 +139,12 @@ static int start(struct sp_workers *w, enum sp_role role)
 		w->ended.unstarted = r;
 		return sp_fail(r, "start a %s", role_name(role));
 	}
-	p->next = w->crews[role].processes;
-	w->crews[role].processes = p;
+	p->next = w->pools[role].processes;
+	w->pools[role].processes = p;
 	return 0;
 }
 
-static struct sp_worker *pick(const struct sp_crew *c, unsigned weight, uint64_t now_ns)
+static struct sp_worker *pick(const struct sp_pool *c, unsigned weight, uint64_t now_ns)
 {
 	struct sp_worker *best = NULL;
 	for (struct sp_worker *p = c->processes; p; p = p->next)
@@ -157,7 +157,7 @@ static struct sp_worker *pick(const struct sp_crew *c, unsigned weight, uint64_t
 /* A second opener only helps out a slow one; parsers are started up to their number as work comes. */
 static struct sp_worker *pick_or_start(struct sp_workers *w, enum sp_role role, unsigned weight, int *ret_r)
 {
-	struct sp_crew *c = &w->crews[role];
+	struct sp_pool *c = &w->pools[role];
 	uint64_t now_ns = sp_time_ns(CLOCK_MONOTONIC);
 	struct sp_worker *p = pick(c, weight, now_ns);
 	unsigned n_live, n_ready, n_stuck;
@@ -173,7 +173,7 @@ static struct sp_worker *pick_or_start(struct sp_workers *w, enum sp_role role, 
 	return *ret_r < 0 ? NULL : pick(c, weight, now_ns);
 }
 
-static int hand_over(struct sp_crew *c, struct sp_worker *p)
+static int hand_over(struct sp_pool *c, struct sp_worker *p)
 {
 	struct sp_job *j = c->queue.first;
 	int r = sp_job_send(j, p->socket);
@@ -187,7 +187,7 @@ static int hand_over(struct sp_crew *c, struct sp_worker *p)
 	return 0;
 }
 
-static void fail_first(struct sp_workers *w, struct sp_crew *c, int r)
+static void fail_first(struct sp_workers *w, struct sp_pool *c, int r)
 {
 	struct sp_job *j = sp_job_pop(&c->queue);
 	fail(w, j, r, sp_error_text(r));
@@ -196,7 +196,7 @@ static void fail_first(struct sp_workers *w, struct sp_crew *c, int r)
 /* false: no more can be sent now. */
 static bool send_first(struct sp_workers *w, enum sp_role role)
 {
-	struct sp_crew *c = &w->crews[role];
+	struct sp_pool *c = &w->pools[role];
 	unsigned n_live, n_ready, n_stuck;
 	count(c, sp_time_ns(CLOCK_MONOTONIC), &n_live, &n_ready, &n_stuck);
 	if (refused(c, c->queue.first->dev, n_stuck)) {
@@ -211,7 +211,7 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 	if (p && (r == -EAGAIN || r == -ETOOMANYREFS) && p->jobs.n)
 		return false; /* its next answer makes room */
 	if (p && (r == -EPIPE || r == -ECONNRESET)) {
-		sp_crew_serve(w, p); /* it has gone; the next turn starts another */
+		sp_pool_serve(w, p); /* it has gone; the next turn starts another */
 		return true;
 	}
 	if (r < 0)
@@ -219,9 +219,9 @@ static bool send_first(struct sp_workers *w, enum sp_role role)
 	return true;
 }
 
-void sp_crew_pump(struct sp_workers *w, enum sp_role role)
+void sp_pool_pump(struct sp_workers *w, enum sp_role role)
 {
-	while (w->crews[role].queue.n && send_first(w, role))
+	while (w->pools[role].queue.n && send_first(w, role))
 		;
 }
 
@@ -249,7 +249,7 @@ static void take(struct sp_workers *w, struct sp_worker *p, const struct sp_answ
 	p->since_ns = sp_time_ns(CLOCK_MONOTONIC);
 	if (sp_job_weight(j) > 1 || p->n_answers++ % 64 == 0)
 		sp_worker_measure(p);
-	note_good(&w->crews[p->role], j->dev);
+	note_good(&w->pools[p->role], j->dev);
 	if (r < 0)
 		fail(w, j, r, r == -EBADMSG ? nonsense : NULL);
 	else
@@ -277,7 +277,7 @@ static void take_all(struct sp_workers *w, struct sp_worker *p)
 	}
 }
 
-void sp_crew_serve(struct sp_workers *w, struct sp_worker *p)
+void sp_pool_serve(struct sp_workers *w, struct sp_worker *p)
 {
 	int status;
 	uint64_t cpu_ns;
@@ -293,7 +293,7 @@ void sp_crew_serve(struct sp_workers *w, struct sp_worker *p)
 }
 
 /* When an opener is to end that has come to help another, which may be this one: one will do. ~0 = not. */
-static uint64_t retires_ns(const struct sp_crew *c, const struct sp_worker *p)
+static uint64_t retires_ns(const struct sp_pool *c, const struct sp_worker *p)
 {
 	unsigned n = 0;
 	if (p->role != SP_ROLE_OPENER || p->jobs.n || ended(p))
@@ -305,9 +305,9 @@ static uint64_t retires_ns(const struct sp_crew *c, const struct sp_worker *p)
 
 static void watch(struct sp_workers *w, struct sp_worker *p, uint64_t now_ns)
 {
-	if (retires_ns(&w->crews[p->role], p) <= now_ns)
+	if (retires_ns(&w->pools[p->role], p) <= now_ns)
 		sp_worker_end(p);
-	if (p->jobs.n && now_ns - p->since_ns >= w->crews[p->role].deadline_ns)
+	if (p->jobs.n && now_ns - p->since_ns >= w->pools[p->role].deadline_ns)
 		late(w, p);
 	if (ended(p) && !p->reaped && !p->abandoned && now_ns >= p->ended_ns + stuck_ns) {
 		p->abandoned = true;
@@ -315,9 +315,9 @@ static void watch(struct sp_workers *w, struct sp_worker *p, uint64_t now_ns)
 	}
 }
 
-void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns)
+void sp_pool_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns)
 {
-	for (struct sp_worker **at = &w->crews[role].processes; *at;) {
+	for (struct sp_worker **at = &w->pools[role].processes; *at;) {
 		struct sp_worker *p = *at;
 		watch(w, p, now_ns);
 		if (p->reaped) {
@@ -329,7 +329,7 @@ void sp_crew_tick(struct sp_workers *w, enum sp_role role, uint64_t now_ns)
 	}
 }
 
-uint64_t sp_crew_next_ns(const struct sp_crew *c, uint64_t now_ns)
+uint64_t sp_pool_next_ns(const struct sp_pool *c, uint64_t now_ns)
 {
 	uint64_t next = ~0ULL;
 	for (const struct sp_worker *p = c->processes; p; p = p->next) {

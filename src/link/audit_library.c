@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "link/place.h"
+#include "link/audit_library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -277,7 +277,7 @@ static int copy_make(const char *source, char **ret_library)
 }
 
 /* The library from where it is; if that does not serve all, from a copy; if there is none, as it is, with a word. */
-static int library_place(struct sp_calls_place *p, const char *source)
+static int library_place(struct sp_audit_library *p, const char *source)
 {
 	SP_FREE char *why = NULL;
 	int e, r = source_check(source);
@@ -314,7 +314,7 @@ static int marker_directory(char **ret_directory)
 }
 
 /* What programs open that cannot count, and who hears of it. */
-static int marker_make(struct sp_calls_place *p)
+static int marker_make(struct sp_audit_library *p)
 {
 	SP_FREE char *path = NULL;
 	SP_CLOSE int fd = -1;
@@ -334,9 +334,9 @@ static int marker_make(struct sp_calls_place *p)
 	return 0;
 }
 
-int sp_calls_place_make(bool lasting, struct sp_calls_place *ret_place)
+int sp_audit_library_make(bool lasting, struct sp_audit_library *ret_place)
 {
-	struct sp_calls_place p = SP_CALLS_PLACE_NONE;
+	struct sp_audit_library p = SP_AUDIT_LIBRARY_NONE;
 	SP_FREE char *source = NULL;
 	int e, r = source_find(&source);
 
@@ -381,7 +381,7 @@ static int auditors_make(const char *library, char **ret_text)
 	return fclose(out) != 0 ? -ENOMEM : 0;
 }
 
-int sp_calls_environment(const struct sp_calls_place *place, const char *path, char *ret_set[SP_CALLS_VARIABLES + 1])
+int sp_calls_environment(const struct sp_audit_library *place, const char *path, char *ret_set[SP_CALLS_VARIABLES + 1])
 {
 	SP_FREE char *audit = NULL, *calls = NULL, *uncounted = NULL;
 
@@ -396,7 +396,7 @@ int sp_calls_environment(const struct sp_calls_place *place, const char *path, c
 	return 0;
 }
 
-uint64_t sp_calls_place_uncounted(const struct sp_calls_place *place, bool *ret_more)
+uint64_t sp_audit_library_uncounted(const struct sp_audit_library *place, bool *ret_more)
 {
 	union {
 		struct inotify_event event;
@@ -417,7 +417,7 @@ uint64_t sp_calls_place_uncounted(const struct sp_calls_place *place, bool *ret_
 	return n_opened;
 }
 
-void sp_calls_place_done(struct sp_calls_place *place)
+void sp_audit_library_done(struct sp_audit_library *place)
 {
 	if (place->directory != NULL)
 		directory_remove(place->directory);
@@ -425,5 +425,5 @@ void sp_calls_place_done(struct sp_calls_place *place)
 	free(place->directory);
 	if (place->opened_fd >= 0)
 		close(place->opened_fd);
-	*place = SP_CALLS_PLACE_NONE;
+	*place = SP_AUDIT_LIBRARY_NONE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made.c: what a process writes of the code that it makes while it runs (a perf map, a jit dump): opened when that code
+ * jit.c: what a process writes of the code that it makes while it runs (a perf map, a jit dump): opened when that code
  * is first seen, and held, since the process may go. What is not there yet may be when the names are asked for.
  */
 #include "base/error.h"
@@ -77,7 +77,7 @@ static void want(struct sp_capture *c, uint32_t id, pid_t pid, bool is_dump)
 	sp_error_clear();
 }
 
-void sp_made_want(struct sp_capture *c, uint32_t id, const struct sp_record_file *r)
+void sp_jit_want(struct sp_capture *c, uint32_t id, const struct sp_message_file *r)
 {
 	want(c, id, (pid_t)r->tgid, false);
 	want(c, id, (pid_t)r->tgid, true);

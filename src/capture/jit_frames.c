@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * made_frames.c: frames of code made at run time that no frame pointer leads on from (unwind/made.h).
+ * jit_frames.c: frames of code made at run time that no frame pointer leads on from (unwind/jit.h).
  *
  * A parser reads the code around the frame out of its process, through a descriptor of /proc/PID/mem that the opener
  * has opened; the sample waits for the answer as others do for a table. Answers are kept for a moment, by place and
@@ -13,8 +13,8 @@
 #include "capture/priv.h"
 #include "profile/profile.h"
 #include "unwind/finish.h"
-#include "unwind/made.h"
-#include "worker/naming.h"
+#include "unwind/jit.h"
+#include "worker/jobs_names.h"
 #include "worker/worker.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -24,9 +24,9 @@ enum { N_KEPT = 4096, KEPT_MS = 2000, MAX_ASKED = 64, MANY_FAILED = 500 };
 
 enum state { FREE, ASKED, FOUND, NOT_FOUND };
 
-struct sp_made_kept {
+struct sp_jit_kept {
 	uint64_t ip, ra, birth, until_ns;
-	struct sp_made_frame frame; /* cfa 0: by the frame pointer */
+	struct sp_jit_frame frame; /* cfa 0: by the frame pointer */
 	uint32_t id;
 	uint8_t state; /* enum state */
 };
@@ -35,9 +35,9 @@ struct made_job {
 	struct sp_capture *c;
 	uint32_t id;
 	uint64_t birth;
-	struct sp_made_kept *kept; /* of a frame that is asked for */
+	struct sp_jit_kept *kept; /* of a frame that is asked for */
 	uint64_t ip, fp_ra;
-	uint64_t words[SP_MADE_WORDS];
+	uint64_t words[SP_JIT_WORDS];
 	size_t n_words;
 };
 
@@ -49,7 +49,7 @@ static bool is_late(const struct made_job *job)
 static void give_up(struct sp_capture *c, uint32_t id)
 {
 	sp_tables_set_code(c->tables, id, SP_TABLE_FP);
-	c->tables_turn++;
+	c->n_table_changes++;
 }
 
 /* --- the process's memory ----------------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static void memory_opened(void *arg, struct sp_open_result *o)
 		k->is_memory_asked = false;
 		if (o->r < 0)
 			give_up(job->c, job->id);
-		job->c->tables_turn++;
+		job->c->n_table_changes++;
 	}
 	sp_cleanup_close(&o->fd);
 	free(o->path);
@@ -111,18 +111,18 @@ static int memory_want(struct sp_capture *c, uint32_t id)
 static void answered(void *arg, int r, uint64_t value)
 {
 	struct made_job *job = arg;
-	struct sp_made_kept *kept = job->kept;
+	struct sp_jit_kept *kept = job->kept;
 	struct sp_capture *c = job->c;
-	struct sp_made_frame frame = {.cfa = (int32_t)value, .fp = (int32_t)(value >> 32)};
+	struct sp_jit_frame frame = {.cfa = (int32_t)value, .fp = (int32_t)(value >> 32)};
 	size_t at = frame.cfa ? (size_t)frame.cfa / 8 - 1 : 0;
 	bool good = r >= 0 && frame.cfa >= 0 && frame.cfa % 8 == 0 && at < job->n_words;
 
-	c->n_made_asked--;
+	c->n_jit_asked--;
 	sp_error_clear();
 	if (!is_late(job)) {
 		struct sp_known_file *k = sp_known_of(c, job->id);
 
-		c->tables_turn++;
+		c->n_table_changes++;
 		k->n_made += good;
 		k->n_not_made += !good;
 		if (k->n_not_made > MANY_FAILED && k->n_not_made > 9 * k->n_made)
@@ -137,11 +137,11 @@ static void answered(void *arg, int r, uint64_t value)
 	free(job);
 }
 
-static int ask(struct sp_capture *c, struct sp_made_kept *kept, const struct sp_made_at *at)
+static int ask(struct sp_capture *c, struct sp_jit_kept *kept, const struct sp_jit_at *at)
 {
 	struct made_job *job = job_new(c, at->id);
-	uint64_t question[3 + SP_MADE_WORDS] = {at->regs->ip, at->regs->sp, at->fp_ra};
-	size_t n = SP_MIN(at->n_words, (size_t)SP_MADE_WORDS);
+	uint64_t question[3 + SP_JIT_WORDS] = {at->regs->ip, at->regs->sp, at->fp_ra};
+	size_t n = SP_MIN(at->n_words, (size_t)SP_JIT_WORDS);
 
 	if (!job)
 		return 0;
@@ -151,7 +151,7 @@ static int ask(struct sp_capture *c, struct sp_made_kept *kept, const struct sp_
 	job->kept = kept;
 	job->ip = at->regs->ip;
 	job->fp_ra = at->fp_ra;
-	*kept = (struct sp_made_kept){.ip = job->ip, .id = at->id, .birth = job->birth, .state = ASKED};
+	*kept = (struct sp_jit_kept){.ip = job->ip, .id = at->id, .birth = job->birth, .state = ASKED};
 	if (sp_workers_jit_frame(c->workers, sp_known_of(c, at->id)->memory_fd, question, 3 + n, answered, job) < 0) {
 		sp_error_clear();
 		kept->state = FREE;
@@ -159,21 +159,21 @@ static int ask(struct sp_capture *c, struct sp_made_kept *kept, const struct sp_
 		return 0;
 	}
 	sp_workers_hurry(c->workers, job); /* its process may end before tables are built */
-	c->n_made_asked++;
+	c->n_jit_asked++;
 	return -EAGAIN;
 }
 
-static struct sp_made_kept *kept_at(struct sp_capture *c, const struct sp_made_at *at)
+static struct sp_jit_kept *kept_at(struct sp_capture *c, const struct sp_jit_at *at)
 {
 	uint64_t hash = (at->regs->ip ^ (uint64_t)at->id << 40) * 0x9e3779b97f4a7c15ULL;
 
-	if (!c->made)
-		c->made = calloc(N_KEPT, sizeof(*c->made));
-	return c->made ? &c->made[hash >> 32 & (N_KEPT - 1)] : NULL;
+	if (!c->jit)
+		c->jit = calloc(N_KEPT, sizeof(*c->jit));
+	return c->jit ? &c->jit[hash >> 32 & (N_KEPT - 1)] : NULL;
 }
 
 /* The answer fits this stack, too: what it returns to is the same. */
-static bool fits(const struct sp_made_kept *kept, const struct sp_made_at *at)
+static bool fits(const struct sp_jit_kept *kept, const struct sp_jit_at *at)
 {
 	size_t word = kept->frame.cfa ? (size_t)kept->frame.cfa / 8 - 1 : 0;
 
@@ -182,26 +182,26 @@ static bool fits(const struct sp_made_kept *kept, const struct sp_made_at *at)
 	return kept->frame.cfa ? word < at->n_words && at->words[word] == kept->ra : at->fp_ra == kept->ra;
 }
 
-static struct sp_rule rule_of(const struct sp_made_frame *f)
+static struct sp_rule rule_of(const struct sp_jit_frame *f)
 {
 	return (struct sp_rule){.cfa = SP_CFA_REG,
 				.reg = 7, /* the stack pointer */
 				.off = f->cfa,
-				.fp = f->fp == SP_MADE_FP_SAME ? SP_FP_SAME
-				      : f->fp >= 0             ? SP_FP_SP
-							       : SP_FP_LOST,
+				.fp = f->fp == SP_JIT_FP_SAME ? SP_FP_SAME
+				      : f->fp >= 0            ? SP_FP_SP
+							      : SP_FP_LOST,
 				.fp_off = (sp_s16)f->fp,
 				.ra = SP_RA_CFA | SP_RULE_DERIVED,
 				.ra_off = -8};
 }
 
-int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *ret_rule)
+int sp_jit_frame(void *capture, const struct sp_jit_at *at, struct sp_rule *ret_rule)
 {
 	struct sp_capture *c = capture;
-	struct sp_made_kept *kept;
+	struct sp_jit_kept *kept;
 
 	if (at->id >= c->n_seen || c->seen[at->id].key.dev != SP_DEV_ANON || c->is_over ||
-	    sp_tables_state(c->tables, at->id) != SP_TABLE_MADE)
+	    sp_tables_state(c->tables, at->id) != SP_TABLE_JIT)
 		return 0;
 	if (sp_known_of(c, at->id)->memory_fd <= 0)
 		return memory_want(c, at->id);
@@ -213,10 +213,10 @@ int sp_made_frame(void *capture, const struct sp_made_at *at, struct sp_rule *re
 			return -EAGAIN;
 		if (kept->state != FREE && fits(kept, at) && sp_time_ns(CLOCK_MONOTONIC) < kept->until_ns) {
 			*ret_rule = rule_of(&kept->frame);
-			return kept->state == NOT_FOUND ? SP_MADE_NONE : kept->frame.cfa ? SP_MADE_RULE : SP_MADE_BY_FP;
+			return kept->state == NOT_FOUND ? SP_JIT_NONE : kept->frame.cfa ? SP_JIT_RULE : SP_JIT_BY_FP;
 		}
 	} else if (kept->state == ASKED) {
 		return -EAGAIN; /* another frame's answer is to come into its place */
 	}
-	return c->n_made_asked < MAX_ASKED ? ask(c, kept, at) : -EAGAIN;
+	return c->n_jit_asked < MAX_ASKED ? ask(c, kept, at) : -EAGAIN;
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * source.h: where a session's samples come from. Private to src/capture.
+ * backend.h: where a session's samples come from. Private to src/capture.
  *
  * bpf.c: the kernel half unwinds and counts; its records and counts are drained. perf.c: perf_event_open copies
  * registers and stacks, and the user half keeps the address spaces and unwinds them. Both give files to files.c,
  * processes, stacks and samples to drain.c and pending.c, in the same records, so that the same profile comes out.
- * A source is constant; its state is in struct sp_capture. Functions return 0 or a negative errno with sp_error_text().
+ * A backend is constant; its state is in struct sp_capture. Functions return 0 or a negative errno with
+ * sp_error_text().
  */
-#ifndef SP_CAPTURE_SOURCE_H
-#define SP_CAPTURE_SOURCE_H
+#ifndef SP_CAPTURE_BACKEND_H
+#define SP_CAPTURE_BACKEND_H
 
 #include "bpf/wire.h"
 #include <stdint.h>
 
 struct sp_capture;
 
-struct sp_source {
+struct sp_backend {
 	int (*open)(struct sp_capture *c); /* makes c->tables and c->shared, too */
 	int (*target_add)(struct sp_capture *c, uint32_t number, enum sp_target state);
 	int (*attach)(struct sp_capture *c);                    /* sampling begins */
 	void (*detach)(struct sp_capture *c);                   /* and ends: what was sampled is still to be read */
 	int (*seek)(struct sp_capture *c);                      /* announces the files that are mapped now */
 	int (*read)(struct sp_capture *c);                      /* takes in the records that have come */
-	int (*turn)(struct sp_capture *c, unsigned odd);        /* a window is over, and its records were read */
+	int (*swap_counts)(struct sp_capture *c, unsigned odd); /* a window is over, and its records were read */
 	int (*poll_fd)(const struct sp_capture *c, unsigned i); /* readable when there are records; -1: none */
 	/* A file could not be opened: its next sight announces it again. */
 	void (*forget)(struct sp_capture *c, uint32_t file_id);
@@ -32,6 +33,6 @@ struct sp_source {
 	void (*done)(struct sp_capture *c); /* frees all, also after a failed open */
 };
 
-extern const struct sp_source sp_source_bpf, sp_source_perf;
+extern const struct sp_backend sp_backend_bpf, sp_backend_perf;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "symbol/sources.h"
+#include "symbol/source_lines.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "elf/elf.h"
@@ -70,12 +70,12 @@ static bool is_function(Dwarf_Die *die)
 }
 
 /* From the innermost outwards; `line` and `source` are of the innermost. */
-static int take_scopes(Dwarf_Die *scopes, int n, uint32_t line, const char *source, struct sp_sources *s)
+static int take_scopes(Dwarf_Die *scopes, int n, uint32_t line, const char *source, struct sp_source_lines *s)
 {
-	s->frames = calloc(SP_SOURCES_MAX, sizeof(*s->frames));
+	s->frames = calloc(SP_SOURCE_LINES_MAX, sizeof(*s->frames));
 	if (!s->frames)
 		return -ENOMEM;
-	for (int i = 0; i < n && s->n < SP_SOURCES_MAX; i++) {
+	for (int i = 0; i < n && s->n < SP_SOURCE_LINES_MAX; i++) {
 		if (!is_function(&scopes[i]))
 			continue;
 		const char *file = dwarf_decl_file(&scopes[i]);
@@ -103,7 +103,7 @@ static int scopes_at(Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **ret_scopes)
 	return r < 0 ? 0 : r;
 }
 
-static int find_one(const struct finder *f, uint64_t vaddr, struct sp_sources *s)
+static int find_one(const struct finder *f, uint64_t vaddr, struct sp_source_lines *s)
 {
 	Dwarf_Die unit, *scopes SP_FREE = NULL;
 	if (!find_unit(f, vaddr, &unit))
@@ -115,7 +115,8 @@ static int find_one(const struct finder *f, uint64_t vaddr, struct sp_sources *s
 	return take_scopes(scopes, n, line > 0 ? (uint32_t)line : 0, l ? dwarf_linesrc(l, NULL, NULL) : NULL, s);
 }
 
-int sp_sources_find(int fd, const struct sp_elf *e, const uint64_t *offsets, size_t n, struct sp_sources *sources)
+int sp_source_lines_find(int fd, const struct sp_elf *e, const uint64_t *offsets, size_t n,
+			 struct sp_source_lines *sources)
 {
 	__attribute__((cleanup(finder_done))) struct finder f = {0};
 	int r = finder_open(&f, fd);
@@ -126,11 +127,11 @@ int sp_sources_find(int fd, const struct sp_elf *e, const uint64_t *offsets, siz
 			r = find_one(&f, vaddr, &sources[i]);
 	}
 	if (r < 0)
-		sp_sources_done(sources, n);
+		sp_source_lines_done(sources, n);
 	return r;
 }
 
-void sp_sources_done(struct sp_sources *sources, size_t n)
+void sp_source_lines_done(struct sp_source_lines *sources, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < sources[i].n; k++) {
@@ -138,6 +139,6 @@ void sp_sources_done(struct sp_sources *sources, size_t n)
 			free(sources[i].frames[k].source);
 		}
 		free(sources[i].frames);
-		sources[i] = (struct sp_sources){0};
+		sources[i] = (struct sp_source_lines){0};
 	}
 }

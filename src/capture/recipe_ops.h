@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * recipe.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
+ * recipe_ops.h: what a recipe is to the session that runs it (the recipes themselves are in src/recipe).
  *
  * A recipe is data: what to sample, where, and which values come of it. All recipes share one kernel half, the ground
  * (a BPF object built on src/bpf), which sends records of one form, (key, user stack, kernel stack, values), so stacks,
@@ -8,8 +8,8 @@
  * calls attach, drains, and frees everything through `destroy`.
  * Functions return 0 or a negative errno with sp_error_text(). One session at a time owns a struct sp_recipe_object.
  */
-#ifndef SP_CAPTURE_RECIPE_H
-#define SP_CAPTURE_RECIPE_H
+#ifndef SP_CAPTURE_RECIPE_OPS_H
+#define SP_CAPTURE_RECIPE_OPS_H
 
 #include "bpf/wire.h"
 #include "event/slot.h"
